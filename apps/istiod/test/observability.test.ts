@@ -111,8 +111,8 @@ it("shows a refusal with its reason and its cause, and gives up waiting", async 
   await writeFile(join(root, "vs.yaml"), virtualService("9s"));
   const { exit, text } = await status("VirtualService/shop/cart", "--wait", "--timeout", "20s");
   expect(exit).toBe(statusExits.refused);
-  expect(text).toContain("VirtualService/shop/cart: live on 0 of 1 proxy, refused by 1\n");
-  expect(text).toContain("RouteConfiguration 80 refused: 80: no such timeout");
+  expect(text).toContain("VirtualService/shop/cart: live on 0 of 1 proxy, rejected by 1\n");
+  expect(text).toContain("RouteConfiguration 80 rejected: 80: no such timeout");
   expect(istiod.lines).toContainEqual(
     expect.objectContaining({
       level: "warn",
@@ -257,7 +257,7 @@ it("gives JSON", async () => {
       settling: 0,
       reached: 1,
       live: 1,
-      refused: 0,
+      rejected: 0,
       missing: [],
       findings: [],
     },

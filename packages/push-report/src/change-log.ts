@@ -3,15 +3,14 @@ import type { AckEvent, Clock, NackEvent, PushEvent, XdsEvent } from "@istiod/xd
 import type { ChangeReport } from "./change-report.js";
 import { LastChanges } from "./last-changes.js";
 import { formatName, type ObjectName } from "./object-name.js";
+import { TrackedChange } from "./tracked-change.js";
+import { UnansweredResponses } from "./unanswered-responses.js";
 
 export interface ChangeLogOptions {
-  /** Changes that are remembered. Default 256. */
+  /** Maximum number of changes that are kept. Default 256. */
   readonly keep?: number;
   readonly clock: Clock;
-  /**
-   * Told of a change when nothing more is heard of it: all that was sent is answered, and nothing was sent for
-   * `quietMs`.
-   */
+  /** Called once per change, when all its responses are answered and no event has occurred for `quietMs`. */
   readonly settled?: (report: ChangeReport) => void;
   /** Default 1,000 ms. */
   readonly quietMs?: number;
@@ -19,119 +18,72 @@ export interface ChangeLogOptions {
   readonly pendingRevision?: () => number | undefined;
 }
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type Open = Omit<Mutable<ChangeReport>, "proxies" | "proxiesAcknowledged" | "types" | "nacks"> & {
-  /**
-   * Responses that each proxy has not acknowledged, by node ID; only the counts of proxies once nothing more is
-   * expected.
-   */
-  proxies: Map<string, number> | ProxyCounts;
-  readonly types: Map<string, { responses: number; resources: number; bytes: number }>;
-  readonly nacks: ChangeReport["nacks"][number][];
-  heardAt: number;
-  told: boolean;
-};
-
-type ProxyCounts = Pick<ChangeReport, "proxies" | "proxiesAcknowledged">;
-
-const objectsNamed = 100;
-const nacksKept = 20;
-const unansweredKept = 16;
-
-/** A response that is not answered, and the changes that it shows something of. */
-interface Sent {
-  readonly nonce: string;
-  readonly changes: readonly number[];
-}
-
 /**
- * What became of each change, from the commits of the source and the events of the server. Changes that wait for the
- * same client are merged by the server: a response counts for each change that it shows something of.
+ * Reports on the latest changes, from the commits of the source and the events of the xDS server. The server merges
+ * changes that wait for the same client, so a response counts for each change that it shows.
  */
 export class ChangeLog {
   readonly #options: ChangeLogOptions;
-  readonly #changes = new Map<number, Open>();
-  readonly #last = new LastChanges();
-  /** By stream and type, oldest first. */
-  readonly #unanswered = new Map<string, Map<string, Sent[]>>();
+  readonly #changes = new Map<number, TrackedChange>();
+  readonly #lastChanges = new LastChanges();
+  readonly #unanswered = new UnansweredResponses();
   #stopTimer: (() => void) | undefined;
 
   constructor(options: ChangeLogOptions) {
     this.#options = options;
   }
 
-  /** To be called after each commit, before it is pushed. */
+  /** Must be called after each commit, before it is pushed. */
   committed(commit: Commit): void {
     const { revision } = commit;
     if (commit.changed.length === 0) return;
-    const names = this.#last.note(commit);
-    const at = this.#options.clock.now();
-    this.#changes.set(revision, {
-      revision,
-      at,
-      objects: [...names.values()].slice(0, objectsNamed),
-      objectCount: names.size,
-      proxies: new Map(),
-      responses: 0,
-      resources: 0,
-      removed: 0,
-      bytes: 0,
-      types: new Map(),
-      acks: 0,
-      nackCount: 0,
-      nacks: [],
-      pending: 0,
-      heardAt: at,
-      told: false,
-    });
+    const names = this.#lastChanges.add(commit);
+    this.#changes.set(revision, new TrackedChange(revision, [...names.values()], this.#options.clock.now()));
     for (const oldest of this.#changes.keys()) {
       if (this.#changes.size <= (this.#options.keep ?? 256)) break;
       this.#changes.delete(oldest);
     }
-    this.#watch();
+    this.#scheduleSettling();
   }
 
-  /** To be called with each event of the server. */
+  /** Must be called with each event of the server. */
   observe(event: XdsEvent): void {
-    if (event.kind === "push") this.#pushed(event);
-    else if (event.kind === "ack") this.#acknowledged(event);
-    else if (event.kind === "nack") this.#refused(event);
-    else if (event.kind === "disconnect") {
-      for (const type of this.#unanswered.get(event.connection)?.values() ?? [])
-        for (const sent of type) this.#settle(sent);
-      this.#unanswered.delete(event.connection);
+    switch (event.kind) {
+      case "push":
+        return this.#pushed(event);
+      case "ack":
+        return this.#acknowledged(event);
+      case "nack":
+        return this.#rejected(event);
+      case "disconnect":
+        for (const { changes } of this.#unanswered.close(event.connection)) this.#responseDone(changes);
     }
   }
 
-  /** The changes that are remembered, newest first. */
+  /** Returns reports on the changes that are kept, newest first. */
   reports(): readonly ChangeReport[] {
-    return [...this.#changes.values()].reverse().map(report);
+    return [...this.#changes.values()].reverse().map((change) => change.report());
   }
 
+  /** Returns the report on a change; undefined if it is not kept. */
   report(revision: number): ChangeReport | undefined {
-    const change = this.#changes.get(revision);
-    return change && report(change);
+    return this.#changes.get(revision)?.report();
   }
 
   /**
-   * The revision in which an object last changed, as far as commits told. Of objects that are gone, that of the last
-   * thousand is known.
+   * Returns the revision in which an object last changed; undefined if it has not changed since the start. Of deleted
+   * objects, the last 1,000 are known.
    */
   lastChangeOf(name: ObjectName): number | undefined {
-    return this.#last.of(name);
+    return this.#lastChanges.of(name);
   }
 
-  /** Where something of a change was sent that is not answered: streams, by their IDs, and types. */
-  *unanswered(revision: number): Iterable<{ readonly connection: string; readonly typeUrl: string }> {
-    for (const [connection, types] of this.#unanswered) {
-      for (const [typeUrl, sent] of types)
-        if (sent.some(({ changes }) => changes.includes(revision))) yield { connection, typeUrl };
-    }
+  /** Yields the streams, by ID, and types with an unanswered response that shows a change. */
+  unanswered(revision: number): Iterable<{ readonly connection: string; readonly typeUrl: string }> {
+    return this.#unanswered.showing(revision);
   }
 
-  /**
-   * The objects of the changes that are remembered and of which nothing more is expected, or anything, newest first.
-   */
+  /** Returns the distinct objects of the changes that are kept, most recently changed first. */
   recentObjects(): readonly ObjectName[] {
     const names = new Map<string, ObjectName>();
     for (const { objects } of [...this.#changes.values()].reverse())
@@ -139,115 +91,58 @@ export class ChangeLog {
     return [...names.values()];
   }
 
-  #pushed({ changes, connection, nodeId, nonce, typeUrl, resources, removed, bytes }: PushEvent): void {
+  #pushed(event: PushEvent): void {
+    const { changes, connection, nonce, typeUrl } = event;
     if (changes.length === 0) return;
-    const types = this.#unanswered.get(connection) ?? new Map<string, Sent[]>();
-    this.#unanswered.set(connection, types);
-    const unanswered = types.get(typeUrl) ?? [];
-    types.set(typeUrl, unanswered);
-    unanswered.push({ nonce, changes });
-    if (unanswered.length > unansweredKept) unanswered.splice(0, 1).forEach((oldest) => this.#settle(oldest));
-    for (const change of this.#known(changes)) {
-      const after = this.#heard(change);
-      addUnacknowledged(change, nodeId, 1);
-      change.pending++;
-      change.responses++;
-      change.resources += resources;
-      change.removed += removed;
-      change.bytes += bytes;
-      change.firstSentMs ??= after;
-      change.lastSentMs = after;
-      const type = change.types.get(typeUrl) ?? { responses: 0, resources: 0, bytes: 0 };
-      change.types.set(typeUrl, {
-        responses: type.responses + 1,
-        resources: type.resources + resources,
-        bytes: type.bytes + bytes,
-      });
+    const dropped = this.#unanswered.add(connection, typeUrl, { nonce, changes });
+    if (dropped !== undefined) this.#responseDone(dropped.changes);
+    for (const change of this.#kept(changes)) change.pushed(event, this.#options.clock.now());
+  }
+
+  #acknowledged(event: AckEvent): void {
+    for (const { changes } of this.#unanswered.answer(event.connection, event.typeUrl, event.nonce)) {
+      this.#responseDone(changes);
+      for (const change of this.#kept(changes)) change.acknowledged(event, this.#options.clock.now());
     }
   }
 
-  #acknowledged({ connection, nodeId, typeUrl, nonce }: AckEvent): void {
-    for (const change of this.#answered(connection, typeUrl, nonce).flatMap(({ changes }) => this.#known(changes))) {
-      const after = this.#heard(change);
-      change.acks++;
-      addUnacknowledged(change, nodeId, -1);
-      change.firstAckMs ??= after;
-      change.lastAckMs = after;
-    }
+  #rejected(event: NackEvent): void {
+    const answered = this.#unanswered.answer(event.connection, event.typeUrl, event.error.nonce);
+    for (const { changes } of answered) this.#responseDone(changes);
+    for (const change of this.#kept(answered.at(-1)?.changes ?? [])) change.rejected(event, this.#options.clock.now());
   }
 
-  #refused({ connection, nodeId, typeUrl, error }: NackEvent): void {
-    for (const change of this.#known(this.#answered(connection, typeUrl, error.nonce).at(-1)?.changes ?? [])) {
-      this.#heard(change);
-      change.nackCount++;
-      if (change.nacks.length < nacksKept)
-        change.nacks.push({ proxy: nodeId, typeUrl, resources: error.resources, message: error.message });
-    }
+  #responseDone(changes: readonly number[]): void {
+    for (const change of this.#kept(changes)) change.responseDone();
   }
 
-  /**
-   * The response that is answered, and what was sent before: clients answer in order, and who answers the last one has
-   * them all.
-   */
-  #answered(connection: string, typeUrl: string, nonce: string): readonly Sent[] {
-    const sent = this.#unanswered.get(connection)?.get(typeUrl) ?? [];
-    const answered = sent.splice(0, sent.findIndex((response) => response.nonce === nonce) + 1);
-    answered.forEach((response) => this.#settle(response));
-    return answered;
+  #kept(revisions: readonly number[]): TrackedChange[] {
+    return revisions.flatMap((revision) => this.#changes.get(revision) ?? []);
   }
 
-  #settle({ changes }: Sent): void {
-    for (const change of this.#known(changes)) change.pending--;
-  }
-
-  #known(changes: readonly number[]): Open[] {
-    return changes.flatMap((revision) => this.#changes.get(revision) ?? []);
-  }
-
-  #heard(change: Open): number {
-    change.heardAt = this.#options.clock.now();
-    return change.heardAt - change.at;
-  }
-
-  #watch(): void {
-    const { clock, settled, quietMs = 1000, pendingRevision } = this.#options;
+  #scheduleSettling(): void {
+    const { clock, settled, quietMs = 1000 } = this.#options;
     if (settled === undefined || this.#stopTimer !== undefined) return;
     this.#stopTimer = clock.after(quietMs, () => {
       this.#stopTimer = undefined;
-      let waiting = false;
-      const pushedUntil = (pendingRevision?.() ?? Infinity) - 1;
-      for (const change of this.#changes.values()) {
-        if (change.told) continue;
-        if (change.pending > 0 || change.revision > pushedUntil || clock.now() - change.heardAt < quietMs)
-          waiting = true;
-        else {
-          change.told = true;
-          change.proxies = proxyCounts(change);
-          settled(report(change));
-        }
-      }
-      if (waiting) this.#watch();
+      if (this.#settleQuietChanges(settled, quietMs)) this.#scheduleSettling();
     });
   }
-}
 
-function addUnacknowledged({ proxies }: Open, nodeId: string, responses: 1 | -1): void {
-  if (proxies instanceof Map) proxies.set(nodeId, (proxies.get(nodeId) ?? 0) + responses);
-}
-
-function proxyCounts({ proxies }: Open): ProxyCounts {
-  if (!(proxies instanceof Map)) return proxies;
-  let proxiesAcknowledged = 0;
-  for (const responses of proxies.values()) if (responses === 0) proxiesAcknowledged++;
-  return { proxies: proxies.size, proxiesAcknowledged };
-}
-
-function report(change: Open): ChangeReport {
-  const { proxies: _proxies, types, nacks, heardAt: _heard, told: _told, ...rest } = change;
-  return {
-    ...rest,
-    ...proxyCounts(change),
-    types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))),
-    nacks: [...nacks],
-  };
+  /** Settles the changes without recent events. Returns true if others remain. */
+  #settleQuietChanges(settled: (report: ChangeReport) => void, quietMs: number): boolean {
+    const { clock, pendingRevision } = this.#options;
+    const firstPending = pendingRevision?.() ?? Infinity;
+    let remaining = false;
+    for (const change of this.#changes.values()) {
+      if (change.hasSettled) continue;
+      if (change.pending > 0 || change.revision >= firstPending || clock.now() - change.lastEventAt < quietMs) {
+        remaining = true;
+      } else {
+        change.settle();
+        settled(change.report());
+      }
+    }
+    return remaining;
+  }
 }

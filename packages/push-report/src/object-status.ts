@@ -1,166 +1,134 @@
 import { setImmediate } from "node:timers/promises";
 import type { Kind } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import type { Connection, Subscription } from "@istiod/xds-server";
+import type { Connection } from "@istiod/xds-server";
 import type { ChangeLog } from "./change-log.js";
-import { removalStatus } from "./removal.js";
 import type { Deliveries } from "./deliveries.js";
-import { type Effect, Effects, type EffectSources } from "./effects.js";
+import { Effects, type EffectSources } from "./effects.js";
+import { type MissingResources, missingResources } from "./missing-resources.js";
 import { reasonWithoutEffect } from "./no-effect.js";
-import { placesOf, type ObjectName } from "./object-name.js";
+import { inputsOf, type ObjectName } from "./object-name.js";
+import { removalStatus } from "./removal.js";
 import { isSettling } from "./settling.js";
 
-/** On how many proxies an object is live. */
+/** The number of proxies on which an object is live. */
 export interface ObjectStatus {
   readonly object: ObjectName;
   readonly found: boolean;
-  /** The reason why it can have no effect on any proxy; absent: it can. */
+  /** The reason why the object cannot have an effect on any proxy; absent if it can. */
   readonly noEffect?: string;
-  /** The revision in which it last changed; undefined: it has not changed since the first full state. */
+  /** Revision of the last change; absent if the object has not changed since the start. */
   readonly revision?: number;
-  /** Proxies that are connected, of any kind. */
+  /** Number of connected proxies of any kind. */
   readonly connected: number;
-  /** Of those, the proxies that have not yet answered all that they are to be sent: they may come to be reached. */
+  /** Number of connected proxies with pushes or answers outstanding, which the object may still reach. */
   readonly settling: number;
   /**
-   * Proxies that would have something else if the object were not there; of a deleted one: that are to be told so, as
-   * far as that is remembered.
+   * Number of proxies whose resources would differ without the object. For a deleted object, the number of proxies that
+   * the deletion affects, as far as it is remembered.
    */
   readonly reached: number;
-  /** Of those, the proxies that acknowledged everything that is made from it, or that it is gone. */
+  /** Number of reached proxies that acknowledged everything that is built from the object, or its deletion. */
   readonly live: number;
-  /** Of those, the proxies that refused some of it. */
-  readonly refused: number;
-  /** The proxies where it is not live: the first ones. */
-  readonly missing: readonly Missing[];
+  /** Number of reached proxies that rejected some of it. */
+  readonly rejected: number;
+  /** Resources that are not live; the first 50. */
+  readonly missing: readonly MissingResources[];
 }
 
-export interface Missing {
-  readonly proxy: string;
-  readonly reason: "not sent" | "not acknowledged" | "refused";
-  readonly typeUrl: string;
-  readonly resources: readonly string[];
-  /** The proxy's words, where it refused this, or something beside it. */
-  readonly message?: string;
-}
-
-/** What status is told from. */
+/** Inputs of a status. */
 export interface StatusSources<C> extends EffectSources<C> {
   readonly database: Database<C>;
   readonly deliveries: Deliveries;
   connections(): readonly Connection[];
   readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
-  /** Kinds whose objects configure no proxy, with the reason. Default: none. */
+  /** Kinds whose objects cannot have an effect on proxies, with the reason. Default: none. */
   readonly kindsWithoutEffect?: ReadonlyMap<Kind, string>;
 }
 
-const missingNamed = 50;
-
-/** How the work is spread, so that others get their turn meanwhile. */
-export interface StatusPace {
-  /** After so many milliseconds of work others get a turn. Default 8. */
+export interface StatusOptions {
+  /** Milliseconds of work after which the event loop gets a turn. Default 8. */
   readonly sliceMs?: number;
-  /** Gives others a turn. Default: `setImmediate`. */
-  readonly turn?: () => Promise<unknown>;
+  /** Yields to the event loop. Default: `setImmediate`. */
+  readonly yieldTurn?: () => Promise<unknown>;
 }
 
-/**
- * Where something is committed again and again while an answer is made, it is begun anew so often; then nobody else
- * gets a turn until it is made.
- */
-const mostBeginnings = 4;
+/** Number of attempts if commits keep invalidating the work. The last attempt does not yield. */
+const maxAttempts = 4;
+const maxMissing = 50;
 
 /**
- * The status of an object, at one moment after it was asked for. The proxies that it reaches are found by a dry run
- * without it: resources that a proxy has only with the object, or only without it, are built from the object. This
- * costs what deleting the object would, so results should be kept for as long as the revision stands. It is done proxy
- * by proxy, with turns for others between; what a commit makes out of date is begun anew.
+ * Returns the status of an object at one moment after the call. A proxy is reached if a dry run without the object gives
+ * it other resources. This costs as much as deleting the object would, so callers should cache the result for as long
+ * as the revision stays the same. The work yields to the event loop between proxies and starts over after a commit.
  */
 export async function statusOf<C>(
   sources: StatusSources<C>,
   object: ObjectName,
-  { sliceMs = 8, turn = setImmediate }: StatusPace = {},
+  { sliceMs = 8, yieldTurn = setImmediate }: StatusOptions = {},
 ): Promise<ObjectStatus> {
   const { database } = sources;
-  for (let beginning = 1; ; beginning++) {
+  for (let attempt = 1; ; attempt++) {
     const { revision } = database;
-    const places = placesOf(database, object);
-    if (places.length === 0) return removalStatus(sources, object);
-    const noEffect = reasonWithoutEffect(sources, places);
-    if (noEffect !== undefined) return statusAt(sources, object, noEffect);
+    const inputs = inputsOf(database, object);
+    if (inputs.length === 0) return removalStatus(sources, object);
+    const noEffect = reasonWithoutEffect(sources, inputs);
+    if (noEffect !== undefined) return statusWithoutEffect(sources, object, noEffect);
     const effects = new Effects(
       sources,
-      database.dryRun((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))),
+      database.dryRun((tx) => inputs.forEach(({ collection, key }) => tx.delete(collection, key))),
     );
-    let until = performance.now() + sliceMs;
-    for (const ask of effects.asked(sources.connections())) {
-      if (beginning < mostBeginnings && performance.now() >= until) {
-        await turn();
+    let sliceEnd = performance.now() + sliceMs;
+    for (const step of effects.steps(sources.connections())) {
+      if (attempt < maxAttempts && performance.now() >= sliceEnd) {
+        await yieldTurn();
         if (database.revision !== revision) break;
-        until = performance.now() + sliceMs;
+        sliceEnd = performance.now() + sliceMs;
       }
-      ask();
+      step();
     }
-    if (database.revision === revision) return statusAt(sources, object, effects);
+    if (database.revision === revision) return statusNow(sources, object, effects);
   }
 }
 
-/** The status at this moment: what proxies have said by now of an object that there is. */
-function statusAt<C>(sources: StatusSources<C>, object: ObjectName, found: Effects<C> | string): ObjectStatus {
+function statusWithoutEffect<C>(sources: StatusSources<C>, object: ObjectName, noEffect: string): ObjectStatus {
+  const known = knownWithoutEffects(sources, object, sources.connections());
+  return { ...known, noEffect, reached: 0, live: 0, rejected: 0, missing: [] };
+}
+
+function statusNow<C>(sources: StatusSources<C>, object: ObjectName, effects: Effects<C>): ObjectStatus {
   const connections = sources.connections();
-  const present = {
+  const known = knownWithoutEffects(sources, object, connections);
+  const missing: MissingResources[] = [];
+  let [reached, live, rejected] = [0, 0, 0];
+  for (const connection of connections) {
+    const missingByType = connection.subscriptions.flatMap((subscription) => {
+      const effect = effects.on(connection, subscription);
+      return effect === undefined
+        ? []
+        : [missingResources(sources.deliveries, connection, subscription, effect, known.revision)];
+    });
+    if (missingByType.length === 0) continue;
+    reached++;
+    const missingOnProxy = missingByType.flatMap((each) => each ?? []);
+    if (missingOnProxy.length === 0) live++;
+    if (missingOnProxy.some(({ reason }) => reason === "rejected")) rejected++;
+    if (missing.length < maxMissing) missing.push(...missingOnProxy);
+  }
+  return { ...known, reached, live, rejected, missing };
+}
+
+function knownWithoutEffects<C>(
+  sources: StatusSources<C>,
+  object: ObjectName,
+  connections: readonly Connection[],
+): Pick<ObjectStatus, "object" | "found" | "revision" | "connected" | "settling"> {
+  const revision = sources.changes.lastChangeOf(object);
+  return {
+    object,
+    found: true,
+    ...(revision !== undefined && { revision }),
     connected: connections.length,
     settling: connections.filter((connection) => isSettling(sources, connection)).length,
   };
-  const revision = sources.changes.lastChangeOf(object);
-  const of = { object, found: true, ...(revision !== undefined && { revision }), ...present };
-  if (typeof found === "string") return { ...of, noEffect: found, reached: 0, live: 0, refused: 0, missing: [] };
-  const missing: Missing[] = [];
-  let [reached, live, refused] = [0, 0, 0];
-  for (const connection of connections) {
-    const lacks = connection.subscriptions.map((subscription) => {
-      const effect = found.on(connection, subscription);
-      return effect === undefined ? undefined : lack(sources.deliveries, connection, subscription, effect, revision);
-    });
-    if (lacks.every((each) => each === undefined)) continue;
-    reached++;
-    const all = lacks.flatMap((each) => each ?? []);
-    if (all.length === 0) live++;
-    if (all.some(({ reason }) => reason === "refused")) refused++;
-    if (missing.length < missingNamed) missing.push(...all);
-  }
-  return { ...of, reached, live, refused, missing };
-}
-
-function lack(
-  deliveries: Deliveries,
-  connection: Connection,
-  subscription: Subscription,
-  { made, removed }: Effect,
-  revision: number | undefined,
-): Missing[] {
-  const { typeUrl } = subscription;
-  const of = { proxy: connection.node.id, typeUrl };
-  const refused = made.flatMap((resource) => {
-    const error = deliveries.refusal(
-      connection.id,
-      typeUrl,
-      resource.name,
-      subscription.sentOf(resource.name)?.version,
-    );
-    return error === undefined ? [] : [{ name: resource.name, error }];
-  });
-  const [first] = refused;
-  if (first !== undefined)
-    return [{ ...of, reason: "refused", resources: refused.map(({ name }) => name), message: first.error.message }];
-  if (deliveries.acknowledged(connection.id, typeUrl, revision ?? 0)) return [];
-  const unsent = [
-    ...made.filter((r) => subscription.sentOf(r.name)?.version !== r.version).map(({ name }) => name),
-    ...removed.filter((name) => subscription.sentOf(name) !== undefined),
-  ];
-  if (unsent.length > 0) return [{ ...of, reason: "not sent", resources: unsent }];
-  if (subscription.nonceSent === subscription.nonceAcked) return [];
-  const beside = deliveries.lastRefusal(connection.id, typeUrl)?.message;
-  const message = beside === undefined ? {} : { message: `the response that it was in was refused: ${beside}` };
-  return [{ ...of, reason: "not acknowledged", resources: [...made.map(({ name }) => name), ...removed], ...message }];
 }

@@ -1,47 +1,47 @@
+import type { MissingResources } from "./missing-resources.js";
 import type { ObjectName } from "./object-name.js";
-import type { Missing, ObjectStatus, StatusSources } from "./object-status.js";
+import type { ObjectStatus, StatusSources } from "./object-status.js";
 import { isSettling } from "./settling.js";
 
 /**
- * The status of an object that is not there. What it did to proxies cannot be computed any more; whether they know that
- * it is gone is told from the change that took it away: what was sent of that, and who waits to be served it.
+ * Returns the status of a deleted object. Its effect can no longer be computed, so the status is that of the change that
+ * deleted it: its responses, and the streams to which it is not pushed yet.
  */
 export function removalStatus<C>(sources: StatusSources<C>, object: ObjectName): ObjectStatus {
   const { changes, deliveries } = sources;
   const revision = changes.lastChangeOf(object);
-  const present = sources.connections();
-  const of = {
+  const connections = sources.connections();
+  const status = {
     object,
     found: false,
-    connected: present.length,
-    settling: present.filter((connection) => isSettling(sources, connection)).length,
+    connected: connections.length,
+    settling: connections.filter((connection) => isSettling(sources, connection)).length,
   };
-  if (revision === undefined) return { ...of, reached: 0, live: 0, refused: 0, missing: [] };
+  if (revision === undefined) return { ...status, reached: 0, live: 0, rejected: 0, missing: [] };
   const report = changes.report(revision);
-  const unpushed = present.filter(
-    ({ pendingRevision }) => pendingRevision !== undefined && pendingRevision <= revision,
-  );
-  const unanswered = [...changes.unanswered(revision)].flatMap(({ connection, typeUrl }): Missing[] => {
-    const proxy = present.find(({ id }) => id === connection)?.node.id;
+  const unanswered = [...changes.unanswered(revision)].flatMap(({ connection, typeUrl }): MissingResources[] => {
+    const proxy = connections.find(({ id }) => id === connection)?.node.id;
     return proxy === undefined ? [] : [{ proxy, reason: "not acknowledged", typeUrl, resources: [] }];
   });
-  const refusing = (report?.nacks ?? []).flatMap(({ proxy, typeUrl, resources, message }): Missing[] => {
-    const stands = present.some(({ id, node }) => node.id === proxy && !deliveries.acknowledged(id, typeUrl, revision));
-    return stands ? [{ proxy, reason: "refused", typeUrl, resources, message }] : [];
+  const rejected = (report?.nacks ?? []).flatMap(({ proxy, typeUrl, resources, message }): MissingResources[] => {
+    const isCurrent = connections.some(
+      ({ id, node }) => node.id === proxy && !deliveries.acknowledged(id, typeUrl, revision),
+    );
+    return isCurrent ? [{ proxy, reason: "rejected", typeUrl, resources, message }] : [];
   });
-  const told = new Set([...refusing, ...unanswered].map(({ proxy }) => proxy));
-  const unsent = unpushed
-    .filter(({ node }) => !told.has(node.id))
-    .map(({ node }): Missing => ({ proxy: node.id, reason: "not sent", typeUrl: "", resources: [] }));
-  const missing = [...refusing, ...unanswered, ...unsent];
-  const behind = new Set(missing.map(({ proxy }) => proxy));
-  const reached = Math.max(told.size, report?.proxies ?? 0) + unsent.length;
+  const sentTo = new Set([...rejected, ...unanswered].map(({ proxy }) => proxy));
+  const unsent = connections
+    .filter(({ pendingRevision }) => pendingRevision !== undefined && pendingRevision <= revision)
+    .filter(({ node }) => !sentTo.has(node.id))
+    .map(({ node }): MissingResources => ({ proxy: node.id, reason: "not sent", typeUrl: "", resources: [] }));
+  const missing = [...rejected, ...unanswered, ...unsent];
+  const reached = Math.max(sentTo.size, report?.proxies ?? 0) + unsent.length;
   return {
-    ...of,
+    ...status,
     revision,
     reached,
-    live: reached - behind.size,
-    refused: new Set(refusing.map(({ proxy }) => proxy)).size,
+    live: reached - new Set(missing.map(({ proxy }) => proxy)).size,
+    rejected: new Set(rejected.map(({ proxy }) => proxy)).size,
     missing,
   };
 }

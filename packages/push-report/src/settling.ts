@@ -8,13 +8,12 @@ import {
 } from "@istiod/xds-server";
 import type { EffectSources } from "./effects.js";
 
-/** Types whose every subscription is answered, if with nothing. */
-const answeredTypes: ReadonlySet<string> = new Set([clusterType, endpointType, listenerType, routeType]);
+/** Types for which the server answers every subscription, even with an empty response. */
+const alwaysAnsweredTypes: ReadonlySet<string> = new Set([clusterType, endpointType, listenerType, routeType]);
 
 /**
- * Reports whether a client is still to be sent something that is generated, or to answer it. Only afterwards is it
- * known what it subscribes to: Envoy asks for listeners when it has its clusters, and for routes when it has its
- * listeners.
+ * Reports whether a client has pushes or answers of generated types outstanding. Its subscriptions are complete only
+ * afterwards: Envoy requests listeners once it has its clusters, and routes once it has its listeners.
  */
 export function isSettling<C>(
   { generators, lookups }: Pick<EffectSources<C>, "generators" | "lookups">,
@@ -31,6 +30,6 @@ export function isSettling<C>(
 }
 
 function isAnswered({ typeUrl, nonceSent, nonceAcked, lastError }: Subscription): boolean {
-  if (nonceSent === "") return !answeredTypes.has(typeUrl);
+  if (nonceSent === "") return !alwaysAnsweredTypes.has(typeUrl);
   return nonceSent === nonceAcked || lastError?.nonce === nonceSent;
 }

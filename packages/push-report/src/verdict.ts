@@ -6,15 +6,12 @@ export function isLive({ found, noEffect, reached, live }: ObjectStatus): boolea
   return found && noEffect === undefined && reached > 0 && live === reached;
 }
 
-/** Reports whether an object is deleted, and every proxy that was sent the deletion has acknowledged it. */
+/** Reports whether an object is deleted and every affected proxy has acknowledged the deletion. */
 export function isGone({ found, missing }: ObjectStatus): boolean {
   return !found && missing.length === 0;
 }
 
-/**
- * Reports whether an object configures no proxy although proxies are connected and have all that they are to be sent,
- * so that waiting does not help.
- */
+/** Reports whether an object reaches no proxy although proxies are connected and settled, so that waiting is useless. */
 export function isIneffective({ found, noEffect, connected, settling, reached }: ObjectStatus): boolean {
   return found && (noEffect !== undefined || (reached === 0 && connected > 0 && settling === 0));
 }
@@ -24,15 +21,15 @@ export function formatStatus(status: ObjectStatus): string {
   return `${formatName(status.object)}: ${sentence(status)}`;
 }
 
-function sentence({ found, revision, noEffect, connected, settling, live, reached, refused }: ObjectStatus): string {
+function sentence({ found, revision, noEffect, connected, settling, live, reached, rejected }: ObjectStatus): string {
   if (!found && revision === undefined) return "not found";
-  const note = refused > 0 ? `, refused by ${refused}` : "";
+  const note = rejected > 0 ? `, rejected by ${rejected}` : "";
   if (!found) return `deleted, gone from ${live} of ${proxies(reached)}${note}`;
   if (noEffect !== undefined) return `has no effect: ${noEffect}`;
   if (connected === 0) return "no proxy is connected";
   if (reached > 0) return `live on ${live} of ${proxies(reached)}${note}`;
   const none = `reaches none of ${connected} connected ${connected === 1 ? "proxy" : "proxies"}`;
-  return settling === 0 ? none : `${none} yet; ${settling} ${settling === 1 ? "has" : "have"} not answered everything`;
+  return settling === 0 ? none : `${none} yet; ${settling} still settling`;
 }
 
 function proxies(count: number): string {

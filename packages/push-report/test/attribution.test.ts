@@ -15,7 +15,7 @@ import {
   type XdsServerOptions,
 } from "@istiod/xds-server";
 import { FakeClock, fakeEdsCluster, fakeResource, GroupSource, idle, XdsClient } from "@istiod/xds-server/testing";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, it, test } from "vitest";
 
 type Variant = "delta" | "sotw";
 
@@ -67,7 +67,7 @@ describe.each(["delta", "sotw"] as const)("%s", (variant) => {
     [listenerType]: [fakeResource("l", "0")],
   };
 
-  test("a response is attributed to each merged change that it shows, and to no other", async () => {
+  it("a response is attributed to each merged change that it shows, and to no other", async () => {
     const { client, source, events, attribution } = setup(variant, start);
     const slow = client();
     for (const type of [clusterType, listenerType]) {
@@ -96,7 +96,7 @@ describe.each(["delta", "sotw"] as const)("%s", (variant) => {
     expect(of(events, "ack").at(-1)).toMatchObject({ nonce: merged?.nonce, revision: again });
   });
 
-  test("a change that a later one reverted before the push is attributed to neither", async () => {
+  it("a change that a later one reverted before the push is attributed to neither", async () => {
     const { client, source, events } = setup(variant, start);
     const slow = client();
     slow.subscribe(clusterType);
@@ -114,7 +114,7 @@ describe.each(["delta", "sotw"] as const)("%s", (variant) => {
     expect(of(events, "push").map(({ changes }) => changes)).toEqual([[kept]]);
   });
 
-  test("a change that coincides with a request is attributed to the response that shows it", async () => {
+  it("a change that coincides with a request is attributed to the response that shows it", async () => {
     const { client, source, events } = setup(variant, {
       [clusterType]: [large("0")],
       [endpointType]: [fakeResource("x", "0"), fakeResource("y", "0")],
@@ -140,7 +140,7 @@ describe.each(["delta", "sotw"] as const)("%s", (variant) => {
     expect(pushes.every(({ changes }) => !changes.includes(other))).toBe(true);
   });
 
-  test("endpoints that are sent again for a changed cluster are attributed to the cluster's change", async () => {
+  it("endpoints that are sent again for a changed cluster are attributed to the cluster's change", async () => {
     const { client, source, events } = setup(variant, {
       [clusterType]: [fakeEdsCluster("a", "0")],
       [endpointType]: [fakeResource("a", "0")],
@@ -152,7 +152,7 @@ describe.each(["delta", "sotw"] as const)("%s", (variant) => {
     expect(of(events, "push", endpointType)).toMatchObject([{ changes: [change] }]);
   });
 
-  test("a resource that a client requests soon after a change added it is attributed to that change", async () => {
+  it("a resource that a client requests soon after a change added it is attributed to that change", async () => {
     const clock = new FakeClock();
     const { client, source, events } = setup(
       variant,
@@ -177,7 +177,7 @@ describe.each(["delta", "sotw"] as const)("%s", (variant) => {
     expect(of(events, "push", endpointType).flatMap(({ changes }) => changes)).not.toContain(other);
   });
 
-  test("first responses have a revision and are attributed to no change", async () => {
+  it("first responses have a revision and are attributed to no change", async () => {
     const { client, source, events } = setup(variant, start);
     const revision = source.put(clusterType, fakeResource("a", "1"));
     const c = client();
@@ -188,7 +188,7 @@ describe.each(["delta", "sotw"] as const)("%s", (variant) => {
     expect(of(events, "ack")).toMatchObject([{ revision }]);
   });
 
-  test("ACK and NACK are attributed to their own response, even if a later one is in flight", async () => {
+  it("ACK and NACK are attributed to their own response, even if a later one is in flight", async () => {
     const { client, source, events } = setup(variant, {
       [clusterType]: [fakeResource("a", "0"), fakeResource("b", "0")],
     });
@@ -222,7 +222,7 @@ describe.each(["delta", "sotw"] as const)("%s", (variant) => {
     ]);
   });
 
-  test("every change starts a push to every client, and a push is finished once when all responses are handed over", async () => {
+  it("every change starts a push to every client, and a push is finished once when all responses are handed over", async () => {
     const clock = new FakeClock();
     const { client, source, events } = setup(variant, start, { clock });
     const c = client();
@@ -313,7 +313,7 @@ async function groupSetup(variant: Variant, clock = new FakeClock()) {
 }
 
 describe.each(["delta", "sotw"] as const)("%s, with a source that names clients", (variant) => {
-  test("a push of a named change is attributed to it", async () => {
+  it("a push of a named change is attributed to it", async () => {
     const { source, events, attribution } = await groupSetup(variant);
     const revision = source.set(clusterType, { b: "1" });
     await idle();
@@ -322,7 +322,7 @@ describe.each(["delta", "sotw"] as const)("%s, with a source that names clients"
     expect(attribution.pendingRevision).toBeUndefined();
   });
 
-  test("a pending client is not named again, and its response is attributed to all changes that it shows", async () => {
+  it("a pending client is not named again, and its response is attributed to all changes that it shows", async () => {
     const { source, events, attribution, clients } = await groupSetup(variant);
     const [slow] = clients;
     slow?.pause(true);
@@ -349,7 +349,7 @@ describe.each(["delta", "sotw"] as const)("%s, with a source that names clients"
     expect(attribution.pendingRevision).toBeUndefined();
   });
 
-  test("pending changes that could not be compared in time are all attributed to the response", async () => {
+  it("pending changes that could not be compared in time are all attributed to the response", async () => {
     const clock = new FakeClock();
     const { source, events, clients } = await groupSetup(variant, clock);
     for (const client of clients.slice(0, 2)) client.pause(true);

@@ -6,12 +6,12 @@ import { LastChanges } from "../src/last-changes.js";
 
 const of = (name: string) => parseName(`Pod/shop/${name}`);
 
-describe("the revision in which an object last changed", () => {
+describe("LastChanges", () => {
   const changing = () => {
     const database = new Database();
     const changes = new LastChanges();
     const commit = (...keys: readonly string[]) =>
-      changes.note(
+      changes.add(
         database.commit((tx) =>
           keys.forEach((key) =>
             key.startsWith("-") ? tx.delete(pods, key.slice(1)) : tx.set(pods, key, { at: database.revision } as never),
@@ -21,7 +21,7 @@ describe("the revision in which an object last changed", () => {
     return { changes, commit };
   };
 
-  it("is known of what is there, and of what went last", () => {
+  it("knows all existing objects and the last deleted ones", () => {
     const { changes, commit } = changing();
     commit("a/shop/stays", "a/shop/goes", "a/shop/returns");
     commit("-a/shop/goes", "-a/shop/returns");
@@ -42,7 +42,7 @@ describe("the revision in which an object last changed", () => {
     ]);
   });
 
-  it("is kept of an object that goes from one cluster to another", () => {
+  it("keeps an object that moves to another cluster", () => {
     const { changes, commit } = changing();
     commit("east/shop/a");
     commit("-east/shop/a", "west/shop/a");
@@ -51,7 +51,7 @@ describe("the revision in which an object last changed", () => {
     expect(changes.of(of("a"))).toBe(2);
   });
 
-  it("law: costs no more for objects that came and went, however many", () => {
+  it("keeps a bounded number of deleted objects", () => {
     const { changes, commit } = changing();
     const sizes = Array.from({ length: 3000 }, (_, round) => {
       commit(`a/shop/pod-${round}`, "a/shop/stays");

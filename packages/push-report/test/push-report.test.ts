@@ -1,7 +1,7 @@
 import { applyMeshConfig, meshConfig, meshConfigKey, virtualServices } from "@istiod/config-schema";
 import { formatStatus, isIneffective, isLive, parseName } from "@istiod/push-report";
 import { XdsClient } from "@istiod/xds-server/testing";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, test } from "vitest";
 import { ToyMesh, toyType, virtualService } from "./toy-mesh.js";
 
 describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
@@ -23,7 +23,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     }
   });
 
-  it("tells of a change whom it touched, with what, and when it was acknowledged", async () => {
+  it("reports the proxies, resources and times of a change", async () => {
     const { revision } = mesh.commit(virtualService("shop/cart", "2s"));
     const response = await web.next(toyType);
     expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, responses: 1, resources: 1, pending: 1, acks: 0 });
@@ -53,7 +53,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(mesh.settled.at(-1)).toEqual(report);
   });
 
-  it("counts the proxies that acknowledged all that they were sent of a change", async () => {
+  it("counts the proxies that acknowledged all responses that show a change", async () => {
     const { revision } = mesh.commit(virtualService("shop/cart", "2s") + virtualService("pay/card", "2s"));
     const toWeb = await web.next(toyType);
     const toApi = await api.next(toyType);
@@ -69,7 +69,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(mesh.log.report(revision)).toMatchObject({ proxies: 2, proxiesAcknowledged: 1 });
   });
 
-  it("does not count a proxy that left without an answer as one that acknowledged", async () => {
+  it("does not count a proxy that disconnected without an ACK as acknowledged", async () => {
     const { revision } = mesh.commit(virtualService("shop/cart", "2s"));
     await web.next(toyType);
     web.close();
@@ -77,7 +77,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, proxiesAcknowledged: 0 });
   });
 
-  it("tells that nobody sees an object whose namespace is not discovered", async () => {
+  it("reports that an object in an undiscovered namespace has no effect", async () => {
     const selecting = applyMeshConfig(
       { discoverySelectors: [{ matchLabels: { mesh: "on" } }] },
       { warning: console.warn, error: console.error },
@@ -95,7 +95,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect([seen.noEffect, isIneffective(seen)]).toEqual([undefined, false]);
   });
 
-  it("tells that no generator reads objects of a kind, with the reason", async () => {
+  it("reports that an object of a kind without effect has no effect, with the reason", async () => {
     mesh.commit(
       "{apiVersion: networking.istio.io/v1, kind: WorkloadGroup, metadata: {name: vm, namespace: shop}, spec: {template: {serviceAccount: vm}}}",
     );
@@ -104,10 +104,10 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(isIneffective(status)).toBe(true);
   });
 
-  it("tells that an object reaches none of the connected proxies, once they have all that they are to be sent", async () => {
+  it("reports an object as ineffective if it reaches no proxy after all have settled", async () => {
     mesh.commit(virtualService("lost/cart", "1s"));
-    const owed = await mesh.status("VirtualService/lost/cart");
-    expect([owed.settling, isIneffective(owed)]).toEqual([2, false]);
+    const unsettled = await mesh.status("VirtualService/lost/cart");
+    expect([unsettled.settling, isIneffective(unsettled)]).toEqual([2, false]);
     await expect.poll(async () => (await mesh.status("VirtualService/lost/cart")).settling).toBe(0);
     const status = await mesh.status("VirtualService/lost/cart");
     expect(formatStatus(status)).toBe("VirtualService/lost/cart: reaches none of 2 connected proxies");
@@ -116,7 +116,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     const response = await web.next(toyType);
     const meanwhile = await mesh.status("VirtualService/lost/cart");
     expect(formatStatus(meanwhile)).toBe(
-      "VirtualService/lost/cart: reaches none of 2 connected proxies yet; 1 has not answered everything",
+      "VirtualService/lost/cart: reaches none of 2 connected proxies yet; 1 still settling",
     );
     expect([isLive(meanwhile), isIneffective(meanwhile)]).toEqual([false, false]);
     web.nack(response, "no");
@@ -133,7 +133,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect([isLive(alone), isIneffective(alone)]).toEqual([false, false]);
   });
 
-  it("counts an object live on the proxies that it reaches, once they acknowledged it", async () => {
+  it("counts an object as live on the proxies that acknowledged it", async () => {
     expect(formatStatus(await mesh.status("VirtualService/shop/cart"))).toBe(
       "VirtualService/shop/cart: live on 1 of 1 proxy",
     );
@@ -152,7 +152,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(await mesh.status("virtualservice/shop/cart")).toMatchObject({ reached: 1, live: 1, missing: [] });
   });
 
-  it("is not misled by another object's change that is under way", async () => {
+  it("ignores an unacknowledged change of another object", async () => {
     mesh.commit(virtualService("shop/cart", "2s"));
     await web.accept(toyType);
     mesh.commit(virtualService("shop/other", "2s"));
@@ -161,7 +161,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(await mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 1, live: 0 });
   });
 
-  it("shows a refusal with its reason, until what was refused is replaced and accepted", async () => {
+  it("reports a rejection with its message until the resource is replaced and accepted", async () => {
     const { revision } = mesh.commit(virtualService("shop/cart", "3s"));
     web.nack(await web.next(toyType), "shop/cart: too long");
     await web.settled();
@@ -170,67 +170,67 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       nacks: [{ proxy: "web.shop", resources: ["shop/cart"], message: "shop/cart: too long" }],
       pending: 0,
     });
-    const refused = {
+    const rejected = {
       live: 0,
-      refused: 1,
-      missing: [{ reason: "refused", message: "shop/cart: too long", resources: ["shop/cart"] }],
+      rejected: 1,
+      missing: [{ reason: "rejected", message: "shop/cart: too long", resources: ["shop/cart"] }],
     };
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(rejected);
     mesh.commit(virtualService("shop/other", "1s"));
     await web.accept(toyType);
     await web.settled();
     // A state-of-the-world client accepted all that it has, a delta client the other resource only.
     expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(
-      variant === "delta" ? refused : { live: 1, refused: 0 },
+      variant === "delta" ? rejected : { live: 1, rejected: 0 },
     );
     mesh.commit(virtualService("shop/cart", "2s"));
     await web.accept(toyType);
     await web.settled();
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, refused: 0 });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, rejected: 0 });
   });
 
-  it("holds a refusal that names nothing against all that was refused, until it is accepted", async () => {
+  it("attributes a NACK without resource names to all resources of the response until they are accepted", async () => {
     mesh.commit(virtualService("shop/cart", "3s") + virtualService("shop/till", "4s"));
     web.nack(await web.next(toyType), "no");
     await web.settled();
-    const refused = { live: 0, refused: 1, missing: [{ proxy: "web.shop", reason: "refused", message: "no" }] };
+    const rejected = { live: 0, rejected: 1, missing: [{ proxy: "web.shop", reason: "rejected", message: "no" }] };
     for (const name of ["cart", "till"])
-      expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(refused);
+      expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(rejected);
     mesh.commit(virtualService("shop/other", "1s"));
     await web.accept(toyType);
     await web.settled();
-    expect(await mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 1, live: 1, refused: 0 });
+    expect(await mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 1, live: 1, rejected: 0 });
     for (const name of ["cart", "till"])
       expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(
-        variant === "delta" ? refused : { live: 1, refused: 0 },
+        variant === "delta" ? rejected : { live: 1, rejected: 0 },
       );
     mesh.commit(virtualService("shop/cart", "2s"));
     await web.accept(toyType);
     await web.settled();
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, refused: 0 });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, rejected: 0 });
   });
 
-  it("says of what was refused beside something else why it is not acknowledged", async () => {
+  it("reports the message of a NACK for the valid resources of the same response", async () => {
     mesh.commit(virtualService("shop/cart", "3s") + virtualService("shop/till", "4s"));
     web.nack(await web.next(toyType), "shop/cart: too long");
     await web.settled();
     expect(await mesh.status("VirtualService/shop/till")).toMatchObject({
       live: 0,
-      refused: 0,
+      rejected: 0,
       missing: [
         {
           reason: "not acknowledged",
           resources: ["shop/till"],
-          message: "the response that it was in was refused: shop/cart: too long",
+          message: "another resource of the response was rejected: shop/cart: too long",
         },
       ],
     });
   });
 
-  it("tells from how many proxies a deleted object is gone", async () => {
+  it("counts the proxies that acknowledged a deletion", async () => {
     const status = async (): Promise<string> => formatStatus(await mesh.status("VirtualService/shop/cart"));
     const { revision } = mesh.delete("shop/cart");
-    // Whom it concerns is known when each had its turn.
+    // The affected proxies are known once each has had its turn.
     expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
       found: false,
       revision,
@@ -255,8 +255,8 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     await web.settled();
     expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
       live: 0,
-      refused: 1,
-      missing: [{ proxy: "web.shop", reason: "refused", message: "I need it" }],
+      rejected: 1,
+      missing: [{ proxy: "web.shop", reason: "rejected", message: "I need it" }],
     });
     mesh.commit(virtualService("shop/other", "1s"));
     await web.accept(toyType);
@@ -265,14 +265,14 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       found: false,
       reached: 1,
       live: 1,
-      refused: 0,
+      rejected: 0,
       missing: [],
     });
     expect(await status()).toBe("VirtualService/shop/cart: deleted, gone from 1 of 1 proxy");
     expect(formatStatus(await mesh.status("VirtualService/shop/never"))).toBe("VirtualService/shop/never: not found");
   });
 
-  it("does not wait for a proxy that is gone before it was told of a deletion", async () => {
+  it("does not wait for a proxy that disconnected before it was sent a deletion", async () => {
     mesh.delete("shop/cart");
     await web.next(toyType);
     web.close();
@@ -280,7 +280,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     await expect.poll(async () => (await mesh.status("VirtualService/shop/cart")).missing).toEqual([]);
   });
 
-  describe("under a burst, of which a slow client is sent the outcome", () => {
+  describe("with changes that are merged for a slow client", () => {
     let [blocking, first, other, second] = [0, 0, 0, 0];
 
     beforeEach(async () => {
@@ -293,7 +293,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       await turn();
     });
 
-    it("counts the acknowledgement for each change that touched it, and for no other", async () => {
+    it("counts an ACK for each change that the response shows, and for no other", async () => {
       for (const revision of [first, second])
         expect(mesh.log.report(revision)).toMatchObject({ proxies: 0, acks: 0, pending: 0 });
       expect(mesh.log.report(other)).toMatchObject({ proxies: 1 });
@@ -334,7 +334,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       expect(mesh.log.report(other)).toMatchObject({ proxies: 1, responses: 1 });
     });
 
-    it("shows a refusal of what is merged in the report of each change, and of the object that is at fault", async () => {
+    it("counts a NACK for each merged change, and for the rejected object", async () => {
       web.pause(false);
       web.ack(await web.next(toyType));
       const merged = await web.next(toyType);
@@ -342,10 +342,10 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       await web.settled();
       for (const revision of [first, second])
         expect(mesh.log.report(revision)).toMatchObject({ nackCount: 1, acks: 0, pending: 0 });
-      expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 1 });
+      expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, rejected: 1 });
     });
 
-    it("is not settled before the slow client is served", async () => {
+    it("settles no change before the slow client has answered", async () => {
       api.ack(await api.next(toyType));
       await api.settled();
       const fire = (): void => {
@@ -366,7 +366,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     });
   });
 
-  it("tells what is live while other changes are on their way, and of a refusal what replaced it", async () => {
+  it("counts an object as live while other changes are unacknowledged, and after a rejected version is replaced", async () => {
     const one = mesh.commit(virtualService("shop/cart", "2s")).revision;
     const first = await web.next(toyType);
     const two = mesh.commit(virtualService("shop/cart", "3s")).revision;
@@ -376,16 +376,16 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(mesh.log.report(one)).toMatchObject({ nackCount: 1, pending: 0 });
     expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
       live: 0,
-      refused: 0,
+      rejected: 0,
       missing: [{ reason: "not acknowledged" }],
     });
     web.ack(second);
     await web.settled();
     expect(mesh.log.report(two)).toMatchObject({ acks: 1, pending: 0 });
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 1, refused: 0 });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 1, rejected: 0 });
   });
 
-  it("counts as live what a proxy acknowledged when it came, whatever it is being sent now", async () => {
+  it("counts an object as live if a proxy acknowledged it on connecting, whatever is in flight", async () => {
     const late = new XdsClient(mesh.server, { variant, node: "late.shop" });
     late.subscribe(toyType);
     await late.accept(toyType);
@@ -403,7 +403,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     late.close();
   });
 
-  it("does not wait for a client that is gone", async () => {
+  it("does not wait for a client that disconnected", async () => {
     const { revision } = mesh.commit(virtualService("shop/cart", "2s"));
     await web.next(toyType);
     web.close();
@@ -417,19 +417,19 @@ async function turn(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise(setImmediate);
 }
 
-it("reads names of objects, and says what is wrong with one", () => {
+test("parseName parses object names and describes invalid ones", () => {
   expect(parseName("deployment/shop/cart")).toEqual({ kind: "Deployment", namespace: "shop", name: "cart" });
   expect(parseName("namespace/shop")).toEqual({ kind: "Namespace", namespace: "", name: "shop" });
   expect(() => parseName("Service/cart")).toThrow("Service/cart: expected Service/NAMESPACE/NAME");
   expect(() => parseName("Cart/a/b")).toThrow(
-    /^Cart\/a\/b: there is no kind Cart; known are AuthorizationPolicy, ConfigMap, /,
+    /^Cart\/a\/b: there is no kind Cart; known kinds: AuthorizationPolicy, ConfigMap, /,
   );
   expect(() => parseName("VirtualServce/a/b")).toThrow(
     new Error("VirtualServce/a/b: there is no kind VirtualServce; did you mean VirtualService?"),
   );
 });
 
-describe("a status that takes long", () => {
+describe("a slow status computation", () => {
   const clients = 20;
   let mesh: ToyMesh;
   let fleet: XdsClient[];
@@ -449,12 +449,12 @@ describe("a status that takes long", () => {
     for (let i = 0; i < clients; i++) fleet.push(await joined(`web-${i}.shop`));
   });
 
-  it("lets others be served between two proxies, and tells how it is in the end", async () => {
+  it("yields between proxies and returns the final state", async () => {
     let turns = 0;
     let late: XdsClient | undefined;
     const status = await mesh.status("VirtualService/shop/cart", {
       sliceMs: 0,
-      turn: async () => {
+      yieldTurn: async () => {
         if (++turns === 3) late = await joined("late.shop");
         if (turns === 4) fleet[0]?.close();
         if (turns === 5) await late?.settled();
@@ -465,11 +465,11 @@ describe("a status that takes long", () => {
     expect(status).toMatchObject({ reached: clients, live: clients });
   });
 
-  it("is begun anew if something is committed meanwhile", async () => {
+  it("starts over after a commit", async () => {
     let turns = 0;
     const status = await mesh.status("VirtualService/shop/cart", {
       sliceMs: 0,
-      turn: async () => {
+      yieldTurn: async () => {
         if (++turns === 7) mesh.commit(virtualService("shop/cart", "2s"));
         await Promise.resolve();
       },
@@ -480,38 +480,38 @@ describe("a status that takes long", () => {
     expect(status.missing.length).toBe(clients);
   });
 
-  it("tells that an object is not found if it is taken away meanwhile", async () => {
+  it("reports an object as not found if it is deleted meanwhile", async () => {
     let taken = false;
     const turn = async (): Promise<void> => {
       if (!taken) mesh.database.commit((tx) => tx.delete(virtualServices, "shop/cart"));
       taken = true;
       await Promise.resolve();
     };
-    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, turn })).toMatchObject({
+    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, yieldTurn: turn })).toMatchObject({
       found: false,
       reached: 0,
     });
   });
 
-  it("comes to an end where something is committed all the time, and is of the last revision", async () => {
+  it("finishes under continuous commits, with the last revision", async () => {
     let seconds = 1;
     const turn = async (): Promise<void> => {
       mesh.commit(virtualService("pay/card", `${(++seconds % 100) + 1}s`));
       await Promise.resolve();
     };
     const { revision } = mesh.database;
-    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, turn })).toMatchObject({
+    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, yieldTurn: turn })).toMatchObject({
       reached: clients,
       live: clients,
     });
     expect(mesh.database.revision).toBeGreaterThan(revision);
-    expect(await mesh.status("VirtualService/pay/card", { sliceMs: 0, turn })).toMatchObject({
+    expect(await mesh.status("VirtualService/pay/card", { sliceMs: 0, yieldTurn: turn })).toMatchObject({
       found: true,
       reached: 0,
     });
   });
 
-  it("gives turns by itself after some milliseconds", async () => {
+  it("yields by default after some milliseconds", async () => {
     let served = false;
     setImmediate(() => (served = true));
     await mesh.status("VirtualService/shop/cart", { sliceMs: 0 });

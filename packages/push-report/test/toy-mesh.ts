@@ -9,7 +9,7 @@ import {
   parseName,
   type ChangeReport,
   type ObjectStatus,
-  type StatusPace,
+  type StatusOptions,
 } from "@istiod/push-report";
 import { resource, ResourceSet } from "@istiod/resources";
 import { createXdsServer, type ResourceSource, type SourceChange, type XdsServer } from "@istiod/xds-server";
@@ -49,7 +49,7 @@ export class ToyMesh {
   readonly deliveries = new Deliveries();
   readonly #views = new Map<unknown, View<Client>>();
   readonly #attribution: ChangeAttribution;
-  #tell: (change: SourceChange) => void = () => undefined;
+  #notify: (change: SourceChange) => void = () => undefined;
 
   constructor(now: { at: number; timers: (() => void)[] }) {
     const clock = {
@@ -72,7 +72,7 @@ export class ToyMesh {
       },
       resources: (view, typeUrl) => (typeUrl === toyType ? view.call(routes) : undefined),
       watch: (listener) => {
-        this.#tell = listener;
+        this.#notify = listener;
         return () => undefined;
       },
       close: (view) => view.release(),
@@ -92,7 +92,7 @@ export class ToyMesh {
     this.#attribution.beforeChange();
     const commit = commitYaml(this.database, yaml);
     this.log.committed(commit);
-    if (commit.changed.length > 0) this.#tell({ revision: commit.revision });
+    if (commit.changed.length > 0) this.#notify({ revision: commit.revision });
     return commit;
   }
 
@@ -100,11 +100,11 @@ export class ToyMesh {
     this.#attribution.beforeChange();
     const commit = this.database.commit((tx) => tx.delete(virtualServices, key));
     this.log.committed(commit);
-    this.#tell({ revision: commit.revision });
+    this.#notify({ revision: commit.revision });
     return commit;
   }
 
-  status(name: string, pace?: StatusPace): Promise<ObjectStatus> {
+  status(name: string, options?: StatusOptions): Promise<ObjectStatus> {
     return statusOf(
       {
         database: this.database,
@@ -117,7 +117,7 @@ export class ToyMesh {
         kindsWithoutEffect: new Map([[workloadGroupKind, "nobody registers workloads"]]),
       },
       parseName(name),
-      pace,
+      options,
     );
   }
 }

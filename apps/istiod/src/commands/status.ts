@@ -118,7 +118,7 @@ export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "l
   const { objects, problems, gathering } = answer;
   const concerns = (object: string): boolean => asked.length === 0 || asked.includes(object);
   const setAside = problems.some(({ object, severity }) => severity === "error" && concerns(object));
-  if (setAside || objects.some(({ refused }) => refused > 0)) return statusExits.refused;
+  if (setAside || objects.some(({ rejected }) => rejected > 0)) return statusExits.refused;
   const isSupporting = ({ object: { kind } }: ObjectStatus): boolean => asked.length === 0 && supportingKinds.has(kind);
   const counted = objects.filter((status) => !isSupporting(status) || !isIneffective(status));
   if (goal === "live" && (counted.some(isIneffective) || leadsNowhere(answer))) return statusExits.ineffective;

@@ -1,6 +1,6 @@
 import type { LiveAnalysis } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
-import { type ChangeLog, type ObjectName, parseName, Statuses, type StatusSources } from "@istiod/push-report";
+import { type ChangeLog, type ObjectName, parseName, StatusCache, type StatusSources } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { changedObjects, kindsWithoutEffect, statusAnswer } from "./status-answer.js";
@@ -22,7 +22,7 @@ export function changeCommands({
   analysis,
   gathering,
 }: ChangeCommandsOptions): readonly DebugCommand[] {
-  const statuses = new Statuses({ ...status, kindsWithoutEffect });
+  const statuses = new StatusCache({ ...status, kindsWithoutEffect });
   return [
     {
       name: "changes",
@@ -54,7 +54,7 @@ export function changeCommands({
         } catch (error) {
           return refuse(400, (error as Error).message);
         }
-        const objects = await statuses.of(names);
+        const objects = await statuses.statusesOf(names);
         return {
           json: await statusAnswer({
             revision: status.database.revision,
