@@ -9,7 +9,8 @@ import { registry as envoyTypes } from "@istiod/envoy-api/registry";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { killAll, listTree, type ProcessInfo, startInTerminal, stillRunning } from "../src/testing/index.js";
-import { type Ads, FakeIstiod, freePort, put, scratch, TOKEN } from "./fakes.js";
+import { agentEnv, exitOf, freePorts, NO_ENVOY, NOT_BUILT, putCredentials } from "./agent-fixture.js";
+import { type Ads, FakeIstiod, scratch } from "./fakes.js";
 
 const envoyPath = await findEnvoy();
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -52,13 +53,13 @@ function answering(port: number, logPath: string): Listener {
 
 describe("the process of an agent with a real Envoy", () => {
   beforeEach(({ skip }) => {
-    skip(!envoyPath, "no Envoy: set ENVOY_PATH, or run `npx istiod-envoy install`");
-    skip(!existsSync(main), "not built: npm run build");
+    skip(!envoyPath, NO_ENVOY);
+    skip(!existsSync(main), NOT_BUILT);
   });
   let istiod: FakeIstiod;
   let directory: string;
   let logPath = "/dev/stdout";
-  const ports = { status: 0, health: 0, prometheus: 0, admin: 0, answering: 0 };
+  let ports: Record<"status" | "health" | "prometheus" | "admin" | "answering", number>;
   const refused: string[] = [];
   const ads: Ads = {
     async *deltaAggregatedResources(requests) {
@@ -72,25 +73,14 @@ describe("the process of an agent with a real Envoy", () => {
       }
     },
   };
-  const env = (): Record<string, string> => ({
-    PATH: process.env["PATH"] ?? "",
-    ENVOY_PATH: envoyPath ?? "",
-    AGENT_BIND_ADDRESS: address,
-    INSTANCE_IP: address,
-    POD_NAME: "cart-1",
-    POD_NAMESPACE: "shop",
-    ECC_SIGNATURE_ALGORITHM: "ECDSA",
-    ENVOY_STATUS_PORT: String(ports.health),
-    ENVOY_PROMETHEUS_PORT: String(ports.prometheus),
-    PROXY_CONFIG: JSON.stringify({
-      discoveryAddress: `127.0.0.1:${istiod.port}`,
-      proxyAdminPort: ports.admin,
-      statusPort: ports.status,
-      concurrency: 1,
-      fileFlushInterval: "0.1s",
-      terminationDrainDuration: "0.5s",
-    }),
-  });
+  const env = (): Record<string, string> =>
+    agentEnv({
+      address,
+      ports,
+      istiod: `127.0.0.1:${istiod.port}`,
+      envoyPath,
+      proxyConfig: { fileFlushInterval: "0.1s", terminationDrainDuration: "0.5s" },
+    });
   const command = (): string[] => [process.execPath, main, "proxy", "sidecar", "--directory", directory];
   const ready = (): Promise<void> =>
     vi.waitFor(async () => expect((await fetch(`http://${address}:${ports.status}/healthz/ready`)).status).toBe(200), {
@@ -103,10 +93,9 @@ describe("the process of an agent with a real Envoy", () => {
   beforeAll(async () => {
     if (!envoyPath) return;
     directory = await scratch();
-    for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort(address);
+    ports = await freePorts(address, ["status", "health", "prometheus", "admin", "answering"]);
     istiod = await FakeIstiod.start(ads);
-    await put(join(directory, "var/run/secrets/istio/root-cert.pem"), istiod.root);
-    await put(join(directory, "var/run/secrets/tokens/istio-token"), TOKEN);
+    await putCredentials(directory, istiod);
   });
   afterEach(() => {
     killAll(started?.pid === undefined ? tree : [...tree, ...listTree(started.pid)]);
@@ -121,7 +110,7 @@ describe("the process of an agent with a real Envoy", () => {
       logPath = `/dev/${name}`;
       const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: ["ignore", "pipe", "pipe"] });
       started = child;
-      const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+      const exited = exitOf(child);
       const said = { stdout: "", stderr: "" };
       for (const output of ["stdout", "stderr"] as const)
         child[output].setEncoding("utf8").on("data", (text: string) => (said[output] += text));
@@ -148,7 +137,7 @@ describe("the process of an agent with a real Envoy", () => {
     async (signal) => {
       const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: "ignore" });
       started = child;
-      const exited = new Promise((resolve) => child.once("exit", (code, by) => resolve(code ?? by)));
+      const exited = exitOf(child);
       await ready();
       tree = listTree(child.pid!);
       expect(tree.filter(({ command: line }) => line.startsWith(envoyPath!))).toHaveLength(1);

@@ -12,6 +12,7 @@ import { waitUntilReady } from "../src/commands/wait.js";
 import { captureTable } from "../src/options/capture-table.js";
 import { allOptions } from "../src/options/table.js";
 import { ISTIO_VERSION } from "../src/version.js";
+import { NOT_BUILT } from "./agent-fixture.js";
 import { freePort, scratch } from "./fakes.js";
 
 const BIN = fileURLToPath(new URL("../bin/pilot-agent.js", import.meta.url));
@@ -32,7 +33,7 @@ function run(args: string[], env: Record<string, string> = {}): Promise<{ code: 
 }
 
 describe("the command line", () => {
-  beforeEach(({ skip }) => skip(!built, "not built: npm run build"));
+  beforeEach(({ skip }) => skip(!built, NOT_BUILT));
 
   it("explains itself from the same table that is read", async () => {
     const { code, out } = await run(["proxy", "--help"]);

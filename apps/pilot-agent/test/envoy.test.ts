@@ -15,7 +15,8 @@ import { registry as envoyTypes } from "@istiod/envoy-api/registry";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Agent, AgentError, readOptions, silentLog, startAgent, stderrLog } from "../src/index.js";
-import { type Ads, FakeIstiod, freePort, put, scratch, TOKEN } from "./fakes.js";
+import { agentEnv, exitOf, freePorts, HoldingClock, NO_ENVOY, NOT_BUILT, putCredentials } from "./agent-fixture.js";
+import { type Ads, FakeIstiod, put, scratch } from "./fakes.js";
 
 const envoyPath = await findEnvoy();
 
@@ -122,46 +123,40 @@ function discovery(
 }
 
 describe("an agent with a real Envoy", () => {
-  beforeEach(({ skip }) => skip(!envoyPath, "no Envoy: set ENVOY_PATH, or run `npx istiod-envoy install`"));
+  beforeEach(({ skip }) => skip(!envoyPath, NO_ENVOY));
   const address = "127.0.77.1";
   let istiod: FakeIstiod;
   let agent: Agent;
   let directory: string;
   let app: http.Server;
   const seen = { known: [] as Record<string, string>[], refused: [] as string[] };
-  const ports = { status: 0, health: 0, prometheus: 0, admin: 0, inbound: 0 };
-  const env = (): Record<string, string> => ({
-    PATH: process.env["PATH"] ?? "",
-    ENVOY_PATH: envoyPath ?? "",
-    AGENT_DIRECTORY: directory,
-    AGENT_BIND_ADDRESS: address,
-    INSTANCE_IP: address,
-    POD_NAME: "cart-1",
-    POD_NAMESPACE: "shop",
-    SERVICE_ACCOUNT: "cart",
-    ISTIO_META_CLUSTER_ID: "Kubernetes",
-    ECC_SIGNATURE_ALGORITHM: "ECDSA",
-    SECRET_TTL: "6s",
-    ENVOY_STATUS_PORT: String(ports.health),
-    ENVOY_PROMETHEUS_PORT: String(ports.prometheus),
-    PROXY_CONFIG: JSON.stringify({
-      discoveryAddress: `127.0.0.1:${istiod.port}`,
-      proxyAdminPort: ports.admin,
-      statusPort: ports.status,
-      concurrency: 1,
-      terminationDrainDuration: "0.5s",
-    }),
-    ISTIO_PROMETHEUS_ANNOTATIONS: JSON.stringify({
-      scrape: "true",
-      port: String((app.address() as AddressInfo).port),
-      path: "/metrics",
-    }),
-  });
+  const drainMilliseconds = 777;
+  const clock = new HoldingClock(drainMilliseconds);
+  let ports: Record<"status" | "health" | "prometheus" | "admin" | "inbound", number>;
+  const env = (): Record<string, string> =>
+    agentEnv({
+      address,
+      ports,
+      istiod: `127.0.0.1:${istiod.port}`,
+      envoyPath,
+      proxyConfig: { terminationDrainDuration: `${drainMilliseconds / 1000}s` },
+      more: {
+        AGENT_DIRECTORY: directory,
+        SERVICE_ACCOUNT: "cart",
+        ISTIO_META_CLUSTER_ID: "Kubernetes",
+        SECRET_TTL: "6s",
+        ISTIO_PROMETHEUS_ANNOTATIONS: JSON.stringify({
+          scrape: "true",
+          port: String((app.address() as AddressInfo).port),
+          path: "/metrics",
+        }),
+      },
+    });
 
   beforeAll(async () => {
     if (!envoyPath) return;
     directory = await scratch();
-    for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort(address);
+    ports = await freePorts(address, ["status", "health", "prometheus", "admin", "inbound"]);
     app = http.createServer((request, response) =>
       response.end(request.url === "/metrics" ? "app_requests 1\n" : "hello"),
     );
@@ -176,13 +171,16 @@ describe("an agent with a real Envoy", () => {
         seen,
       ),
     );
-    await put(join(directory, "var/run/secrets/istio/root-cert.pem"), istiod.root);
-    await put(join(directory, "var/run/secrets/tokens/istio-token"), TOKEN);
+    await putCredentials(directory, istiod);
     await put(join(directory, "etc/istio/pod/labels"), 'app="cart"\nversion="v1"\n');
-    agent = await startAgent({ type: "sidecar", options: readOptions({}, env()), env: env(), log });
+    agent = await startAgent({ type: "sidecar", options: readOptions({}, env()), env: env(), log, clock });
     await vi.waitFor(() => agent.checkReady(), { timeout: 20_000, interval: 100 });
   }, 40_000);
-  afterAll(() => agent?.terminate());
+  afterAll(async () => {
+    const terminated = agent?.terminate();
+    clock.release();
+    await terminated;
+  });
 
   const get = async (url: string): Promise<{ status: number; body: string }> => {
     const response = await fetch(url);
@@ -266,15 +264,19 @@ describe("an agent with a real Envoy", () => {
     const kept = new https.Agent({ keepAlive: true, maxSockets: 1 });
     const serials = new Set<string>();
     let requests = 0;
-    const started = Date.now();
-    while (serials.size < 3 && Date.now() - started < 25_000) {
-      const fresh = await call({ ...identity, agent: false });
-      serials.add(fresh.peer.serialNumber);
-      await call({ ...identity, agent: kept });
-      requests += 2;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    expect(serials.size).toBe(3);
+    const failures: unknown[] = [];
+    const request = async (): Promise<number> => {
+      try {
+        serials.add((await call({ ...identity, agent: false })).peer.serialNumber);
+        await call({ ...identity, agent: kept });
+        requests += 2;
+      } catch (error) {
+        failures.push(error);
+      }
+      return serials.size;
+    };
+    await expect.poll(request, { timeout: 25_000, interval: 100 }).toBe(3);
+    expect(failures).toEqual([]);
     expect(requests).toBeGreaterThan(10);
     kept.destroy();
   }, 40_000);
@@ -306,11 +308,14 @@ describe("an agent with a real Envoy", () => {
     await expect(start).rejects.toBeInstanceOf(AgentError);
   });
 
-  it("drains, ends Envoy, and leaves no socket or file behind", async () => {
-    const before = Date.now();
-    await agent.terminate();
+  it("drains Envoy for the drain period, terminates it, and leaves no socket or file behind", async () => {
+    const identity = await client();
+    const terminated = agent.terminate();
+    await expect.poll(() => clock.held, { timeout: 5000 }).toBe(1);
+    expect((await call({ ...identity, agent: false })).body).toBe("hello");
+    clock.release();
+    await terminated;
     expect(await agent.ended).toBeUndefined();
-    expect(Date.now() - before).toBeGreaterThanOrEqual(500);
     await expect(get(`http://${address}:${ports.admin}/ready`)).rejects.toThrow();
     for (const path of [
       "etc/istio/proxy/envoy-rev.json",
@@ -345,7 +350,7 @@ describe("an agent with a real Envoy", () => {
 
   it("is run by the command, and ends with it on SIGTERM", async ({ skip }) => {
     const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
-    skip(!existsSync(main), "not built: npm run build");
+    skip(!existsSync(main), NOT_BUILT);
     const child = spawn(
       process.execPath,
       [main, "proxy", "sidecar", "--directory", directory, "--proxyLogLevel", "error"],
@@ -353,7 +358,7 @@ describe("an agent with a real Envoy", () => {
     );
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
-    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    const exited = exitOf(child);
     await vi.waitFor(
       async () => expect((await fetch(`http://${address}:${ports.health}/healthz/ready`)).status).toBe(200),
       { timeout: 20_000, interval: 100 },
@@ -367,12 +372,12 @@ describe("an agent with a real Envoy", () => {
 
   it("is missed by the command, which ends with exit code 1", async ({ skip }) => {
     const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
-    skip(!existsSync(main), "not built: npm run build");
+    skip(!existsSync(main), NOT_BUILT);
     const child = spawn(process.execPath, [main, "proxy", "sidecar", "--directory", directory], {
       env: env(),
       stdio: ["ignore", "ignore", "pipe"],
     });
-    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    const exited = exitOf(child);
     const pid = await new Promise<number>((resolve) =>
       child.stderr.setEncoding("utf8").on("data", (text: string) => {
         const found = /Envoy started with process ID (\d+)/.exec(text)?.[1];

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { describe, expect, it } from "vitest";
 import { supportsMetadataDiscovery } from "../src/envoy/metadata-discovery.js";
+import { NO_ENVOY } from "./agent-fixture.js";
 import { scratch } from "./fakes.js";
 
 const envoy = await findEnvoy();
@@ -36,7 +37,7 @@ describe("peer metadata discovery", () => {
   });
 
   it("is not supported by a stock Envoy", async ({ skip }) => {
-    if (envoy === undefined) return skip("no Envoy: set ENVOY_PATH, or run `npx istiod-envoy install`");
+    if (envoy === undefined) return skip(NO_ENVOY);
     expect(await supportsMetadataDiscovery(envoy, await scratch())).toBe(false);
   });
 });

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { findPortOwner, formatPortOwner, spawnGuarded } from "../src/processes/index.js";
 import { killAll, listTree, type ProcessInfo, stillRunning } from "../src/testing/index.js";
+import { NOT_BUILT } from "./agent-fixture.js";
 import { freePort, scratch } from "./fakes.js";
 
 const library = fileURLToPath(new URL("../dist/processes/index.js", import.meta.url));
@@ -28,7 +29,7 @@ async function startParent(
 }
 
 describe("a guarded process", () => {
-  beforeEach(({ skip }) => skip(!existsSync(library), "not built: npm run build"));
+  beforeEach(({ skip }) => skip(!existsSync(library), NOT_BUILT));
   let tree: ProcessInfo[] = [];
   afterEach(() => killAll(tree));
 
@@ -97,7 +98,7 @@ describe("an output that a child opens by its path", () => {
 
   it("is copied where it is a pipe of another user, and inherited where it is one's own", async ({ skip }) => {
     skip(process.getuid?.() !== 0 || !setpriv, "needs root and setpriv, to become another user");
-    skip(!existsSync(module), "not built: npm run build");
+    skip(!existsSync(module), NOT_BUILT);
     const directory = await scratch();
     await chmod(directory, 0o777);
     const run = (as: string): { stdout: string; stderr: string } => {

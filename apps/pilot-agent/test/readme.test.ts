@@ -1,20 +1,19 @@
-import { join } from "node:path";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { expect, it, vi } from "vitest";
-import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
+import { NO_ENVOY, putCredentials } from "./agent-fixture.js";
+import { FakeIstiod, scratch } from "./fakes.js";
 import { runProxy } from "./readme-example.js";
 
 it("the README's example runs a proxy", async ({ skip }) => {
   const envoy = await findEnvoy();
-  skip(!envoy, "no Envoy: set ENVOY_PATH, or run `npx istiod-envoy install`");
+  skip(!envoy, NO_ENVOY);
   const directory = await scratch();
   const istiod = await FakeIstiod.start({
     async *deltaAggregatedResources(requests) {
       for await (const { typeUrl, responseNonce } of requests) if (responseNonce === "") yield { typeUrl, nonce: "1" };
     },
   });
-  await put(join(directory, "var/run/secrets/istio/root-cert.pem"), istiod.root);
-  await put(join(directory, "var/run/secrets/tokens/istio-token"), TOKEN);
+  await putCredentials(directory, istiod);
   const end = await runProxy(directory, "127.0.77.9", `127.0.0.1:${istiod.port}`, {
     ENVOY_PATH: envoy ?? "",
     POD_NAME: "cart-1",

@@ -7,38 +7,34 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { EnvoyExit } from "../src/envoy/process.js";
 import { type Agent, type Log, readOptions, silentLog, startAgent } from "../src/index.js";
 import { Shutdown, superviseAgent } from "../src/startup/shutdown.js";
-import { freePort, put, scratch } from "./fakes.js";
+import { agentEnv, freePorts } from "./agent-fixture.js";
+import { put, scratch } from "./fakes.js";
 import { recordingLog } from "./recording-log.js";
 
 const address = "127.0.77.11";
-const ports = { status: 0, dns: 0, admin: 0, health: 0, prometheus: 0 };
+let ports: Record<"status" | "dns" | "admin" | "health" | "prometheus", number>;
 let directory: string;
 
 beforeEach(async () => {
   directory = await scratch();
-  for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort(address);
+  ports = await freePorts(address, ["status", "dns", "admin", "health", "prometheus"]);
   await put(join(directory, "var/run/secrets/istio/root-cert.pem"), "");
   await put(join(directory, "resolv.conf"), "nameserver 127.0.77.12\n");
 });
 
 function start(log: Log, more: Readonly<Record<string, string>> = {}): Promise<Agent> {
-  const env = {
-    PATH: process.env["PATH"] ?? "",
-    AGENT_BIND_ADDRESS: address,
-    INSTANCE_IP: address,
-    ISTIO_META_ENABLE_DNS_SERVER: "true",
-    DNS_PROXY_ADDR: `${address}:${ports.dns}`,
-    DNS_RESOLV_CONF: join(directory, "resolv.conf"),
-    ENVOY_STATUS_PORT: String(ports.health),
-    ENVOY_PROMETHEUS_PORT: String(ports.prometheus),
-    PROXY_CONFIG: JSON.stringify({
-      discoveryAddress: "127.0.0.1:1",
-      proxyAdminPort: ports.admin,
-      statusPort: ports.status,
-      terminationDrainDuration: "0s",
-    }),
-    ...more,
-  };
+  const env = agentEnv({
+    address,
+    ports,
+    istiod: "127.0.0.1:1",
+    proxyConfig: { terminationDrainDuration: "0s" },
+    more: {
+      ISTIO_META_ENABLE_DNS_SERVER: "true",
+      DNS_PROXY_ADDR: `${address}:${ports.dns}`,
+      DNS_RESOLV_CONF: join(directory, "resolv.conf"),
+      ...more,
+    },
+  });
   return startAgent({ type: "sidecar", options: readOptions({ directory }, env), env, log });
 }
 

@@ -94,7 +94,7 @@ describe("the agent's port", () => {
     const address = Object.values(networkInterfaces())
       .flat()
       .find((each) => each !== undefined && !each.internal && each.family === "IPv4")?.address;
-    if (address === undefined) return skip("this machine has no address beside loopback");
+    if (address === undefined) return skip("this machine has no address other than loopback");
     const { ask } = await status({ address: "0.0.0.0", localMetricsOnly: true });
     expect((await ask("/stats/prometheus")).status).toBe(200);
     const { status: refused } = await ask("/stats/prometheus", {}, address);
