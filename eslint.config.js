@@ -110,6 +110,7 @@ const depConstraints = [
   { sourceTag: "tool", onlyDependOnLibsWithTags: ["*"] },
 ];
 
+const typescript = ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts", "examples/**/*.ts"];
 const sources = ["packages/*/src/**/*.ts", "apps/*/src/**/*.ts", "tools/*/src/**/*.ts"];
 
 export default [
@@ -137,10 +138,10 @@ export default [
     : [
         ...tseslint.configs.recommended.map((c) => ({
           ...c,
-          files: ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts"],
+          files: typescript,
         })),
         {
-          files: ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts"],
+          files: typescript,
           rules: {
             "@typescript-eslint/no-explicit-any": "error",
             "@typescript-eslint/consistent-type-imports": "error",

@@ -64,6 +64,7 @@ const pages = (): readonly string[] => {
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "examples/README.md",
     ...["docs", "docs/design", "docs/maintainers"].flatMap((folder) =>
       readdirSync(join(root, folder))
         .filter((name) => name.endsWith(".md"))
