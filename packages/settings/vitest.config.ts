@@ -1,1 +1,1 @@
-export { default } from "undefined";
+export { default } from "../../vitest.base.js";
