@@ -5,6 +5,7 @@ import { Database } from "@istiod/incremental";
 import { DirectorySource, Ingestion, type DirectorySourceOptions } from "@istiod/config-ingestion";
 import { allKinds, formatProblem, kubernetesKinds, serviceEntries, services } from "@istiod/config-schema";
 import { type Clock } from "@istiod/settings";
+import { FakeClock } from "@istiod/settings/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 let directory: string;
@@ -135,15 +136,29 @@ describe("following a directory", () => {
   });
 
   test("an empty file keeps its objects for the grace period", async () => {
+    const clock = new FakeClock();
     await writeFile(path("one.yaml"), entry("one"));
-    await open();
+    await open({ clock });
     await writeFile(path("one.yaml"), "");
-    await new Promise((done) => setTimeout(done, 45));
+    await writeFile(path("two.yaml"), entry("two"));
+    await eventually(() => expect(host("two")).toBeDefined());
+    await writeFile(path("three.yaml"), entry("three"));
+    await eventually(() => expect(host("three")).toBeDefined());
+    expect(host("one")).toBe("one.example.com");
     await writeFile(path("one.yaml"), entry("one", "again.example.com"));
     await eventually(() => expect(host("one")).toBe("again.example.com"));
-    expect(commits).toEqual([["shop/one"], ["shop/one"]]);
+    expect(commits).toEqual([["shop/one"], ["shop/two"], ["shop/three"], ["shop/one"]]);
+  });
+
+  test("an empty file loses its objects after the grace period", async () => {
+    const clock = new FakeClock();
+    await writeFile(path("one.yaml"), entry("one"));
+    await open({ clock });
     await writeFile(path("one.yaml"), "");
-    await eventually(() => expect(host("one")).toBeUndefined());
+    await eventually(() => {
+      clock.advance(500);
+      expect(host("one")).toBeUndefined();
+    });
   });
 
   test("a repointed link, as in a mounted ConfigMap", async () => {

@@ -41,8 +41,8 @@ export class DirectorySource implements Source {
   readonly #watches: Watches;
   readonly #tree: DirectoryTree;
   readonly #ledger: Ledger;
-  /** Files that became empty, each with the function that cancels its grace period. */
-  readonly #emptied = new Map<string, () => void>();
+  /** Files that became empty, each with its grace period. */
+  readonly #emptied = new Map<string, GracePeriod>();
   #parentWatch: { close(): void } | undefined;
   #notify: () => void = () => undefined;
 
@@ -93,7 +93,7 @@ export class DirectorySource implements Source {
   stop(): void {
     this.#parentWatch?.close();
     this.#watches.closeAll();
-    for (const cancel of this.#emptied.values()) cancel();
+    for (const { cancel } of this.#emptied.values()) cancel();
     this.#emptied.clear();
   }
 
@@ -135,22 +135,37 @@ export class DirectorySource implements Source {
       else this.#ledger.markUnreadable(file, describeError(text));
       return;
     }
-    if (this.#ledger.hasDefinitions(file) && text.trim() === "" && !this.#emptied.has(file)) {
+    if (this.#ledger.hasDefinitions(file) && text.trim() === "" && this.#emptied.get(file)?.isOver !== true) {
       this.#tree.reread(file);
-      this.#emptied.set(
-        file,
-        this.#clock.after(emptyFileGrace, () => this.#notify()),
-      );
+      this.#startGracePeriod(file);
       return;
     }
     this.#endGracePeriod(file);
     this.#ledger.replaceFile(file, text);
   }
 
+  #startGracePeriod(file: string): void {
+    if (this.#emptied.has(file)) return;
+    const period: GracePeriod = {
+      isOver: false,
+      cancel: this.#clock.after(emptyFileGrace, () => {
+        period.isOver = true;
+        this.#notify();
+      }),
+    };
+    this.#emptied.set(file, period);
+  }
+
   #endGracePeriod(file: string): void {
-    this.#emptied.get(file)?.();
+    this.#emptied.get(file)?.cancel();
     this.#emptied.delete(file);
   }
+}
+
+/** The time in which an empty file keeps its objects. */
+interface GracePeriod {
+  isOver: boolean;
+  readonly cancel: () => void;
 }
 
 async function readAll(files: readonly string[]): Promise<ReadonlyMap<string, string | Error>> {
