@@ -132,16 +132,21 @@ onEach(["http2", "connect"], (variant, transport) => {
   });
 });
 
+/** Type of an HTTP/2 frame, in the fourth byte of its header (RFC 9113, 6.7). */
+const pingFrame = 6;
+
 test("a connection on which the client does not answer a ping is dropped", async () => {
   const source = staticSource({ [clusterType]: [] });
   const server = createXdsServer(source);
   const { host, port } = await server.listen({ port: 0, keepAlive: { intervalMs: 50, timeoutMs: 100 } });
-  // Between the two, somebody stops passing bytes on.
+  // A proxy between client and server that can stop forwarding.
   const held: (() => void)[] = [];
+  let pings = 0;
   const proxy = createServer((downstream) => {
     const upstream = createConnection({ host, port });
     downstream.pipe(upstream).pipe(downstream);
     held.push(() => downstream.unpipe(upstream));
+    upstream.on("data", (bytes: Buffer) => (pings += bytes[3] === pingFrame ? 1 : 0));
     for (const socket of [downstream, upstream])
       socket.on("error", () => undefined).on("close", () => (downstream.destroy(), upstream.destroy()));
   });
@@ -152,7 +157,7 @@ test("a connection on which the client does not answer a ping is dropped", async
   );
   c.subscribe(clusterType);
   await c.accept(clusterType);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await expect.poll(() => pings, { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
   expect(source.clients).toHaveLength(1);
   for (const hold of held) hold();
   await expect.poll(() => source.clients, { timeout: 5000 }).toEqual([]);
@@ -173,10 +178,12 @@ test("a connection that receives data other than the ping's ACK is kept", async 
   const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
   const windowUpdate = Buffer.from([0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
   socket.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]));
-  const reading = setInterval(() => socket.write(windowUpdate), 20);
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  let sent = 0;
+  const sending = setInterval(() => (sent += socket.write(windowUpdate) ? 1 : 0), 20);
+  // 50 updates take 1 s, four times as long as a connection without data is kept.
+  await expect.poll(() => sent, { timeout: 10_000 }).toBeGreaterThanOrEqual(50);
   expect(closed).toBe(false);
-  clearInterval(reading);
+  clearInterval(sending);
   await expect.poll(() => closed, { timeout: 5000 }).toBe(true);
   await server.close({ graceMs: 0 });
 });
@@ -208,7 +215,8 @@ test("the number of concurrent streams per connection is limited", async () => {
 test("a timer that exceeds Node's limit does not fire immediately", async () => {
   let fired = false;
   const stop = systemClock.after(2 ** 31 + 1000, () => (fired = true));
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  // Node fires a timer beyond its limit after 1 ms, so before one of 2 ms that is set later.
+  await new Promise((resolve) => setTimeout(resolve, 2));
   stop();
   expect(fired).toBe(false);
 });

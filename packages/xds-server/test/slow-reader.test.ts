@@ -1,18 +1,25 @@
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { connect, type ClientHttp2Stream } from "node:http2";
-import { setTimeout as later } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { DeltaDiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { clusterType, type Listening } from "@istiod/xds-server";
 import { expect, test } from "vitest";
-import { FakeClock, fakeResource } from "@istiod/xds-server/testing";
+import { FakeClock, fakeResource, idle } from "@istiod/xds-server/testing";
 import { setup } from "./harness.js";
 
 const windowBytes = 65_535;
 const sendTimeoutMs = 20_000;
 
-/** A client that takes of a response only what it is told to. */
-async function slowClient({ host, port }: Listening): Promise<{ take(bytes: number): Promise<void>; close(): void }> {
+interface SlowClient {
+  /** Reads this many bytes of the response. */
+  read(bytes: number): Promise<void>;
+  /** Resolves once the server has written more than was read. */
+  nextWritten(): Promise<void>;
+  close(): void;
+}
+
+/** Connects a client that reads only the bytes of a response that a test asks it to read. */
+async function slowClient({ host, port }: Listening): Promise<SlowClient> {
   const session = connect(`http://${host}:${port}`, { settings: { initialWindowSize: windowBytes } });
   session.on("error", () => undefined);
   const stream: ClientHttp2Stream = session.request({
@@ -29,12 +36,15 @@ async function slowClient({ host, port }: Listening): Promise<{ take(bytes: numb
   stream.write(encodeFrame(request, request.length));
   await new Promise((resolve) => stream.once("response", resolve));
   return {
-    async take(bytes) {
-      for (let taken = 0; taken < bytes;) {
+    async read(bytes) {
+      for (let read = 0; read < bytes;) {
         const piece = stream.read() as Buffer | null;
         if (piece === null) await new Promise((resolve) => stream.once("readable", resolve));
-        else taken += piece.length;
+        else read += piece.length;
       }
+    },
+    async nextWritten() {
+      await expect.poll(() => stream.readableLength, { timeout: 10_000, interval: 2 }).toBeGreaterThan(0);
     },
     close: () => session.destroy(),
   };
@@ -52,17 +62,17 @@ test("a slow client is kept, a stalled client is disconnected", async () => {
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 1000) {
       clock.advance(1000);
-      await later(5);
+      await idle();
     }
   };
   for (let i = 0; i < 8; i++) {
-    await client.take(windowBytes);
-    await later(20);
-    await pass(10_000);
+    await client.read(windowBytes);
+    await client.nextWritten();
+    await pass(sendTimeoutMs / 2);
   }
   expect(server.connections()).toHaveLength(1);
   expect(server.connections()[0]?.outstandingBytes).toBeGreaterThan(800_000);
   await pass(sendTimeoutMs + 10_000);
-  expect(server.connections()).toHaveLength(0);
+  await expect.poll(() => server.connections(), { timeout: 5000 }).toEqual([]);
   client.close();
 });
