@@ -6,6 +6,7 @@ import type { ChangeReport } from "@istiod/push-report";
 import { clusterType, endpointType, routeType } from "@istiod/xds-server";
 import { expect, it, vi } from "vitest";
 import { client, decoded, folder, serve } from "./serving.js";
+import { scrape } from "./exposition.js";
 
 const cart = "outbound|80||cart.shop.svc.cluster.local";
 const service = `{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.1.0.1, ports: [{name: http, port: 80, targetPort: 8080}]}}`;
@@ -30,10 +31,6 @@ async function connected(istiod: Awaited<ReturnType<typeof serve>>, name: string
   return proxy;
 }
 
-const scraped = async ({ http }: Awaited<ReturnType<typeof serve>>, name: string): Promise<number | undefined> =>
-  (await (await fetch(`${http}/metrics`)).text())
-    .split("\n")
-    .flatMap((line) => (line.startsWith(name) ? [Number(line.split(" ").at(-1))] : []))[0];
 const changes = async ({ http }: Awaited<ReturnType<typeof serve>>): Promise<readonly ChangeReport[]> =>
   (await (await fetch(`${http}/debug/changes`)).json()) as ChangeReport[];
 
@@ -98,7 +95,8 @@ it("lets endpoints not wait where PILOT_ENABLE_EDS_DEBOUNCE is false, and all el
   expect((await proxy.accept(endpointType)).names).toEqual([cart]);
   await writeFile(join(root, "vs.yaml"), virtualService("7s"));
   await vi.waitFor(
-    async () => expect((await scraped(istiod, "pilot_worker_queue_depth")) ?? 0).toBeGreaterThan(0),
+    async () =>
+      expect((await scrape(istiod)).value("pilot_worker_queue_depth", { queueID: "sources" }) ?? 0).toBeGreaterThan(0),
     10_000,
   );
   expect((await proxy.settled()).filter(({ typeUrl }) => typeUrl === routeType)).toEqual([]);
