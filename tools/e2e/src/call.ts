@@ -20,8 +20,6 @@ export interface Answered {
   readonly text: string;
   /** What the application saw, where an application answered. */
   readonly seen: Seen | undefined;
-  /** Milliseconds from the call to the answer's end. */
-  readonly ms: number;
   /** The server's certificate, for `https:`. */
   readonly certificate: ReturnType<TLSSocket["getPeerX509Certificate"]>;
 }
@@ -31,7 +29,6 @@ export interface Answered {
  */
 export function call(address: string, url: string, options: CallOptions = {}): Promise<Answered> {
   const { protocol, hostname, port, host, pathname, search } = new URL(url);
-  const started = performance.now();
   const tls = options.tls ?? {};
   const common = {
     host: address,
@@ -66,7 +63,6 @@ export function call(address: string, url: string, options: CallOptions = {}): P
           headers: response.headers,
           text,
           seen: seenIn(text),
-          ms: performance.now() - started,
           certificate,
         }),
       );
