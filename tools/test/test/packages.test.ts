@@ -65,7 +65,7 @@ const pages = (): readonly string[] => {
     "CONTRIBUTING.md",
     "SECURITY.md",
     "examples/README.md",
-    ...["docs", "docs/design", "docs/maintainers"].flatMap((folder) =>
+    ...["docs", "docs/design", "docs/maintainers", "docs/reference"].flatMap((folder) =>
       readdirSync(join(root, folder))
         .filter((name) => name.endsWith(".md"))
         .map((name) => `${folder}/${name}`),
