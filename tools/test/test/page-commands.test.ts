@@ -150,6 +150,14 @@ describe("the blocks of a page", () => {
     expect(() => marked("", "npm ci")).toThrow(
       "p.md:2: npm acts on things outside of the test; mark the block by setup, slow or covered=FILE",
     );
+    expect(() => marked("", "pilot-agent istio-iptables -p 15001")).toThrow(
+      "p.md:2: pilot-agent istio-iptables acts on things outside of the test; mark the block by needs=root",
+    );
+    expect(marked("", "npx pilot-agent istio-iptables --dry-run")).toEqual({
+      background: false,
+      exit: 0,
+      needsEnvoy: false,
+    });
     expect(() => marked("console background")).toThrow(
       "p.md:2: a command in the background needs the marker ready=URL",
     );

@@ -48,6 +48,16 @@ const programs = new Set(
   ),
 );
 
+/** Programs that change the machine or a cluster, or need one of these. */
+const outsideProgram =
+  /^(?:npx )?(?<program>kubectl|helm|docker|istioctl|npm|pilot-agent istio-iptables(?!.*--dry-run))(?= |$)/;
+
+const requiredMarker: Readonly<Record<string, string>> = {
+  npm: "setup, slow or covered=FILE",
+  istioctl: "needs=istioctl",
+  "pilot-agent istio-iptables": "needs=root",
+};
+
 /** Reports whether a line begins with a program that pages call, or with variables that are set for one. */
 function startsWithCommand(line: string): boolean {
   const rest = line.replace(/^(?:[A-Z_]+=(?:'[^']*'|"[^"]*"|\S*) +)+/, "");
@@ -78,11 +88,11 @@ export function commandBlocks(page: string, text: string): readonly CommandBlock
     const block = { line: start, commands: commandsOf(body, start + 1), markers: markersOf(words, `${page}:${start}`) };
     const { background, ready, skip } = block.markers;
     const outside = block.commands
-      .map(({ text: typed }) => /^(?:kubectl|helm|docker|istioctl|npm)\b/.exec(typed)?.[0])
+      .map(({ text: typed }) => outsideProgram.exec(typed)?.groups?.["program"])
       .find((program) => program !== undefined);
     if (outside !== undefined && !skip)
       throw new Error(
-        `${page}:${start}: ${outside} acts on things outside of the test; mark the block by ${outside === "npm" ? "setup, slow or covered=FILE" : outside === "istioctl" ? "needs=istioctl" : "needs=kubernetes"}`,
+        `${page}:${start}: ${outside} acts on things outside of the test; mark the block by ${requiredMarker[outside] ?? "needs=kubernetes"}`,
       );
     if ((background || block.commands.some(({ text: typed }) => /[^&]&$/.test(typed))) && !ready && !skip) {
       throw new Error(
