@@ -1,3 +1,4 @@
+import { SettingError } from "@istiod/settings";
 import { CommanderError } from "commander";
 import { program } from "./commands/program.js";
 import { AgentError } from "./errors.js";
@@ -13,7 +14,7 @@ try {
   }).parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exit(error.exitCode);
-  if (!(error instanceof AgentError)) throw error;
+  if (!(error instanceof AgentError || error instanceof SettingError)) throw error;
   process.stderr.write(`pilot-agent: ${error.message}\n`);
   process.exit(1);
 }

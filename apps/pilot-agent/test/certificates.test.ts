@@ -16,7 +16,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { type CaClientOptions, requestCertificate } from "../src/certificates/ca-client.js";
 import { expectedName } from "../src/certificates/control-plane-tls.js";
 import { readSecret, watchSecret } from "../src/certificates/file-secret.js";
-import { generateCsr } from "../src/certificates/csr.js";
+import { generateCsr, type KeySettings } from "../src/certificates/csr.js";
 import { writeCertificate } from "../src/certificates/write-certificate.js";
 import { type Secret, parseSecretFiles, type SecretSource } from "../src/certificates/secret.js";
 import { type IssuedCertificate, WorkloadCertificate } from "../src/certificates/workload-certificate.js";
@@ -27,8 +27,8 @@ import { sdsRoutes } from "../src/sds/sds-service.js";
 import { listenOnSocket } from "../src/socket.js";
 import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
 
-const RSA = { eccAlgorithm: "", eccCurve: "P256", rsaKeySize: 2048, pkcs8Key: false };
-const EC = { ...RSA, eccAlgorithm: "ECDSA" };
+const RSA: KeySettings = { eccAlgorithm: "", eccCurve: "P256", rsaKeySize: 2048, pkcs8Key: false };
+const EC: KeySettings = { ...RSA, eccAlgorithm: "ECDSA" };
 const CART = "spiffe://cluster.local/ns/shop/sa/cart";
 
 async function authorityClient(istiod: FakeIstiod, more: Partial<CaClientOptions> = {}): Promise<CaClientOptions> {
@@ -48,7 +48,7 @@ async function authorityClient(istiod: FakeIstiod, more: Partial<CaClientOptions
 }
 
 describe("a key and a signing request", () => {
-  it.each([
+  it.each<[string, KeySettings, string]>([
     ["RSA", RSA, "BEGIN RSA PRIVATE KEY"],
     ["P-256", EC, "BEGIN EC PRIVATE KEY"],
     ["P-384", { ...EC, eccCurve: "P384" }, "BEGIN EC PRIVATE KEY"],

@@ -1,18 +1,17 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { environmentHelp, optionsPage } from "../src/commands/help.js";
 import { requestAdmin } from "../src/commands/request.js";
 import { waitUntilReady } from "../src/commands/wait.js";
 import { captureTable } from "../src/options/capture-table.js";
 import { allOptions } from "../src/options/table.js";
 import { ISTIO_VERSION } from "../src/version.js";
 import { NOT_BUILT } from "./agent-fixture.js";
+import { type Setting, variablesOf } from "@istiod/settings";
 import { freePort, scratch } from "./fakes.js";
 
 const BIN = fileURLToPath(new URL("../bin/pilot-agent.js", import.meta.url));
@@ -38,8 +37,8 @@ describe("the command line", () => {
   it("explains itself from the same table that is read", async () => {
     const { code, out } = await run(["proxy", "--help"]);
     expect(code).toBe(0);
-    for (const option of Object.values(allOptions))
-      expect(out).toContain(option.flag !== undefined ? `--${option.flag}` : (option.env ?? "?"));
+    for (const setting of Object.values<Setting<unknown>>(allOptions))
+      expect(out).toContain(setting.flag !== undefined ? `--${setting.flag}` : setting.variables[0]);
     expect((await run(["version"])).out).toBe(`${ISTIO_VERSION}\n`);
   });
 
@@ -50,12 +49,17 @@ describe("the command line", () => {
       {},
       /^pilot-agent: proxy type "waypoint" must be sidecar or router\n$/,
     ],
-    ["a variable is wrong", ["proxy"], { SECRET_TTL: "soon" }, /^pilot-agent: SECRET_TTL: "soon" is not a duration/],
+    [
+      "a variable is wrong",
+      ["proxy"],
+      { SECRET_TTL: "soon" },
+      /^pilot-agent: invalid value "soon" for SECRET_TTL: expected a duration/,
+    ],
     [
       "a flag is wrong",
       ["proxy", "--concurrency", "many"],
       {},
-      /^pilot-agent: --concurrency: "many" is not a whole number\n$/,
+      /^pilot-agent: invalid value "many" for --concurrency: expected an integer\n$/,
     ],
     [
       "istiod's root is missing",
@@ -67,7 +71,7 @@ describe("the command line", () => {
       "a compliance policy is not supported",
       ["proxy"],
       { COMPLIANCE_POLICY: "pqc" },
-      /^pilot-agent: COMPLIANCE_POLICY: "pqc" is not supported; expected fips-140-2 or fips-140-3\n$/,
+      /^pilot-agent: invalid value "pqc" for COMPLIANCE_POLICY: expected one of fips-140-2, fips-140-3\n$/,
     ],
     ["a command is not known", ["dance"], {}, /unknown command/],
   ])("says in a sentence when %s", async (_, args, env, words) => {
@@ -75,6 +79,18 @@ describe("the command line", () => {
     expect(code).toBe(1);
     expect(err).toMatch(words);
     expect(err).not.toContain("    at ");
+  });
+
+  it("takes a type after unknown flags and after boolean flags", async () => {
+    const env = { AGENT_DIRECTORY: await scratch() };
+    for (const args of [
+      ["--controlPlaneBootstrap=false", "gateway"],
+      ["--controlPlaneAuthPolicy", "NONE", "gateway"],
+      ["--log_as_json", "gateway"],
+    ])
+      expect((await run(["proxy", "--log_output_level=silent", ...args], env)).err).toBe(
+        'pilot-agent: proxy type "gateway" must be sidecar or router\n',
+      );
   });
 
   it("waits for the proxy at the address that the agent binds to", async () => {
@@ -109,10 +125,10 @@ describe("the command line", () => {
       .filter((line) => line.includes("\twarn\t"))
       .map((line) => line.split("\t")[2]);
     expect(lines).toEqual([
-      "--stsPort 15463 has no effect: tokens are not exchanged yet",
-      "--templateFile x.json has no effect: Envoy's bootstrap is not made from a template; use ISTIO_BOOTSTRAP_OVERRIDE",
-      "--controlPlaneBootstrap=false has no effect: the flag is not known",
-      "--proxyLogLevell=debug has no effect: the flag is not known; did you mean --proxyLogLevel?",
+      "--stsPort=15463 is ignored: token exchange is not implemented yet",
+      "--templateFile=x.json is ignored: Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
+      "unknown flag --controlPlaneBootstrap=false is ignored",
+      "unknown flag --proxyLogLevell=debug is ignored; did you mean --proxyLogLevel?",
       "environment variables are ignored, not implemented yet: JWT_POLICY, WASM_PURGE_INTERVAL",
       "unknown environment variable ISTIO_CPU_LIMITS; did you mean ISTIO_CPU_LIMIT?",
     ]);
@@ -120,7 +136,7 @@ describe("the command line", () => {
       (await run(["istio-iptables", "--dry-run", "--cni-mode", "--log_output_level=default:info", "--no-such-flag"]))
         .err,
     ).toBe(
-      "pilot-agent: --cni-mode true has no effect: nothing depends on it\npilot-agent: --log_output_level default:info has no effect: the command writes no log\npilot-agent: --no-such-flag has no effect: the flag is not known\n",
+      "pilot-agent: --cni-mode=true is ignored: the rules are the same\npilot-agent: --log_output_level=default:info is ignored: the command writes no log\npilot-agent: unknown flag --no-such-flag is ignored\n",
     );
   });
 });
@@ -170,29 +186,8 @@ describe("variables", () => {
         [...text.matchAll(/\benv(?:\?\.)?\["([A-Z][A-Z0-9_]+)"/g)].map(([, name = ""]) => name),
       ),
     );
-    const known = new Set(
-      [...Object.values(allOptions), ...Object.values(captureTable)].flatMap(
-        ({ env }: { readonly env?: string }) => env ?? [],
-      ),
-    );
-    // Another name of DROP_INVALID, what becomes node metadata by its prefix, and the system's own.
-    expect([...found].filter((name) => !known.has(name)).sort()).toEqual([
-      "INVALID_DROP",
-      "ISTIO_METAJSON_LABELS",
-      "PATH",
-    ]);
-  });
-});
-
-describe("the documentation", () => {
-  it("holds the table of settings as it is (rewrite it with UPDATE_DOCS=1)", async () => {
-    const path = fileURLToPath(new URL("../../../docs/pilot-agent.md", import.meta.url));
-    const page = await readFile(path, "utf8");
-    const marker = "<!-- settings -->\n";
-    const head = page.slice(0, page.indexOf(marker) + marker.length);
-    const expected = `${head}\n${optionsPage()}`;
-    if (process.env["UPDATE_DOCS"]) await (await import("node:fs/promises")).writeFile(path, expected);
-    else expect(page).toBe(expected);
-    expect(environmentHelp()).toContain("INSTANCE_IP");
+    const known = new Set([...variablesOf(allOptions), ...variablesOf(captureTable)]);
+    // A prefix of node metadata, and the system's own.
+    expect([...found].filter((name) => !known.has(name)).sort()).toEqual(["ISTIO_METAJSON_LABELS", "PATH"]);
   });
 });

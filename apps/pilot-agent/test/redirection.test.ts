@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { captureOf, iptablesCommand, readCaptureOptions } from "../src/commands/iptables.js";
+import { readSettings } from "@istiod/settings";
+import { captureOf, iptablesCommand } from "../src/commands/iptables.js";
+import { captureTable } from "../src/options/capture-table.js";
 
 /** What the command prints, and its exit code. */
 async function run(
@@ -64,15 +66,18 @@ describe("pilot-agent istio-iptables", () => {
 
   it("makes rules for IPv6 where the pod's first address is one, or any in dual stack", async () => {
     const of = async (env: Readonly<Record<string, string>>, ...addresses: string[]): Promise<boolean> =>
-      (await captureOf(readCaptureOptions({}, env), addresses)).ipv6;
+      (await captureOf(readSettings(captureTable, env), addresses)).ipv6;
     expect(await of({}, "10.0.0.1", "fd00::1")).toBe(false);
     expect(await of({}, "fd00::1", "10.0.0.1")).toBe(true);
     expect(await of({ ISTIO_DUAL_STACK: "true" }, "10.0.0.1", "fd00::1")).toBe(true);
   });
 
   it.each([
-    [["-m", "NONE"], '--istio-inbound-interception-mode: "NONE": expected REDIRECT or TPROXY'],
-    [["--force-iptables-binary", "old"], '--force-iptables-binary: "old": expected legacy or nft'],
+    [["-m", "NONE"], 'invalid value "NONE" for --istio-inbound-interception-mode: expected one of REDIRECT, TPROXY'],
+    [
+      ["--force-iptables-binary", "old"],
+      'invalid value "old" for --force-iptables-binary: expected one of legacy, nft',
+    ],
     [["--native-nftables"], "--native-nftables is not supported"],
     [["-b", "http", "-n"], 'inboundPorts: "http": expected a port'],
   ])("refuses %j", async (args, message) => {

@@ -105,8 +105,8 @@ export function invalidSetting(name: string, text: string, expected: string): Se
   return new SettingError(`invalid value ${JSON.stringify(text)} for ${name}: expected ${expected}`);
 }
 
-/** Texts of the flags that are given on a command line, by name. */
-export type GivenFlags = Readonly<Record<string, readonly string[]>>;
+/** Texts of the flags that are given on a command line, by name; several for a repeated flag. */
+export type GivenFlags = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Returns the values of a table's settings. @throws SettingError for the first invalid one */
 export function readSettings<T extends SettingTable>(
@@ -115,10 +115,7 @@ export function readSettings<T extends SettingTable>(
   given: GivenFlags = {},
 ): SettingValues<T> {
   return Object.fromEntries(
-    Object.entries(table).map(([property, setting]) => [
-      property,
-      setting.read(env, setting.flag === undefined ? undefined : given[setting.flag]),
-    ]),
+    Object.entries(table).map(([property, setting]) => [property, setting.read(env, textsOf(given, setting))]),
   ) as SettingValues<T>;
 }
 
@@ -130,7 +127,11 @@ export function variablesOf(table: SettingTable): readonly string[] {
 /** Returns a warning for each given flag that is ignored. A flag that is given empty asks for nothing. */
 export function ignoredFlagWarnings(table: SettingTable, given: GivenFlags): readonly string[] {
   return Object.values(table).flatMap(({ flag = "", ignored }) => {
-    const text = given[flag]?.join(",") ?? "";
+    const text = textsOf(given, { flag }).join(",");
     return ignored === undefined || text === "" ? [] : [`--${flag}=${text} is ignored: ${ignored}`];
   });
+}
+
+function textsOf(given: GivenFlags, { flag = "" }: { readonly flag?: string }): readonly string[] {
+  return [given[flag] ?? []].flat();
 }

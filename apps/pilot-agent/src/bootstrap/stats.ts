@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { parseDuration } from "../options/duration.js";
+import { parseDurationMs } from "@istiod/settings";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
 import { object } from "./json.js";
 
@@ -124,7 +124,7 @@ export function statsIntervals({ node, warn }: BootstrapInputs): {
   const read = (annotation: string): number | undefined => {
     const given = node.annotations[annotation];
     if (given === undefined) return undefined;
-    const milliseconds = parseDuration(given);
+    const milliseconds = parseDurationMs(given);
     if (milliseconds === undefined) warn?.(`annotation ${annotation}: ${JSON.stringify(given)} must be a duration`);
     return milliseconds;
   };

@@ -11,87 +11,33 @@ import {
   restoreInput,
   verifyCapture,
 } from "@istiod/redirection";
-import { Command } from "commander";
+import { type Environment, SettingError } from "@istiod/settings";
+import { SettingsCommand } from "@istiod/settings/command";
 import { readResolvConf } from "../dns/resolv-conf.js";
 import { AgentError } from "../errors.js";
 import { workloadAddresses } from "../node/addresses.js";
-import { type CaptureOptions, captureTable } from "../options/capture-table.js";
-import type { Option } from "../options/option.js";
-import { valueOf } from "../options/read-options.js";
-import { flagWarnings, ineffectiveCaptureFlags } from "../options/without-effect.js";
-import { displayDefault } from "./help.js";
+import { type CaptureOptions, captureTable, ignoredCaptureFlags } from "../options/capture-table.js";
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-/** What Istio's init container expects of a validation that failed. */
+/** Exit code of a failed validation, which Istio's init container expects. */
 const validationFailed = 126;
 
-/** The command `istio-iptables`, with Istio's flags. */
-export function iptablesCommand(env: Env, exit: (code: number) => void): Command {
-  const command = new Command("istio-iptables")
-    .description("Lead the traffic of this network namespace through the proxy.")
-    .allowUnknownOption()
+/** Builds the command `istio-iptables`, with Istio's flags. */
+export function iptablesCommand(env: Environment, exit: (code: number) => void): SettingsCommand {
+  const command = new SettingsCommand("istio-iptables")
+    .description("Redirect the traffic of this network namespace through the proxy.")
+    .addSettings(captureTable, env)
+    .addSettings(ignoredCaptureFlags, env)
+    .addVariablesHelp({ Redirection: captureTable })
+    .tolerateUnknownFlags()
     .allowExcessArguments();
-  const options = Object.values<Option<unknown>>(captureTable);
-  for (const option of options) {
-    if (option.flag === undefined) continue;
-    const short = option.short === undefined ? "" : `-${option.short}, `;
-    const variable = option.env === undefined ? "" : `; ${option.env}`;
-    command.option(
-      `${short}--${option.flag} ${option.kind === "switch" ? "[true|false]" : `<${option.kind}>`}`,
-      `${option.help} (default: ${displayDefault(option)}${variable})`,
-    );
-  }
-  const declared = new Set(options.map(({ flag }) => flag));
-  for (const { flag, kind, why } of ineffectiveCaptureFlags) {
-    if (!declared.has(flag))
-      command.option(`--${flag} ${kind === "switch" ? "[true|false]" : "<text>"}`, `No effect: ${why}.`);
-  }
-  const variables = options
-    .filter((option) => option.flag === undefined)
-    .map((option) => `  ${option.env} (default: ${displayDefault(option)})\n      ${option.help}`);
-  command.addHelpText("after", `\nEnvironment variables\n\n${variables.join("\n")}`);
-  return command.action(async (_given: unknown, self: Command) => {
-    for (const warning of flagWarnings(
-      { flags: givenFlags(self), unknown: self.args },
-      ineffectiveCaptureFlags,
-      options,
-    ))
-      process.stderr.write(`pilot-agent: ${warning}\n`);
-    exit(await capture(readCaptureOptions(givenFlags(self), env), env));
+  return command.action(async (options: CaptureOptions) => {
+    for (const warning of command.settingWarnings()) process.stderr.write(`pilot-agent: ${warning}\n`);
+    exit(await capture(options, env));
   });
 }
 
-/** The value of every setting. @throws AgentError `option` */
-export function readCaptureOptions(flags: Env, env: Env): CaptureOptions {
-  // Other components know these by other names.
-  const other: Env = {
-    REDIRECT_DNS: env["ISTIO_META_DNS_CAPTURE"],
-    DROP_INVALID: env["INVALID_DROP"],
-    DUAL_STACK: env["ISTIO_DUAL_STACK"],
-  };
-  const known = {
-    ...env,
-    ...Object.fromEntries(
-      Object.entries(other).flatMap(([name, value]) => (env[name] || !value ? [] : [[name, value]])),
-    ),
-  };
-  return Object.fromEntries(
-    Object.entries<Option<unknown>>(captureTable).map(([property, option]) => [
-      property,
-      valueOf(option, flags, known),
-    ]),
-  ) as CaptureOptions;
-}
-
-/** What these settings capture, in a pod with these addresses. @throws AgentError `option` */
+/** Returns the redirection of a Pod with these addresses. */
 export async function captureOf(options: CaptureOptions, addresses: readonly string[]): Promise<Capture> {
-  const { mode } = options;
-  if (mode !== "" && mode !== "REDIRECT" && mode !== "TPROXY")
-    throw new AgentError(
-      "option",
-      `--istio-inbound-interception-mode: ${JSON.stringify(mode)}: expected REDIRECT or TPROXY`,
-    );
   const proxyUid = options.proxyUid || (await userId(options.envoyUser)) || "1337";
   const servers =
     options.redirectDns && !options.captureAllDns
@@ -101,18 +47,15 @@ export async function captureOf(options: CaptureOptions, addresses: readonly str
     ...options,
     proxyUid,
     proxyGid: options.proxyGid || proxyUid,
-    inboundMode: mode || "REDIRECT",
+    inboundMode: options.mode || "REDIRECT",
     dnsServers: servers,
     ipv6: options.dualStack ? addresses.some((a) => isIPv6(a)) : isIPv6(addresses[0] ?? ""),
   };
 }
 
-async function capture(options: CaptureOptions, env: Env): Promise<number> {
-  if (options.nftables)
-    throw new AgentError("option", "--native-nftables is not supported: rules are made by iptables");
+async function capture(options: CaptureOptions, env: Environment): Promise<number> {
+  if (options.nftables) throw new SettingError("--native-nftables is not supported: rules are applied by iptables");
   const binary = options.binary;
-  if (binary !== "" && binary !== "legacy" && binary !== "nft")
-    throw new AgentError("option", `--force-iptables-binary: ${JSON.stringify(binary)}: expected legacy or nft`);
   const wanted = await captureOf(
     options,
     workloadAddresses("").filter((address) => !["127.0.0.1", "::1"].includes(address)),
@@ -161,17 +104,7 @@ async function validate(
   }
 }
 
-/** The flags that were given, by their names. */
-function givenFlags(command: Command): Env {
-  return Object.fromEntries(
-    command.options.map((option) => {
-      const value: unknown = command.getOptionValue(option.attributeName());
-      return [option.long?.slice(2) ?? "", value === undefined ? undefined : value === true ? "true" : String(value)];
-    }),
-  );
-}
-
-/** The number of a user of this machine (passwd(5)). */
+/** Returns the ID of a user of this machine (passwd(5)). */
 async function userId(name: string): Promise<string | undefined> {
   const lines = await readFile("/etc/passwd", "utf8").catch(() => "");
   return lines

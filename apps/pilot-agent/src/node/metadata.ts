@@ -1,5 +1,6 @@
 import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { parseGoBoolean } from "@istiod/settings";
 import type { Log } from "../log.js";
 import { type Locality, localityLabel, parseLocality } from "./locality.js";
 
@@ -147,7 +148,7 @@ function text(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Reports whether Go's strconv.ParseBool returns true for a value. */
+/** Reports whether a value is true, or the text of a true Go boolean. */
 export function isTrue(value: unknown): boolean {
-  return value === true || (typeof value === "string" && /^(1|t|true)$/i.test(value));
+  return value === true || (typeof value === "string" && parseGoBoolean(value) === true);
 }

@@ -1,239 +1,301 @@
-import { duration, integer, type Option, text, toggle } from "./option.js";
+import {
+  booleanSetting,
+  durationSetting,
+  enumSetting,
+  integerSetting,
+  type SettingValues,
+  stringSetting,
+} from "@istiod/settings";
 
-/** Every setting of `istio-iptables`, by Istio's names. A variable is read where its flag is not given. */
+const portRange = { min: 0, max: 65535 };
+
+/** Settings of `istio-iptables`, by Istio's names. */
 export const captureTable = {
-  proxyPort: text({
+  proxyPort: stringSetting({
     flag: "envoy-port",
     short: "p",
-    env: "ENVOY_PORT",
+    variable: "ENVOY_PORT",
     default: "15001",
-    help: "Port of Envoy to which outbound connections are led.",
+    help: "port of Envoy for outbound connections",
   }),
-  inboundCapturePort: text({
+  inboundCapturePort: stringSetting({
     flag: "inbound-capture-port",
     short: "z",
-    env: "INBOUND_CAPTURE_PORT",
+    variable: "INBOUND_CAPTURE_PORT",
     default: "15006",
-    help: "Port of Envoy to which inbound connections are led.",
+    help: "port of Envoy for inbound connections",
   }),
-  inboundTunnelPort: text({
+  inboundTunnelPort: stringSetting({
     flag: "inbound-tunnel-port",
     short: "e",
-    env: "INBOUND_TUNNEL_PORT",
+    variable: "INBOUND_TUNNEL_PORT",
     default: "15008",
-    help: "Port of tunnels, which is reached directly.",
+    help: "port of inbound HBONE tunnels, which are not redirected",
   }),
-  proxyUid: text({
+  proxyUid: stringSetting({
     flag: "proxy-uid",
     short: "u",
-    env: "PROXY_UID",
+    variable: "PROXY_UID",
     default: "",
-    help: "Users whose traffic is left alone. Empty: that of ENVOY_USER, else 1337.",
+    help: "user IDs whose traffic is not redirected; empty for that of ENVOY_USER, or 1337",
   }),
-  proxyGid: text({
+  proxyGid: stringSetting({
     flag: "proxy-gid",
     short: "g",
-    env: "PROXY_GID",
+    variable: "PROXY_GID",
     default: "",
-    help: "Groups whose traffic is left alone. Empty: as --proxy-uid.",
+    help: "group IDs whose traffic is not redirected; empty for those of --proxy-uid",
   }),
-  mode: text({
-    flag: "istio-inbound-interception-mode",
-    short: "m",
-    env: "ISTIO_INBOUND_INTERCEPTION_MODE",
-    default: "",
-    help: "How inbound connections are led: REDIRECT, or TPROXY, which keeps the caller's address. Empty: REDIRECT.",
-  }),
-  inboundPorts: text({
+  mode: enumSetting<"" | "REDIRECT" | "TPROXY">(
+    {
+      flag: "istio-inbound-interception-mode",
+      short: "m",
+      variable: "ISTIO_INBOUND_INTERCEPTION_MODE",
+      placeholder: "mode",
+      default: "",
+      help: "interception mode of inbound connections: REDIRECT, or TPROXY, which keeps the source address; empty for REDIRECT",
+    },
+    ["REDIRECT", "TPROXY"],
+  ),
+  inboundPorts: stringSetting({
     flag: "istio-inbound-ports",
     short: "b",
-    env: "ISTIO_INBOUND_PORTS",
+    variable: "ISTIO_INBOUND_PORTS",
+    placeholder: "ports",
     default: "",
-    help: "Inbound ports that are captured; * for all, empty for none.",
+    help: "inbound ports to redirect; * for all, empty for none",
   }),
-  inboundPortsExclude: text({
+  inboundPortsExclude: stringSetting({
     flag: "istio-local-exclude-ports",
     short: "d",
-    env: "ISTIO_LOCAL_EXCLUDE_PORTS",
+    variable: "ISTIO_LOCAL_EXCLUDE_PORTS",
+    placeholder: "ports",
     default: "",
-    help: "Inbound ports that are not, where all are.",
+    help: "inbound ports not to redirect if all are redirected",
   }),
-  excludeInterfaces: text({
+  excludeInterfaces: stringSetting({
     flag: "istio-exclude-interfaces",
     short: "c",
-    env: "ISTIO_EXCLUDE_INTERFACES",
+    variable: "ISTIO_EXCLUDE_INTERFACES",
+    placeholder: "names",
     default: "",
-    help: "Interfaces of which nothing is captured.",
+    help: "interfaces whose traffic is not redirected",
   }),
-  outboundRanges: text({
+  outboundRanges: stringSetting({
     flag: "istio-service-cidr",
     short: "i",
-    env: "ISTIO_SERVICE_CIDR",
+    variable: "ISTIO_SERVICE_CIDR",
+    placeholder: "ranges",
     default: "",
-    help: "Ranges of addresses to which connections are captured; * for all, empty for none.",
+    help: "destination ranges to redirect; * for all, empty for none",
   }),
-  outboundRangesExclude: text({
+  outboundRangesExclude: stringSetting({
     flag: "istio-service-exclude-cidr",
     short: "x",
-    env: "ISTIO_SERVICE_EXCLUDE_CIDR",
+    variable: "ISTIO_SERVICE_EXCLUDE_CIDR",
+    placeholder: "ranges",
     default: "",
-    help: "Ranges to which they are not.",
+    help: "destination ranges not to redirect",
   }),
-  outboundPorts: text({
+  outboundPorts: stringSetting({
     flag: "istio-outbound-ports",
     short: "q",
-    env: "ISTIO_OUTBOUND_PORTS",
+    variable: "ISTIO_OUTBOUND_PORTS",
+    placeholder: "ports",
     default: "",
-    help: "Ports to which connections are captured whatever the address.",
+    help: "outbound ports to redirect for any destination",
   }),
-  outboundPortsExclude: text({
+  outboundPortsExclude: stringSetting({
     flag: "istio-local-outbound-ports-exclude",
     short: "o",
-    env: "ISTIO_LOCAL_OUTBOUND_PORTS_EXCLUDE",
+    variable: "ISTIO_LOCAL_OUTBOUND_PORTS_EXCLUDE",
+    placeholder: "ports",
     default: "",
-    help: "Ports to which they are not.",
+    help: "outbound ports not to redirect",
   }),
-  virtualInterfaces: text({
+  virtualInterfaces: stringSetting({
     flag: "kube-virt-interfaces",
     short: "k",
-    env: "KUBE_VIRT_INTERFACES",
+    variable: "KUBE_VIRT_INTERFACES",
+    placeholder: "names",
     default: "",
-    help: "Interfaces of virtual machines, from which connections count as outbound.",
+    help: "interfaces of virtual machines, whose inbound traffic is treated as outbound",
   }),
-  tproxyMark: text({
+  tproxyMark: stringSetting({
     flag: "istio-inbound-tproxy-mark",
     short: "t",
-    env: "ISTIO_INBOUND_TPROXY_MARK",
+    variable: "ISTIO_INBOUND_TPROXY_MARK",
     default: "1337",
-    help: "Mark of packets of a transparent proxy.",
+    help: "packet mark of TPROXY",
   }),
-  tproxyRouteTable: text({
+  tproxyRouteTable: stringSetting({
     flag: "istio-inbound-tproxy-route-table",
     short: "r",
-    env: "ISTIO_INBOUND_TPROXY_ROUTE_TABLE",
+    variable: "ISTIO_INBOUND_TPROXY_ROUTE_TABLE",
     default: "133",
-    help: "Routing table for them.",
+    help: "routing table of packets with the TPROXY mark",
   }),
-  dryRun: toggle({
+  dryRun: booleanSetting({
     flag: "dry-run",
     short: "n",
-    env: "DRY_RUN",
+    variable: "DRY_RUN",
     default: false,
-    help: "Print the rules and change nothing.",
+    help: "print the rules without applying them",
   }),
-  probePort: integer({
-    flag: "iptables-probe-port",
-    env: "IPTABLES_PROBE_PORT",
-    default: 15002,
-    help: "Port to which --run-validation connects.",
-  }),
-  probeTimeout: duration({
+  probePort: integerSetting(
+    {
+      flag: "iptables-probe-port",
+      variable: "IPTABLES_PROBE_PORT",
+      default: 15002,
+      help: "port to which --run-validation connects",
+    },
+    portRange,
+  ),
+  probeTimeout: durationSetting({
     flag: "probe-timeout",
-    env: "PROBE_TIMEOUT",
+    variable: "PROBE_TIMEOUT",
     default: 5000,
-    help: "How long --run-validation waits.",
+    help: "timeout of --run-validation",
   }),
-  skipApply: toggle({
+  skipApply: booleanSetting({
     flag: "skip-rule-apply",
-    env: "SKIP_RULE_APPLY",
+    variable: "SKIP_RULE_APPLY",
     default: false,
-    help: "Make no rules, as where somebody else did.",
+    help: "do not apply rules",
   }),
-  validate: toggle({
+  validate: booleanSetting({
     flag: "run-validation",
-    env: "RUN_VALIDATION",
+    variable: "RUN_VALIDATION",
     default: false,
-    help: "As the proxy's user, see whether connections come to its ports; exit code 126 if not.",
+    help: "check, as the proxy's user, that connections are redirected; exit with 126 if not",
   }),
-  redirectDns: toggle({
+  redirectDns: booleanSetting({
     flag: "redirect-dns",
-    env: "REDIRECT_DNS",
+    variable: ["REDIRECT_DNS", "ISTIO_META_DNS_CAPTURE"],
     default: false,
-    help: "Lead queries of names to the agent, those to the servers of /etc/resolv.conf. ISTIO_META_DNS_CAPTURE says it too.",
+    help: "redirect DNS queries to the servers of /etc/resolv.conf to the agent",
   }),
-  captureAllDns: toggle({
+  captureAllDns: booleanSetting({
     flag: "capture-all-dns",
-    env: "CAPTURE_ALL_DNS",
+    variable: "CAPTURE_ALL_DNS",
     default: false,
-    help: "With --redirect-dns: queries to whatever server.",
+    help: "redirect DNS queries to any server, with --redirect-dns",
   }),
-  dropInvalid: toggle({
+  dropInvalid: booleanSetting({
     flag: "drop-invalid",
-    env: "DROP_INVALID",
+    variable: ["DROP_INVALID", "INVALID_DROP"],
     default: false,
-    help: "Drop packets that belong to no connection. INVALID_DROP says it too.",
+    help: "drop packets in state INVALID",
   }),
-  dualStack: toggle({
+  dualStack: booleanSetting({
     flag: "dual-stack",
-    env: "DUAL_STACK",
+    variable: ["DUAL_STACK", "ISTIO_DUAL_STACK"],
     default: false,
-    help: "Rules for IPv6 where any address is one, not only the first. ISTIO_DUAL_STACK says it too.",
+    help: "apply IPv6 rules if any address of the Pod is IPv6, not only the first",
   }),
-  networkNamespace: text({
+  networkNamespace: stringSetting({
     flag: "network-namespace",
-    env: "NETWORK_NAMESPACE",
+    variable: "NETWORK_NAMESPACE",
+    placeholder: "file",
     default: "",
-    help: "File of the network namespace in which rules are made. Empty: this one.",
+    help: "file of the network namespace to apply rules in; empty for the current one",
   }),
-  cniMode: toggle({
-    flag: "cni-mode",
-    env: "CNI_MODE",
-    default: false,
-    help: "Accepted for compatibility, no effect.",
-  }),
-  reconcile: toggle({
+  reconcile: booleanSetting({
     flag: "reconcile",
-    env: "RECONCILE",
+    variable: "RECONCILE",
     default: false,
-    help: "Replace rules of an earlier run that differ.",
+    help: "replace the rules of an earlier run if they differ",
   }),
-  cleanupOnly: toggle({
+  cleanupOnly: booleanSetting({
     flag: "cleanup-only",
-    env: "CLEANUP_ONLY",
+    variable: "CLEANUP_ONLY",
     default: false,
-    help: "Remove the rules and make none.",
+    help: "remove the rules without applying others",
   }),
-  force: toggle({
+  force: booleanSetting({
     flag: "force-apply",
-    env: "FORCE_APPLY",
+    variable: "FORCE_APPLY",
     default: false,
-    help: "Make the rules even if they seem to be there.",
+    help: "apply the rules even if they exist",
   }),
-  nftables: toggle({
+  nftables: booleanSetting({
     flag: "native-nftables",
-    env: "NATIVE_NFTABLES",
+    variable: "NATIVE_NFTABLES",
     default: false,
-    help: "Not supported: rules are made by iptables, whose newer implementation is nftables.",
+    help: "apply rules by nft; not supported",
   }),
-  binary: text({
-    flag: "force-iptables-binary",
-    env: "FORCE_IPTABLES_BINARY",
-    default: "",
-    help: "legacy or nft. Empty: the one that has rules, else the newer.",
-  }),
-  loopback: text({
-    env: "ISTIO_OUTBOUND_IPV4_LOOPBACK_CIDR",
+  binary: enumSetting<"" | "legacy" | "nft">(
+    {
+      flag: "force-iptables-binary",
+      variable: "FORCE_IPTABLES_BINARY",
+      placeholder: "binary",
+      default: "",
+      help: "implementation of iptables: legacy or nft; empty for the one that has rules, or the newer",
+    },
+    ["legacy", "nft"],
+  ),
+  loopback: stringSetting({
+    variable: "ISTIO_OUTBOUND_IPV4_LOOPBACK_CIDR",
     default: "127.0.0.1/32",
-    help: "Addresses on loopback that are the application's own.",
+    help: "loopback range of the application",
   }),
-  ownerGroups: text({
-    env: "ISTIO_OUTBOUND_OWNER_GROUPS",
+  ownerGroups: stringSetting({
+    variable: "ISTIO_OUTBOUND_OWNER_GROUPS",
     default: "*",
-    help: "Groups whose connections are captured; * for all.",
+    help: "groups whose outbound connections are redirected; * for all",
   }),
-  ownerGroupsExclude: text({
-    env: "ISTIO_OUTBOUND_OWNER_GROUPS_EXCLUDE",
+  ownerGroupsExclude: stringSetting({
+    variable: "ISTIO_OUTBOUND_OWNER_GROUPS_EXCLUDE",
     default: "",
-    help: "Groups whose connections are not, where all are.",
+    help: "groups whose outbound connections are not redirected if all are",
   }),
-  envoyUser: text({
-    env: "ENVOY_USER",
+  envoyUser: stringSetting({
+    variable: "ENVOY_USER",
     default: "istio-proxy",
-    help: "User of the proxy, where --proxy-uid says nothing.",
+    help: "user of the proxy, for the default of --proxy-uid",
   }),
 } as const;
 
-/** The values of all settings of `istio-iptables`. */
-export type CaptureOptions = {
-  readonly [K in keyof typeof captureTable]: (typeof captureTable)[K] extends Option<infer T> ? T : never;
-};
+/** Flags of Istio's command that are accepted for compatibility. */
+export const ignoredCaptureFlags = {
+  cniMode: booleanSetting({
+    flag: "cni-mode",
+    variable: "CNI_MODE",
+    default: false,
+    help: "run as a CNI plugin",
+    ignored: "the rules are the same",
+  }),
+  log_output_level: stringSetting({
+    flag: "log_output_level",
+    default: "",
+    help: "minimum level of log lines",
+    ignored: "the command writes no log",
+  }),
+  log_target: stringSetting({
+    flag: "log_target",
+    default: "",
+    help: "output of the log",
+    ignored: "the command writes no log",
+  }),
+  log_stacktrace_level: stringSetting({
+    flag: "log_stacktrace_level",
+    default: "",
+    help: "minimum level of log lines with a stack trace",
+    ignored: "the command writes no log",
+  }),
+  log_caller: stringSetting({
+    flag: "log_caller",
+    default: "",
+    help: "log scopes with caller information",
+    ignored: "the command writes no log",
+  }),
+  log_as_json: booleanSetting({
+    flag: "log_as_json",
+    default: false,
+    help: "write logs as JSON",
+    ignored: "the command writes no log",
+  }),
+} as const;
+
+/** The values of the settings of `istio-iptables`. Durations are milliseconds. */
+export type CaptureOptions = SettingValues<typeof captureTable>;

@@ -1,57 +1,23 @@
-import { AgentError } from "../errors.js";
-import type { Option } from "./option.js";
+import { type Environment, type GivenFlags, readSettings, SettingError } from "@istiod/settings";
 import { allOptions, type Options } from "./table.js";
 
 /**
- * The value of every setting: the flag, else the environment variable, else the default. An empty variable counts as
- * unset.
+ * Returns the values of all settings of `pilot-agent proxy`: the flag's, else the variable's, else the default.
  *
- * @throws AgentError `option` naming the flag or variable
+ * @throws SettingError naming the invalid flag or variable
  */
-export function readOptions(
-  flags: Readonly<Record<string, string | undefined>>,
-  env: Readonly<Record<string, string | undefined>>,
-): Options {
-  const values = Object.entries<Option<unknown>>(allOptions).map(([property, option]) => [
-    property,
-    valueOf(option, flags, env),
-  ]);
-  const options = Object.fromEntries(values) as Options;
-  check(options);
+export function readOptions(given: GivenFlags, env: Environment): Options {
+  const options = readSettings(allOptions, env, given);
+  checkOptions(options);
   return options;
 }
 
-/** One setting: the flag, else the environment variable, else the default. @throws AgentError `option` */
-export function valueOf(
-  option: Option<unknown>,
-  flags: Readonly<Record<string, string | undefined>>,
-  env: Readonly<Record<string, string | undefined>>,
-): unknown {
-  const given =
-    (option.flag === undefined ? undefined : flags[option.flag]) ??
-    (option.env === undefined ? undefined : env[option.env] || undefined);
-  return given === undefined ? option.default : option.read(given);
-}
-
-function check(options: Options): void {
-  const refuse = (message: string): never => {
-    throw new AgentError("option", message);
-  };
-  if (options.provCert !== "" && options.fileMountedCerts)
-    refuse("PROV_CERT and FILE_MOUNTED_CERTS exclude each other");
-  if (/[/\\]/.test(options.workloadIdentitySocket))
-    refuse(
-      `WORKLOAD_IDENTITY_SOCKET_FILE: ${JSON.stringify(options.workloadIdentitySocket)} is a path; a file name is expected`,
+/** Checks the settings that depend on each other. @throws SettingError */
+export function checkOptions({ provCert, fileMountedCerts, workloadIdentitySocket }: Options): void {
+  if (provCert !== "" && fileMountedCerts)
+    throw new SettingError("PROV_CERT and FILE_MOUNTED_CERTS exclude each other");
+  if (/[/\\]/.test(workloadIdentitySocket))
+    throw new SettingError(
+      `invalid value ${JSON.stringify(workloadIdentitySocket)} for WORKLOAD_IDENTITY_SOCKET_FILE: expected a file name without a directory`,
     );
-  if (options.caProvider !== "Citadel")
-    refuse(`CA_PROVIDER: ${JSON.stringify(options.caProvider)} is not supported; expected Citadel`);
-  if (!["", "ECDSA"].includes(options.eccAlgorithm))
-    refuse(`ECC_SIGNATURE_ALGORITHM: ${JSON.stringify(options.eccAlgorithm)} is not supported; expected ECDSA`);
-  if (!["P256", "P384"].includes(options.eccCurve))
-    refuse(`ECC_CURVE: ${JSON.stringify(options.eccCurve)} is not supported; expected P256 or P384`);
-  if (!["", "fips-140-2", "fips-140-3"].includes(options.compliancePolicy))
-    refuse(
-      `COMPLIANCE_POLICY: ${JSON.stringify(options.compliancePolicy)} is not supported; expected fips-140-2 or fips-140-3`,
-    );
-  if (options.rsaKeySize < 2048) refuse(`WORKLOAD_RSA_KEY_SIZE: ${options.rsaKeySize} is less than 2048`);
 }

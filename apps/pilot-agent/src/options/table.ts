@@ -1,315 +1,417 @@
-import { duration, integer, number, type Option, text, toggle } from "./option.js";
+import {
+  booleanSetting,
+  durationSetting,
+  enumSetting,
+  integerSetting,
+  numberSetting,
+  type SettingValues,
+  stringSetting,
+} from "@istiod/settings";
 
-/** What Istio's agent takes as flags. */
+const portRange = { min: 0, max: 65535 };
+
+/** Flags of Istio's agent. */
 const flags = {
-  domain: text({
+  domain: stringSetting({
     flag: "domain",
     default: "",
-    help: "DNS domain of the workload. Empty: ${POD_NAMESPACE}.svc.cluster.local.",
+    help: "DNS domain of the workload; empty for ${POD_NAMESPACE}.svc.cluster.local",
   }),
-  meshConfigFile: text({
+  meshConfigFile: stringSetting({
     flag: "meshConfig",
+    placeholder: "file",
     default: "./etc/istio/config/mesh",
-    help: "File with the mesh configuration; an absent one means defaults. PROXY_CONFIG and the annotation proxy.istio.io/config override it.",
+    help: "mesh configuration, or the defaults if the file does not exist; overridden by PROXY_CONFIG and the annotation proxy.istio.io/config",
   }),
-  serviceCluster: text({
+  serviceCluster: stringSetting({
     flag: "serviceCluster",
+    placeholder: "name",
     default: "istio-proxy",
-    help: "Name of the Envoy cluster where the proxy configuration gives none.",
+    help: "service cluster of Envoy if the proxy configuration has none",
   }),
-  proxyLogLevel: text({
+  proxyLogLevel: stringSetting({
     flag: "proxyLogLevel",
+    placeholder: "level",
     default: "warning",
-    help: "Envoy's log level: trace, debug, info, warning, error, critical or off; scopes may follow, as in warning,upstream:debug.",
+    help: "log level of Envoy: trace, debug, info, warning, error, critical or off; may be followed by scopes, as in warning,upstream:debug",
   }),
-  proxyComponentLogLevel: text({
+  proxyComponentLogLevel: stringSetting({
     flag: "proxyComponentLogLevel",
+    placeholder: "levels",
     default: "",
-    help: "Envoy's log level by component. Prefer --proxyLogLevel.",
+    help: "log levels of Envoy's components; prefer --proxyLogLevel",
   }),
-  concurrency: integer({
+  concurrency: integerSetting({
     flag: "concurrency",
     default: 0,
-    help: "Envoy's worker threads. 0: what the proxy configuration says, or one a CPU.",
+    help: "number of Envoy's worker threads; 0 for the proxy configuration's, or one per CPU",
   }),
-  outlierLogPath: text({ flag: "outlierLogPath", default: "", help: "File to which Envoy logs ejected endpoints." }),
-  logAsJson: toggle({ flag: "log_as_json", default: false, help: "Write logs as JSON, Envoy's too." }),
-  logLevel: text({
+  outlierLogPath: stringSetting({
+    flag: "outlierLogPath",
+    placeholder: "file",
+    default: "",
+    help: "file in which Envoy logs outlier detection",
+  }),
+  logAsJson: booleanSetting({ flag: "log_as_json", default: false, help: "write logs of the agent and Envoy as JSON" }),
+  logLevel: stringSetting({
     flag: "log_output_level",
+    placeholder: "level",
     default: "info",
-    help: "The agent's own log level: debug, info, warn, error or silent; the form default:info is accepted.",
+    help: "log level of the agent: debug, info, warn, error or silent, also as default:info",
   }),
 } as const;
 
 const workload = {
-  instanceIp: text({
-    env: "INSTANCE_IP",
+  instanceIp: stringSetting({
+    variable: "INSTANCE_IP",
     default: "",
-    help: "The workload's address; the first of those that istiod is told.",
+    help: "IP address of the workload, the first in its node metadata",
   }),
-  podName: text({ env: "POD_NAME", default: "", help: "The workload's name." }),
-  podNamespace: text({ env: "POD_NAMESPACE", default: "", help: "The workload's namespace." }),
-  serviceAccount: text({ env: "SERVICE_ACCOUNT", default: "", help: "The workload's service account." }),
-  trustDomain: text({
-    env: "TRUST_DOMAIN",
+  podName: stringSetting({ variable: "POD_NAME", default: "", help: "name of the Pod" }),
+  podNamespace: stringSetting({ variable: "POD_NAMESPACE", default: "", help: "namespace of the Pod" }),
+  serviceAccount: stringSetting({ variable: "SERVICE_ACCOUNT", default: "", help: "service account of the workload" }),
+  trustDomain: stringSetting({
+    variable: "TRUST_DOMAIN",
     default: "cluster.local",
-    help: "Trust domain of the identity that the signing request names; the authority decides by the token.",
+    help: "trust domain of the identity in the CSR; the CA uses that of the credentials",
   }),
-  proxyConfig: text({ env: "PROXY_CONFIG", default: "", help: "Proxy configuration in YAML, over that of the mesh." }),
-  clusterId: text({ env: "ISTIO_META_CLUSTER_ID", default: "", help: "The cluster that the workload belongs to." }),
-  hostIp: text({
-    env: "HOST_IP",
+  proxyConfig: stringSetting({
+    variable: "PROXY_CONFIG",
     default: "",
-    help: "What $(HOST_IP) stands for in addresses of collectors and in ISTIO_BOOTSTRAP_OVERRIDE.",
+    help: "proxy configuration as YAML, which overrides the mesh's",
   }),
-  cpuLimit: integer({
-    env: "ISTIO_CPU_LIMIT",
+  clusterId: stringSetting({ variable: "ISTIO_META_CLUSTER_ID", default: "", help: "ID of the workload's cluster" }),
+  hostIp: stringSetting({
+    variable: "HOST_IP",
+    default: "",
+    help: "replacement of $(HOST_IP) in collector addresses and in ISTIO_BOOTSTRAP_OVERRIDE",
+  }),
+  cpuLimit: integerSetting({
+    variable: "ISTIO_CPU_LIMIT",
     default: 0,
-    help: "CPUs that the container may use; sets Envoy's worker threads where nothing else does.",
+    help: "CPU limit of the container, the number of Envoy's worker threads if nothing else sets it",
   }),
 } as const;
 
 const certificates = {
-  caAddress: text({
-    env: "CA_ADDR",
+  caAddress: stringSetting({
+    variable: "CA_ADDR",
     default: "",
-    help: "Address of the certificate authority. Empty: the discovery address.",
+    help: "address of the certificate authority; empty for the discovery address",
   }),
-  caProvider: text({
-    env: "CA_PROVIDER",
-    default: "Citadel",
-    help: "Kind of authority; Citadel (istiod's service) is the one supported.",
-  }),
-  caRoot: text({
-    env: "CA_ROOT_CA",
+  caProvider: enumSetting<"Citadel">(
+    { variable: "CA_PROVIDER", default: "Citadel", help: "kind of certificate authority; Citadel is istiod's" },
+    ["Citadel"],
+  ),
+  caRoot: stringSetting({
+    variable: "CA_ROOT_CA",
     default: "",
-    help: "PEM file that the authority's certificate is verified against; SYSTEM: the machine's roots. Empty: ./var/run/secrets/istio/root-cert.pem.",
+    help: "PEM file with the root certificates of the certificate authority, or SYSTEM; empty for ./var/run/secrets/istio/root-cert.pem",
   }),
-  xdsRoot: text({ env: "XDS_ROOT_CA", default: "", help: "The same for istiod's discovery port." }),
-  istiodSan: text({
-    env: "ISTIOD_SAN",
+  xdsRoot: stringSetting({
+    variable: "XDS_ROOT_CA",
     default: "",
-    help: "Name expected in istiod's certificate, where istiod is reached by another, such as an IP address. Empty: the host of the discovery address, or istiod.istio-system.svc for localhost. Without effect on an authority named by CA_ADDR.",
+    help: "PEM file with the root certificates of istiod's xDS server, or SYSTEM; empty for ./var/run/secrets/istio/root-cert.pem",
   }),
-  secretTtl: duration({ env: "SECRET_TTL", default: 24 * 3_600_000, help: "Lifetime asked for a certificate." }),
-  graceRatio: number({
-    env: "SECRET_GRACE_PERIOD_RATIO",
+  istiodSan: stringSetting({
+    variable: "ISTIOD_SAN",
+    default: "",
+    help: "name that istiod's certificate must have; empty for the host of the discovery address, or istiod.istio-system.svc for localhost; not used for an authority in CA_ADDR",
+  }),
+  secretTtl: durationSetting({
+    variable: "SECRET_TTL",
+    default: 24 * 3_600_000,
+    help: "requested lifetime of certificates",
+  }),
+  graceRatio: numberSetting({
+    variable: "SECRET_GRACE_PERIOD_RATIO",
     default: 0.5,
-    help: "Part of a certificate's life that is left when it is renewed.",
+    help: "remaining fraction of a certificate's lifetime at which it is renewed",
   }),
-  graceJitter: number({
-    env: "SECRET_GRACE_PERIOD_RATIO_JITTER",
+  graceJitter: numberSetting({
+    variable: "SECRET_GRACE_PERIOD_RATIO_JITTER",
     default: 0.01,
-    help: "That part is spread by as much up or down.",
+    help: "maximum jitter of that fraction, in both directions",
   }),
-  rsaKeySize: integer({ env: "WORKLOAD_RSA_KEY_SIZE", default: 2048, help: "Bits of the workload's RSA key." }),
-  eccAlgorithm: text({ env: "ECC_SIGNATURE_ALGORITHM", default: "", help: "ECDSA: an elliptic key in place of RSA." }),
-  eccCurve: text({ env: "ECC_CURVE", default: "P256", help: "Curve of that key: P256 or P384." }),
-  pkcs8Key: toggle({ env: "PKCS8_KEY", default: false, help: "Encode keys as PKCS#8 in place of PKCS#1 and SEC1." }),
-  outputCerts: text({
-    env: "OUTPUT_CERTS",
-    default: "",
-    help: "Directory to which key.pem, cert-chain.pem and root-cert.pem are written. Empty: none.",
-  }),
-  provCert: text({
-    env: "PROV_CERT",
-    default: "",
-    help: "Directory with key.pem, cert-chain.pem and root-cert.pem by which a machine proves its identity to the authority.",
-  }),
-  fileMountedCerts: toggle({
-    env: "FILE_MOUNTED_CERTS",
+  rsaKeySize: integerSetting(
+    { variable: "WORKLOAD_RSA_KEY_SIZE", default: 2048, help: "size of the workload's RSA key in bits" },
+    { min: 2048 },
+  ),
+  eccAlgorithm: enumSetting<"" | "ECDSA">(
+    {
+      variable: "ECC_SIGNATURE_ALGORITHM",
+      default: "",
+      help: "elliptic curve algorithm of the workload's key: ECDSA; empty for RSA",
+    },
+    ["ECDSA"],
+  ),
+  eccCurve: enumSetting<"P256" | "P384">(
+    { variable: "ECC_CURVE", default: "P256", help: "curve of an ECDSA key: P256 or P384" },
+    ["P256", "P384"],
+  ),
+  pkcs8Key: booleanSetting({
+    variable: "PKCS8_KEY",
     default: false,
-    help: "Take certificates only from files; ask no authority.",
+    help: "encode keys as PKCS #8 instead of PKCS #1 and SEC 1",
   }),
-  fileDebounce: duration({
-    env: "FILE_DEBOUNCE_DURATION",
+  outputCerts: stringSetting({
+    variable: "OUTPUT_CERTS",
+    default: "",
+    help: "directory to which key.pem, cert-chain.pem and root-cert.pem are written; empty to disable",
+  }),
+  provCert: stringSetting({
+    variable: "PROV_CERT",
+    default: "",
+    help: "directory with key.pem, cert-chain.pem and root-cert.pem that authenticate a virtual machine to the certificate authority",
+  }),
+  fileMountedCerts: booleanSetting({
+    variable: "FILE_MOUNTED_CERTS",
+    default: false,
+    help: "read certificates from files only, without a certificate authority",
+  }),
+  fileDebounce: durationSetting({
+    variable: "FILE_DEBOUNCE_DURATION",
     default: 100,
-    help: "Quiet time after a change of a certificate's file before it is read.",
+    help: "quiet period after a change of a certificate file before it is read",
   }),
-  workloadIdentitySocket: text({
-    env: "WORKLOAD_IDENTITY_SOCKET_FILE",
+  workloadIdentitySocket: stringSetting({
+    variable: "WORKLOAD_IDENTITY_SOCKET_FILE",
     default: "socket",
-    help: "Name of the SDS socket in ./var/run/secrets/workload-spiffe-uds; any other than the default must be served by somebody else.",
+    help: "file name of the SDS socket in ./var/run/secrets/workload-spiffe-uds; another program must serve any but the default",
   }),
-  certSigner: text({ env: "ISTIO_META_CERT_SIGNER", default: "", help: "Signer that the authority is asked to use." }),
-  tokenFile: text({
-    env: "ISTIO_TOKEN_FILE",
+  certSigner: stringSetting({
+    variable: "ISTIO_META_CERT_SIGNER",
+    default: "",
+    help: "signer that the certificate authority should use",
+  }),
+  tokenFile: stringSetting({
+    variable: "ISTIO_TOKEN_FILE",
     default: "./var/run/secrets/tokens/istio-token",
-    own: true,
-    help: "File with the token by which the workload proves its identity.",
+    help: "file with the workload's token",
+    isExtension: true,
   }),
-  caPlaintext: toggle({
-    env: "CA_PLAINTEXT",
+  caPlaintext: booleanSetting({
+    variable: "CA_PLAINTEXT",
     default: false,
-    own: true,
-    help: "Speak to the authority without TLS, as is always done where its port is 15010. Only for networks that nobody else can read.",
+    help: "connect to the certificate authority without TLS, as always to port 15010; only for trusted networks",
+    isExtension: true,
   }),
 } as const;
 
 const envoy = {
-  envoyPath: text({
-    env: "ENVOY_PATH",
+  envoyPath: stringSetting({
+    variable: "ENVOY_PATH",
     default: "",
-    own: true,
-    help: "The Envoy binary. Empty: what the proxy configuration names.",
+    help: "path of the Envoy binary; empty for the proxy configuration's",
+    isExtension: true,
   }),
-  statusPort: integer({
-    env: "ENVOY_STATUS_PORT",
-    default: 15021,
-    help: "Port on which Envoy answers health checks by asking the agent.",
-  }),
-  prometheusPort: integer({
-    env: "ENVOY_PROMETHEUS_PORT",
-    default: 15090,
-    help: "Port on which Envoy gives its own metrics.",
-  }),
-  secureMetricsPort: integer({
-    env: "ENVOY_SECURE_METRICS_PORT",
-    default: 0,
-    help: "Port on which Envoy gives its metrics over mutual TLS. 0: none.",
-  }),
-  secureMergedMetricsPort: integer({
-    env: "ENVOY_SECURE_MERGED_METRICS_PORT",
-    default: 0,
-    help: "The same for the merged metrics. 0: none.",
-  }),
-  bindAddress: text({
-    env: "AGENT_BIND_ADDRESS",
+  statusPort: integerSetting(
+    { variable: "ENVOY_STATUS_PORT", default: 15021, help: "port of Envoy's health checks, which the agent answers" },
+    portRange,
+  ),
+  prometheusPort: integerSetting(
+    { variable: "ENVOY_PROMETHEUS_PORT", default: 15090, help: "port of Envoy's metrics" },
+    portRange,
+  ),
+  secureMetricsPort: integerSetting(
+    {
+      variable: "ENVOY_SECURE_METRICS_PORT",
+      default: 0,
+      help: "port of Envoy's metrics over mutual TLS; 0 to disable",
+    },
+    portRange,
+  ),
+  secureMergedMetricsPort: integerSetting(
+    {
+      variable: "ENVOY_SECURE_MERGED_METRICS_PORT",
+      default: 0,
+      help: "port of the merged metrics over mutual TLS; 0 to disable",
+    },
+    portRange,
+  ),
+  bindAddress: stringSetting({
+    variable: "AGENT_BIND_ADDRESS",
     default: "",
-    own: true,
-    help: "One address for everything that the agent and Envoy's own ports listen on, so that many agents share a machine. Empty: loopback for Envoy's administration, all addresses for the rest.",
+    help: "address of all ports of the agent and Envoy's own, so that several agents share a machine; empty for loopback for Envoy's admin port and all addresses for the others",
+    isExtension: true,
   }),
-  minimumDrain: duration({
-    env: "MINIMUM_DRAIN_DURATION",
+  minimumDrain: durationSetting({
+    variable: "MINIMUM_DRAIN_DURATION",
     default: 5000,
-    help: "With EXIT_ON_ZERO_ACTIVE_CONNECTIONS: time to drain before connections are counted.",
+    help: "minimum drain time before connections are counted, with EXIT_ON_ZERO_ACTIVE_CONNECTIONS",
   }),
-  exitOnZeroConnections: toggle({
-    env: "EXIT_ON_ZERO_ACTIVE_CONNECTIONS",
+  exitOnZeroConnections: booleanSetting({
+    variable: "EXIT_ON_ZERO_ACTIVE_CONNECTIONS",
     default: false,
-    help: "End as soon as the last connection has closed, and not before, instead of after terminationDrainDuration.",
+    help: "exit when the last connection is closed, instead of after terminationDrainDuration",
   }),
-  skipDeprecatedLogs: toggle({
-    env: "ENVOY_SKIP_DEPRECATED_LOGS",
+  skipDeprecatedLogs: booleanSetting({
+    variable: "ENVOY_SKIP_DEPRECATED_LOGS",
     default: true,
-    help: "Envoy does not log the use of deprecated fields.",
+    help: "do not log the use of deprecated fields",
   }),
-  disableEnvoy: toggle({
-    env: "DISABLE_ENVOY",
+  disableEnvoy: booleanSetting({
+    variable: "DISABLE_ENVOY",
     default: false,
-    help: "Start no Envoy: for workloads that speak xDS themselves.",
+    help: "do not start Envoy, for workloads that are xDS clients themselves",
   }),
-  bootstrapOverride: text({
-    env: "ISTIO_BOOTSTRAP_OVERRIDE",
+  bootstrapOverride: stringSetting({
+    variable: "ISTIO_BOOTSTRAP_OVERRIDE",
     default: "",
-    help: "YAML or JSON file that Envoy merges over its bootstrap.",
+    help: "YAML or JSON file that Envoy merges into its bootstrap",
   }),
-  coreDump: toggle({ env: "ISTIO_ENVOY_ENABLE_CORE_DUMP", default: false, help: "Let Envoy write core dumps." }),
-  deltaXds: toggle({
-    env: "ISTIO_DELTA_XDS",
+  coreDump: booleanSetting({
+    variable: "ISTIO_ENVOY_ENABLE_CORE_DUMP",
+    default: false,
+    help: "enable core dumps of Envoy",
+  }),
+  deltaXds: booleanSetting({
+    variable: "ISTIO_DELTA_XDS",
     default: true,
-    help: "Envoy asks for differences (delta xDS) and not for the whole state.",
+    help: "use delta xDS instead of state of the world",
   }),
-  dualStack: toggle({
-    env: "ISTIO_DUAL_STACK",
+  dualStack: booleanSetting({
+    variable: "ISTIO_DUAL_STACK",
     default: false,
-    help: "Envoy's own ports listen on IPv4 and IPv6 where the workload has both.",
+    help: "listen on IPv4 and IPv6 if the workload has both",
   }),
-  statusProxyProtocol: toggle({
-    env: "ENVOY_STATUS_PORT_ENABLE_PROXY_PROTOCOL",
+  statusProxyProtocol: booleanSetting({
+    variable: "ENVOY_STATUS_PORT_ENABLE_PROXY_PROTOCOL",
     default: false,
-    help: "The port for health checks accepts the PROXY protocol.",
+    help: "accept the PROXY protocol on the port of health checks",
   }),
-  compliancePolicy: text({
-    env: "COMPLIANCE_POLICY",
+  compliancePolicy: enumSetting<"" | "fips-140-2" | "fips-140-3">(
+    { variable: "COMPLIANCE_POLICY", default: "", help: "policy that limits TLS: fips-140-2 or fips-140-3" },
+    ["fips-140-2", "fips-140-3"],
+  ),
+  metadataDiscovery: stringSetting({
+    variable: "PEER_METADATA_DISCOVERY",
     default: "",
-    help: "fips-140-2 or fips-140-3 limits TLS accordingly.",
-  }),
-  metadataDiscovery: text({
-    env: "PEER_METADATA_DISCOVERY",
-    default: "",
-    help: "true or false: Envoy looks peers' metadata up by xDS. Empty: where ISTIO_META_ENABLE_HBONE is set and Envoy is Istio's build.",
+    help: "discover peer metadata by xDS: true or false; empty to enable it if ISTIO_META_ENABLE_HBONE is set and Envoy is Istio's build",
   }),
 } as const;
 
 const names = {
-  dnsCapture: toggle({
-    env: "ISTIO_META_DNS_CAPTURE",
+  dnsCapture: booleanSetting({
+    variable: "ISTIO_META_DNS_CAPTURE",
     default: false,
-    help: "Answer the workload's DNS queries (sidecars).",
+    help: "serve the DNS queries of a sidecar's workload",
   }),
-  dnsServer: toggle({
-    env: "ISTIO_META_ENABLE_DNS_SERVER",
+  dnsServer: booleanSetting({
+    variable: "ISTIO_META_ENABLE_DNS_SERVER",
     default: false,
-    help: "Answer DNS queries, whatever the kind of proxy.",
+    help: "serve DNS queries for any type of proxy",
   }),
-  dnsAddress: text({
-    env: "DNS_PROXY_ADDR",
+  dnsAddress: stringSetting({
+    variable: "DNS_PROXY_ADDR",
     default: "localhost:15053",
-    help: "Address of the DNS server, UDP and TCP.",
+    help: "address of the DNS server, UDP and TCP",
   }),
-  dnsForwardParallel: toggle({
-    env: "DNS_FORWARD_PARALLEL",
+  dnsForwardParallel: booleanSetting({
+    variable: "DNS_FORWARD_PARALLEL",
     default: false,
-    help: "Ask all upstream name servers at once.",
+    help: "forward queries to all upstream name servers at once",
   }),
-  dnsForwardTimeout: duration({
-    env: "DNS_FORWARD_TIMEOUT",
+  dnsForwardTimeout: durationSetting({
+    variable: "DNS_FORWARD_TIMEOUT",
     default: 5000,
-    help: "How long to wait for an upstream name server.",
+    help: "timeout of an upstream name server",
   }),
-  resolvConf: text({
-    env: "DNS_RESOLV_CONF",
+  resolvConf: stringSetting({
+    variable: "DNS_RESOLV_CONF",
     default: "/etc/resolv.conf",
-    own: true,
-    help: "File that names the upstream name servers and search domains.",
+    help: "file with the upstream name servers and search domains",
+    isExtension: true,
   }),
 } as const;
 
 const places = {
-  directory: text({
+  directory: stringSetting({
     flag: "directory",
-    env: "AGENT_DIRECTORY",
+    variable: "AGENT_DIRECTORY",
+    placeholder: "dir",
     default: ".",
-    own: true,
-    help: "Directory that every relative path is relative to, Envoy's too. Nothing is written outside it unless an absolute path says so.",
+    help: "directory to which all relative paths are relative, Envoy's too; nothing is written outside unless a path is absolute",
+    isExtension: true,
   }),
-  prometheusScrape: text({
-    env: "ISTIO_PROMETHEUS_ANNOTATIONS",
+  prometheusScrape: stringSetting({
+    variable: "ISTIO_PROMETHEUS_ANNOTATIONS",
     default: "",
-    help: "JSON that says where the application gives its metrics; they are merged into /stats/prometheus.",
+    help: "JSON of the application's scrape annotations, whose metrics are merged into /stats/prometheus",
   }),
-  localMetricsOnly: toggle({
-    env: "METRICS_LOCALHOST_ACCESS_ONLY",
+  localMetricsOnly: booleanSetting({
+    variable: "METRICS_LOCALHOST_ACCESS_ONLY",
     default: false,
-    help: "Give metrics on the agent's status port to callers of this machine only.",
+    help: "serve metrics of the agent's status port to callers on this machine only",
   }),
-  appProbers: text({
-    env: "ISTIO_KUBE_APP_PROBERS",
+  appProbers: stringSetting({
+    variable: "ISTIO_KUBE_APP_PROBERS",
     default: "",
-    help: "JSON of the application's probes, answered under /app-health/ and /app-lifecycle/.",
+    help: "JSON of the application's probes, served under /app-health/ and /app-lifecycle/",
   }),
 } as const;
 
-/** Every setting of `proxy`, in groups, in the order in which a person reads them. */
+/** Flags of Istio's agent that are accepted for compatibility. */
+const ignoredFlags = {
+  stsPort: stringSetting({
+    flag: "stsPort",
+    placeholder: "port",
+    default: "",
+    help: "port of the token exchange",
+    ignored: "token exchange is not implemented yet",
+  }),
+  tokenManagerPlugin: stringSetting({
+    flag: "tokenManagerPlugin",
+    default: "",
+    help: "plugin of the token exchange",
+    ignored: "token exchange is not implemented yet",
+  }),
+  templateFile: stringSetting({
+    flag: "templateFile",
+    placeholder: "file",
+    default: "",
+    help: "template of Envoy's bootstrap",
+    ignored: "Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
+  }),
+  profiling: booleanSetting({
+    flag: "profiling",
+    default: true,
+    help: "serve profiles",
+    ignored: "the agent serves no profiles",
+  }),
+  log_target: stringSetting({
+    flag: "log_target",
+    default: "",
+    help: "output of the log",
+    ignored: "the agent writes one log, to standard error",
+  }),
+  log_stacktrace_level: stringSetting({
+    flag: "log_stacktrace_level",
+    default: "",
+    help: "minimum level of log lines with a stack trace",
+    ignored: "the agent writes one log, to standard error",
+  }),
+  log_caller: stringSetting({
+    flag: "log_caller",
+    default: "",
+    help: "log scopes with caller information",
+    ignored: "the agent writes one log, to standard error",
+  }),
+} as const;
+
+/** The settings of `pilot-agent proxy`, by the groups of the reference. */
 export const optionTable = {
   Flags: flags,
   Workload: workload,
   Certificates: certificates,
   Envoy: envoy,
   "DNS server": names,
-  Places: places,
+  "Paths and probes": places,
+  "Ignored flags": ignoredFlags,
 } as const;
 
-type Table = typeof optionTable;
-type AnyGroup = Table[keyof Table];
-type UnionToIntersection<U> = (U extends unknown ? (u: U) => void : never) extends (i: infer I) => void ? I : never;
-type All = UnionToIntersection<AnyGroup>;
+/** The settings of `pilot-agent proxy` that have an effect, by property. */
+export const allOptions = { ...flags, ...workload, ...certificates, ...envoy, ...names, ...places } as const;
 
-/** The values of all settings. */
-export type Options = { readonly [K in keyof All]: All[K] extends Option<infer T> ? T : never };
-
-/** Every setting by its property. */
-export const allOptions = Object.assign({}, ...Object.values(optionTable)) as {
-  readonly [K in keyof All]: Option<Options[K]>;
-};
+/** The values of the settings. Durations are milliseconds. */
+export type Options = SettingValues<typeof allOptions>;
