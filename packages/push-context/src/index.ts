@@ -81,10 +81,10 @@ export type { ConsolidatedRule } from "./traffic-policy/consolidated-rule.js";
 export {
   type Destination,
   destinationRuleFor,
-  hostsWithDuplicateSubsets,
   inboundDestinationRuleFor,
   subsetsOf,
 } from "./traffic-policy/destination-rule.js";
+export { hostsWithDuplicateSubsets } from "./traffic-policy/duplicate-subsets.js";
 export {
   findSubset,
   overlayPolicy,

@@ -29,7 +29,7 @@ describe("the DestinationRule of a service", () => {
     expect(markFor(mesh, { namespace: "istio-system" })).toBe(3);
   });
 
-  it("in the root namespace does not stand above the service's for clients of the root namespace, unless it is theirs alone", () => {
+  it("in the root namespace does not override the service's for clients of the root namespace, unless it is private", () => {
     const mesh = new TestMesh(rule("b", "shop", marked(2)) + rule("c", "istio-system", marked(3)));
     expect(markFor(mesh, { namespace: "istio-system" })).toBe(2);
     mesh.apply(rule("c", "istio-system", marked(3, { exportTo: ["."] })));
@@ -49,7 +49,7 @@ describe("the DestinationRule of a service", () => {
     expect(markFor(mesh)).toBe(3);
   });
 
-  it("may begin in the middle of a label, and counts by its length among wildcards", () => {
+  it("may have a wildcard in its first label, and is ordered by length among wildcards", () => {
     const mesh = new TestMesh(
       rule("all", "shop", marked(1, { host: "*.shop.svc.cluster.local" })) +
         rule("art", "shop", marked(2, { host: "*art.shop.svc.cluster.local" })),
@@ -63,7 +63,7 @@ describe("the DestinationRule of a service", () => {
     expect(markFor(mesh)).toBe(5);
   });
 
-  it("covers a wildcard service by itself and by wider wildcards only", () => {
+  it("matches a wildcard service by the same or a wider wildcard only", () => {
     const mesh = new TestMesh(
       rule("wide", "shop", marked(1, { host: "*.com" })) + rule("one", "shop", marked(2, { host: "a.example.com" })),
     );
@@ -73,7 +73,7 @@ describe("the DestinationRule of a service", () => {
     expect(mesh.client().ask(destinationRuleFor, wildcard)?.name).toBe("same");
   });
 
-  it("is seen only where it is exported to", () => {
+  it("is visible only to the namespaces it is exported to", () => {
     const mesh = new TestMesh(rule("b", "shop", marked(2, { exportTo: ["web"] })));
     expect(markFor(mesh, { namespace: "web" })).toBe(2);
     expect(markFor(mesh, { namespace: "other" })).toBeUndefined();
@@ -83,13 +83,13 @@ describe("the DestinationRule of a service", () => {
     expect(markFor(mesh, { namespace: "web" })).toBeUndefined();
   });
 
-  it("is private where the mesh says so and it says nothing itself", () => {
+  it("is private by the mesh's default if it has no exportTo", () => {
     const mesh = new TestMesh(rule("b", "shop", marked(2)), { defaultDestinationRuleExportTo: ["."] });
     expect(markFor(mesh, { namespace: "other" })).toBeUndefined();
     expect(markFor(mesh, { namespace: "shop" })).toBe(2);
   });
 
-  it("with a workload selector counts before others for the workloads of its namespace that it selects", () => {
+  it("with a workload selector takes precedence for the workloads of its namespace that it selects", () => {
     const selecting = marked(9, { workloadSelector: { matchLabels: { app: "web" } } });
     const mesh = new TestMesh(rule("a", "shop", marked(1)) + rule("z", "shop", selecting, 20));
     expect(markFor(mesh, { labels: { app: "web" } })).toBe(9);
@@ -102,7 +102,7 @@ describe("the DestinationRule of a service", () => {
 describe("several DestinationRules of one namespace for a host", () => {
   const subset = (name: string, version: string): object => ({ name, labels: { version } });
 
-  it("unite their subsets, of a repeated name the oldest, and keep the oldest traffic policy", () => {
+  it("merge their subsets, keeping the oldest of a name, and keep the oldest traffic policy", () => {
     const mesh = new TestMesh(
       rule("young", "shop", marked(2, { subsets: [subset("v1", "young"), subset("v2", "young")] }), 9) +
         rule("old", "shop", marked(1, { subsets: [subset("v1", "old")] }), 2),
@@ -123,7 +123,7 @@ describe("several DestinationRules of one namespace for a host", () => {
     });
   });
 
-  it("stay apart where they are exported differently", () => {
+  it("are not merged if their exportTo differs", () => {
     const mesh = new TestMesh(
       rule("own", "shop", marked(1, { exportTo: ["."] }), 1) +
         rule("all", "shop", marked(2, { exportTo: ["web"], subsets: [subset("v1", "x")] }), 2),
@@ -132,7 +132,7 @@ describe("several DestinationRules of one namespace for a host", () => {
     expect(mesh.client({ namespace: "web" }).ask(subsetsOf, cart)).toHaveLength(1);
   });
 
-  it("are merged regardless of exportTo where the older way is asked for", () => {
+  it("are merged regardless of exportTo if ENABLE_ENHANCED_DESTINATIONRULE_MERGE is off", () => {
     const mesh = new TestMesh(
       rule("own", "shop", marked(1, { exportTo: ["."] }), 1) +
         rule("all", "shop", marked(2, { exportTo: ["*"], subsets: [subset("v1", "x")] }), 2),
@@ -164,27 +164,27 @@ describe("the traffic policy of a port", () => {
     mesh.client().ask(trafficPolicyFor, { ...cart, port, subset });
   const simple = { ROUND_ROBIN: 4, RANDOM: 2 };
 
-  it("is the port's own where it has one, and then nothing is inherited", () => {
+  it("is the port-level one if there is one, without inheritance", () => {
     const mesh = new TestMesh(rule("a", "shop", policy));
     expect(ask(mesh, 81)).toMatchObject({ connectionPool: { tcp: { maxConnections: 81 } } });
     expect(ask(mesh, 81)?.loadBalancer).toBeUndefined();
     expect(ask(mesh, 81)?.tls).toBeUndefined();
   });
 
-  it("of a subset takes the place of the destination's block by block", () => {
+  it("of a subset replaces the destination's field by field", () => {
     const mesh = new TestMesh(rule("a", "shop", policy));
     expect(ask(mesh, 80, "v1")?.loadBalancer?.lbPolicy.value).toBe(simple.RANDOM);
     expect(ask(mesh, 80, "v1")?.connectionPool?.tcp?.maxConnections).toBe(1);
     expect(ask(mesh, 80, "v2")?.loadBalancer?.lbPolicy.value).toBe(simple.ROUND_ROBIN);
   });
 
-  it("of a subset's port replaces the destination's blocks even where it leaves them out", () => {
+  it("of a subset's port replaces the destination's fields even if it does not set them", () => {
     const mesh = new TestMesh(rule("a", "shop", policy));
     expect(ask(mesh, 81, "v2")?.loadBalancer?.lbPolicy.value).toBe(simple.RANDOM);
     expect(ask(mesh, 81, "v2")?.connectionPool).toBeUndefined();
   });
 
-  it("has the mesh's defaults where no rule sets the block", () => {
+  it("has the mesh's defaults for fields that no rule sets", () => {
     const mesh = new TestMesh("", {
       defaultTrafficPolicy: {
         connectionPool: { tcp: { maxConnections: 7 } },
@@ -203,8 +203,8 @@ describe("the traffic policy of a port", () => {
   });
 });
 
-describe("clients that a rule does not tell apart", () => {
-  it("share the answer: a public rule makes no classes of namespaces", () => {
+describe("classes of clients of a DestinationRule", () => {
+  it("are not split by namespace if the rule is public", () => {
     const mesh = new TestMesh(rule("b", "shop", marked(2)));
     const answers = ["web", "other", "shop"].map((namespace) =>
       mesh.client({ namespace }).ask(destinationRuleFor, cart),
@@ -212,7 +212,7 @@ describe("clients that a rule does not tell apart", () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  it("are asked only about namespaces that have a rule for the host", () => {
+  it("depend only on namespaces with a rule for the host", () => {
     const mesh = new TestMesh(
       rule("b", "shop", marked(2)) +
         rule("a", "web", marked(1)) +
@@ -223,7 +223,7 @@ describe("clients that a rule does not tell apart", () => {
     expect(JSON.stringify(facts)).not.toContain("elsewhere");
   });
 
-  it("are not asked about labels where no rule of their namespace selects workloads", () => {
+  it("do not depend on labels if no rule of the namespace selects workloads", () => {
     const selecting = marked(9, { workloadSelector: { matchLabels: { app: "web" } } });
     const mesh = new TestMesh(rule("z", "shop", selecting));
     const facts = (namespace: string): string =>
@@ -232,7 +232,7 @@ describe("clients that a rule does not tell apart", () => {
     expect(facts("web")).not.toContain("matchesLabels");
   });
 
-  it("keep their answer when a rule for another host changes", () => {
+  it("keep their result if a rule for another host changes", () => {
     const mesh = new TestMesh(rule("b", "shop", marked(2)));
     const client = mesh.client();
     const before = client.ask(destinationRuleFor, cart);

@@ -11,7 +11,7 @@ const suffix = query("test.suffix", (q) => features.domainSuffix(q));
 const labels = query("test.labels", (q) => features.metadataExchangeAdditionalLabels(q));
 
 describe("an environment variable", () => {
-  it("has its default where it is absent or unreadable", () => {
+  it("has its default if it is unset or cannot be parsed", () => {
     const mesh = new TestMesh();
     expect([mesh.client().ask(jitter), mesh.client().ask(dualStack), mesh.client().ask(queries)]).toEqual([
       100,
@@ -48,7 +48,7 @@ describe("an environment variable", () => {
     expect(new TestMesh().set("ISTIO_DUAL_STACK", text).client().ask(dualStack)).toBe(value);
   });
 
-  it("of ambient mode counts only there, with its own default", () => {
+  it("of ambient mode is read only in ambient mode, with its own default", () => {
     const mesh = new TestMesh().set("PILOT_ENABLE_SENDING_HBONE", "true");
     expect(mesh.client().ask(hbone)).toBe(false);
     mesh.set("PILOT_ENABLE_AMBIENT", "true");
@@ -57,11 +57,11 @@ describe("an environment variable", () => {
     expect(mesh.client().ask(hbone)).toBe(false);
   });
 
-  it("that names something counts as absent where it is empty", () => {
+  it("that holds a name counts as unset if it is empty", () => {
     expect(new TestMesh().set("DOMAIN_SUFFIX", "").client().ask(suffix)).toBe("cluster.local");
   });
 
-  it("with a list is sorted and without repetitions", () => {
+  it("with a list is sorted and deduplicated", () => {
     expect(new TestMesh().set("PILOT_MX_ADDITIONAL_LABELS", "b,a,b").client().ask(labels)).toEqual(["a", "b"]);
   });
 });
@@ -73,7 +73,7 @@ describe("mesh configuration", () => {
     expect(new TestMesh().client().ask(domain)).toBe("cluster.local");
   });
 
-  it("is read a setting at a time: a change of another one recomputes nothing that used this one", () => {
+  it("is read by field: a change of another field recomputes nothing", () => {
     const mesh = new TestMesh("", { trustDomain: "td" });
     const client = mesh.client();
     let runs = 0;

@@ -57,7 +57,7 @@ describe("Kubernetes Ingress", () => {
     ]);
   });
 
-  it("joins rules for one host of several Ingresses under the oldest", () => {
+  it("merges rules for one host of several Ingresses under the oldest", () => {
     const rule = (at: string): object => ({ rules: [{ http: { paths: [path(at, "Exact")] } }] });
     const client = new TestMesh(
       ingress("new", rule("/n"), { created: "2024-02-02" }) +
@@ -69,7 +69,7 @@ describe("Kubernetes Ingress", () => {
     ]);
   });
 
-  it("finds a backend's port by name, and leaves out paths whose backend has none", () => {
+  it("resolves a backend's named port, and ignores paths whose backend has no such port", () => {
     const paths = [
       path("/named", "Exact", { service: { name: "cart", port: { name: "web" } } }),
       path("/gone", "Exact", { service: { name: "cart", port: { name: "other" } } }),
@@ -113,7 +113,7 @@ describe("Kubernetes Ingress", () => {
     expect(mesh.client(gateway).ask(mergedGateway) !== undefined).toBe(served);
   });
 
-  it("is served by the gateways that the mesh names, in the namespace that the environment names", () => {
+  it("is served by the gateways of MeshConfig's selector, in the namespace of K8S_INGRESS_NS", () => {
     const mesh = new TestMesh(ingress("front", { rules: [] }), { ingressService: "edge", ingressSelector: "" }).set(
       "K8S_INGRESS_NS",
       "edges",
@@ -126,7 +126,7 @@ describe("Kubernetes Ingress", () => {
     expect(mesh.client({ ...gateway, labels: { istio: "other" } }).ask(mergedGateway)).toBeDefined();
   });
 
-  it("stands beside declared Gateways, and goes when the Ingress goes", () => {
+  it("coexists with declared Gateways, and is removed with the Ingress", () => {
     const declared = networking(
       "Gateway",
       "istio-system",

@@ -2,7 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { type Server, ServerSchema } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { describe, expect, it } from "vitest";
 import { mergedGateway, serversOfRoute } from "../src/index.js";
-import { mergeServers, type SelectedGateway } from "../src/gateways/merge-servers.js";
+import type { SelectedGateway } from "../src/gateways/bound-server.js";
+import { mergeServers } from "../src/gateways/merge-servers.js";
 import { networking } from "./objects.js";
 import { TestMesh } from "./mesh.js";
 
@@ -32,7 +33,7 @@ const shape = (gateways: readonly SelectedGateway[]): object[] =>
   }));
 
 describe("Gateways of one proxy", () => {
-  it("share a port for plain HTTP, whichever kind", () => {
+  it("share a port for all plain HTTP protocols", () => {
     expect(shape([selected("a", [server(80, "HTTP", ["a"])]), selected("b", [server(80, "GRPC", ["b"])])])).toEqual([
       { at: ":80 HTTP", routeName: "http.80", from: ["ns/a[0]", "ns/b[0]"] },
     ]);
@@ -48,7 +49,7 @@ describe("Gateways of one proxy", () => {
     expect(merged.portMap).toEqual({ 443: [443] });
   });
 
-  it("cannot share a port for different protocols: the older one has it", () => {
+  it("cannot share a port for different protocols: the older one keeps it", () => {
     const merged = mergeServers([
       selected("old", [server(80, "TCP", ["*"])]),
       selected("new", [server(80, "HTTP", ["*"]), server(81, "HTTP", ["*"])]),
@@ -81,7 +82,7 @@ describe("Gateways of one proxy", () => {
     ]);
   });
 
-  it("have no routes for bytes, however many share an address", () => {
+  it("have no routes for TCP, however many share an address", () => {
     const passed = (host: string): Server =>
       server(443, "TLS", [host], { bind: "10.0.0.2", tls: { mode: 0 } } as never);
     const merged = mergeServers([
@@ -91,7 +92,7 @@ describe("Gateways of one proxy", () => {
     expect(merged.serversByRouteName).toEqual({});
   });
 
-  it("cannot both have a host with TLS at one port and bind", () => {
+  it("cannot both claim a TLS host at one port and bind", () => {
     const { rejected, groups } = mergeServers([
       selected("a", [server(443, "TLS", ["x", "y"], { tls: { mode: 0 } } as never)]),
       selected("b", [server(443, "HTTPS", ["y", "z"], { tls } as never)]),
@@ -107,7 +108,7 @@ describe("Gateways of one proxy", () => {
     expect(groups).toHaveLength(1);
   });
 
-  it("listen where the ports of their Service lead, which their routes are named for", () => {
+  it("listen on the target ports of their Service, which their route names contain", () => {
     const merged = mergeServers([
       selected("a", [server(80, "HTTP", ["*"]), server(443, "HTTPS", ["*"], { tls } as never)], {
         80: 8080,
@@ -119,7 +120,7 @@ describe("Gateways of one proxy", () => {
     expect(merged.portMap).toEqual({ 443: [443], 8080: [80] });
   });
 
-  it("name hosts with the namespaces that they are for", () => {
+  it("have explicit namespaces of hosts", () => {
     const [group] = mergeServers([
       selected("a", [server(443, "HTTPS", ["./a.com", "*/b.com", "other/c.com", "d.com"], { tls } as never)]),
     ]).groups;
@@ -127,21 +128,21 @@ describe("Gateways of one proxy", () => {
     expect(group?.servers[0]?.sniHosts).toEqual(["a.com", "b.com", "c.com", "d.com"]);
   });
 
-  it("are for every host where one of their hosts says so, whatever stands beside it", () => {
+  it("match every host if one of their hosts is */*", () => {
     const [group] = mergeServers([
       selected("a", [server(80, "HTTP", ["./a.com", "*/*", "*/b.com", "other/c.com"])]),
     ]).groups;
     expect(group?.servers[0]?.hosts).toEqual(["*"]);
   });
 
-  it("name the hosts that peers may reach by SNI", () => {
+  it("list the hosts of AUTO_PASSTHROUGH servers", () => {
     expect(
       mergeServers([selected("a", [server(15443, "TLS", ["*.local"], { tls: { mode: 3 } } as never)])])
         .autoPassthroughHosts,
     ).toEqual(["*.local"]);
   });
 
-  it("count as passing SNI on though the port is another server's, but not where the hosts are", () => {
+  it("count as AUTO_PASSTHROUGH if rejected for the port, but not if rejected for the hosts", () => {
     const auto = server(443, "TLS", ["*.local"], { tls: { mode: 3 } } as never);
     const portTaken = mergeServers([selected("old", [server(443, "HTTP", ["*"])]), selected("new", [auto])]);
     expect([portTaken.rejected.length, portTaken.autoPassthroughHosts]).toEqual([1, []]);
@@ -163,7 +164,7 @@ describe("a gateway proxy", () => {
       { age },
     );
 
-  it("has the Gateways that select it, the oldest first", () => {
+  it("serves the Gateways that select it, oldest first", () => {
     const mesh = new TestMesh(
       gateway("young", "ingress", 1) + gateway("old", "ingress", 2) + gateway("other", "egress", 3),
     );
@@ -175,7 +176,7 @@ describe("a gateway proxy", () => {
     ]);
   });
 
-  it("is what Gateways are for: they do not select sidecars", () => {
+  it("is required: Gateways do not select sidecars", () => {
     const mesh = new TestMesh(gateway("a", "ingress", 1));
     expect(mesh.client({ labels: { istio: "ingress" } }).ask(mergedGateway)).toBeUndefined();
   });

@@ -4,7 +4,7 @@ import { commitYaml } from "@istiod/config-schema/testing";
 import { Database, type Query, type View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "../src/index.js";
 
-/** A mesh given as YAML, and clients that ask it. */
+/** A mesh built from YAML, and clients that query it. */
 export class TestMesh {
   readonly db = new Database<Proxy>();
 
@@ -12,7 +12,7 @@ export class TestMesh {
     this.configure(config).apply(yaml);
   }
 
-  /** Adds or replaces objects; a refused one fails the test. */
+  /** Adds or replaces objects; throws if one is rejected. */
   apply(yaml: string): this {
     commitYaml(this.db, yaml);
     return this;
@@ -31,7 +31,7 @@ export class TestMesh {
       throw new Error(`${path.join(".")}: ${message}`);
     };
     const mesh = applyMeshConfig(config, { warning: () => undefined, error: failing });
-    if (mesh === undefined) throw new Error("mesh configuration refused");
+    if (mesh === undefined) throw new Error("mesh configuration rejected");
     this.db.commit((tx) => tx.set(meshConfig, meshConfigKey, mesh));
     return this;
   }

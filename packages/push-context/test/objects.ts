@@ -12,7 +12,7 @@ spec: {clusterIP: ${address}, selector: {app: ${name}}, ports: [{name: ${portNam
 ---`;
 }
 
-/** An object of the networking API, `age` hours old; `spec` in YAML's flow style. */
+/** An object of the networking API, created `age` hours ago; `spec` is YAML in flow style. */
 export function networking(kind: string, namespace: string, name: string, spec: string, { age = 0 } = {}): string {
   return `
 apiVersion: networking.istio.io/v1

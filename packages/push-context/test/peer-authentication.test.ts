@@ -28,11 +28,11 @@ const selector = { matchLabels: { app: "web" } };
 const web = { namespace: "shop", labels: { app: "web", version: "v1" } };
 
 describe("the mutual TLS of a workload", () => {
-  it("is permissive where nothing is said", () => {
+  it("is PERMISSIVE without policies", () => {
     expect(new TestMesh().client().ask(workloadPeerModes, web)).toEqual({ mode: "PERMISSIVE", ports: {} });
   });
 
-  it("is the mesh's, the namespace's or its own, the narrowest that says", () => {
+  it("is that of the most specific policy: the workload's, the namespace's or the mesh's", () => {
     const mesh = new TestMesh(peer("default", "istio-system", { mtls: { mode: "STRICT" } }));
     const mode = (): string => mesh.client().ask(workloadPeerModes, web).mode;
     expect(mode()).toBe("STRICT");
@@ -46,7 +46,7 @@ describe("the mutual TLS of a workload", () => {
     expect(mode()).toBe("STRICT");
   });
 
-  it("follows the oldest of several policies of one scope", () => {
+  it("is that of the oldest policy of a scope", () => {
     const mesh = new TestMesh(
       peer("a", "shop", { selector, mtls: { mode: "DISABLE" } }, 5) +
         peer("b", "shop", { selector, mtls: { mode: "STRICT" } }, 2) +
@@ -56,7 +56,7 @@ describe("the mutual TLS of a workload", () => {
     expect(mesh.client().ask(workloadPeerModes, { ...web, labels: {} }).mode).toBe("DISABLE");
   });
 
-  it("can differ by port, a port that says nothing taking the workload's", () => {
+  it("can differ by port, inherited from the workload if a port sets none", () => {
     const spec = {
       selector,
       mtls: { mode: "STRICT" },
@@ -72,7 +72,7 @@ describe("the mutual TLS of a workload", () => {
     expect(mesh.client().ask(workloadPeerModes, { ...web, namespace: "istio-system" }).mode).toBe("PERMISSIVE");
   });
 
-  it("is the client's own by its namespace and labels", () => {
+  it("is found for the client by its namespace and labels", () => {
     const mesh = new TestMesh(
       peer("own", "shop", { selector, mtls: { mode: "STRICT" }, portLevelMtls: { 8080: { mode: "DISABLE" } } }),
     );
@@ -85,13 +85,13 @@ describe("the mutual TLS of a workload", () => {
   });
 });
 
-describe("the mutual TLS that clients expect of a namespace", () => {
-  it("is unknown where nobody says, and ignores policies for chosen workloads", () => {
+describe("the mutual TLS mode that clients assume for a namespace", () => {
+  it("is UNKNOWN without policies, and ignores policies with a selector", () => {
     const mesh = new TestMesh(peer("own", "shop", { selector, mtls: { mode: "DISABLE" } }));
     expect(mesh.client().ask(namespaceMutualTlsMode, "shop")).toBe("UNKNOWN");
   });
 
-  it("is permissive where a policy says nothing and there is none above", () => {
+  it("is PERMISSIVE if a policy sets no mode and there is no wider policy", () => {
     expect(new TestMesh(peer("ns", "shop", {})).client().ask(namespaceMutualTlsMode, "shop")).toBe("PERMISSIVE");
     expect(new TestMesh(peer("ns", "istio-system", {})).client().ask(namespaceMutualTlsMode, "shop")).toBe(
       "PERMISSIVE",
@@ -99,7 +99,7 @@ describe("the mutual TLS that clients expect of a namespace", () => {
   });
 });
 
-describe("clients that no PeerAuthentication tells apart", () => {
+describe("clients that no PeerAuthentication distinguishes", () => {
   it("share their modes", () => {
     const mesh = new TestMesh(peer("own", "shop", { selector, mtls: { mode: "STRICT" } }));
     const modes = [{ namespace: "a" }, { namespace: "b", labels: { app: "web" } }].map((options) =>

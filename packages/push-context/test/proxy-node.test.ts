@@ -7,7 +7,7 @@ import { ProxyNodeError } from "../src/proxy/proxy-node-error.js";
 const id = "sidecar~10.20.1.11~web-1.shop~shop.svc.cluster.local";
 
 describe("a proxy's node", () => {
-  it("gives type, name, domain, address and namespace by its id alone", () => {
+  it("determines type, name, domain, address and namespace by its ID alone", () => {
     expect(proxyFromNode({ id })).toMatchObject({
       type: "sidecar",
       id: "web-1.shop",
@@ -18,18 +18,18 @@ describe("a proxy's node", () => {
     });
   });
 
-  it("takes addresses and namespace from its metadata first", () => {
+  it("prefers addresses and namespace of its metadata", () => {
     const proxy = proxyFromNode({ id, metadata: { NAMESPACE: "other", INSTANCE_IPS: "10.0.0.1,fd00::1" } });
     expect(proxy.ipAddresses).toEqual(["10.0.0.1", "fd00::1"]);
     expect(proxy.ipMode).toBe("Dual");
     expect(proxy.namespace).toBe("other");
   });
 
-  it("keeps the id's address where one of INSTANCE_IPS is no address", () => {
+  it("uses the ID's address if one of INSTANCE_IPS is invalid", () => {
     expect(proxyFromNode({ id, metadata: { INSTANCE_IPS: "10.0.0.1,nowhere" } }).ipAddresses).toEqual(["10.20.1.11"]);
   });
 
-  it("reads each key in the form that the agent writes", () => {
+  it("parses each metadata key in the agent's format", () => {
     const { metadata } = proxyFromNode({
       id,
       metadata: {
@@ -46,7 +46,7 @@ describe("a proxy's node", () => {
     });
   });
 
-  it("may write the durations of its configuration as Go does", () => {
+  it("may use Go's syntax for durations of its ProxyConfig", () => {
     const config = (duration: string) =>
       proxyFromNode({ id, metadata: { PROXY_CONFIG: { drainDuration: duration, unheardOf: 1 } } }).metadata
         .PROXY_CONFIG;
@@ -66,12 +66,12 @@ describe("a proxy's node", () => {
       "invalid_metadata",
     ],
     ["pod ports that are no JSON", { id, metadata: { POD_PORTS: "x" } }, "invalid_metadata"],
-  ] as const)("is refused with %s", (_, node, code) => {
+  ] as const)("is rejected with %s", (_, node, code) => {
     expect(() => proxyFromNode(node)).toThrow(expect.objectContaining({ name: "ProxyNodeError", code }));
     expect(() => proxyFromNode(node)).toThrow(ProxyNodeError);
   });
 
-  it("says nothing of extensions where it lists none", () => {
+  it("has unknown extensions if it lists none", () => {
     expect(proxyFromNode({ id, extensions: [] })).not.toHaveProperty("extensions");
   });
 });
@@ -86,7 +86,7 @@ describe("versions", () => {
     expect(Math.sign(compareIstioVersions(parseIstioVersion(a), parseIstioVersion(b)))).toBe(sign);
   });
 
-  it("compares no further than a negative part", () => {
+  it("are compared up to a negative part", () => {
     expect(compareIstioVersions(parseIstioVersion("1.27.2"), { major: 1, minor: 27, patch: -1 })).toBe(0);
     expect(compareIstioVersions(parseIstioVersion("1.27.2"), { major: 1, minor: -1, patch: -1 })).toBe(0);
   });
@@ -101,13 +101,13 @@ describe("address families", () => {
     expect(ipModeOf(addresses)).toBe(mode);
   });
 
-  it("offers a proxy the addresses of its family, or all if it has none of them", () => {
+  it("select the addresses of a proxy's family, or all if there are none", () => {
     expect(addressesForIpMode(["10.0.0.1", "fd00::1", "10.0.0.0/8"], "IPv4")).toEqual(["10.0.0.1", "10.0.0.0/8"]);
     expect(addressesForIpMode(["fd00::1", "10.0.0.1"], "Dual")).toEqual(["fd00::1"]);
     expect(addressesForIpMode(["fd00::1"], "IPv4")).toEqual([]);
   });
 
-  it("finds the first address that is not local to the machine or link", () => {
+  it("determine the first global unicast address", () => {
     expect(firstGlobalUnicast(["127.0.0.1", "fe80::1", "169.254.1.1", "fd00::5", "10.0.0.1"])).toBe("fd00::5");
     expect(firstGlobalUnicast(["::1"])).toBeUndefined();
   });

@@ -25,5 +25,5 @@ const ruleOf = (name: string, namespace: string) =>
 const connections = ["shop", "payments", "other"].map(
   (namespace) => ruleOf("web", namespace)?.spec.trafficPolicy?.connectionPool?.tcp?.maxConnections,
 );
-deepEqual(connections, [10, 20, 10]); // a rule of the client's own namespace comes first
-equal(ruleOf("web", "other"), ruleOf("api", "shop")); // one object: these clients are of one class
+deepEqual(connections, [10, 20, 10]); // the rule of the client's own namespace takes precedence
+equal(ruleOf("web", "other"), ruleOf("api", "shop")); // one object: both clients are in one class

@@ -40,8 +40,8 @@ const cart = "shop/cart.shop.svc.cluster.local";
 const pay = "payments/pay.payments.svc.cluster.local";
 const services = kubernetesService("shop", "cart", { age: 2 }) + kubernetesService("payments", "pay", { age: 1 });
 
-describe("what a sidecar imports", () => {
-  it("is everything, the oldest first, where no Sidecar selects it", () => {
+describe("imports of a sidecar", () => {
+  it("are all services, oldest first, if no Sidecar selects it", () => {
     const mesh = new TestMesh(services);
     expect(imported(mesh.sidecar("elsewhere"))).toEqual([cart, pay]);
     expect(mesh.sidecar("elsewhere").call(scope)).toEqual({});
@@ -59,7 +59,7 @@ describe("what a sidecar imports", () => {
     expect(imported(mesh.sidecar("shop"))).toEqual(expected);
   });
 
-  it("is, at a listener with a port, that port of the services that have it", () => {
+  it("are limited to the listener's port, for services with this port", () => {
     const mesh = new TestMesh(`${services}
 apiVersion: v1
 kind: Service
@@ -71,7 +71,7 @@ spec: {clusterIP: 10.1.0.9, ports: [{name: http, port: 80}, {name: tcp, port: 90
     expect(inScope(mesh.sidecar("shop"))).toEqual(["shop/two.shop.svc.cluster.local:9000", cart]);
   });
 
-  it("includes where its routes lead, with the ports that they name", () => {
+  it("include the destinations of its routes, with their ports", () => {
     const mesh = new TestMesh(
       services +
         networking("Sidecar", "shop", "default", "{egress: [{hosts: [./*]}]}") +
@@ -87,7 +87,7 @@ spec: {clusterIP: 10.1.0.9, ports: [{name: http, port: 80}, {name: tcp, port: 90
   });
 });
 
-describe("a Sidecar that names namespaces", () => {
+describe("a Sidecar with namespaces in egress hosts", () => {
   it.each([
     ["by host", "[payments/pay.payments.svc.cluster.local]"],
     ["by wildcard", "[payments/*]"],
@@ -104,7 +104,7 @@ describe("a Sidecar that names namespaces", () => {
   });
 });
 
-describe("which Sidecar counts", () => {
+describe("the Sidecar that applies", () => {
   const egress = (hosts: string): string => `egress: [{hosts: [${hosts}]}]`;
   const mesh = new TestMesh(
     services +
@@ -126,7 +126,7 @@ describe("which Sidecar counts", () => {
     expect(inScope(mesh.router("payments"))).toEqual([cart, pay]);
   });
 
-  it("decides what becomes of unknown hosts, else the mesh does", () => {
+  it("sets the outbound traffic policy, else the mesh does", () => {
     const policy = (view: View<Proxy>): string => view.call(outboundTraffic, view.call(scope)).mode;
     expect(policy(mesh.sidecar("payments"))).toBe("REGISTRY_ONLY");
     expect(policy(mesh.sidecar("shop"))).toBe("ALLOW_ANY");
@@ -149,7 +149,7 @@ describe("exportTo", () => {
     ).toEqual(namespaces);
   });
 
-  it("of a VirtualService decides who is routed by it, the namespace's own first", () => {
+  it("of a VirtualService determines its visibility, with the namespace's own first", () => {
     const route =
       "hosts: [cart.shop.svc.cluster.local], http: [{route: [{destination: {host: cart.shop.svc.cluster.local}}]}]";
     const mesh = new TestMesh(
@@ -162,7 +162,7 @@ describe("exportTo", () => {
     expect(routed(mesh.sidecar("elsewhere"))).toEqual(["shop/public"]);
   });
 
-  it("has the mesh's default where an object states none", () => {
+  it("defaults to that of the mesh", () => {
     const mesh = new TestMesh(services, { defaultServiceExportTo: ["."] });
     expect(imported(mesh.sidecar("shop"))).toEqual([cart]);
   });
@@ -200,7 +200,7 @@ describe("a host that several namespaces declare", () => {
 });
 
 describe("classes of clients", () => {
-  it("merge where the namespace makes no difference, and only there", () => {
+  it("are shared by namespaces that make no difference, and only by these", () => {
     const mesh = new TestMesh(
       services + kubernetesService("hidden", "own", { annotations: "{networking.istio.io/exportTo: .}" }),
     );
@@ -211,7 +211,7 @@ describe("classes of clients", () => {
     expect(c.call(scope)).toEqual({ namespace: "hidden" });
   });
 
-  it("are not touched by a changed route", () => {
+  it("are not affected by a changed route", () => {
     const route = (weight: number): string =>
       networking(
         "VirtualService",

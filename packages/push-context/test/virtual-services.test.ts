@@ -42,7 +42,7 @@ describe("names in a VirtualService", () => {
     expect(resolveGateway(gateway, "shop")).toBe(full);
   });
 
-  it("are full wherever they stand", () => {
+  it("are fully qualified in all fields", () => {
     const mesh = new TestMesh(
       networking(
         "VirtualService",
@@ -87,7 +87,7 @@ describe("VirtualServices of a gateway", () => {
       networking("VirtualService", "shop", "given", bound("edge")),
   );
 
-  it("are those that its namespace may use", () => {
+  it("are those visible to its namespace", () => {
     expect(mesh.router("edge").call(virtualServicesForGateway, "edge/front")).toEqual(["shop/given", "shop/open"]);
     expect(mesh.router("other").call(virtualServicesForGateway, "edge/front")).toEqual(["shop/open"]);
     expect(mesh.router("edge").call(virtualServicesForGateway, "edge/back")).toEqual([]);
@@ -110,7 +110,7 @@ describe("a delegating route", () => {
     return new TestMesh(yaml).sidecar("shop").call(virtualService, "shop/root")!;
   }
 
-  it("becomes the delegate's routes, whose matches narrow its own and whose names follow its own", () => {
+  it("is replaced by the delegate's routes, with matches combined and names joined", () => {
     const { spec, delegates, problems } = resolved(
       root("{uri: {prefix: /team}}", "timeout: 3s, headers: {request: {set: {x: '1'}}}") +
         leaf(
@@ -146,7 +146,7 @@ describe("a delegating route", () => {
     expect(problems[0]!.message).toContain("http[0]");
   });
 
-  it("is left out where there is no delegate, or none for its namespace", () => {
+  it("is ignored if there is no delegate, or none visible to its namespace", () => {
     expect(resolved(root("{}"))).toMatchObject({ spec: { http: [] }, problems: [{ code: "delegate_not_found" }] });
     expect(resolved(root("{}") + leaf(`{${route}}`, "exportTo: [.]"))).toMatchObject({
       spec: { http: [] },

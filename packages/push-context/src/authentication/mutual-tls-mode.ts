@@ -3,10 +3,10 @@ import {
   type PeerAuthentication_MutualTLS,
 } from "@istiod/istio-api/security/v1beta1/peer_authentication";
 
-/** Whether a workload takes Istio's mutual TLS: only, also or not at all. `UNKNOWN`: no policy says. */
+/** Mutual TLS mode of a workload. `UNKNOWN` if no policy sets one. */
 export type MutualTlsMode = "UNKNOWN" | "DISABLE" | "PERMISSIVE" | "STRICT";
 
-/** The mode that a policy sets; undefined where it is left to the wider scope. */
+/** Returns the mode that a policy sets; undefined if it inherits the mode of the wider scope. */
 export function declaredMode(
   mtls: PeerAuthentication_MutualTLS | undefined,
 ): Exclude<MutualTlsMode, "UNKNOWN"> | undefined {

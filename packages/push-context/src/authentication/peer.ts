@@ -5,66 +5,65 @@ import { inNamespace, selects } from "../proxy/facts.js";
 import { type Labels, selectorMatches } from "../proxy/labels.js";
 import { declaredMode, type MutualTlsMode } from "./mutual-tls-mode.js";
 
-/** The mutual TLS of a workload: one mode, and those of ports that differ. */
+/** Mutual TLS modes of a workload: the default and those of ports that differ. */
 export interface PeerModes {
   readonly mode: MutualTlsMode;
   readonly ports: Readonly<Record<number, MutualTlsMode>>;
 }
 
-/** A workload as PeerAuthentications select it. */
+/** A workload as selected by PeerAuthentications. */
 export interface PeerWorkload {
   readonly namespace: string;
   readonly labels: Labels;
 }
 
-/** The mode of a port of a workload. */
+/** Returns the mode of one port. */
 export function modeOfPort(modes: PeerModes, port: number): MutualTlsMode {
   return modes.ports[port] ?? modes.mode;
 }
 
 /**
- * What a namespace's policy for all of its workloads says, else the mesh's; UNKNOWN where there is neither. This is all
- * that clients go by when they choose the mode for a service. Source: pilot/pkg/model/authentication.go,
- * GetNamespaceMutualTLSMode.
+ * The mode of a namespace: that of its namespace-wide policy, else of the mesh-wide policy, else UNKNOWN. Clients use
+ * this mode for the namespace's services. Source: pilot/pkg/model/authentication.go, GetNamespaceMutualTLSMode.
  */
 export const namespaceMutualTlsMode = query("namespaceMutualTlsMode", (q, namespace: string): MutualTlsMode => {
   const root = rootNamespace(q);
-  const mesh = q.call(widePolicy, root);
+  const mesh = q.call(namespaceWidePolicy, root);
   const meshMode: MutualTlsMode = mesh === undefined ? "UNKNOWN" : (declaredMode(mesh.spec.mtls) ?? "PERMISSIVE");
-  const own = namespace === root ? undefined : q.call(widePolicy, namespace);
+  const own = namespace === root ? undefined : q.call(namespaceWidePolicy, namespace);
   if (own === undefined) return meshMode;
   return declaredMode(own.spec.mtls) ?? (meshMode === "UNKNOWN" ? "PERMISSIVE" : meshMode);
 });
 
 /**
- * The modes of any workload: of the oldest policy that selects it, over the namespace's, over the mesh's, else
+ * The modes of any workload: of the oldest policy that selects it, else of its namespace, else of the mesh, else
  * PERMISSIVE.
  */
 export const workloadPeerModes = query("workloadPeerModes", (q, { namespace, labels }: PeerWorkload): PeerModes =>
   namespacePeerModes(q, namespace)(labels),
 );
 
-/** The modes of the workloads of a namespace by their labels, for those who ask for many: nothing is kept for each. */
+/** Returns a function from labels to the modes of a namespace's workloads. Nothing is memoized per workload. */
 export function namespacePeerModes(q: QueryContext, namespace: string): (labels: Labels) => PeerModes {
-  const wider = q.call(widestMode, namespace);
+  const defaults = q.call(defaultMode, namespace);
   const policies = q.call(selectingPolicies, namespace);
-  const unselected = modesUnder(wider, undefined);
+  const unselected = policyModes(defaults, undefined);
   return (labels) => {
     const oldest = policies.find((policy) => selectorMatches(policy.spec.selector?.matchLabels ?? {}, labels));
-    return oldest === undefined ? unselected : modesUnder(wider, oldest);
+    return oldest === undefined ? unselected : policyModes(defaults, oldest);
   };
 }
 
-/** The modes of the client itself. */
+/** The client's own modes. */
 export const clientPeerModes = query("clientPeerModes", (q): PeerModes => {
   // Only namespaces with policies of their own tell clients apart.
   const namespace = q.call(namespacesWithPolicies).find((name) => q.ask(inNamespace, name));
-  if (namespace === undefined) return modesUnder(q.call(widestMode, rootNamespace(q)), undefined);
+  if (namespace === undefined) return policyModes(q.call(defaultMode, rootNamespace(q)), undefined);
   const oldest = q.call(selectingPolicies, namespace).find((policy) => selects(q, policy.spec.selector?.matchLabels));
-  return modesUnder(q.call(widestMode, namespace), oldest);
+  return policyModes(q.call(defaultMode, namespace), oldest);
 });
 
-/** The mode in which the client takes connections at one of its ports. */
+/** The client's mode for connections to one of its ports. */
 export const inboundMutualTlsMode = query("inboundMutualTlsMode", (q, port: number): MutualTlsMode =>
   modeOfPort(q.call(clientPeerModes), port),
 );
@@ -74,13 +73,13 @@ const namespacesWithPolicies = query("namespacesWithPeerAuthentication", (q): re
   return q.keys(peerAuthenticationsByNamespace).filter((name) => name !== root);
 });
 
-/** The oldest policy of a namespace that selects no workloads in particular; in the root namespace, the mesh's. */
-const widePolicy = query(
-  "widePeerAuthentication",
-  (q, namespace: string) => q.read(peerAuthenticationsByNamespace, namespace).filter(isWide).sort(byAge)[0],
+/** The oldest policy of a namespace without a workload selector; in the root namespace, the mesh-wide policy. */
+const namespaceWidePolicy = query(
+  "namespaceWidePeerAuthentication",
+  (q, namespace: string) => q.read(peerAuthenticationsByNamespace, namespace).filter(isNamespaceWide).sort(byAge)[0],
 );
 
-/** The policies of a namespace that select workloads, the oldest first; those of the root namespace do not count. */
+/** The policies of a namespace with a workload selector, oldest first; those of the root namespace are ignored. */
 const selectingPolicies = query(
   "selectingPeerAuthentications",
   (q, namespace: string): readonly PeerAuthenticationObject[] =>
@@ -88,24 +87,24 @@ const selectingPolicies = query(
       ? []
       : q
           .read(peerAuthenticationsByNamespace, namespace)
-          .filter((policy) => !isWide(policy))
+          .filter((policy) => !isNamespaceWide(policy))
           .sort(byAge),
 );
 
-const widestMode = query("widestPeerMode", (q, namespace: string): MutualTlsMode => {
+const defaultMode = query("defaultPeerMode", (q, namespace: string): MutualTlsMode => {
   const mode = q.call(namespaceMutualTlsMode, namespace);
   return mode === "UNKNOWN" ? "PERMISSIVE" : mode;
 });
 
-function modesUnder(wider: MutualTlsMode, policy: PeerAuthenticationObject | undefined): PeerModes {
-  const mode = declaredMode(policy?.spec.mtls) ?? wider;
+function policyModes(defaults: MutualTlsMode, policy: PeerAuthenticationObject | undefined): PeerModes {
+  const mode = declaredMode(policy?.spec.mtls) ?? defaults;
   const ports = Object.entries(policy?.spec.portLevelMtls ?? {}).map(
     ([port, mtls]) => [port, declaredMode(mtls) ?? mode] as const,
   );
   return { mode, ports: Object.fromEntries(ports) };
 }
 
-function isWide(policy: PeerAuthenticationObject): boolean {
+function isNamespaceWide(policy: PeerAuthenticationObject): boolean {
   return Object.keys(policy.spec.selector?.matchLabels ?? {}).length === 0;
 }
 

@@ -4,10 +4,10 @@ import { namespaceMutualTlsMode } from "./peer.js";
 import type { MutualTlsMode } from "./mutual-tls-mode.js";
 
 /**
- * The mutual TLS that clients expect of a service's port when no DestinationRule sets TLS: as its namespace and the
- * mesh say, since a client cannot know which workload answers. Services outside of the mesh have none (UNKNOWN). Where
- * connections pass through to an address of the application's choice (`passthrough`: a headless service, or load
- * balancing PASSTHROUGH), every endpoint must take it. Source: pilot/pkg/model/push_context.go,
+ * Returns the mutual TLS mode that clients assume for a service's port if no DestinationRule sets TLS: that of its
+ * namespace, since a client cannot know which workload it reaches. UNKNOWN for services outside of the mesh. If
+ * connections go to an address that the application chose (`passthrough`: a headless service, or load balancing
+ * PASSTHROUGH), every endpoint must support mutual TLS. Source: pilot/pkg/model/push_context.go,
  * BestEffortInferServiceMTLSMode.
  */
 export function serviceMutualTlsMode(
@@ -19,7 +19,7 @@ export function serviceMutualTlsMode(
   if (service.meshExternal) return "UNKNOWN";
   if (
     (passthrough || service.resolution === "Passthrough") &&
-    !q.call(everyEndpointTakesTls, { service: service.key, port: { name: port.name, number: port.number } })
+    !q.call(allEndpointsSupportTls, { service: service.key, port: { name: port.name, number: port.number } })
   )
     return "DISABLE";
   const mode = q.call(namespaceMutualTlsMode, service.namespace);
@@ -27,11 +27,11 @@ export function serviceMutualTlsMode(
 }
 
 /**
- * The endpoints of all that declares the host: those of ServiceEntries are found by the port's number, whatever each
- * calls it.
+ * Reports whether the port has endpoints and all of them support mutual TLS. Endpoints of ServiceEntries are found by
+ * port number, regardless of the port's name.
  */
-const everyEndpointTakesTls = query(
-  "everyEndpointTakesTls",
+const allEndpointsSupportTls = query(
+  "allEndpointsSupportTls",
   (
     q,
     target: { readonly service: string; readonly port: { readonly name: string; readonly number: number } },

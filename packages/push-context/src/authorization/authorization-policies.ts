@@ -13,14 +13,14 @@ import { appliesToClient } from "./policy-attachment.js";
 export interface ApplicablePolicy {
   readonly namespace: string;
   readonly name: string;
-  /** Evaluated and reported only (annotation `istio.io/dry-run`). */
+  /** Evaluated and reported, but not enforced (annotation `istio.io/dry-run`). */
   readonly dryRun: boolean;
-  /** The extension provider that a CUSTOM policy asks; otherwise empty. */
+  /** The extension provider of a CUSTOM policy; otherwise empty. */
   readonly provider: string;
   readonly rules: readonly Rule[];
 }
 
-/** Policies by action, those of the root namespace first, each namespace's oldest first. */
+/** Policies by action: those of the root namespace first, then those of the client's; oldest first in each. */
 export interface ApplicablePolicies {
   readonly custom: readonly ApplicablePolicy[];
   readonly audit: readonly ApplicablePolicy[];

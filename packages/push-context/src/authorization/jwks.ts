@@ -4,16 +4,14 @@ import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authent
 import { features } from "../mesh/features.js";
 import { providerAddress } from "./provider-address.js";
 
-/** Where keys of an issuer are fetched from. */
+/** Source of an issuer's keys. */
 export interface JwksSource {
   readonly issuer: string;
-  /** Empty: the issuer's own OpenID configuration says. */
+  /** Empty: the URI is discovered from the issuer's OpenID configuration. */
   readonly jwksUri: string;
 }
 
-/**
- * Keys that were fetched: the text of a JSON Web Key Set, by {@link jwksKey}. What fetches them is outside of queries.
- */
+/** Fetched JSON Web Key Sets as text, by {@link jwksKey}. They are fetched and committed outside of queries. */
 export const fetchedJwks = collection<string>("Jwks");
 
 export function jwksKey({ issuer, jwksUri }: JwksSource): string {
@@ -21,9 +19,9 @@ export function jwksKey({ issuer, jwksUri }: JwksSource): string {
 }
 
 /**
- * A key set that verifies nothing: a public RSA key whose private half was never stored. It stands in for keys that are
- * not available, because Envoy rejects a listener whose key set is empty, and would then keep serving the one before
- * it. Istio does the same, with a key of its own (pilot/pkg/model/jwks_resolver.go).
+ * A key set that verifies no token: a public RSA key whose private key was discarded. It substitutes for unavailable
+ * keys, because Envoy rejects a listener with an empty key set and would keep the previous listener. Istio does the
+ * same with a key of its own (pilot/pkg/model/jwks_resolver.go).
  */
 export const unverifiableJwks = JSON.stringify({
   keys: [
@@ -36,14 +34,14 @@ export const unverifiableJwks = JSON.stringify({
 });
 
 /**
- * Returns the key set by which a rule's tokens are verified: the rule's own, else the one fetched for it, else {@link
+ * Returns the key set that verifies a rule's tokens: the inline one, else the fetched one, else {@link
  * unverifiableJwks}.
  */
 export function localJwks(q: QueryContext, rule: JWTRule): string {
   return rule.jwks !== "" ? rule.jwks : (usableJwks(q, rule) ?? unverifiableJwks);
 }
 
-/** The fetched keys of an issuer. A set that Envoy would reject counts as not fetched. */
+/** Returns the fetched keys of an issuer. A set that Envoy would reject counts as not fetched. */
 function usableJwks(q: QueryContext, source: JwksSource): string | undefined {
   const fetched = q.read(fetchedJwks, jwksKey(source));
   return fetched === undefined || jwksFault(fetched) !== undefined ? undefined : fetched;
@@ -59,26 +57,26 @@ const fetchModes: Readonly<Record<string, FetchMode>> = {
   envoy: "envoy",
 };
 
-/** The server that a proxy itself fetches keys from. */
+/** Server from which a proxy fetches keys. */
 export interface JwksServer {
   readonly hostname: string;
   readonly port: number;
 }
 
 /**
- * Returns the server from which proxies fetch a rule's keys by themselves: with PILOT_JWT_ENABLE_REMOTE_JWKS=hybrid a
- * service of the mesh, with envoy whichever the URI names. Undefined where istiod fetches them.
+ * Returns the server from which proxies fetch a rule's keys; undefined if istiod fetches them. With
+ * PILOT_JWT_ENABLE_REMOTE_JWKS=hybrid, proxies fetch keys only from services of the mesh; with envoy, from any host.
  */
 export function remoteJwksServer(q: QueryContext, { jwksUri }: JWTRule): JwksServer | undefined {
   const mode = fetchModes[features.remoteJwks(q)] ?? "istiod";
-  const uri = mode === "istiod" || jwksUri === "" ? undefined : parsedUri(jwksUri);
+  const uri = mode === "istiod" || jwksUri === "" ? undefined : parseUri(jwksUri);
   if (uri === undefined) return undefined;
   const service = q.call(providerAddress, { service: uri.hostname, port: uri.port });
   if (service === undefined && mode === "hybrid") return undefined;
   return { hostname: service?.hostname ?? uri.hostname, port: uri.port };
 }
 
-function parsedUri(text: string): JwksServer | undefined {
+function parseUri(text: string): JwksServer | undefined {
   if (!URL.canParse(text)) return undefined;
   const { protocol, hostname, port } = new URL(text);
   const standard: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
@@ -86,33 +84,31 @@ function parsedUri(text: string): JwksServer | undefined {
   return number === undefined ? undefined : { hostname: hostname.replace(/^\[|\]$/g, ""), port: number };
 }
 
-/** Where istiod must fetch keys from for the RequestAuthentications that there are. Sorted by issuer and URI. */
+/** The key sets that istiod must fetch for all RequestAuthentications, sorted by issuer and URI. */
 export const jwksToFetch = query("jwksToFetch", (q): readonly JwksSource[] => {
   const found = new Map<string, JwksSource>();
   for (const { spec } of q.all(requestAuthentications)) {
     for (const rule of spec.jwtRules)
-      if (needsFetching(q, rule)) found.set(jwksKey(rule), { issuer: rule.issuer, jwksUri: rule.jwksUri });
+      if (isFetchedByIstiod(q, rule)) found.set(jwksKey(rule), { issuer: rule.issuer, jwksUri: rule.jwksUri });
   }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, source]) => source);
 });
 
-/** A rule of a RequestAuthentication whose keys are not available, so that every token of its issuer is rejected. */
+/** A JWT rule without available keys. All tokens of its issuer are rejected. */
 export interface MissingJwks {
-  /** Position among the rules. */
+  /** Index in `jwtRules`. */
   readonly index: number;
   readonly rule: JWTRule;
 }
 
-/**
- * Returns the rules of a RequestAuthentication, by its key, whose keys istiod would have to fetch and does not have.
- */
+/** The JWT rules of a RequestAuthentication (`namespace/name`) whose keys istiod must fetch and does not have. */
 export const missingJwks = query("missingJwks", (q, key: string): readonly MissingJwks[] => {
   const rules = q.read(requestAuthentications, key)?.spec.jwtRules ?? [];
   return rules.flatMap((rule, index) =>
-    needsFetching(q, rule) && usableJwks(q, rule) === undefined ? [{ index, rule }] : [],
+    isFetchedByIstiod(q, rule) && usableJwks(q, rule) === undefined ? [{ index, rule }] : [],
   );
 });
 
-function needsFetching(q: QueryContext, rule: JWTRule): boolean {
+function isFetchedByIstiod(q: QueryContext, rule: JWTRule): boolean {
   return rule.jwks === "" && remoteJwksServer(q, rule) === undefined;
 }

@@ -4,7 +4,7 @@ interface Dated {
   readonly namespace: string;
 }
 
-/** Istio's order of objects: the oldest first, then by name, then by namespace. */
+/** Orders objects as Istio does: by age, name and namespace. */
 export function oldestFirst(a: Dated, b: Dated): number {
   return a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace);
 }

@@ -2,7 +2,7 @@ import type { QueryContext } from "@istiod/incremental";
 import { features } from "../mesh/features.js";
 import { inNamespace, label, proxyType, selects } from "../proxy/facts.js";
 
-/** A policy as it says to whom it applies. */
+/** The fields by which a policy selects workloads. */
 export interface TargetedPolicy {
   readonly namespace: string;
   readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> } | undefined;
@@ -17,19 +17,19 @@ export interface TargetReference {
   readonly namespace: string;
 }
 
-/** The label of workloads that serve a Gateway of the Gateway API. */
+/** Label of the workloads of a Gateway API Gateway. */
 const gatewayNameLabel = "gateway.networking.k8s.io/gateway-name";
 
 /**
- * Whether a policy of the client's namespace or of the root namespace applies to the client: by labels, or, for
- * gateways of the Gateway API only, by reference. Source: pilot/pkg/model/policyattachment.go.
+ * Reports whether a policy of the client's namespace or the root namespace applies to the client: by workload selector,
+ * or by targetRefs for gateways of the Gateway API. Source: pilot/pkg/model/policyattachment.go.
  */
 export function appliesToClient(q: QueryContext, policy: TargetedPolicy): boolean {
   const references =
     policy.targetRefs.length > 0 || policy.targetRef === undefined ? policy.targetRefs : [policy.targetRef];
   if (references.length === 0) {
     return (
-      (mayUseSelectors(q) || q.ask(label, gatewayNameLabel) === undefined) && selects(q, policy.selector?.matchLabels)
+      (selectorsApply(q) || q.ask(label, gatewayNameLabel) === undefined) && selects(q, policy.selector?.matchLabels)
     );
   }
   const gatewayName = q.ask(label, gatewayNameLabel);
@@ -43,6 +43,6 @@ export function appliesToClient(q: QueryContext, policy: TargetedPolicy): boolea
   );
 }
 
-function mayUseSelectors(q: QueryContext): boolean {
+function selectorsApply(q: QueryContext): boolean {
   return features.selectorBasedGatewayApiPolicy(q) && q.ask(proxyType) !== "waypoint";
 }

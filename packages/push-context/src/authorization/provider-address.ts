@@ -1,21 +1,21 @@
 import { query } from "@istiod/incremental";
 import { service, servicesByHostname } from "@istiod/service-discovery";
 
-/** A service as the mesh's configuration names one: `hostname` or `namespace/hostname`. */
+/** A service reference in MeshConfig: `hostname` or `namespace/hostname`. */
 export interface ProviderService {
   readonly service: string;
   readonly port: number;
 }
 
-/** The service that is meant. */
+/** Address of the referenced service. */
 export interface ProviderAddress {
   readonly hostname: string;
   readonly port: number;
 }
 
 /**
- * Where an extension provider is reached; undefined where the service is unknown, or a hostname without a namespace is
- * declared in several. Source: pilot/pkg/model/telemetry_logging.go, LookupCluster.
+ * The address of an extension provider's service; undefined if the service is unknown, or if a hostname without a
+ * namespace is ambiguous. Source: pilot/pkg/model/telemetry_logging.go, LookupCluster.
  */
 export const providerAddress = query(
   "providerAddress",

@@ -7,8 +7,8 @@ import { namespaceAmong } from "./own-namespace.js";
 import { appliesToClient } from "./policy-attachment.js";
 
 /**
- * The JWT rules that the client enforces: of its own namespace, then of the root namespace, by issuer.
- * Source: pilot/pkg/model/authentication.go.
+ * The JWT rules that apply to the client, from its own namespace and the root namespace, sorted by issuer. Source:
+ * pilot/pkg/model/authentication.go.
  */
 export const applicableJwtRules = query("applicableJwtRules", (q): readonly JWTRule[] => {
   const root = rootNamespace(q);

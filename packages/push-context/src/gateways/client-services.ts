@@ -13,22 +13,22 @@ import { scopeServices } from "../visibility/scoped-services.js";
 import { mergedGateway } from "./merged-gateway.js";
 
 /**
- * The services that the client is given clusters for: those of its scope; for a gateway under
- * `PILOT_FILTER_GATEWAY_CLUSTER_CONFIG` only those that its routes or its policies refer to. Source:
+ * The services for which the client receives clusters: those of its scope; for a gateway under
+ * `PILOT_FILTER_GATEWAY_CLUSTER_CONFIG`, only those that its routes or policies refer to. Source:
  * pilot/pkg/model/push_context.go, GatewayServices.
  */
 export const clientServices = query("clientServices", (q): readonly ScopedService[] => {
   const all = q.call(scopeServices, scopeOf(q));
   if (!features.filterGatewayClusters(q) || q.ask(proxyType) !== "router") return all;
-  const wanted = new Set([
-    ...(q.call(mergedGateway)?.gatewayNames ?? []).flatMap((gateway) => q.call(destinationsOfGateway, gateway)),
+  const referenced = new Set([
+    ...(q.call(mergedGateway)?.gatewayNames ?? []).flatMap((gateway) => q.call(gatewayDestinations, gateway)),
     ...policyServices(q),
   ]);
-  return all.filter(({ service, hostname }) => wanted.has(hostname) || wanted.has(keyOfId(service)));
+  return all.filter(({ service, hostname }) => referenced.has(hostname) || referenced.has(keyOfId(service)));
 });
 
-/** Hosts that the VirtualServices of a Gateway (`namespace/name`) send traffic to, whoever may use these. */
-const destinationsOfGateway = query("destinationsOfGateway", (q, gateway: string): readonly string[] => {
+/** Hosts that the VirtualServices bound to a Gateway (`namespace/name`) route to, regardless of exportTo. */
+const gatewayDestinations = query("gatewayDestinations", (q, gateway: string): readonly string[] => {
   if (gateway === meshGateway) return [];
   const [namespace] = gateway.split("/");
   const from = features.scopeGatewayToNamespace(q) ? { namespace } : {};
@@ -39,19 +39,19 @@ const destinationsOfGateway = query("destinationsOfGateway", (q, gateway: string
 });
 
 /**
- * Services of the mesh's extension providers (`hostname` or `namespace/hostname`), and hosts that the proxy fetches
- * keys from.
+ * Returns the services of the mesh's extension providers (`hostname` or `namespace/hostname`) and the hosts from which
+ * the proxy fetches keys.
  */
 function policyServices(q: QueryContext): readonly string[] {
-  const ofProviders = mesh(q).extensionProviders.flatMap((provider) => serviceOf(provider) ?? []);
-  if (["istiod", "false"].includes(features.remoteJwks(q))) return ofProviders;
+  const providerServices = mesh(q).extensionProviders.flatMap((provider) => providerService(provider) ?? []);
+  if (["istiod", "false"].includes(features.remoteJwks(q))) return providerServices;
   const keyServers = q
     .call(applicableJwtRules)
     .flatMap(({ jwksUri }) => (URL.canParse(jwksUri) ? [new URL(jwksUri).hostname] : []));
-  return [...ofProviders, ...keyServers];
+  return [...providerServices, ...keyServers];
 }
 
-function serviceOf({ provider }: MeshConfig_ExtensionProvider): string | undefined {
+function providerService({ provider }: MeshConfig_ExtensionProvider): string | undefined {
   switch (provider.case) {
     case "envoyExtAuthzHttp":
     case "envoyExtAuthzGrpc":

@@ -1,76 +1,76 @@
 import type { ServerTLSSettings } from "@istiod/istio-api/networking/v1alpha3/gateway";
 
-/** The port of a server as its Gateway states it (for a Service's port: before it is translated to the target port). */
+/** The port of a server as declared by its Gateway, before translation to a Service's target port. */
 export interface GatewayServerPort {
   readonly number: number;
   readonly name: string;
-  /** As written, for example `HTTPS` or `http`. */
+  /** As declared, for example `HTTPS` or `http`. */
   readonly protocol: string;
 }
 
-/** One server of one Gateway, as it stands after the namespaces of its hosts are made explicit. */
+/** A server of a Gateway, with explicit namespaces of its hosts. */
 export interface GatewayServer {
   /** The owning Gateway, `namespace/name`. */
   readonly gateway: string;
-  /** Position in the Gateway's list of servers. */
+  /** Index in the Gateway's `servers`. */
   readonly index: number;
   readonly name: string;
   readonly port: GatewayServerPort;
-  /** Empty: every address. */
+  /** Empty for all addresses. */
   readonly bind: string;
-  /** Each `host` or `namespace/host`; a host of `./` has the Gateway's namespace, one of `*` has none. */
+  /** Each `host` or `namespace/host`, with `.` replaced by the namespace of the Gateway and no namespace for `*`. */
   readonly hosts: readonly string[];
   readonly tls?: ServerTLSSettings;
 }
 
-/** What of several servers share one socket and one protocol. */
+/** Servers that share a socket and a protocol. */
 export interface ServerGroup {
-  /** The port listened on. */
+  /** The listening port. */
   readonly port: number;
-  /** As written by the first server. */
+  /** As declared by the first server. */
   readonly protocol: string;
   readonly bind: string;
-  /** For plain HTTP: the one route configuration of all servers here; otherwise empty. */
+  /** For plain HTTP, the route configuration that all servers share; otherwise empty. */
   readonly routeName: string;
   readonly servers: readonly BoundServer[];
 }
 
-/** A server at the port that it listens on. */
+/** A server at its listening port. */
 export interface BoundServer extends GatewayServer {
   /**
-   * Name of its route configuration: `http.PORT[.BIND]`, `https.PORT.NAME.GATEWAY.NAMESPACE[.BIND]`, or empty (no HTTP
-   * seen).
+   * Name of its route configuration: `http.PORT[.BIND]` or `https.PORT.NAME.GATEWAY.NAMESPACE[.BIND]`; empty if it does
+   * not handle HTTP.
    */
   readonly routeName: string;
-  /** Hosts without namespaces, sorted, without repetition; only where it has TLS settings. */
+  /** Hosts without namespaces, sorted and deduplicated; empty without TLS settings. */
   readonly sniHosts: readonly string[];
-  /** Requests are taken by HTTP/3 too, at the UDP port of the same number. */
+  /** HTTP/3 is served too, at the UDP port of the same number. */
   readonly http3?: true;
 }
 
-/** A server that was left out, and why. */
+/** A server that was ignored, and the reason. */
 export interface RejectedServer {
   readonly gateway: string;
   readonly index: number;
   readonly reason: string;
-  /** The server that it conflicts with; absent where it is wrong by itself. */
+  /** The server that it conflicts with; absent if the server is invalid by itself. */
   readonly conflictsWith?: Pick<GatewayServer, "gateway" | "index">;
 }
 
-/** All Gateways that one gateway proxy serves, merged to one. */
+/** All Gateways that a gateway proxy serves, merged. */
 export interface MergedGateway {
-  /** In the order in which the ports were first met. */
+  /** In the order in which the ports first occur. */
   readonly groups: readonly ServerGroup[];
-  /** Route configuration name to the servers that share it; names sorted. */
+  /** Maps route configuration names, sorted, to the servers that share them. */
   readonly serversByRouteName: Readonly<Record<string, readonly BoundServer[]>>;
-  /** Every Gateway with a server, `namespace/name`, sorted. */
+  /** All Gateways with a server, `namespace/name`, sorted. */
   readonly gatewayNames: readonly string[];
   /**
-   * Hosts of AUTO_PASSTHROUGH servers, sorted, without repetition; undefined where no such server has SNI hosts of its
-   * own, even one that is rejected for its port.
+   * Hosts of AUTO_PASSTHROUGH servers, sorted and deduplicated; undefined if there is no such server. A server that is
+   * rejected for its port counts, but one that is rejected for its hosts does not.
    */
   readonly autoPassthroughHosts?: readonly string[];
-  /** Listening port (0 for a route name that has a bind) to the ports by which servers named it, ascending. */
+  /** Maps a listening port (0 for a route name with a bind) to the ports that servers declare for it, ascending. */
   readonly portMap: Readonly<Record<number, readonly number[]>>;
   readonly rejected: readonly RejectedServer[];
 }

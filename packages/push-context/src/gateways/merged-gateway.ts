@@ -7,24 +7,24 @@ import { features } from "../mesh/features.js";
 import { namespace as ownNamespace, proxyType, selects } from "../proxy/facts.js";
 import { serviceTargets } from "../proxy/service-targets.js";
 import type { BoundServer, MergedGateway } from "./gateway-server.js";
-import { mergeServers, type SelectedGateway } from "./merge-servers.js";
+import type { SelectedGateway } from "./bound-server.js";
+import { mergeServers } from "./merge-servers.js";
 
-/** All Gateways that select the client, merged; undefined where it is no gateway proxy, or none selects it. */
+/** All Gateways that select the client, merged; undefined if the client is not a gateway proxy or none selects it. */
 export const mergedGateway = query("mergedGateway", (q): MergedGateway | undefined => {
   if (q.ask(proxyType) !== "router") return undefined;
   const selected = q
     .call(gatewayOrder, features.scopeGatewayToNamespace(q) ? q.ask(ownNamespace) : null)
     .flatMap((key) => {
       const gateway = q.call(gatewayObject, key);
-      return gateway === undefined ? [] : (selection(q, gateway) ?? []);
+      return gateway === undefined ? [] : (selectGateway(q, gateway) ?? []);
     });
   const kept = features.strictGatewayMerging(q) ? withoutUnmanaged(selected) : selected;
   return kept.length === 0 ? undefined : mergeServers(kept.map(({ selected: gateway }) => gateway));
 });
 
 /**
- * Names the Services, by hostname, whose workloads a Gateway is for; what a Gateway of the Gateway API was translated
- * to has it.
+ * Annotation of Gateways generated from the Gateway API: hostnames of the Services whose workloads serve the Gateway.
  */
 const servicesAnnotation = "internal.istio.io/gateway-service";
 const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
@@ -36,8 +36,8 @@ interface Selection {
   readonly selected: SelectedGateway;
 }
 
-/** A Gateway as the client serves it; undefined where it is not meant for the client. */
-function selection(q: QueryContext, gateway: GatewayObject): Selection | undefined {
+/** Returns a Gateway with its listening ports on the client; undefined if it does not select the client. */
+function selectGateway(q: QueryContext, gateway: GatewayObject): Selection | undefined {
   const { namespace, name, spec, annotations } = gateway;
   const named = annotations[servicesAnnotation];
   if (named === undefined) {
@@ -50,7 +50,7 @@ function selection(q: QueryContext, gateway: GatewayObject): Selection | undefin
         name,
         servers: spec.servers,
         listenOn: (port) => [listeningPort(q, port)],
-        ...udp(q, own),
+        ...udpPorts(q, own),
       },
     };
   }
@@ -61,65 +61,67 @@ function selection(q: QueryContext, gateway: GatewayObject): Selection | undefin
   const listenOn = (port: number): readonly number[] => [
     ...new Set(targets.filter((target) => target.port.number === port).map((target) => target.targetPort)),
   ];
-  return { gateway, selected: { namespace, name, servers: spec.servers, listenOn, ...udp(q, targets) } };
+  return { gateway, selected: { namespace, name, servers: spec.servers, listenOn, ...udpPorts(q, targets) } };
 }
 
-/** HTTP/3 is served where a Service brings UDP to the port, and only under `PILOT_ENABLE_QUIC_LISTENERS`. */
-function udp(q: QueryContext, targets: readonly ServiceTarget[]): Pick<SelectedGateway, "takesUdp"> {
+/** Returns the predicate of ports that receive UDP. HTTP/3 is served only under `PILOT_ENABLE_QUIC_LISTENERS`. */
+function udpPorts(q: QueryContext, targets: readonly ServiceTarget[]): Pick<SelectedGateway, "receivesUdp"> {
   if (!features.quicListeners(q)) return {};
   const isUdp = ({ service: id, port: { name, number } }: ServiceTarget): boolean =>
     q.call(service, id)?.ports.find((port) => port.name === name && port.number === number)?.protocol === "UDP";
-  return { takesUdp: (port) => targets.some((target) => target.port.number === port && isUdp(target)) };
+  return { receivesUdp: (port) => targets.some((target) => target.port.number === port && isUdp(target)) };
 }
 
 /**
- * Beside Gateways whose proxies Istio deploys, those of other namespaces do not count: they could reach credentials
- * there. Source: `filterStrictGatewayMerging`.
+ * Drops Gateways of other namespaces if the proxy serves Gateways that Istio deploys (managed gateways), because they
+ * could refer to credentials there. Source: `filterStrictGatewayMerging`.
  */
 function withoutUnmanaged(selections: readonly Selection[]): readonly Selection[] {
-  const ofGatewayApi = ({ gateway }: Selection): boolean => gateway.annotations[semanticsAnnotation] === "gateway";
+  const isFromGatewayApi = ({ gateway }: Selection): boolean => gateway.annotations[semanticsAnnotation] === "gateway";
   const managed = new Set(
     selections
-      .filter((each) => ofGatewayApi(each) && (each.gateway.annotations[serviceAccountAnnotation] ?? "") !== "")
+      .filter((each) => isFromGatewayApi(each) && (each.gateway.annotations[serviceAccountAnnotation] ?? "") !== "")
       .map(({ gateway }) => gateway.namespace),
   );
   return managed.size === 0
     ? selections
-    : selections.filter((each) => ofGatewayApi(each) || managed.has(each.gateway.namespace));
+    : selections.filter((each) => isFromGatewayApi(each) || managed.has(each.gateway.namespace));
 }
 
-/** The servers of the client that share a route configuration; undefined where there is none of the name. */
+/** The client's servers that share a route configuration; undefined if there is none with this name. */
 export const serversOfRoute = query(
   "serversOfRoute",
   (q, routeName: string): readonly BoundServer[] | undefined => q.call(mergedGateway)?.serversByRouteName[routeName],
 );
 
-/** The Gateway `namespace/name`; one that stands for an Ingress if nobody declared it. */
+/** The Gateway `namespace/name`, declared or else generated from an Ingress. */
 export const gatewayObject = query(
   "gatewayObject",
   (q, key: string): GatewayObject | undefined => q.read(gateways, key) ?? q.call(ingressGateways)[key],
 );
 
 /**
- * Keys of all Gateways, or of one namespace's, the oldest first; those that stand for Ingresses have no age and come
- * before all others.
+ * Keys of all Gateways, or of one namespace's, oldest first. Gateways generated from Ingresses have creation time 0 and
+ * sort first.
  */
 const gatewayOrder = query("gatewayOrder", (q, namespace: string | null): readonly string[] => {
   const declared: readonly GatewayObject[] =
     namespace === null ? q.all(gateways) : q.read(gatewaysByNamespace, namespace);
-  const ofIngresses = Object.values(q.call(ingressGateways)).filter(
+  const fromIngresses = Object.values(q.call(ingressGateways)).filter(
     (gateway) => namespace === null || gateway.namespace === namespace,
   );
-  const keys = [...ofIngresses, ...declared].sort(oldestFirst).map((gateway) => `${gateway.namespace}/${gateway.name}`);
+  const keys = [...fromIngresses, ...declared]
+    .sort(oldestFirst)
+    .map((gateway) => `${gateway.namespace}/${gateway.name}`);
   return [...new Set(keys)];
 });
 
-/** Opts a Service out of having its ports translated; Knative relies on it. */
+/** Label that disables port translation for a Service; Knative relies on it. */
 const noTranslationLabel = "experimental.istio.io/disable-gateway-port-translation";
 
 /**
- * The target port of the first of the client's services with such a port, else the port itself. Source: `resolvePorts`
- * of pilot/pkg/model/gateway.go.
+ * Returns the target port of the client's first service with this port, else the port itself. Source: `resolvePorts` in
+ * pilot/pkg/model/gateway.go.
  */
 function listeningPort(q: QueryContext, port: number): number {
   const target = q

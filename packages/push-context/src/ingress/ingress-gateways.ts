@@ -12,8 +12,8 @@ import { mesh } from "../mesh/mesh-config.js";
 import { ingressSuffix, servedIngresses } from "./served-ingresses.js";
 
 /**
- * The Gateways that stand for Ingresses, by `namespace/name`: each listens on port 80 for all hosts, and on 443 for
- * those to which it gives a certificate. They are in the namespace of the ingress controller and have no age. Source:
+ * Gateways generated from Ingresses, by `namespace/name`: each listens on port 80 for all hosts and on 443 for hosts
+ * with a certificate. They are in the ingress controller's namespace and have creation time 0. Source:
  * pilot/pkg/config/kube/ingress/gateways.go.
  */
 export const ingressGateways = query("ingressGateways", (q): Readonly<Record<string, GatewayObject>> =>
@@ -25,7 +25,7 @@ export const ingressGateways = query("ingressGateways", (q): Readonly<Record<str
   ),
 );
 
-/** Name of the Gateway that stands for an Ingress. */
+/** Returns the name of the Gateway generated from an Ingress. */
 export function ingressGatewayName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${name}-${ingressSuffix}-${namespace}`;
 }
@@ -42,7 +42,7 @@ const ingressGateway = query("ingressGateway", (q, key: string): GatewayObject |
       creationTimestamp: 0,
       cluster: ingress.cluster,
       spec: create(GatewaySchema, {
-        selector: { istio: selectedGateway(q) },
+        selector: { istio: gatewaySelector(q) },
         servers: [...httpsServers(ingress), httpServer(ingress)],
       }),
     }
@@ -69,9 +69,10 @@ function httpServer({ namespace, name }: IngressObject): Server {
 }
 
 /**
- * The label `istio` of the gateways that serve Ingresses: as the mesh says, or the name of the Service that it names.
+ * Returns the label `istio` of the gateways that serve Ingresses: MeshConfig's ingressSelector, else its
+ * ingressService.
  */
-function selectedGateway(q: QueryContext): string {
+function gatewaySelector(q: QueryContext): string {
   const { ingressSelector, ingressService } = mesh(q);
   if (ingressSelector !== "") return ingressSelector;
   return ingressService === "" || ingressService === "istio-ingressgateway" ? "ingressgateway" : ingressService;

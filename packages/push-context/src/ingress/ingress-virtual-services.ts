@@ -18,14 +18,14 @@ import { features } from "../mesh/features.js";
 import { ingressGatewayName } from "./ingress-gateways.js";
 import { ingressSuffix, servedIngresses } from "./served-ingresses.js";
 
-/** One rule of one Ingress, whose paths are read apart. */
+/** Reference to a rule of an Ingress. */
 interface RuleRef {
   /** The Ingress, `namespace/name`. */
   readonly ingress: string;
   readonly index: number;
 }
 
-/** Rules for HTTP by their host (`*` for every host), the oldest Ingress's first. */
+/** HTTP rules by host (`*` for all hosts), those of the oldest Ingress first. */
 const rulesByHost = query("ingressRulesByHost", (q): Readonly<Record<string, readonly RuleRef[]>> => {
   const out = new Map<string, RuleRef[]>();
   for (const ingress of q.call(servedIngresses)) {
@@ -39,13 +39,13 @@ const rulesByHost = query("ingressRulesByHost", (q): Readonly<Record<string, rea
   return Object.fromEntries(out);
 });
 
-/** The host of each rule of an Ingress; undefined where the rule is not for HTTP. */
+/** The host of each rule of an Ingress; undefined if the rule is not for HTTP. */
 const hostsOfRules = query("hostsOfIngressRules", (q, key: string): readonly (string | undefined)[] =>
   (q.read(ingresses, key)?.spec.rules ?? []).map(({ host, paths }) => (paths === undefined ? undefined : host || "*")),
 );
 
-/** The host that each VirtualService (`namespace/name`) which stands for rules of Ingresses is for. */
-const hostOfKey = query("hostsOfIngressVirtualServices", (q): Readonly<Record<string, string>> =>
+/** Maps keys (`namespace/name`) of the generated VirtualServices to their hosts. */
+const hostsByKey = query("hostsOfIngressVirtualServices", (q): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(q.call(rulesByHost)).flatMap(([host, [first]]) =>
       first === undefined ? [] : [[keyOf(host, first), host]],
@@ -53,26 +53,26 @@ const hostOfKey = query("hostsOfIngressVirtualServices", (q): Readonly<Record<st
   ),
 );
 
-/** Keys (`namespace/name`) of the VirtualServices that stand for rules of Ingresses: one for each host. */
+/** Keys (`namespace/name`) of the VirtualServices generated from Ingresses, one per host. */
 export const ingressVirtualServiceKeys = query("ingressVirtualServiceKeys", (q): readonly string[] =>
-  Object.keys(q.call(hostOfKey)),
+  Object.keys(q.call(hostsByKey)),
 );
 
 /**
- * The VirtualService that stands for all rules for a host, of whatever Ingress: bound to the Gateway of the oldest
- * one's Ingress, in its namespace and without age. Longer paths come first, and exact ones before prefixes of their
- * length. Source: pilot/pkg/config/kube/ingress/virtualservices.go.
+ * The VirtualService generated from all Ingress rules for a host. It is bound to the Gateway of the oldest Ingress with
+ * the host, is in that Ingress's namespace and has creation time 0. Longer paths come first, and exact paths before
+ * prefixes of the same length. Source: pilot/pkg/config/kube/ingress/virtualservices.go.
  */
 export const ingressVirtualService = query(
   "ingressVirtualService",
   (q, key: string): VirtualServiceObject | undefined => {
-    const host = q.call(hostOfKey)[key];
+    const host = q.call(hostsByKey)[key];
     const rules = host === undefined ? [] : (q.call(rulesByHost)[host] ?? []);
     const [first] = rules;
     if (host === undefined || first === undefined) return undefined;
     const [namespace = "", name = ""] = key.split("/");
     const http = rules
-      .flatMap((rule) => routesOf(q, rule))
+      .flatMap((rule) => rankedRoutes(q, rule))
       .sort((a, b) => b.rank - a.rank || Number(b.exact) - Number(a.exact));
     const [ingressNamespace = "", ingressName = ""] = first.ingress.split("/");
     return {
@@ -96,12 +96,12 @@ export const ingressVirtualService = query(
 
 interface RankedRoute {
   readonly route: HTTPRoute;
-  /** Length of the path; 0 where every path matches. */
+  /** Length of the path; 0 if all paths match. */
   readonly rank: number;
   readonly exact: boolean;
 }
 
-function routesOf(q: QueryContext, { ingress, index }: RuleRef): readonly RankedRoute[] {
+function rankedRoutes(q: QueryContext, { ingress, index }: RuleRef): readonly RankedRoute[] {
   const namespace = ingress.slice(0, ingress.indexOf("/"));
   const paths = q.read(ingresses, ingress)?.spec.rules[index]?.paths ?? [];
   return paths.flatMap((path): readonly RankedRoute[] => {
@@ -122,7 +122,9 @@ function routesOf(q: QueryContext, { ingress, index }: RuleRef): readonly Ranked
   });
 }
 
-/** The port of a backend; undefined where its Service, in the Ingress's namespace, has none of the name. */
+/**
+ * Returns the port number of a backend; undefined if the Service in the Ingress's namespace has no port of this name.
+ */
 function portNumber(q: QueryContext, namespace: string, { name, port }: IngressService): number | undefined {
   if (typeof port === "number") return port;
   return q
@@ -130,13 +132,16 @@ function portNumber(q: QueryContext, namespace: string, { name, port }: IngressS
     ?.spec.ports.find((candidate) => candidate.name === port)?.port;
 }
 
-const everyPath = ["", "*", "/*", ".*"];
+const matchAllPaths = ["", "*", "/*", ".*"];
 
-/** Paths without a type are exact unless they end in `.*` or `/*`. */
+/**
+ * Returns the match of a path; undefined if all paths match. Paths without a type are exact unless they end in `.*` or
+ * `/*`.
+ */
 function uriMatch({ path, pathType }: IngressPath): StringMatch | undefined {
   if (pathType === "Exact") return stringMatch("exact", path);
   if (pathType === "Prefix") return stringMatch("prefix", path);
-  if (everyPath.includes(path)) return undefined;
+  if (matchAllPaths.includes(path)) return undefined;
   return path.endsWith(".*") || path.endsWith("/*")
     ? stringMatch("prefix", path.slice(0, -2))
     : stringMatch("exact", path);

@@ -1,16 +1,16 @@
 import { environment } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 
-/** A setting of istiod's environment, read as an input so that what depends on it is known. */
+/** An environment variable of istiod, read as an input so that queries depend on it. */
 export interface Feature<T> {
   (q: QueryContext): T;
   /** Name of the environment variable. */
   readonly variable: string;
-  /** The value when the variable is absent or cannot be parsed. */
+  /** Value if the variable is unset or cannot be parsed. */
   readonly default: T;
 }
 
-/** A boolean variable, in the spellings that Go's strconv.ParseBool takes. */
+/** A boolean variable, in the spellings that Go's strconv.ParseBool accepts. */
 export function booleanFeature(variable: string, fallback: boolean): Feature<boolean> {
   return feature(variable, fallback, parseBoolean);
 }
@@ -19,12 +19,12 @@ export function stringFeature(variable: string, fallback: string): Feature<strin
   return feature(variable, fallback, (text) => text);
 }
 
-/** Like {@link stringFeature}, but an empty value counts as absent. */
+/** Like {@link stringFeature}, but an empty value counts as unset. */
 export function nameFeature(variable: string, fallback: string): Feature<string> {
   return feature(variable, fallback, (text) => (text === "" ? undefined : text));
 }
 
-/** A whole number. */
+/** An integer variable. */
 export function integerFeature(variable: string, fallback: number): Feature<number> {
   return feature(variable, fallback, (text) => (/^[+-]?\d+$/.test(text) ? Number(text) : undefined));
 }
@@ -36,19 +36,17 @@ export function floatFeature(variable: string, fallback: number): Feature<number
   });
 }
 
-/** A duration written as Go's time.ParseDuration takes it ("100ms", "1m30s"); the value is in milliseconds. */
+/** A duration in Go's syntax ("100ms", "1m30s"); the value is in milliseconds. */
 export function durationFeature(variable: string, fallbackMs: number): Feature<number> {
   return feature(variable, fallbackMs, parseDuration);
 }
 
-/** Comma-separated words, sorted and without repetitions; empty for an absent or empty variable. */
+/** A comma-separated list, sorted and deduplicated; empty if the variable is unset or empty. */
 export function listFeature(variable: string): Feature<readonly string[]> {
   return feature<readonly string[]>(variable, [], (text) => (text === "" ? [] : [...new Set(text.split(","))].sort()));
 }
 
-/**
- * A variable that counts only while `condition` holds; otherwise the value is `otherwise`, whatever the variable says.
- */
+/** A variable that is read only if `condition` holds; `otherwise` is the value if it does not. */
 export function featureWhen<T>(condition: Feature<boolean>, enabled: Feature<T>, otherwise: T): Feature<T> {
   return Object.assign((q: QueryContext) => (condition(q) ? enabled(q) : otherwise), {
     variable: enabled.variable,

@@ -12,18 +12,18 @@ import {
 
 const ambient = booleanFeature("PILOT_ENABLE_AMBIENT", false);
 
-/** A flag of ambient mode: it has its own default there, and is ignored elsewhere. */
+/** A flag of ambient mode: `whenAmbient` is its default there, and it is false elsewhere. */
 const ambientFlag = (variable: string, whenAmbient: boolean): Feature<boolean> =>
   featureWhen(ambient, booleanFeature(variable, whenAmbient), false);
 const ambientNumber = (variable: string): Feature<number> => featureWhen(ambient, integerFeature(variable, 0), 0);
 
 /**
- * The environment variables that shape what proxies receive, with the defaults of istiod's code (pilot/pkg/features).
- * Call one with the query context to read it: `features.dualStack(q)`.
+ * The environment variables that affect generated configuration, with istiod's defaults (pilot/pkg/features). Call one
+ * with the query context to read it: `features.dualStack(q)`.
  */
 export const features = {
-  // Which resources a proxy is given
-  /** Gateways receive only the clusters that their routes name. */
+  // Resource selection
+  /** Gateways receive only the clusters that their routes refer to. */
   filterGatewayClusters: booleanFeature("PILOT_FILTER_GATEWAY_CLUSTER_CONFIG", false),
   /** A gateway workload selects only Gateways of its own namespace. */
   scopeGatewayToNamespace: booleanFeature("PILOT_SCOPE_GATEWAY_TO_NAMESPACE", false),
@@ -31,21 +31,21 @@ export const features = {
   strictGatewayMerging: booleanFeature("PILOT_ENABLE_STRICT_GATEWAY_MERGING", true),
   /** Workload selectors apply to gateways of the Gateway API too. */
   selectorBasedGatewayApiPolicy: booleanFeature("ENABLE_SELECTOR_BASED_K8S_GATEWAY_POLICY", true),
-  /** An egress host of a Sidecar without a port imports as any other does. */
+  /** Egress hosts without a port select services in the same way as those with one. */
   unifiedSidecarScope: booleanFeature("PILOT_UNIFIED_SIDECAR_SCOPE", true),
-  /** Among several namespaces with one hostname, Kubernetes services come first, then the oldest. */
+  /** If several namespaces declare a hostname, a Kubernetes Service is preferred, then the oldest service. */
   sidecarPicksBestServiceNamespace: booleanFeature("PILOT_SIDECAR_PICK_BEST_SERVICE_NAMESPACE", true),
-  /** Service ports get inbound listeners beside those of Sidecar.ingress. */
+  /** Service ports get inbound listeners in addition to those of Sidecar.ingress. */
   sidecarServiceInboundListenerMerge: booleanFeature("PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE", false),
   tlsOnSidecarIngress: booleanFeature("ENABLE_TLS_ON_SIDECAR_INGRESS", false),
-  /** DestinationRules of one host with different exportTo are kept apart. */
+  /** DestinationRules for one host are not merged if their exportTo differs. */
   enhancedDestinationRuleMerge: booleanFeature("ENABLE_ENHANCED_DESTINATIONRULE_MERGE", true),
 
   // Addresses and names
   dualStack: booleanFeature("ISTIO_DUAL_STACK", false),
   additionalIpv4OutboundListener: booleanFeature("ISTIO_ENABLE_IPV4_OUTBOUND_LISTENER_FOR_IPV6_CLUSTERS", false),
   ipAutoallocate: booleanFeature("PILOT_ENABLE_IP_AUTOALLOCATE", true),
-  /** Virtual hosts carry the fully qualified name with its final dot too. */
+  /** Virtual hosts also have the fully qualified domain name with its trailing dot. */
   absoluteFqdnDomains: booleanFeature("PILOT_ENABLE_ABSOLUTE_FQDN_VHOST_DOMAIN", true),
   multiclusterHeadless: booleanFeature("ENABLE_MULTICLUSTER_HEADLESS", true),
   headlessFilterChainListener: booleanFeature("PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER", false),
@@ -83,18 +83,18 @@ export const features = {
   mongoFilter: booleanFeature("PILOT_ENABLE_MONGO_FILTER", true),
   alpnFilter: booleanFeature("PILOT_ENABLE_ALPN_FILTER", true),
   disableMxAlpn: booleanFeature("PILOT_DISABLE_MX_ALPN", false),
-  /** Milliseconds; 0 turns the limit off. */
+  /** Milliseconds; 0 disables the timeout. */
   gatewayTransportSocketConnectTimeout: durationFeature("PILOT_GATEWAY_TRANSPORT_SOCKET_CONNECT_TIMEOUT", 15_000),
   maxConnectionsPerSocketEvent: integerFeature("MAX_CONNECTIONS_PER_SOCKET_EVENT_LOOP", 1),
   routeCollapse: booleanFeature("PILOT_ENABLE_ROUTE_COLLAPSE_OPTIMIZATION", true),
   disableShadowHostSuffix: booleanFeature("DISABLE_SHADOW_HOST_SUFFIX", true),
 
   // Security
-  /** "istiod", "false", "hybrid", "true" or "envoy": who fetches the keys of a jwksUri. */
+  /** "istiod", "false", "hybrid", "true" or "envoy": whether istiod or the proxy fetches the keys of a jwksUri. */
   remoteJwks: stringFeature("PILOT_JWT_ENABLE_REMOTE_JWKS", "false"),
   skipValidateTrustDomain: booleanFeature("PILOT_SKIP_VALIDATE_TRUST_DOMAIN", false),
   multipleCustomAuthzProviders: booleanFeature("PILOT_ENABLE_MULTIPLE_CUSTOM_AUTHZ_PROVIDERS", false),
-  /** "fips-140-2", "pqc", "fips-140-3" or empty: limits of TLS versions, ciphers and curves. */
+  /** "fips-140-2", "pqc", "fips-140-3" or empty: restricts TLS versions, cipher suites and curves. */
   compliancePolicy: stringFeature("COMPLIANCE_POLICY", ""),
 
   // Telemetry
@@ -111,19 +111,19 @@ export const features = {
   sidecarListensHbone: ambientFlag("PILOT_ENABLE_SIDECAR_LISTENING_HBONE", true),
   preferHbone: ambientFlag("PILOT_PREFER_SENDING_HBONE", false),
   ambientBaggage: ambientFlag("AMBIENT_ENABLE_BAGGAGE", false),
-  /** Bytes; 0 leaves Envoy's default. */
+  /** Bytes; 0 keeps Envoy's default. */
   hboneInitialStreamWindow: ambientNumber("PILOT_HBONE_INITIAL_STREAM_WINDOW_SIZE"),
-  /** Bytes; 0 leaves Envoy's default. */
+  /** Bytes; 0 keeps Envoy's default. */
   hboneInitialConnectionWindow: ambientNumber("PILOT_HBONE_INITIAL_CONNECTION_WINDOW_SIZE"),
 
-  // Where this istiod is
-  /** The cluster that this istiod belongs to. */
+  // This istiod
+  /** ID of the cluster that this istiod runs in. */
   clusterId: nameFeature("CLUSTER_ID", "Kubernetes"),
-  /** Domain suffix of Kubernetes services; the flag --domain, handed in as an input. */
+  /** Domain suffix of Kubernetes services; set from the flag --domain. */
   domainSuffix: nameFeature("DOMAIN_SUFFIX", "cluster.local"),
   /** Namespace of the gateways that serve Kubernetes Ingresses. */
   ingressNamespace: nameFeature("K8S_INGRESS_NS", "istio-system"),
 } as const;
 
-/** Names of the variables of all features. */
+/** Names of all features' environment variables. */
 export const featureVariables: readonly string[] = Object.values(features).map(({ variable }) => variable);

@@ -5,20 +5,17 @@ import { type MeshConfig, MeshConfigSchema } from "@istiod/istio-api/mesh/v1alph
 type MeshField = Exclude<keyof MeshConfig & string, `$${string}`>;
 
 /**
- * The settings of the mesh. Each property is read when it is used, so a change of one setting does not touch the
- * readers of others.
+ * MeshConfig with each field read as its own query, so that a change of one field does not invalidate readers of
+ * others.
  */
 export type Mesh = Readonly<Pick<MeshConfig, MeshField>>;
 
-/**
- * The settings of the mesh, with the defaults of MeshConfig where none is given. Reading one throws where no
- * configuration was committed.
- */
+/** Returns MeshConfig with its defaults applied. Reading a field throws if no mesh configuration was committed. */
 export function mesh(q: QueryContext): Mesh {
   return new Settings(q) as unknown as Mesh;
 }
 
-/** The namespace whose objects apply to the whole mesh. */
+/** Returns the namespace whose objects apply to the whole mesh. */
 export function rootNamespace(q: QueryContext): string {
   return mesh(q).rootNamespace;
 }
@@ -29,7 +26,7 @@ const setting = query("mesh.setting", (q, name: string): unknown => {
   return config[name as MeshField];
 });
 
-/** An object with a getter for each setting. */
+/** Has a getter for each field of MeshConfig. */
 class Settings {
   readonly #q: QueryContext;
 

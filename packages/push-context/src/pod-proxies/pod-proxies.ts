@@ -27,8 +27,8 @@ export function podProxy(database: Database<Proxy>, pod: PodObject): Proxy | und
 }
 
 /**
- * Returns the proxy named by `name.namespace` of a Pod or by a node ID. Metadata of a node ID is taken from the Pod that
- * it names, if there is one.
+ * Returns the proxy named by `name.namespace` of a Pod or by a node ID. Metadata of a node ID is taken from the Pod
+ * that it names, if there is one.
  *
  * @throws ProxyNodeError if the node ID is malformed; Error if there is no such Pod or it is not running.
  */

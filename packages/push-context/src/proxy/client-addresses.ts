@@ -5,27 +5,30 @@ import { askMetadata, cluster, ipMode, proxyType } from "./facts.js";
 import { addressesForIpMode, supportsIPv4, supportsIPv6 } from "./ip-mode.js";
 import type { Proxy } from "./proxy.js";
 
-/** All addresses at which the client reaches a service: IPs or CIDRs, `0.0.0.0` standing for none. */
+/** Returns all addresses at which the client reaches a service: IPs or CIDRs; `0.0.0.0` stands for none. */
 export function clientAddresses(q: QueryContext, service: Service): readonly string[] {
-  return serviceAddresses(service, viewOf(q, service));
+  return serviceAddresses(service, addressView(q, service));
 }
 
-/** The address at which the client's listeners and virtual hosts expect a service. */
+/** Returns the service's address that the client's listeners and virtual hosts match. */
 export function clientAddress(q: QueryContext, service: Service): string {
-  return serviceAddress(service, viewOf(q, service));
+  return serviceAddress(service, addressView(q, service));
 }
 
-const statesCluster = fact("statesCluster", (proxy: Proxy, id: string) => proxy.metadata.CLUSTER_ID === id);
+const reportsCluster = fact("reportsCluster", (proxy: Proxy, id: string) => proxy.metadata.CLUSTER_ID === id);
 
-/** What an answer depends on, asked of the client when it is needed. */
-function viewOf(q: QueryContext, service: Service): AddressView & { readonly ipv4: boolean; readonly ipv6: boolean } {
+/** Returns the properties of the client that addresses depend on. Each is a fact, asked only when read. */
+function addressView(
+  q: QueryContext,
+  service: Service,
+): AddressView & { readonly ipv4: boolean; readonly ipv6: boolean } {
   return {
     get cluster() {
       const [only, ...others] = Object.keys(service.clusterAddresses);
       if (only === undefined) {
         return "";
       }
-      return others.length > 0 ? q.ask(cluster) : q.ask(statesCluster, only) ? only : "";
+      return others.length > 0 ? q.ask(cluster) : q.ask(reportsCluster, only) ? only : "";
     },
     get usesAllocated() {
       const allocated = service.autoAllocatedIpv4 !== undefined || service.autoAllocatedIpv6 !== undefined;
@@ -44,7 +47,7 @@ function viewOf(q: QueryContext, service: Service): AddressView & { readonly ipv
   };
 }
 
-/** Whether addresses that were allocated to a service lead anywhere for the client: its DNS must know them. */
+/** Reports whether the client uses auto-allocated addresses, which requires its DNS proxy to resolve them. */
 function usesAllocatedAddresses(q: QueryContext): boolean {
   return (
     (features.ipAutoallocate(q) || askMetadata(q, "DNS_AUTO_ALLOCATE") === true) &&

@@ -5,7 +5,8 @@ import type { Proxy } from "./proxy.js";
 const marker = ".svc.";
 
 /**
- * `.svc.cluster.local` of a client whose domain is `shop.svc.cluster.local`; undefined for a domain of another form.
+ * `.svc.cluster.local` for a client whose DNS domain is `shop.svc.cluster.local`; undefined for a domain of another
+ * form.
  */
 export const kubernetesDnsSuffix = fact("kubernetesDnsSuffix", (proxy: Proxy): string | undefined => {
   const at = proxy.dnsDomain.indexOf(marker);
@@ -13,8 +14,8 @@ export const kubernetesDnsSuffix = fact("kubernetesDnsSuffix", (proxy: Proxy): s
 });
 
 /**
- * The namespace in the client's domain, if a service with a name of that namespace has this port (0: any port). Only
- * there do the names by which the client knows services differ from those of other clients.
+ * The namespace in the client's DNS domain, if any service with a name in that namespace has this port (0: any port).
+ * Only then do the short names of services differ between clients.
  */
 export const dnsNamespaceServing = fact(
   "dnsNamespaceServing",
@@ -25,7 +26,7 @@ export const dnsNamespaceServing = fact(
   },
 );
 
-/** The part of a Kubernetes hostname that is its namespace: `shop` of `cart.shop.svc.cluster.local`. */
+/** Returns the namespace in a Kubernetes hostname: `shop` for `cart.shop.svc.cluster.local`. */
 export function namespaceOfHostname(hostname: string): string | undefined {
   const end = hostname.indexOf(marker);
   const start = hostname.indexOf(".") + 1;
@@ -40,7 +41,7 @@ const namespacesServing = query(
 const namespacesByPort = query("namespacesByPort", (q): Readonly<Record<number, Readonly<Record<string, true>>>> => {
   const out: Record<number, Record<string, true>> = {};
   for (const id of q.call(serviceOrder)) {
-    const { namespaces, ports } = q.call(dnsShape, id);
+    const { namespaces, ports } = q.call(dnsNamespacesAndPorts, id);
     for (const port of namespaces.length === 0 ? [] : [0, ...ports]) {
       const serving = (out[port] ??= {});
       for (const namespace of namespaces) serving[namespace] = true;
@@ -49,9 +50,9 @@ const namespacesByPort = query("namespacesByPort", (q): Readonly<Record<number, 
   return out;
 });
 
-/** The namespaces of a service's names, those of its aliases among them, and its ports. */
-const dnsShape = query(
-  "dnsShape",
+/** The namespaces in the hostnames of a service and its aliases, and the service's ports. */
+const dnsNamespacesAndPorts = query(
+  "dnsNamespacesAndPorts",
   (q, id: string): { readonly namespaces: readonly string[]; readonly ports: readonly number[] } => {
     const found = q.call(service, id);
     if (found === undefined) return { namespaces: [], ports: [] };

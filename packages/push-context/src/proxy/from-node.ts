@@ -6,20 +6,20 @@ import { type NodeMetadata, parseNodeMetadata } from "./node-metadata.js";
 import { ProxyNodeError } from "./proxy-node-error.js";
 import { type Locality, type Proxy, type ProxyType, proxyTypes } from "./proxy.js";
 
-/** The parts of an xDS node that matter, free of Envoy's message types. */
+/** The fields of an xDS node that istiod reads, free of Envoy's message types. */
 export interface Node {
   readonly id: string;
   readonly cluster?: string;
   readonly locality?: Partial<Locality>;
   readonly metadata?: JsonObject;
-  /** Names of extensions; an empty list says nothing. */
+  /** Names of extensions; an empty list means unknown. */
   readonly extensions?: readonly string[];
 }
 
 /**
- * The proxy that an xDS node describes (pilot/pkg/model/context.go, ParseServiceNodeWithMetadata).
- * @throws ProxyNodeError where the id has not four parts, the type is unknown, no address is given or metadata is
- *   ill-formed.
+ * Returns the proxy that an xDS node describes (pilot/pkg/model/context.go, ParseServiceNodeWithMetadata).
+ * @throws ProxyNodeError if the ID does not have four parts, the type is unknown, there is no address, or metadata is
+ *   malformed.
  */
 export function proxyFromNode(node: Node): Proxy {
   const rawMetadata = node.metadata ?? {};
@@ -41,10 +41,10 @@ export function proxyFromNode(node: Node): Proxy {
   if (!isProxyType(type)) {
     throw new ProxyNodeError(
       "invalid_type",
-      `node id ${JSON.stringify(node.id)}: type is none of ${proxyTypes.join(", ")}`,
+      `node id ${JSON.stringify(node.id)}: type must be one of ${proxyTypes.join(", ")}`,
     );
   }
-  const ipAddresses = addressesOf(metadata, address);
+  const ipAddresses = nodeAddresses(metadata, address);
   if (ipAddresses.length === 0) {
     throw new ProxyNodeError(
       "no_address",
@@ -58,9 +58,9 @@ export function proxyFromNode(node: Node): Proxy {
     ipAddresses,
     ipMode: ipModeOf(ipAddresses),
     dnsDomain,
-    namespace: namespaceOf(metadata, dnsDomain),
+    namespace: nodeNamespace(metadata, dnsDomain),
     nodeCluster: node.cluster ?? "",
-    ...(node.locality === undefined ? {} : { nodeLocality: wholeLocality(node.locality) }),
+    ...(node.locality === undefined ? {} : { nodeLocality: completeLocality(node.locality) }),
     version: parseIstioVersion(metadata.ISTIO_VERSION ?? ""),
     metadata,
     rawMetadata,
@@ -72,15 +72,15 @@ function isProxyType(text: string): text is ProxyType {
   return (proxyTypes as readonly string[]).includes(text);
 }
 
-function addressesOf(metadata: NodeMetadata, addressOfId: string): readonly string[] {
-  const stated = metadata.INSTANCE_IPS ?? [];
-  if (stated.length > 0 && stated.every((address) => isIP(address) !== 0)) {
-    return stated;
+function nodeAddresses(metadata: NodeMetadata, idAddress: string): readonly string[] {
+  const reported = metadata.INSTANCE_IPS ?? [];
+  if (reported.length > 0 && reported.every((address) => isIP(address) !== 0)) {
+    return reported;
   }
-  return isIP(addressOfId) !== 0 ? [addressOfId] : [];
+  return isIP(idAddress) !== 0 ? [idAddress] : [];
 }
 
-function namespaceOf(metadata: NodeMetadata, dnsDomain: string): string {
+function nodeNamespace(metadata: NodeMetadata, dnsDomain: string): string {
   if (metadata.NAMESPACE !== undefined && metadata.NAMESPACE !== "") {
     return metadata.NAMESPACE;
   }
@@ -88,6 +88,6 @@ function namespaceOf(metadata: NodeMetadata, dnsDomain: string): string {
   return dot < 0 ? "" : dnsDomain.slice(0, dot);
 }
 
-function wholeLocality(locality: Partial<Locality>): Locality {
+function completeLocality(locality: Partial<Locality>): Locality {
   return { region: locality.region ?? "", zone: locality.zone ?? "", subzone: locality.subzone ?? "" };
 }

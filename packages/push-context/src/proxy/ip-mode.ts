@@ -1,9 +1,9 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
-/** Which address families a proxy has. */
+/** Address families of a proxy. */
 export type IpMode = "IPv4" | "IPv6" | "Dual";
 
-/** The families of a proxy's addresses: one where all agree, both otherwise; IPv4 for no address. */
+/** Returns the address families of a proxy; IPv4 if it has no address. */
 export function ipModeOf(addresses: readonly string[]): IpMode {
   const valid = addresses.filter((address) => isIP(address) !== 0);
   if (valid.every((address) => isIPv4(address))) {
@@ -34,7 +34,7 @@ function notGlobal(): BlockList {
   return list;
 }
 
-/** The first address that is global unicast (neither unspecified, loopback, link-local nor multicast), if any. */
+/** Returns the first global unicast address (not unspecified, loopback, link-local or multicast). */
 export function firstGlobalUnicast(addresses: readonly string[]): string | undefined {
   const excluded = notGlobal();
   return addresses.find((address) => {
@@ -49,8 +49,8 @@ function familyOf(addressOrPrefix: string): 0 | 4 | 6 {
 }
 
 /**
- * Those of a service's addresses (or prefixes) that a proxy of `mode` can reach. A proxy with both families gets the
- * family of the first address (pilot/pkg/util/network/ip.go, FilterAddressesByIPFamily).
+ * Returns the addresses (or prefixes) of a service that a proxy of `mode` can reach. For a dual-stack proxy, the family
+ * of the first address (pilot/pkg/util/network/ip.go, FilterAddressesByIPFamily).
  */
 export function addressesForIpMode(addresses: readonly string[], mode: IpMode): readonly string[] {
   const v4 = supportsIPv4(mode) ? addresses.filter((address) => familyOf(address) === 4) : [];

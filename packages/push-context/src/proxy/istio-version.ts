@@ -1,32 +1,31 @@
-/** An Istio release, for comparison; a part that the proxy did not state is {@link unstated}. */
+/** An Istio version, for comparison. Parts that the proxy did not report are {@link unknownVersionPart}. */
 export interface IstioVersion {
   readonly major: number;
   readonly minor: number;
   readonly patch: number;
 }
 
-/** Larger than any release: what a proxy without a readable version is taken to run. */
-export const unstated = 65535;
+/** Larger than any release: proxies without a version are assumed to be the latest. */
+export const unknownVersionPart = 65535;
 
 const pattern = /^([1-9]+)\.([0-9]+)(?:\.([0-9]+))?/;
 
-/** Reads `1.29.0`, `release-1.29-…`; anything else counts as newer than every release (pilot/pkg/model/context.go). */
+/**
+ * Parses `1.29.0` or `release-1.29-…`; anything else counts as newer than all releases (pilot/pkg/model/context.go).
+ */
 export function parseIstioVersion(text: string): IstioVersion {
   const found = pattern.exec(text.startsWith("release-") ? text.slice("release-".length) : text);
   if (found === null) {
-    return { major: unstated, minor: unstated, patch: unstated };
+    return { major: unknownVersionPart, minor: unknownVersionPart, patch: unknownVersionPart };
   }
   return {
     major: Number(found[1]),
     minor: Number(found[2]),
-    patch: found[3] === undefined ? unstated : Number(found[3]),
+    patch: found[3] === undefined ? unknownVersionPart : Number(found[3]),
   };
 }
 
-/**
- * Negative, zero or positive as `a` is older than, the same as or newer than `b`; a negative part of `b` is not
- * compared, nor what follows it.
- */
+/** Compares two versions. A negative part of `b`, and the parts after it, are not compared. */
 export function compareIstioVersions(a: IstioVersion, b: IstioVersion): number {
   if (a.major !== b.major) {
     return a.major - b.major;

@@ -12,36 +12,36 @@ const subzone = "topology.istio.io/subzone";
 const localityOverrides = ["topology.istio.io/locality", "istio-locality"] as const;
 
 /**
- * The labels by which policies select a proxy: those of the workload that the registry knows at its address, over its
- * static ones; where it knows none (or the proxy stands for a virtual machine in Istio's tests), those in its metadata.
- * The topology labels of its cluster, network, node and locality are added (pilot/pkg/xds/ads.go, setTopologyLabels).
+ * Returns the labels by which policies select a proxy: those of its workload in the registry, over its static labels;
+ * if the workload is unknown (or the proxy simulates a virtual machine in Istio's tests), the labels in its metadata.
+ * Topology labels for cluster, network, node and locality are added (pilot/pkg/xds/ads.go, setTopologyLabels).
  */
 export function labelsOf(proxy: Proxy, q: QueryContext): Labels {
-  const labels = declaredLabelsOf(proxy, q);
-  const locality = localityAmong(labels) ?? proxy.nodeLocality;
+  const labels = workloadLabels(proxy, q);
+  const locality = parseLocalityLabels(labels) ?? proxy.nodeLocality;
   const { CLUSTER_ID, NODE_NAME, NETWORK } = proxy.metadata;
   return {
     ...labels,
-    ...present(region, locality?.region),
-    ...present(zone, locality?.zone),
-    ...present(subzone, locality?.subzone),
-    ...present("topology.istio.io/cluster", CLUSTER_ID),
-    ...present("kubernetes.io/hostname", NODE_NAME),
-    ...present("topology.istio.io/network", labels["topology.istio.io/network"] || NETWORK),
+    ...labelIfSet(region, locality?.region),
+    ...labelIfSet(zone, locality?.zone),
+    ...labelIfSet(subzone, locality?.subzone),
+    ...labelIfSet("topology.istio.io/cluster", CLUSTER_ID),
+    ...labelIfSet("kubernetes.io/hostname", NODE_NAME),
+    ...labelIfSet("topology.istio.io/network", labels["topology.istio.io/network"] || NETWORK),
   };
 }
 
-/** Where a proxy runs: as the registry says, else as its labels say, else as its node says. */
+/** Returns the locality of a proxy: from its registered labels, else from its metadata's labels, else from its node. */
 export function localityOf(proxy: Proxy, q: QueryContext): Locality {
-  return localityAmong(declaredLabelsOf(proxy, q)) ?? proxy.nodeLocality ?? { region: "", zone: "", subzone: "" };
+  return parseLocalityLabels(workloadLabels(proxy, q)) ?? proxy.nodeLocality ?? { region: "", zone: "", subzone: "" };
 }
 
-/** Whether every label of `selector` is among `labels`. */
+/** Reports whether `labels` has all labels of `selector`. */
 export function selectorMatches(selector: Labels, labels: Labels): boolean {
   return Object.entries(selector).every(([name, value]) => labels[name] === value);
 }
 
-function declaredLabelsOf(proxy: Proxy, q: QueryContext): Labels {
+function workloadLabels(proxy: Proxy, q: QueryContext): Labels {
   const fromNode = proxy.metadata.LABELS ?? {};
   if ((fromNode["istio.io/test-vm"] ?? "") !== "") {
     return fromNode;
@@ -50,7 +50,7 @@ function declaredLabelsOf(proxy: Proxy, q: QueryContext): Labels {
   return registered === undefined ? fromNode : { ...proxy.metadata.STATIC_LABELS, ...registered };
 }
 
-function localityAmong(labels: Labels): Locality | undefined {
+function parseLocalityLabels(labels: Labels): Locality | undefined {
   if (labels[region] !== undefined || labels[zone] !== undefined || labels[subzone] !== undefined) {
     return { region: labels[region] ?? "", zone: labels[zone] ?? "", subzone: labels[subzone] ?? "" };
   }
@@ -62,6 +62,6 @@ function localityAmong(labels: Labels): Locality | undefined {
   return { region: overrideRegion, zone: overrideZone, subzone: overrideSubzone };
 }
 
-function present(name: string, value: string | undefined): Labels {
+function labelIfSet(name: string, value: string | undefined): Labels {
   return value === undefined || value === "" ? {} : { [name]: value };
 }

@@ -3,30 +3,30 @@ import { formatPath, readProxyConfig } from "@istiod/config-schema";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { ProxyNodeError } from "./proxy-node-error.js";
 
-/** How a metadata value is written by the agent, and what it is read as. */
-interface MetadataForms {
+/** Formats of node metadata values, with the types that they are parsed to. */
+interface MetadataFormats {
   readonly text: string;
-  /** A string that says true or false. */
+  /** A boolean in a string. */
   readonly flag: boolean;
   readonly integer: number;
   /** A comma-separated string. */
   readonly list: readonly string[];
   readonly strings: Readonly<Record<string, string>>;
-  /** Well-formed JSON of ProxyConfig; read by `proxyConfig`. */
+  /** JSON of ProxyConfig; read with `proxyConfig`. */
   readonly proxyConfig: JsonObject;
-  /** A string that holds JSON. */
+  /** JSON in a string. */
   readonly podPorts: readonly PodPort[];
 }
 
-/** A port that a container of the pod declares. */
+/** A container port of the pod. */
 export interface PodPort {
   readonly name: string;
   readonly containerPort: number;
   readonly protocol: string;
 }
 
-/** The node metadata that istiod reads (pkg/model/proxy.go) and the form of each. */
-export const nodeMetadataForms = {
+/** The node metadata keys that istiod reads (pkg/model/proxy.go), with their formats. */
+export const nodeMetadataFormats = {
   ANNOTATIONS: "strings",
   APP_CONTAINERS: "text",
   AUTO_REGISTER_GROUP: "text",
@@ -77,41 +77,38 @@ export const nodeMetadataForms = {
   WORKLOAD_ENTRY: "text",
   WORKLOAD_IDENTITY_SOCKET_FILE: "text",
   WORKLOAD_NAME: "text",
-} as const satisfies Record<string, keyof MetadataForms>;
+} as const satisfies Record<string, keyof MetadataFormats>;
 
-export type NodeMetadataKey = keyof typeof nodeMetadataForms;
+export type NodeMetadataKey = keyof typeof nodeMetadataFormats;
 
-/**
- * What a proxy says of itself, each key in the form that {@link nodeMetadataForms} gives it; a key that was not sent is
- * absent.
- */
+/** Parsed node metadata. Keys that the proxy did not send are absent. */
 export type NodeMetadata = {
-  readonly [K in NodeMetadataKey]?: MetadataForms[(typeof nodeMetadataForms)[K]];
+  readonly [K in NodeMetadataKey]?: MetadataFormats[(typeof nodeMetadataFormats)[K]];
 };
 
 /**
- * Reads the metadata of a node. Keys that istiod does not know are left out.
- * @throws ProxyNodeError where a known key has another form than the agent gives it.
+ * Parses node metadata. Unknown keys are ignored.
+ * @throws ProxyNodeError if a known key has an unexpected format.
  */
 export function parseNodeMetadata(raw: JsonObject): NodeMetadata {
   const out: Record<string, unknown> = {};
-  for (const [key, form] of Object.entries(nodeMetadataForms)) {
+  for (const [key, format] of Object.entries(nodeMetadataFormats)) {
     const value = raw[key];
     if (value !== undefined && value !== null) {
-      out[key] = readers[form](value, key);
+      out[key] = readers[format](value, key);
     }
   }
   return out as NodeMetadata;
 }
 
-const readers: { readonly [F in keyof MetadataForms]: (value: JsonValue, key: string) => MetadataForms[F] } = {
+const readers: { readonly [F in keyof MetadataFormats]: (value: JsonValue, key: string) => MetadataFormats[F] } = {
   text: readText,
   flag: (value, key) => parseBoolean(readText(value, key), key),
   integer: (value, key) => {
     if (typeof value !== "number" || !Number.isInteger(value)) {
       throw new ProxyNodeError(
         "invalid_metadata",
-        `node metadata ${key}: expected a whole number, not ${JSON.stringify(value)}`,
+        `node metadata ${key}: expected an integer, not ${JSON.stringify(value)}`,
       );
     }
     return value;
@@ -148,7 +145,7 @@ function readObject(value: JsonValue, key: string): JsonObject {
   return value;
 }
 
-/** What an agent writes is well formed as it is; others may write durations as Go does. */
+/** Returns ProxyConfig in protobuf JSON. Agents write it so; other clients may write durations in Go's syntax. */
 function readProxyConfigJson(value: JsonObject, key: string): JsonObject {
   try {
     fromJson(ProxyConfigSchema, value, { ignoreUnknownFields: true });

@@ -4,21 +4,20 @@ import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1al
 import { mesh } from "../mesh/mesh-config.js";
 import type { Proxy } from "./proxy.js";
 
-/** A field of ProxyConfig by its name in TypeScript; a oneof counts as one field. */
+/** A field of ProxyConfig by its name in TypeScript; a oneof is one field. */
 export type ProxyConfigField = Exclude<keyof ProxyConfig, "$typeName" | "$unknown">;
 
-/** Whether the node reports a configuration of its own, which then replaces the mesh's default as a whole. */
+/** Reports whether the node reports a ProxyConfig, which replaces the mesh's default as a whole. */
 const reportsProxyConfig = fact("reportsProxyConfig", (proxy: Proxy) => proxy.metadata.PROXY_CONFIG !== undefined);
 
-/** One field of the configuration that the node reports, as JSON text. */
+/** A field of the ProxyConfig that the node reports, as JSON text. */
 const reportedProxyConfig = fact("reportedProxyConfig", (proxy: Proxy, field: ProxyConfigField) =>
-  JSON.stringify(pick(proxy.metadata.PROXY_CONFIG ?? {}, jsonNamesOf(field))),
+  JSON.stringify(pick(proxy.metadata.PROXY_CONFIG ?? {}, jsonNames(field))),
 );
 
 /**
- * One field of the client's proxy configuration: of the one that its node reports (`PROXY_CONFIG`), else of the mesh's
- * `defaultConfig` (pkg/model/proxy.go, ProxyConfigOrDefault). Clients that agree in the field share what is made from
- * it.
+ * Returns a field of the client's ProxyConfig: the one that its node reports (`PROXY_CONFIG`), else the mesh's
+ * `defaultConfig` (pkg/model/proxy.go, ProxyConfigOrDefault). Clients with equal values share results.
  */
 export function proxyConfig<F extends ProxyConfigField>(q: QueryContext, field: F): ProxyConfig[F] | undefined {
   if (!q.ask(reportsProxyConfig)) {
@@ -28,7 +27,7 @@ export function proxyConfig<F extends ProxyConfigField>(q: QueryContext, field: 
   return fromJson(ProxyConfigSchema, reported, { ignoreUnknownFields: true })[field];
 }
 
-function jsonNamesOf(field: ProxyConfigField): readonly string[] {
+function jsonNames(field: ProxyConfigField): readonly string[] {
   return ProxyConfigSchema.fields
     .filter((candidate) => candidate.localName === field || candidate.oneof?.localName === field)
     .flatMap((candidate) => [candidate.jsonName, candidate.name]);

@@ -1,7 +1,7 @@
-/** Why a node cannot be served. */
+/** Reason for rejecting a node. */
 export type ProxyNodeErrorCode = "invalid_id" | "invalid_type" | "no_address" | "invalid_metadata";
 
-/** A node whose identification or metadata cannot be read; its message names the part. */
+/** A node with an invalid ID or metadata; the message names the part. */
 export class ProxyNodeError extends Error {
   override readonly name = "ProxyNodeError";
 

@@ -7,10 +7,10 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { matchesConflict } from "./match-conflict.js";
 
-/** What a delegating route and the routes of its delegate give together. */
+/** Routes of a delegate, merged into the delegating route. */
 export interface DelegatedRoutes {
   readonly routes: readonly HTTPRoute[];
-  /** Routes of the delegate, by position, that contradict the root's match and were left out. */
+  /** Indexes of the delegate's routes that conflict with the root's match and were dropped. */
   readonly conflicts: readonly number[];
 }
 
@@ -28,10 +28,10 @@ const inherited = [
 ] as const satisfies readonly (keyof HTTPRoute)[];
 
 /**
- * The delegate's routes as parts of the root's: each match narrows one of the root's, what a route leaves open the root
- * fills in, and names are joined as `root-delegate` (pilot/pkg/model/virtualservice.go, MergeHTTPRoutes).
+ * Merges the routes of a delegate into the root route: each match is combined with one of the root's, unset fields are
+ * inherited, and names are joined as `root-delegate` (pilot/pkg/model/virtualservice.go, MergeHTTPRoutes).
  */
-export function delegateRoutes(root: HTTPRoute, delegate: readonly HTTPRoute[]): DelegatedRoutes {
+export function mergeDelegate(root: HTTPRoute, delegate: readonly HTTPRoute[]): DelegatedRoutes {
   const merged = delegate.map((route) => mergeRoute(root, route));
   return {
     routes: merged.filter((route) => route !== undefined),
@@ -59,7 +59,8 @@ function mergeRoute(root: HTTPRoute, delegate: HTTPRoute): HTTPRoute | undefined
 }
 
 /**
- * Every match of the delegate with each match of the root that it agrees with; undefined where one agrees with none.
+ * Combines every match of the delegate with each match of the root that it does not conflict with; undefined if one
+ * conflicts with all of them.
  */
 function mergeMatches(
   root: readonly HTTPMatchRequest[],

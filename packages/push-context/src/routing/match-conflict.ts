@@ -1,8 +1,8 @@
 import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 
 /**
- * Whether a delegate's match asks for something that the root's match rules out, so that both together could never hold
- * or would widen what the root delegates (pilot/pkg/model/virtualservice.go, hasConflict).
+ * Reports whether a delegate's match cannot hold together with the root's, or would match requests that the root does
+ * not (pilot/pkg/model/virtualservice.go, hasConflict).
  */
 export function matchesConflict(root: HTTPMatchRequest, leaf: HTTPMatchRequest): boolean {
   return (
@@ -24,7 +24,10 @@ function gatewaysConflict(root: readonly string[], leaf: readonly string[]): boo
   );
 }
 
-/** Whether the leaf's text could be outside of the root's; a part that either leaves out is no conflict. */
+/**
+ * Reports whether the delegate's string match could match strings that the root's does not. An unset match does not
+ * conflict.
+ */
 function stringsConflict(root: StringMatch | undefined, leaf: StringMatch | undefined): boolean {
   if (root === undefined || leaf === undefined) {
     return false;

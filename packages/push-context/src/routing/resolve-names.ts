@@ -2,41 +2,41 @@ import type { Destination, VirtualService } from "@istiod/istio-api/networking/v
 import { type NameScope, resolveGateway, resolveHost } from "./short-names.js";
 
 /**
- * A VirtualService in which every host and gateway has its full name. What holds no short name is shared with the one
- * given.
+ * Returns a VirtualService with all hosts and gateways fully qualified. Messages without short names are shared with
+ * the original.
  */
 export function resolveNames(virtualService: VirtualService, scope: NameScope): VirtualService {
   const host = (name: string): string => resolveHost(name, scope);
   const gateway = (name: string): string => resolveGateway(name, scope.namespace);
-  const named = (destination: Destination): Destination => replaced(destination, { host: host(destination.host) });
+  const named = (destination: Destination): Destination => withValues(destination, { host: host(destination.host) });
   const target = <T extends { readonly destination?: Destination | undefined }>(holder: T): T =>
     holder.destination === undefined
       ? holder
-      : replaced(holder, { destination: named(holder.destination) } as Partial<T>);
+      : withValues(holder, { destination: named(holder.destination) } as Partial<T>);
   const match = <T extends { readonly gateways: string[] }>(condition: T): T =>
-    replaced(condition, { gateways: each(condition.gateways, gateway) } as Partial<T>);
-  return replaced(virtualService, {
-    hosts: each(virtualService.hosts, host),
-    gateways: each(virtualService.gateways, gateway),
-    http: each(virtualService.http, (route) =>
-      replaced(route, {
-        match: each(route.match, match),
-        route: each(route.route, target),
+    withValues(condition, { gateways: mapElements(condition.gateways, gateway) } as Partial<T>);
+  return withValues(virtualService, {
+    hosts: mapElements(virtualService.hosts, host),
+    gateways: mapElements(virtualService.gateways, gateway),
+    http: mapElements(virtualService.http, (route) =>
+      withValues(route, {
+        match: mapElements(route.match, match),
+        route: mapElements(route.route, target),
         ...(route.mirror && { mirror: named(route.mirror) }),
-        mirrors: each(route.mirrors, target),
+        mirrors: mapElements(route.mirrors, target),
       }),
     ),
-    tcp: each(virtualService.tcp, (route) =>
-      replaced(route, { match: each(route.match, match), route: each(route.route, target) }),
+    tcp: mapElements(virtualService.tcp, (route) =>
+      withValues(route, { match: mapElements(route.match, match), route: mapElements(route.route, target) }),
     ),
-    tls: each(virtualService.tls, (route) =>
-      replaced(route, { match: each(route.match, match), route: each(route.route, target) }),
+    tls: mapElements(virtualService.tls, (route) =>
+      withValues(route, { match: mapElements(route.match, match), route: mapElements(route.route, target) }),
     ),
   });
 }
 
-/** Every destination that the routes name, mirrors among them, in the order in which they are written. */
-export function destinationsOf({ http, tcp, tls }: Pick<VirtualService, "http" | "tcp" | "tls">): Destination[] {
+/** Returns all destinations of the routes, including mirrors, in the order in which they are declared. */
+export function routeDestinations({ http, tcp, tls }: Pick<VirtualService, "http" | "tcp" | "tls">): Destination[] {
   return [
     ...http.flatMap((route) => [
       ...route.route.map((weighted) => weighted.destination),
@@ -47,16 +47,16 @@ export function destinationsOf({ http, tcp, tls }: Pick<VirtualService, "http" |
   ].filter((destination) => destination !== undefined);
 }
 
-/** The message with other values; itself where these are the values that it has. */
-function replaced<T extends object>(message: T, values: Partial<T>): T {
+/** Returns a copy of the message with these values; the message itself if they are equal. */
+function withValues<T extends object>(message: T, values: Partial<T>): T {
   for (const name in values) {
     if (values[name] !== message[name]) return { ...message, ...values };
   }
   return message;
 }
 
-/** The elements mapped; the same list where each is mapped to itself. */
-function each<T>(elements: T[], map: (element: T) => T): T[] {
+/** Maps the elements; returns the same list if each is mapped to itself. */
+function mapElements<T>(elements: T[], map: (element: T) => T): T[] {
   let out: T[] | undefined;
   for (const [i, element] of elements.entries()) {
     const mapped = map(element);

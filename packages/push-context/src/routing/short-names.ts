@@ -1,17 +1,17 @@
 import { isIP } from "node:net";
 
-/** Where a name is written: the object's namespace, and the DNS suffix of Kubernetes services. */
+/** Context for resolving short names: the object's namespace and the domain suffix of Kubernetes services. */
 export interface NameScope {
   readonly namespace: string;
   readonly domain: string;
 }
 
-/** The gateway by which a route applies to sidecars rather than to a gateway proxy. */
+/** Name of the reserved gateway that stands for all sidecars in the mesh. */
 export const meshGateway = "mesh";
 
 /**
- * The full name of a host as an object wrote it: a name without a dot is a service of the object's namespace. Names
- * with a dot, `*` and addresses stand for themselves (pilot/pkg/model/config.go, ResolveShortnameToFQDN).
+ * Returns the fully qualified name of a host: a name without a dot is a service in the object's namespace. Names with a
+ * dot, `*` and IP addresses are returned unchanged (pilot/pkg/model/config.go, ResolveShortnameToFQDN).
  */
 export function resolveHost(host: string, { namespace, domain }: NameScope): string {
   if (host === "" || host === "*" || isIP(host) !== 0 || host.includes(".")) {
@@ -22,8 +22,8 @@ export function resolveHost(host: string, { namespace, domain }: NameScope): str
 }
 
 /**
- * `namespace/name` of a gateway that a route names: `name` and `./name` are of the route's namespace, and so the old
- * forms `name.namespace` and `name.namespace.svc.…` are read; `mesh` stands for itself.
+ * Returns `namespace/name` of a gateway that a route names: `name` and `./name` are in the route's namespace, and so
+ * are the legacy forms `name.namespace` and `name.namespace.svc.…` parsed; `mesh` is returned unchanged.
  */
 export function resolveGateway(gateway: string, namespace: string): string {
   if (gateway === meshGateway) {

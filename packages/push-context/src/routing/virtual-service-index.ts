@@ -3,11 +3,11 @@ import { fact, type FactContext, query } from "@istiod/incremental";
 import { ingressVirtualServiceKeys } from "../ingress/ingress-virtual-services.js";
 import type { Proxy } from "../proxy/proxy.js";
 import { type ExportScope, isExportedTo } from "../visibility/export-to.js";
-import { destinationsOf } from "./resolve-names.js";
+import { routeDestinations } from "./resolve-names.js";
 import { meshGateway } from "./short-names.js";
 import { type RouteSemantics, virtualService } from "./virtual-service.js";
 
-/** What decides whether a VirtualService applies, apart from its routes: an edit of a route does not change it. */
+/** Fields of a VirtualService that determine where it applies. A change of a route does not change them. */
 export interface VirtualServiceHeader {
   /** `namespace/name`. */
   readonly key: string;
@@ -15,21 +15,21 @@ export interface VirtualServiceHeader {
   readonly name: string;
   readonly creationTimestamp: number;
   readonly semantics: RouteSemantics;
-  /** Full names, as written otherwise. */
+  /** Fully qualified. */
   readonly hosts: readonly string[];
   /** `mesh` or `namespace/name`; never empty. */
   readonly gateways: readonly string[];
   readonly exportedTo: ExportScope;
 }
 
-/** A service that a VirtualService sends traffic to. */
+/** A host that a VirtualService routes to. */
 export interface RoutedHost {
   readonly host: string;
-  /** Ports that are named; 0 stands for a destination that names none. */
+  /** Destination ports; 0 stands for a destination without a port. */
   readonly ports: readonly number[];
 }
 
-/** The header of the VirtualService `namespace/name`; undefined where there is none or it is a delegate. */
+/** The header of the VirtualService `namespace/name`; undefined if it does not exist or is a delegate. */
 export const virtualServiceHeader = query(
   "virtualServiceHeader",
   (q, key: string): VirtualServiceHeader | undefined => {
@@ -44,8 +44,8 @@ export const virtualServiceHeader = query(
 );
 
 /**
- * All VirtualServices but delegates, the oldest first, then by name and namespace: in a conflict the first one wins.
- * Those that stand for Ingresses have no age and come before all others.
+ * Keys of all VirtualServices except delegates, sorted by age, name and namespace: the first one takes precedence in a
+ * conflict. VirtualServices generated from Ingresses have creation time 0 and sort first.
  */
 export const virtualServiceOrder = query("virtualServiceOrder", (q): readonly string[] =>
   [...new Set([...q.keys(virtualServices), ...q.call(ingressVirtualServiceKeys)])]
@@ -55,9 +55,9 @@ export const virtualServiceOrder = query("virtualServiceOrder", (q): readonly st
 );
 
 /**
- * Gateway (`mesh` or `namespace/name`) to the VirtualServices bound to it, in the order of {@link virtualServiceOrder}.
- * One that names a Gateway more than once is there as often, as in the original, which repeats its routes; for the mesh
- * that makes no difference.
+ * Maps a gateway (`mesh` or `namespace/name`) to the VirtualServices bound to it, in the order of {@link
+ * virtualServiceOrder}. A VirtualService that names a Gateway several times is listed as often, because Istio repeats
+ * its routes; for `mesh` it is listed once.
  */
 const byGateway = query("virtualServicesByGateway", (q): Readonly<Record<string, readonly string[]>> => {
   const out: Record<string, string[]> = {};
@@ -70,20 +70,20 @@ const byGateway = query("virtualServicesByGateway", (q): Readonly<Record<string,
   return out;
 });
 
-/** The VirtualServices bound to a gateway, whoever may use them; one is there as often as it names the gateway. */
+/** Keys of the VirtualServices bound to a gateway, regardless of exportTo, repeated as often as they name it. */
 export const virtualServicesBoundTo = query(
   "virtualServicesBoundTo",
   (q, gateway: string): readonly string[] => q.call(byGateway)[gateway] ?? [],
 );
 
 /**
- * The VirtualServices bound to a gateway that clients of a namespace may use, in order of precedence: those exported to
- * the namespace alone (its own, then others'), then public ones. Without a namespace: the public ones. With owners:
- * only those of these namespaces, and others are not read.
+ * Keys of the VirtualServices bound to a gateway and visible to a namespace, in order of precedence: those that are
+ * exported to named namespaces (the client's own first), then public ones. Without a namespace, only public ones. With
+ * `owners`, only the VirtualServices of these namespaces are read.
  */
 export const visibleVirtualServices = query(
   "visibleVirtualServices",
-  (q, { gateway, namespace, owners }: Bound): readonly string[] => {
+  (q, { gateway, namespace, owners }: VisibleAt): readonly string[] => {
     const bound =
       owners === undefined
         ? q.call(virtualServicesBoundTo, gateway)
@@ -100,7 +100,7 @@ export const visibleVirtualServices = query(
   },
 );
 
-interface Bound {
+interface VisibleAt {
   readonly gateway: string;
   readonly namespace?: string | undefined;
   readonly owners?: readonly string[] | undefined;
@@ -123,7 +123,10 @@ const boundInNamespace = query(
     q.call(boundByNamespace, gateway)[owner] ?? [],
 );
 
-/** The client's namespace, if what is bound to the gateway differs for it from what everyone has. */
+/**
+ * The client's namespace if the VirtualServices visible to it at the gateway differ from those visible to other
+ * namespaces.
+ */
 const namespaceAtGateway = fact(
   "namespaceAtGateway",
   (proxy: Proxy, gateway: string, q: FactContext): string | undefined =>
@@ -135,7 +138,7 @@ const namespacesAtGateway = query("namespacesAtGateway", (q, gateway: string): r
   return [...new Set(headers.flatMap(distinguishingNamespacesOf))].sort();
 });
 
-/** Namespaces whose clients see a VirtualService otherwise than all others do. */
+/** Returns the namespaces to which the visibility or precedence of a VirtualService is special. */
 export function distinguishingNamespacesOf({
   exportedTo,
   semantics,
@@ -145,16 +148,16 @@ export function distinguishingNamespacesOf({
 }
 
 /**
- * The VirtualServices that a gateway proxy applies to the Gateway `namespace/name`, in order of precedence; one is
- * there as often as it names the Gateway.
+ * Keys of the VirtualServices that a gateway proxy applies to the Gateway `namespace/name`, in order of precedence,
+ * repeated as often as they name the Gateway.
  */
 export const virtualServicesForGateway = query("virtualServicesForGateway", (q, gateway: string): readonly string[] =>
   q.call(visibleVirtualServices, { gateway, namespace: q.ask(namespaceAtGateway, gateway) }),
 );
 
 /**
- * The services that a VirtualService sends traffic to, in the order in which they are first named. With a namespace,
- * HTTP routes that only other namespaces' clients match are left out.
+ * Hosts that a VirtualService routes to, in the order of their first occurrence. With a namespace, HTTP routes whose
+ * matches are restricted to other source namespaces are skipped.
  */
 export const routedHosts = query(
   "routedHosts",
@@ -171,20 +174,20 @@ export const routedHosts = query(
       return namespace === undefined || sources.length === 0 || sources.includes(namespace);
     });
     const ports = new Map<string, Set<number>>();
-    for (const { host, port } of destinationsOf({ http, tcp: spec.tcp, tls: spec.tls })) {
+    for (const { host, port } of routeDestinations({ http, tcp: spec.tcp, tls: spec.tls })) {
       ports.set(host, (ports.get(host) ?? new Set()).add(port?.number ?? 0));
     }
     return [...ports].map(([host, numbers]) => ({ host, ports: [...numbers].sort((a, b) => a - b) }));
   },
 );
 
-/** Namespaces that HTTP routes of a VirtualService single out as sources. */
+/** Source namespaces that the HTTP routes of a VirtualService match on, sorted. */
 export const sourceNamespaces = query("sourceNamespaces", (q, key: string): readonly string[] => {
   const matches = q.call(virtualService, key)?.spec.http.flatMap((route) => route.match) ?? [];
   return [...new Set(matches.map((match) => match.sourceNamespace).filter((source) => source !== ""))].sort();
 });
 
-/** The oldest first, then by name and namespace. */
+/** Orders by age, name and namespace. */
 function byAge(a: VirtualServiceHeader, b: VirtualServiceHeader): number {
   return a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace);
 }

@@ -10,24 +10,23 @@ import { features } from "../mesh/features.js";
 import { ingressVirtualService } from "../ingress/ingress-virtual-services.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { exportScope, type ExportScope, isExportedTo } from "../visibility/export-to.js";
-import { delegateRoutes } from "./delegates.js";
+import { mergeDelegate } from "./delegates.js";
 import { resolveNames } from "./resolve-names.js";
 
 /**
- * How a route is to be read: as a VirtualService, or as what an Ingress or a route of the Gateway API was translated
- * to.
+ * Kind of object that a VirtualService was declared as or generated from. Precedence and matching differ between them.
  */
 export type RouteSemantics = "virtual-service" | "ingress" | "gateway-api";
 
-/** Something of a VirtualService that was set aside, and why. */
+/** A part of a VirtualService that was ignored, and the reason. */
 export interface RouteProblem {
-  /** The object that lost, `namespace/name`. */
+  /** The object that is ignored, in whole or in part: `namespace/name`. */
   readonly object: string;
   readonly code: "delegate_not_found" | "delegate_not_exported" | "delegate_conflict";
   readonly message: string;
 }
 
-/** A VirtualService as it applies: names are full, and delegates stand in the place of the routes that named them. */
+/** A VirtualService with fully qualified names and with delegates merged. */
 export interface ResolvedVirtualService {
   /** `namespace/name`. */
   readonly key: string;
@@ -37,7 +36,7 @@ export interface ResolvedVirtualService {
   readonly semantics: RouteSemantics;
   readonly spec: VirtualService;
   readonly exportedTo: ExportScope;
-  /** The delegates that were merged, `namespace/name`. */
+  /** The merged delegates, `namespace/name`. */
   readonly delegates: readonly string[];
   readonly problems: readonly RouteProblem[];
 }
@@ -45,8 +44,8 @@ export interface ResolvedVirtualService {
 const semanticsAnnotation = "internal.istio.io/route-semantics";
 
 /**
- * The VirtualService `namespace/name` as it applies; undefined where there is none, or where it is a delegate (it has
- * no hosts).
+ * The VirtualService `namespace/name` with names resolved and delegates merged; undefined if it does not exist or is a
+ * delegate (has no hosts).
  */
 export const virtualService = query("virtualService", (q, key: string): ResolvedVirtualService | undefined => {
   const object = q.read(virtualServices, key) ?? q.call(ingressVirtualService, key);
@@ -54,7 +53,7 @@ export const virtualService = query("virtualService", (q, key: string): Resolved
     return undefined;
   }
   const semantics = semanticsOf(object);
-  const spec = semantics === "gateway-api" ? object.spec : resolved(q, object);
+  const spec = semantics === "gateway-api" ? object.spec : withResolvedNames(q, object);
   const base = {
     key,
     namespace: object.namespace,
@@ -66,19 +65,19 @@ export const virtualService = query("virtualService", (q, key: string): Resolved
   if (semantics !== "virtual-service" || spec.http.every((route) => route.delegate === undefined)) {
     return { ...base, spec, delegates: [], problems: [] };
   }
-  return { ...base, ...withDelegates(q, object, spec) };
+  return { ...base, ...mergeDelegates(q, object, spec) };
 });
 
-/** A VirtualService without hosts, whose routes others may include. */
+/** A delegate: a VirtualService without hosts. */
 const delegate = query("delegateVirtualService", (q, key: string) => {
   const object = q.read(virtualServices, key);
   if (object === undefined || object.spec.hosts.length > 0) {
     return undefined;
   }
-  return { http: resolved(q, object).http, exportedTo: exportedTo(q, object) };
+  return { http: withResolvedNames(q, object).http, exportedTo: exportedTo(q, object) };
 });
 
-function withDelegates(
+function mergeDelegates(
   q: QueryContext,
   root: VirtualServiceObject,
   spec: VirtualService,
@@ -101,21 +100,21 @@ function withDelegates(
       });
     };
     if (found === undefined) {
-      problem("delegate_not_found", `there is no VirtualService ${key} without hosts, so the route is left out`);
+      problem("delegate_not_found", `there is no delegate VirtualService ${key} (without hosts); the route is ignored`);
       continue;
     }
     if (!isExportedTo(found.exportedTo, root.namespace)) {
       problem(
         "delegate_not_exported",
-        `VirtualService ${key} is not exported to namespace ${root.namespace}, so the route is left out`,
+        `VirtualService ${key} is not exported to namespace ${root.namespace}; the route is ignored`,
       );
       continue;
     }
-    const merged = delegateRoutes(route, found.http);
+    const merged = mergeDelegate(route, found.http);
     for (const at of merged.conflicts) {
       problem(
         "delegate_conflict",
-        `http[${at}] of VirtualService ${key} contradicts the match of this route and is left out`,
+        `http[${at}] of VirtualService ${key} conflicts with the match of this route and is ignored`,
         key,
       );
     }
@@ -127,7 +126,7 @@ function withDelegates(
   return { spec: out, delegates: [...new Set(delegates)], problems };
 }
 
-function resolved(q: QueryContext, { namespace, spec }: VirtualServiceObject): VirtualService {
+function withResolvedNames(q: QueryContext, { namespace, spec }: VirtualServiceObject): VirtualService {
   return resolveNames(spec, { namespace, domain: features.domainSuffix(q) });
 }
 

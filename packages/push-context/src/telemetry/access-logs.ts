@@ -4,20 +4,21 @@ import { type AccessLogging, WorkloadMode } from "@istiod/istio-api/telemetry/v1
 import { mesh } from "../mesh/mesh-config.js";
 import { applicableTelemetry } from "./applicable-telemetry.js";
 import { extensionProvider } from "./extension-provider.js";
-import { type ListenerClass, modeOfClass } from "./listener-class.js";
+import { type ListenerClass, workloadMode } from "./listener-class.js";
 
-/** A provider that logs are sent to. */
+/** A provider that access logs are sent to. */
 export interface AccessLogTarget {
   readonly provider: ExtensionProvider;
-  /** CEL expression that a request must meet, or empty. */
+  /** CEL expression that a request must match; empty for all requests. */
   readonly filter: string;
-  /** It was switched off: nothing is logged there, and what the mesh itself says does not count instead. */
+  /** Disabled by Telemetry. The mesh's own access log settings do not apply instead. */
   readonly disabled: boolean;
 }
 
 /**
- * Where the client logs requests and connections, by name of the provider, as Telemetry and the default providers say.
- * Empty where neither says anything of such a listener. Source: `mergeLogs` of pilot/pkg/model/telemetry.go.
+ * The providers to which the client sends access logs of a class of listeners, sorted by name: those of Telemetry
+ * objects, else the mesh's default providers. Empty if neither is configured. Source: `mergeLogs` in
+ * pilot/pkg/model/telemetry.go.
  */
 export const accessLogTargets = query("accessLogTargets", (q, listener: ListenerClass): readonly AccessLogTarget[] => {
   const { accessLogging } = q.call(applicableTelemetry);
@@ -25,7 +26,7 @@ export const accessLogTargets = query("accessLogTargets", (q, listener: Listener
   const chosen =
     accessLogging.length === 0
       ? new Map<string, string | typeof disabled>(defaults.map((name) => [name, ""]))
-      : merged(accessLogging, defaults, listener);
+      : mergeAccessLogging(accessLogging, defaults, listener);
   return [...chosen]
     .flatMap(([name, filter]) => {
       const provider = q.call(extensionProvider, name);
@@ -38,29 +39,29 @@ export const accessLogTargets = query("accessLogTargets", (q, listener: Listener
 
 const disabled: unique symbol = Symbol("disabled");
 
-/** Provider to filter. The providers of the narrowest scope that names some are the ones that count. */
-function merged(
+/** Maps providers to filters. The providers of the most specific scope that names any are used. */
+function mergeAccessLogging(
   levels: readonly (readonly AccessLogging[])[],
   defaults: readonly string[],
   listener: ListenerClass,
 ): ReadonlyMap<string, string | typeof disabled> {
-  const concerns = ({ match }: AccessLogging): boolean =>
-    match === undefined || match.mode === WorkloadMode.CLIENT_AND_SERVER || match.mode === modeOfClass(listener);
+  const appliesToListener = ({ match }: AccessLogging): boolean =>
+    match === undefined || match.mode === WorkloadMode.CLIENT_AND_SERVER || match.mode === workloadMode(listener);
   const filters = new Map<string, string>();
-  let inScope: readonly string[] = defaults;
+  let selected: readonly string[] = defaults;
   for (const level of levels) {
-    const named = level.filter(concerns).flatMap(({ providers, filter }) => {
+    const named = level.filter(appliesToListener).flatMap(({ providers, filter }) => {
       for (const { name } of providers) filters.set(name, filter?.expression ?? "");
       return providers.map(({ name }) => name);
     });
-    if (named.length > 0) inScope = named;
+    if (named.length > 0) selected = named;
   }
   const out = new Map<string, string | typeof disabled>();
   let inherited: readonly string[] = defaults;
   for (const logging of levels.flat()) {
     if (logging.providers.length > 0) inherited = logging.providers.map(({ name }) => name);
     for (const name of inherited) {
-      if (inScope.includes(name) && concerns(logging))
+      if (selected.includes(name) && appliesToListener(logging))
         out.set(name, logging.disabled === true ? disabled : (filters.get(name) ?? ""));
     }
   }

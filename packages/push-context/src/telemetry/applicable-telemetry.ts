@@ -6,16 +6,19 @@ import { namespaceAmong } from "../authorization/own-namespace.js";
 import { appliesToClient } from "../authorization/policy-attachment.js";
 import { rootNamespace } from "../mesh/mesh-config.js";
 
-/** What Telemetry objects say to the client, the widest scope first, so that later elements prevail. */
+/**
+ * Telemetry settings that apply to the client, from the widest scope to the most specific one, so that later elements
+ * take precedence.
+ */
 export interface ApplicableTelemetry {
   readonly metrics: readonly Metrics[];
-  /** One list for each object. */
+  /** One list per Telemetry object. */
   readonly accessLogging: readonly (readonly AccessLogging[])[];
   readonly tracing: readonly Tracing[];
 }
 
 /**
- * Of the mesh, of the client's namespace, and of every object that selects the client. Source:
+ * Telemetry settings of the mesh, of the client's namespace and of every object that selects the client. Source:
  * pilot/pkg/model/telemetry.go.
  */
 export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableTelemetry => {
@@ -25,10 +28,10 @@ export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableT
     (others.length === 0 ? undefined : q.ask(namespaceAmong, others)) ??
     (q.ask(namespaceAmong, [root]) === undefined ? undefined : root);
   const wide = [root, ...(own === undefined || own === root ? [] : [own])].flatMap(
-    (namespace) => q.call(telemetriesOf, namespace).find(selectsNobodyInParticular) ?? [],
+    (namespace) => q.call(namespaceTelemetries, namespace).find(appliesToWholeNamespace) ?? [],
   );
   const selecting =
-    own === undefined ? [] : q.call(telemetriesOf, own).filter((object) => !selectsNobodyInParticular(object));
+    own === undefined ? [] : q.call(namespaceTelemetries, own).filter((object) => !appliesToWholeNamespace(object));
   const found = [...wide, ...selecting.filter(({ namespace, spec }) => appliesToClient(q, { ...spec, namespace }))];
   return {
     metrics: found.flatMap(({ spec }) => spec.metrics),
@@ -37,11 +40,11 @@ export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableT
   };
 });
 
-const telemetriesOf = query("telemetriesOf", (q, namespace: string): readonly TelemetryObject[] =>
+const namespaceTelemetries = query("namespaceTelemetries", (q, namespace: string): readonly TelemetryObject[] =>
   [...q.read(telemetriesByNamespace, namespace)].sort(oldestFirst),
 );
 
-function selectsNobodyInParticular({ spec }: TelemetryObject): boolean {
+function appliesToWholeNamespace({ spec }: TelemetryObject): boolean {
   return (
     Object.keys(spec.selector?.matchLabels ?? {}).length === 0 &&
     spec.targetRefs.length === 0 &&

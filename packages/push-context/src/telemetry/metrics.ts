@@ -10,31 +10,31 @@ import {
 import { mesh } from "../mesh/mesh-config.js";
 import { applicableTelemetry } from "./applicable-telemetry.js";
 import { extensionProvider } from "./extension-provider.js";
-import { type ListenerClass, modeOfClass } from "./listener-class.js";
+import { type ListenerClass, workloadMode } from "./listener-class.js";
 
-/** A change to one metric. */
+/** An override of one metric. */
 export interface MetricOverride {
-  /** Name of an Istio metric (`REQUEST_COUNT`) or of another. */
+  /** Name of an Istio metric (`REQUEST_COUNT`) or of a custom metric. */
   readonly metric: string;
   readonly disabled: boolean;
-  /** Tag to its expression, or undefined for a tag that is taken away; by name. */
+  /** Tag overrides sorted by name; a tag without a value is removed. */
   readonly tags: readonly { readonly name: string; readonly value?: string }[];
 }
 
-/** How the client's Prometheus statistics are made on one side. */
+/** Settings of Prometheus statistics on one side of a request. */
 export interface MetricsSettings {
   readonly overrides: readonly MetricOverride[];
   readonly reportingInterval?: Duration;
 }
 
 /**
- * One entry for each provider of Prometheus statistics that the client feeds there, by name of the provider.
- * Source: `mergeMetrics` of pilot/pkg/model/telemetry.go.
+ * Settings of each Prometheus provider that the client reports to, sorted by the provider's name. Source:
+ * `mergeMetrics` in pilot/pkg/model/telemetry.go.
  */
 export const metricsSettings = query("metricsSettings", (q, listener: ListenerClass): readonly MetricsSettings[] => {
   const { metrics } = q.call(applicableTelemetry);
   const defaults = mesh(q).defaultProviders?.metrics ?? [];
-  const merged = mergeMetrics(metrics, defaults, modeOfClass(listener));
+  const merged = mergeMetrics(metrics, defaults, workloadMode(listener));
   return [...merged]
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     .flatMap(([name, settings]) =>
@@ -42,13 +42,13 @@ export const metricsSettings = query("metricsSettings", (q, listener: ListenerCl
     );
 });
 
-interface Pending {
+interface MergedMetrics {
   reportingInterval?: Duration;
-  off: boolean;
+  disabled: boolean;
   readonly overrides: Map<string, { disabled: boolean; readonly tags: Map<string, string | undefined> }>;
 }
 
-/** Provider to settings; undefined where all metrics are turned off. */
+/** Maps providers to settings; undefined if all metrics are disabled. */
 function mergeMetrics(
   metrics: readonly Metrics[],
   defaults: readonly string[],
@@ -56,21 +56,21 @@ function mergeMetrics(
 ): ReadonlyMap<string, MetricsSettings | undefined> {
   if (metrics.length === 0) return new Map(defaults.map((name) => [name, { overrides: [] }]));
   const names = metrics.map(({ providers }) => providers.map(({ name }) => name));
-  const inScope = names.findLast((list) => list.length > 0) ?? defaults;
-  const pending = new Map<string, Pending>();
+  const selected = names.findLast((list) => list.length > 0) ?? defaults;
+  const pending = new Map<string, MergedMetrics>();
   let inherited = defaults;
   for (const [index, { overrides, reportingInterval }] of metrics.entries()) {
     const own = names[index] ?? [];
     if (own.length > 0) inherited = own;
     for (const name of inherited) {
-      if (!inScope.includes(name)) continue;
-      const settings: Pending = pending.get(name) ?? { off: false, overrides: new Map() };
+      if (!selected.includes(name)) continue;
+      const settings: MergedMetrics = pending.get(name) ?? { disabled: false, overrides: new Map() };
       pending.set(name, settings);
       if (reportingInterval !== undefined) settings.reportingInterval = reportingInterval;
       for (const { match, disabled, tagOverrides } of overrides) {
         if (match !== undefined && match.mode !== WorkloadMode.CLIENT_AND_SERVER && match.mode !== mode) continue;
-        settings.off = disabled === true && isEveryMetric(match);
-        if (settings.off) continue;
+        settings.disabled = disabled === true && isEveryMetric(match);
+        if (settings.disabled) continue;
         for (const metric of metricsOf(match)) {
           const override = settings.overrides.get(metric) ?? {
             disabled: false,
@@ -85,10 +85,10 @@ function mergeMetrics(
       }
     }
   }
-  return new Map([...pending].map(([name, settings]) => [name, settings.off ? undefined : finished(settings)]));
+  return new Map([...pending].map(([name, settings]) => [name, settings.disabled ? undefined : toSettings(settings)]));
 }
 
-function finished({ reportingInterval, overrides }: Pending): MetricsSettings {
+function toSettings({ reportingInterval, overrides }: MergedMetrics): MetricsSettings {
   const byName = <V>(a: readonly [string, V], b: readonly [string, V]): number => (a[0] < b[0] ? -1 : 1);
   return {
     overrides: [...overrides].sort(byName).map(([metric, { disabled, tags }]) => ({

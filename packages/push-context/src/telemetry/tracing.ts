@@ -8,16 +8,16 @@ import {
 import { mesh } from "../mesh/mesh-config.js";
 import { applicableTelemetry } from "./applicable-telemetry.js";
 import { extensionProvider } from "./extension-provider.js";
-import { type ListenerClass, modeOfClass } from "./listener-class.js";
+import { type ListenerClass, workloadMode } from "./listener-class.js";
 
-/** How the client traces requests on one side. */
+/** Tracing settings on one side of a request. */
 export interface TracingSettings {
-  /** Absent: nothing is reported. */
+  /** Absent if no spans are reported. */
   readonly provider?: ExtensionProvider;
   readonly disabled: boolean;
-  /** Percent; absent: the proxy configuration's. */
+  /** Percent, 0 to 100; absent if ProxyConfig's value applies. */
   readonly randomSamplingPercentage?: number;
-  /** Empty: the proxy configuration's. */
+  /** Empty if ProxyConfig's tags apply. */
   readonly customTags: Readonly<Record<string, CustomTag>>;
   readonly useRequestIdForTraceSampling: boolean;
   readonly enableIstioTags: boolean;
@@ -25,20 +25,20 @@ export interface TracingSettings {
 }
 
 /**
- * What Telemetry and the default provider say of tracing; undefined where they say nothing, so that the proxy
- * configuration's own tracer counts. Source: `Tracing` of pilot/pkg/model/telemetry.go.
+ * Tracing settings of Telemetry objects and the mesh's default provider; undefined if there are none, in which case
+ * ProxyConfig's tracer applies. Source: `Tracing` in pilot/pkg/model/telemetry.go.
  */
 export const tracingSettings = query("tracingSettings", (q, listener: ListenerClass): TracingSettings | undefined => {
   const { tracing } = q.call(applicableTelemetry);
-  const [byDefault] = mesh(q).defaultProviders?.tracing ?? [];
-  if (tracing.length === 0 && byDefault === undefined) return undefined;
-  const mode = modeOfClass(listener);
-  const mine = tracing.filter(
+  const [defaultProvider] = mesh(q).defaultProviders?.tracing ?? [];
+  if (tracing.length === 0 && defaultProvider === undefined) return undefined;
+  const mode = workloadMode(listener);
+  const applicable = tracing.filter(
     ({ match }) => match === undefined || match.mode === WorkloadMode.CLIENT_AND_SERVER || match.mode === mode,
   );
   const last = <T>(read: (rule: Tracing) => T | undefined): T | undefined =>
-    mine.map(read).findLast((value) => value !== undefined);
-  const name = last(({ providers }) => providers[0]?.name) ?? byDefault;
+    applicable.map(read).findLast((value) => value !== undefined);
+  const name = last(({ providers }) => providers[0]?.name) ?? defaultProvider;
   const provider = name === undefined ? undefined : q.call(extensionProvider, name);
   const randomSamplingPercentage = last((rule) => rule.randomSamplingPercentage);
   return {

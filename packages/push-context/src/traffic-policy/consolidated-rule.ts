@@ -9,25 +9,28 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { overlayPolicy } from "./effective-policy.js";
 
-/** One DestinationRule, or several of one namespace for the same host as one. */
+/** A DestinationRule, or several of one namespace for the same host, merged. */
 export interface ConsolidatedRule {
-  /** The namespace of all of them. */
+  /** Namespace of all merged rules. */
   readonly namespace: string;
-  /** The name of the first, by which it is reported in metadata. */
+  /** Name of the first rule, which is reported in metadata. */
   readonly name: string;
   readonly spec: DestinationRule;
-  /** Who may use it; empty: the mesh's default. A rule with a workload selector is its own namespace's only. */
+  /**
+   * Namespaces it is exported to; empty for the mesh's default. A rule with a workload selector is visible only in its
+   * own namespace.
+   */
   readonly exportTo: readonly string[];
-  /** `namespace/name` of each that was merged, in the order of precedence. */
+  /** `namespace/name` of the merged rules, in order of precedence. */
   readonly from: readonly string[];
-  /** Made from a backend policy of the Gateway API, so that fields of a user's rule win whatever their ages. */
+  /** Generated from a backend policy of the Gateway API. Fields of a user's rule take precedence regardless of age. */
   readonly fromBackendPolicy: boolean;
 }
 
-/** Rules synthesized from the Gateway API carry this annotation, which users cannot set. */
+/** Annotation of rules generated from the Gateway API. Users cannot set it. */
 const backendPolicyAnnotation = "internal.istio.io/parents";
 
-/** First those with a workload selector, then by age, name and namespace. */
+/** Orders rules with a workload selector first, then by age, name and namespace. */
 export function byPrecedence(a: DestinationRuleObject, b: DestinationRuleObject): number {
   const selecting = Number(b.spec.workloadSelector !== undefined) - Number(a.spec.workloadSelector !== undefined);
   return (
@@ -38,21 +41,21 @@ export function byPrecedence(a: DestinationRuleObject, b: DestinationRuleObject)
   );
 }
 
-/** The namespaces that a rule is declared for; a rule that selects workloads stays in its own. */
+/** Returns the namespaces that a rule is exported to; a rule with a workload selector applies only in its own. */
 export function exportTargets(rule: DestinationRuleObject): readonly string[] {
   return rule.spec.workloadSelector === undefined ? [...new Set(rule.spec.exportTo)].sort(compare) : ["."];
 }
 
 /**
- * Merges the rules of one namespace for one host, given in the order of precedence: subsets are united (the first of a
- * name counts), and the first traffic policy stands. Rules with different workload selectors stay apart. With
- * `byExport` so do rules whose exportTo differ, unless the later one names all that the earlier one does. Source:
- * pilot/pkg/model/destination_rule.go.
+ * Merges the rules of one namespace for one host, given in order of precedence: subsets are united (the first one with
+ * a name is used), and the first traffic policy is used. Rules with different workload selectors are not merged. With
+ * `byExport`, neither are rules with different exportTo, unless the later one includes all namespaces of the earlier
+ * one. Source: pilot/pkg/model/destination_rule.go.
  */
 export function consolidate(rules: readonly DestinationRuleObject[], byExport: boolean): readonly ConsolidatedRule[] {
   const out: ConsolidatedRule[] = [];
   for (const rule of rules) {
-    const incoming = single(rule);
+    const incoming = toConsolidated(rule);
     let separate = true;
     out.forEach((existing, i) => {
       if (byExport) {
@@ -71,14 +74,14 @@ export function consolidate(rules: readonly DestinationRuleObject[], byExport: b
         return;
       }
       if (neither || both) separate = false;
-      out[i] = merged(existing, incoming);
+      out[i] = mergeRules(existing, incoming);
     });
     if (separate) out.push(incoming);
   }
   return out;
 }
 
-function single(rule: DestinationRuleObject): ConsolidatedRule {
+function toConsolidated(rule: DestinationRuleObject): ConsolidatedRule {
   return {
     namespace: rule.namespace,
     name: rule.name,
@@ -89,10 +92,10 @@ function single(rule: DestinationRuleObject): ConsolidatedRule {
   };
 }
 
-function merged(existing: ConsolidatedRule, incoming: ConsolidatedRule): ConsolidatedRule {
+function mergeRules(existing: ConsolidatedRule, incoming: ConsolidatedRule): ConsolidatedRule {
   const names = new Set(existing.spec.subsets.map((subset) => subset.name));
   const { $typeName: _, $unknown: __, ...fields } = existing.spec;
-  const trafficPolicy = mergedPolicy(existing, incoming);
+  const trafficPolicy = mergePolicies(existing, incoming);
   const spec = create(DestinationRuleSchema, {
     ...fields,
     subsets: [...existing.spec.subsets, ...incoming.spec.subsets.filter((subset) => !names.has(subset.name))],
@@ -101,21 +104,21 @@ function merged(existing: ConsolidatedRule, incoming: ConsolidatedRule): Consoli
   return { ...existing, spec, from: [...existing.from, ...incoming.from] };
 }
 
-function mergedPolicy(existing: ConsolidatedRule, incoming: ConsolidatedRule): TrafficPolicy | undefined {
+function mergePolicies(existing: ConsolidatedRule, incoming: ConsolidatedRule): TrafficPolicy | undefined {
   const [first, second] = [existing.spec.trafficPolicy, incoming.spec.trafficPolicy];
   if (existing.fromBackendPolicy === incoming.fromBackendPolicy) return first ?? second;
-  return incoming.fromBackendPolicy ? filledFrom(first, second) : filledFrom(second, first);
+  return incoming.fromBackendPolicy ? fillPolicy(first, second) : fillPolicy(second, first);
 }
 
-/** A user's policy whose gaps a backend policy fills. */
-function filledFrom(user: TrafficPolicy | undefined, backend: TrafficPolicy | undefined): TrafficPolicy | undefined {
+/** Returns a user's policy with unset fields filled from a backend policy. */
+function fillPolicy(user: TrafficPolicy | undefined, backend: TrafficPolicy | undefined): TrafficPolicy | undefined {
   if (user === undefined || backend === undefined) return user ?? backend;
   const out = overlayPolicy(backend, user);
-  out.portLevelSettings = filledPorts(user.portLevelSettings, backend.portLevelSettings);
+  out.portLevelSettings = fillPortSettings(user.portLevelSettings, backend.portLevelSettings);
   return out;
 }
 
-function filledPorts(
+function fillPortSettings(
   user: readonly TrafficPolicy_PortTrafficPolicy[],
   backend: readonly TrafficPolicy_PortTrafficPolicy[],
 ): TrafficPolicy_PortTrafficPolicy[] {

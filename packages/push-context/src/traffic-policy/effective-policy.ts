@@ -9,17 +9,17 @@ import {
 import type { MeshConfig_DefaultTrafficPolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
 
 /**
- * The policy for one port: its own settings where it has some, which then stand alone (nothing is inherited), else the
- * policy itself. Source: DestinationRule, `TrafficPolicy.port_level_settings`.
+ * Returns the policy for one port: its port-level settings, which inherit nothing, else the policy itself. Source:
+ * DestinationRule, `TrafficPolicy.port_level_settings`.
  */
 export function portPolicy(policy: TrafficPolicy | undefined, port: number): TrafficPolicy | undefined {
   const own = portSettings(policy, port);
-  return own === undefined ? policy : ofPortSettings(own);
+  return own === undefined ? policy : toPolicy(own);
 }
 
 /**
- * The policy of a subset's port over that of the destination. A port's settings at the subset replace all four kinds
- * that a port can set.
+ * Returns the policy of a subset's port over that of the destination. Port-level settings of the subset replace all
+ * four fields that they can set, even if unset.
  */
 export function subsetPolicy(
   destination: TrafficPolicy | undefined,
@@ -34,14 +34,14 @@ export function subsetPolicy(
 }
 
 /**
- * What `over` sets takes the place of what `base` sets, block by block; settings of ports are left out. With
- * `replacing`, also what `over` leaves out.
+ * Returns `base` with the fields that `over` sets replaced, without port-level settings. With `replacing`, fields that
+ * `over` does not set are removed.
  */
 export function overlayPolicy(base: TrafficPolicy, over: TrafficPolicy, replacing = false): TrafficPolicy {
   const out = withoutPorts(base);
-  for (const block of portBlocks) {
-    if (over[block] !== undefined) Object.assign(out, { [block]: over[block] });
-    else if (replacing) delete out[block];
+  for (const field of portFields) {
+    if (over[field] !== undefined) Object.assign(out, { [field]: over[field] });
+    else if (replacing) delete out[field];
   }
   if (over.tunnel !== undefined) out.tunnel = over.tunnel;
   if (over.proxyProtocol !== undefined) out.proxyProtocol = over.proxyProtocol;
@@ -49,7 +49,7 @@ export function overlayPolicy(base: TrafficPolicy, over: TrafficPolicy, replacin
   return out;
 }
 
-/** The mesh's default connection pool and outlier detection, each where the policy has none of its own. */
+/** Returns the policy with the mesh's default connection pool and outlier detection for those that it does not set. */
 export function withMeshDefaults(
   defaults: MeshConfig_DefaultTrafficPolicy | undefined,
   policy: TrafficPolicy | undefined,
@@ -67,13 +67,13 @@ export function findSubset(rule: DestinationRule | undefined, name: string): Sub
   return rule?.subsets.find((subset) => subset.name === name);
 }
 
-const portBlocks = ["connectionPool", "outlierDetection", "loadBalancer", "tls"] as const;
+const portFields = ["connectionPool", "outlierDetection", "loadBalancer", "tls"] as const;
 
-/** A copy that shares the blocks and has no settings of ports. */
+/** Returns a shallow copy without port-level settings. */
 function withoutPorts(policy: TrafficPolicy): TrafficPolicy {
   const out = create(TrafficPolicySchema);
-  for (const block of [...portBlocks, "tunnel", "proxyProtocol", "retryBudget"] as const) {
-    if (policy[block] !== undefined) Object.assign(out, { [block]: policy[block] });
+  for (const field of [...portFields, "tunnel", "proxyProtocol", "retryBudget"] as const) {
+    if (policy[field] !== undefined) Object.assign(out, { [field]: policy[field] });
   }
   return out;
 }
@@ -82,10 +82,10 @@ function portSettings(policy: TrafficPolicy | undefined, port: number): TrafficP
   return policy?.portLevelSettings.find((settings) => settings.port?.number === port);
 }
 
-function ofPortSettings(settings: TrafficPolicy_PortTrafficPolicy): TrafficPolicy {
+function toPolicy(settings: TrafficPolicy_PortTrafficPolicy): TrafficPolicy {
   const out = create(TrafficPolicySchema);
-  for (const block of portBlocks) {
-    if (settings[block] !== undefined) Object.assign(out, { [block]: settings[block] });
+  for (const field of portFields) {
+    if (settings[field] !== undefined) Object.assign(out, { [field]: settings[field] });
   }
   return out;
 }

@@ -7,26 +7,25 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { TrafficDistribution } from "@istiod/service-discovery";
 
-/** How a client spreads what it sends over localities. */
+/** Locality load balancing of a client's requests. */
 export type LocalitySetting =
   | {
       readonly kind: "locality";
       readonly setting: LocalityLoadBalancerSetting;
-      /** Whether it fails over even without outlier detection, going by the health that istiod reports. */
+      /** True if failover does not require outlier detection and uses the health that istiod reports. */
       readonly forceFailover: boolean;
     }
   | { readonly kind: "zoneAware"; readonly setting: ZoneAwareLoadBalancerSetting };
 
-/** The settings of the mesh for it. */
+/** MeshConfig's settings of locality load balancing. */
 export interface MeshLocality {
   readonly localityLbSetting?: LocalityLoadBalancerSetting | undefined;
   readonly zoneAwareLbSetting?: ZoneAwareLoadBalancerSetting | undefined;
 }
 
 /**
- * The setting that counts: of the policy, else of the service (`trafficDistribution`), else of the mesh. Undefined
- * where none is set or the one that counts is off. Source: pilot/pkg/networking/core/loadbalancer,
- * GetEffectiveLbSetting.
+ * Returns the locality setting of the policy, else of the service (`trafficDistribution`), else of the mesh; undefined
+ * if there is none or it is disabled. Source: pilot/pkg/networking/core/loadbalancer, GetEffectiveLbSetting.
  */
 export function effectiveLocalitySetting(
   mesh: MeshLocality,
@@ -34,14 +33,14 @@ export function effectiveLocalitySetting(
   distribution: TrafficDistribution,
 ): LocalitySetting | undefined {
   if (policy?.zoneAwareLbSetting !== undefined) return { kind: "zoneAware", setting: policy.zoneAwareLbSetting };
-  if (policy?.localityLbSetting !== undefined) return whereEnabled(policy.localityLbSetting);
+  if (policy?.localityLbSetting !== undefined) return ifEnabled(policy.localityLbSetting);
   const preferred = preferences[distribution];
   if (preferred !== undefined) return { kind: "locality", setting: preferred, forceFailover: true };
   if (mesh.zoneAwareLbSetting !== undefined) return { kind: "zoneAware", setting: mesh.zoneAwareLbSetting };
-  return mesh.localityLbSetting === undefined ? undefined : whereEnabled(mesh.localityLbSetting);
+  return mesh.localityLbSetting === undefined ? undefined : ifEnabled(mesh.localityLbSetting);
 }
 
-function whereEnabled(setting: LocalityLoadBalancerSetting): LocalitySetting | undefined {
+function ifEnabled(setting: LocalityLoadBalancerSetting): LocalitySetting | undefined {
   return setting.enabled === false ? undefined : { kind: "locality", setting, forceFailover: false };
 }
 

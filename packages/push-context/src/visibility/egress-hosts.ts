@@ -1,13 +1,13 @@
 import { isWildcard } from "../traffic-policy/host-pattern.js";
 import { hostsOverlap, isSubsetOfHost } from "./host-names.js";
 
-/** What an egress listener of a Sidecar imports: hosts by the namespace that declares them. */
+/** Parsed egress hosts of a Sidecar, by the namespace that declares them. */
 export interface EgressHosts {
-  /** Namespace, or `*` for all, to what is imported and excluded there. */
+  /** Maps a namespace, or `*` for all, to the hosts imported from and excluded in it. */
   readonly byNamespace: ReadonlyMap<string, NamespaceHosts>;
-  /** The namespaces from which anything is imported; undefined: all. */
+  /** The namespaces from which anything is imported; undefined if all. */
   readonly owners: readonly string[] | undefined;
-  /** Where every import names one host of one namespace: those, each `namespace/host`. */
+  /** `namespace/host` of each import if all of them are exact; otherwise undefined. */
   readonly exact: readonly string[] | undefined;
 }
 
@@ -16,13 +16,12 @@ interface NamespaceHosts {
   readonly excluded: string[];
 }
 
-/** What every egress listener without hosts of its own imports: all hosts of all namespaces. */
-export const everything: readonly string[] = ["*/*"];
+/** Default egress hosts: all hosts of all namespaces. */
+export const allHosts: readonly string[] = ["*/*"];
 
 /**
- * Reads hosts of the form `namespace/host`: `*` stands for all namespaces, `.` for the client's, and a namespace that
- * starts with `~` excludes instead (`~/host` in all namespaces). Entries of another form are left out, as validation
- * refuses them.
+ * Parses egress hosts of the form `namespace/host`: `*` is any namespace, `.` is the client's, and a namespace with the
+ * prefix `~` excludes the host (`~/host` in all namespaces). Malformed entries, which validation rejects, are skipped.
  */
 export function egressHosts(hosts: readonly string[], namespace: string | undefined): EgressHosts {
   const byNamespace = new Map<string, NamespaceHosts>();
@@ -49,31 +48,31 @@ export function egressHosts(hosts: readonly string[], namespace: string | undefi
 }
 
 /**
- * The groups in which a host of a namespace is looked for: the namespace's own, then that of all; none where it is
- * excluded.
+ * Returns the groups to search for a host of a namespace: the namespace's own, then that of all namespaces; empty if
+ * the host is excluded.
  */
 export function groupsFor({ byNamespace }: EgressHosts, namespace: string, host: string): readonly NamespaceHosts[] {
   const groups = [byNamespace.get(namespace), byNamespace.get("*")].filter((group) => group !== undefined);
   return groups.some((group) => group.excluded.some((pattern) => isSubsetOfHost(host, pattern))) ? [] : groups;
 }
 
-/** Whether a service's host is imported by a group. */
+/** Reports whether a group imports a service's host. */
 export function importsService({ imported }: NamespaceHosts, host: string): boolean {
   return imported.some((pattern) => isSubsetOfHost(host, pattern));
 }
 
 /**
- * Whether a VirtualService of a namespace is imported: by one of its hosts. A wildcard meets what it covers in either
- * direction, but for routes of the Gateway API.
+ * Reports whether any host of a VirtualService is imported. Wildcards match in both directions, except for routes of
+ * the Gateway API (`requiresSubset`), whose host must be a subset of the egress host.
  */
 export function importsVirtualService(
   egress: EgressHosts,
   namespace: string,
   hosts: readonly string[],
-  narrowing: boolean,
+  requiresSubset: boolean,
 ): boolean {
-  const meets = narrowing ? isSubsetOfHost : hostsOverlap;
+  const matches = requiresSubset ? isSubsetOfHost : hostsOverlap;
   return hosts.some((host) =>
-    groupsFor(egress, namespace, host).some(({ imported }) => imported.some((pattern) => meets(host, pattern))),
+    groupsFor(egress, namespace, host).some(({ imported }) => imported.some((pattern) => matches(host, pattern))),
   );
 }

@@ -1,13 +1,14 @@
-/** Who may use an object: everyone, or the namespaces listed (none at all: the list is empty). */
+/** Visibility of an object: public, or limited to the listed namespaces (none if the list is empty). */
 export interface ExportScope {
   readonly everyone: boolean;
-  /** Sorted, without repetition; empty where everyone may. */
+  /** Sorted and deduplicated; empty if public. */
   readonly namespaces: readonly string[];
 }
 
 /**
- * What `exportTo` means for an object of `namespace`: `*` is everyone whatever else is named, `~` nobody, `.` the
- * object's own namespace; an empty list is everyone (the caller puts the mesh's default in its place first).
+ * Returns the visibility that `exportTo` gives to an object of `namespace`: `*` makes it public regardless of other
+ * entries, `~` hides it, and `.` is the object's own namespace. An empty list means public; callers substitute the
+ * mesh's default first.
  */
 export function exportScope(exportTo: readonly string[], namespace: string): ExportScope {
   if (exportTo.length === 0 || exportTo.includes("*")) {
@@ -20,7 +21,7 @@ export function exportScope(exportTo: readonly string[], namespace: string): Exp
   return { everyone: false, namespaces: [...namespaces].sort() };
 }
 
-/** Whether clients of a namespace may use an object; without one, whether everyone may. */
+/** Reports whether an object is visible to a namespace; without a namespace, whether it is public. */
 export function isExportedTo({ everyone, namespaces }: ExportScope, namespace: string | undefined): boolean {
   return everyone || (namespace !== undefined && namespaces.includes(namespace));
 }

@@ -1,11 +1,11 @@
 import { isWildcard } from "../traffic-policy/host-pattern.js";
 
-/** Whether two hosts, either of which may be a wildcard, have a name in common (pkg/config/host). */
+/** Reports whether two hosts, either of which may be a wildcard, overlap (`Matches` in pkg/config/host). */
 export function hostsOverlap(a: string, b: string): boolean {
   return isSubsetOfHost(a, b) || isSubsetOfHost(b, a);
 }
 
-/** Whether every name that `host` stands for is one of `pattern`'s. */
+/** Reports whether all names that `host` matches are also matched by `pattern` (`SubsetOf` in pkg/config/host). */
 export function isSubsetOfHost(host: string, pattern: string): boolean {
   if (!isWildcard(pattern)) {
     return host === pattern;
@@ -15,12 +15,12 @@ export function isSubsetOfHost(host: string, pattern: string): boolean {
     : host.endsWith(pattern.slice(1));
 }
 
-/** Order of specificity: plain names before wildcards, then longer before shorter, then alphabetical. */
+/** Orders hosts by specificity: exact names before wildcards, longer before shorter, then alphabetically. */
 export function bySpecificity(a: string, b: string): number {
   return Number(isWildcard(a)) - Number(isWildcard(b)) || b.length - a.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-/** The most specific of `patterns` that covers a host, itself if it is among them. */
+/** Returns the most specific of `patterns` that matches a host. */
 export function mostSpecificMatch(host: string, patterns: Iterable<string>): string | undefined {
   let best: string | undefined;
   for (const pattern of patterns) {
@@ -35,8 +35,8 @@ export function mostSpecificMatch(host: string, patterns: Iterable<string>): str
 }
 
 /**
- * What two lists of hosts have in common: of each pair that meets, the narrower host. In the order of `hosts`, without
- * repetition.
+ * Returns the intersection of two lists of hosts: of each overlapping pair, the more specific host. In the order of
+ * `hosts`, deduplicated.
  */
 export function intersectHosts(hosts: readonly string[], others: readonly string[]): readonly string[] {
   const out = new Set<string>();
@@ -53,7 +53,7 @@ export function intersectHosts(hosts: readonly string[], others: readonly string
 }
 
 /**
- * Of hosts written `namespace/host` (`*` for every namespace) or plain, those that serve a namespace, without the
+ * Returns the hosts, each `namespace/host` (`*` for all namespaces) or `host`, that apply to a namespace, without the
  * prefix.
  */
 export function hostsForNamespace(hosts: readonly string[], namespace: string): readonly string[] {

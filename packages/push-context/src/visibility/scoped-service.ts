@@ -1,20 +1,20 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { aliasesOf, service, type Service, type ServicePort } from "@istiod/service-discovery";
 
-/** A service as a scope imports it: perhaps with some of its ports and aliases only. */
+/** A service as a scope imports it, possibly with some of its ports and aliases only. */
 export interface ScopedService {
   /** The service's id. */
   readonly service: string;
   readonly hostname: string;
-  /** Numbers of the ports that are imported, of each the first port that has it, then the next; absent: all. */
+  /** Numbers of the imported ports; a number that occurs twice selects two ports (TCP and UDP). Absent: all ports. */
   readonly ports?: readonly number[];
-  /** Keys of the aliases that are imported; absent: all. */
+  /** Keys of the imported aliases. Absent: all aliases. */
   readonly aliases?: readonly string[];
-  /** Ports that other declarations of the same host add. */
+  /** Ports merged from other services with the same hostname. */
   readonly added?: readonly { readonly service: string; readonly port: number }[];
 }
 
-/** A scoped service in full: the service itself, where nothing is left out or added. */
+/** The service with its ports as imported by the scope; the service itself if no port is filtered or added. */
 export const scopedService = query(
   "scopedService",
   (q, scoped: ScopedService): Service | undefined => {
@@ -34,7 +34,7 @@ export const scopedService = query(
   },
 );
 
-/** Ports by number: a number that is there twice means two ports, of TCP and of UDP. */
+/** Returns ports by number; a number that occurs twice selects two ports (TCP and UDP). */
 function portsNumbered({ ports }: Service, numbers: readonly number[]): readonly ServicePort[] {
   const left = [...ports];
   return numbers.flatMap((number) => {
@@ -43,7 +43,7 @@ function portsNumbered({ ports }: Service, numbers: readonly number[]): readonly
   });
 }
 
-/** Keys of the ExternalName services that lead to a scoped service, as far as its scope imports them. */
+/** Returns the keys of the ExternalName services that are aliases of a scoped service and imported by its scope. */
 export function scopedAliases(q: QueryContext, { hostname, aliases }: ScopedService): readonly string[] {
   return aliases ?? q.call(aliasesOf, hostname);
 }

@@ -10,7 +10,7 @@ import { listenerVirtualServices } from "./scoped-virtual-services.js";
 import { byAge, serviceHeader, type ServiceHeader, visibleServices, visibleServicesOf } from "./service-header.js";
 import { ServicesByHost } from "./services-by-host.js";
 
-/** The services that one egress listener imports, in the order in which the original considers them. */
+/** The services that an egress listener imports, in Istio's order. */
 export const listenerServices = query(
   "listenerServices",
   (q, { scope, listener }: ScopeListener): readonly ScopedService[] => {
@@ -27,7 +27,7 @@ export const listenerServices = query(
         if (group === undefined) {
           return [];
         }
-        const ports = declared.matchesPort ? portNumbered(q, header.id, declared.port?.number ?? 0) : {};
+        const ports = declared.matchesPort ? filterToPort(q, header.id, declared.port?.number ?? 0) : {};
         if (ports === undefined) {
           return [];
         }
@@ -55,8 +55,8 @@ export const listenerServices = query(
 );
 
 /**
- * All services of a scope, of each host one: what its egress listeners import, then what their VirtualServices send
- * traffic to.
+ * All services of a scope, one per host: the imports of its egress listeners, then the destinations of their
+ * VirtualServices.
  */
 export const scopeServices = query(
   "scopeServices",
@@ -70,8 +70,8 @@ export const scopeServices = query(
       q.call(listenerServices, { scope, listener }).forEach((scoped) => added.add(scoped));
       for (const virtualService of q.call(listenerVirtualServices, { scope, listener })) {
         for (const { host, ports } of q.call(routedHosts, { virtualService, namespace: scope.namespace })) {
-          const id = ownerFor(q, host, scope.namespace);
-          const kept = id && (matchesPort ? portNumbered(q, id, port?.number ?? 0) : portsAmong(q, id, ports));
+          const id = resolveDestination(q, host, scope.namespace);
+          const kept = id && (matchesPort ? filterToPort(q, id, port?.number ?? 0) : filterToPorts(q, id, ports));
           if (id !== undefined && kept !== undefined) {
             added.add({ service: id, hostname: host, ...kept });
           }
@@ -83,7 +83,7 @@ export const scopeServices = query(
   { key: scopeKey },
 );
 
-/** Host to the scope's service of that host. */
+/** Maps hosts to the scope's services. */
 const scopeServiceIndex = query(
   "scopeServiceIndex",
   (q, scope: ScopeRef): Readonly<Record<string, ScopedService>> =>
@@ -91,7 +91,7 @@ const scopeServiceIndex = query(
   { key: scopeKey },
 );
 
-/** The service that a host stands for in a scope. */
+/** The service that a host refers to in a scope. */
 export const serviceInScope = query(
   "serviceInScope",
   (q, { scope, hostname }: { readonly scope: ScopeRef; readonly hostname: string }): ScopedService | undefined =>
@@ -99,10 +99,7 @@ export const serviceInScope = query(
   { key: ({ scope, hostname }) => `${hostname} ${scopeKey(scope)}` },
 );
 
-/**
- * Services that an egress listener may import. Of a host that is named with its namespace, the first declaration
- * counts.
- */
+/** Returns the services that an egress listener may import. If all its hosts are exact, only these are read. */
 function candidates(
   q: QueryContext,
   { exact, owners }: EgressHosts,
@@ -116,8 +113,8 @@ function candidates(
 }
 
 /**
- * Of a host that several namespaces declare, the namespace that counts: the client's, else the first, a Kubernetes
- * Service before others.
+ * Returns the namespace to use for each host: the client's own if it declares the host, else the first one, with
+ * Kubernetes Services preferred.
  */
 function namespaceByHost(
   headers: readonly ServiceHeader[],
@@ -140,10 +137,10 @@ function namespaceByHost(
 }
 
 /**
- * The service that a route means by a host: of the client's namespace, else a visible one, Kubernetes before others and
- * then the oldest.
+ * Returns the service that a destination host refers to: in the client's namespace, else a visible one, with Kubernetes
+ * Services preferred, then the oldest one.
  */
-function ownerFor(q: QueryContext, host: string, namespace: string | undefined): string | undefined {
+function resolveDestination(q: QueryContext, host: string, namespace: string | undefined): string | undefined {
   const keys = q.call(servicesByHostname, host);
   const own = keys.find((key) => splitKey(key)[0] === namespace);
   if (own !== undefined) {
@@ -156,8 +153,8 @@ function ownerFor(q: QueryContext, host: string, namespace: string | undefined):
   return features.sidecarPicksBestServiceNamespace(q) ? visible[0] : [...visible].sort()[0];
 }
 
-/** The part of a service that one port is; undefined where it has no such port. */
-function portNumbered(q: QueryContext, id: string, number: number): Pick<ScopedService, "ports"> | undefined {
+/** Returns the port filter for a single port; undefined if the service has no such port. */
+function filterToPort(q: QueryContext, id: string, number: number): Pick<ScopedService, "ports"> | undefined {
   const ports = q.call(portNumbers, id);
   if (!ports.includes(number)) {
     return undefined;
@@ -165,8 +162,12 @@ function portNumbered(q: QueryContext, id: string, number: number): Pick<ScopedS
   return ports.length === 1 ? {} : { ports: [number] };
 }
 
-/** The part of a service that some ports are, 0 standing for all; undefined where it has none of them. */
-function portsAmong(q: QueryContext, id: string, wanted: readonly number[]): Pick<ScopedService, "ports"> | undefined {
+/** Returns the port filter for destination ports, 0 standing for all; undefined if the service has none of them. */
+function filterToPorts(
+  q: QueryContext,
+  id: string,
+  wanted: readonly number[],
+): Pick<ScopedService, "ports"> | undefined {
   if (wanted.length === 0 || wanted.includes(0)) {
     return {};
   }

@@ -2,21 +2,20 @@ import { query } from "@istiod/incremental";
 import { meshGateway } from "../routing/short-names.js";
 import { virtualServiceHeader, visibleVirtualServices } from "../routing/virtual-service-index.js";
 import { isWildcard } from "../traffic-policy/host-pattern.js";
-import { egressHosts, everything, importsVirtualService } from "./egress-hosts.js";
+import { egressHosts, allHosts, importsVirtualService } from "./egress-hosts.js";
 import { mostSpecificMatch } from "./host-names.js";
 import { egressListeners, listenerKey, type ScopeListener } from "./scope.js";
 
 /**
  * Keys of the VirtualServices that an egress listener imports, in order of precedence
- * (pilot/pkg/model/virtualservice.go, SelectVirtualServices). A gateway's single listener has all that its namespace
- * may use.
+ * (pilot/pkg/model/virtualservice.go, SelectVirtualServices). Gateways import all that is visible to their namespace.
  */
 export const listenerVirtualServices = query(
   "listenerVirtualServices",
   (q, { scope, listener }: ScopeListener): readonly string[] => {
     const { namespace } = scope;
     const declared = q.call(egressListeners, scope)[listener];
-    if (scope.gateway === true || (declared?.hosts.length === 1 && declared.hosts[0] === everything[0])) {
+    if (scope.gateway === true || (declared?.hosts.length === 1 && declared.hosts[0] === allHosts[0])) {
       return q.call(visibleVirtualServices, { gateway: meshGateway, namespace });
     }
     const hosts = egressHosts(declared?.hosts ?? [], namespace);
@@ -31,7 +30,7 @@ export const listenerVirtualServices = query(
   { key: listenerKey },
 );
 
-/** The hosts of an egress listener's VirtualServices, each to the one that has it: the first, where several do. */
+/** Maps the hosts of an egress listener's VirtualServices to the first VirtualService with that host. */
 const virtualServiceHosts = query(
   "virtualServiceHosts",
   (q, at: ScopeListener): Readonly<Record<string, string>> => {
@@ -46,7 +45,7 @@ const virtualServiceHosts = query(
   { key: listenerKey },
 );
 
-/** The VirtualService of an egress listener whose host covers a service's host most narrowly, if any. */
+/** The VirtualService of an egress listener with the most specific host that matches a service's hostname, if any. */
 export const mostSpecificVirtualService = query(
   "mostSpecificVirtualService",
   (q, { hostname, ...at }: ScopeListener & { readonly hostname: string }): string | undefined => {

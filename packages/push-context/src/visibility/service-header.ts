@@ -3,10 +3,7 @@ import { type Registry, type Service, service, serviceOrder } from "@istiod/serv
 import { mesh } from "../mesh/mesh-config.js";
 import { exportScope, type ExportScope, isExportedTo } from "./export-to.js";
 
-/**
- * What decides which clients see a service, apart from what it offers: a change of ports or addresses does not change
- * it.
- */
+/** Fields of a service that determine its visibility. A change of ports or addresses does not change them. */
 export interface ServiceHeader {
   readonly id: string;
   readonly hostname: string;
@@ -18,7 +15,7 @@ export interface ServiceHeader {
   readonly exportedTo: ExportScope;
 }
 
-/** The header of the service with this id. */
+/** The header of the service with this ID. */
 export const serviceHeader = query("serviceHeader", (q, id: string): ServiceHeader | undefined => {
   const found = q.call(service, id);
   return (
@@ -35,8 +32,8 @@ export const serviceHeader = query("serviceHeader", (q, id: string): ServiceHead
 });
 
 /**
- * The services that clients of a namespace may see: those exported to it alone, then public ones, each group the oldest
- * first. Without a namespace: the public ones.
+ * The services that are visible to a namespace: those exported to named namespaces first, then public ones, each group
+ * ordered by age. Without a namespace, only public ones.
  */
 export const visibleServices = query("visibleServices", (q, namespace: string | undefined): readonly ServiceHeader[] =>
   visibleAmong(
@@ -45,7 +42,7 @@ export const visibleServices = query("visibleServices", (q, namespace: string | 
   ),
 );
 
-/** The same, of some namespaces' services only: others are not read. */
+/** Returns the visible services of these owner namespaces; services of others are not read. */
 export function visibleServicesOf(
   q: QueryContext,
   owners: readonly string[],
@@ -54,7 +51,7 @@ export function visibleServicesOf(
   return visibleAmong(owners.flatMap((owner) => q.call(headersOfNamespace, owner)).sort(byAge), namespace);
 }
 
-/** The oldest first, then by name and namespace. */
+/** Orders by age, name and namespace. */
 export function byAge(a: ServiceHeader, b: ServiceHeader): number {
   return a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace);
 }
@@ -81,17 +78,16 @@ function visibleAmong(headers: readonly ServiceHeader[], namespace: string | und
 }
 
 /**
- * Whom a service is exported to: its own `exportTo` or the mesh's default, and no further than
- * MeshConfig.serviceEntryVisibility allows where that applies to sidecars (pilot/pkg/model/push_context.go,
- * serviceExportTo).
+ * Returns the visibility of a service: its own `exportTo` or the mesh's default, limited by
+ * MeshConfig.serviceEntryVisibility if that applies to sidecars (pilot/pkg/model/push_context.go, serviceExportTo).
  */
 function serviceExportScope(q: QueryContext, { exportTo, namespace, visibility }: Service): ExportScope {
   const declared = exportScope(exportTo.length > 0 ? exportTo : mesh(q).defaultServiceExportTo, namespace);
   if (visibility === "public" || mesh(q).serviceEntryVisibility?.applyToSidecars !== true) {
     return declared;
   }
-  const reachesOwn = declared.everyone || declared.namespaces.includes(namespace);
-  return { everyone: false, namespaces: visibility === "namespace" && reachesOwn ? [namespace] : [] };
+  const includesOwnNamespace = declared.everyone || declared.namespaces.includes(namespace);
+  return { everyone: false, namespaces: visibility === "namespace" && includesOwnNamespace ? [namespace] : [] };
 }
 
 function compare(a: string, b: string): number {

@@ -3,13 +3,17 @@ import type { Service } from "@istiod/service-discovery";
 import { scopedService, type ScopedService } from "./scoped-service.js";
 
 /**
- * Services by host, where a host that is met again is merged or left out (pilot/pkg/model/sidecar.go,
- * appendSidecarServices).
+ * Collects services by host, merging ports of services with the same host if they are compatible
+ * (pilot/pkg/model/sidecar.go, appendSidecarServices).
  */
 export class ServicesByHost {
   readonly #byHost = new Map<string, ScopedService>();
 
-  constructor(private readonly q: QueryContext) {}
+  readonly #q: QueryContext;
+
+  constructor(q: QueryContext) {
+    this.#q = q;
+  }
 
   get list(): readonly ScopedService[] {
     return [...this.#byHost.values()];
@@ -17,17 +21,17 @@ export class ServicesByHost {
 
   add(scoped: ScopedService): void {
     const existing = this.#byHost.get(scoped.hostname);
-    const replacement = existing === undefined ? scoped : this.#merged(existing, scoped);
+    const replacement = existing === undefined ? scoped : this.#merge(existing, scoped);
     if (replacement !== existing) {
       this.#byHost.set(scoped.hostname, replacement);
     }
   }
 
-  #merged(existing: ScopedService, scoped: ScopedService): ScopedService {
+  #merge(existing: ScopedService, scoped: ScopedService): ScopedService {
     if (existing.service === scoped.service && existing.ports === undefined) {
       return existing;
     }
-    const [a, b] = [this.q.call(scopedService, existing), this.q.call(scopedService, scoped)];
+    const [a, b] = [this.#q.call(scopedService, existing), this.#q.call(scopedService, scoped)];
     if (a === undefined || b === undefined || (a.registry === "Kubernetes" && b.registry !== "Kubernetes")) {
       return existing;
     }

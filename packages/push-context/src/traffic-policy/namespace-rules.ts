@@ -1,0 +1,89 @@
+import { type DestinationRuleObject, destinationRules, hostBucket, hostBuckets } from "@istiod/config-schema";
+import { index, query } from "@istiod/incremental";
+import { features } from "../mesh/features.js";
+import { mesh, rootNamespace } from "../mesh/mesh-config.js";
+import { bySpecificity } from "../visibility/host-names.js";
+import { byPrecedence, consolidate, type ConsolidatedRule, exportTargets } from "./consolidated-rule.js";
+import { isPartialWildcard, matchesHost, matchingPatterns } from "./host-pattern.js";
+
+/**
+ * Rules with a wildcard inside the first label, which cannot be found by stripping labels. They share one bucket
+ * because hardly any mesh has one.
+ */
+const partialWildcards = index(destinationRules, "byPartialWildcard", ({ spec: { host } }) =>
+  isPartialWildcard(host) ? ["*"] : [],
+);
+
+const byHost = index(destinationRules, "byHostBucket", (rule) => [hostBucket(rule.spec.host, rule.namespace)]);
+
+/** Rules of one namespace for a host: in each pool, those of the most specific host with a rule. */
+interface NamespaceRules {
+  /** For clients of the namespace itself. */
+  readonly local: readonly ConsolidatedRule[];
+  /** For clients of other namespaces, before exportTo is evaluated. */
+  readonly exported: readonly ConsolidatedRule[];
+  /** Rules of the root namespace that are visible only to its own clients. */
+  readonly rootPrivate: readonly ConsolidatedRule[];
+}
+
+/** Rules of all namespaces for a host; the same for all clients. */
+export const rulesByNamespace = query(
+  "destinationRulesByNamespace",
+  (q, host: string): Readonly<Record<string, NamespaceRules>> => {
+    const domain = features.domainSuffix(q);
+    const partial = q
+      .read(partialWildcards, "*")
+      .flatMap(({ spec }) => (spec.host !== host && matchesHost(spec.host, host) ? [spec.host] : []));
+    const patterns =
+      partial.length === 0
+        ? matchingPatterns(host)
+        : [...new Set([...matchingPatterns(host), ...partial])].sort(bySpecificityTo(host));
+    const byPattern = patterns.map((pattern) =>
+      hostBuckets(pattern, domain)
+        .flatMap((bucket) => q.read(byHost, bucket))
+        .sort(byPrecedence),
+    );
+    const namespaces = [...new Set(byPattern.flat().map((rule) => rule.namespace))].sort();
+    if (namespaces.length === 0) return {};
+    const root = rootNamespace(q);
+    const privateByDefault = mesh(q).defaultDestinationRuleExportTo.includes(".");
+    const byExport = features.enhancedDestinationRuleMerge(q);
+    const pool = (
+      namespace: string,
+      isInPool: (rule: DestinationRuleObject) => boolean,
+    ): readonly ConsolidatedRule[] => {
+      const rules = byPattern
+        .map((group) => group.filter((rule) => rule.namespace === namespace && isInPool(rule)))
+        .find((group) => group.length > 0);
+      return rules === undefined ? [] : consolidate(rules, byExport);
+    };
+    return Object.fromEntries(
+      namespaces.map((namespace) => [
+        namespace,
+        {
+          local: pool(namespace, isLocal),
+          exported: pool(namespace, (rule) => !isPrivate(rule, privateByDefault)),
+          rootPrivate: namespace === root ? pool(namespace, (rule) => isPrivate(rule, privateByDefault)) : [],
+        },
+      ]),
+    );
+  },
+);
+
+/** Orders the host itself first, then longer patterns. */
+function bySpecificityTo(host: string): (a: string, b: string) => number {
+  return (a, b) => Number(b === host) - Number(a === host) || bySpecificity(a, b);
+}
+
+function isLocal(rule: DestinationRuleObject): boolean {
+  const targets = exportTargets(rule);
+  return (
+    targets.length === 0 || targets.some((target) => target === "*" || target === "." || target === rule.namespace)
+  );
+}
+
+function isPrivate(rule: DestinationRuleObject, privateByDefault: boolean): boolean {
+  const targets = exportTargets(rule);
+  if (targets.length === 0) return privateByDefault;
+  return targets.length === 1 && (targets[0] === "." || targets[0] === rule.namespace);
+}
