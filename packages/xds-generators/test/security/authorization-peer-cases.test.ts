@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRegistry, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { createRegistry, fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { HttpFilterSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { registry as envoy } from "@istiod/envoy-api/registry";
@@ -11,24 +11,29 @@ import { httpAuthorization, tcpAuthorization } from "../../src/security/authoriz
 import { serviceYaml } from "../mesh-yaml.js";
 import { TestMesh } from "../mesh.js";
 
+/** A reference case: AuthorizationPolicies, and the filters that Istio generates from them. */
 interface Case {
   readonly name: string;
+  /** File with the policies. */
   readonly input: string;
+  /** Files with the expected filters, in their order. */
   readonly want: readonly string[];
+  /** Whether the filters are those of HTTP or of TCP, which is also the folder of the files. */
   readonly kind: "http" | "tcp";
+  /** Name of a mesh configuration; default: Istio's defaults. */
   readonly meshConfig?: string;
+  /** Trust domain and its aliases, as an expression of Go; default: those of the mesh configuration. */
   readonly tdBundle?: string;
 }
 
-/** Reference cases: policies in, filters out. */
 const folder = join(import.meta.dirname, "../../../../../shared/peer/authz-builder");
-const present = existsSync(folder);
-if (!present) console.log(`skipped: ${folder} is absent`);
+const absent = existsSync(folder) ? undefined : "no ../shared/peer/authz-builder beside the repository";
+const cases = absent ? [] : (JSON.parse(readFileSync(join(folder, "cases.json"), "utf8")) as Case[]);
 
 const registry = createRegistry(...envoy, ...istio);
 
 /** Mesh configurations by the names that the cases use. */
-const meshConfigs: Readonly<Record<string, JsonValue>> = {
+const meshConfigs: Readonly<Record<string, JsonObject>> = {
   meshConfigGRPC: {
     extensionProviders: [
       {
@@ -47,40 +52,51 @@ const meshConfigs: Readonly<Record<string, JsonValue>> = {
 };
 
 describe("AuthorizationPolicies of the reference cases", () => {
-  const cases = present ? (JSON.parse(readFileSync(join(folder, "cases.json"), "utf8")) as Case[]) : [];
-
-  it("have cases", ({ skip }) => {
-    skip(!present, "no ../shared/peer/authz-builder beside the repository");
-    expect(cases).not.toEqual([]);
+  it("are present", ({ skip }) => {
+    skip(absent !== undefined, absent);
+    expect(cases.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["http", "tcp"]));
   });
 
-  for (const each of cases) {
-    it(each.name, () => {
-      const read = (file: string): string => readFileSync(join(folder, each.kind, file), "utf8");
-      const mesh = new TestMesh(
-        serviceYaml("my-custom-ext-authz", { namespace: "foo", ports: ["grpc:9000"] }) + `\n---\n${read(each.input)}`,
-        configOf(each),
-      );
-      const proxy = mesh.proxy({ namespace: "foo", labels: { app: "httpbin", version: "v1" } });
-      const schema = each.kind === "http" ? HttpFilterSchema : FilterSchema;
-      const { custom, local } =
-        each.kind === "http"
-          ? proxy.view.call(httpAuthorization, "certificate")
-          : proxy.view.call(tcpAuthorization, "certificate");
-      const expected = each.want.map((file) =>
-        toJson(schema, fromJson(schema, parse(read(file)) as JsonValue, { registry }), { registry }),
-      );
-      expect([...custom, ...local].map((filter) => toJson(schema, filter as never, { registry }))).toEqual(expected);
-    });
-  }
+  it.each(cases.map((each) => [`${each.kind}/${each.input}`, each.want.join(" and ") || "no filter", each] as const))(
+    "%s yields %s",
+    (_input, _want, each) => {
+      expect(generatedFilters(each)).toEqual(each.want.map((file) => expectedFilter(each, file)));
+    },
+  );
 });
 
-function configOf({ meshConfig, tdBundle }: Case): JsonValue {
-  const [, trustDomain, aliases = ""] = /NewBundle\("([^"]*)", \[\]string\{([^}]*)\}/.exec(tdBundle ?? "") ?? [];
-  return {
-    ...(meshConfig === undefined ? {} : (meshConfigs[meshConfig] as object)),
-    ...(trustDomain === undefined
-      ? {}
-      : { trustDomain, trustDomainAliases: aliases.split(",").map((text) => text.trim().replaceAll('"', "")) }),
-  };
+/** Returns the filters that are generated for the workload that the cases' policies select. */
+function generatedFilters(each: Case): JsonValue[] {
+  const authorizationServer = serviceYaml("my-custom-ext-authz", { namespace: "foo", ports: ["grpc:9000"] });
+  const mesh = new TestMesh(`${authorizationServer}\n---\n${readCaseFile(each, each.input)}`, meshConfigOf(each));
+  const { view } = mesh.proxy({ namespace: "foo", labels: { app: "httpbin", version: "v1" } });
+  const { custom, local } =
+    each.kind === "http" ? view.call(httpAuthorization, "certificate") : view.call(tcpAuthorization, "certificate");
+  return [...custom, ...local].map((filter) => toJson(schemaOf(each), filter as never, { registry }));
+}
+
+function expectedFilter(each: Case, file: string): JsonValue {
+  const json = parse(readCaseFile(each, file)) as JsonValue;
+  return toJson(schemaOf(each), fromJson(schemaOf(each), json, { registry }), { registry });
+}
+
+function readCaseFile({ kind }: Case, file: string): string {
+  return readFileSync(join(folder, kind, file), "utf8");
+}
+
+function schemaOf({ kind }: Case): typeof HttpFilterSchema | typeof FilterSchema {
+  return kind === "http" ? HttpFilterSchema : FilterSchema;
+}
+
+function meshConfigOf({ meshConfig, tdBundle }: Case): JsonObject {
+  const base = meshConfig === undefined ? {} : meshConfigs[meshConfig];
+  if (base === undefined) throw new Error(`no mesh configuration ${meshConfig}`);
+  return { ...base, ...(tdBundle === undefined ? {} : trustDomains(tdBundle)) };
+}
+
+/** Reads an expression such as `trustdomain.NewBundle("td1", []string{"cluster.local", "td2"})`. */
+function trustDomains(bundle: string): { readonly trustDomain: string; readonly trustDomainAliases: string[] } {
+  const [trustDomain, ...trustDomainAliases] = [...bundle.matchAll(/"([^"]*)"/g)].map(([, domain = ""]) => domain);
+  if (trustDomain === undefined) throw new Error(`no trust domain in ${bundle}`);
+  return { trustDomain, trustDomainAliases };
 }
