@@ -1,49 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { collection, Database, fact, query, type Query, type View } from "@istiod/incremental";
-import {
-  calls,
-  clients,
-  define,
-  edits,
-  emptyModel,
-  hidden,
-  items,
-  note,
-  programs,
-  put,
-  type Client,
-  type Edit,
-  type Model,
-  type Program,
-} from "./random-program.js";
+import { clients, define, edits, emptyModel, note, programs, put, type Client, type Edit } from "./random-program.js";
+import { type Outcome, outcomeFromScratch, outcomeOf, roots } from "./outcome.js";
 
 const runs = Number(process.env["PROPERTY_RUNS"] ?? 100);
-const roots = Array.from({ length: calls }, (_, query) => [0, 1].map((arg) => ({ query, arg }))).flat();
 const nothing = (): void => {};
-
-interface Outcome {
-  readonly value: unknown;
-  readonly error: string | undefined;
-}
-
-function outcome(ask: () => unknown): Outcome {
-  try {
-    return { value: ask(), error: undefined };
-  } catch (error) {
-    return { value: undefined, error: (error as Error).message };
-  }
-}
-
-function fromScratch(program: Program, model: Model, client: Client, query: number, arg: number): Outcome {
-  const { queries } = define(program, nothing, nothing);
-  const db = new Database<Client>();
-  db.commit((tx) => {
-    for (const [key, item] of model.items) tx.set(items, key, item);
-    for (const key of model.hidden) tx.set(hidden, key, true);
-  });
-  return outcome(() => db.view(client).call(queries[query]!, arg));
-}
 
 interface Follower {
   readonly client: Client;
@@ -70,7 +32,7 @@ function laws(cyclic: boolean, keepRevisions: number): void {
       }));
       const follow = ({ view, known }: Follower, at: number): void => {
         const { query, arg } = roots[at]!;
-        known.set(at, { outcome: outcome(() => view.follow(queries[query]!, arg)), reported: false });
+        known.set(at, { outcome: outcomeOf(() => view.follow(queries[query]!, arg)), reported: false });
       };
       const commit = (edit: Edit): void => {
         const { affected } = db.commit((tx) => put(tx, edit));
@@ -103,7 +65,7 @@ function laws(cyclic: boolean, keepRevisions: number): void {
               follower.known.clear();
               break;
             case 2:
-              outcome(() => follower.view.call(queries[roots[at]!.query]!, roots[at]!.arg));
+              outcomeOf(() => follower.view.call(queries[roots[at]!.query]!, roots[at]!.arg));
               break;
             default:
               follow(follower, at);
@@ -115,7 +77,7 @@ function laws(cyclic: boolean, keepRevisions: number): void {
             const { query, arg } = roots[at]!;
             if (!known.reported)
               expect(known.outcome, "a result that is not reported is unchanged").toEqual(
-                fromScratch(program, model, follower.client, query, arg),
+                outcomeFromScratch(program, model, follower.client, query, arg),
               );
             else if (choose(2) === 0) follow(follower, at);
           }
@@ -124,8 +86,8 @@ function laws(cyclic: boolean, keepRevisions: number): void {
       for (const follower of followers) {
         for (const [at, { outcome: before, reported }] of follower.known) {
           const { query, arg } = roots[at]!;
-          const now = outcome(() => follower.view.follow(queries[query]!, arg));
-          expect(now).toEqual(fromScratch(program, model, follower.client, query, arg));
+          const now = outcomeOf(() => follower.view.follow(queries[query]!, arg));
+          expect(now).toEqual(outcomeFromScratch(program, model, follower.client, query, arg));
           if (!reported && now.error === undefined) expect(now.value).toBe(before.value);
         }
         follower.view.release();

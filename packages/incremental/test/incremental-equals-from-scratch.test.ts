@@ -1,45 +1,27 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Database, structurallyEqual, type Query, type View } from "@istiod/incremental";
+import { Database, structurallyEqual } from "@istiod/incremental";
 import {
-  calls,
   clients,
   define,
   edits,
   emptyModel,
-  hidden,
-  items,
   note,
   programs,
   put,
   type Client,
   type Edit,
   type Model,
-  type Program,
 } from "./random-program.js";
+import { type Outcome, outcomeFromScratch, outcomeOf, roots } from "./outcome.js";
 import { Reference } from "./reference.js";
 
 const runs = Number(process.env["PROPERTY_RUNS"] ?? 100);
-
-interface Attempt {
-  readonly value: unknown;
-  readonly error: string | undefined;
-}
-
-function attempt(view: View<Client>, query: Query<number, unknown>, arg: number): Attempt {
-  try {
-    return { value: view.call(query, arg), error: undefined };
-  } catch (error) {
-    return { value: undefined, error: (error as Error).message };
-  }
-}
 
 function apply(db: Database<Client>, model: Model, edit: Edit): void {
   db.commit((tx) => put(tx, edit));
   note(model, edit);
 }
-
-const roots = Array.from({ length: calls }, (_, query) => [0, 1].map((arg) => ({ query, arg }))).flat();
 
 describe("after every commit, every result of every client", { timeout: 600_000 }, () => {
   it("equals a computation without an engine, is the same object if it is equal to the previous one, and no query runs whose reads are unchanged", () => {
@@ -63,7 +45,7 @@ describe("after every commit, every result of every client", { timeout: 600_000 
             client,
             view: db.view(client),
             before: undefined as Reference | undefined,
-            results: [] as Attempt[],
+            results: [] as Outcome[],
           }));
           for (const edit of [[], ...commits]) {
             apply(db, model, edit);
@@ -74,7 +56,7 @@ describe("after every commit, every result of every client", { timeout: 600_000 
               answered = [];
               const results = roots
                 .slice(0, rootCount)
-                .map(({ query, arg }) => attempt(state.view, queries[query]!, arg));
+                .map(({ query, arg }) => outcomeOf(() => state.view.call(queries[query]!, arg)));
               roots.slice(0, rootCount).forEach(({ query, arg }, i) => {
                 const expected = reference.call(query, arg);
                 const actual = results[i]!;
@@ -122,8 +104,8 @@ describe("after every commit, every result of every client", { timeout: 600_000 
           for (let i = 0; i < 6; i++) {
             const state = views[choose(views.length)]!;
             const { query, arg } = roots[choose(roots.length)]!;
-            expect(attempt(state.view, queries[query]!, arg)).toEqual(
-              fromScratch(program, model, state.client, query, arg),
+            expect(outcomeOf(() => state.view.call(queries[query]!, arg))).toEqual(
+              outcomeFromScratch(program, model, state.client, query, arg),
             );
           }
           if (choose(4) === 0) {
@@ -142,14 +124,3 @@ describe("after every commit, every result of every client", { timeout: 600_000 
     );
   });
 });
-
-function fromScratch(program: Program, model: Model, client: Client, query: number, arg: number): Attempt {
-  const nothing = (): void => {};
-  const { queries } = define(program, nothing, nothing);
-  const db = new Database<Client>();
-  db.commit((tx) => {
-    for (const [key, item] of model.items) tx.set(items, key, item);
-    for (const key of model.hidden) tx.set(hidden, key, true);
-  });
-  return attempt(db.view(client), queries[query]!, arg);
-}
