@@ -1,11 +1,11 @@
 import { findEnvoy, installEnvoy } from "@istiod/envoy-binary";
-import type { StartProgress } from "./main.js";
+import type { StartProgress } from "./progress.js";
 
 /**
- * Finds an Envoy, or fetches one.
+ * Finds an Envoy, or downloads one.
  *
- * @returns its path, or why there is none
- * @throws Error where ENVOY_PATH names something that cannot be executed
+ * @returns its path, or the reason why there is none
+ * @throws Error if ENVOY_PATH names a file that cannot be executed
  */
 export async function obtainEnvoy(startProgress: StartProgress): Promise<{ path: string } | { reason: string }> {
   const found = await findEnvoy();

@@ -5,26 +5,25 @@ import { istiodClient } from "./istiod-client.js";
 import { Lifecycle } from "./lifecycle.js";
 import { issueTokens, logDirectory, type Places, startIstiod } from "./mesh.js";
 import { type DemoOptions, readOptions, usage } from "./options.js";
-import { choosePorts } from "./ports.js";
+import { choosePorts, type Ports } from "./ports.js";
+import type { StartProgress } from "./progress.js";
 import { labeled, Screen, shownPath } from "./screen.js";
 import { serveConfig } from "./served-config.js";
 import { watchMesh } from "./watch-mesh.js";
-import { readWorkloads } from "./workload.js";
+import { readWorkloads, type Workload } from "./workload.js";
 import { startWorkloads } from "./workloads.js";
 
-/** Shows that a step takes its time. */
-export type StartProgress = (what: string) => { detail(text: string): void; stop(): void };
-
 export interface MainOptions {
-  /** The repository. */
+  /** The repository's root directory. */
   readonly root: string;
   readonly args: readonly string[];
   readonly startProgress: StartProgress;
 }
 
 /**
- * Runs the demo until it is told to end. @throws Error with one sentence about what is missing or wrong on the command
- * line
+ * Runs the demo until it is interrupted.
+ *
+ * @throws Error that names an option that is missing or invalid
  */
 export async function main({ root, args, startProgress }: MainOptions): Promise<void> {
   const options = readOptions(args);
@@ -44,10 +43,7 @@ async function run(
   lifecycle: Lifecycle,
 ): Promise<void> {
   const screen = new Screen();
-  const config =
-    options.config === undefined
-      ? join(root, "samples", "bookinfo")
-      : resolve(process.env["INIT_CWD"] ?? ".", options.config);
+  const config = configDirectory(root, options);
   const workloads = await readWorkloads(await flatDirectory(config));
   const envoy = await obtainEnvoy(startProgress);
   const ports = await choosePorts(options.portOffset, "path" in envoy ? workloads : []);
@@ -59,30 +55,14 @@ async function run(
 
   const progress = startProgress("starting … ");
   try {
-    const istiod = await startIstiod(places);
-    await lifecycle.add(istiod);
-    void istiod.ended.then(() =>
-      lifecycle.fail(`istiod ended by itself; see ${join(logDirectory(places), "istiod.log")}`),
-    );
+    await startControlPlane(places, lifecycle);
     if ("path" in envoy)
       await startWorkloads({ workloads, places, envoy: envoy.path, accessLog: options.accessLog, lifecycle, screen });
   } finally {
     progress.stop();
   }
-  screen.say(
-    labeled(
-      "istiod",
-      `xDS 127.0.0.1:${ports.xds} (plaintext), :${ports.secure} (TLS); status page http://127.0.0.1:${ports.http}/; metrics http://127.0.0.1:${ports.monitoring}/metrics`,
-    ),
-  );
-  if ("path" in envoy)
-    for (const { name, address, role } of workloads)
-      screen.say(
-        labeled(
-          role === "router" ? "gateway" : "workload",
-          `${name.padEnd(15)} ${address}:${role === "router" ? ports.gateway : ports.service}`,
-        ),
-      );
+  screen.say(controlPlaneAddresses(ports));
+  if ("path" in envoy) for (const workload of workloads) screen.say(workloadAddress(workload, ports));
   else
     screen.say(`\n${envoy.reason}. ENVOY_PATH names another one.\nistiod serves ${shownPath(config)} without proxies.`);
   const requests = "path" in envoy ? "; one line a request in NAME.access.log" : "";
@@ -96,6 +76,30 @@ async function run(
     lifecycle,
     screen,
   });
+}
+
+function configDirectory(root: string, { config }: DemoOptions): string {
+  return config === undefined ? join(root, "samples", "bookinfo") : resolve(process.env["INIT_CWD"] ?? ".", config);
+}
+
+async function startControlPlane(places: Places, lifecycle: Lifecycle): Promise<void> {
+  const istiod = await startIstiod(places);
+  await lifecycle.add(istiod);
+  void istiod.ended.then(() =>
+    lifecycle.fail(`istiod ended by itself; see ${join(logDirectory(places), "istiod.log")}`),
+  );
+}
+
+function controlPlaneAddresses({ xds, secure, http, monitoring }: Ports): string {
+  return labeled(
+    "istiod",
+    `xDS 127.0.0.1:${xds} (plaintext), :${secure} (TLS); status page http://127.0.0.1:${http}/; metrics http://127.0.0.1:${monitoring}/metrics`,
+  );
+}
+
+function workloadAddress({ name, address, role }: Workload, ports: Ports): string {
+  const [label, port] = role === "router" ? ["gateway", ports.gateway] : ["workload", ports.service];
+  return labeled(label, `${name.padEnd(15)} ${address}:${port}`);
 }
 
 async function flatDirectory(config: string): Promise<string> {

@@ -21,7 +21,6 @@ const exceptions: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ],
   ],
   "apps/istiod": [["apps/istiod/src/debug/client-status.ts", "apps/istiod/src/debug/stream-commands.ts"]],
-  "tools/demo": [["tools/demo/src/envoy.ts", "tools/demo/src/main.ts"]],
 };
 
 it.each(projects)("%s has no import cycles, of types neither", (project) => {
