@@ -54,7 +54,7 @@ export async function startAuthority(
   const onError = (error: Error): void => log.error({ err: error }, "certificate authority");
   const lifetimes = {
     defaultLifetime: variables.workloadCertificateLifetime.read(env),
-    longestLifetime: variables.maxWorkloadCertificateLifetime.read(env),
+    maxLifetime: variables.maxWorkloadCertificateLifetime.read(env),
   };
   const pluggedIn = variables.rootCaDirectory.read(env);
   const bundle = await readPluggedInCa(pluggedIn, Date.now());

@@ -6,7 +6,7 @@ import { create, type JsonObject } from "@bufbuild/protobuf";
 import {
   CertificateAuthority,
   issueServingCertificate,
-  makeSelfSignedRoot,
+  createSelfSignedRoot,
   selfSignedBundle,
   type ServingCertificate,
 } from "@istiod/ca";
@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 async function newAuthority(organization: string): Promise<CertificateAuthority> {
-  const root = await makeSelfSignedRoot({ organization, key: { type: "ecdsa", curve: "P-256" } }, Date.now());
+  const root = await createSelfSignedRoot({ organization, key: { type: "ecdsa", curve: "P-256" } }, Date.now());
   return new CertificateAuthority({ bundle: selfSignedBundle(root, "memory", Date.now()) });
 }
 const issue = (authority: CertificateAuthority, name: string): Promise<ServingCertificate> =>

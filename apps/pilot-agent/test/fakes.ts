@@ -11,7 +11,7 @@ import {
   clientCertificate,
   connectionValues,
   issueServingCertificate,
-  makeSelfSignedRoot,
+  createSelfSignedRoot,
   selfSignedBundle,
   staticTokens,
 } from "@istiod/ca";
@@ -63,7 +63,7 @@ export class FakeIstiod {
     ads: Ads = {},
     { tls = true, lifetime = undefined as number | undefined } = {},
   ): Promise<FakeIstiod> {
-    const root = await makeSelfSignedRoot(
+    const root = await createSelfSignedRoot(
       { organization: "cluster.local", key: { type: "ecdsa", curve: "P-256" } },
       Date.now(),
     );

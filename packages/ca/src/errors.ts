@@ -1,18 +1,18 @@
 /**
- * Why an operation of this package failed. The set is closed: a caller may switch over it.
+ * Reason why an operation of this package failed. The set is closed, so that callers can switch over it.
  *
  * - `not-ready`: there is no signing certificate, or it has expired.
  * - `csr`: the signing request is malformed, its signature is wrong, or its key is not accepted.
  * - `ttl`: the requested lifetime is longer than allowed.
- * - `signing`: the certificate could not be made.
+ * - `signing`: the certificate could not be created.
  * - `unauthenticated`: the caller did not prove an identity.
  * - `identity`: a name is not a SPIFFE identity or not a valid part of one.
- * - `incomplete`: some files of a CA are there and others are missing.
- * - `malformed`: a file or PEM text does not hold what it should.
+ * - `incomplete`: some files of a CA are missing.
+ * - `malformed`: a file or PEM text does not have the expected contents.
  * - `key-mismatch`: the private key does not belong to the certificate.
- * - `untrusted`: a chain does not lead to the root, or a certificate may not sign.
- * - `root-change`: a reload would replace the root of trust.
- * - `store`: the kept root cannot be read or written.
+ * - `untrusted`: a certificate does not chain to the root, has expired, or may not sign.
+ * - `root-change`: a reload would replace the root certificates.
+ * - `store`: a file or the stored root cannot be read or written.
  */
 export type CaErrorCode =
   | "not-ready"
@@ -28,7 +28,7 @@ export type CaErrorCode =
   | "root-change"
   | "store";
 
-/** The only error that this package throws on purpose. */
+/** The error class of this package. */
 export class CaError extends Error {
   override readonly name = "CaError";
 
@@ -40,7 +40,7 @@ export class CaError extends Error {
     super(message, options);
   }
 
-  /** Wraps anything that was thrown; a CaError is given back as it is. */
+  /** Wraps a thrown value. Returns a CaError unchanged. */
   static from(error: unknown, code: CaErrorCode, context: string): CaError {
     if (error instanceof CaError) return error;
     const reason = error instanceof Error ? error.message : String(error);

@@ -5,13 +5,13 @@ export {
   type LeafRequest,
 } from "./authority/certificate-authority.js";
 export { type SigningBundle, signingBundle, type SigningBundlePem } from "./authority/signing-bundle.js";
-export { makeSelfSignedRoot, renewSelfSignedRoot, type SelfSignedRootOptions } from "./authority/self-signed-root.js";
+export { createSelfSignedRoot, renewSelfSignedRoot, type SelfSignedRootOptions } from "./authority/self-signed-root.js";
 export {
   issueServingCertificate,
   istiodNames,
   keepServingCertificate,
   type KeepServingOptions,
-  type KeptCertificate,
+  type RenewedCertificate,
   type ServingCertificate,
 } from "./authority/serving-certificate.js";
 export { readRootsFile, readServingFiles, type ServingFiles } from "./authority/serving-files.js";
@@ -43,18 +43,17 @@ export {
 export { staticTokens } from "./identity/static-tokens.js";
 export { tokenDirectory, type TokenDirectory, type TokenDirectoryOptions } from "./identity/token-directory.js";
 export { type UnusableToken } from "./identity/token-files.js";
-export type { KeyKind } from "./keys.js";
+export type { KeyType } from "./keys.js";
 export { DirectoryRootStore } from "./roots/directory-root-store.js";
 export { keepRoot, selfSignedBundle } from "./roots/keep-root.js";
 export { readPluggedInCa } from "./roots/plugged-in-ca.js";
 export { type RootCheck, RootRotation, type RootRotationOptions } from "./roots/root-rotation.js";
 export type { RootStore, StoredRoot } from "./roots/root-store.js";
-export { reload, watchPluggedInCa, type WatchPluggedInCaOptions } from "./roots/watch-plugged-in-ca.js";
+export { watchPluggedInCa, type WatchPluggedInCaOptions } from "./roots/watch-plugged-in-ca.js";
 export {
   type CertificateEvents,
   certificateRoutes,
-  certificateService,
   type CertificateServiceOptions,
   signErrorLabel,
 } from "./service/certificate-service.js";
-export { connectionKey, connectionValues } from "./service/connection.js";
+export { connectionValues } from "./service/connection.js";

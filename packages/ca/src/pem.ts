@@ -1,18 +1,18 @@
 import { X509Certificate } from "node:crypto";
 import { CaError } from "./errors.js";
 
-const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 /**
- * The certificates of a PEM text in order, each re-encoded as one PEM block with a newline at its end. Text between
+ * Splits a PEM text into its certificates, in order, each as one PEM block with a newline at its end. Text between
  * blocks is skipped.
  */
 export function splitCertificates(pem: string): string[] {
-  return (pem.match(CERTIFICATE_BLOCK) ?? []).map((block) => `${block.replaceAll("\r\n", "\n")}\n`);
+  return (pem.match(certificateBlock) ?? []).map((block) => `${block.replaceAll("\r\n", "\n")}\n`);
 }
 
 /**
- * Parses every certificate of a PEM text; there must be at least one.
+ * Parses all certificates of a PEM text, which must have at least one.
  *
  * @param what names the text in messages, such as a file
  * @throws CaError `malformed`

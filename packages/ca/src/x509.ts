@@ -1,4 +1,4 @@
-// @peculiar/x509 resolves its algorithms by decorators and refuses to load without this polyfill.
+// @peculiar/x509 registers its algorithms with decorators and does not load without this polyfill.
 import "reflect-metadata";
 
 export * from "@peculiar/x509";

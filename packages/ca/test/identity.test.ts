@@ -25,8 +25,8 @@ const bearer = (token: string): Credentials => ({
 });
 const nobody: Credentials = { encrypted: true, header: () => undefined };
 
-describe("a SPIFFE identity", () => {
-  it("reads as Istio writes it", () => {
+describe("SPIFFE identities", () => {
+  it("have Istio's form", () => {
     expect(spiffeUri({ trustDomain: "me@corp", namespace: "shop", serviceAccount: "cart.v1" })).toBe(
       "spiffe://me.corp/ns/shop/sa/cart.v1",
     );
@@ -42,7 +42,7 @@ describe("a SPIFFE identity", () => {
     });
   });
 
-  it("survives writing and reading, and no part can stand in for another", () => {
+  it("round-trip, and no part can be mistaken for another", () => {
     const part = fc.string({
       unit: fc.constantFrom("a", "9", "-", ".", "/", ":", "%", "@", "A", "\n", ","),
       maxLength: 8,
@@ -67,7 +67,7 @@ describe("a SPIFFE identity", () => {
     );
   });
 
-  it("is refused in any other form", () => {
+  it("are rejected in any other form", () => {
     for (const text of [
       "",
       "spiffe://td",
@@ -90,7 +90,7 @@ describe("a SPIFFE identity", () => {
   });
 });
 
-describe("a signed token", () => {
+describe("signedTokens", () => {
   let keys: Awaited<ReturnType<typeof generateKeyPair>>;
   let jwks: JSONWebKeySet;
   const clock = new FakeClock(Date.UTC(2030, 0, 1));
@@ -122,7 +122,7 @@ describe("a signed token", () => {
       clock,
     }).authenticate(bearer(token));
 
-  it("proves its subject", async () => {
+  it("authenticates the token's subject", async () => {
     expect(await check(await make())).toMatchObject({
       identities: ["spiffe://td/ns/shop/sa/cart"],
       by: "signed token",
@@ -151,7 +151,7 @@ describe("a signed token", () => {
     });
   });
 
-  it("with another signature is refused: another key, none, and the public key as a shared secret", async () => {
+  it("rejects other signatures: another key, none, and the public key as a shared secret", async () => {
     const other = await generateKeyPair("RS256");
     await expect(check(await make({}, other.privateKey))).rejects.toMatchObject({ code: "unauthenticated" });
     const [, payload] = (await make()).split(".");
@@ -161,7 +161,7 @@ describe("a signed token", () => {
     await expect(check(await make({}, secret, "HS256"))).rejects.toMatchObject({ code: "unauthenticated" });
   });
 
-  it("of any text is refused and raises no other error", async () => {
+  it("rejects arbitrary text with no other error", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string(), async (text) => {
         const outcome = await check(`a.${text}`).catch((error: unknown) => error);
@@ -171,7 +171,7 @@ describe("a signed token", () => {
     );
   });
 
-  it("is checked by keys from a file, as a key set or as PEM", async () => {
+  it("uses keys from a file, as a key set or as PEM", async () => {
     const directory = await scratch();
     await writeFile(join(directory, "jwks.json"), JSON.stringify(jwks));
     const another = await generateKeyPair("RS256");
@@ -196,8 +196,8 @@ describe("a signed token", () => {
   });
 });
 
-describe("a fixed token", () => {
-  it("proves its identity", async () => {
+describe("staticTokens", () => {
+  it("authenticates the token's identity", async () => {
     const tokens = staticTokens([
       ["0123456789abcdef", { trustDomain: "td", namespace: "shop", serviceAccount: "cart" }],
     ]);
@@ -208,15 +208,15 @@ describe("a fixed token", () => {
     expect(await tokens.authenticate(nobody)).toBeUndefined();
   });
 
-  it("is long enough not to be guessed", () => {
+  it("rejects tokens that are short enough to be guessed", () => {
     expect(() => staticTokens([["short", { trustDomain: "td", namespace: "a", serviceAccount: "b" }]])).toThrow(
       /shorter than 16/,
     );
   });
 });
 
-describe("a directory of tokens", () => {
-  it("follows its files", async () => {
+describe("tokenDirectory", () => {
+  it("applies changes of its files", async () => {
     const directory = await scratch();
     const clock = new FakeClock();
     const tokens = tokenDirectory({ directory, trustDomain: "td", clock });
@@ -239,7 +239,7 @@ describe("a directory of tokens", () => {
     expect(await tokens.authenticate(bearer(""))).toBeUndefined();
   });
 
-  it("reports each file that cannot be used, by name and without its content, and takes the others", async () => {
+  it("reports each unusable file by name, without its content, and accepts the others", async () => {
     const directory = await scratch();
     const clock = new FakeClock();
     const reported: string[] = [];
@@ -268,7 +268,7 @@ describe("a directory of tokens", () => {
       "DIR/shop/folder is a directory, expected NAMESPACE/SERVICEACCOUNT",
       "DIR/shop/short holds a token of 7 characters, expected at least 16",
       "DIR/shop/two-lines holds a token with spaces, line breaks or characters that are not ASCII, which no header can carry",
-      `DIR/shop/web holds the same token as ${directory}/shop/cart, which is the one that counts`,
+      `DIR/shop/web holds the same token as ${directory}/shop/cart, which takes precedence`,
     ]);
     expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({
       identities: ["spiffe://td/ns/shop/sa/cart"],
@@ -282,7 +282,7 @@ describe("a directory of tokens", () => {
     expect(reported).toEqual(["DIR/shop/short holds a token of 8 characters, expected at least 16"]);
   });
 
-  it("that does not exist is reported, and counts when it is there", async () => {
+  it("reports a missing directory, and reads it once it exists", async () => {
     const directory = join(await scratch(), "tokens");
     const reported: string[] = [];
     const clock = new FakeClock();
@@ -302,7 +302,7 @@ describe("a directory of tokens", () => {
     });
   });
 
-  it("is read once for all who call at the same time", async () => {
+  it("reads the directory once for concurrent callers", async () => {
     const directory = await scratch();
     const names = Array.from({ length: 20 }, (_, n) => `account-${n}`);
     await mkdir(join(directory, "shop"));
@@ -313,8 +313,8 @@ describe("a directory of tokens", () => {
   });
 });
 
-describe("several authenticators", () => {
-  it("are asked in order, and a refusal names each reason", async () => {
+describe("authenticate", () => {
+  it("tries authenticators in order and reports the reason of each", async () => {
     const a = staticTokens([["aaaaaaaaaaaaaaaa", { trustDomain: "td", namespace: "n", serviceAccount: "a" }]]);
     const b = staticTokens([["bbbbbbbbbbbbbbbb", { trustDomain: "td", namespace: "n", serviceAccount: "b" }]]);
     expect(await authenticate([a, b], bearer("bbbbbbbbbbbbbbbb"))).toMatchObject({
@@ -322,7 +322,7 @@ describe("several authenticators", () => {
     });
     await expect(authenticate([a, b], bearer("cccccccccccccccc"))).rejects.toMatchObject({
       code: "unauthenticated",
-      message: "10.0.0.1:1 is not authenticated (fixed token: token not known; fixed token: token not known)",
+      message: "10.0.0.1:1 is not authenticated (static token: unknown token; static token: unknown token)",
     });
     await expect(authenticate([], nobody)).rejects.toThrow("no authenticator is configured");
   });

@@ -1,21 +1,21 @@
 import { credentialsOf, isLoopback } from "@istiod/ca";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 
 const certificates = [Uint8Array.of(1), Uint8Array.of(2)];
 const peer = { address: "10.0.0.1", port: 4711, headers: { authorization: "Bearer abc", accept: ["a", "b"] } };
 
-it("a certificate is a credential only if TLS has verified it", () => {
+test("a client certificate is a credential only if TLS has verified it", () => {
   expect(credentialsOf({ ...peer, tls: { verified: true, certificates } }).verifiedCertificate).toBe(certificates[0]);
   expect(credentialsOf({ ...peer, tls: { verified: false, certificates } }).verifiedCertificate).toBeUndefined();
   expect(credentialsOf({ ...peer, tls: { verified: true, certificates: [] } }).verifiedCertificate).toBeUndefined();
 });
 
-it("a connection is encrypted only with TLS", () => {
+test("a connection is encrypted only with TLS", () => {
   expect(credentialsOf(peer).encrypted).toBe(false);
   expect(credentialsOf({ ...peer, tls: { verified: false, certificates: [] } }).encrypted).toBe(true);
 });
 
-it("headers are those of the request, and messages name the address", () => {
+test("credentials have the headers of the request, and messages name the peer's address", () => {
   const { header, peer: name } = credentialsOf(peer);
   expect([header("authorization"), header("accept"), header("x-missing"), name]).toEqual([
     "Bearer abc",
@@ -26,7 +26,7 @@ it("headers are those of the request, and messages name the address", () => {
   expect(credentialsOf({ address: "", port: 0, headers: {} }).peer).toBeUndefined();
 });
 
-it.each([
+test.each([
   ["127.0.0.1", true],
   ["127.9.9.9", true],
   ["::1", true],

@@ -1,6 +1,6 @@
 import { CertificateAuthority, DirectoryRootStore, keepRoot, selfSignedBundle, spiffeUri } from "@istiod/ca";
 
-/** Signs the key of a PKCS#10 request for an identity that the caller has checked; the root lives in `directory`. */
+/** Signs the key of a PKCS#10 request for an identity that the caller has checked; the root is stored in `directory`. */
 export async function issue(directory: string, request: string): Promise<string> {
   const store = new DirectoryRootStore(directory);
   const root = await keepRoot(store, { organization: "example.org" }, Date.now());

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { P256, request, scratch, show, verify } from "./openssl.js";
 import { issue } from "./readme-example.js";
 
-it("the README's example issues certificates without a mesh", async () => {
+test("the README's example issues certificates without a mesh", async () => {
   const directory = join(await scratch(), "ca");
   const { request: csr } = await request(P256);
   const chain = (await issue(directory, csr)).split(/(?<=-----END CERTIFICATE-----\n)/);

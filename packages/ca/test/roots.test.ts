@@ -5,14 +5,14 @@ import {
   CertificateAuthority,
   DirectoryRootStore,
   keepRoot,
-  makeSelfSignedRoot,
+  createSelfSignedRoot,
   readPluggedInCa,
-  reload,
   RootRotation,
   type RootStore,
   selfSignedBundle,
   watchPluggedInCa,
 } from "@istiod/ca";
+import { reload } from "../src/roots/watch-plugged-in-ca.js";
 import { FakeClock, MemoryRootStore } from "@istiod/ca/testing";
 import { openssl, P256, request, scratch, show, verify } from "./openssl.js";
 
@@ -24,7 +24,7 @@ describe.each<[string, () => Promise<RootStore>]>([
   ["a directory", async () => new DirectoryRootStore(join(await scratch(), "a", "ca"))],
   ["memory", async () => new MemoryRootStore()],
 ])("a self-signed root kept in %s", (_, make) => {
-  it("is made once", async () => {
+  it("creates a root once", async () => {
     const store = await make();
     const now = Date.now();
     const roots = await Promise.all(
@@ -38,12 +38,12 @@ describe.each<[string, () => Promise<RootStore>]>([
     expect(text).toMatch(/Key Usage: critical\s+Certificate Sign\n/);
   });
 
-  it("is replaced only by who knows what is kept", async () => {
+  it("replaces a root only if the stored one is known", async () => {
     const store = await make();
     const first = await keepRoot(store, { organization: "td", key: EC }, Date.now());
     const renewed = {
       ...first,
-      certificate: (await makeSelfSignedRoot({ organization: "td", key: EC }, Date.now())).certificate,
+      certificate: (await createSelfSignedRoot({ organization: "td", key: EC }, Date.now())).certificate,
     };
     expect(await store.replace(first, renewed)).toBe(true);
     expect(await store.replace(first, renewed)).toBe(false);
@@ -51,8 +51,8 @@ describe.each<[string, () => Promise<RootStore>]>([
   });
 });
 
-describe("a root's directory", () => {
-  it("is readable by its owner only and holds nothing else", async () => {
+describe("DirectoryRootStore", () => {
+  it("creates a directory that only its owner can read", async () => {
     const directory = join(await scratch(), "ca");
     await keepRoot(new DirectoryRootStore(directory), { organization: "td", key: EC }, Date.now());
     expect((await readdir(directory)).sort()).toEqual(["ca-cert.pem", "ca-key.pem"]);
@@ -75,7 +75,7 @@ describe("a root's directory", () => {
   );
 });
 
-describe("rotation of a self-signed root", () => {
+describe("RootRotation", () => {
   const lifetime = 100 * DAY;
   async function mesh() {
     const clock = new FakeClock(Date.UTC(2030, 0, 1));
@@ -88,7 +88,7 @@ describe("rotation of a self-signed root", () => {
     return { clock, store, replica };
   }
 
-  it("happens when a fifth of the lifetime remains, keeps the key, and breaks no chain", async () => {
+  it("renews with the same key when a fifth of the lifetime remains, and breaks no chain", async () => {
     const { clock, replica } = await mesh();
     const { authority, rotation } = await replica();
     const before = authority.bundle;
@@ -112,7 +112,7 @@ describe("rotation of a self-signed root", () => {
     expect(old.roots).toBe(before.rootsPem);
   });
 
-  it("is done by one replica and taken over by the others", async () => {
+  it("renews in one replica, and the others adopt the new root", async () => {
     const { clock, replica } = await mesh();
     const [a, b] = [await replica(), await replica()];
     clock.advance(85 * DAY);
@@ -122,7 +122,7 @@ describe("rotation of a self-signed root", () => {
     expect(await b.rotation.check()).toBe("unchanged");
   });
 
-  it("checks every hour, spread at the start, and tells who listens", async () => {
+  it("checks every hour with an initial jitter, and notifies listeners", async () => {
     const { clock, replica } = await mesh();
     const { authority, rotation } = await replica();
     let changes = 0;
@@ -138,7 +138,7 @@ describe("rotation of a self-signed root", () => {
     expect(clock.pending).toEqual([]);
   });
 
-  it("reports a store that fails and goes on with what it has", async () => {
+  it("reports a failing store and keeps the current root", async () => {
     const { clock, replica } = await mesh();
     const { authority } = await replica();
     const errors: unknown[] = [];
@@ -151,7 +151,7 @@ describe("rotation of a self-signed root", () => {
     });
     broken.start();
     clock.advance(3600 * 1000);
-    await expect.poll(() => errors).toMatchObject([{ code: "store", message: "memory: the root is gone" }]);
+    await expect.poll(() => errors).toMatchObject([{ code: "store", message: "memory: the root has disappeared" }]);
     await expect.poll(() => clock.pending).toHaveLength(1);
   });
 });
@@ -224,7 +224,7 @@ async function intermediate(
 }
 
 describe("a plugged-in CA", () => {
-  it("signs with an intermediate whose chain is sent and verified by openssl", async () => {
+  it("signs with an intermediate whose chain is verified by openssl", async () => {
     const directory = await scratch();
     await pluggedIn(directory);
     const bundle = (await readPluggedInCa(directory, Date.now()))!;
@@ -256,7 +256,7 @@ describe("a plugged-in CA", () => {
     });
   });
 
-  it("is absent where there is no file of it", async () => {
+  it("is absent if none of its files exists", async () => {
     const directory = await scratch();
     expect(await readPluggedInCa(directory, Date.now())).toBeUndefined();
     expect(await readPluggedInCa(join(directory, "none"), Date.now())).toBeUndefined();
@@ -357,7 +357,7 @@ describe("a plugged-in CA", () => {
     });
   });
 
-  it("that has expired is refused", async () => {
+  it("is rejected if it has expired", async () => {
     const directory = await scratch();
     await pluggedIn(directory);
     await expect(readPluggedInCa(directory, Date.now() + 21 * DAY)).rejects.toMatchObject({
@@ -366,7 +366,7 @@ describe("a plugged-in CA", () => {
     });
   });
 
-  it("is read again when its files change, and the last good one stays when they are bad", async () => {
+  it("is reloaded after changes, and the last good one stays active if files are invalid", async () => {
     const directory = await scratch();
     await pluggedIn(directory);
     const authority = new CertificateAuthority({ bundle: (await readPluggedInCa(directory, Date.now()))! });
@@ -390,7 +390,7 @@ describe("a plugged-in CA", () => {
     stop();
   });
 
-  it("is followed through the symbolic links of a Secret's volume", async () => {
+  it("is reloaded after the symbolic links of a Secret volume are swapped", async () => {
     const directory = await scratch();
     const volume = join(directory, "volume");
     await pluggedIn(join(volume, "..v1"));
@@ -410,12 +410,12 @@ describe("a plugged-in CA", () => {
     stop();
   });
 
-  it("keeps its root unless several are allowed, and then only where one set holds the other", async () => {
+  it("keeps its root unless several are allowed, and then only if one set contains the other", async () => {
     const directory = await scratch();
     await pluggedIn(directory);
     const authority = new CertificateAuthority({ bundle: (await readPluggedInCa(directory, Date.now()))! });
     const old = await readFile(join(directory, "root-cert.pem"), "utf8");
-    const other = (await makeSelfSignedRoot({ organization: "Other", key: EC }, Date.now())).certificate;
+    const other = (await createSelfSignedRoot({ organization: "Other", key: EC }, Date.now())).certificate;
     await writeFile(join(directory, "root-cert.pem"), old + other);
     await expect(reload({ directory, authority })).rejects.toMatchObject({ code: "root-change" });
     expect(await reload({ directory, authority, multiRoot: true })).toBe(true);

@@ -14,8 +14,8 @@ import {
   issueServingCertificate,
   istiodNames,
   keepServingCertificate,
-  type KeptCertificate,
-  makeSelfSignedRoot,
+  type RenewedCertificate,
+  createSelfSignedRoot,
   selfSignedBundle,
   signErrorLabel,
   staticTokens,
@@ -31,7 +31,7 @@ const tokens = staticTokens([
 ]);
 
 async function makeAuthority(): Promise<CertificateAuthority> {
-  const root = await makeSelfSignedRoot({ organization: "td", key: { type: "ecdsa", curve: "P-256" } }, Date.now());
+  const root = await createSelfSignedRoot({ organization: "td", key: { type: "ecdsa", curve: "P-256" } }, Date.now());
   return new CertificateAuthority({ bundle: selfSignedBundle(root, "test", Date.now()) });
 }
 
@@ -91,7 +91,7 @@ const failure = async (call: Promise<unknown>): Promise<{ code: Code; message: s
 };
 
 describe("CreateCertificate", () => {
-  it("answers with one PEM an element, each ending its line, the root last", async () => {
+  it("returns one PEM per element, each with a newline at its end, the root last", async () => {
     const { authority, client } = await serve();
     const { certChain } = await client(TOKEN).createCertificate({
       csr: (await request(P256)).request,
@@ -109,7 +109,7 @@ describe("CreateCertificate", () => {
     expect(Date.parse(validTo) - Date.parse(validFrom)).toBe(3600_000 + 120_000);
   });
 
-  it("knows a caller by its client certificate, so a workload may renew by what it has", async () => {
+  it("authenticates callers by client certificate, so that workloads can renew", async () => {
     const { client } = await serve();
     const csr = await request(P256);
     const first = await client(TOKEN).createCertificate({ csr: csr.request });
@@ -119,7 +119,7 @@ describe("CreateCertificate", () => {
     expect(await show(again.certChain[0]!)).toContain(`URI:${CART}`);
   });
 
-  it("does not know one by a certificate of another root", async () => {
+  it("rejects client certificates of another root", async () => {
     const { client } = await serve();
     const stranger = await makeAuthority();
     const csr = await request(P256);
@@ -134,7 +134,7 @@ describe("CreateCertificate", () => {
     });
   });
 
-  it("refuses whoever shows nothing or a wrong token, without saying why, and tells the log", async () => {
+  it("rejects callers without credentials or with a wrong token; only events have the reason", async () => {
     const reasons: string[] = [];
     const { client } = await serve({ events: { authenticationFailed: (error) => reasons.push(error.message) } });
     const csr = (await request(P256)).request;
@@ -144,11 +144,11 @@ describe("CreateCertificate", () => {
         message: "request authenticate failure",
       });
     }
-    expect(reasons[0]).toContain("no credential of this kind");
-    expect(reasons[1]).toContain("token not known");
+    expect(reasons[0]).toContain("no credentials of this kind");
+    expect(reasons[1]).toContain("unknown token");
   });
 
-  it("says what is wrong with a request", async () => {
+  it("describes invalid requests", async () => {
     const labels: string[] = [];
     const { client } = await serve({ events: { signingFailed: (error) => labels.push(signErrorLabel(error.code)) } });
     expect(await failure(client(TOKEN).createCertificate({ csr: "nonsense" }))).toEqual({
@@ -165,7 +165,7 @@ describe("CreateCertificate", () => {
     expect(labels).toEqual(["CSR_ERROR", "TTL_ERROR", "TTL_ERROR"]);
   });
 
-  it("counts what happens", async () => {
+  it("reports events", async () => {
     const seen: string[] = [];
     const { client } = await serve({
       events: {
@@ -177,10 +177,10 @@ describe("CreateCertificate", () => {
     const csr = (await request(P256)).request;
     await client(TOKEN).createCertificate({ csr });
     await failure(client().createCertificate({ csr }));
-    expect(seen).toEqual(["requested", `issued ${CART} by fixed token`, "requested", "unauthenticated"]);
+    expect(seen).toEqual(["requested", `issued ${CART} by static token`, "requested", "unauthenticated"]);
   });
 
-  it("issues for another identity only to whom that is allowed", async () => {
+  it("issues certificates for another identity only to callers that may impersonate it", async () => {
     const csr = (await request(P256)).request;
     const metadata = { ImpersonatedIdentity: CART };
     const nobody = await serve();
@@ -228,8 +228,8 @@ describe("CreateCertificate", () => {
   });
 });
 
-describe("istiod's own certificate", () => {
-  it("carries the names by which istiod is reached", async () => {
+describe("istiod's serving certificate", () => {
+  it("has the DNS names of istiod", async () => {
     const names = istiodNames({
       namespace: "istio-system",
       revision: "canary",
@@ -255,13 +255,16 @@ describe("istiod's own certificate", () => {
     ).toBe(true);
   });
 
-  it("is renewed at half its life and when the CA changes", async () => {
+  it("is renewed at half its lifetime and when the CA changes", async () => {
     const clock = new FakeClock(Date.UTC(2030, 0, 1));
-    const root = await makeSelfSignedRoot({ organization: "td", key: { type: "ecdsa", curve: "P-256" } }, clock.now());
+    const root = await createSelfSignedRoot(
+      { organization: "td", key: { type: "ecdsa", curve: "P-256" } },
+      clock.now(),
+    );
     const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, "test", clock.now()), clock });
     const given: string[] = [];
     const due: number[] = [];
-    const onCertificate = ({ cert, renewalDue }: KeptCertificate) => {
+    const onCertificate = ({ cert, renewalDue }: RenewedCertificate) => {
       given.push(cert);
       due.push(renewalDue);
     };
@@ -278,7 +281,7 @@ describe("istiod's own certificate", () => {
     expect(given).toHaveLength(1);
     clock.advance(1);
     await expect.poll(() => given.length).toBe(2);
-    const other = await makeSelfSignedRoot(
+    const other = await createSelfSignedRoot(
       { organization: "td2", key: { type: "ecdsa", curve: "P-256" } },
       clock.now(),
     );

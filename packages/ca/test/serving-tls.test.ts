@@ -9,7 +9,7 @@ import {
   keepServingTls,
   type KeepServingTlsOptions,
   type KeptServingTls,
-  makeSelfSignedRoot,
+  createSelfSignedRoot,
   readRootsFile,
   readServingFiles,
   selfSignedBundle,
@@ -48,7 +48,7 @@ async function writePair(directory: string, commonName: string, ...more: string[
 }
 
 async function authorityOf(organization: string): Promise<CertificateAuthority> {
-  const root = await makeSelfSignedRoot({ organization, key: { type: "ecdsa", curve: "P-256" } }, Date.now());
+  const root = await createSelfSignedRoot({ organization, key: { type: "ecdsa", curve: "P-256" } }, Date.now());
   return new CertificateAuthority({ bundle: selfSignedBundle(root, "memory", Date.now()) });
 }
 
@@ -96,7 +96,7 @@ async function echo(socket: TLSSocket, text: string): Promise<string> {
   return answer;
 }
 
-describe("a server's certificate from files", () => {
+describe("a serving certificate from files", () => {
   let directory: string;
   let files: { readonly certFile: string; readonly keyFile: string };
   let authority: CertificateAuthority;
@@ -107,7 +107,7 @@ describe("a server's certificate from files", () => {
     await writePair(directory, "first");
   });
 
-  it("is shown to new connections once it is renewed, and old ones stay", async () => {
+  it("is used for new connections after a renewal, and old connections stay open", async () => {
     const { port, events } = await serve({ authority, files });
     const old = await open(port);
     expect(old.getPeerCertificate().subject.CN).toBe("first");
@@ -117,7 +117,7 @@ describe("a server's certificate from files", () => {
     expect(events.at(-1)).toBe(`reloaded ${files.certFile} ${files.keyFile}`);
   });
 
-  it("stays where the new one is broken, and is reported once with the file's name", async () => {
+  it("stays active if the new one is invalid, which is reported once with the file's name", async () => {
     const { port, events } = await serve({ authority, files });
     await writeFile(files.certFile, "not a certificate");
     await expect
@@ -131,7 +131,7 @@ describe("a server's certificate from files", () => {
     expect(events.filter((event) => event.startsWith("malformed: "))).toHaveLength(1);
   });
 
-  it("stays while the key belongs to another certificate", async () => {
+  it("stays active while the key belongs to another certificate", async () => {
     const { port, events } = await serve({ authority, files });
     await mkdir(join(directory, "next"));
     await writePair(join(directory, "next"), "second");
@@ -144,7 +144,7 @@ describe("a server's certificate from files", () => {
     await expect.poll(() => shown(port), { timeout: 10_000 }).toBe("second");
   });
 
-  it("stays where the files are gone, and is renewed when they are back", async () => {
+  it("stays active while the files are missing, and is reloaded once they exist", async () => {
     const { port, events } = await serve({ authority, files });
     await rename(directory, `${directory}.away`);
     ends.push(() => rm(`${directory}.away`, { recursive: true, force: true }));
@@ -155,7 +155,7 @@ describe("a server's certificate from files", () => {
     await expect.poll(() => shown(port), { timeout: 10_000 }).toBe("second");
   });
 
-  it("is followed through the symbolic links of a Secret's volume", async () => {
+  it("is reloaded after the symbolic links of a Secret volume are swapped", async () => {
     const volume = join(directory, "volume");
     await mkdir(join(volume, "..v1"), { recursive: true });
     await mkdir(join(volume, "..v2"));
@@ -173,7 +173,7 @@ describe("a server's certificate from files", () => {
     await expect.poll(() => shown(port), { timeout: 10_000 }).toBe("second");
   });
 
-  it("is an error at startup where it cannot be used", async () => {
+  it("is an error at startup if it is invalid", async () => {
     await expect(readServingFiles({ ...files, certFile: join(directory, "absent") }, Date.now())).rejects.toMatchObject(
       { code: "store", message: expect.stringContaining("absent cannot be read") as string },
     );
@@ -188,10 +188,10 @@ describe("a server's certificate from files", () => {
   });
 });
 
-describe("the roots of clients", () => {
+describe("client root certificates", () => {
   const rootsIn = ({ clientCa }: ServingTls): number => clientCa.match(/BEGIN CERTIFICATE/g)?.length ?? 0;
 
-  it("follow their file, and keep the last good ones", async () => {
+  it("are reloaded from their file, and the last good ones stay active", async () => {
     const directory = await scratch();
     const rootsFile = join(directory, "roots.pem");
     const [authority, second, third] = await Promise.all([
@@ -211,7 +211,7 @@ describe("the roots of clients", () => {
     expect(rootsIn(kept.current())).toBe(3);
   });
 
-  it("follow the authority's", async () => {
+  it("include the authority's", async () => {
     const directory = await scratch();
     await writePair(directory, "first");
     const [authority, next] = await Promise.all([authorityOf("mesh"), authorityOf("next")]);

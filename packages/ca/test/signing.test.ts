@@ -5,8 +5,8 @@ import {
   CaError,
   CertificateAuthority,
   type IssuedCertificate,
-  type KeyKind,
-  makeSelfSignedRoot,
+  type KeyType,
+  createSelfSignedRoot,
   selfSignedBundle,
 } from "@istiod/ca";
 import { FakeClock } from "@istiod/ca/testing";
@@ -16,13 +16,16 @@ const NOW = Date.UTC(2030, 0, 2, 3, 4, 5);
 const HOUR = 3600 * 1000;
 const CART = "spiffe://cluster.local/ns/shop/sa/cart";
 
-async function authority(key: KeyKind, lifetime?: number): Promise<{ ca: CertificateAuthority; clock: FakeClock }> {
+async function authority(key: KeyType, lifetime?: number): Promise<{ ca: CertificateAuthority; clock: FakeClock }> {
   const clock = new FakeClock(NOW);
-  const root = await makeSelfSignedRoot({ organization: "cluster.local", key, ...(lifetime ? { lifetime } : {}) }, NOW);
+  const root = await createSelfSignedRoot(
+    { organization: "cluster.local", key, ...(lifetime ? { lifetime } : {}) },
+    NOW,
+  );
   return { ca: new CertificateAuthority({ bundle: selfSignedBundle(root, "test", NOW), clock }), clock };
 }
 
-describe.each<[string, KeyKind]>([
+describe.each<[string, KeyType]>([
   ["RSA 2048", { type: "rsa", bits: 2048 }],
   ["P-256", { type: "ecdsa", curve: "P-256" }],
   ["P-384", { type: "ecdsa", curve: "P-384" }],
@@ -55,14 +58,14 @@ describe.each<[string, KeyKind]>([
   });
 });
 
-describe("what a leaf says", () => {
+describe("a leaf certificate", () => {
   let ca: CertificateAuthority;
   let clock: FakeClock;
   beforeAll(async () => {
     ({ ca, clock } = await authority({ type: "ecdsa", curve: "P-256" }, 24 * 100 * HOUR));
   });
 
-  it("comes from the caller and never from the request", async () => {
+  it("has the names of the caller, never those of the request", async () => {
     const { request: csr } = await request(
       P256,
       "-addext",
@@ -77,7 +80,7 @@ describe("what a leaf says", () => {
     expect(text).toContain(`URI:${CART}`);
   });
 
-  it("begins two minutes ago and lasts 24 hours unless asked otherwise", async () => {
+  it("is valid from two minutes ago for 24 hours by default", async () => {
     const { request: csr } = await request(P256);
     const day = new X509Certificate((await ca.sign({ request: csr, names: [CART] })).certificate);
     expect(Date.parse(day.validFrom)).toBe(NOW - 120_000);
@@ -89,7 +92,7 @@ describe("what a leaf says", () => {
   it("never outlives the CA", async () => {
     const { request: csr } = await request(P256);
     const near = new FakeClock(NOW);
-    const root = await makeSelfSignedRoot(
+    const root = await createSelfSignedRoot(
       { organization: "td", key: { type: "ecdsa", curve: "P-256" }, lifetime: 3 * HOUR },
       NOW,
     );
@@ -99,7 +102,7 @@ describe("what a leaf says", () => {
     await expect(short.sign({ request: csr, names: [CART] })).rejects.toMatchObject({ code: "not-ready" });
   });
 
-  it("has a common name, the identity, only where the request has one", async () => {
+  it("has a common name, the identity, only if the request has one", async () => {
     const { request: csr } = await request(P256, "-subj", "/CN=whatever");
     expect(await show((await ca.sign({ request: csr, names: [CART] })).certificate)).toMatch(
       new RegExp(`Subject: CN ?= ?${CART}`),
@@ -123,7 +126,7 @@ describe("what a leaf says", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("sign rejects", () => {
   let ca: CertificateAuthority;
   beforeAll(async () => {
     ({ ca } = await authority({ type: "ecdsa", curve: "P-256" }));
@@ -140,7 +143,7 @@ describe("what is refused", () => {
     await expect(sign(csr, 90 * 24 * HOUR)).resolves.toBeDefined();
   });
 
-  it("weak and foreign keys", async () => {
+  it("weak and unsupported keys", async () => {
     await expect(sign((await request(["rsa:1024"])).request)).rejects.toMatchObject({
       code: "csr",
       message: "RSA key of 1024 bits: expected 2048 to 8192",
@@ -157,7 +160,7 @@ describe("what is refused", () => {
     });
   });
 
-  it("a request whose signature is not by its key", async () => {
+  it("a request whose signature does not match its key", async () => {
     const { request: csr } = await request(P256);
     const der = Buffer.from(csr.replace(/-----.*-----/g, ""), "base64");
     const at = der.indexOf("anything");
@@ -165,11 +168,11 @@ describe("what is refused", () => {
     const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`;
     await expect(sign(forged)).rejects.toMatchObject({
       code: "csr",
-      message: "signing request: its signature does not fit its key",
+      message: "signing request: its signature does not match its key",
     });
   });
 
-  it("text that is no request", async () => {
+  it("text that is not a request", async () => {
     for (const text of [
       "",
       "x",
@@ -184,7 +187,7 @@ describe("what is refused", () => {
     });
   });
 
-  it("any other bytes, with the code csr and no other error", async () => {
+  it("any other bytes, with the code csr", async () => {
     const { request: csr, key } = await request(P256);
     const der = Buffer.from(csr.replace(/-----.*-----/g, ""), "base64");
     const pem = (bytes: Uint8Array): string =>

@@ -1,10 +1,7 @@
-/**
- * `selector`: a label selector that Kubernetes would refuse; `annotation`: an annotation of a pod with a value that it
- * cannot have.
- */
+/** `selector`: an invalid label selector. `annotation`: an annotation of a pod with an invalid value. */
 export type InjectorErrorCode = "selector" | "annotation";
 
-/** The only error of this package; the message names the object and the field. */
+/** The only error of this package. Its message names the object and the field. */
 export class InjectorError extends Error {
   override readonly name = "InjectorError";
 

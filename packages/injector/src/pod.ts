@@ -1,4 +1,4 @@
-/** The parts of a Kubernetes Pod that injection looks at; everything else passes through unread. */
+/** The parts of a Kubernetes Pod that injection reads. Other fields are kept. */
 export interface Pod {
   readonly metadata?: {
     readonly name?: string;
@@ -23,7 +23,7 @@ export interface Container {
   readonly lifecycle?: { readonly preStop?: LifecycleHandler; readonly postStart?: LifecycleHandler };
 }
 
-/** A port by number or by the name that the container gives it. */
+/** A port number, or the name of a port of the container. */
 export type Port = number | string;
 
 export interface LifecycleHandler {
@@ -36,7 +36,7 @@ export interface Probe extends LifecycleHandler {
   readonly timeoutSeconds?: number;
 }
 
-/** How a pod is named to people: a pod made by a controller has no name yet. */
+/** Returns a pod's name for messages. A pod created by a controller only has a name prefix. */
 export function podName(pod: Pod): string {
   const { namespace = "default", name, generateName } = pod.metadata ?? {};
   return `Pod ${namespace}/${name ?? (generateName === undefined ? "" : `${generateName}***`)}`;

@@ -1,6 +1,6 @@
-import { decideInjection, takeOverProbes, type Pod } from "@istiod/injector";
+import { decideInjection, rewriteProbes, type Pod } from "@istiod/injector";
 
-export function prepare(pod: Pod, namespace: string): Pod {
-  const { inject } = decideInjection(pod, namespace, { policy: "enabled" });
-  return inject ? takeOverProbes(pod, 15020).pod : pod;
+export function inject(pod: Pod, namespace: string): Pod {
+  const decision = decideInjection(pod, namespace, { policy: "enabled" });
+  return decision.inject ? rewriteProbes(pod, 15020).pod : pod;
 }

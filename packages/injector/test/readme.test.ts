@@ -1,9 +1,9 @@
 import type { Pod } from "@istiod/injector";
-import { expect, it } from "vitest";
-import { prepare } from "./readme-example.js";
+import { expect, test } from "vitest";
+import { inject } from "./readme-example.js";
 
-it("the README's example takes over the probes of pods that are injected", () => {
+test("the README's example rewrites the probes of injected pods", () => {
   const pod: Pod = { spec: { containers: [{ name: "app", livenessProbe: { tcpSocket: { port: 80 } } }] } };
-  expect(prepare(pod, "shop").spec?.containers?.[0]?.livenessProbe?.httpGet?.port).toBe(15020);
-  expect(prepare(pod, "kube-system")).toBe(pod);
+  expect(inject(pod, "shop").spec?.containers?.[0]?.livenessProbe?.httpGet?.port).toBe(15020);
+  expect(inject(pod, "kube-system")).toBe(pod);
 });

@@ -1,4 +1,4 @@
-import { CertificateAuthority, issueServingCertificate, makeSelfSignedRoot, selfSignedBundle } from "@istiod/ca";
+import { CertificateAuthority, issueServingCertificate, createSelfSignedRoot, selfSignedBundle } from "@istiod/ca";
 
 export interface TestCertificates {
   /** PEM. */
@@ -8,7 +8,7 @@ export interface TestCertificates {
 
 /** A certificate for a name, from a root of its own. */
 export async function certificateFor(name: string): Promise<TestCertificates> {
-  const root = await makeSelfSignedRoot(
+  const root = await createSelfSignedRoot(
     { organization: "outside", key: { type: "ecdsa", curve: "P-256" } },
     Date.now(),
   );

@@ -1,4 +1,4 @@
-import { CertificateAuthority, issueServingCertificate, makeSelfSignedRoot, selfSignedBundle } from "@istiod/ca";
+import { CertificateAuthority, issueServingCertificate, createSelfSignedRoot, selfSignedBundle } from "@istiod/ca";
 import { unverifiableJwks } from "@istiod/push-context";
 
 export interface Document {
@@ -40,7 +40,7 @@ const pod = (name: string, ip: string): Document =>
   });
 
 const selector = { selector: { matchLabels: { app: "web" } } };
-const root = await makeSelfSignedRoot({ organization: "shop", key: { type: "ecdsa", curve: "P-256" } }, Date.now());
+const root = await createSelfSignedRoot({ organization: "shop", key: { type: "ecdsa", curve: "P-256" } }, Date.now());
 const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, "test", Date.now()) });
 const tls = await issueServingCertificate(authority, ["shop.example"], 3_600_000, Date.now());
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -8,22 +8,22 @@ import { readSigningRequest } from "./signing-request.js";
 export interface CertificateAuthorityOptions {
   readonly bundle: SigningBundle;
   /**
-   * Lifetime of a leaf whose requester names none, in milliseconds. Default: 24 hours (Istio's
+   * Lifetime of a leaf if the request names none, in milliseconds. Default: 24 hours (Istio's
    * DEFAULT_WORKLOAD_CERT_TTL).
    */
   readonly defaultLifetime?: number;
-  /** Longest lifetime that may be asked for, in milliseconds. Default: 90 days (Istio's MAX_WORKLOAD_CERT_TTL). */
-  readonly longestLifetime?: number;
+  /** Maximum lifetime that may be requested, in milliseconds. Default: 90 days (Istio's MAX_WORKLOAD_CERT_TTL). */
+  readonly maxLifetime?: number;
   readonly clock?: Clock;
 }
 
-/** A request that has been authenticated: whoever calls `sign` answers for the names. */
+/** An authenticated request. The caller of `sign` is responsible for the names. */
 export interface LeafRequest {
   /** PKCS#10 in PEM. Only its key is used. */
   readonly request: string;
-  /** The names that the certificate will say: the authenticated identity. */
+  /** Subject alternative names: the authenticated identity. */
   readonly names: readonly string[];
-  /** Milliseconds; absent, zero or less: the default. */
+  /** Milliseconds. Default if absent, zero or negative. */
   readonly lifetime?: number;
 }
 
@@ -32,41 +32,41 @@ export interface IssuedCertificate {
   readonly certificate: string;
   /** PEM of each certificate between the leaf and the roots, in order. */
   readonly chain: readonly string[];
-  /** PEM of the roots, one text. */
+  /** PEM of all roots. */
   readonly roots: string;
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
 }
 
-const HOUR = 3600 * 1000;
+const hourMs = 3600 * 1000;
 
-/** Signs leaf certificates with a bundle that may be exchanged while it works. */
+/** Signs leaf certificates. The signing bundle can be replaced at any time. */
 export class CertificateAuthority {
   readonly #clock: Clock;
   readonly #defaultLifetime: number;
-  readonly #longestLifetime: number;
+  readonly #maxLifetime: number;
   readonly #listeners = new Set<(bundle: SigningBundle) => void>();
   #bundle: SigningBundle;
 
   constructor(options: CertificateAuthorityOptions) {
     this.#bundle = options.bundle;
     this.#clock = options.clock ?? systemClock;
-    this.#defaultLifetime = options.defaultLifetime ?? 24 * HOUR;
-    this.#longestLifetime = options.longestLifetime ?? 90 * 24 * HOUR;
+    this.#defaultLifetime = options.defaultLifetime ?? 24 * hourMs;
+    this.#maxLifetime = options.maxLifetime ?? 90 * 24 * hourMs;
   }
 
-  /** What signs at present. */
+  /** The current signing bundle. */
   get bundle(): SigningBundle {
     return this.#bundle;
   }
 
-  /** Signs with another bundle from now on and tells everyone who listens. */
+  /** Replaces the signing bundle and notifies listeners. */
   use(bundle: SigningBundle): void {
     this.#bundle = bundle;
     for (const listener of [...this.#listeners]) listener(bundle);
   }
 
-  /** Calls `listener` after each exchange of the bundle; the function given back ends that. */
+  /** Calls `listener` after each replacement of the bundle. Returns a function that removes the listener. */
   onChange(listener: (bundle: SigningBundle) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -78,10 +78,10 @@ export class CertificateAuthority {
    * @throws CaError `csr`, `ttl`, `not-ready` or `signing`
    */
   async sign({ request, names, lifetime = 0 }: LeafRequest): Promise<IssuedCertificate> {
-    if (lifetime > this.#longestLifetime) {
+    if (lifetime > this.#maxLifetime) {
       throw new CaError(
         "ttl",
-        `requested lifetime of ${lifetime / 1000} s is longer than the ${this.#longestLifetime / 1000} s allowed`,
+        `requested lifetime of ${lifetime / 1000} s is longer than the ${this.#maxLifetime / 1000} s allowed`,
       );
     }
     const bundle = this.#bundle;
@@ -99,13 +99,13 @@ export class CertificateAuthority {
     return { certificate: leaf.pem, chain: bundle.chain, roots: bundle.rootsPem, notAfter: leaf.notAfter };
   }
 
-  /** When the first root and the signing certificate expire, in milliseconds since the epoch. */
+  /** Expiry times of the first root and the signing certificate, in milliseconds since the epoch. */
   expiry(): { root: number; signing: number } {
     const { roots, certificate } = this.#bundle;
     return { root: Date.parse((roots[0] ?? certificate).validTo), signing: Date.parse(certificate.validTo) };
   }
 
-  /** The certificate that signs, in PEM. */
+  /** The signing certificate in PEM. */
   get certificate(): string {
     return pemOf(this.#bundle.certificate);
   }

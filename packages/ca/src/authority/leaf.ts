@@ -16,12 +16,12 @@ import {
 import type { SigningBundle } from "./signing-bundle.js";
 import { subjectAlternativeNames } from "./subject-alternative-names.js";
 
-/** What a leaf certificate is to say. */
+/** Contents of a leaf certificate. */
 export interface Leaf {
   readonly publicKeyDer: Uint8Array;
   /** Subject alternative names; at least one. */
   readonly names: readonly string[];
-  /** Repeat the first name as the common name, where it fits. For old clients that read nothing else. */
+  /** Whether to repeat the first name as the common name if it fits, for old clients that ignore other names. */
   readonly commonName: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -29,17 +29,17 @@ export interface Leaf {
   readonly lifetime: number;
 }
 
-/** Clocks differ between machines, so a leaf is valid from two minutes before it is made. */
-const CLOCK_SKEW = 2 * 60 * 1000;
+/** A leaf is valid from two minutes before it is issued, because clocks differ between machines. */
+const clockSkewMs = 2 * 60 * 1000;
 
-/** The upper bound of the X.520 common name. */
-const LONGEST_COMMON_NAME = 64;
+/** Upper bound of the X.520 common name. */
+const maxCommonNameLength = 64;
 
 /**
- * Signs a leaf for both sides of a connection. It never outlives the certificates above it.
+ * Signs a leaf for client and server authentication. It never outlives the certificates of its issuers.
  *
  * @returns PEM with a newline at its end
- * @throws CaError `not-ready` when a certificate above it has expired, `signing` for anything else
+ * @throws CaError `not-ready` if an issuer has expired, `signing` for any other failure
  */
 export async function signLeaf(leaf: Leaf, signer: SigningBundle): Promise<{ pem: string; notAfter: number }> {
   if (signer.notAfter <= leaf.now) {
@@ -48,7 +48,7 @@ export async function signLeaf(leaf: Leaf, signer: SigningBundle): Promise<{ pem
   const [first] = leaf.names;
   if (first === undefined) throw new CaError("signing", "a certificate needs at least one name");
   const notAfter = Math.min(leaf.now + leaf.lifetime, signer.notAfter);
-  const commonName = leaf.commonName && first.length <= LONGEST_COMMON_NAME ? first : undefined;
+  const commonName = leaf.commonName && first.length <= maxCommonNameLength ? first : undefined;
   try {
     const issuer = new X509Certificate(signer.certificate.raw);
     const { key, algorithm } = await signingKey(signer.privateKey);
@@ -57,7 +57,7 @@ export async function signLeaf(leaf: Leaf, signer: SigningBundle): Promise<{ pem
       serialNumber: serialNumber(),
       issuer: issuer.subjectName,
       ...(commonName === undefined ? {} : { subject: new Name([{ CN: [{ utf8String: commonName }] }]) }),
-      notBefore: new Date(leaf.now - CLOCK_SKEW),
+      notBefore: new Date(leaf.now - clockSkewMs),
       notAfter: new Date(notAfter),
       publicKey: Uint8Array.from(leaf.publicKeyDer),
       signingKey: key,
@@ -72,11 +72,11 @@ export async function signLeaf(leaf: Leaf, signer: SigningBundle): Promise<{ pem
     });
     return { pem: `${certificate.toString("pem")}\n`, notAfter: certificate.notAfter.getTime() };
   } catch (error) {
-    throw CaError.from(error, "signing", "the certificate could not be made");
+    throw CaError.from(error, "signing", "the certificate could not be created");
   }
 }
 
-/** 128 random bits in hexadecimal; unique without a register (RFC 5280 §4.1.2.2 allows up to 20 octets). */
+/** Returns a serial number of 128 random bits in hexadecimal (RFC 5280 §4.1.2.2 allows up to 20 octets). */
 export function serialNumber(): string {
   return randomBytes(16).toString("hex");
 }

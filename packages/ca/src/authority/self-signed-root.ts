@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { CaError } from "../errors.js";
-import { generateKey, type KeyKind, parsePrivateKey, privateKeyPem, signingKey } from "../keys.js";
+import { generateKey, type KeyType, parsePrivateKey, privateKeyPem, signingKey } from "../keys.js";
 import type { StoredRoot } from "../roots/root-store.js";
 import {
   BasicConstraintsExtension,
@@ -19,35 +19,35 @@ export interface SelfSignedRootOptions {
   /** Milliseconds. Default: 3650 days, as Istio's CITADEL_SELF_SIGNED_CA_CERT_TTL. */
   readonly lifetime?: number;
   /** Default: RSA with 2048 bits, as Istio's CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE. */
-  readonly key?: KeyKind;
+  readonly key?: KeyType;
 }
 
-const TEN_YEARS = 3650 * 24 * 3600 * 1000;
+const tenYearsMs = 3650 * 24 * 3600 * 1000;
 
-/** Makes a key and a root certificate for it. @param now milliseconds since the epoch @throws CaError `signing` */
-export async function makeSelfSignedRoot(options: SelfSignedRootOptions, now: number): Promise<StoredRoot> {
+/** Creates a key and a root certificate for it. @param now milliseconds since the epoch @throws CaError `signing` */
+export async function createSelfSignedRoot(options: SelfSignedRootOptions, now: number): Promise<StoredRoot> {
   const key = await generateKey(options.key ?? { type: "rsa", bits: 2048 });
   const subject = new Name([{ O: [{ utf8String: options.organization }] }]);
   return {
-    certificate: await selfSign(key, subject, now, options.lifetime ?? TEN_YEARS),
+    certificate: await selfSign(key, subject, now, options.lifetime ?? tenYearsMs),
     privateKey: privateKeyPem(key),
   };
 }
 
 /**
- * Makes a new certificate for the same key and subject. Because both stay the same, leaves of the old certificate
- * verify against the new one and the reverse, so no order of distribution breaks a connection.
+ * Creates a new certificate for the same key and subject. Leaves of the old certificate verify against the new one and
+ * vice versa, so no order of distribution breaks a connection.
  *
  * @param lifetime milliseconds; default as for a new root
  * @throws CaError `malformed` or `signing`
  */
-export async function renewSelfSignedRoot(root: StoredRoot, now: number, lifetime = TEN_YEARS): Promise<StoredRoot> {
-  const key = parsePrivateKey(root.privateKey, "kept root: private key");
+export async function renewSelfSignedRoot(root: StoredRoot, now: number, lifetime = tenYearsMs): Promise<StoredRoot> {
+  const key = parsePrivateKey(root.privateKey, "stored root: private key");
   let subject: Name;
   try {
     subject = new X509Certificate(root.certificate).subjectName;
   } catch (error) {
-    throw CaError.from(error, "malformed", "kept root: certificate");
+    throw CaError.from(error, "malformed", "stored root: certificate");
   }
   return { certificate: await selfSign(key, subject, now, lifetime), privateKey: root.privateKey };
 }
@@ -73,6 +73,6 @@ async function selfSign(key: KeyObject, subject: Name, now: number, lifetime: nu
     });
     return `${certificate.toString("pem")}\n`;
   } catch (error) {
-    throw CaError.from(error, "signing", "the root certificate could not be made");
+    throw CaError.from(error, "signing", "the root certificate could not be created");
   }
 }

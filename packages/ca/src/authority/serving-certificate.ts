@@ -1,22 +1,22 @@
 import { createPublicKey } from "node:crypto";
 import { type Clock, systemClock } from "../clock.js";
 import { CaError } from "../errors.js";
-import { generateKey, kindOf, privateKeyPem } from "../keys.js";
+import { generateKey, keyTypeOf, privateKeyPem } from "../keys.js";
 import type { CertificateAuthority } from "./certificate-authority.js";
 import { signLeaf } from "./leaf.js";
 
-/** What a TLS server needs: `tls.createSecureContext({ key, cert })`. */
+/** A TLS server certificate, for `tls.createSecureContext({ key, cert })`. */
 export interface ServingCertificate {
   /** PKCS#8 PEM. */
   readonly key: string;
-  /** PEM of the leaf and the certificates between it and the root. */
+  /** PEM of the leaf and the intermediates. */
   readonly cert: string;
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
 }
 
 /**
- * Issues a key and certificate for a server of the CA's own, with a key of the kind that the CA itself has.
+ * Issues a key and certificate for a server in the CA's own process. The key has the same type as the CA's.
  *
  * @param names DNS names, IP addresses and SPIFFE URIs
  * @param lifetime milliseconds
@@ -29,15 +29,15 @@ export async function issueServingCertificate(
   now: number,
 ): Promise<ServingCertificate> {
   const { bundle } = authority;
-  const key = await generateKey(kindOf(createPublicKey(bundle.privateKey), "malformed"));
+  const key = await generateKey(keyTypeOf(createPublicKey(bundle.privateKey), "malformed"));
   const publicKeyDer = createPublicKey(key).export({ type: "spki", format: "der" });
   const leaf = await signLeaf({ publicKeyDer, names, commonName: false, now, lifetime }, bundle);
   return { key: privateKeyPem(key), cert: [leaf.pem, ...bundle.chain].join(""), notAfter: leaf.notAfter };
 }
 
-/** A serving certificate that is renewed. */
-export interface KeptCertificate extends ServingCertificate {
-  /** When it is renewed, in milliseconds since the epoch. */
+/** A serving certificate with its renewal time. */
+export interface RenewedCertificate extends ServingCertificate {
+  /** Time of the next renewal, in milliseconds since the epoch. */
   readonly renewalDue: number;
 }
 
@@ -47,53 +47,53 @@ export interface KeepServingOptions {
   /** Milliseconds. Default: 24 hours. */
   readonly lifetime?: number;
   readonly clock?: Clock;
-  /** Called with the first certificate, at each half of a lifetime, and after each change of the CA. */
-  readonly onCertificate: (certificate: KeptCertificate) => void;
-  /** A renewal that failed; it is tried again after a minute. */
+  /** Called with the first certificate, and with each renewal: at half the lifetime, and after a change of the CA. */
+  readonly onCertificate: (certificate: RenewedCertificate) => void;
+  /** Called after a failed renewal, which is retried after a minute. */
   readonly onError?: (error: CaError) => void;
 }
 
-const RETRY = 60 * 1000;
+const retryMs = 60 * 1000;
 
 /**
- * Keeps a server's certificate fresh.
+ * Issues a server certificate and renews it.
  *
- * @returns ends it; resolved after the first certificate was given
- * @throws CaError when the first one cannot be issued
+ * @returns a function that stops renewals; resolves after the first call of `onCertificate`
+ * @throws CaError if the first certificate cannot be issued
  */
 export async function keepServingCertificate(options: KeepServingOptions): Promise<() => void> {
   const { authority, names, lifetime = 24 * 3600 * 1000, clock = systemClock, onCertificate, onError } = options;
   let cancel: (() => void) | undefined;
-  let ended = false;
-  let round = 0;
+  let stopped = false;
+  let generation = 0;
   const renew = async (): Promise<void> => {
-    const mine = ++round;
+    const current = ++generation;
     cancel?.();
     const certificate = await issueServingCertificate(authority, names, lifetime, clock.now());
-    if (ended || mine !== round) return;
+    if (stopped || current !== generation) return;
     const delay = (certificate.notAfter - clock.now()) / 2;
     cancel = clock.after(delay, renewLater);
     onCertificate({ ...certificate, renewalDue: clock.now() + delay });
   };
   const renewLater = (): void => {
     renew().catch((error: unknown) => {
-      if (ended) return;
-      cancel = clock.after(RETRY, renewLater);
+      if (stopped) return;
+      cancel = clock.after(retryMs, renewLater);
       onError?.(CaError.from(error, "signing", "serving certificate"));
     });
   };
   await renew();
-  const forget = authority.onChange(renewLater);
+  const removeListener = authority.onChange(renewLater);
   return () => {
-    ended = true;
-    forget();
+    stopped = true;
+    removeListener();
     cancel?.();
   };
 }
 
 /**
- * The names under which proxies and webhooks reach istiod, as Istio's own certificate has them: the Service `istiod`
- * with its revision, its older and remote names, and those that an operator adds (ISTIOD_CUSTOM_HOST).
+ * Returns the DNS names of istiod's serving certificate, as in Istio: the Service `istiod` with its revision, its legacy
+ * and remote names, and custom names (ISTIOD_CUSTOM_HOST).
  */
 export function istiodNames(options: {
   namespace: string;

@@ -5,20 +5,20 @@ import { CaError } from "../errors.js";
 import { parseCertificates } from "../pem.js";
 import type { ServingCertificate } from "./serving-certificate.js";
 
-/** The files of a server's certificate that somebody else issues and renews. */
+/** Files of a server certificate that is issued and renewed elsewhere. */
 export interface ServingFiles {
-  /** PEM of the leaf, then of the certificates between it and the root. */
+  /** PEM of the leaf, followed by the intermediates. */
   readonly certFile: string;
-  /** PEM of the key, not encrypted. */
+  /** PEM of the unencrypted key. */
   readonly keyFile: string;
 }
 
 /**
- * Reads a server's certificate and its key.
+ * Reads and checks a server certificate and its key.
  *
  * @param now milliseconds since the epoch
- * @throws CaError that names the file: `store` where it cannot be read, `malformed`, `key-mismatch` where the key
- *   belongs to another certificate, `untrusted` where the certificate has expired
+ * @throws CaError that names the file: `store` if it cannot be read, `malformed`, `key-mismatch` if the key belongs to
+ *   another certificate, `untrusted` if the certificate has expired
  */
 export async function readServingFiles({ certFile, keyFile }: ServingFiles, now: number): Promise<ServingCertificate> {
   const [cert, key] = await Promise.all([read(certFile), read(keyFile)]);
@@ -34,9 +34,9 @@ export async function readServingFiles({ certFile, keyFile }: ServingFiles, now:
 }
 
 /**
- * Reads root certificates.
+ * Reads and checks root certificates.
  *
- * @returns the text with a newline at its end
+ * @returns PEM with a newline at its end
  * @throws CaError that names the file: `store` or `malformed`
  */
 export async function readRootsFile(file: string): Promise<string> {
@@ -62,7 +62,7 @@ function privateKey(pem: string, file: string): KeyObject {
   }
 }
 
-/** Checks what OpenSSL demands further, such as a key that is long enough. */
+/** Checks the further requirements of OpenSSL, such as a minimum key length. */
 function check(file: string, use: () => void): void {
   try {
     use();

@@ -2,10 +2,10 @@ import { type Clock, systemClock } from "../clock.js";
 import { CaError } from "../errors.js";
 import { followFiles } from "../files/follow-files.js";
 import type { CertificateAuthority } from "./certificate-authority.js";
-import { keepServingCertificate, type KeptCertificate, type ServingCertificate } from "./serving-certificate.js";
+import { keepServingCertificate, type RenewedCertificate, type ServingCertificate } from "./serving-certificate.js";
 import { readRootsFile, readServingFiles, type ServingFiles } from "./serving-files.js";
 
-/** What a TLS server shows, and what it verifies its clients by. */
+/** The certificate of a TLS server, and the roots that verify its clients. */
 export interface ServingTls {
   /** PEM. */
   readonly cert: string;
@@ -13,7 +13,7 @@ export interface ServingTls {
   readonly key: string;
   /** PEM of the root certificates of clients. */
   readonly clientCa: string;
-  /** When the authority renews the certificate, in milliseconds since the epoch; absent for one of files. */
+  /** Time of the next renewal, in milliseconds since the epoch; absent for a certificate from files. */
   readonly renewalDue?: number;
 }
 
@@ -21,35 +21,35 @@ export interface KeepServingTlsOptions {
   readonly authority: CertificateAuthority;
   /** Names in a certificate that the authority issues. */
   readonly names: readonly string[];
-  /** Files of the server's certificate. Default: the authority issues it. */
+  /** Files of the server certificate. Default: the authority issues one. */
   readonly files?: ServingFiles;
   /** File of root certificates of clients, in addition to the authority's. */
   readonly rootsFile?: string;
-  /** Milliseconds of quiet after which changed files are read. Default: 100. */
+  /** Milliseconds without further changes after which files are read. Default: 100. */
   readonly debounce?: number;
   readonly clock?: Clock;
-  /** Called with the names of files that are used from now on. */
+  /** Called with the names of files after they were reloaded. */
   readonly onReload?: (files: readonly string[]) => void;
-  /** Called when a certificate or file cannot be used; the last good one is kept. */
+  /** Called if a certificate or file is invalid; the last good one stays active. */
   readonly onError?: (error: CaError) => void;
 }
 
-/** The TLS settings of a server, kept fresh. */
+/** The current TLS settings of a server. */
 export interface KeptServingTls {
   current(): ServingTls;
   /**
-   * Calls the listener after each change of the certificate or the roots, for new connections. Returns a function that
-   * stops this.
+   * Calls the listener after each change of the certificate or the roots, which apply to new connections. Returns a
+   * function that removes the listener.
    */
   onChange(listener: (tls: ServingTls) => void): () => void;
   stop(): void;
 }
 
 /**
- * Keeps a server's certificate and the roots of its clients fresh: those of files as the files change, those of the
- * authority as it renews them.
+ * Keeps a server certificate and the roots of its clients up to date: reloads files after changes, and renews
+ * certificates of the authority.
  *
- * @throws CaError where the first certificate or roots cannot be had
+ * @throws CaError if the first certificate or roots cannot be loaded or issued
  */
 export async function keepServingTls(options: KeepServingTlsOptions): Promise<KeptServingTls> {
   const { authority, rootsFile } = options;
@@ -87,7 +87,7 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
   }
 }
 
-type CurrentCertificate = () => ServingCertificate & Partial<KeptCertificate>;
+type CurrentCertificate = () => ServingCertificate & Partial<RenewedCertificate>;
 
 async function followedRoots(
   options: KeepServingTlsOptions,
@@ -120,8 +120,8 @@ async function issuedCertificate(
   changed: () => void,
   stops: (() => void)[],
 ): Promise<CurrentCertificate> {
-  const issued: { certificate?: KeptCertificate } = {};
-  const onCertificate = (certificate: KeptCertificate): void => {
+  const issued: { certificate?: RenewedCertificate } = {};
+  const onCertificate = (certificate: RenewedCertificate): void => {
     issued.certificate = certificate;
     changed();
   };

@@ -1,35 +1,35 @@
 import { createPublicKey, type KeyObject, type X509Certificate } from "node:crypto";
 import { CaError } from "../errors.js";
-import { kindOf, parsePrivateKey } from "../keys.js";
+import { keyTypeOf, parsePrivateKey } from "../keys.js";
 import { parseCertificates } from "../pem.js";
 
-/** The PEM texts that make a CA. */
+/** The PEM texts of a CA. */
 export interface SigningBundlePem {
-  /** The signing certificate; more in the text are taken as part of the chain. */
+  /** The signing certificate. Further certificates in the text become part of the chain. */
   readonly certificate: string;
   readonly privateKey: string;
-  /** Certificates between the signing certificate and the roots; may repeat the former and hold the latter. */
+  /** Intermediates; may also contain the signing certificate and the roots. */
   readonly chain?: string;
-  /** Roots of trust: one, or several while they are being exchanged. */
+  /** Root certificates: one, or several during a root rotation. */
   readonly roots: string;
 }
 
-/** A signing certificate with its key, checked to lead to its roots. Immutable. */
+/** A signing certificate with its key and a verified path to its roots. Immutable. */
 export interface SigningBundle {
   readonly certificate: X509Certificate;
   readonly privateKey: KeyObject;
-  /** What is sent after a leaf, in order, one PEM each; empty where the signing certificate is itself a root. */
+  /** PEM of each certificate to send after a leaf, in order; empty if the signing certificate is a root. */
   readonly chain: readonly string[];
   readonly roots: readonly X509Certificate[];
-  /** The roots as one PEM text with a newline at its end. */
+  /** PEM of all roots, with a newline at its end. */
   readonly rootsPem: string;
-  /** When the first certificate of the path to the root expires, in milliseconds since the epoch. */
+  /** Earliest expiry on the path to the root, in milliseconds since the epoch. */
   readonly notAfter: number;
 }
 
 /**
  * Parses and checks the parts of a CA: the key belongs to the certificate, the certificate may sign (RFC 5280 §4.2.1.9
- * and §4.2.1.3) and leads through the chain to a root, and nothing on that path has expired.
+ * and §4.2.1.3) and chains to a root, and no certificate on that path has expired.
  *
  * @param where names the origin in messages, such as a directory
  * @param now milliseconds since the epoch
@@ -59,7 +59,7 @@ export function signingBundle(pem: SigningBundlePem, where: string, now: number)
   };
 }
 
-/** The certificate as one PEM block with a newline at its end. */
+/** Returns a certificate as one PEM block with a newline at its end. */
 export function pemOf(certificate: X509Certificate): string {
   const text = certificate.toString();
   return text.endsWith("\n") ? text : `${text}\n`;
@@ -108,17 +108,14 @@ function checkMaySign(certificate: X509Certificate, where: string, now: number):
       `${where}: ${nameOf(certificate)} is not valid before ${new Date(certificate.validFrom).toISOString()}`,
     );
   }
-  kindOf(createPublicKey(certificate.publicKey.export({ type: "spki", format: "pem" })), "malformed");
+  keyTypeOf(createPublicKey(certificate.publicKey.export({ type: "spki", format: "pem" })), "malformed");
 }
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/**
- * A peer needs every certificate between the leaf and a root, so the signing certificate goes first unless it is a
- * root.
- */
+/** Returns the certificates that a peer needs between a leaf and a root: the signing certificate first, unless it is a root. */
 function chainToSend(
   certificate: X509Certificate,
   candidates: readonly X509Certificate[],

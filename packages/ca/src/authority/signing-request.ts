@@ -1,9 +1,9 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { CaError } from "../errors.js";
-import { kindOf } from "../keys.js";
+import { keyTypeOf } from "../keys.js";
 import { Pkcs10CertificateRequest } from "../x509.js";
 
-/** What the CA takes from a request: the key, proven to be the requester's, and whether a common name was asked for. */
+/** A verified signing request: its key, and whether it has a common name. Other contents are ignored. */
 export interface SigningRequest {
   readonly publicKey: KeyObject;
   /** Subject public key info, DER. */
@@ -11,15 +11,15 @@ export interface SigningRequest {
   readonly wantsCommonName: boolean;
 }
 
-/** A request with an 8192-bit RSA key is under 5 KB; what is larger is not worth parsing. */
-const LONGEST_REQUEST = 64 * 1024;
+/** Limit on the size of a request in characters. A request with an 8192-bit RSA key has less than 5,000. */
+const maxRequestLength = 64 * 1024;
 
-const BEGIN = /-----BEGIN (NEW )?CERTIFICATE REQUEST-----/;
-const END = /-----END (NEW )?CERTIFICATE REQUEST-----/;
+const beginMarker = /-----BEGIN (NEW )?CERTIFICATE REQUEST-----/;
+const endMarker = /-----END (NEW )?CERTIFICATE REQUEST-----/;
 
 /**
- * Reads a PKCS#10 request in PEM and checks its signature (RFC 2986). Names and extensions in it are not read: what a
- * certificate says is decided by who asks, not by what is asked for.
+ * Reads a PKCS#10 request in PEM and checks its signature (RFC 2986). Its names and extensions are ignored,
+ * because the authenticated identity determines the contents of the certificate.
  *
  * @throws CaError `csr`
  */
@@ -28,8 +28,8 @@ export async function readSigningRequest(pem: string): Promise<SigningRequest> {
   try {
     const request = new Pkcs10CertificateRequest(der);
     const publicKey = createPublicKey({ key: Buffer.from(request.publicKey.rawData), format: "der", type: "spki" });
-    kindOf(publicKey, "csr");
-    if (!(await request.verify())) throw new CaError("csr", "signing request: its signature does not fit its key");
+    keyTypeOf(publicKey, "csr");
+    if (!(await request.verify())) throw new CaError("csr", "signing request: its signature does not match its key");
     return {
       publicKey,
       publicKeyDer: publicKey.export({ type: "spki", format: "der" }),
@@ -41,11 +41,11 @@ export async function readSigningRequest(pem: string): Promise<SigningRequest> {
 }
 
 function derOf(pem: string): Buffer {
-  if (pem.length > LONGEST_REQUEST) {
-    throw new CaError("csr", `signing request of ${pem.length} characters: at most ${LONGEST_REQUEST} are accepted`);
+  if (pem.length > maxRequestLength) {
+    throw new CaError("csr", `signing request of ${pem.length} characters: at most ${maxRequestLength} are accepted`);
   }
-  const begin = BEGIN.exec(pem);
-  const end = END.exec(pem);
+  const begin = beginMarker.exec(pem);
+  const end = endMarker.exec(pem);
   if (!begin || !end || end.index < begin.index) {
     throw new CaError("csr", 'signing request: no PEM block "CERTIFICATE REQUEST" found');
   }

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import { type JsonGeneralName, SubjectAlternativeNameExtension, X509Certificate } from "../x509.js";
 
 /**
- * The extension for these names: IP addresses, SPIFFE URIs, and DNS names, each by its form. Critical where there is no
- * subject (RFC 5280 §4.2.1.6).
+ * Returns the extension for IP addresses, SPIFFE URIs and DNS names, which are distinguished by their form. It must be
+ * critical if there is no subject (RFC 5280 §4.2.1.6).
  */
 export function subjectAlternativeNames(names: readonly string[], critical: boolean): SubjectAlternativeNameExtension {
   return new SubjectAlternativeNameExtension(names.map(generalName), critical);
@@ -15,7 +15,7 @@ function generalName(name: string): JsonGeneralName {
   return { type: "dns", value: name };
 }
 
-/** The names of one certificate, in order: DNS names, IP addresses and URIs. */
+/** Returns the DNS names, IP addresses and URIs of a certificate, in order. */
 export function namesOf(der: Uint8Array): string[] {
   const extension = new X509Certificate(Uint8Array.from(der)).getExtension(SubjectAlternativeNameExtension);
   const names = extension?.names.items ?? [];

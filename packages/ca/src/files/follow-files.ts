@@ -7,24 +7,24 @@ export interface FollowFilesOptions<T> {
   readonly paths: readonly string[];
   readonly debounce?: number;
   readonly clock?: Clock;
-  /** Reads and checks the files; what it throws keeps the last good content. */
+  /** Reads and checks the files. If it throws, the last good content stays active. */
   readonly read: () => Promise<T>;
-  /** Called with each further content. */
+  /** Called with the content after each change. */
   readonly onChange: (content: T) => void;
-  /** Called when the files cannot be used; once for each message in a row. */
+  /** Called if the files are invalid; not repeated for the same message. */
   readonly onError?: (error: CaError) => void;
 }
 
-/** Files whose last good content is kept. */
+/** The last good content of files. */
 export interface FollowedFiles<T> {
   current(): T;
   stop(): void;
 }
 
 /**
- * Reads files now and after each change.
+ * Reads files, and again after each change.
  *
- * @throws what `read` throws the first time
+ * @throws the error of the first `read`
  */
 export async function followFiles<T>({
   paths,
@@ -51,7 +51,7 @@ export async function followFiles<T>({
       failure = error.message;
     }
   };
-  // The watch comes first, so that no change falls between reading and watching.
+  // Watch first, so that no change is missed between reading and watching.
   const unwatch = watchFiles({
     paths,
     ...(debounce !== undefined && { debounce }),

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../clock.js";
 
 export interface WatchFilesOptions {
   readonly paths: readonly string[];
-  /** Milliseconds of quiet that end a burst of changes. Default: 100. */
+  /** Milliseconds without changes that end a burst. Default: 100. */
   readonly debounce?: number;
   readonly clock?: Clock;
   /** Called after each burst of changes, and every second while a directory cannot be watched. */
@@ -14,10 +14,10 @@ export interface WatchFilesOptions {
 const retryMs = 1000;
 
 /**
- * Watches files through their directories, so that files replaced by renaming and symbolic links swapped by a Secret's
- * volume are noticed too. The watch is in place when this returns.
+ * Watches files through their directories, which also detects files replaced by renaming and symbolic links swapped by
+ * a Secret volume. The watch is active on return.
  *
- * @returns ends the watch
+ * @returns a function that stops the watch
  */
 export function watchFiles({ paths, debounce = 100, clock = systemClock, changed }: WatchFilesOptions): () => void {
   let watchers: readonly FSWatcher[] = [];
@@ -61,7 +61,7 @@ function watcherOf(directory: string, changed: () => void): FSWatcher | undefine
   }
 }
 
-/** The directories of the paths, and those of the files that symbolic links lead to. */
+/** Returns the directories of the paths, and of the targets of symbolic links. */
 function directoriesOf(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.flatMap((path) => [path, target(path)]).map((path) => dirname(path)))];
 }

@@ -1,12 +1,12 @@
 import { CaError } from "../errors.js";
 
-/** Who calls, once proven. */
+/** An authenticated caller. */
 export interface Caller {
-  /** SPIFFE URIs (or, for a certificate from elsewhere, its other names), first the main one. */
+  /** SPIFFE URIs, or other names of a certificate from another CA; the primary one first. */
   readonly identities: readonly string[];
-  /** Name of the authenticator that proved it. */
+  /** Name of the authenticator that accepted the credentials. */
   readonly by: string;
-  /** Where the token was bound to a pod (a Kubernetes TokenReview says so). */
+  /** The pod to which the token is bound, according to a Kubernetes TokenReview. */
   readonly pod?: {
     readonly namespace: string;
     readonly name: string;
@@ -15,33 +15,33 @@ export interface Caller {
   };
 }
 
-/** What an authenticator may look at. */
+/** Credentials presented by a caller. */
 export interface Credentials {
-  /** DER of the client certificate, only if the connection's TLS has verified it against the mesh's roots. */
+  /** DER of the client certificate; only if TLS has verified it against the mesh's roots. */
   readonly verifiedCertificate?: Uint8Array;
   /** Whether the connection is encrypted. */
   readonly encrypted: boolean;
-  /** A request header or gRPC metadata entry by its lower-case name. */
+  /** Returns a request header or gRPC metadata entry by its lower-case name. */
   header(name: string): string | undefined;
   /** The peer's address, for messages. */
   readonly peer?: string;
 }
 
-/** One way to prove an identity: a client certificate, a signed token, a TokenReview. */
+/** An authentication method, such as client certificates, signed tokens or TokenReviews. */
 export interface Authenticator {
   readonly name: string;
   /**
-   * @returns `undefined` where the caller shows no credential of this kind
-   * @throws CaError `unauthenticated` where it shows one that does not hold, with the reason
+   * @returns `undefined` if the caller presents no credentials of this kind
+   * @throws CaError `unauthenticated` if the credentials are invalid, with the reason
    */
   authenticate(credentials: Credentials): Promise<Caller | undefined>;
 }
 
 /**
- * Asks each authenticator in turn; the first that knows the caller decides. A credential that does not hold does not
- * keep the next authenticator from being asked, as a token may be meant for another of them.
+ * Authenticates a caller with the first authenticator that accepts its credentials. After invalid credentials, the
+ * remaining authenticators are still tried, because a token may be meant for one of them.
  *
- * @throws CaError `unauthenticated` naming every reason
+ * @throws CaError `unauthenticated` with the reason of each authenticator
  */
 export async function authenticate(
   authenticators: readonly Authenticator[],
@@ -52,7 +52,7 @@ export async function authenticate(
     try {
       const caller = await authenticator.authenticate(credentials);
       if (caller && caller.identities.length > 0) return caller;
-      reasons.push(`${authenticator.name}: no credential of this kind`);
+      reasons.push(`${authenticator.name}: no credentials of this kind`);
     } catch (error) {
       reasons.push(`${authenticator.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -63,7 +63,7 @@ export async function authenticate(
   );
 }
 
-/** The token of an `authorization: Bearer …` header. */
+/** Returns the token of an `authorization: Bearer …` header. */
 export function bearerToken(credentials: Credentials): string | undefined {
   const value = credentials.header("authorization");
   return value !== undefined && /^bearer /i.test(value) ? value.slice("bearer ".length).trim() || undefined : undefined;

@@ -2,10 +2,7 @@ import { namesOf } from "../authority/subject-alternative-names.js";
 import { CaError } from "../errors.js";
 import type { Authenticator } from "./authenticator.js";
 
-/**
- * Knows a caller by the names in the client certificate that TLS has verified. This is how a workload renews before its
- * token is read again.
- */
+/** Authenticates callers by the names in their client certificate, which TLS has verified. Workloads renew this way. */
 export const clientCertificate: Authenticator = {
   name: "client certificate",
   async authenticate({ verifiedCertificate }) {

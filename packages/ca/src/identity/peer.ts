@@ -19,7 +19,7 @@ export interface Peer {
   };
 }
 
-/** Returns the credentials that a peer presents. A client certificate that TLS has not verified is none. */
+/** Returns the credentials that a peer presents. Excludes client certificates that TLS has not verified. */
 export function credentialsOf({ address, port, headers, tls }: Peer): Credentials {
   const certificate = tls?.verified ? tls.certificates[0] : undefined;
   return {
@@ -34,14 +34,14 @@ export function credentialsOf({ address, port, headers, tls }: Peer): Credential
 export function peerOf(request: IncomingMessage | Http2ServerRequest): Peer {
   const socket = "stream" in request ? (request.stream.session?.socket as Socket | undefined) : request.socket;
   const peer = { address: socket?.remoteAddress ?? "", port: socket?.remotePort ?? 0, headers: request.headers };
-  // The socket of an HTTP/2 session is a proxy, which is no instance of TLSSocket.
+  // The socket of an HTTP/2 session is a proxy, not an instance of TLSSocket.
   if (!socket || !("encrypted" in socket) || !socket.encrypted) return peer;
   const tls = socket as TLSSocket;
   const certificate = tls.getPeerX509Certificate()?.raw;
   return { ...peer, tls: { verified: tls.authorized, certificates: certificate ? [certificate] : [] } };
 }
 
-/** Reports whether an address is of this machine's loopback interface. */
+/** Reports whether an address is a loopback address. */
 export function isLoopback(address: string | undefined): boolean {
   return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === "::1");
 }

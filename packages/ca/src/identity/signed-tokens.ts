@@ -18,16 +18,16 @@ import { identityOfSubject, spiffeUri } from "./spiffe-identity.js";
 export interface SignedTokensOptions {
   /** The one issuer whose tokens are accepted. */
   readonly issuer: string;
-  /** A token must be meant for one of these; Istio's agents carry `istio-ca`. */
+  /** Accepted audiences. Tokens of Istio's agents have `istio-ca`. */
   readonly audiences: readonly string[];
-  /** Public keys of the issuer; asked for at each token, so that a caller may exchange them. */
+  /** Returns the public keys of the issuer. Called for each token, so that keys can be rotated. */
   readonly keys: () => JSONWebKeySet | Promise<JSONWebKeySet>;
   readonly trustDomain: string;
   readonly clock?: Clock;
 }
 
-/** Signatures by public key only: a shared secret (HS256) in a key set would let every verifier sign. */
-const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+/** Public-key signatures only: with a shared secret (HS256), every verifier could sign. */
+const allowedAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 
 /** Accepts Kubernetes service-account tokens, or any JWT with such a subject, by their signature (RFC 7519). */
 export function signedTokens(options: SignedTokensOptions): Authenticator {
@@ -41,7 +41,7 @@ export function signedTokens(options: SignedTokensOptions): Authenticator {
         const payload = await verify(token, await keys(), {
           issuer,
           audience: [...audiences],
-          algorithms: ALGORITHMS,
+          algorithms: allowedAlgorithms,
           requiredClaims: ["exp", "sub", "iss", "aud"],
           currentDate: new Date(clock.now()),
         });
@@ -54,7 +54,7 @@ export function signedTokens(options: SignedTokensOptions): Authenticator {
   };
 }
 
-/** Tries each key that the token may mean: those of its key ID, and those that have none, as keys in PEM. */
+/** Tries each key with the token's key ID, and each key without an ID, such as PEM keys. */
 async function verify(token: string, { keys }: JSONWebKeySet, rules: JWTVerifyOptions): Promise<JWTPayload> {
   const { kid } = decodeProtectedHeader(token);
   const candidates = kid === undefined ? keys : keys.map((key) => ({ kid, ...key }));
@@ -76,7 +76,7 @@ async function verify(token: string, { keys }: JSONWebKeySet, rules: JWTVerifyOp
 /**
  * Reads public keys from a file: a JSON Web Key Set, or one or more PEM blocks `PUBLIC KEY`.
  *
- * @throws CaError `malformed`, or `store` where it cannot be read
+ * @throws CaError `malformed`, or `store` if it cannot be read
  */
 export async function readTokenKeys(path: string): Promise<JSONWebKeySet> {
   let text: string;

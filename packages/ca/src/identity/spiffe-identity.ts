@@ -10,28 +10,29 @@ export interface SpiffeIdentity {
 }
 
 /** SPIFFE ID §2.1: lower-case letters, digits, dots, dashes and underscores; at most 255 bytes. */
-const TRUST_DOMAIN = /^[a-z0-9._-]{1,255}$/;
+const trustDomainPattern = /^[a-z0-9._-]{1,255}$/;
 
-/** A DNS label, as Kubernetes asks of a namespace (RFC 1123). */
-const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+/** A DNS label, as Kubernetes requires for namespaces (RFC 1123). */
+const namespacePattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** A DNS subdomain, as Kubernetes asks of a service account (RFC 1123). */
-const SERVICE_ACCOUNT = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+/** A DNS subdomain, as Kubernetes requires for service accounts (RFC 1123). */
+const serviceAccountPattern =
+  /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 /**
- * The identity as a URI. An `@` in a trust domain becomes a dot, as in Istio, where it may be an e-mail address.
+ * Formats an identity as a URI. As in Istio, an `@` in a trust domain becomes a dot.
  *
- * @throws CaError `identity` where a part could change the meaning of the whole
+ * @throws CaError `identity` if a part is invalid
  */
 export function spiffeUri(identity: SpiffeIdentity): string {
   const trustDomain = identity.trustDomain.replaceAll("@", ".");
-  check(TRUST_DOMAIN, trustDomain, "trust domain");
-  check(NAMESPACE, identity.namespace, "namespace");
-  check(SERVICE_ACCOUNT, identity.serviceAccount, "service account");
+  check(trustDomainPattern, trustDomain, "trust domain");
+  check(namespacePattern, identity.namespace, "namespace");
+  check(serviceAccountPattern, identity.serviceAccount, "service account");
   return `spiffe://${trustDomain}/ns/${identity.namespace}/sa/${identity.serviceAccount}`;
 }
 
-/** Reads such a URI. @throws CaError `identity` */
+/** Parses the URI of an identity. @throws CaError `identity` */
 export function parseSpiffeUri(uri: string): SpiffeIdentity {
   const [trustDomain, ns, namespace, sa, serviceAccount, ...rest] = uri.startsWith("spiffe://")
     ? uri.slice(9).split("/")
@@ -54,7 +55,7 @@ export function parseSpiffeUri(uri: string): SpiffeIdentity {
   return identity;
 }
 
-/** Returns the workload identities among a caller's identities; names of other forms are left out. */
+/** Returns the workload identities among a caller's identities; other names are skipped. */
 export function spiffeIdentities(identities: readonly string[]): readonly SpiffeIdentity[] {
   return identities.flatMap((identity) => {
     try {
@@ -65,18 +66,18 @@ export function spiffeIdentities(identities: readonly string[]): readonly Spiffe
   });
 }
 
-const SUBJECT_PREFIX = "system:serviceaccount:";
+const subjectPrefix = "system:serviceaccount:";
 
 /**
- * The identity in a Kubernetes token's subject, `system:serviceaccount:<namespace>:<name>`. @throws CaError `identity`
+ * Parses a Kubernetes token's subject, `system:serviceaccount:<namespace>:<name>`. @throws CaError `identity`
  */
 export function identityOfSubject(subject: string, trustDomain: string): SpiffeIdentity {
-  const parts = subject.startsWith(SUBJECT_PREFIX) ? subject.slice(SUBJECT_PREFIX.length).split(":") : [];
+  const parts = subject.startsWith(subjectPrefix) ? subject.slice(subjectPrefix.length).split(":") : [];
   const [namespace, serviceAccount] = parts;
   if (namespace === undefined || serviceAccount === undefined || parts.length !== 2) {
     throw new CaError(
       "identity",
-      `subject ${JSON.stringify(subject)} is not of the form ${SUBJECT_PREFIX}<namespace>:<name>`,
+      `subject ${JSON.stringify(subject)} is not of the form ${subjectPrefix}<namespace>:<name>`,
     );
   }
   const identity = { trustDomain, namespace, serviceAccount };

@@ -3,34 +3,34 @@ import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken } from "./authenticator.js";
 import { type SpiffeIdentity, spiffeUri } from "./spiffe-identity.js";
 
-/** A shorter token could be guessed. */
-const SHORTEST_TOKEN = 16;
+/** Minimum length in characters; shorter tokens could be guessed. */
+const minTokenLength = 16;
 
 /**
- * Accepts fixed tokens, each for one identity: for a mesh without Kubernetes, and for tests. @throws CaError
+ * Accepts static tokens, each for one identity, for meshes without Kubernetes and for tests. @throws CaError
  * `malformed` for a token under 16 characters, `identity`
  */
 export function staticTokens(tokens: Iterable<readonly [token: string, identity: SpiffeIdentity]>): Authenticator {
   const byDigest = new Map<string, string>();
   for (const [token, identity] of tokens) {
     const uri = spiffeUri(identity);
-    if (token.length < SHORTEST_TOKEN)
-      throw new CaError("malformed", `token of ${uri}: shorter than ${SHORTEST_TOKEN} characters`);
+    if (token.length < minTokenLength)
+      throw new CaError("malformed", `token of ${uri}: shorter than ${minTokenLength} characters`);
     byDigest.set(digest(token), uri);
   }
   return {
-    name: "fixed token",
+    name: "static token",
     async authenticate(credentials) {
       const token = bearerToken(credentials);
       if (token === undefined) return undefined;
       const uri = byDigest.get(digest(token));
-      if (uri === undefined) throw new CaError("unauthenticated", "token not known");
+      if (uri === undefined) throw new CaError("unauthenticated", "unknown token");
       return { identities: [uri], by: this.name };
     },
   };
 }
 
-/** Looked up instead of the token itself, so that the time of a look-up tells nothing about a token. */
+/** Hashes a token, so that the time of a lookup reveals nothing about it. */
 function digest(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

@@ -5,32 +5,32 @@ import { type Authenticator, bearerToken } from "./authenticator.js";
 import { readToken, readTokenFiles, tokenDigest, type TokenFiles, type UnusableToken } from "./token-files.js";
 
 export interface TokenDirectoryOptions {
-  /** Holds `<namespace>/<service account>`: one file an identity, its content the token of at least 16 characters. */
+  /** Contains a file `<namespace>/<service account>` for each identity, with its token of at least 16 characters. */
   readonly directory: string;
   readonly trustDomain: string;
   /**
-   * Milliseconds for which an unknown token is answered from what was last read. Default: 1000, so that guessing costs
-   * no disk.
+   * Milliseconds for which unknown tokens are rejected without reading the directory again. Default: 1000, so that
+   * guessing does not cause disk reads.
    */
   readonly freshFor?: number;
   readonly clock?: Clock;
-  /** Called for each file that cannot be used, once until its fault is gone or another. */
+  /** Called for each unusable file; not repeated for the same problem. */
   readonly onUnusable?: (file: UnusableToken) => void;
 }
 
 /** Accepts the tokens of a directory. */
 export interface TokenDirectory extends Authenticator {
   /**
-   * Reads the directory, so that files that cannot be used are reported before somebody shows their tokens.
+   * Reads the directory, so that unusable files are reported before their tokens are presented.
    *
-   * @throws CaError `store` where it cannot be read.
+   * @throws CaError `store` if it cannot be read.
    */
   check(): Promise<void>;
 }
 
 /**
- * Accepts the tokens in a directory, for a mesh on machines without Kubernetes. A file that is added, changed or
- * removed counts at once for its own token and after `freshFor` for a new one; nothing needs a restart.
+ * Accepts the tokens in a directory, for meshes without Kubernetes. Removed and changed tokens are rejected at once; new
+ * tokens are accepted within `freshFor`.
  */
 export function tokenDirectory(options: TokenDirectoryOptions): TokenDirectory {
   const { directory, trustDomain, freshFor = 1000, clock = systemClock, onUnusable } = options;

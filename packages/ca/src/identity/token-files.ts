@@ -4,34 +4,34 @@ import { join } from "node:path";
 import { CaError } from "../errors.js";
 import { spiffeUri } from "./spiffe-identity.js";
 
-/** A file whose token is accepted. */
+/** A file with a valid token. */
 export interface TokenFile {
   readonly path: string;
-  /** The SPIFFE URI that its bearer has. */
+  /** SPIFFE URI of the token's bearer. */
   readonly uri: string;
 }
 
-/** A path in the directory of tokens that gives nobody an identity, and why. */
+/** A path in the token directory without a valid token. */
 export interface UnusableToken {
   readonly path: string;
-  /** Continues the path: "is empty, expected …". Never holds the token. */
+  /** Predicate of a sentence about the path: "is empty, expected …". Never contains the token. */
   readonly reason: string;
 }
 
-/** What a directory of tokens holds. */
+/** Contents of a token directory. */
 export interface TokenFiles {
-  /** By the digest of their tokens. */
+  /** By token digest. */
   readonly byDigest: ReadonlyMap<string, TokenFile>;
   readonly unusable: readonly UnusableToken[];
 }
 
-const SHORTEST_TOKEN = 16;
-const LAYOUT = "expected NAMESPACE/SERVICEACCOUNT";
+const minTokenLength = 16;
+const expectedLayout = "expected NAMESPACE/SERVICEACCOUNT";
 
 /**
- * Reads `<namespace>/<service account>` below a directory. A file that cannot be used takes no other with it.
+ * Reads `<namespace>/<service account>` below a directory. Unusable files do not affect others.
  *
- * @throws CaError `store` where a directory cannot be read.
+ * @throws CaError `store` if a directory cannot be read.
  */
 export async function readTokenFiles(directory: string, trustDomain: string): Promise<TokenFiles> {
   const byDigest = new Map<string, TokenFile>();
@@ -45,7 +45,10 @@ export async function readTokenFiles(directory: string, trustDomain: string): Pr
   for (const namespace of namespaces) {
     const accounts = await names(join(directory, namespace));
     if (!Array.isArray(accounts)) {
-      unusable.push({ path: join(directory, namespace), reason: `is not in the directory of a namespace, ${LAYOUT}` });
+      unusable.push({
+        path: join(directory, namespace),
+        reason: `is not in the directory of a namespace, ${expectedLayout}`,
+      });
       continue;
     }
     for (const serviceAccount of accounts) {
@@ -54,8 +57,7 @@ export async function readTokenFiles(directory: string, trustDomain: string): Pr
         const uri = spiffeUri({ trustDomain, namespace, serviceAccount });
         const key = tokenDigest(await readToken(path)).toString("hex");
         const other = byDigest.get(key);
-        if (other)
-          unusable.push({ path, reason: `holds the same token as ${other.path}, which is the one that counts` });
+        if (other) unusable.push({ path, reason: `holds the same token as ${other.path}, which takes precedence` });
         else byDigest.set(key, { path, uri });
       } catch (error) {
         unusable.push({ path, reason: error instanceof CaError ? error.message : String(error) });
@@ -66,7 +68,7 @@ export async function readTokenFiles(directory: string, trustDomain: string): Pr
 }
 
 /**
- * Reads a token that may be accepted.
+ * Reads and checks a token.
  *
  * @throws CaError `malformed` whose message continues the path.
  */
@@ -74,15 +76,15 @@ export async function readToken(path: string): Promise<string> {
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
     throw new CaError(
       "malformed",
-      cause.code === "EISDIR" ? `is a directory, ${LAYOUT}` : `cannot be read: ${cause.message}`,
+      cause.code === "EISDIR" ? `is a directory, ${expectedLayout}` : `cannot be read: ${cause.message}`,
       { cause },
     );
   });
   const token = text.trim();
   if (token === "")
-    throw new CaError("malformed", `is empty, expected a token of at least ${SHORTEST_TOKEN} characters`);
-  if (token.length < SHORTEST_TOKEN)
-    throw new CaError("malformed", `holds a token of ${token.length} characters, expected at least ${SHORTEST_TOKEN}`);
+    throw new CaError("malformed", `is empty, expected a token of at least ${minTokenLength} characters`);
+  if (token.length < minTokenLength)
+    throw new CaError("malformed", `holds a token of ${token.length} characters, expected at least ${minTokenLength}`);
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new CaError(
       "malformed",
@@ -91,12 +93,12 @@ export async function readToken(path: string): Promise<string> {
   return token;
 }
 
-/** Hashes a token, so that the time of a look-up tells nothing about it. */
+/** Hashes a token, so that the time of a lookup reveals nothing about it. */
 export function tokenDigest(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Entries of a directory but hidden ones, in order, or why there are none. */
+/** Returns the entries of a directory without hidden ones, sorted, or the reason why there are none. */
 async function names(directory: string): Promise<string[] | { readonly absent: boolean }> {
   try {
     return (await readdir(directory)).filter((name) => !name.startsWith(".")).sort();

@@ -4,14 +4,14 @@ import { basename, dirname, join } from "node:path";
 import { CaError } from "../errors.js";
 import type { RootStore, StoredRoot } from "./root-store.js";
 
-const CERTIFICATE_FILE = "ca-cert.pem";
-const KEY_FILE = "ca-key.pem";
+const certificateFile = "ca-cert.pem";
+const keyFile = "ca-key.pem";
 
 /**
- * Keeps a root in a directory of its own: `ca-cert.pem` and `ca-key.pem`, readable by the owner only.
+ * Stores a root in a dedicated directory, as `ca-cert.pem` and `ca-key.pem`, readable by the owner only.
  *
- * Making one is atomic: both files are written beside the directory, which is then renamed into place; that fails where
- * somebody else's root already is. Replacing exchanges the certificate alone, as the key stays.
+ * Creation is atomic: the files are written to a temporary directory, which is then renamed. The rename fails if another
+ * process has stored a root. Replacing a root only writes the certificate, because the key stays the same.
  */
 export class DirectoryRootStore implements RootStore {
   readonly description: string;
@@ -21,10 +21,10 @@ export class DirectoryRootStore implements RootStore {
   }
 
   async load(): Promise<StoredRoot | undefined> {
-    const [certificate, privateKey] = await Promise.all([this.#read(CERTIFICATE_FILE), this.#read(KEY_FILE)]);
+    const [certificate, privateKey] = await Promise.all([this.#read(certificateFile), this.#read(keyFile)]);
     if (certificate === undefined && privateKey === undefined) return undefined;
-    if (certificate === undefined) throw this.#missing(CERTIFICATE_FILE, KEY_FILE);
-    if (privateKey === undefined) throw this.#missing(KEY_FILE, CERTIFICATE_FILE);
+    if (certificate === undefined) throw this.#missing(certificateFile, keyFile);
+    if (privateKey === undefined) throw this.#missing(keyFile, certificateFile);
     return { certificate, privateKey };
   }
 
@@ -34,8 +34,8 @@ export class DirectoryRootStore implements RootStore {
       await mkdir(parent, { recursive: true });
       const draft = await mkdtemp(join(parent, `.${basename(this.directory)}-`));
       try {
-        await writeFile(join(draft, KEY_FILE), root.privateKey, { mode: 0o600 });
-        await writeFile(join(draft, CERTIFICATE_FILE), root.certificate, { mode: 0o600 });
+        await writeFile(join(draft, keyFile), root.privateKey, { mode: 0o600 });
+        await writeFile(join(draft, certificateFile), root.certificate, { mode: 0o600 });
         await rename(draft, this.directory);
         return true;
       } catch (error) {
@@ -44,21 +44,21 @@ export class DirectoryRootStore implements RootStore {
         throw error;
       }
     } catch (error) {
-      throw CaError.from(error, "store", `${this.description}: the root cannot be kept`);
+      throw CaError.from(error, "store", `${this.description}: the root cannot be stored`);
     }
   }
 
   async replace(current: StoredRoot, next: StoredRoot): Promise<boolean> {
     const kept = await this.load();
     if (kept?.certificate !== current.certificate || kept.privateKey !== next.privateKey) return false;
-    const draft = join(this.directory, `.${CERTIFICATE_FILE}-${randomBytes(6).toString("hex")}`);
+    const draft = join(this.directory, `.${certificateFile}-${randomBytes(6).toString("hex")}`);
     try {
       await writeFile(draft, next.certificate, { mode: 0o600 });
-      await rename(draft, join(this.directory, CERTIFICATE_FILE));
+      await rename(draft, join(this.directory, certificateFile));
       return true;
     } catch (error) {
       await rm(draft, { force: true });
-      throw CaError.from(error, "store", `${this.description}: the renewed root cannot be kept`);
+      throw CaError.from(error, "store", `${this.description}: the renewed root cannot be stored`);
     }
   }
 
@@ -72,7 +72,7 @@ export class DirectoryRootStore implements RootStore {
   }
 
   #missing(missing: string, there: string): CaError {
-    return new CaError("incomplete", `${this.description}: ${missing} is missing although ${there} is there`);
+    return new CaError("incomplete", `${this.description}: ${missing} is missing although ${there} exists`);
   }
 }
 

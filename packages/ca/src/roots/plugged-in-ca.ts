@@ -4,38 +4,38 @@ import { type SigningBundle, signingBundle, type SigningBundlePem } from "../aut
 import { CaError } from "../errors.js";
 import { parseCertificates } from "../pem.js";
 
-/** Istio's own names, from the Secret `cacerts`. */
-const ISTIO_FILES = {
+/** Istio's file names, as in the Secret `cacerts`. */
+const istioFiles = {
   certificate: "ca-cert.pem",
   privateKey: "ca-key.pem",
   roots: "root-cert.pem",
   chain: "cert-chain.pem",
 } as const;
 
-/** The names of a Secret of type kubernetes.io/tls, as cert-manager writes it. */
-const TLS_FILES = { certificate: "tls.crt", privateKey: "tls.key", roots: "ca.crt" } as const;
+/** File names of a Secret of type kubernetes.io/tls, as written by cert-manager. */
+const tlsFiles = { certificate: "tls.crt", privateKey: "tls.key", roots: "ca.crt" } as const;
 
 /**
- * Reads a CA that an operator put into a directory (Istio's ROOT_CA_DIR): `ca-cert.pem`, `ca-key.pem`, `root-cert.pem`
- * and `cert-chain.pem`, or `tls.crt`, `tls.key` and `ca.crt`. The latter are taken where `tls.crt` exists.
+ * Reads an operator-provided CA from a directory (Istio's ROOT_CA_DIR): `ca-cert.pem`, `ca-key.pem`, `root-cert.pem`
+ * and `cert-chain.pem`, or `tls.crt`, `tls.key` and `ca.crt`. The latter take precedence if `tls.crt` exists.
  *
  * @param now milliseconds since the epoch
- * @returns `undefined` where no such file exists, so that another CA may be chosen
- * @throws CaError `incomplete` where only some exist, naming the others; `malformed`, `key-mismatch` or `untrusted`
- *   where they do not fit together; `store` where one cannot be read
+ * @returns `undefined` if none of the files exists
+ * @throws CaError `incomplete` if some files are missing, `malformed`, `key-mismatch` or `untrusted` if they are invalid,
+ *   `store` if one cannot be read
  */
 export async function readPluggedInCa(directory: string, now: number): Promise<SigningBundle | undefined> {
-  const tls = await readFiles(directory, TLS_FILES);
+  const tls = await readFiles(directory, tlsFiles);
   if (tls.certificate !== undefined) {
-    requireAll(directory, TLS_FILES, tls);
+    requireAll(directory, tlsFiles, tls);
     return signingBundle({ ...tls, chain: intermediatesOf(tls.roots, directory) } as SigningBundlePem, directory, now);
   }
-  const files = await readFiles(directory, ISTIO_FILES);
+  const files = await readFiles(directory, istioFiles);
   if (Object.values(files).every((text) => text === undefined)) {
-    if (Object.values(tls).some((text) => text !== undefined)) requireAll(directory, TLS_FILES, tls);
+    if (Object.values(tls).some((text) => text !== undefined)) requireAll(directory, tlsFiles, tls);
     return undefined;
   }
-  requireAll(directory, ISTIO_FILES, files);
+  requireAll(directory, istioFiles, files);
   return signingBundle(files, directory, now);
 }
 
@@ -52,7 +52,7 @@ function requireAll<K extends string>(
   const present = all.filter((key) => texts[key] !== undefined).map((key) => names[key]);
   throw new CaError(
     "incomplete",
-    `${directory}: ${missing.join(", ")} missing although ${present.join(", ")} there; a CA needs all of ${Object.values(names).join(", ")}`,
+    `${directory}: ${missing.join(", ")} missing although ${present.join(", ")} exist; a CA needs all of ${Object.values(names).join(", ")}`,
   );
 }
 
@@ -73,7 +73,7 @@ async function read(path: string): Promise<string | undefined> {
   }
 }
 
-/** `ca.crt` may hold certificates between `tls.crt` and the root beside the root itself. */
+/** Returns the intermediates in `ca.crt`, which may contain them in addition to the root. */
 function intermediatesOf(roots: string, directory: string): string | undefined {
   const between = parseCertificates(roots, `${directory}: ca.crt`).filter(
     (certificate) => certificate.subject !== certificate.issuer,

@@ -11,25 +11,23 @@ export interface RootRotationOptions {
   readonly store: RootStore;
   /** Milliseconds between checks. Default: 1 hour (Istio's CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL). */
   readonly interval?: number;
-  /** Renew when this part of the lifetime remains. Default: 0.2 (…_GRACE_PERIOD_PERCENTILE of 20). */
+  /** Remaining fraction of the lifetime at which the root is renewed. Default: 0.2 (…_GRACE_PERIOD_PERCENTILE of 20). */
   readonly grace?: number;
   /** Lifetime of a renewed root in milliseconds. Default: 3650 days. */
   readonly lifetime?: number;
-  /** PEM of more roots to trust, as given at the start. */
+  /** PEM of additional trusted roots. */
   readonly additionalRoots?: string;
   /** A number from 0 to 1 that spreads the first check of replicas over one interval. Default: Math.random. */
   readonly random?: () => number;
   readonly clock?: Clock;
-  /** A check that failed; the root in use stays, and the next check tries again. */
+  /** Called after a failed check. The current root stays active until the next check. */
   readonly onError?: (error: CaError) => void;
 }
 
-/**
- * What a check did: nothing, took over what another replica kept, or renewed the root with its own key.
- */
+/** Result of a check. `adopted`: another replica had renewed the root. `renewed`: the check renewed it with its own key. */
 export type RootCheck = "unchanged" | "adopted" | "renewed";
 
-/** Watches over the age of a self-signed root. */
+/** Renews a self-signed root before it expires. */
 export class RootRotation {
   readonly #options: RootRotationOptions;
   readonly #clock: Clock;
@@ -42,7 +40,7 @@ export class RootRotation {
     this.#interval = options.interval ?? 3600 * 1000;
   }
 
-  /** Begins to check. The function given back ends it. */
+  /** Starts periodic checks. Returns a function that stops them. */
   start(): () => void {
     const { random = Math.random, onError } = this.#options;
     const interval = this.#interval;
@@ -63,18 +61,17 @@ export class RootRotation {
   }
 
   /**
-   * The latest time at which a root should be renewed, in milliseconds since the epoch: its grace period began, and the
-   * longest time between two checks passed.
+   * Deadline for renewal, in milliseconds since the epoch: the start of the grace period plus one check interval.
    */
   renewalDue(root: X509Certificate): number {
     return this.#graceBegins(root) + 2 * this.#interval;
   }
 
-  /** Checks once. @throws CaError when the store fails or holds what cannot be used */
+  /** Checks once. @throws CaError if the store fails or its root is invalid */
   async check(): Promise<RootCheck> {
     const { authority, store, lifetime } = this.#options;
     const kept = await store.load();
-    if (!kept) throw new CaError("store", `${store.description}: the root is gone`);
+    if (!kept) throw new CaError("store", `${store.description}: the root has disappeared`);
     if (!this.#isAged(kept)) {
       if (sameText(kept.certificate, authority.certificate)) return "unchanged";
       this.#use(kept);
@@ -86,7 +83,7 @@ export class RootRotation {
       return "renewed";
     }
     const others = await store.load();
-    if (!others) throw new CaError("store", `${store.description}: the root is gone`);
+    if (!others) throw new CaError("store", `${store.description}: the root has disappeared`);
     this.#use(others);
     return "adopted";
   }

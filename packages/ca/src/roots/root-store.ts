@@ -1,20 +1,20 @@
-/** A self-signed root as it is kept: PEM text. */
+/** A stored self-signed root, in PEM. */
 export interface StoredRoot {
   readonly certificate: string;
   readonly privateKey: string;
 }
 
 /**
- * Where a self-signed root outlives the process. Replicas that share a store share the root, so making and replacing
- * must be atomic: of several that create at once one wins, and the others load what it made.
+ * Persistent storage of a self-signed root, shared by replicas. Creation and replacement must be atomic: of several
+ * replicas that create a root at the same time one succeeds, and the others load its root.
  */
 export interface RootStore {
-  /** Names the place in messages, such as a directory or a Secret. */
+  /** Describes the storage in messages, such as a directory or a Secret. */
   readonly description: string;
-  /** The kept root; `undefined` when none was ever made. A half-written one is a `CaError`, never `undefined`. */
+  /** Returns the stored root; `undefined` if none was created. @throws CaError if the stored root is incomplete */
   load(): Promise<StoredRoot | undefined>;
-  /** Keeps a new root; `false` when another one is there already. */
+  /** Stores a new root. Returns `false` if another one exists. */
   create(root: StoredRoot): Promise<boolean>;
-  /** Replaces `current`; `false` when something else is kept by now. */
+  /** Replaces `current`. Returns `false` if another root is stored by now. */
   replace(current: StoredRoot, next: StoredRoot): Promise<boolean>;
 }

@@ -8,26 +8,26 @@ import { readPluggedInCa } from "./plugged-in-ca.js";
 export interface WatchPluggedInCaOptions {
   readonly directory: string;
   readonly authority: CertificateAuthority;
-  /** Milliseconds of quiet after which a burst of changes is read. Default: 100. */
+  /** Milliseconds without changes that end a burst. Default: 100. */
   readonly debounce?: number;
   /**
-   * Whether roots may be added or removed (Istio's ISTIO_MULTIROOT_MESH). Even then one set must hold the other,
-   * because a mesh whose root changes from one to another in one step loses every connection. Default: false.
+   * Whether roots may be added or removed (Istio's ISTIO_MULTIROOT_MESH). Even then, one set must contain the
+   * other, because replacing all roots in one step would break every connection. Default: false.
    */
   readonly multiRoot?: boolean;
   readonly clock?: Clock;
-  /** The authority uses new files now. */
+  /** Called after new files were loaded. */
   readonly onReload?: (bundle: SigningBundle) => void;
-  /** New files were refused; the authority goes on with the last good ones. */
+  /** Called if new files are invalid. The last good ones stay active. */
   readonly onError?: (error: CaError) => void;
 }
 
 /**
- * Follows the directory of a plugged-in CA and gives the authority what is there after each change, also where a
- * Secret's volume swaps a symbolic link.
+ * Reloads a plugged-in CA into the authority after each change of its directory, including symbolic links swapped by a
+ * Secret volume.
  *
- * @returns ends the watch
- * @throws CaError `store` where the directory cannot be watched
+ * @returns a function that stops the watch
+ * @throws CaError `store` if the directory cannot be watched
  */
 export function watchPluggedInCa(options: WatchPluggedInCaOptions): () => void {
   const { directory, debounce = 100, clock = systemClock, onError } = options;
@@ -50,20 +50,20 @@ export function watchPluggedInCa(options: WatchPluggedInCaOptions): () => void {
 }
 
 /**
- * Reads the directory once and gives the authority what is there, if it differs from what it uses.
+ * Reads the directory once and passes a changed CA to the authority.
  *
- * @returns whether it differed
- * @throws CaError as `readPluggedInCa`, and `incomplete` where all files are gone or `root-change`
+ * @returns whether the CA has changed
+ * @throws CaError as `readPluggedInCa`, `incomplete` if all files are missing, or `root-change`
  */
 export async function reload(options: WatchPluggedInCaOptions): Promise<boolean> {
   const { directory, authority, clock = systemClock, multiRoot = false, onReload } = options;
   const next = await readPluggedInCa(directory, clock.now());
-  if (!next) throw new CaError("incomplete", `${directory}: all files of the CA are gone`);
+  if (!next) throw new CaError("incomplete", `${directory}: all files of the CA are missing`);
   const current = authority.bundle;
   if (isEqual(next, current)) return false;
   if (!rootsMayFollow(current, next, multiRoot)) {
     const rule = multiRoot
-      ? "one of both sets of roots must hold the other"
+      ? "one set of roots must contain the other"
       : "the roots must stay the same unless several are allowed";
     throw new CaError("root-change", `${directory}: the roots changed; ${rule}`);
   }

@@ -8,14 +8,11 @@ import { parseSpiffeUri } from "../identity/spiffe-identity.js";
 import { splitCertificates } from "../pem.js";
 import { connectionKey } from "./connection.js";
 
-/**
- * What happens to requests. Each is Istio's metric of the name that its comment gives, with the prefix
- * `citadel_server_`.
- */
+/** Events of requests. The comments name the corresponding Istio metrics, without the prefix `citadel_server_`. */
 export interface CertificateEvents {
   /** `csr_count` */
   requested?(): void;
-  /** `authentication_failure_count`; the reason is for the log, callers are not told. */
+  /** `authentication_failure_count`; the reason is only for the log and not sent to the caller. */
   authenticationFailed?(error: CaError): void;
   /** `csr_sign_err_count`; its label `error` is `signErrorLabel(error.code)`. */
   signingFailed?(error: CaError, caller: Caller): void;
@@ -25,16 +22,16 @@ export interface CertificateEvents {
 
 export interface CertificateServiceOptions {
   readonly authority: CertificateAuthority;
-  /** Asked in order. */
+  /** Tried in order. */
   readonly authenticators: readonly Authenticator[];
   /**
-   * Accept credentials over connections without TLS (Istio's XDS_AUTH_PLAINTEXT). Default: false, as a token could be
-   * read on the way.
+   * Whether to accept credentials over plaintext connections (Istio's XDS_AUTH_PLAINTEXT). Default: false, because tokens
+   * could be intercepted.
    */
   readonly plaintext?: boolean;
   /**
-   * Whether a caller may have a certificate in the name of another identity, as a node's proxy has for the pods on its
-   * node (Istio's CA_TRUSTED_NODE_ACCOUNTS). Default: nobody may.
+   * Reports whether a caller may impersonate another identity, as a node proxy does for the pods on its node (Istio's
+   * CA_TRUSTED_NODE_ACCOUNTS). Default: no caller may.
    */
   readonly mayImpersonate?: (caller: Caller, identity: string) => Promise<boolean>;
   readonly events?: CertificateEvents;
@@ -43,14 +40,14 @@ export interface CertificateServiceOptions {
 }
 
 /**
- * Serves `istio.v1.auth.IstioCertificateService`: give this to `connectNodeAdapter({ routes, contextValues:
+ * Returns the routes of `istio.v1.auth.IstioCertificateService`, for `connectNodeAdapter({ routes, contextValues:
  * connectionValues })`.
  */
 export function certificateRoutes(options: CertificateServiceOptions): (router: ConnectRouter) => void {
   return (router) => router.service(IstioCertificateService, certificateService(options));
 }
 
-/** The service's methods, for a router of one's own. */
+/** Returns the methods of the service. */
 export function certificateService(options: CertificateServiceOptions): ServiceImpl<typeof IstioCertificateService> {
   const { authority, events } = options;
   return {
@@ -96,7 +93,7 @@ async function whoAsks(
     if (!credentials.encrypted && !plaintext) {
       throw new CaError(
         "unauthenticated",
-        `${credentials.peer ?? "caller"}: credentials are not accepted over a connection without TLS`,
+        `${credentials.peer ?? "caller"}: credentials are not accepted over plaintext connections`,
       );
     }
     const caller = await authenticate(authenticators, credentials);
@@ -104,7 +101,7 @@ async function whoAsks(
     if (typeof other !== "string" || other === "") return { caller, names: caller.identities };
     parseSpiffeUri(other);
     if (!(await mayImpersonate?.(caller, other))) {
-      throw new CaError("unauthenticated", `${caller.identities[0]} may not have a certificate of ${other}`);
+      throw new CaError("unauthenticated", `${caller.identities[0]} may not impersonate ${other}`);
     }
     return { caller, names: [other] };
   } catch (cause) {
@@ -114,7 +111,7 @@ async function whoAsks(
   }
 }
 
-/** One PEM an element; the last holds the roots, all of them, because a client takes the last for what it trusts. */
+/** Returns one PEM per element. The last element has all roots, because clients trust the last element. */
 function responseChain(leaf: string, chain: readonly string[], roots: string): string[] {
   return [leaf, ...chain.flatMap(splitCertificates), roots];
 }
@@ -123,7 +120,7 @@ function statusOf(code: CaErrorCode): Code {
   return code === "csr" || code === "ttl" ? Code.InvalidArgument : Code.Internal;
 }
 
-/** The value of the label `error` of Istio's metric `citadel_server_csr_sign_err_count`. */
+/** Returns the value of the label `error` of Istio's metric `citadel_server_csr_sign_err_count`. */
 export function signErrorLabel(
   code: CaErrorCode,
 ): "CA_NOT_READY" | "CSR_ERROR" | "TTL_ERROR" | "CERT_GEN_ERROR" | "UNKNOWN" {

@@ -1,7 +1,7 @@
-import { InjectorError, type Pod, takeOverProbes } from "@istiod/injector";
+import { InjectorError, type Pod, rewriteProbes } from "@istiod/injector";
 import { describe, expect, it } from "vitest";
 
-describe("probes taken over by the agent", () => {
+describe("rewriteProbes", () => {
   const pod: Pod = {
     metadata: { namespace: "shop", name: "cart" },
     spec: {
@@ -19,8 +19,8 @@ describe("probes taken over by the agent", () => {
     },
   };
 
-  it("become HTTP requests to the agent, which is told what they were", () => {
-    const { pod: after, probers } = takeOverProbes(pod, 15020);
+  it("points probes at the agent and returns the original probes", () => {
+    const { pod: after, probers } = rewriteProbes(pod, 15020);
     expect(probers).toEqual({
       "/app-health/app/readyz": { httpGet: { port: 8080, path: "/ready", scheme: "HTTPS" }, timeoutSeconds: 3 },
       "/app-health/app/livez": { tcpSocket: { port: 9000 } },
@@ -40,34 +40,34 @@ describe("probes taken over by the agent", () => {
     ]);
   });
 
-  it("of a pod that was injected before are not handed over again", () => {
-    const once = takeOverProbes(pod, 15020);
-    const twice = takeOverProbes(once.pod, 15020);
+  it("does not return probes of a pod that was injected before", () => {
+    const once = rewriteProbes(pod, 15020);
+    const twice = rewriteProbes(once.pod, 15020);
     expect(twice.probers).toEqual({});
     expect(twice.pod).toEqual(once.pod);
   });
 
-  it("that run a command in the container stay as they are", () => {
+  it("keeps probes that run a command in the container", () => {
     const own: Pod = {
       spec: { containers: [{ name: "app", livenessProbe: { exec: { command: ["true"] } } as never }] },
     };
-    expect(takeOverProbes(own, 15020)).toEqual({ pod: own, probers: {} });
+    expect(rewriteProbes(own, 15020)).toEqual({ pod: own, probers: {} });
   });
 
-  it("name a port that the container does not have: the agent has nothing to ask", () => {
+  it("returns no probe for an unknown port name", () => {
     const own: Pod = { spec: { containers: [{ name: "app", livenessProbe: { httpGet: { port: "web" } } }] } };
-    expect(takeOverProbes(own, 15020).probers).toEqual({});
+    expect(rewriteProbes(own, 15020).probers).toEqual({});
   });
 
-  it("go to the port that the pod's annotation names, which must be one", () => {
+  it("uses the status port of the pod's annotation and rejects an invalid one", () => {
     const annotated = (port: string): Pod => ({
       ...pod,
       metadata: { ...pod.metadata, annotations: { "status.sidecar.istio.io/port": port } },
     });
-    expect(takeOverProbes(annotated("16020"), 15020).pod.spec?.containers?.[0]?.livenessProbe?.httpGet?.port).toBe(
+    expect(rewriteProbes(annotated("16020"), 15020).pod.spec?.containers?.[0]?.livenessProbe?.httpGet?.port).toBe(
       16020,
     );
-    expect(() => takeOverProbes(annotated("x"), 15020)).toThrow(
+    expect(() => rewriteProbes(annotated("x"), 15020)).toThrow(
       new InjectorError("annotation", 'Pod shop/cart: annotation status.sidecar.istio.io/port is "x", expected a port'),
     );
   });

@@ -1,4 +1,4 @@
-import { InjectorError } from "../errors.js";
+import { InjectorError } from "./errors.js";
 
 /** A Kubernetes label selector. */
 export interface LabelSelector {
@@ -10,21 +10,21 @@ export interface LabelSelector {
   }[];
 }
 
-/** Whether a selector says nothing. Kubernetes lets an empty one match everything; for injection it does not count. */
+/** Reports whether a selector is empty. In Kubernetes, it matches everything; injection ignores it. */
 export function isEmptySelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
   return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 }
 
 /**
- * Whether labels meet all that a selector asks (Kubernetes, `metav1.LabelSelector`).
+ * Reports whether a selector matches labels (Kubernetes, `metav1.LabelSelector`).
  *
- * @throws InjectorError `selector` for an unknown operator, or values where none or some are expected
+ * @throws InjectorError `selector` for an unknown operator, or for missing or unexpected values
  */
 export function selectorMatches(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Readonly<Record<string, string>>,
 ): boolean {
-  const meets = matchExpressions.map(({ key, operator, values = [] }) => {
+  const requirements = matchExpressions.map(({ key, operator, values = [] }) => {
     const value = labels[key];
     const takesValues = operator === "In" || operator === "NotIn";
     if (takesValues !== values.length > 0) {
@@ -49,5 +49,5 @@ export function selectorMatches(
         );
     }
   });
-  return meets.every(Boolean) && Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  return requirements.every(Boolean) && Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
 }

@@ -1,7 +1,7 @@
-import { InjectorError } from "../errors.js";
-import { type Container, type LifecycleHandler, type Pod, podName, type Port, type Probe } from "../pod.js";
+import { InjectorError } from "./errors.js";
+import { type Container, type LifecycleHandler, type Pod, podName, type Port, type Probe } from "./pod.js";
 
-/** A probe as the agent is to run it, in the form of `ISTIO_KUBE_APP_PROBERS`. */
+/** A probe that the agent performs, in the form of `ISTIO_KUBE_APP_PROBERS`. */
 export interface AppProber {
   readonly httpGet?: LifecycleHandler["httpGet"];
   readonly tcpSocket?: LifecycleHandler["tcpSocket"];
@@ -10,13 +10,10 @@ export interface AppProber {
   readonly timeoutSeconds?: number;
 }
 
-export interface TakenOverProbes {
+export interface RewrittenProbes {
   /** The pod with its probes pointed at the agent. */
   readonly pod: Pod;
-  /**
-   * What the agent asks of the application, by the path at which the kubelet asks the agent: the value of
-   * `ISTIO_KUBE_APP_PROBERS`.
-   */
+  /** The original probes by the path at which the agent serves them: the value of `ISTIO_KUBE_APP_PROBERS`. */
   readonly probers: Readonly<Record<string, AppProber>>;
 }
 
@@ -24,19 +21,19 @@ const proxyContainer = "istio-proxy";
 const statusPortAnnotation = "status.sidecar.istio.io/port";
 
 /**
- * Points the probes and lifecycle hooks of a pod's own containers at the agent, which runs them from inside, where
- * mutual TLS does not stand in the way. Each becomes an HTTP request to the agent's status port; what it was is handed
- * to the agent. A probe of the status port itself is the agent's already. Source: pkg/kube/inject/app_probe.go.
+ * Points the probes and lifecycle hooks of a pod's application containers at the agent, because the kubelet cannot use
+ * mutual TLS. Each becomes an HTTP request to the agent's status port, and the agent performs the original probe from
+ * inside the pod. Probes of the status port itself already go to the agent (pkg/kube/inject/app_probe.go).
  *
  * @param statusPort the agent's status port; the annotation `status.sidecar.istio.io/port` overrides it
- * @throws InjectorError `annotation` where that is no port
+ * @throws InjectorError `annotation` if the annotation is not a port
  */
-export function takeOverProbes(pod: Pod, statusPort: number): TakenOverProbes {
-  const port = portOf(pod, statusPort);
+export function rewriteProbes(pod: Pod, statusPort: number): RewrittenProbes {
+  const port = statusPortOf(pod, statusPort);
   const probers: Record<string, AppProber> = {};
-  const convert = (containers: readonly Container[]): readonly Container[] =>
+  const rewriteAll = (containers: readonly Container[]): readonly Container[] =>
     containers.map((container) =>
-      container.name === proxyContainer ? container : converted(container, port, statusPort, probers),
+      container.name === proxyContainer ? container : rewriteContainer(container, port, statusPort, probers),
     );
   const { initContainers, containers, ...spec } = pod.spec ?? {};
   return {
@@ -44,15 +41,15 @@ export function takeOverProbes(pod: Pod, statusPort: number): TakenOverProbes {
       ...pod,
       spec: {
         ...spec,
-        ...(initContainers && { initContainers: convert(initContainers) }),
-        ...(containers && { containers: convert(containers) }),
+        ...(initContainers && { initContainers: rewriteAll(initContainers) }),
+        ...(containers && { containers: rewriteAll(containers) }),
       },
     },
     probers,
   };
 }
 
-function portOf(pod: Pod, statusPort: number): number {
+function statusPortOf(pod: Pod, statusPort: number): number {
   const text = pod.metadata?.annotations?.[statusPortAnnotation];
   if (text === undefined) return statusPort;
   const port = Number(text);
@@ -65,33 +62,38 @@ function portOf(pod: Pod, statusPort: number): number {
   return port;
 }
 
-function converted(container: Container, port: number, ownPort: number, probers: Record<string, AppProber>): Container {
+function rewriteContainer(
+  container: Container,
+  port: number,
+  ownPort: number,
+  probers: Record<string, AppProber>,
+): Container {
   const { readinessProbe, livenessProbe, startupProbe, lifecycle } = container;
-  const at = (kind: string): string => `/app-health/${container.name}/${kind}`;
-  const hookAt = (kind: string): string => `/app-lifecycle/${container.name}/${kind}`;
-  const take = <H extends Probe>(handler: H, path: string): H => {
+  const probePath = (kind: string): string => `/app-health/${container.name}/${kind}`;
+  const hookPath = (kind: string): string => `/app-lifecycle/${container.name}/${kind}`;
+  const rewrite = <H extends Probe>(handler: H, path: string): H => {
     const prober = proberOf(handler, container, ownPort);
     if (prober !== undefined) probers[path] = prober;
-    return pointedAt(handler, path, port);
+    return redirected(handler, path, port);
   };
   return {
     ...container,
-    ...(readinessProbe && { readinessProbe: take(readinessProbe, at("readyz")) }),
-    ...(livenessProbe && { livenessProbe: take(livenessProbe, at("livez")) }),
-    ...(startupProbe && { startupProbe: take(startupProbe, at("startupz")) }),
+    ...(readinessProbe && { readinessProbe: rewrite(readinessProbe, probePath("readyz")) }),
+    ...(livenessProbe && { livenessProbe: rewrite(livenessProbe, probePath("livez")) }),
+    ...(startupProbe && { startupProbe: rewrite(startupProbe, probePath("startupz")) }),
     ...(lifecycle && {
       lifecycle: {
         ...lifecycle,
-        ...(lifecycle.preStop && { preStop: take(lifecycle.preStop, hookAt("prestopz")) }),
-        ...(lifecycle.postStart && { postStart: take(lifecycle.postStart, hookAt("poststartz")) }),
+        ...(lifecycle.preStop && { preStop: rewrite(lifecycle.preStop, hookPath("prestopz")) }),
+        ...(lifecycle.postStart && { postStart: rewrite(lifecycle.postStart, hookPath("poststartz")) }),
       },
     }),
   };
 }
 
 /**
- * What the agent must do in place of the kubelet; undefined for what runs in the container, names no port, or is the
- * agent's own.
+ * Returns the probe that the agent performs in place of the kubelet. Undefined for commands in the container, unknown
+ * port names, and probes of the agent itself.
  */
 function proberOf(
   { httpGet, tcpSocket, grpc, timeoutSeconds }: Probe,
@@ -114,7 +116,7 @@ function proberOf(
   return grpc && { grpc, ...timeout };
 }
 
-function pointedAt<H extends Probe>(handler: H, path: string, port: number): H {
+function redirected<H extends Probe>(handler: H, path: string, port: number): H {
   const { httpGet, tcpSocket, grpc, ...rest } = handler;
   if (!httpGet && !tcpSocket && !grpc) return handler;
   const scheme = httpGet?.scheme === "HTTPS" ? { scheme: "HTTP" } : {};

@@ -11,7 +11,7 @@ const pod = (
 const inject = { "sidecar.istio.io/inject": "true" };
 const refuse = { "sidecar.istio.io/inject": "false" };
 
-describe("who is given a sidecar", () => {
+describe("decideInjection", () => {
   it.each([
     ["a pod that says nothing, by the policy", pod(), "shop", enabled, true, "policy"],
     ["a pod that says nothing, by the policy against it", pod(), "shop", disabled, false, "policy"],
@@ -25,7 +25,7 @@ describe("who is given a sidecar", () => {
     expect(decideInjection(of, namespace, policy)).toEqual({ inject: expected, reason, warnings: [] });
   });
 
-  it("a selector against it comes before one for it, and both before the policy", () => {
+  it("evaluates neverInjectSelector before alwaysInjectSelector, and both before the policy", () => {
     const policy = {
       ...disabled,
       neverInjectSelector: [{ matchLabels: { job: "batch" } }],
@@ -46,14 +46,14 @@ describe("who is given a sidecar", () => {
     });
   });
 
-  it("an empty selector selects nobody", () => {
+  it("ignores an empty selector", () => {
     expect(decideInjection(pod(), "shop", { ...enabled, neverInjectSelector: [{}] })).toMatchObject({
       inject: true,
       reason: "policy",
     });
   });
 
-  it("what cannot be read does not count, and is told", () => {
+  it("ignores invalid values and selectors with a warning", () => {
     const policy = {
       ...enabled,
       neverInjectSelector: [{ matchExpressions: [{ key: "a", operator: "Like", values: [] }] }],
@@ -66,7 +66,7 @@ describe("who is given a sidecar", () => {
     ]);
   });
 
-  it("a policy that is neither disables injection", () => {
+  it("does not inject with an invalid policy", () => {
     expect(decideInjection(pod(inject), "shop", { policy: "on" } as never)).toMatchObject({
       inject: false,
       reason: "invalid-policy",
