@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readSettings } from "@istiod/settings";
-import { captureOf, iptablesCommand } from "../src/commands/iptables.js";
+import { iptablesCommand } from "../src/commands/iptables.js";
 import { captureTable } from "../src/options/capture-table.js";
+import { captureConfig } from "../src/redirection/capture-config.js";
 
 /** What the command prints, and its exit code. */
 async function run(
@@ -66,7 +67,7 @@ describe("pilot-agent istio-iptables", () => {
 
   it("makes rules for IPv6 where the pod's first address is one, or any in dual stack", async () => {
     const of = async (env: Readonly<Record<string, string>>, ...addresses: string[]): Promise<boolean> =>
-      (await captureOf(readSettings(captureTable, env), addresses)).ipv6;
+      (await captureConfig(readSettings(captureTable, env), addresses)).ipv6;
     expect(await of({}, "10.0.0.1", "fd00::1")).toBe(false);
     expect(await of({}, "fd00::1", "10.0.0.1")).toBe(true);
     expect(await of({ ISTIO_DUAL_STACK: "true" }, "10.0.0.1", "fd00::1")).toBe(true);
@@ -79,7 +80,7 @@ describe("pilot-agent istio-iptables", () => {
       'invalid value "old" for --force-iptables-binary: expected one of legacy, nft',
     ],
     [["--native-nftables"], "--native-nftables is not supported"],
-    [["-b", "http", "-n"], 'inboundPorts: "http": expected a port'],
+    [["-b", "http", "-n"], 'inboundPorts: "http": must be a port'],
   ])("refuses %j", async (args, message) => {
     await expect(run(args)).rejects.toThrow(message);
   });

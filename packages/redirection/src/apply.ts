@@ -1,108 +1,106 @@
-import type { Capture } from "./capture.js";
-import { captureRules } from "./capture-rules.js";
-import { RedirectionError } from "./errors.js";
-import { findTables, type Tables } from "./iptables.js";
+import type { CaptureConfig } from "./capture-config.js";
+import { buildCaptureRules } from "./capture-rules.js";
+import { type CommandRunner, runChecked } from "./command-runner.js";
+import { findIptables, type IptablesCommands } from "./iptables-commands.js";
+import { hasDelta, readState } from "./iptables-state.js";
 import { applyRoutes } from "./routes.js";
-import { chainsOf, jumpOf, type Rule, restoreInput } from "./rule.js";
-import type { Run } from "./run.js";
-import { differs, readState } from "./state.js";
+import { formatRestoreInput, istioChains, istioJump, type Rule } from "./rule.js";
 
+/** Options of {@link applyCapture} and {@link removeCapture}. */
 export interface ApplyOptions {
-  /** How programs are run: where, and as whom, is the caller's business. */
-  readonly run: Run;
-  /**
-   * Which of the kernel's two implementations of iptables is used. Default: the one that has rules already, else the
-   * newer.
-   */
+  /** Runs commands in the network namespace. */
+  readonly run: CommandRunner;
+  /** The iptables implementation. Default: legacy if it has rules, else nft. */
   readonly binary?: "legacy" | "nft";
-  /** Replace rules that are there already and differ, instead of failing where they clash. Default: false. */
+  /** Replaces existing rules that differ. Otherwise, rules that conflict with existing ones fail. Default: false. */
   readonly reconcile?: boolean;
-  /** Make the rules even if they seem to be there. Default: false. */
+  /** Applies the rules even if they exist. Default: false. */
   readonly force?: boolean;
 }
 
-/** What was done: nothing, where the rules were there already. */
-export type Applied = "applied" | "unchanged";
+/** Result of {@link applyCapture}: `unchanged` if the rules existed. */
+export type ApplyResult = "applied" | "unchanged";
 
 /**
- * Captures a pod's traffic: makes the rules, and for TPROXY the routes, in the network namespace in which programs are
- * run. Doing it twice is doing it once.
+ * Applies the iptables rules, and for TPROXY the routes, that capture a pod's traffic. Idempotent.
  *
- * @throws RedirectionError `setting`, or `command` with what the program said
+ * @throws RedirectionError `setting`, or `command` with the command's error output
  */
-export async function applyCapture(capture: Capture, options: ApplyOptions): Promise<Applied> {
+export async function applyCapture(config: CaptureConfig, options: ApplyOptions): Promise<ApplyResult> {
   const { run, reconcile = false, force = false } = options;
-  const families = await familiesOf(capture, options);
+  const families = await familyRules(config, options);
   const states = await Promise.all(
-    families.map(async ({ tables, rules }) => ({ tables, rules, state: await readState(run, tables) })),
+    families.map(async (family) => ({ ...family, state: await readState(run, family.commands) })),
   );
-  let changed = false;
-  for (const each of states) changed = (await differs(run, each.tables, each.rules, each.state)) || changed;
-  if (changed && reconcile && states.some(({ state }) => state.present))
-    await behindGuardrails(
+  let isChanged = false;
+  for (const { commands, rules, state } of states)
+    isChanged = (await hasDelta(run, commands, rules, state)) || isChanged;
+  if (isChanged && reconcile && states.some(({ state }) => state.exists))
+    await withGuardrails(
       run,
-      families.map((f) => f.tables),
-      () => remove(run, families),
+      families.map(({ commands }) => commands),
+      () => removeRules(run, families),
     );
-  if (changed || force) {
-    for (const { tables, rules } of families) await must(run, tables.restore, ["--noflush"], restoreInput(rules));
+  if (isChanged || force) {
+    for (const { commands, rules } of families)
+      await runChecked(run, commands.restore, ["--noflush"], formatRestoreInput(rules));
   }
-  await applyRoutes(capture, run);
-  return changed || force ? "applied" : "unchanged";
+  await applyRoutes(config, run);
+  return isChanged || force ? "applied" : "unchanged";
 }
 
-/** Removes what `applyCapture` made for these settings, as far as it is there; routes stay. @throws RedirectionError */
-export async function removeCapture(capture: Capture, options: ApplyOptions): Promise<void> {
-  await remove(options.run, await familiesOf(capture, options));
+/** Removes the existing rules of a configuration. Routes stay. @throws RedirectionError */
+export async function removeCapture(config: CaptureConfig, options: ApplyOptions): Promise<void> {
+  await removeRules(options.run, await familyRules(config, options));
 }
 
 interface FamilyRules {
-  readonly tables: Tables;
+  readonly commands: IptablesCommands;
   readonly rules: readonly Rule[];
 }
 
-async function familiesOf(capture: Capture, { run, binary }: ApplyOptions): Promise<FamilyRules[]> {
-  const versions = capture.ipv6 ? ([4, 6] as const) : ([4] as const);
+async function familyRules(config: CaptureConfig, { run, binary }: ApplyOptions): Promise<FamilyRules[]> {
+  const versions = config.ipv6 ? ([4, 6] as const) : ([4] as const);
   return Promise.all(
     versions.map(async (version) => ({
-      rules: captureRules(capture, version),
-      tables: await findTables(run, version, binary),
+      rules: buildCaptureRules(config, version),
+      commands: await findIptables(run, version, binary),
     })),
   );
 }
 
-/** Rules in the kernel's own chains one by one, so that nothing of others' goes; then our chains whole. */
-async function remove(run: Run, families: readonly FamilyRules[]): Promise<void> {
-  for (const { tables, rules } of families) {
-    const lead = [...rules].reverse().filter((rule) => !rule.chain.startsWith("ISTIO_") || jumpOf(rule) !== undefined);
-    for (const { table, chain, words } of lead) await run(tables.command, ["-t", table, "-D", chain, ...words]);
-    const chains = [...chainsOf(rules)].flatMap(([table, names]) => [...names].map((name) => [table, name] as const));
-    for (const [table, name] of chains) await run(tables.command, ["-t", table, "-F", name]);
-    for (const [table, name] of chains) await run(tables.command, ["-t", table, "-X", name]);
+/** Removes rules in built-in chains one by one, as these have rules of others, then all Istio chains. */
+async function removeRules(run: CommandRunner, families: readonly FamilyRules[]): Promise<void> {
+  for (const { commands, rules } of families) {
+    const jumps = [...rules]
+      .reverse()
+      .filter((rule) => !rule.chain.startsWith("ISTIO_") || istioJump(rule) !== undefined);
+    for (const { table, chain, args } of jumps) await run(commands.command, ["-t", table, "-D", chain, ...args]);
+    const chains = [...istioChains(rules)].flatMap(([table, names]) =>
+      [...names].map((name) => [table, name] as const),
+    );
+    for (const [table, name] of chains) await run(commands.command, ["-t", table, "-F", name]);
+    for (const [table, name] of chains) await run(commands.command, ["-t", table, "-X", name]);
   }
 }
 
-const guardrails = ["INPUT", "FORWARD", "OUTPUT"].flatMap((chain) =>
-  ["tcp", "udp"].map((protocol) => ({ chain, words: ["-p", protocol, "-j", "DROP"] })),
+const GUARDRAILS = ["INPUT", "FORWARD", "OUTPUT"].flatMap((chain) =>
+  ["tcp", "udp"].map((protocol) => ({ chain, args: ["-p", protocol, "-j", "DROP"] })),
 );
 
-/** Lets no traffic through while rules are half there: it would go past the proxy. */
-async function behindGuardrails(run: Run, families: readonly Tables[], work: () => Promise<void>): Promise<void> {
-  const lift = async (): Promise<void> => {
-    for (const { command } of families)
-      for (const { chain, words } of guardrails) await run(command, ["-t", "filter", "-D", chain, ...words]);
-  };
+/** Drops all traffic while rules are replaced, as it would bypass the proxy. */
+async function withGuardrails(
+  run: CommandRunner,
+  families: readonly IptablesCommands[],
+  replaceRules: () => Promise<void>,
+): Promise<void> {
   try {
     for (const { command } of families)
-      for (const { chain, words } of guardrails) await must(run, command, ["-t", "filter", "-I", chain, "1", ...words]);
-    await work();
+      for (const { chain, args } of GUARDRAILS)
+        await runChecked(run, command, ["-t", "filter", "-I", chain, "1", ...args]);
+    await replaceRules();
   } finally {
-    await lift();
+    for (const { command } of families)
+      for (const { chain, args } of GUARDRAILS) await run(command, ["-t", "filter", "-D", chain, ...args]);
   }
-}
-
-async function must(run: Run, command: string, args: readonly string[], input?: string): Promise<void> {
-  const { code, stderr } = await run(command, args, input);
-  if (code !== 0)
-    throw new RedirectionError("command", `${[command, ...args].join(" ")}: ${stderr.trim() || `exit code ${code}`}`);
 }

@@ -1,7 +1,4 @@
-/**
- * Why traffic cannot be redirected. `setting`: a setting cannot be used. `command`: a program of the system failed or
- * is missing.
- */
+/** The error of this package. `setting`: a setting is invalid. `command`: a system command failed or is missing. */
 export class RedirectionError extends Error {
   override readonly name = "RedirectionError";
   readonly code: "setting" | "command";

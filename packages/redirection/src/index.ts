@@ -1,7 +1,8 @@
-export { type Capture, checkCapture, defaultCapture } from "./capture.js";
-export { captureRules } from "./capture-rules.js";
-export { restoreInput, type Rule, type Table } from "./rule.js";
-export { type Applied, type ApplyOptions, applyCapture, removeCapture } from "./apply.js";
-export { verifyCapture, type VerifyOptions } from "./verify.js";
-export { localRun, type Ran, type Run } from "./run.js";
+export { applyCapture, type ApplyOptions, type ApplyResult, removeCapture } from "./apply.js";
+export { type CaptureConfig, defaultCaptureConfig } from "./capture-config.js";
+export { buildCaptureRules } from "./capture-rules.js";
+export { type CommandResult, type CommandRunner, localRunner } from "./command-runner.js";
 export { RedirectionError } from "./errors.js";
+export { formatRestoreInput, type Rule, type Table } from "./rule.js";
+export { validateCaptureConfig } from "./validation.js";
+export { verifyCapture, type VerifyOptions } from "./verify.js";

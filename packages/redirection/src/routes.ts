@@ -1,28 +1,24 @@
-import type { Capture } from "./capture.js";
-import { RedirectionError } from "./errors.js";
-import type { Run } from "./run.js";
+import type { CaptureConfig } from "./capture-config.js";
+import { type CommandRunner, runChecked } from "./command-runner.js";
 
 /**
- * What rules alone cannot do. For TPROXY, packets with the proxy's mark are taken in by this machine, whatever address
- * they are for. On IPv6, the address from which the proxy calls the application must first be given to loopback.
+ * Applies the routes that capture needs in addition to iptables rules. For TPROXY, packets with the proxy's mark are
+ * routed to this host, whatever their destination. For IPv6, the proxy's passthrough source address is added to loopback.
+ *
+ * @throws RedirectionError `command`
  */
 export async function applyRoutes(
-  { inboundMode, inboundPorts, tproxyMark, tproxyRouteTable, ipv6 }: Capture,
-  run: Run,
+  { inboundMode, inboundPorts, tproxyMark, tproxyRouteTable, ipv6 }: CaptureConfig,
+  run: CommandRunner,
 ): Promise<void> {
-  if (ipv6) await must(run, "-6", "addr", "replace", "::6/128", "dev", "lo");
+  if (ipv6) await runChecked(run, "ip", ["-6", "addr", "replace", "::6/128", "dev", "lo"]);
   if (inboundMode !== "TPROXY" || inboundPorts === "") return;
-  for (const version of ipv6 ? ["-4", "-6"] : ["-4"]) {
+  for (const family of ipv6 ? ["-4", "-6"] : ["-4"]) {
     const rule = ["fwmark", tproxyMark, "lookup", tproxyRouteTable];
-    // A rule that is there already would be added a second time.
-    await run("ip", [version, "rule", "del", ...rule]);
-    await must(run, version, "rule", "add", ...rule);
-    await must(run, version, "route", "replace", "local", "default", "dev", "lo", "table", tproxyRouteTable);
+    // `ip rule add` would duplicate an existing rule.
+    await run("ip", [family, "rule", "del", ...rule]);
+    await runChecked(run, "ip", [family, "rule", "add", ...rule]);
+    const route = ["local", "default", "dev", "lo", "table", tproxyRouteTable];
+    await runChecked(run, "ip", [family, "route", "replace", ...route]);
   }
-}
-
-async function must(run: Run, ...args: string[]): Promise<void> {
-  const { code, stderr } = await run("ip", args);
-  if (code !== 0)
-    throw new RedirectionError("command", `ip ${args.join(" ")}: ${stderr.trim() || `exit code ${code}`}`);
 }

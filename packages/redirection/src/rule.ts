@@ -1,60 +1,59 @@
 export type Table = "filter" | "mangle" | "nat" | "raw";
 
-/** One rule of iptables. */
+/** An iptables rule. */
 export interface Rule {
   readonly table: Table;
   readonly chain: string;
-  /** Matches and target, as words of iptables' command line. */
-  readonly words: readonly string[];
-  /** Its place in the chain, from 1; undefined: at the end. */
-  readonly at?: number;
+  /** Matches and target, as arguments of iptables. */
+  readonly args: readonly string[];
+  /** Position in the chain, from 1. Default: at the end. */
+  readonly position?: number;
 }
 
-/** Makes a rule at the end of a chain, from words parted by spaces. */
-export function rule(table: Table, chain: string, words: string): Rule {
-  return { table, chain, words: words.split(" ") };
+/** Creates a rule at the end of a chain. @param args separated by spaces */
+export function appendRule(table: Table, chain: string, args: string): Rule {
+  return { table, chain, args: args.split(" ") };
 }
 
-/** Makes a rule at a place of a chain, from 1. */
-export function ruleAt(at: number, table: Table, chain: string, words: string): Rule {
-  return { ...rule(table, chain, words), at };
+/** Creates a rule at a position of a chain, from 1. @param args separated by spaces */
+export function insertRule(position: number, table: Table, chain: string, args: string): Rule {
+  return { ...appendRule(table, chain, args), position };
 }
 
-/** The chain of ours that a rule ends in, if it does. */
-export function jumpOf({ words }: Rule): string | undefined {
-  const target = words.at(-2) === "-j" ? words.at(-1) : undefined;
+/** Returns the Istio chain that a rule jumps to; `undefined` if its target is another. */
+export function istioJump({ args }: Rule): string | undefined {
+  const target = args.at(-2) === "-j" ? args.at(-1) : undefined;
   return target?.startsWith("ISTIO_") ? target : undefined;
 }
 
-/** A rule as `iptables-restore` takes it. */
-function lineOf({ chain, words, at }: Rule): string {
-  return [...(at === undefined ? ["-A", chain] : ["-I", chain, String(at)]), ...words].join(" ");
-}
-
-/** Chains of ours by table, in the order in which the rules need them. */
-export function chainsOf(rules: readonly Rule[]): Map<Table, Set<string>> {
+/** Returns the Istio chains of rules by table, in the order in which the rules use them. */
+export function istioChains(rules: readonly Rule[]): Map<Table, Set<string>> {
   const chains = new Map<Table, Set<string>>();
-  const need = (table: Table, chain: string | undefined): void => {
+  const add = (table: Table, chain: string | undefined): void => {
     if (!chains.has(table)) chains.set(table, new Set());
     if (chain?.startsWith("ISTIO_")) chains.get(table)?.add(chain);
   };
-  for (const r of rules) need(r.table, r.chain);
-  for (const r of rules) need(r.table, jumpOf(r));
+  for (const { table, chain } of rules) add(table, chain);
+  for (const rule of rules) add(rule.table, istioJump(rule));
   return chains;
 }
 
-/** Rules and their chains as the input of `iptables-restore --noflush`; tables by name. */
-export function restoreInput(rules: readonly Rule[]): string {
-  const tables = [...chainsOf(rules)].sort(([a], [b]) => (a < b ? -1 : 1));
+/** Formats rules and their chains as input of `iptables-restore --noflush`, with tables in alphabetical order. */
+export function formatRestoreInput(rules: readonly Rule[]): string {
+  const tables = [...istioChains(rules)].sort(([a], [b]) => (a < b ? -1 : 1));
   return tables
     .map(([table, chains]) =>
       [
         `* ${table}`,
         ...[...chains].map((chain) => `-N ${chain}`),
-        ...rules.filter((r) => r.table === table).map(lineOf),
+        ...rules.filter((rule) => rule.table === table).map(formatRule),
         "COMMIT",
         "",
       ].join("\n"),
     )
     .join("");
+}
+
+function formatRule({ chain, args, position }: Rule): string {
+  return [...(position === undefined ? ["-A", chain] : ["-I", chain, String(position)]), ...args].join(" ");
 }

@@ -3,63 +3,65 @@ import { createConnection, createServer, type Server, type Socket } from "node:n
 import { setTimeout as sleep } from "node:timers/promises";
 import { RedirectionError } from "./errors.js";
 
+/** Options of {@link verifyCapture}. */
 export interface VerifyOptions {
-  /** Ports of the proxy, which must not be running yet. */
+  /** The proxy's ports. The proxy must not be running yet. */
   readonly proxyPorts: readonly number[];
-  /** Port to which a connection is tried; nobody listens there. */
+  /** Destination port of the test connections, on which no process listens. */
   readonly probePort: number;
   /** Milliseconds. */
   readonly timeout: number;
   readonly ipv6: boolean;
 }
 
+/** Milliseconds until a test connection without a result is replaced. */
+const CONNECTION_TIMEOUT = 1000;
+
 /**
- * Finds out whether connections of this process come to the proxy's ports: it takes the proxy's place, connects to an
- * address where nobody is, and waits for its own words to arrive. To be run in the pod as the proxy's user: what others
- * send over loopback is the application's own.
+ * Verifies that connections are redirected: listens on the proxy's ports, connects to an address without a listener, and
+ * waits for its message to arrive. Run it in the pod as the proxy's user, as other users' loopback traffic is not captured.
  *
- * @throws RedirectionError `command` where they do not come in time, or the proxy's ports are taken
+ * @throws RedirectionError `command` on timeout, or if the proxy's ports are in use
  */
 export async function verifyCapture({ proxyPorts, probePort, timeout, ipv6 }: VerifyOptions): Promise<void> {
-  const [own, nobody] = ipv6 ? ["::1", "::6"] : ["127.0.0.1", "127.0.0.6"];
-  const words = randomBytes(16).toString("hex");
-  const open = new Set<Socket>();
-  let arrived = false;
-  const listen = (port: number): Promise<Server> =>
-    new Promise((resolve, reject) => {
-      const server = createServer((socket) => {
-        open.add(socket);
-        let came = "";
-        socket
-          .setEncoding("utf8")
-          .on("error", () => undefined)
-          .on("data", (chunk: string) => (arrived ||= (came += chunk).startsWith(words)));
-      });
-      server.once("error", (error) =>
-        reject(
-          new RedirectionError("command", `port ${port} of the proxy cannot be listened on: ${error.message}`, {
-            cause: error,
-          }),
-        ),
-      );
-      server.listen(port, own, () => resolve(server));
-    });
-  const servers = await Promise.all(proxyPorts.map(listen));
+  const [localAddress, host] = ipv6 ? ["::1", "::6"] : ["127.0.0.1", "127.0.0.6"];
+  const message = randomBytes(16).toString("hex");
+  const sockets = new Set<Socket>();
+  let hasArrived = false;
+  const accept = (socket: Socket): void => {
+    sockets.add(socket);
+    let received = "";
+    socket
+      .setEncoding("utf8")
+      .on("error", () => undefined)
+      .on("data", (chunk: string) => (hasArrived ||= (received += chunk).startsWith(message)));
+  };
+  const servers = await Promise.all(proxyPorts.map((port) => listen(port, localAddress, accept)));
   try {
-    for (const until = Date.now() + timeout; !arrived && Date.now() < until; await sleep(50)) {
-      const socket = createConnection({ host: nobody, port: probePort, localAddress: own });
-      open.add(socket);
-      socket.on("error", () => undefined).on("connect", () => socket.write(words));
-      for (let waited = 0; !arrived && waited < 1000 && !socket.destroyed && Date.now() < until; waited += 20)
-        await sleep(20);
+    for (const deadline = Date.now() + timeout; !hasArrived && Date.now() < deadline; await sleep(50)) {
+      const socket = createConnection({ host, port: probePort, localAddress });
+      sockets.add(socket);
+      socket.on("error", () => undefined).on("connect", () => socket.write(message));
+      const connectionDeadline = Math.min(Date.now() + CONNECTION_TIMEOUT, deadline);
+      while (!hasArrived && !socket.destroyed && Date.now() < connectionDeadline) await sleep(20);
     }
-    if (!arrived)
+    if (!hasArrived)
       throw new RedirectionError(
         "command",
-        `a connection to ${nobody} port ${probePort} did not come to the proxy's port within ${timeout / 1000} s: traffic is not captured here`,
+        `a connection to ${host} port ${probePort} did not arrive at the proxy's port within ${timeout / 1000}s: traffic is not redirected`,
       );
   } finally {
-    for (const socket of open) socket.destroy();
+    for (const socket of sockets) socket.destroy();
     for (const server of servers) server.close();
   }
+}
+
+function listen(port: number, address: string, accept: (socket: Socket) => void): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer(accept);
+    server.once("error", (cause) =>
+      reject(new RedirectionError("command", `cannot listen on the proxy's port ${port}: ${cause.message}`, { cause })),
+    );
+    server.listen(port, address, () => resolve(server));
+  });
 }

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type Capture, captureRules, defaultCapture, restoreInput } from "@istiod/redirection";
+import { type CaptureConfig, buildCaptureRules, defaultCaptureConfig, formatRestoreInput } from "@istiod/redirection";
 import { beforeEach, describe, expect, test } from "vitest";
 
-const folder = fileURLToPath(new URL("../../../../shared/peer/iptables/", import.meta.url));
-const reason = existsSync(folder) ? undefined : "no ../shared/peer/iptables beside this repository";
+const directory = fileURLToPath(new URL("../../../../shared/peer/iptables/", import.meta.url));
+const reason = existsSync(directory) ? undefined : "no ../shared/peer/iptables next to this repository";
 
 interface Case {
   readonly name: string;
@@ -12,7 +12,7 @@ interface Case {
   readonly config: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
 
-const settings: Readonly<Record<string, keyof Capture>> = {
+const settings: Readonly<Record<string, keyof CaptureConfig>> = {
   ProxyPort: "proxyPort",
   InboundCapturePort: "inboundCapturePort",
   InboundTunnelPort: "inboundTunnelPort",
@@ -37,10 +37,10 @@ const settings: Readonly<Record<string, keyof Capture>> = {
   HostIPv4LoopbackCidr: "loopback",
 };
 
-describe("the rules of Istio's own cases", () => {
+describe("capture rules equal Istio's", () => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
-  const cases = reason ? [] : (JSON.parse(readFileSync(`${folder}capture-cases.json`, "utf8")) as Case[]);
-  if (reason) test("are read", () => undefined);
+  const cases = reason ? [] : (JSON.parse(readFileSync(`${directory}capture-cases.json`, "utf8")) as Case[]);
+  if (reason) test("in the reference cases", () => undefined);
 
   test.each(cases)("$name", ({ golden, config }) => {
     const given = Object.entries(config).flatMap(([name, value]) => (settings[name] ? [[settings[name], value]] : []));
@@ -50,11 +50,13 @@ describe("the rules of Istio's own cases", () => {
     ];
     const known = new Set([...Object.keys(settings), "DNSServersV4", "DNSServersV6", "DryRun"]);
     expect(Object.keys(config).filter((name) => !known.has(name))).toEqual([]);
-    const capture = { ...defaultCapture, ...Object.fromEntries(given), dnsServers } as Capture;
-    const expected = readFileSync(`${folder}capture/${golden}`, "utf8")
+    const capture = { ...defaultCaptureConfig, ...Object.fromEntries(given), dnsServers } as CaptureConfig;
+    const expected = readFileSync(`${directory}capture/${golden}`, "utf8")
       .split("\n")
       .filter((line) => line !== "" && !line.endsWith("tables-save"));
-    const made = [4, 6].flatMap((version) => restoreInput(captureRules(capture, version as 4 | 6)).split("\n"));
+    const made = [4, 6].flatMap((version) =>
+      formatRestoreInput(buildCaptureRules(capture, version as 4 | 6)).split("\n"),
+    );
     expect(made.filter((line) => line !== "")).toEqual(expected);
   });
 });

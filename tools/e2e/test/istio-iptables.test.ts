@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { claimSubnet, makePodNetwork, type PodNetwork, type Subnet, whyNoPods, whyNoRedirection } from "@istiod/e2e";
 import { findIptables } from "@istiod/iptables-binary";
-import { localRun, type Ran } from "@istiod/redirection";
+import { localRunner, type CommandResult } from "@istiod/redirection";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const reason = (await whyNoRedirection()) ?? whyNoPods();
@@ -46,15 +46,15 @@ describe("pilot-agent istio-iptables, in a pod", () => {
     subnet?.release();
   });
 
-  const run = (...args: string[]): Promise<Ran> =>
-    localRun(network.inside("pod"), env)(process.execPath, [agent, "istio-iptables", ...args]);
-  const validated = (timeout: string, ...args: string[]): Promise<Ran> =>
+  const run = (...args: string[]): Promise<CommandResult> =>
+    localRunner(network.inside("pod"), env)(process.execPath, [agent, "istio-iptables", ...args]);
+  const validated = (timeout: string, ...args: string[]): Promise<CommandResult> =>
     run("--run-validation", "--probe-timeout", timeout, ...args);
 
   it("tells by its exit code that traffic is not captured", async () => {
     const { code, stderr } = await validated("500ms", "--skip-rule-apply");
     expect(code).toBe(126);
-    expect(stderr).toContain("traffic is not captured here");
+    expect(stderr).toContain("traffic is not redirected");
   }, 30_000);
 
   it("captures it, once", async () => {
@@ -67,7 +67,7 @@ describe("pilot-agent istio-iptables, in a pod", () => {
     expect((await run(...fewer)).code).toBe(1);
     expect(await run(...fewer, "--reconcile")).toEqual({ code: 0, stdout: "rules: applied\n", stderr: "" });
     expect((await run(...fewer, "--cleanup-only")).code).toBe(0);
-    const { stdout } = await localRun(network.inside("pod"), env)("iptables-nft-save", []);
+    const { stdout } = await localRunner(network.inside("pod"), env)("iptables-nft-save", []);
     expect(stdout).not.toContain("ISTIO_");
     expect(stdout).not.toContain("DROP");
   }, 30_000);

@@ -48,7 +48,7 @@ function proxyCommand(env: Environment, exit: (code: number) => void): SettingsC
     for (const warning of [...command.settingWarnings(), ...proxyEnvironmentWarnings(env)]) log.warn(warning);
     const agent = await startAgent({ type: parseProxyType(type), options, env, log });
     const terminate = (signal: string): void => {
-      log.info(`${signal}: ending`);
+      log.info(`received ${signal}, shutting down`);
       agent.terminate().catch((error: unknown) => log.error(String(error)));
     };
     process.once("SIGTERM", terminate).once("SIGINT", terminate).once("SIGHUP", terminate);

@@ -1,5 +1,11 @@
 import { findIptables } from "@istiod/iptables-binary";
-import { type Capture, applyCapture, defaultCapture, localRun, type Run } from "@istiod/redirection";
+import {
+  type CaptureConfig,
+  applyCapture,
+  defaultCaptureConfig,
+  localRunner,
+  type CommandRunner,
+} from "@istiod/redirection";
 import type { Subnet } from "../subnet.js";
 
 /** Networks as pods have them: a namespace for each, all on one bridge of this machine. */
@@ -11,7 +17,7 @@ export interface PodNetwork {
   /** Makes the nth pod's network, from 1. */
   add(pod: string, n: number): Promise<void>;
   /** Leads a pod's traffic through its proxy. */
-  capture(pod: string, capture: Partial<Capture>): Promise<void>;
+  capture(pod: string, capture: Partial<CaptureConfig>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,28 +30,28 @@ export async function makePodNetwork(subnet: Subnet): Promise<PodNetwork> {
   const pods: string[] = [];
   const namespace = (pod: string): string => `e2e${subnet.id}-${pod}`;
   const inside = (pod: string): readonly string[] => ["ip", "netns", "exec", namespace(pod)];
-  await must(localRun(), `ip link add ${bridge} type bridge`);
-  await must(localRun(), `ip addr add ${gateway}/24 dev ${bridge}`);
-  await must(localRun(), `ip link set ${bridge} up`);
+  await must(localRunner(), `ip link add ${bridge} type bridge`);
+  await must(localRunner(), `ip addr add ${gateway}/24 dev ${bridge}`);
+  await must(localRunner(), `ip link set ${bridge} up`);
   return {
     gateway,
     inside,
     add: async (pod, n) => {
       const [outer, inner] = [`e${subnet.id}p${n}`, namespace(pod)];
-      await must(localRun(), `ip netns add ${inner}`);
+      await must(localRunner(), `ip netns add ${inner}`);
       pods.push(pod);
-      await must(localRun(), `ip link add ${outer} type veth peer name eth0 netns ${inner}`);
-      await must(localRun(), `ip link set ${outer} master ${bridge} up`);
-      await must(localRun(), `ip -n ${inner} link set lo up`);
-      await must(localRun(), `ip -n ${inner} addr add ${subnet.pod(n)}/24 dev eth0`);
-      await must(localRun(), `ip -n ${inner} link set eth0 up`);
-      await must(localRun(), `ip -n ${inner} route add default via ${gateway}`);
+      await must(localRunner(), `ip link add ${outer} type veth peer name eth0 netns ${inner}`);
+      await must(localRunner(), `ip link set ${outer} master ${bridge} up`);
+      await must(localRunner(), `ip -n ${inner} link set lo up`);
+      await must(localRunner(), `ip -n ${inner} addr add ${subnet.pod(n)}/24 dev eth0`);
+      await must(localRunner(), `ip -n ${inner} link set eth0 up`);
+      await must(localRunner(), `ip -n ${inner} route add default via ${gateway}`);
     },
     capture: async (pod, capture) =>
-      void (await applyCapture({ ...defaultCapture, ...capture }, { run: localRun(inside(pod), env) })),
+      void (await applyCapture({ ...defaultCaptureConfig, ...capture }, { run: localRunner(inside(pod), env) })),
     close: async () => {
-      for (const pod of pods) await localRun()("ip", ["netns", "del", namespace(pod)]);
-      await localRun()("ip", ["link", "del", bridge]);
+      for (const pod of pods) await localRunner()("ip", ["netns", "del", namespace(pod)]);
+      await localRunner()("ip", ["link", "del", bridge]);
     },
   };
 }
@@ -57,22 +63,22 @@ export async function whyNoRedirection(): Promise<string | undefined> {
   const env = await findIptables();
   if (!env) return "no iptables: install it, or run `npx istiod-iptables install`";
   const name = `e2e-try-${process.pid}`;
-  const made = await localRun()("ip", ["netns", "add", name]);
+  const made = await localRunner()("ip", ["netns", "add", name]);
   if (made.code !== 0) return `network namespaces cannot be made here: ${made.stderr.trim()}`;
   try {
     await applyCapture(
-      { ...defaultCapture, outboundRanges: "*", inboundPorts: "*" },
-      { run: localRun(["ip", "netns", "exec", name], env) },
+      { ...defaultCaptureConfig, outboundRanges: "*", inboundPorts: "*" },
+      { run: localRunner(["ip", "netns", "exec", name], env) },
     );
     return undefined;
   } catch (error) {
     return `this kernel takes no rules of redirection: ${(error as Error).message.split("\n")[0]}`;
   } finally {
-    await localRun()("ip", ["netns", "del", name]);
+    await localRunner()("ip", ["netns", "del", name]);
   }
 }
 
-async function must(run: Run, line: string): Promise<void> {
+async function must(run: CommandRunner, line: string): Promise<void> {
   const [command = "", ...args] = line.split(" ");
   const { code, stderr } = await run(command, args);
   if (code !== 0) throw new Error(`${line}: ${stderr.trim()}`);
