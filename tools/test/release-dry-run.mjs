@@ -4,6 +4,10 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { publishedManifests, root } from "./pack.mjs";
 
+if (!isGitRepository()) {
+  console.log("skipped: nx release compares with the history, and this is not a Git repository");
+  process.exit(0);
+}
 const plans = join(root, ".nx/version-plans");
 const planned = listPlans();
 const before = gitStatus();
@@ -20,6 +24,15 @@ try {
 }
 const after = gitStatus();
 if (after !== before) throw new Error(`a dry run changed the repository from\n${before}\nto\n${after}`);
+
+function isGitRepository() {
+  try {
+    execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function listPlans() {
   return existsSync(plans) ? readdirSync(plans) : [];
