@@ -1,4 +1,4 @@
-import { decideInjection, takeOverProbes, type Pod } from "@istiod/injector";
+import { decideInjection, rewriteProbes, type Pod } from "@istiod/injector";
 
 const pod: Pod = {
   metadata: { name: "cart-1", labels: { app: "cart" } },
@@ -16,7 +16,7 @@ for (const namespace of ["kube-system", "shop"]) {
 }
 
 // The kubelet cannot probe through mutual TLS: it asks the agent on port 15020, which asks the application.
-const { pod: injected, probers } = takeOverProbes(pod, 15020);
+const { pod: injected, probers } = rewriteProbes(pod, 15020);
 for (const { name, readinessProbe, livenessProbe } of injected.spec?.containers ?? [])
   console.log(`${name}: kubelet requests ${JSON.stringify((readinessProbe ?? livenessProbe)?.httpGet)}`);
 console.log(`ISTIO_KUBE_APP_PROBERS=${JSON.stringify(probers)}`);
