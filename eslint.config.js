@@ -4,6 +4,7 @@ import tseslint from "typescript-eslint";
 /** The packages from the foundation up: each may import only those before it. The design's table, as a rule. */
 const order = [
   "settings",
+  "metrics",
   "incremental",
   "protobuf-wire",
   "envoy-api",

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import type { FlagValues } from "./flags.js";
 import { openIntrospection } from "./phases/introspection.js";
+import { prometheusMeter } from "./metrics/prometheus-meter.js";
 import { type BoundAddress, openHttp, openListeners } from "./phases/listeners.js";
 import { firstState, openMesh } from "./phases/mesh.js";
 import { openSecurity } from "./phases/security.js";
@@ -36,7 +37,9 @@ export async function startDiscovery(
   return closers.closeOnError(async () => {
     const settings = readSettings(values, env);
     const startedAt = Date.now();
-    const startup: Startup = { values, env, settings, log, version, startedAt, registry: new Registry(), closers };
+    const registry = new Registry();
+    const meter = prometheusMeter(registry);
+    const startup: Startup = { values, env, settings, log, version, startedAt, registry, meter, closers };
     const mesh = await openMesh(startup);
     const http = await openHttp(startup, mesh);
     await firstState(startup, mesh);

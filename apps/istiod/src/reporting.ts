@@ -1,93 +1,74 @@
-import { now } from "@istiod/analysis";
-import { type CommitTiming } from "@istiod/config-ingestion";
-import { formatProblem, type Problem } from "@istiod/config-schema";
-import type { Commit, Database } from "@istiod/incremental";
-import type { Proxy } from "@istiod/push-context";
-import { ChangeAttribution, ChangeLog, type ChangeReport, Deliveries, formatName } from "@istiod/push-report";
-import { xdsShortName } from "@istiod/resources";
-import type { Clock, PushEvent, XdsEvent } from "@istiod/xds-server";
 import { performance } from "node:perf_hooks";
+import { now } from "@istiod/analysis";
+import { type CommitTiming, sourceMetrics } from "@istiod/config-ingestion";
+import type { Problem } from "@istiod/config-schema";
+import type { Commit, Database } from "@istiod/incremental";
+import type { Meter } from "@istiod/metrics";
+import type { Proxy } from "@istiod/push-context";
+import { ChangeAttribution, ChangeLog, changeMetrics, Deliveries, PushTriggers, xdsMetrics } from "@istiod/push-report";
+import type { Clock, XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
-import type { Registry } from "prom-client";
-import { changeMetrics } from "./metrics/change-metrics.js";
-import { processMetrics } from "./metrics/process-metrics.js";
-import { reasonsOf, sourceMetrics } from "./metrics/source-metrics.js";
-import { xdsMetrics } from "./metrics/xds-metrics.js";
+import { changeFields, objectsOf, settledFields } from "./logging/change-log-lines.js";
+import { ProblemLog } from "./logging/problem-log.js";
+import { xdsLog } from "./logging/xds-log.js";
 
-/** What is counted, remembered and logged of what happens. */
+/** The metrics, logs and memory of commits, pushes and problems. */
 export interface Reporting {
-  /** For the xDS server. `beforeChange` must be called before each commit. */
+  /** The attribution of the xDS server. */
   readonly attribution: ChangeAttribution;
   readonly changes: ChangeLog;
   readonly deliveries: Deliveries;
-  /** To be given every event of the xDS server. */
+  /** Must be called with every event of the xDS server. */
   observe(event: XdsEvent): void;
-  /** Observes how long a burst of changes took to be committed. */
   commitTiming(timing: CommitTiming): void;
   problems(found: readonly Problem[]): void;
   resolved(gone: readonly Problem[]): void;
-  /** Starts reporting commits, after that of the first full state. */
+  /** Starts reporting commits. Must be called once the first full state is committed. */
   started(): void;
   stop(): void;
 }
 
 export interface ReportingOptions {
-  readonly registry: Registry;
+  readonly meter: Meter;
   readonly database: Database<Proxy>;
-  readonly version: string;
   readonly log: Logger;
 }
 
-const objectsLogged = 10;
-const changesRemembered = 256;
-
-const clock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
-  after: (ms, callback) => {
-    const timer = setTimeout(callback, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
+const changesKept = 256;
 
 /**
- * Reports the commits of the database and the events of the xDS server. It is created before the server, so that it
+ * Reports the commits of the database and the events of the xDS server. Must be created before the server, so that it
  * observes each commit before the server pushes it.
  */
-export function reporting({ registry, database, version, log }: ReportingOptions): Reporting {
-  const stopProcess = processMetrics(registry, version);
-  const feedXds = xdsMetrics(registry);
-  const feedChange = changeMetrics(registry);
-  const logs = {
-    push: log.child({ scope: "push" }),
-    validation: log.child({ scope: "validation" }),
-    sotw: log.child({ scope: "ads" }),
-    delta: log.child({ scope: "delta" }),
-  };
-  const sources = sourceMetrics(registry, database);
-  let isStarted = false;
+export function reporting({ meter, database, log }: ReportingOptions): Reporting {
+  const pushLog = log.child({ scope: "push" });
+  const problemLog = new ProblemLog(log);
+  const countXds = xdsMetrics(meter);
+  const countChange = changeMetrics(meter);
+  const sources = sourceMetrics(meter, database);
+  const triggers = new PushTriggers(meter);
   const attribution = new ChangeAttribution(clock);
   const changes = new ChangeLog({
-    keep: changesRemembered,
+    keep: changesKept,
     pendingRevision: () => attribution.pendingRevision,
     clock,
     settled: (report) => {
-      feedChange(report);
-      logs.push.info(summary(report), "change settled");
+      countChange(report);
+      pushLog.info(settledFields(report), "change settled");
     },
   });
   const deliveries = new Deliveries();
+  const logXds = xdsLog(log, (revision) => objectsOf(changes.report(revision)));
+  let isStarted = false;
   const committed = (commit: Commit): void => {
     if (!isStarted || commit.changed.every(({ collection }) => collection === now)) return;
     changes.committed(commit);
     sources.committed(commit);
+    triggers.committed(commit);
     const report = changes.report(commit.revision);
-    if (report !== undefined)
-      logs.push.info(
-        { revision: commit.revision, objects: causes(report), count: report.objectCount, reasons: reasonsOf(commit) },
-        "changed",
-      );
+    if (report !== undefined) pushLog.info(changeFields(commit, report), "changed");
   };
-  const stopObserving = database.observe({
+  const stop = database.observe({
     before: () => {
       if (isStarted) attribution.beforeChange();
     },
@@ -98,146 +79,32 @@ export function reporting({ registry, database, version, log }: ReportingOptions
     changes,
     deliveries,
     observe(event) {
-      feedXds(event);
-      if (event.kind === "pushStart") sources.pushStarted(event.changes);
+      countXds(event);
+      if (event.kind === "pushStart") triggers.pushStarted(event.changes);
       changes.observe(event);
       deliveries.observe(event);
-      logEvent(logs[event.kind === "refused" ? "sotw" : event.variant], event, (revision) =>
-        causes(changes.report(revision)),
-      );
+      logXds(event);
     },
     commitTiming(timing) {
       if (isStarted) sources.commitTiming(timing);
     },
     problems(found) {
       sources.problems(found);
-      for (const problem of found) {
-        const object = problem.subject ? formatName(problem.subject) : undefined;
-        logs.validation[problem.severity === "error" ? "error" : "warn"](
-          { ...(object && { object }), file: problem.file, line: problem.line },
-          formatProblem(problem),
-        );
-      }
+      problemLog.found(found);
     },
-    resolved(gone) {
-      for (const problem of gone)
-        logs.validation.info(
-          { ...(problem.subject && { object: formatName(problem.subject) }) },
-          `resolved: ${formatProblem(problem)}`,
-        );
-    },
+    resolved: (gone) => problemLog.resolved(gone),
     started() {
       isStarted = true;
       sources.countInitial();
     },
-    stop() {
-      stopObserving();
-      stopProcess();
-    },
+    stop,
   };
 }
 
-function causes(report: ChangeReport | undefined): string[] {
-  return report?.objects.slice(0, objectsLogged).map(formatName) ?? [];
-}
-
-function summary(report: ChangeReport): object {
-  const {
-    revision,
-    objectCount,
-    proxies,
-    responses,
-    resources,
-    removed,
-    bytes,
-    firstAckMs,
-    lastAckMs,
-    acks,
-    nackCount,
-  } = report;
-  const rounded = (ms: number | undefined): number | undefined =>
-    ms === undefined ? undefined : Math.round(ms * 10) / 10;
-  return {
-    revision,
-    objects: causes(report),
-    objectCount,
-    proxies,
-    responses,
-    resources,
-    removed,
-    bytes,
-    acks,
-    nacks: nackCount,
-    firstAckMs: rounded(firstAckMs),
-    lastAckMs: rounded(lastAckMs),
-  };
-}
-
-/**
- * What a response was, by the words of Istio's line about it: type, reason, node, how many resources, how many bytes.
- */
-function pushed(event: PushEvent, causesOf: (revision: number) => string[]): object {
-  const { nodeId, connection, typeUrl, reason, resources, removed, bytes, nonce, version, revision, changes } = event;
-  const cause = changes.length > 0 ? { revision, cause: [...new Set(changes.flatMap(causesOf))] } : {};
-  return {
-    type: xdsShortName(typeUrl).toUpperCase(),
-    reason,
-    node: nodeId,
-    connection,
-    resources,
-    removed,
-    size: bytes,
-    nonce,
-    version,
-    ...cause,
-  };
-}
-
-/** What was thrown inside, with its stack. */
-function thrown(cause: unknown): { readonly err?: Error } {
-  if (cause === undefined) return {};
-  return { err: cause instanceof Error ? cause : new Error(String(cause)) };
-}
-
-/** One line for what people look for: who came and went, who refused what, and what had changed. */
-function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => string[]): void {
-  switch (event.kind) {
-    case "nack": {
-      const { revision, resources, message, nonce } = event.error;
-      const because = revision === undefined ? {} : { revision, cause: causesOf(revision) };
-      log.warn(
-        {
-          proxy: event.nodeId,
-          connection: event.connection,
-          type: xdsShortName(event.typeUrl),
-          resources,
-          nonce,
-          ...because,
-        },
-        `refused by the proxy: ${message}`,
-      );
-      break;
-    }
-    case "connect":
-      log.info({ proxy: event.nodeId, connection: event.connection, variant: event.variant }, "connected");
-      break;
-    case "disconnect":
-      log[event.cause === undefined ? "info" : "error"](
-        { proxy: event.nodeId, connection: event.connection, ...thrown(event.cause) },
-        `disconnected: ${event.reason}`,
-      );
-      break;
-    case "failure":
-      log.error(
-        { proxy: event.nodeId, type: xdsShortName(event.typeUrl), ...thrown(event.error) },
-        "generation failed, keeping the last good config",
-      );
-      break;
-    case "refused":
-      log.warn({ peer: event.peer.address, code: event.code, ...thrown(event.cause) }, `refused: ${event.message}`);
-      break;
-    case "push":
-      if (log.isLevelEnabled("debug")) log.debug(pushed(event, causesOf), "xds push");
-      break;
-  }
-}
+const clock: Clock = {
+  now: () => performance.timeOrigin + performance.now(),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -3,14 +3,15 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { xdsMetrics } from "@istiod/push-report";
 import { resource } from "@istiod/resources";
 import { clusterType, createXdsServer, routeType, staticSource } from "@istiod/xds-server";
 import { EnvoyClient, XdsClient } from "@istiod/xds-server/testing";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { absentSeries, dashboardSeries, otherSeries, type Series, silentSeries } from "./istio-series.js";
-import { xdsMetrics } from "../src/metrics/xds-metrics.js";
 import { type Exposition, parseExposition, scrape } from "./exposition.js";
+import { prometheusMeter } from "../src/metrics/prometheus-meter.js";
 import { client, folder, serve } from "./serving.js";
 
 const document = (kind: string, apiVersion: string, name: string, rest: string, labels = "{}"): string =>
@@ -250,7 +251,7 @@ it("has heap, stack and process as numbers that can be drawn", async () => {
 it("counts a client that takes nothing as a failure to send what it was sent last", async () => {
   const registry = new Registry();
   const source = staticSource({ [clusterType]: [resource("a", new Uint8Array(10))] });
-  const observe = xdsMetrics(registry);
+  const observe = xdsMetrics(prometheusMeter(registry));
   const server = createXdsServer(source, { observe, sendTimeoutMs: 50, maxOutstandingBytes: 0 });
   const slow = new XdsClient(server, { variant: "delta", node: "sidecar~10.0.0.1~slow.shop~shop.svc.cluster.local" });
   slow.subscribe(clusterType);

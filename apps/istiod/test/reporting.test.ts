@@ -5,6 +5,7 @@ import type { Proxy } from "@istiod/push-context";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { prometheusMeter } from "../src/metrics/prometheus-meter.js";
 import { reporting } from "../src/reporting.js";
 
 const service = (port: number): string =>
@@ -14,9 +15,8 @@ test("every commit after the first full state is reported, except those of the a
   const database = new Database<Proxy>();
   const registry = new Registry();
   const report = reporting({
-    registry,
+    meter: prometheusMeter(registry),
     database,
-    version: "test",
     log: pino({ level: "silent" }),
   });
   const timed = async (): Promise<string | undefined> =>

@@ -9,6 +9,7 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
+import { prometheusMeter } from "../src/metrics/prometheus-meter.js";
 import { MeshSource } from "../src/mesh-source.js";
 import { reporting } from "../src/reporting.js";
 import { meshSources } from "../src/sources.js";
@@ -143,9 +144,8 @@ class Istiod {
     const log = pino({ level: "info" }, { write: count });
     const source = new MeshSource({ database: this.database, log });
     this.#report = reporting({
-      registry: this.registry,
+      meter: prometheusMeter(this.registry),
       database: this.database,
-      version: "test",
       log,
     });
     this.#write(mesh);

@@ -50,6 +50,7 @@ export { readPluggedInCa } from "./roots/plugged-in-ca.js";
 export { type RootCheck, RootRotation, type RootRotationOptions } from "./roots/root-rotation.js";
 export type { RootStore, StoredRoot } from "./roots/root-store.js";
 export { watchPluggedInCa, type WatchPluggedInCaOptions } from "./roots/watch-plugged-in-ca.js";
+export { certificateMetrics } from "./service/certificate-metrics.js";
 export {
   type CertificateEvents,
   certificateRoutes,

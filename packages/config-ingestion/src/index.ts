@@ -7,6 +7,8 @@ export { FileSource, type FileSourceOptions, meshConfigFile, meshNetworksFile } 
 export { loadDirectory, type LoadedDirectory } from "./files/load-directory.js";
 export { type NamedText, readObjectFiles, readOptionalFile } from "./files/read-files.js";
 
+export { queueDepth, sourceMetrics, type SourceMetrics } from "./metrics/source-metrics.js";
+
 export { Ledger, type Location } from "./ledger/ledger.js";
 export { changesEndpointsAlone } from "./ingestion/endpoint-changes.js";
 export { type Write } from "./ingestion/write.js";

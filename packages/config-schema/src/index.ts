@@ -13,6 +13,7 @@ export {
   type ReadOptions,
   readText,
 } from "./manifests/read-text.js";
+export { rejectedConfigs } from "./rejected-configs.js";
 export { FieldLines } from "./yaml/field-line.js";
 export { type DocumentText, type ParsedDocument, parseYaml, splitDocuments, type SyntaxFault } from "./yaml/yaml.js";
 

@@ -1,4 +1,6 @@
 export { type AskedFact, explain, type ExplainOptions, type ResourceExplanation } from "./explain.js";
+export { type Faults, type MeshClient } from "./faults/faults.js";
+export { modelMetrics, type ModelMetricsOptions } from "./faults/model-metrics.js";
 export type { Effect } from "./provenance/effect.js";
 export type { ObjectRead } from "./provenance/objects-read.js";
 export type { IgnoredConfig, ObjectReference } from "./ignored/index.js";

@@ -9,7 +9,7 @@ import {
 } from "@istiod/config-schema";
 import type { Collection, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
-import type { Faults } from "../metrics/model-metrics.js";
+import type { Faults } from "@istiod/explain";
 import { cacheCommand } from "./cache.js";
 import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
 import { multiClusterInfos } from "./multi-cluster-services.js";

@@ -1,52 +1,38 @@
 import type { Database, Statistics } from "@istiod/incremental";
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Meter } from "@istiod/metrics";
 
-/**
- * Istio's metrics of its cache, of the engine that stands in its place. Every result is kept, so what is read is found
- * or made; what is cleared there by a change of configuration is here found to have changed and made again; what is
- * pushed out there by the cache's size is here dropped because nothing has used it for some revisions.
- */
-export function cacheMetrics<C>(registry: Registry, database: Database<C>): void {
-  const registers = [registry];
-  let stats: Statistics = database.stats();
-  new Gauge({
-    name: "xds_cache_size",
-    help: "Results that are kept.",
-    registers,
-    collect() {
-      stats = database.stats();
-      this.set(stats.memos);
-      dependencies.set(stats.edges);
-    },
-  });
-  const dependencies = new Gauge({
+/** Istio's metrics of its cache as gauges of the incremental engine. */
+const gauges = [
+  { name: "xds_cache_size", help: "Memoized results.", read: ({ memos }: Statistics) => memos },
+  {
     name: "xds_cache_dependent_config_size",
-    help: "Recorded dependencies of results that are kept.",
-    registers,
-  });
-  total("xds_cache_reads", "Results that were found (hit) or had to be made (miss).", () => ({
-    hit: stats.hits + stats.verifications,
-    miss: stats.recomputations,
-  }));
-  total(
-    "xds_cache_evictions",
-    "Results that were made again because something they read changed (clear), or dropped because nothing used them (size).",
-    () => ({
-      clear: stats.replacements,
-      size: stats.drops,
-    }),
-  );
+    help: "Recorded dependencies of memoized results.",
+    read: ({ edges }: Statistics) => edges,
+  },
+] as const;
 
-  function total(name: string, help: string, values: () => Readonly<Record<string, number>>): void {
-    new Counter({
-      name,
-      help,
-      labelNames: ["type"],
-      registers,
-      collect() {
-        this.reset();
-        for (const [type, value] of Object.entries(values())) this.inc({ type }, value);
-      },
-    });
-  }
+/** Istio's metrics of its cache as counters of the incremental engine, by the label `type`. */
+const counters = [
+  {
+    name: "xds_cache_reads",
+    help: "Reads of results that were memoized (hit) or had to be computed (miss).",
+    read: ({ hits, verifications, recomputations }: Statistics) => ({
+      hit: hits + verifications,
+      miss: recomputations,
+    }),
+  },
+  {
+    name: "xds_cache_evictions",
+    help: "Results that were recomputed after a change of their dependencies (clear), or evicted because nothing used them (size).",
+    read: ({ replacements, drops }: Statistics) => ({ clear: replacements, size: drops }),
+  },
+] as const;
+
+/** Registers Istio's metrics of its cache for the engine, which memoizes every result. */
+export function cacheMetrics<C>(meter: Meter, database: Database<C>): void {
+  for (const { name, help, read } of gauges) meter.observeGauge({ name, help }, () => read(database.stats()));
+  for (const { name, help, read } of counters)
+    meter.observeCounter({ name, help, labels: ["type"] }, () =>
+      Object.entries(read(database.stats())).map(([type, value]) => ({ value, labels: { type } })),
+    );
 }

@@ -1,5 +1,7 @@
 import { hostname } from "node:os";
 import type { LiveAnalysis } from "@istiod/analysis";
+import { queueDepth } from "@istiod/config-ingestion";
+import { modelMetrics } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { generators, lookups } from "@istiod/xds-generators";
 import type { Connection } from "@istiod/xds-server";
@@ -10,8 +12,7 @@ import { debugOverXds } from "../debug/over-xds.js";
 import { debugCommands } from "../debug/routes.js";
 import { readProxy } from "../mesh-source.js";
 import { cacheMetrics } from "../metrics/cache-metrics.js";
-import { modelMetrics } from "../metrics/model-metrics.js";
-import { queueDepth } from "../metrics/source-metrics.js";
+import { processMetrics } from "../metrics/process-metrics.js";
 import { certificateStatuses } from "../status/certificate-statuses.js";
 import { sourceStatuses } from "../status/source-statuses.js";
 import type { StatusSources } from "../status/status-model.js";
@@ -31,7 +32,7 @@ export interface Introspection {
 
 /** Registers the metrics, and answers debug commands over xDS. */
 export function openIntrospection(startup: Startup, mesh: Mesh, security: Security, serving: Serving): Introspection {
-  const { values, env, version, log, registry, closers } = startup;
+  const { values, env, version, log, registry, meter, closers } = startup;
   const { database, sources, ingestion, reporting, rootNamespace } = mesh;
   const { source, server } = serving;
   const analysis = liveAnalysis({
@@ -42,12 +43,12 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
     log: log.child({ scope: "analysis" }),
   });
   closers.defer(() => analysis.stop());
-  cacheMetrics(registry, database);
-  queueDepth(registry, () => ingestion.pendingCount);
-  const faults = modelMetrics(registry, {
+  closers.defer(processMetrics(registry, version));
+  cacheMetrics(meter, database);
+  queueDepth(meter, ingestion);
+  const faults = modelMetrics(meter, {
     database,
-    server,
-    clientOf: ({ node }) => source.clientOf(node),
+    clients: () => server.connections().flatMap(({ node }) => source.clientOf(node) ?? []),
     ownCluster: values.clusterID,
     remoteClusters: () => sources.remote.keys(),
   });

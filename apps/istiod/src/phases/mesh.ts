@@ -20,13 +20,13 @@ export interface Mesh {
 }
 
 /** Opens the sources and starts to read them. @throws Error that names the flag or file that cannot be used */
-export async function openMesh({ values, env, settings, log, version, registry, closers }: Startup): Promise<Mesh> {
+export async function openMesh({ values, env, settings, log, meter, closers }: Startup): Promise<Mesh> {
   const sources = meshSources(values, env);
   for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);
   const database = new Database<Proxy>({
     onObserverError: (error) => log.error({ err: error }, "commit observer failed"),
   });
-  const report = reporting({ registry, database, version, log });
+  const report = reporting({ meter, database, log });
   closers.defer(() => report.stop());
   const ingestion = new Ingestion(database, sources.all, {
     debounceAfter: settings.push.quietMs,

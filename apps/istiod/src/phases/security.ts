@@ -2,12 +2,12 @@ import {
   type Authenticator,
   type CertificateAuthority,
   type CertificateEvents,
+  certificateMetrics,
   type KeptServingTls,
   type ServingTls,
 } from "@istiod/ca";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { type RunningAuthority, startAuthority } from "../authority.js";
-import { certificateMetrics } from "../metrics/certificate-metrics.js";
 import { servingTls } from "../serving-tls.js";
 import { type TlsLimits, tlsLimits } from "../tls-limits.js";
 import type { Mesh } from "./mesh.js";
@@ -45,7 +45,7 @@ export async function openSecurity(startup: Startup, { database }: Mesh): Promis
 }
 
 async function openTls(
-  { values, env, registry, closers }: Startup,
+  { values, env, meter, closers }: Startup,
   authority: RunningAuthority | undefined,
   log: Startup["log"],
 ): Promise<SecureServing> {
@@ -59,7 +59,7 @@ async function openTls(
   return {
     authority: authority.authority,
     authenticators: authority.authenticators,
-    events: certificateMetrics(registry, authority.authority),
+    events: certificateMetrics(meter, authority.authority),
     limits,
     current: () => tls.current(),
     onChange: (listener) => tls.onChange(listener),

@@ -1,5 +1,4 @@
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
-import { Counter } from "prom-client";
 import { MeshSource } from "../mesh-source.js";
 import { streamIdentity } from "../stream-identity.js";
 import type { Mesh } from "./mesh.js";
@@ -14,20 +13,19 @@ export interface Serving {
 
 /** Creates the xDS server of the mesh. It has no listeners yet. */
 export function openServing(
-  { settings, log, registry, closers }: Startup,
+  { settings, log, meter, closers }: Startup,
   { database, reporting }: Mesh,
   { authority, authenticators }: Security,
 ): Serving {
-  const certificateErrors = new Counter({
+  const certificateErrors = meter.counter({
     name: "pilot_sds_certificate_errors_total",
-    help: "Secrets that were asked for and could not be served.",
-    registers: [registry],
+    help: "Secrets that were requested and could not be served.",
   });
   const source = new MeshSource({
     database,
     log: log.child({ scope: "ads" }),
     ...(authority && { authorize: streamIdentity(authenticators) }),
-    secretRefused: () => certificateErrors.inc(),
+    secretRefused: () => certificateErrors.add(),
   });
   const server = createXdsServer(source, {
     attribution: reporting.attribution,

@@ -1,3 +1,4 @@
+import type { Meter } from "@istiod/metrics";
 import type { Closers } from "@istiod/settings";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -18,6 +19,8 @@ export interface Startup {
   readonly startedAt: number;
   /** The registry of all metrics. */
   readonly registry: Registry;
+  /** Registers metrics in it. */
+  readonly meter: Meter;
   /** Closes what the phases open. */
   readonly closers: Closers;
 }

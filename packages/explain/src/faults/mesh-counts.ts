@@ -3,15 +3,15 @@ import { query } from "@istiod/incremental";
 import { hostsWithDuplicateSubsets } from "@istiod/push-context";
 import { allEndpoints, endpointsWithoutPods, keyOfId, serviceOrder } from "@istiod/service-discovery";
 
-/** What is counted of a mesh, whoever is connected. */
+/** Counts of a mesh that do not depend on the connected proxies. */
 export interface MeshCounts {
   readonly services: number;
   readonly virtualServices: number;
-  /** Hosts for which DestinationRules of one namespace repeat a subset. */
-  readonly repeatedSubsets: readonly string[];
+  /** Hosts for which DestinationRules of one namespace have duplicate subsets. */
+  readonly duplicateSubsets: readonly string[];
   /** Addresses of endpoints that are not ready. */
   readonly notReady: readonly string[];
-  /** Addresses for which no pod is known yet, and the services that have them. */
+  /** Addresses of endpoints whose pod is not known, with their services. */
   readonly withoutPod: readonly { readonly address: string; readonly service: string }[];
 }
 
@@ -25,7 +25,7 @@ export const meshCounts = query("metrics.mesh", (q): MeshCounts => {
   return {
     services: order.length,
     virtualServices: q.keys(virtualServices).length,
-    repeatedSubsets: q.call(hostsWithDuplicateSubsets),
+    duplicateSubsets: q.call(hostsWithDuplicateSubsets),
     notReady: [...notReady].sort(),
     withoutPod: q.call(endpointsWithoutPods),
   };

@@ -1,0 +1,45 @@
+import type { Meter } from "@istiod/metrics";
+import type { CertificateAuthority } from "../authority/certificate-authority.js";
+import { type CertificateEvents, signErrorLabel } from "./certificate-service.js";
+
+/** Returns the events of a certificate service that count in Istio's metrics, and registers the authority's expiry. */
+export function certificateMetrics(
+  meter: Meter,
+  authority: Pick<CertificateAuthority, "expiry">,
+  now: () => number = Date.now,
+): CertificateEvents {
+  const counter = (name: string, help: string) => meter.counter({ name: `citadel_server_${name}`, help });
+  const requested = counter("csr_count", "Certificate signing requests received.");
+  const unauthenticated = counter("authentication_failure_count", "Requests whose caller is not authenticated.");
+  const notParsed = counter(
+    "csr_parsing_err_count",
+    "Certificate signing requests that cannot be read, or are not signed by their key.",
+  );
+  const issued = counter("success_cert_issuance_count", "Certificates issued.");
+  const failed = meter.counter({
+    name: "citadel_server_csr_sign_err_count",
+    help: "Requests that could not be signed.",
+    labels: ["error"],
+  });
+  const expiry = (name: string, subject: string, timestampMs: () => number): void => {
+    meter.observeGauge(
+      { name: `citadel_server_${name}_expiry_timestamp`, help: `The ${subject} expires, in Unix seconds.` },
+      () => timestampMs() / 1000,
+    );
+    meter.observeGauge(
+      { name: `citadel_server_${name}_expiry_seconds`, help: `Seconds until the ${subject} expires.` },
+      () => (timestampMs() - now()) / 1000,
+    );
+  };
+  expiry("root_cert", "root certificate", () => authority.expiry().root);
+  expiry("cert_chain", "signing certificate", () => authority.expiry().signing);
+  return {
+    requested: () => requested.add(),
+    authenticationFailed: () => unauthenticated.add(),
+    issued: () => issued.add(),
+    signingFailed: (error) => {
+      if (error.code === "csr") notParsed.add();
+      failed.add({ error: signErrorLabel(error.code) });
+    },
+  };
+}

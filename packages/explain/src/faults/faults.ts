@@ -1,0 +1,77 @@
+import { query, type View } from "@istiod/incremental";
+import { type Proxy, serviceTargets } from "@istiod/push-context";
+import { endpointType } from "@istiod/resources";
+import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
+import type { MeshCounts } from "./mesh-counts.js";
+
+/** A connected proxy and its view of the mesh. */
+export interface MeshClient {
+  readonly proxy: Proxy;
+  readonly view: View<Proxy>;
+}
+
+/** Faults of one kind by name, each with one of the affected proxies or a message, as in `/debug/push_status`. */
+export type Faults = ReadonlyMap<string, { readonly proxy?: string; readonly message?: string }>;
+
+/** Istio's gauges that count faults by name, with their help. */
+export const faultGauges = {
+  pilot_vservice_dup_domain: "Virtual hosts of connected sidecars that are duplicates, or that lost domains to others.",
+  pilot_endpoint_not_ready: "Connected proxies whose own endpoint is not ready.",
+  pilot_eds_no_instances: "Clusters of connected proxies that are discovered by EDS and have no endpoint.",
+  pilot_duplicate_envoy_clusters: "Duplicate clusters of connected proxies.",
+  pilot_dns_cluster_without_endpoints:
+    "Clusters left out for connected proxies, because there is no endpoint for them to resolve.",
+  pilot_conflict_outbound_listener_tcp_over_current_tcp:
+    "Listeners of connected sidecars on which TCP services cannot be distinguished.",
+  pilot_conflict_inbound_listener: "Connected sidecars two of whose services name different protocols for one port.",
+  pilot_no_ip: "Connected sidecars that implement no service: their pods are in no endpoint table.",
+  pilot_destrule_subsets: "Hosts for which DestinationRules of one namespace have duplicate subsets.",
+  endpoint_no_pod: "Services with an endpoint whose pod is not known.",
+} as const;
+
+export type FaultGauge = keyof typeof faultGauges;
+
+export type FaultsByGauge = Readonly<Record<FaultGauge, Faults>>;
+
+const gaugeOfOmission: Readonly<Record<Exclude<keyof Omissions, "hasInboundConflict">, FaultGauge>> = {
+  duplicateDomains: "pilot_vservice_dup_domain",
+  duplicateClusters: "pilot_duplicate_envoy_clusters",
+  dnsClustersWithoutEndpoints: "pilot_dns_cluster_without_endpoints",
+  conflictingOutboundListeners: "pilot_conflict_outbound_listener_tcp_over_current_tcp",
+};
+
+const withoutTargets = query("metrics.withoutTargets", (q): boolean => q.ask(serviceTargets).length === 0);
+
+/** Reports whether a client is a sidecar that implements no service. */
+export function isUntargeted({ proxy, view }: MeshClient): boolean {
+  return proxy.type === "sidecar" && view.call(withoutTargets);
+}
+
+/** Returns the faults of the mesh in what the clients are served. A name counts once, however many clients have it. */
+export function faultsOf(mesh: MeshCounts, clients: readonly MeshClient[]): FaultsByGauge {
+  const faults = Object.fromEntries(Object.keys(faultGauges).map((gauge) => [gauge, new Map()])) as Record<
+    FaultGauge,
+    Map<string, { proxy?: string; message?: string }>
+  >;
+  for (const host of mesh.duplicateSubsets) faults.pilot_destrule_subsets.set(host, {});
+  for (const { service, address } of mesh.withoutPod) faults.endpoint_no_pod.set(service, { message: address });
+  const notReady = new Set(mesh.notReady);
+  /** Results that clients share are read once. */
+  const read = new Set<unknown>();
+  const isFirst = (value: unknown): boolean => !read.has(value) && read.add(value).size > 0;
+  for (const client of clients) {
+    const { proxy, view } = client;
+    const of = { proxy: proxy.nodeId };
+    const omitted = view.call(omissions);
+    if (isFirst(omitted))
+      for (const [kind, gauge] of Object.entries(gaugeOfOmission))
+        for (const name of omitted[kind as keyof typeof gaugeOfOmission]) faults[gauge].set(name, of);
+    const assignments = generators[endpointType] && view.call(generators[endpointType]);
+    if (assignments !== undefined && isFirst(assignments))
+      for (const name of emptyAssignments(assignments)) faults.pilot_eds_no_instances.set(name, of);
+    if (omitted.hasInboundConflict) faults.pilot_conflict_inbound_listener.set(proxy.nodeId, of);
+    if (isUntargeted(client)) faults.pilot_no_ip.set(proxy.nodeId, of);
+    if (notReady.has(proxy.ipAddresses[0] ?? "")) faults.pilot_endpoint_not_ready.set(proxy.nodeId, of);
+  }
+  return faults;
+}

@@ -1,0 +1,1 @@
+export type { Counter, Gauge, Histogram, HistogramOptions, InstrumentOptions, Labels, Meter, Sample } from "./meter.js";

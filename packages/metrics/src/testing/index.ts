@@ -1,0 +1,1 @@
+export { MemoryMeter } from "./memory-meter.js";
