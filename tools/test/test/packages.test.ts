@@ -50,6 +50,21 @@ it.each(projects)("%s has a cached test target, and tests that run in its direct
   expect(read(project, "vitest.config.ts")).toBe('export { default } from "../../vitest.base.js";\n');
 });
 
+it("the API reference covers every export, by an entry point of typedoc.json", () => {
+  const { entryPoints } = JSON.parse(read("typedoc.json")) as { entryPoints: readonly string[] };
+  const patterns = entryPoints.map(
+    (pattern) => new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", "[^/]+")}$`),
+  );
+  const sources = published.flatMap((project) =>
+    Object.values(packageJson(project).exports ?? {}).flatMap((exported) => {
+      const source = (exported as { readonly "@istiod/source"?: string })["@istiod/source"];
+      return source === undefined ? [] : [join(project, source)];
+    }),
+  );
+  expect(sources).toContain("packages/ca/src/testing/index.ts");
+  expect(sources.filter((source) => !patterns.some((pattern) => pattern.test(source)))).toEqual([]);
+});
+
 it("the table of packages in the README has each once", () => {
   const rows = [...read("README.md").matchAll(/^\| (\[.*?) \|/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/\]\(((?:packages|apps)\/[\w-]+)\)/g)].map(([, folder]) => folder),
