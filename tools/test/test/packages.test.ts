@@ -135,3 +135,30 @@ it("every link between documents leads to a file", () => {
   );
   expect(broken).toEqual([]);
 });
+
+it("every link to a heading of a document leads to one", () => {
+  const anchorOf = (heading: string): string =>
+    heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_\- ]/gu, "")
+      .replaceAll(" ", "-");
+  const anchors = (text: string): readonly string[] =>
+    [...text.replace(/^ *```[^]*?^ *```$/gm, "").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+  const links = pages().flatMap((path) =>
+    [...read(path).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)].map(([, file = "", anchor = ""]) => ({
+      path,
+      target: file === "" ? path : join(path, "..", file),
+      anchor,
+    })),
+  );
+  expect(links).toContainEqual({
+    path: "docs/README.md",
+    target: "docs/observability.md",
+    anchor: "metrics",
+  });
+  const broken = links.filter(
+    ({ target, anchor }) => target.endsWith(".md") && !anchors(read(target)).includes(anchor),
+  );
+  expect(broken).toEqual([]);
+});
