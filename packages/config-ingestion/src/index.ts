@@ -1,4 +1,5 @@
-export { Ingestion, type CommitTiming, type IngestionOptions, type SourceState } from "./ingestion/ingestion.js";
+export { Ingestion, type CommitTiming, type IngestionOptions } from "./ingestion/ingestion.js";
+export { type SourceState } from "./ingestion/source-set.js";
 export { type Source, type SourceUpdate } from "./ingestion/source.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 

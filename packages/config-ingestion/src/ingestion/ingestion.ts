@@ -4,7 +4,8 @@ import { type Clock, systemClock } from "@istiod/settings";
 import { Debounce } from "./debounce.js";
 import { ProblemTracker } from "./problem-tracker.js";
 import type { Source } from "./source.js";
-import { recordWrites, type Write } from "./write.js";
+import { type ReadResult, SourceSet, type SourceState } from "./source-set.js";
+import type { Write } from "./write.js";
 
 export interface IngestionOptions {
   /**
@@ -48,14 +49,6 @@ export interface CommitTiming {
   readonly readMs: number;
 }
 
-/** State of one source when it was last read. */
-export interface SourceState {
-  readonly source: Source;
-  /** Reports whether the source changed since then. */
-  readonly changed: boolean;
-  readonly problems: readonly Problem[];
-}
-
 /** Milliseconds in which changes that may skip debouncing are coalesced. */
 const mergeWindow = 5;
 
@@ -76,21 +69,17 @@ export class Ingestion<C> {
   /** Resolves after the first commit. Rejects with `IngestionError` if a source cannot be read at all. */
   readonly ready: Promise<void>;
   readonly #database: Database<C>;
-  readonly #sources: readonly Source[];
+  readonly #sources: SourceSet;
   readonly #options: IngestionOptions;
   readonly #clock: Clock;
   readonly #startupQuiet: number;
   readonly #debounce: Debounce;
   readonly #tracker = new ProblemTracker();
-  readonly #problemsBySource = new Map<Source, readonly Problem[]>();
-  readonly #changedSources = new Set<Source>();
   /** Writes that were read and are still debounced. */
   #pendingWrites: Write[] = [];
   /** Time of the first change that is not committed. */
   #burstStart: number | undefined;
   #readMs = 0;
-  /** Milliseconds since the last of the content that was read was written; Infinity if no source knows. */
-  #contentAge = Infinity;
   #cancelUrgent: (() => void) | undefined;
   #started = false;
   #startupDebounce: Debounce | undefined;
@@ -100,7 +89,7 @@ export class Ingestion<C> {
   constructor(database: Database<C>, sources: readonly Source[], options: IngestionOptions = {}) {
     const { debounceAfter = 100, debounceMax = 10_000, clock = systemClock } = options;
     this.#database = database;
-    this.#sources = sources;
+    this.#sources = new SourceSet(sources, clock);
     this.#options = options;
     this.#clock = clock;
     this.#startupQuiet = Math.min(debounceAfter, startupQuietLimit);
@@ -108,7 +97,7 @@ export class Ingestion<C> {
       quiet: debounceAfter,
       max: debounceMax,
       clock,
-      fire: () => this.#enqueue((changed) => this.#commitAll(changed)),
+      fire: () => this.#enqueue(() => this.#commitAll()),
     });
     this.ready = this.#start();
     this.ready.catch(() => undefined);
@@ -116,16 +105,12 @@ export class Ingestion<C> {
 
   /** Returns the current problems of all sources. */
   problems(): readonly Problem[] {
-    return [...this.#problemsBySource.values()].flat();
+    return this.#sources.problems();
   }
 
   /** Returns the state of each source, in their order. */
   states(): readonly SourceState[] {
-    return this.#sources.map((source) => ({
-      source,
-      changed: this.#changedSources.has(source),
-      problems: this.#problemsBySource.get(source) ?? [],
-    }));
+    return this.#sources.states();
   }
 
   /** Resolves when the sources that are being read now are committed. Does not wait for changes that are debounced. */
@@ -140,7 +125,7 @@ export class Ingestion<C> {
 
   /** Number of changed sources that are not read yet, and of objects that are read and not committed yet. */
   get pendingCount(): number {
-    return this.#changedSources.size + this.#pendingWrites.length;
+    return this.#sources.changedCount + this.#pendingWrites.length;
   }
 
   /** Stops the sources and waits for the commit in progress. The database keeps its content. */
@@ -149,31 +134,36 @@ export class Ingestion<C> {
     this.#debounce.cancel();
     this.#startupDebounce?.flush();
     this.#cancelUrgent?.();
-    for (const source of this.#sources) source.stop();
+    this.#sources.stop();
     await this.#work.catch(() => undefined);
   }
 
   async #start(): Promise<void> {
     try {
-      for (const source of this.#sources) await source.start(() => this.#onChange(source));
-      const writes = await this.#read(this.#sources);
-      const deadline = this.#clock.now() + startupTimeout;
-      while (this.#isStartupBusy() && !this.#stopped && this.#clock.now() < deadline) {
-        await this.#quietTime(deadline);
-        writes.push(...(await this.#read(this.#takeChangedSources())));
-      }
+      await this.#sources.start(() => this.#onChange());
+      const writes = await this.#readStable();
       if (!this.#stopped) this.#commit(writes, { endsBurst: true });
       this.#started = true;
     } catch (cause) {
       await this.stop();
       throw cause;
     }
-    if (this.#changedSources.size > 0) this.#scheduleCommit();
+    if (this.#sources.changedCount > 0) this.#scheduleCommit();
   }
 
-  /** Reports whether sources changed during startup, or were written so recently that more may follow. */
-  #isStartupBusy(): boolean {
-    return this.#changedSources.size > 0 || this.#contentAge < this.#startupQuiet;
+  /** Reads all sources, and those that change meanwhile, until they are quiet or the startup timeout has passed. */
+  async #readStable(): Promise<readonly Write[]> {
+    const deadline = this.#clock.now() + startupTimeout;
+    let { writes, contentAge } = this.#noteDuration(await this.#sources.readAll());
+    // Sources that were written so recently may be written again.
+    while ((this.#sources.changedCount > 0 || contentAge < this.#startupQuiet) && !this.#stopped) {
+      if (this.#clock.now() >= deadline) break;
+      await this.#quietTime(deadline);
+      const next = this.#noteDuration(await this.#sources.readChanged());
+      writes = [...writes, ...next.writes];
+      contentAge = next.contentAge;
+    }
+    return writes;
   }
 
   /** Waits until nothing has changed for the startup quiet time, or until the deadline. */
@@ -189,9 +179,8 @@ export class Ingestion<C> {
     });
   }
 
-  #onChange(source: Source): void {
+  #onChange(): void {
     if (this.#stopped) return;
-    this.#changedSources.add(source);
     if (this.#started) this.#scheduleCommit();
     else this.#startupDebounce?.trigger();
   }
@@ -202,33 +191,26 @@ export class Ingestion<C> {
     if (this.#options.skipsDebounce === undefined) return;
     this.#cancelUrgent ??= this.#clock.after(mergeWindow, () => {
       this.#cancelUrgent = undefined;
-      this.#enqueue((changed) => this.#commitUrgent(changed));
+      this.#enqueue(() => this.#commitUrgent());
     });
   }
 
-  /** Runs work after the work in progress, with the sources that changed by then. */
-  #enqueue(work: (changed: readonly Source[]) => Promise<void>): void {
+  /** Runs work after the work in progress, unless stopped by then. */
+  #enqueue(work: () => Promise<void>): void {
     this.#work = this.#work.then(async () => {
-      const changed = this.#takeChangedSources();
-      if (!this.#stopped) await work(changed);
+      if (!this.#stopped) await work();
     });
   }
 
-  #takeChangedSources(): readonly Source[] {
-    const changed = this.#sources.filter((source) => this.#changedSources.has(source));
-    this.#changedSources.clear();
-    return changed;
-  }
-
-  async #commitAll(changed: readonly Source[]): Promise<void> {
-    const writes = await this.#read(changed);
+  async #commitAll(): Promise<void> {
+    const { writes } = this.#noteDuration(await this.#sources.readChanged());
     if (this.#stopped) return;
-    this.#commit([...this.#pendingWrites.splice(0), ...writes], { endsBurst: this.#changedSources.size === 0 });
+    this.#commit([...this.#pendingWrites.splice(0), ...writes], { endsBurst: this.#sources.changedCount === 0 });
   }
 
   /** Commits the writes that skip debouncing, and keeps the others until the burst ends. */
-  async #commitUrgent(changed: readonly Source[]): Promise<void> {
-    const writes = await this.#read(changed);
+  async #commitUrgent(): Promise<void> {
+    const { writes } = this.#noteDuration(await this.#sources.readChanged());
     if (this.#stopped) return;
     const urgent = new Set(
       writes.filter(
@@ -239,19 +221,15 @@ export class Ingestion<C> {
       ...this.#pendingWrites.filter((pending) => ![...urgent].some((write) => isSameEntry(write, pending))),
       ...writes.filter((write) => !urgent.has(write)),
     ];
-    const endsBurst = this.#pendingWrites.length === 0 && this.#changedSources.size === 0;
+    const endsBurst = this.#pendingWrites.length === 0 && this.#sources.changedCount === 0;
     if (endsBurst) this.#debounce.cancel();
     if (endsBurst || urgent.size > 0) this.#commit([...urgent], { endsBurst });
     else this.#reportProblems();
   }
 
-  async #read(sources: readonly Source[]): Promise<Write[]> {
-    const start = this.#clock.now();
-    const updates = await Promise.all(sources.map(async (source) => ({ source, update: await source.read() })));
-    for (const { source, update } of updates) this.#problemsBySource.set(source, update.problems);
-    this.#readMs = this.#clock.now() - start;
-    this.#contentAge = Math.min(...updates.map(({ update }) => update.age ?? Infinity));
-    return updates.flatMap(({ update }) => recordWrites((tx) => update.apply(tx)));
+  #noteDuration(result: ReadResult): ReadResult {
+    this.#readMs = result.readMs;
+    return result;
   }
 
   #commit(writes: readonly Write[], { endsBurst }: { readonly endsBurst: boolean }): void {
