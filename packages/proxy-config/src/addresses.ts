@@ -1,6 +1,6 @@
 import type { Address } from "@istiod/envoy-api/envoy/config/core/v3/address";
 
-/** The address of an endpoint for people; the port is separate, and 0 where there is none. */
+/** Formats the address of an endpoint. The port is separate, and 0 if there is none. */
 export function endpointAddress(address: Address | undefined): { readonly host: string; readonly port: number } {
   const specifier = address?.address;
   switch (specifier?.case) {
@@ -20,7 +20,7 @@ export function endpointAddress(address: Address | undefined): { readonly host: 
   }
 }
 
-/** The address with its port, if it has one. */
+/** Formats an address with its port, if it has one. */
 export function formatAddress(address: Address | undefined): string {
   const { host, port } = endpointAddress(address);
   return port === 0 ? host : `${host}:${port}`;

@@ -27,14 +27,14 @@ export interface AssignmentTableOptions {
    * which the outlier check is `-` because only the proxy knows it. Default: `locality`.
    */
   readonly columns?: "locality" | "outlier" | undefined;
-  /** Whether rows begin with `endpoint/`. Default: false. */
+  /** Whether rows start with `endpoint/`. Default: false. */
   readonly named?: boolean | undefined;
 }
 
 /**
- * The endpoints of a dump by cluster, as the control plane or the bootstrap gave them; those that the filter does not
- * select are left out, and so are clusters without any. Endpoints in a cluster itself count where the dump does not
- * list them separately, as Envoy's does. Empty where the dump was made without endpoints.
+ * Returns the endpoints of a dump by cluster, as configured by the control plane or the bootstrap. Excludes endpoints that
+ * the filter does not select, and clusters without endpoints. Includes endpoints inside of clusters unless the dump lists
+ * them separately, as Envoy does. Empty if the dump has no endpoints.
  */
 export function assignments(
   dump: ConfigDump,
@@ -82,13 +82,13 @@ export function assignmentTable(
   ];
 }
 
-/** A locality as `region/zone/subzone`, as far as it is known. */
+/** Formats a locality as `region/zone/subzone`, without unknown parts. */
 function formatLocality(locality: Locality | undefined): string {
   const { region = "", zone = "", subZone = "" } = locality ?? {};
   return zone === "" ? region : [region, zone, ...(subZone === "" ? [] : [subZone])].join("/");
 }
 
-/** The endpoints in clusters that are not listed. */
+/** Returns the endpoints inside of clusters that are not listed separately. */
 function inlineAssignments(dump: ConfigDump, listed: ReadonlySet<unknown>): readonly JsonObject[] {
   const clusters = packedIn(
     optionalSection(dump, "ClustersConfigDump") ?? {},

@@ -4,9 +4,9 @@ import { ProxyConfigError } from "./errors.js";
 import type { Table } from "./table.js";
 
 /**
- * The bootstrap of a proxy.
+ * Returns the bootstrap of a proxy.
  *
- * @throws ProxyConfigError `missing-section`, also where the dump is a control plane's, which does not know it
+ * @throws ProxyConfigError `missing-section`; dumps of a control plane do not have it
  */
 export function bootstrapJson(dump: ConfigDump): JsonObject {
   const { "@type": _, ...json } = section(dump, "BootstrapConfigDump");
@@ -23,7 +23,7 @@ export function hasBootstrap(dump: ConfigDump): boolean {
   return optionalSection(dump, "BootstrapConfigDump")?.["bootstrap"] !== undefined;
 }
 
-/** Versions of Istio and Envoy, as the bootstrap says: lines of two cells, without a header. */
+/** Returns the versions of Istio and Envoy in the bootstrap: rows of two cells, without a header. */
 export function bootstrapTable(dump: ConfigDump): Table {
   const node = objectIn(objectIn(bootstrapJson(dump), "bootstrap"), "node");
   const metadata = objectIn(node, "metadata");

@@ -3,14 +3,14 @@ import { isSensitive, isSensitiveName, redacted, withoutPrivateKey } from "./red
 import { messageTypes, typeName } from "./registry.js";
 
 /**
- * A message's JSON with the names of fields that protobuf prescribes, where Envoy's admin interface has those of the
- * .proto file, and without secrets. Fields and types that Envoy's API does not have here, such as those of a newer
- * Envoy or of another vendor's extension, are kept.
+ * Converts a message's JSON to protobuf's JSON field names, and redacts secrets. Envoy's admin interface uses the field
+ * names of .proto files instead. Unknown fields and types, such as those of a newer Envoy or another vendor's extension,
+ * are kept.
  */
 export function canonicalJson(schema: DescMessage, json: JsonValue): JsonValue {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return unknownJson(json);
   if (schema.typeName === "google.protobuf.Any") return anyJson(json);
-  // The JSON of a well-known type is not that of its fields.
+  // Well-known types have a special JSON form.
   if (schema.typeName.startsWith("google.protobuf.")) return opaqueJson(json);
   const fields = fieldsOf(schema);
   return Object.fromEntries(
@@ -27,14 +27,14 @@ export function canonicalJson(schema: DescMessage, json: JsonValue): JsonValue {
   );
 }
 
-/** The JSON of a packed message, in the same form. */
+/** Converts the JSON of a packed message. */
 export function anyJson(json: JsonObject): JsonObject {
   const type = json["@type"];
   const schema = typeof type === "string" ? messageTypes().getMessage(typeName(type)) : undefined;
   return (schema === undefined ? unknownFields(json) : canonicalJson(schema, json)) as JsonObject;
 }
 
-/** JSON that can be parsed: packed messages of unknown types are replaced by empty ones. */
+/** Replaces packed messages of unknown types by empty ones, so that the JSON can be parsed. */
 export function withoutUnknownTypes(json: JsonValue): JsonValue {
   if (Array.isArray(json)) return json.map(withoutUnknownTypes);
   if (typeof json !== "object" || json === null) return json;
@@ -53,7 +53,7 @@ function fieldJson(field: DescField, value: JsonValue): JsonValue {
   return canonicalJson(message, value);
 }
 
-/** A value of an unknown field, in which messages of known types may be packed. */
+/** Converts the value of an unknown field, which may contain packed messages of known types. */
 function unknownJson(value: JsonValue): JsonValue {
   if (typeof value === "string") return withoutPrivateKey(value);
   if (Array.isArray(value)) return value.map(unknownJson);
@@ -69,7 +69,7 @@ function unknownField(name: string, value: JsonValue, message?: string): JsonVal
   return isSensitiveName(name, message) ? redacted(value) : unknownJson(value);
 }
 
-/** A value that is data, not a message: its keys are nobody's fields. */
+/** Converts a value whose keys are data and not field names. */
 function opaqueJson(value: JsonValue): JsonValue {
   if (typeof value === "string") return withoutPrivateKey(value);
   if (Array.isArray(value)) return value.map(opaqueJson);

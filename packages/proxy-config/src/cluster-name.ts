@@ -6,21 +6,21 @@ export interface ClusterName {
   readonly host: string;
 }
 
-/** The parts of a cluster's name; undefined if it is not of Istio's form, as that of `PassthroughCluster`. */
+/** Parses a cluster's name; undefined if it does not have Istio's form, such as `PassthroughCluster`. */
 export function parseClusterName(name: string): ClusterName | undefined {
   const [direction = "", port = "", subset = "", host, ...more] = name.split("|");
   if (host === undefined) return undefined;
   return { direction, port: /^\d+$/.test(port) ? Number(port) : 0, subset, host: more.length === 0 ? host : "" };
 }
 
-/** Orders names of clusters by host, subset, port and direction. */
+/** Compares cluster names by host, subset, port and direction. */
 export function compareClusterNames(a: string, b: string): number {
   const [x, y] = [a, b].map((name) => parseClusterName(name) ?? { direction: "", port: 0, subset: "", host: name });
   if (x === undefined || y === undefined) return 0;
   return compare(x.host, y.host) || compare(x.subset, y.subset) || x.port - y.port || compare(x.direction, y.direction);
 }
 
-/** Orders texts by their UTF-16 units, as no locale would. */
+/** Compares strings by UTF-16 code units, independent of the locale. */
 export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

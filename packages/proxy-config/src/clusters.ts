@@ -6,18 +6,17 @@ import type { Table } from "./table.js";
 
 /** Selects clusters; absent fields select all. */
 export interface ClusterFilter {
-  /** Part of the service's FQDN, or of the whole name of a cluster that is not of a service. */
+  /** Substring of the service's FQDN, or of the name of a cluster without service. */
   readonly fqdn?: string | undefined;
   readonly port?: number | undefined;
-  /** Part of the subset's name. */
+  /** Substring of the subset's name. */
   readonly subset?: string | undefined;
   /** `inbound` or `outbound`. */
   readonly direction?: string | undefined;
 }
 
 /**
- * The clusters of a dump, those from the control plane and from the bootstrap, in order of host, subset, port and
- * direction.
+ * Returns the clusters of a dump, from the control plane and the bootstrap, sorted by host, subset, port and direction.
  */
 export function clusters(dump: ConfigDump, filter: ClusterFilter = {}): readonly DumpedResource<Cluster>[] {
   const found = section(dump, "ClustersConfigDump");
@@ -28,7 +27,7 @@ export function clusters(dump: ConfigDump, filter: ClusterFilter = {}): readonly
     .sort((a, b) => compareClusterNames(a.message.name, b.message.name));
 }
 
-/** Summarizes clusters. @param named whether rows begin with `cluster/` and the resource's name */
+/** Summarizes clusters. @param named whether rows start with `cluster/` and the resource's name */
 export function clusterTable(found: readonly DumpedResource<Cluster>[], named = false): Table {
   const header = ["SERVICE FQDN", "PORT", "SUBSET", "DIRECTION", "TYPE", "DESTINATION RULE"];
   const rows = found.map(({ message }) => {

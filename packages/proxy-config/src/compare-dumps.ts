@@ -3,21 +3,21 @@ import { createTwoFilesPatch } from "diff";
 import { compare } from "./cluster-name.js";
 import { type ConfigDump, type DumpSection, isObject, objectIn, objectsIn, section } from "./config-dump.js";
 
-/** A part of two dumps, compared. */
+/** The comparison of one section of two dumps. */
 export interface Comparison {
   readonly part: "Clusters" | "Listeners" | "Routes";
-  /** The differences from the control plane's to the proxy's, as a unified diff; empty if there are none. */
+  /** Unified diff from the control plane's section to the proxy's; empty if they are equal. */
   readonly diff: string;
-  /** When the proxy last loaded one of the resources; undefined if it does not say. */
+  /** Time when the proxy last loaded one of the resources; undefined if unknown. */
   readonly lastUpdated: Date | undefined;
 }
 
-/** Lines around a difference. */
+/** Number of context lines around a difference. */
 const context = 7;
 
 /**
- * Compares the clusters, listeners and routes that a control plane sent with those that the proxy has. What the proxy
- * has from its bootstrap, versions and times are left out.
+ * Compares the clusters, listeners and routes that a control plane sent with those of the proxy. Ignores resources
+ * of the bootstrap, versions and times.
  *
  * @throws ProxyConfigError `missing-section`
  */
@@ -31,7 +31,7 @@ export function compareDumps(controlPlane: ConfigDump, proxy: ConfigDump): reado
   });
 }
 
-/** The comparison in the words of `istioctl proxy-status`. */
+/** Formats the comparison like `istioctl proxy-status`. */
 export function formatComparison(comparisons: readonly Comparison[]): string {
   return comparisons
     .map(({ part, diff, lastUpdated }) => {
@@ -77,7 +77,7 @@ function sortedResources(entries: readonly JsonObject[], resourceIn: Part["resou
   return found.sort((a, b) => compare(String(a["name"] ?? ""), String(b["name"] ?? ""))).map(withSortedKeys);
 }
 
-/** Keys in order, since two writers of the same message may differ in it. */
+/** Sorts keys, because two serializers of the same message may order them differently. */
 function withSortedKeys(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withSortedKeys);
   if (!isObject(value)) return value;

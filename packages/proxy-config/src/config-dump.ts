@@ -3,18 +3,18 @@ import { anyJson, withoutUnknownTypes } from "./canonical-json.js";
 import { ProxyConfigError } from "./errors.js";
 import { messageTypes } from "./registry.js";
 
-/** The dump of a proxy's configuration: the JSON of `envoy.admin.v3.ConfigDump`, without secrets. */
+/** A proxy's configuration dump: the JSON of `envoy.admin.v3.ConfigDump` with redacted secrets. */
 export interface ConfigDump {
   readonly configs: readonly JsonObject[];
 }
 
-/** A resource of a dump: the message as far as its type is known, and all of its JSON. */
+/** A resource of a dump: the message with its known fields, and the complete JSON. */
 export interface DumpedResource<T> {
   readonly message: T;
   readonly json: JsonObject;
 }
 
-/** The parts of a dump, by the name of their message in `envoy.admin.v3`. */
+/** The sections of a dump, by the name of their message in `envoy.admin.v3`. */
 export type DumpSection =
   | "BootstrapConfigDump"
   | "ClustersConfigDump"
@@ -25,9 +25,8 @@ export type DumpSection =
   | "EcdsConfigDump";
 
 /**
- * Reads what Envoy's admin interface answers to `/config_dump`, or istiod to `/debug/config_dump`. Field names may be
- * those of JSON or of .proto files. Private keys and other secrets are replaced by `[redacted]`, if they are not
- * already.
+ * Parses the response of Envoy's admin endpoint `/config_dump`, or of istiod's `/debug/config_dump`. Accepts JSON and
+ * .proto field names. Private keys and other secrets are replaced by `[redacted]`.
  *
  * @throws ProxyConfigError `invalid-json` or `unexpected-kind`
  */
@@ -47,13 +46,13 @@ export function readConfigDump(text: string): ConfigDump {
   return configDump({ configs: configs.filter(isObject) });
 }
 
-/** A dump that is already parsed, in the form that the functions of this package expect. */
+/** Normalizes a parsed dump to the form that the functions of this package expect. */
 export function configDump({ configs }: { readonly configs: readonly JsonObject[] }): ConfigDump {
   return { configs: configs.map(anyJson) };
 }
 
 /**
- * A part of a dump. Envoy writes some parts in several pieces, which are joined.
+ * Returns a section of a dump. Envoy splits some sections into several parts, which are merged.
  *
  * @throws ProxyConfigError `missing-section`
  */
@@ -67,7 +66,7 @@ export function section(dump: ConfigDump, name: DumpSection): JsonObject {
   return found;
 }
 
-/** A part of a dump; undefined if the dump does not have it. */
+/** Returns a section of a dump; undefined if the dump does not have it. */
 export function optionalSection(dump: ConfigDump, name: DumpSection): JsonObject | undefined {
   const [first, ...more] = dump.configs.filter(
     (config) => config["@type"] === `type.googleapis.com/envoy.admin.v3.${name}`,
@@ -85,19 +84,19 @@ function joinedValue(before: JsonValue | undefined, value: JsonValue): JsonValue
   return Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value;
 }
 
-/** The objects in a list field of a part of a dump. */
+/** Returns the objects in a list field of a section. */
 export function objectsIn(json: JsonObject, field: string): readonly JsonObject[] {
   const list = json[field];
   return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
-/** The object in a field. */
+/** Returns the object in a field. */
 export function objectIn(json: JsonObject | undefined, field: string): JsonObject | undefined {
   const value = json?.[field];
   return isObject(value) ? value : undefined;
 }
 
-/** The resources in several lists of a part of a dump, each in a field of its entry. */
+/** Returns the resources in several lists of a section, each in a field of its entry. */
 export function packedIn(json: JsonObject, lists: readonly string[], field: string): readonly JsonObject[] {
   return lists
     .flatMap((list) => objectsIn(json, list))
@@ -106,7 +105,7 @@ export function packedIn(json: JsonObject, lists: readonly string[], field: stri
 }
 
 /**
- * Decodes a packed resource. Its type URL is not looked at, so that those of older API versions are accepted.
+ * Decodes a packed resource. Ignores its type URL, so that older API versions are accepted.
  *
  * @throws ProxyConfigError `invalid-resource`
  */
@@ -116,7 +115,7 @@ export function dumpedResource<D extends DescMessage>(schema: D, packed: JsonObj
 }
 
 /**
- * Decodes a message, ignoring what is unknown.
+ * Decodes a message, ignoring unknown fields.
  *
  * @throws ProxyConfigError `invalid-resource`
  */
@@ -132,7 +131,7 @@ export function decode<D extends DescMessage>(schema: D, json: JsonObject): Mess
 /**
  * Parses a JSON object.
  *
- * @throws ProxyConfigError `invalid-json` or `unexpected-kind`, naming what was to be read
+ * @throws ProxyConfigError `invalid-json` or `unexpected-kind`, naming the expected input
  */
 export function parseJson(text: string, what: string): JsonObject {
   let json: JsonValue;

@@ -5,14 +5,14 @@ import { anyJson } from "./canonical-json.js";
 export interface SentResource {
   readonly name: string;
   readonly version: string;
-  /** The message, packed: with its `@type`. */
+  /** The packed message, with its `@type`. */
   readonly resource: JsonObject;
 }
 
 /** The resources of a proxy by kind. */
 export interface SentResources {
   readonly clusters: readonly SentResource[];
-  /** Absent: the dump has no part for endpoints, as Envoy's does not unless asked for. */
+  /** Absent if the dump should not have a section for endpoints, like Envoy's by default. */
   readonly endpoints?: readonly SentResource[];
   readonly listeners: readonly SentResource[];
   readonly routes: readonly SentResource[];
@@ -23,7 +23,7 @@ export interface SentResources {
   readonly listenersVersion?: string;
 }
 
-/** The resources of a proxy in the form of Envoy's dump. Secrets are redacted. */
+/** Builds a dump in Envoy's form from the resources of a proxy. Secrets are redacted. */
 export function controlPlaneDump(sent: SentResources): {
   readonly configs: readonly ({ readonly "@type": string } & JsonObject)[];
 } {
@@ -65,7 +65,7 @@ export function controlPlaneDump(sent: SentResources): {
   };
 }
 
-/** A packed message without private keys and other secrets, in whose place is `[redacted]`. */
+/** Replaces private keys and other secrets of a packed message by `[redacted]`. */
 export function withoutSecrets(packed: JsonObject): JsonObject {
   return anyJson(packed);
 }

@@ -2,14 +2,14 @@ import type { Address } from "@istiod/envoy-api/envoy/config/core/v3/address";
 import { HealthStatus } from "@istiod/envoy-api/envoy/config/core/v3/health_check";
 import { endpointAddress, formatAddress } from "./addresses.js";
 
-/** Selects endpoints; absent fields select all. Texts are whole values, in any case. */
+/** Selects endpoints; absent fields select all. Values are compared as a whole and case-insensitively. */
 export interface EndpointFilter {
   /** Address, with or without the port. */
   readonly address?: string | undefined;
   readonly port?: number | undefined;
   /** Name of the cluster. */
   readonly cluster?: string | undefined;
-  /** Health in Envoy's words, such as `HEALTHY`. */
+  /** Envoy's health status, such as `HEALTHY`. */
   readonly status?: string | undefined;
 }
 

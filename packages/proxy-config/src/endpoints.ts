@@ -9,11 +9,11 @@ import { type EndpointFilter, selects } from "./endpoint-filter.js";
 import { ProxyConfigError } from "./errors.js";
 import type { Table } from "./table.js";
 
-/** The clusters of an Envoy with the hosts that it knows: the JSON of `envoy.admin.v3.Clusters`. */
+/** The clusters of an Envoy with their hosts: the JSON of `envoy.admin.v3.Clusters`. */
 export type ClusterHosts = readonly DumpedResource<ClusterStatus>[];
 
 /**
- * Reads what Envoy's admin interface answers to `/clusters?format=json`.
+ * Parses the response of Envoy's admin endpoint `/clusters?format=json`.
  *
  * @throws ProxyConfigError `invalid-json` or `unexpected-kind`
  */
@@ -29,7 +29,7 @@ export function readClusterHosts(text: string): ClusterHosts {
   return clusterStatuses.map((message, at) => ({ message, json: each[at] ?? {} }));
 }
 
-/** The clusters of which a filter selects a host, as JSON. */
+/** Returns the clusters with a host that a filter selects, as JSON. */
 export function clusterHostsJson(clusters: ClusterHosts, filter: EndpointFilter = {}): JsonValue[] {
   return clusters
     .filter(({ message }) => message.hostStatuses.some((host) => isSelected(filter, host, message.name)))
@@ -37,7 +37,7 @@ export function clusterHostsJson(clusters: ClusterHosts, filter: EndpointFilter 
 }
 
 /**
- * Summarizes the hosts of an Envoy with what it found out about their health, in order of address, port and cluster.
+ * Summarizes the hosts of an Envoy with their health, sorted by address, port and cluster.
  */
 export function endpointTable(clusters: ClusterHosts, filter: EndpointFilter = {}): Table {
   const hosts = clusters.flatMap(({ message: { name, hostStatuses } }) =>

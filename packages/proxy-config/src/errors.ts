@@ -1,15 +1,15 @@
-/** The reason why a dump or a status cannot be used. */
+/** Reason why a dump or status is invalid. */
 export type ProxyConfigErrorCode =
   /** The text is not JSON. */
   | "invalid-json"
-  /** The JSON is of another kind than expected. */
+  /** The JSON does not have the expected structure. */
   | "unexpected-kind"
-  /** The dump lacks the part that was asked for. */
+  /** The dump does not have the requested section. */
   | "missing-section"
   /** A resource in the dump is not a message of its type. */
   | "invalid-resource";
 
-/** An input that cannot be read as what it should be. The message names the part that is wrong. */
+/** An invalid input. The message names the invalid part. */
 export class ProxyConfigError extends Error {
   override readonly name = "ProxyConfigError";
 

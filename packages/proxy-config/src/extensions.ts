@@ -4,13 +4,13 @@ import { type ConfigDump, objectIn, objectsIn, section } from "./config-dump.js"
 import { typeName } from "./registry.js";
 import type { Table } from "./table.js";
 
-/** The extension configurations (ECDS) of a dump, as the proxy has them. */
+/** Returns the extension configurations (ECDS) of a dump. */
 export function extensionsJson(dump: ConfigDump): JsonObject {
   const { "@type": _, ...json } = section(dump, "EcdsConfigDump");
   return json;
 }
 
-/** Summarizes extension configurations, in order of type and name. */
+/** Summarizes extension configurations, sorted by type and name. */
 export function extensionTable(dump: ConfigDump): Table {
   const found = objectsIn(section(dump, "EcdsConfigDump"), "ecdsFilters").map((entry) => {
     const filter = objectIn(entry, "ecdsFilter");

@@ -12,15 +12,15 @@ const tcpProxy = "envoy.filters.network.tcp_proxy";
 const blackHole = "BlackHoleCluster";
 
 /**
- * The kind of traffic that a network filter ends; undefined of those that pass it on, and of those that only close
- * connections.
+ * Returns the kind of traffic that a terminal network filter handles; undefined for non-terminal filters, and for those
+ * that only close connections.
  */
 export function filterKind(filter: Filter): "HTTP" | "TCP" | undefined {
   if (filter.name === httpConnectionManager) return "HTTP";
   return filter.name === tcpProxy && !closesConnections(filter) ? "TCP" : undefined;
 }
 
-/** The cluster or route that a filter chain leads to, in istioctl's words. */
+/** Formats the cluster or route of a filter chain like istioctl. */
 export function describeDestination(filters: readonly Filter[]): string {
   const filter = filters.find((each) => filterKind(each) !== undefined);
   if (filter === undefined) return "Non-HTTP/Non-TCP";
@@ -40,7 +40,7 @@ function describeTcp(filter: Filter): string {
   return describeCluster(specifier?.case === "cluster" ? specifier.value : "");
 }
 
-/** Istio's own clusters, such as `PassthroughCluster`, say in their names what they are. */
+/** Formats the name of a cluster; `PassthroughCluster` and similar names are self-explanatory. */
 function describeCluster(name: string): string {
   return name.includes("Cluster") ? name : `Cluster: ${name}`;
 }
@@ -55,7 +55,7 @@ function describeRouteConfig(config: RouteConfiguration): string {
   return `Inline Route: ${hosts.join("; ")}`;
 }
 
-/** The cluster of a configuration that sends every request to one. */
+/** Returns the cluster of a route configuration that sends all requests to one cluster. */
 function onlyCluster({ virtualHosts: [host, ...otherHosts] }: RouteConfiguration): string | undefined {
   const [route, ...otherRoutes] = host?.routes ?? [];
   if (
@@ -80,7 +80,7 @@ function closesConnections(filter: Filter): boolean {
   return filter.configType.case === "typedConfig" && Buffer.from(filter.configType.value.value).includes(blackHole);
 }
 
-/** A filter's configuration, whatever version of the API its type URL names. */
+/** Decodes a filter's configuration, regardless of the API version in its type URL. */
 function configOf<D extends DescMessage>(schema: D, { configType }: Filter): MessageShape<D> | undefined {
   return configType.case === "typedConfig" ? fromBinary(schema, configType.value.value) : undefined;
 }

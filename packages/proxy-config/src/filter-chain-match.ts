@@ -1,6 +1,6 @@
 import type { FilterChainMatch } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 
-/** Lists of application protocols that Istio writes, by what they mean. */
+/** Names for the lists of application protocols that Istio generates. */
 const protocolLists = new Map([
   ["http/1.0,http/1.1,h2c,istio-http/1.0,istio-http/1.1,istio-h2", "App: HTTP TLS"],
   ["istio,istio-http/1.0,istio-http/1.1,istio-h2", "App: Istio HTTP Plain"],
@@ -9,8 +9,7 @@ const protocolLists = new Map([
 ]);
 
 /**
- * The connections that a filter chain is for, in istioctl's words. Source addresses, source types and suffixes are left
- * out, as there.
+ * Formats a filter chain match like istioctl, which omits source addresses, source types and suffixes.
  */
 export function describeFilterChainMatch(match: FilterChainMatch | undefined): string {
   if (match === undefined) return "ALL";

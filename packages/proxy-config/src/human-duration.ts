@@ -1,4 +1,4 @@
-/** Writes a duration with at most two units, as `kubectl` does. @param ms milliseconds */
+/** Formats a duration with at most two units, as `kubectl` does. @param ms milliseconds */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000);
   if (seconds < -1) return "<invalid>";

@@ -17,13 +17,13 @@ export interface ListenerFilter {
 }
 
 export interface ListenerTableOptions {
-  /** Whether there is a row for each filter chain, in place of the listener's type. Default: true. */
+  /** Whether to print a row for each filter chain instead of the listener's type. Default: true. */
   readonly verbose?: boolean | undefined;
-  /** Whether rows begin with `listener/` and the resource's name. Default: false. */
+  /** Whether rows start with `listener/` and the resource's name. Default: false. */
   readonly named?: boolean | undefined;
 }
 
-/** The active listeners of a dump, in the dump's order. */
+/** Returns the active listeners of a dump, in the dump's order. */
 export function listeners(dump: ConfigDump, filter: ListenerFilter = {}): readonly DumpedResource<Listener>[] {
   const found = section(dump, "ListenersConfigDump");
   const dynamic = packedIn(found, ["dynamicListeners"], "activeState")
@@ -35,7 +35,7 @@ export function listeners(dump: ConfigDump, filter: ListenerFilter = {}): readon
     .filter(({ message }) => matches(message, filter));
 }
 
-/** Summarizes listeners, in order of port, address and type. */
+/** Summarizes listeners, sorted by port, address and type. */
 export function listenerTable(
   found: readonly DumpedResource<Listener>[],
   { verbose = true, named = false }: ListenerTableOptions = {},

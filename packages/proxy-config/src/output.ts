@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { stringify } from "yaml";
 
-/** A value as JSON, indented by four spaces as istioctl does, or as YAML with sorted keys. */
+/** Formats a value as JSON with an indentation of four spaces, like istioctl, or as YAML with sorted keys. */
 export function formatValue(value: JsonValue, format: "json" | "yaml"): string {
   return format === "json"
     ? `${JSON.stringify(value, undefined, 4)}\n`

@@ -12,9 +12,9 @@ export interface ProxyStatus {
   readonly proxy: string;
   readonly namespace: string;
   readonly cluster: string;
-  /** The instance of istiod that the proxy is connected to. */
+  /** The istiod instance to which the proxy is connected. */
   readonly istiod: string;
-  /** The proxy's version of Istio. */
+  /** The proxy's Istio version. */
   readonly version: string;
   /** Subscribed types by URL. */
   readonly types: ReadonlyMap<string, { readonly status: ConfigStatus; readonly lastUpdated: number | undefined }>;
@@ -22,24 +22,24 @@ export interface ProxyStatus {
   readonly json: JsonObject;
 }
 
-/** Every proxy that an istiod reports, with the response itself. */
+/** The proxies that an istiod reports, with the response itself. */
 export interface ProxyStatuses {
   readonly response: JsonObject;
   readonly proxies: readonly ProxyStatus[];
 }
 
 export interface ProxyStatusTableOptions {
-  /** Whether there is a column for each type, in place of the list of subscribed types. Default: false. */
+  /** Whether to print a column for each type instead of the list of subscribed types. Default: false. */
   readonly verbose?: boolean;
-  /** The time from which ages are counted, in milliseconds since 1970. Default: now. */
+  /** Reference time for ages, in milliseconds since the epoch. Default: now. */
   readonly now?: number;
 }
 
 /**
- * Reads a `DiscoveryResponse` of the type `istio.io/debug/syncz` as JSON: one `envoy.service.status.v3.ClientConfig`
+ * Parses a `DiscoveryResponse` of the type `istio.io/debug/syncz` as JSON: one `envoy.service.status.v3.ClientConfig`
  * for each proxy, and the instance of istiod in the identifier of the control plane.
  *
- * @param namespace of the proxies that are wanted; absent: all
+ * @param namespace namespace of the proxies to return. Default: all
  * @throws ProxyConfigError
  */
 export function readProxyStatuses(text: string, namespace?: string): ProxyStatuses {
@@ -54,7 +54,7 @@ export function readProxyStatuses(text: string, namespace?: string): ProxyStatus
   return { response: namespace ? { ...json, resources: proxies.map((status) => status.json) } : json, proxies };
 }
 
-/** Tabulates statuses in the columns of `istioctl proxy-status`. */
+/** Builds the table of `istioctl proxy-status`. */
 export function proxyStatusTable(
   { proxies }: ProxyStatuses,
   { verbose = false, now = Date.now() }: ProxyStatusTableOptions = {},
@@ -116,7 +116,7 @@ function proxyStatus({ node, genericXdsConfigs }: ClientConfig, istiod: string, 
   };
 }
 
-/** The ID in the identifier of a control plane, which Istio writes as JSON. */
+/** Returns the ID in the identifier of a control plane, which Istio encodes as JSON. */
 function instanceOf(response: JsonObject): string {
   const identifier = objectIn(response, "controlPlane")?.["identifier"];
   if (typeof identifier !== "string") return "MISSING";

@@ -1,12 +1,12 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** Text that Envoy's admin interface shows in place of a sensitive value. */
+/** Text that replaces a sensitive value, as in Envoy's admin interface. */
 const redactedText = "[redacted]";
 const redactedBytes = Buffer.from(redactedText).toString("base64");
 
 /**
- * Fields that Envoy redacts in its own dumps: those annotated `udpa.annotations.sensitive` in its API, by message. Keys
- * of a dump that was edited, or that another program wrote, are thus hidden, too.
+ * Fields that Envoy redacts in its own dumps: those annotated `udpa.annotations.sensitive` in its API, by message. They
+ * are also redacted here, because a dump may have been edited or written by another program.
  */
 const sensitiveFields = new Set([
   "envoy.config.core.v3.GrpcService.GoogleGrpc.SslCredentials.private_key",
@@ -28,14 +28,14 @@ const sensitiveFields = new Set([
   "envoy.extensions.transport_sockets.tls.v3.TlsSessionTicketKeys.keys",
 ]);
 
-/** Messages that hold little but secrets: their fields that are newer than the API here are hidden. */
+/** Messages that mainly contain secrets. Their unknown fields are redacted, too. */
 const secretMessages = new Set(
   ["GenericSecret", "TlsCertificate", "TlsSessionTicketKeys"].map(
     (name) => `envoy.extensions.transport_sockets.tls.v3.${name}`,
   ),
 );
 
-/** Names of fields whose values are hidden in messages of unknown types, whose annotations are unknown. */
+/** Names of fields that are redacted in messages of unknown types. */
 const sensitiveNames = new Set([
   "privatekey",
   "privatekeyprovider",
@@ -45,20 +45,19 @@ const sensitiveNames = new Set([
   "genericsecret",
 ]);
 
-/** Reports whether a field of a message of Envoy's API holds a secret. */
+/** Reports whether a field of a message of Envoy's API contains a secret. */
 export function isSensitive(message: string, field: string): boolean {
   return sensitiveFields.has(`${message}.${field}`);
 }
 
 /**
- * Reports whether a field of which only the name is known may hold a secret. @param message its message, if that is
- * known
+ * Reports whether an unknown field may contain a secret, by its name. @param message name of its message, if known
  */
 export function isSensitiveName(name: string, message = ""): boolean {
   return secretMessages.has(message) || sensitiveNames.has(name.replaceAll("_", "").toLowerCase());
 }
 
-/** A value with every text and number in it replaced. */
+/** Replaces all strings and numbers in a value. */
 export function redacted(value: JsonValue, name = ""): JsonValue {
   if (Array.isArray(value)) return value.map((item) => redacted(item, name));
   if (typeof value === "object" && value !== null)
@@ -68,7 +67,7 @@ export function redacted(value: JsonValue, name = ""): JsonValue {
   return name === "inlineBytes" || name === "inline_bytes" ? redactedBytes : redactedText;
 }
 
-/** A text, unless it is or encodes a PEM private key. */
+/** Redacts a string that contains or encodes a PEM private key. */
 export function withoutPrivateKey(text: string): string {
   if (isPrivateKey(text)) return redactedText;
   return text.startsWith("LS0t") && isPrivateKey(Buffer.from(text, "base64").toString("latin1")) ? redactedBytes : text;

@@ -4,7 +4,7 @@ import { registry as envoy } from "@istiod/envoy-api/registry";
 
 let messages: Registry | undefined;
 
-/** Every message type of Envoy's API, and protobuf's well-known types. */
+/** All message types of Envoy's API, and protobuf's well-known types. */
 export function messageTypes(): Registry {
   return (messages ??= createRegistry(
     ...envoy,
@@ -14,7 +14,7 @@ export function messageTypes(): Registry {
   ));
 }
 
-/** The full name of a message, given its type URL. */
+/** Returns the full name of a message for a type URL. */
 export function typeName(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
 }

@@ -1,6 +1,6 @@
 import type { RouteMatch } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 
-/** The paths that a route is for, in istioctl's words. Headers and query parameters are left out, as there. */
+/** Formats the path match of a route like istioctl, which omits headers and query parameters. */
 export function describeRouteMatch(match: RouteMatch | undefined): string {
   const specifier = match?.pathSpecifier;
   switch (specifier?.case) {

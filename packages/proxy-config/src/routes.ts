@@ -7,19 +7,19 @@ import type { Table } from "./table.js";
 
 /** Selects route configurations; an absent field selects all. */
 export interface RouteFilter {
-  /** The whole name. */
+  /** The complete name. */
   readonly name?: string | undefined;
 }
 
 export interface RouteTableOptions {
-  /** Whether there is a row for each route, in place of the number of virtual hosts. Default: true. */
+  /** Whether to print a row for each route instead of the number of virtual hosts. Default: true. */
   readonly verbose?: boolean | undefined;
-  /** Whether names begin with `route/`. Default: false. */
+  /** Whether names start with `route/`. Default: false. */
   readonly named?: boolean | undefined;
 }
 
 /**
- * The route configurations of a dump: those named by a port in order of the port, then the others in the dump's order.
+ * Returns the route configurations of a dump: those named by a port sorted by port, then the others in the dump's order.
  */
 export function routes(dump: ConfigDump, filter: RouteFilter = {}): readonly DumpedResource<RouteConfiguration>[] {
   const found = section(dump, "RoutesConfigDump");
@@ -30,7 +30,7 @@ export function routes(dump: ConfigDump, filter: RouteFilter = {}): readonly Dum
     .sort(({ message: a }, { message: b }) => compareNames(a.name, b.name));
 }
 
-/** Summarizes route configurations. Routes to `PassthroughCluster` are left out of the rows, as in istioctl. */
+/** Summarizes route configurations. Omits rows for routes to `PassthroughCluster`, like istioctl. */
 export function routeTable(
   found: readonly DumpedResource<RouteConfiguration>[],
   { verbose = true, named = false }: RouteTableOptions = {},
@@ -62,7 +62,7 @@ function isPassthrough({ action }: Route): boolean {
 
 const domainsShown = 2;
 
-/** The only domain; of several, the first two without port that are not a longer form of another. */
+/** Formats the domains: the only one, or the first two without port that are not a longer form of another. */
 function describeDomains(domains: readonly string[]): string {
   if (domains.length <= 1) return domains[0] ?? "";
   const withoutPort = domains.filter((domain) => !domain.includes(":") || isIpv6(domain));

@@ -8,30 +8,29 @@ import { type ConfigDump, dumpedResource, objectIn, objectsIn, section } from ".
 import { typeName } from "./registry.js";
 import type { Table } from "./table.js";
 
-/** A certificate of a proxy, or the roots that it trusts; texts are empty where there is no certificate. */
+/** A certificate of a proxy, or its trusted roots. Strings are empty if there is no certificate. */
 export interface SecretSummary {
   readonly name: string;
   readonly state: "ACTIVE" | "WARMING";
   readonly type: "CA" | "Cert Chain" | "";
-  /** Whether the certificate can be read and is valid now. */
+  /** Whether the certificate can be parsed and is currently valid. */
   readonly valid: boolean;
-  /** In hexadecimal, at least 32 digits. */
+  /** Serial number in hexadecimal, at least 32 digits. */
   readonly serialNumber: string;
-  /** In RFC 3339. */
+  /** RFC 3339 time. */
   readonly notAfter: string;
   readonly notBefore: string;
   readonly trustDomain: string;
 }
 
-/** The secrets of a dump as the proxy has them, without private keys. */
+/** Returns the secrets of a dump, without private keys. */
 export function secretsJson(dump: ConfigDump): JsonObject {
   const { "@type": _, ...json } = section(dump, "SecretsConfigDump");
   return json;
 }
 
 /**
- * Summarizes the secrets that the proxy was sent: of each the first certificate, and of roots of several trust domains
- * one for each.
+ * Summarizes the secrets of a proxy: the first certificate of each, and one certificate per trust domain for roots.
  */
 export function secrets(dump: ConfigDump, now: number = Date.now()): readonly SecretSummary[] {
   const found = section(dump, "SecretsConfigDump");
@@ -52,7 +51,7 @@ export function secrets(dump: ConfigDump, now: number = Date.now()): readonly Se
   );
 }
 
-/** Tabulates secrets; trust domains are told if all have one. @param named whether names begin with `secret/` */
+/** Builds the table of secrets, with trust domains if all have one. @param named whether names start with `secret/` */
 export function secretTable(found: readonly SecretSummary[], named = false): Table {
   const withDomains = found.length > 0 && found.every(({ trustDomain }) => trustDomain !== "");
   const header = ["RESOURCE NAME", "TYPE", "STATUS", "VALID CERT", "SERIAL NUMBER", "NOT AFTER", "NOT BEFORE"];

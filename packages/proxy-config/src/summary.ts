@@ -8,23 +8,23 @@ import { type RouteFilter, routes, routeTable } from "./routes.js";
 import { secrets, secretTable } from "./secrets.js";
 import { formatTable } from "./table.js";
 
-/** Filters and form of a summary of everything. */
+/** Filters and format of a complete summary. */
 export interface SummaryOptions {
   readonly clusters?: ClusterFilter;
   readonly listeners?: ListenerFilter;
   readonly routes?: RouteFilter;
   readonly endpoints?: EndpointFilter;
-  /** Whether there is a row for each filter chain and route. Default: true. */
+  /** Whether to print a row for each filter chain and route. Default: true. */
   readonly verbose?: boolean;
   /** Whether each table has a title. Default: false. */
   readonly headers?: boolean;
-  /** The time for which certificates are checked, in milliseconds since 1970. Default: now. */
+  /** Time at which certificates must be valid, in milliseconds since the epoch. Default: now. */
   readonly now?: number;
 }
 
 /**
- * All tables of a dump, each row beginning with the type and the name of the resource. The bootstrap is left out where
- * the dump is a control plane's, which does not know it.
+ * Builds all tables of a dump. Each row starts with the type and name of the resource. Dumps of a control plane have no
+ * bootstrap.
  */
 export function formatSummary(dump: ConfigDump, options: SummaryOptions = {}): string {
   const { verbose, now } = options;

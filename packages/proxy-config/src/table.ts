@@ -1,8 +1,8 @@
-/** A table's lines: the header, then the rows, each with as many cells. */
+/** The lines of a table: a header and rows with the same number of cells. */
 export type Table = readonly (readonly string[])[];
 
 /**
- * Writes a table for people: columns are as wide as their widest cell and some spaces.
+ * Formats a table. Columns are as wide as their widest cell plus padding.
  *
  * @param padding spaces between columns; istioctl has 1 or 5, depending on the table
  */
@@ -16,7 +16,7 @@ export function formatTable(rows: Table, padding = 5): string {
     .join("");
 }
 
-/** Characters of a text, not UTF-16 units. */
+/** Returns the number of code points of a text. */
 function length(text: string): number {
   return [...text].length;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type ConfigDump, configDump, compareDumps, formatComparison } from "@istiod/proxy-config";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 
 const clusterType = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
 const admin = "type.googleapis.com/envoy.admin.v3";
@@ -32,7 +32,7 @@ function dump(clusters: readonly JsonObject[], lastUpdated?: string): ConfigDump
 const a = { name: "a", connect_timeout: "1s" };
 const b = { name: "b", type: "EDS", connect_timeout: "2s" };
 
-it("dumps match whatever the order of resources and fields, and the versions", () => {
+test("dumps match regardless of the order of resources and fields, and of versions", () => {
   const text = formatComparison(
     compareDumps(
       dump([a, b]),
@@ -44,7 +44,7 @@ it("dumps match whatever the order of resources and fields, and the versions", (
   );
 });
 
-it("differences are told as a unified diff", () => {
+test("differences are a unified diff", () => {
   const [clusters, listeners] = compareDumps(dump([a, b]), dump([a, { ...b, connect_timeout: "3s" }]));
   expect(listeners).toEqual({ part: "Listeners", diff: "", lastUpdated: undefined });
   expect(clusters?.diff.split("\n").slice(0, 2)).toEqual(["--- Istiod Clusters", "+++ Envoy Clusters"]);

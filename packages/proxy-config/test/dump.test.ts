@@ -31,7 +31,7 @@ function failure(action: () => unknown): readonly [string, string] {
 }
 
 describe("a dump", () => {
-  it("that cannot be used is rejected with what is wrong with it", () => {
+  it("is rejected with a description if it is invalid", () => {
     expect(failure(() => readConfigDump("{"))[0]).toBe("invalid-json");
     expect(failure(() => readConfigDump("[]"))).toEqual(["unexpected-kind", "config dump: expected a JSON object"]);
     expect(failure(() => readConfigDump("{}"))).toEqual([
@@ -61,7 +61,7 @@ describe("a dump", () => {
     expect(assignments(readConfigDump('{"configs": []}'))).toEqual([]);
   });
 
-  it("keeps fields and types that are not known here", () => {
+  it("keeps unknown fields and types", () => {
     const filter = {
       name: "vendor",
       typed_config: { "@type": "type.googleapis.com/vendor.Filter", some_field: { deep: [1, "x"] } },
@@ -78,7 +78,7 @@ describe("a dump", () => {
     });
   });
 
-  it("joins parts that are written in pieces", () => {
+  it("merges sections that are split", () => {
     const piece = (name: string): JsonObject => ({
       "@type": "type.googleapis.com/envoy.admin.v3.ClustersConfigDump",
       dynamic_active_clusters: [{ cluster: { name } }],
@@ -89,7 +89,7 @@ describe("a dump", () => {
     ]);
   });
 
-  it("of a control plane is read like that of an Envoy", () => {
+  it("of a control plane is parsed like that of an Envoy", () => {
     const resource = {
       "@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster",
       name: "c",
@@ -125,7 +125,7 @@ CERTIFICATE
 -----END CERTIFICATE-----`;
 
 describe("secrets", () => {
-  it("never show private keys, passwords or other sensitive fields", () => {
+  it("never contain private keys, passwords or other sensitive fields", () => {
     const pem = "-----BEGIN EC PRIVATE KEY-----\nMHc\n-----END EC PRIVATE KEY-----";
     const dump = secretDump(
       {
@@ -185,7 +185,7 @@ describe("secrets", () => {
     });
   });
 
-  it("without a certificate that can be read are not valid", () => {
+  it("without a readable certificate are not valid", () => {
     expect(
       secrets(secretDump({ name: "bad", tls_certificate: { certificate_chain: { inline_string: certificate } } })),
     ).toEqual([

@@ -1,5 +1,5 @@
 import { ProxyConfigError, proxyStatusTable, readProxyStatuses } from "@istiod/proxy-config";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 
 const at = Date.parse("2026-01-02T03:04:05Z");
 const envoy = (name: string): string => `type.googleapis.com/envoy.config.${name}`;
@@ -32,7 +32,7 @@ const text = response([
   proxy("card.pay", "pay", []),
 ]);
 
-it("tabulates proxies with the types that they subscribe to", () => {
+test("tabulates proxies with the types that they subscribe to", () => {
   expect(proxyStatusTable(readProxyStatuses(text))).toEqual([
     ["NAME", "CLUSTER", "ISTIOD", "VERSION", "SUBSCRIBED TYPES"],
     ["card.pay", "Kubernetes", "istiod-7", "1.29.1", "0"],
@@ -40,7 +40,7 @@ it("tabulates proxies with the types that they subscribe to", () => {
   ]);
 });
 
-it("tabulates the status of each type with its age", () => {
+test("tabulates the status of each type with its age", () => {
   expect(proxyStatusTable(readProxyStatuses(text, "shop"), { verbose: true, now: at })).toEqual([
     ["NAME", "CLUSTER", "CDS", "ECDS", "EDS", "LDS", "RDS", "NDS", "ISTIOD", "VERSION"],
     [
@@ -58,13 +58,13 @@ it("tabulates the status of each type with its age", () => {
   ]);
 });
 
-it("leaves proxies of other namespaces out of the response", () => {
+test("omits proxies of other namespaces from the response", () => {
   const { response: kept } = readProxyStatuses(text, "pay");
   expect(kept["resources"]).toMatchObject([{ node: { id: "card.pay" } }]);
   expect(kept["controlPlane"]).toMatchObject({ identifier: expect.stringContaining("istiod-7") });
 });
 
-it("says so where the control plane does not identify itself", () => {
+test("marks a control plane without identifier", () => {
   const of = (controlPlane: object): string | undefined =>
     readProxyStatuses(JSON.stringify({ ...(JSON.parse(text) as object), ...controlPlane })).proxies[0]?.istiod;
   expect(of({ controlPlane: undefined })).toBe("MISSING");
@@ -72,7 +72,7 @@ it("says so where the control plane does not identify itself", () => {
   expect(() => readProxyStatuses("none")).toThrow(ProxyConfigError);
 });
 
-it.each([
+test.each([
   [-5, "<invalid>"],
   [-1, "0s"],
   [119, "119s"],

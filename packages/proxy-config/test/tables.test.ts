@@ -13,7 +13,7 @@ import {
   routes,
   routeTable,
 } from "@istiod/proxy-config";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { clusterDump, dumpOf, endpointDump, httpFilter, listenerDump, routeDump, socket, tcpFilter } from "./dumps.js";
 
 const host = (name: string): string => `${name}.shop.svc.cluster.local`;
@@ -319,7 +319,7 @@ describe("endpoints", () => {
   });
 });
 
-it("extension configurations are tabulated by type", () => {
+test("extension configurations are tabulated by type", () => {
   const filter = (name: string, type: string): object => ({
     ecds_filter: {
       "@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
@@ -338,7 +338,7 @@ it("extension configurations are tabulated by type", () => {
   ]);
 });
 
-it("columns are as wide as their widest cell, counted in characters", () => {
+test("columns are as wide as their widest cell, counted in characters", () => {
   expect(
     formatTable(
       [

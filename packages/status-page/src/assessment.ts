@@ -4,24 +4,24 @@ import type { Finding, ProblemStatus, StatusModel } from "./model.js";
 import { type AssessedProxy, assessProxies, type ProxyCounts } from "./proxy-state.js";
 import { groupRejections, type RejectionGroup } from "./rejection-groups.js";
 
-/** What a model means for the people who run the control plane. */
+/** A model with the assessments that operators need, sorted for display. */
 export interface Assessment {
   readonly state: "ok" | "warning" | "error";
   /** Errors first. */
   readonly attention: readonly Attention[];
   readonly proxyCounts: ProxyCounts;
-  /** Trouble first. */
+  /** Worst state first. */
   readonly proxies: readonly AssessedProxy[];
   readonly rejections: readonly RejectionGroup[];
   /** Errors first. */
   readonly problems: readonly ProblemStatus[];
-  /** Errors first. Absent: nothing analyzes the objects. */
+  /** Errors first. Absent if no analysis runs. */
   readonly findings?: readonly Finding[];
-  /** Those that expire first come first. */
+  /** Earliest expiry first. */
   readonly certificates: readonly AssessedCertificate[];
 }
 
-/** Something that a person should look at. */
+/** A condition that needs attention. */
 export interface Attention {
   readonly level: "error" | "warning";
   readonly text: string;
@@ -29,12 +29,12 @@ export interface Attention {
   readonly section: string;
 }
 
-/** Until then an unacknowledged response is on its way, in milliseconds. */
+/** Milliseconds after which an unacknowledged response counts as stale. */
 const slowAfterMs = 5000;
 
 const findingOrder: readonly Finding["level"][] = ["Error", "Warning", "Info"];
 
-/** Sorts, groups and judges what a model says. */
+/** Sorts, groups and assesses the contents of a model. */
 export function assess(model: StatusModel): Assessment {
   const { proxies, counts } = assessProxies(model.proxies);
   const problems = model.problems.toSorted(

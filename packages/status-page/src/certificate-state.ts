@@ -2,22 +2,22 @@ import type { CertificateStatus } from "./model.js";
 import { day, duration } from "./time.js";
 
 export interface AssessedCertificate extends CertificateStatus {
-  /** It expires soon, or its renewal is late. */
+  /** Whether it expires soon, or its renewal is overdue. */
   readonly isLate: boolean;
-  /** Such as `expires in 12d`. */
+  /** Description such as `expires in 12d`. */
   readonly verdict: string;
-  /** The same in two words or so. */
+  /** Short form of the description. */
   readonly brief: string;
 }
 
-/** An operator has so long to replace a certificate. */
+/** Time before expiry at which an operator is warned to replace a certificate. */
 const noticeMs = 30 * day;
-/** A renewal may take so long, with attempts that fail. */
+/** Grace period for an automatic renewal, including failed attempts. */
 const renewalGraceMs = 5 * 60 * 1000;
 
 /**
- * Judges a certificate: one that the control plane renews by its renewal, as it may live for a day only; others by the
- * time that is left.
+ * Assesses a certificate. Automatically renewed certificates are assessed by their renewal time, because they may live
+ * for only a day, and others by their expiry.
  */
 export function assessCertificate(certificate: CertificateStatus, now: number): AssessedCertificate {
   const { notBefore, notAfter, renewalDue } = certificate;

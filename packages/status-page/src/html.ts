@@ -8,11 +8,12 @@ export class Html {
 }
 
 /**
- * Values of a template: markup as it is, text and numbers escaped, lists in order; `undefined` and `false` are nothing.
+ * A value of a template. Markup is inserted unchanged, text and numbers are escaped, lists are concatenated, and
+ * `undefined` and `false` are omitted.
  */
 export type HtmlValue = Html | string | number | undefined | false | readonly HtmlValue[];
 
-/** Tag of templates whose values are escaped. Attribute values must be quoted. */
+/** Template tag that escapes values. Attribute values must be quoted. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(strings.reduce((markup, text, at) => markup + markupOf(values[at - 1]) + text));
 }
@@ -34,8 +35,8 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * Text as it can stand between tags and in a quoted attribute. Control characters and those that change the direction
- * of text, with which a name can be made to look like another, are shown by their numbers.
+ * Escapes text for element content and quoted attributes. Control and bidirectional characters, which can make a name
+ * look like another, are replaced by their code points.
  */
 export function escapeHtml(text: string): string {
   return text.replace(unseen, numbered).replace(/[&<>"'`]/g, (character) => entities[character] ?? "");
@@ -47,7 +48,7 @@ function numbered(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** A link, or its text alone where the address is of another scheme than HTTP. */
+/** Returns a link, or only its text if the URL is not HTTP or HTTPS. */
 export function link(href: string | undefined, text: HtmlValue): Html {
   return href !== undefined && isHttp(href) ? html`<a href="${href}">${text}</a>` : html`${text}`;
 }

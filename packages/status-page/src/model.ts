@@ -1,6 +1,6 @@
-/** State of a control plane at one moment, as plain data. All times are milliseconds since the epoch. */
+/** The state of a control plane at one moment, as plain data. All times are milliseconds since the epoch. */
 export interface StatusModel {
-  /** When the rest was true. */
+  /** Time of the state. */
   readonly at: number;
   readonly instance: Instance;
   readonly sources: readonly SourceStatus[];
@@ -8,20 +8,20 @@ export interface StatusModel {
   /** Newest first. */
   readonly changes: readonly ChangeStatus[];
   readonly problems: readonly ProblemStatus[];
-  /** Absent: nothing analyzes the objects. */
+  /** Absent if no analysis runs. */
   readonly findings?: readonly Finding[];
   readonly certificates: readonly CertificateStatus[];
   readonly objects: readonly KindCount[];
   /** Pages of the control plane itself. */
   readonly pages: readonly Link[];
   readonly documentation: readonly Link[];
-  /** Where the rest of a list is that is shown in part. Default: this page as JSON. */
+  /** URL of the complete lists, for lists that are truncated. Default: this page as JSON. */
   readonly more?: { readonly [list in "proxies" | "changes"]?: string };
 }
 
-/** The process that answers. */
+/** The istiod process that serves the page. */
 export interface Instance {
-  /** Such as the name of its pod. */
+  /** Name of the instance, such as its pod name. */
   readonly name: string;
   readonly version: string;
   readonly revision: string;
@@ -30,34 +30,34 @@ export interface Instance {
   readonly startedAt: number;
   /** Revision of its configuration. */
   readonly configRevision: number;
-  /** What it waits for before it is ready; empty: it is ready. */
+  /** Conditions that readiness waits for; empty if ready. */
   readonly waitingFor: readonly string[];
 }
 
-/** A place that configuration is read from. */
+/** A configuration source. */
 export interface SourceStatus {
   readonly name: string;
   /** A directory, a file or a server. */
   readonly location: string;
   /**
-   * `reading`: it changed and is being read; `stale`: some of it cannot be read, and its last good state stays active.
+   * `reading`: changes are being read. `stale`: some of the source cannot be read, and its last good state stays active.
    */
   readonly state: "current" | "reading" | "stale";
-  /** What cannot be read, and why. */
+  /** Descriptions of the read errors. */
   readonly reasons: readonly string[];
 }
 
 export interface ProxyStatus {
   readonly id: string;
-  /** For a pod `name.namespace`. */
+  /** Name; `name.namespace` for a pod. */
   readonly name: string;
   readonly kind: string;
   readonly version: string;
   readonly connectedAt: number;
-  /** A change is still to be sent to it. */
+  /** Whether a change has not been sent to the proxy yet. */
   readonly pushPending: boolean;
   readonly types: readonly TypeStatus[];
-  /** Configuration that it was sent. */
+  /** Subscriptions by type. */
   readonly href?: string;
 }
 
@@ -65,75 +65,75 @@ export interface ProxyStatus {
 export interface TypeStatus {
   /** Short name, such as `CDS`. */
   readonly type: string;
-  /** `stale`: the last response is not acknowledged; `rejected`: the proxy rejected it (NACK). */
+  /** State of the last response. `stale`: not acknowledged. `rejected`: the proxy sent a NACK. */
   readonly state: "synced" | "stale" | "not sent" | "rejected";
-  /** When the last response was sent. */
+  /** Time when the last response was sent. */
   readonly sentAt?: number;
   readonly rejection?: Rejection;
 }
 
-/** NACK of a proxy. */
+/** A NACK. */
 export interface Rejection {
-  /** The proxy's own words. */
+  /** The proxy's error message. */
   readonly reason: string;
-  /** Resources that the reason names. */
+  /** Resources named in the message. */
   readonly resources: readonly string[];
-  /** Objects whose change led to the rejected response. */
+  /** Objects whose changes the rejected response shows. */
   readonly causes: readonly string[];
   readonly at: number;
 }
 
-/** Objects that changed together, and what became of it. */
+/** A change of one or more objects, and its outcome. */
 export interface ChangeStatus {
   readonly revision: number;
   readonly at: number;
-  /** Of large changes the first ones. */
+  /** The first objects of large changes. */
   readonly objects: readonly string[];
   readonly objectCount: number;
-  /** Proxies that were sent something because of it. */
+  /** Number of proxies with a response that shows the change. */
   readonly proxies: number;
-  /** Of those, the proxies that acknowledged all of it. */
+  /** Number of those proxies that acknowledged all such responses. */
   readonly proxiesAcknowledged: number;
-  /** Responses that proxies rejected. */
+  /** Number of NACKs. */
   readonly rejections: number;
-  /** Responses that are not answered. */
+  /** Number of unanswered responses. */
   readonly pending: number;
-  /** Milliseconds from the change to the last acknowledgement. */
+  /** Milliseconds from the change until the last ACK. */
   readonly lastAckMs?: number;
   readonly href?: string;
 }
 
-/** Fault in a document of a source. */
+/** A problem in a document of a source. */
 export interface ProblemStatus {
   readonly severity: "error" | "warning";
   readonly file: string;
-  /** From 1; 0: the file as a whole. */
+  /** Line from 1; 0 for the file as a whole. */
   readonly line: number;
-  /** `Kind namespace/name`; empty where it is not known. */
+  /** `Kind namespace/name`; empty if unknown. */
   readonly object: string;
-  /** Path of the field; empty: the document as a whole. */
+  /** Path of the field; empty for the document as a whole. */
   readonly field: string;
   readonly message: string;
 }
 
-/** Message of an analyzer about objects that are accepted. */
+/** An analysis message about an accepted object. */
 export interface Finding {
   readonly code: string;
   readonly level: "Error" | "Warning" | "Info";
-  /** The object. */
+  /** The object, as `Kind namespace/name`. */
   readonly origin: string;
-  /** Where it is defined. */
+  /** File and line of the definition. */
   readonly reference: string;
   readonly message: string;
 }
 
 export interface CertificateStatus {
-  /** Such as `Root` or `Serving certificate`. */
+  /** Name such as `Root` or `Serving certificate`. */
   readonly role: string;
   readonly subject: string;
   readonly notBefore: number;
   readonly notAfter: number;
-  /** When the control plane should have renewed it by itself; absent: an operator renews it. */
+  /** Deadline for automatic renewal; absent if an operator renews the certificate. */
   readonly renewalDue?: number;
 }
 

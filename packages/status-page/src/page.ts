@@ -14,14 +14,14 @@ import { asJson } from "./table.js";
 import { isoTime } from "./time.js";
 
 export interface PageOptions {
-  /** Seconds between two looks at the page. Default: it stays as it is. */
+  /** Seconds between refreshes. Default: no refresh. */
   readonly refreshSeconds?: number;
 }
 
-/** Seconds that the page offers. */
+/** Refresh intervals that the page offers, in seconds. */
 const offeredSeconds = 10;
 
-/** The page as HTML that needs nothing else. */
+/** Renders the page as self-contained HTML. */
 export function renderPage(model: StatusModel, { refreshSeconds }: PageOptions = {}): string {
   const assessment = assess(model);
   const { markup } = html`<!doctype html>
@@ -74,7 +74,7 @@ function refreshLink(seconds: number | undefined): Html {
 
 const colors: Readonly<Record<Assessment["state"], string>> = { ok: "2da44e", warning: "bf8700", error: "cf222e" };
 
-/** A sail in the color of the state, for the tab of a browser. */
+/** Renders the favicon: a sail in the color of the state. */
 function icon(state: Assessment["state"]): string {
   return `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%23${colors[state]}' d='M7 1v9H2zM8 3l6 7H8zM2 11h12l-2 4H4z'/%3E%3C/svg%3E`;
 }

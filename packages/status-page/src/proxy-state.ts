@@ -1,14 +1,14 @@
 import type { ProxyStatus, TypeStatus } from "./model.js";
 
-/** From the worst to the best. A `pending` proxy is still to be sent a change. */
+/** States, worst first. `pending`: a change has not been sent to the proxy yet. */
 export const proxyStates = ["rejected", "stale", "pending", "not sent", "synced"] as const;
 
 export type ProxyState = (typeof proxyStates)[number];
 
 export interface AssessedProxy extends ProxyStatus {
-  /** The worst of its types. */
+  /** Worst state of its types. */
   readonly state: ProxyState;
-  /** When the oldest response was sent that it has not answered. */
+  /** Time when the oldest unanswered response was sent. */
   readonly unacknowledgedSince?: number;
 }
 
@@ -22,7 +22,7 @@ export interface ProxyCounts {
   readonly versions: Readonly<Record<string, number>>;
 }
 
-/** Judges proxies and sorts them: trouble first, what is not acknowledged for longest before the rest, then by name. */
+/** Assesses proxies and sorts them: worst state first, then longest unanswered, then by name. */
 export function assessProxies(proxies: readonly ProxyStatus[]): {
   readonly proxies: readonly AssessedProxy[];
   readonly counts: ProxyCounts;

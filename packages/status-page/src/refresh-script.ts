@@ -1,8 +1,8 @@
 import { Html } from "./html.js";
 
 /**
- * Exchanges the page's content for the current one, in place: the position and the focus stay. Says so when the control
- * plane does not answer. Without scripts the page is loaded anew instead.
+ * Replaces the page's content in place, which keeps the scroll position and focus. Shows a notice if the control plane
+ * does not answer. Without scripts, the browser reloads the page instead.
  */
 export const refreshScript = new Html(`
 const seconds = Number(document.currentScript.dataset.seconds);

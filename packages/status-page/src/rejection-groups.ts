@@ -1,19 +1,19 @@
 import type { AssessedProxy } from "./proxy-state.js";
 
-/** The same rejection by any number of proxies. */
+/** Equal rejections by one or more proxies. */
 export interface RejectionGroup {
   readonly type: string;
   readonly reason: string;
   readonly resources: readonly string[];
-  /** Objects whose change led to a rejected response. */
+  /** Objects whose changes the rejected responses show. */
   readonly causes: readonly string[];
-  /** When the last proxy rejected it. */
+  /** Time of the last rejection. */
   readonly at: number;
   /** Names of proxies. */
   readonly proxies: readonly string[];
 }
 
-/** Rejections by type and reason, those of most proxies first: a fault in what many proxies share is one fault. */
+/** Groups rejections by type and reason, those of most proxies first. */
 export function groupRejections(proxies: readonly AssessedProxy[]): readonly RejectionGroup[] {
   const groups = new Map<
     string,

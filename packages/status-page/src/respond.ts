@@ -6,11 +6,11 @@ import { renderPage } from "./page.js";
 import { refreshScript } from "./refresh-script.js";
 import { style } from "./style.js";
 
-/** What matters of a request. */
+/** The relevant parts of an HTTP request. */
 export interface StatusRequest {
   readonly method: string;
   readonly query: URLSearchParams;
-  /** The header of this name. */
+  /** Returns a header by name. */
   readonly accept?: string;
 }
 
@@ -24,8 +24,8 @@ export interface StatusResponse {
 const [shortestRefresh, longestRefresh] = [2, 3600];
 
 /**
- * Answers a request for the page, as HTML or JSON (`?format=`, or what is preferred by `Accept`). The model is asked
- * for only where it is shown.
+ * Responds to a request for the page with HTML or JSON (`?format=`, or the preference in `Accept`). The model is only
+ * computed if the response contains it.
  */
 export async function respond(
   { method, query, accept = "" }: StatusRequest,
@@ -56,7 +56,7 @@ export async function respond(
   return answer(method, 200, "text/html", renderPage(await model(), { refreshSeconds: seconds }));
 }
 
-/** The model with what it means: the same lists, sorted as on the page, and whole. */
+/** Returns the model as JSON: the lists of the page, with the same order, complete. */
 function toJson(model: StatusModel): object {
   const { state, attention, proxyCounts, ...assessed } = assess(model);
   return { state, attention, proxyCounts, ...model, ...assessed };
@@ -78,8 +78,8 @@ function prefersJson(accept: string): boolean {
 }
 
 /**
- * Nothing may be loaded, sent or run but what this package wrote: its style, its script, and what that fetches of the
- * page itself.
+ * The content security policy. Allows only the style and script of this package, and requests of that script to the page
+ * itself.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",

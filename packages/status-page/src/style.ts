@@ -1,6 +1,6 @@
 import { Html } from "./html.js";
 
-/** The page's only style sheet. Colors have a contrast of at least 4.5 to what is behind them, in both schemes. */
+/** The page's only style sheet. Colors have a contrast of at least 4.5 to their background, in both color schemes. */
 export const style = new Html(`
 :root {
   color-scheme: light dark;

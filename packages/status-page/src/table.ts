@@ -4,33 +4,32 @@ import { html, type Html, type HtmlValue, link } from "./html.js";
 export interface Column<T> {
   readonly label: string;
   readonly cell: (row: T) => HtmlValue;
-  /** Numbers are aligned at their end. */
+  /** Whether the column has numbers, which are right-aligned. */
   readonly isNumber?: boolean;
 }
 
 export interface TableOptions<T> {
   readonly caption: string;
-  /** The first one names the row. */
+  /** Cells; the first one is the row header. */
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly isTrouble?: (row: T) => boolean;
 }
 
-/** Rows that a section shows; the rest is counted, with a link to all. */
+/** Maximum number of rows in a section. The others are counted, with a link to the complete list. */
 export interface Bound {
   readonly most: number;
   readonly href: string;
-  /** What the rows are, such as `proxy` and `proxies`. */
+  /** Singular and plural noun for the rows, such as `proxy` and `proxies`. */
   readonly one: string;
   readonly many?: string;
 }
 
-/** Address of this page as JSON, which has every list whole. */
+/** URL of this page as JSON, which has the complete lists. */
 export const asJson = "?format=json";
 
 /**
- * A table that becomes a list of cards on narrow screens. Roles are stated because styles that do so would otherwise
- * take the table's meaning away from assistive technology.
+ * Renders a table that becomes a list of cards on narrow screens. ARIA roles keep the table accessible with these styles.
  */
 export function table<T>({ caption, columns, rows, isTrouble = () => false }: TableOptions<T>): Html {
   const number = ({ isNumber }: Column<T>): HtmlValue => isNumber === true && html` class="number"`;
@@ -54,7 +53,7 @@ function cell<T>({ label, cell: content }: Column<T>, row: T, isName: boolean, a
     : html`<td role="cell" data-label="${label}"${attributes}>${content(row)}</td>`;
 }
 
-/** The first of a list, and a line about the rest. */
+/** Renders the first items of a list, and a line about the others. */
 export function bounded<T>(
   list: readonly T[],
   { most, href, one, many = `${one}s` }: Bound,
@@ -66,19 +65,19 @@ export function bounded<T>(
     : html`${show(list.slice(0, most))}<p class="more">and ${link(href, `${counted(rest, `more ${one}`, `more ${many}`)}`)}</p>\n`;
 }
 
-/** The first of a list of names, and how many more there are. */
+/** Renders the first names of a list, and the number of others. */
 export function someOf(names: readonly string[], total: number, most: number): Html {
   const shown = names.slice(0, most);
   const rest = total - shown.length;
   return html`${shown.map((name, at) => html`${at > 0 && ", "}<span class="name">${name}</span>`)}${rest > 0 && html` <span class="note">and ${counted(rest, "more", "more")}</span>`}`;
 }
 
-/** Text that stays on one line where there is room, unless it is long. */
+/** Renders text without line breaks, unless it is long. */
 export function short(text: string): Html {
   return text.length <= 24 ? html`<span class="short">${text}</span>` : html`<span class="name">${text}</span>`;
 }
 
-/** Text that strangers wrote, in full unless it is very long. */
+/** Renders untrusted text, truncated if it is very long. */
 export function quoted(text: string): Html {
   const most = 2000;
   return text.length <= most
@@ -88,7 +87,7 @@ export function quoted(text: string): Html {
 
 export type Level = "ok" | "warning" | "error" | "idle";
 
-/** A word with a mark of its own shape, so that it does not depend on colors. */
+/** Renders a state with a distinct symbol, so that it does not depend on color. */
 export function mark(level: Level, text: HtmlValue): Html {
   return html`<span class="mark ${level}">${text}</span>`;
 }

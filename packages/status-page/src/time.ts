@@ -5,7 +5,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 export const day = 24 * hour;
 
-/** A duration by its largest unit, or two where that is coarse: `12ms`, `3.4s`, `5m`, `2h 5m`, `3d 4h`, `214d`. */
+/** Formats a duration with one or two units: `12ms`, `3.4s`, `5m`, `2h 5m`, `3d 4h`, `214d`. */
 export function duration(ms: number): string {
   if (ms < second) return `${Math.round(ms)}ms`;
   if (ms < 10 * second) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
@@ -20,13 +20,13 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
   return `${Math.floor(ms / large)}${largeName}${rest === 0 ? "" : ` ${rest}${smallName}`}`;
 }
 
-/** A time relative to another, with the exact one in UTC beside it. */
+/** Renders a time relative to another, with the exact time in UTC. */
 export function relativeTime(at: number, now: number): Html {
   const text = at > now ? `in ${duration(at - now)}` : now - at < second ? "now" : `${duration(now - at)} ago`;
   return html`<time datetime="${isoTime(at)}" title="${isoTime(at)}">${text}</time>`;
 }
 
-/** A day in UTC, such as `2027-03-01`. */
+/** Formats a day in UTC, such as `2027-03-01`. */
 export function dayOf(at: number): string {
   return isoTime(at).slice(0, 10);
 }

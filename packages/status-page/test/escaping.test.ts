@@ -8,19 +8,19 @@ import { emptyModel, proxy, troubledModel, withType } from "./models.js";
 const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>\`&amp;`;
 
 describe("a template", () => {
-  it("escapes text and numbers, keeps markup, and leaves out what is absent", () => {
+  it("escapes text and numbers, keeps markup, and omits absent values", () => {
     expect(html`<a title="${hostile}">${1} ${undefined}${false}${["<", html`<b>`]}</a>`.markup).toBe(
       '<a title="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=&#39;alert(2)&#39;&gt;&#96;&amp;amp;">1 &lt;<b></a>',
     );
   });
 
-  it("shows characters that nobody sees, and those that turn text around, by their numbers", () => {
+  it("replaces invisible and bidirectional characters by their code points", () => {
     expect(escapeHtml("a\u0000\u202Eb\u2066c\u200Bd\u001b[31m\ttab\nline é 漢")).toBe(
       "a\\u0000\\u202eb\\u2066c\\u200bd\\u001b[31m\ttab\nline é 漢",
     );
   });
 
-  it("links to HTTP only", () => {
+  it("renders links to HTTP and HTTPS only", () => {
     expect(link("./debug/syncz?a=1&b=2", "x").markup).toBe('<a href="./debug/syncz?a=1&amp;b=2">x</a>');
     expect(link("https://istio.io/", "x").markup).toBe('<a href="https://istio.io/">x</a>');
     for (const href of [
@@ -49,7 +49,7 @@ const tagsOf = (page: string): readonly string[] =>
   [...page.matchAll(/<[^>]*>/g)].map(([tag]) => tag.replace(/"[^"]*"/g, '""'));
 
 describe("a page", () => {
-  it("law: has the same tags and attributes whatever its texts say", () => {
+  it("has the same tags and attributes for any text", () => {
     const tags = tagsOf(renderPage(withTexts(troubledModel, () => "x") as StatusModel));
     expect(tags.length).toBeGreaterThan(300);
     const text = fc.oneof(
@@ -64,7 +64,7 @@ describe("a page", () => {
     );
   });
 
-  it("shows hostile names and reasons as they are", () => {
+  it("shows hostile names and messages literally", () => {
     const rejection = { reason: hostile, resources: [hostile], causes: [hostile], at: emptyModel.at };
     const page = renderPage({
       ...emptyModel,

@@ -10,8 +10,8 @@ const attention = (model: StatusModel): readonly string[] =>
     ([, level, target, text]) => `${level} ${target}: ${text}`,
   );
 
-describe("without anything", () => {
-  it("says so, and which istiod it is", () => {
+describe("an empty model", () => {
+  it("is described as such, with the instance", () => {
     expect(shown(emptyModel, "instance")).toBe(
       "Ready, no proxies connected Version 0.1.0 Revision default Cluster Kubernetes Namespace istio-system Instance istiod-1 Up 5.0s Configuration revision 1 State ready",
     );
@@ -26,20 +26,20 @@ describe("without anything", () => {
     expect(attention(emptyModel)).toEqual([]);
   });
 
-  it("does not claim that there are no findings where nothing looks for them", () => {
+  it("does not claim that there are no findings if no analysis runs", () => {
     expect(renderPage(emptyModel)).not.toContain("Findings");
     expect(textOf(renderPage({ ...emptyModel, findings: [] }))).toContain("Findings 0");
   });
 
-  it("says what it waits for before it is ready", () => {
+  it("lists the conditions that readiness waits for", () => {
     const model = { ...emptyModel, instance: { ...emptyModel.instance, waitingFor: ["cluster east"] } };
     expect(attention(model)).toEqual(["error instance: not ready: waiting for cluster east"]);
     expect(shown(model, "instance")).toMatch(/State waiting for cluster east$/);
   });
 });
 
-describe("with trouble", () => {
-  it("names all of it first, errors before warnings, each with a link to its section", () => {
+describe("a model with problems", () => {
+  it("lists the conditions first, errors before warnings, each with a link to its section", () => {
     expect(attention(troubledModel)).toEqual([
       "error rejections: 2 proxies reject their configuration",
       "error problems: 1 error in configuration",
@@ -54,7 +54,7 @@ describe("with trouble", () => {
     for (const [, id = ""] of page.matchAll(/href="#([\w-]+)"/g)) expect(page, id).toContain(` id="${id}"`);
   });
 
-  it("lists proxies with the state of each type, trouble first, with Envoy's reason", () => {
+  it("lists proxies with the state of each type, worst state first, with Envoy's message", () => {
     const reason =
       "LDS Error adding/updating listener(s) 0.0.0.0_8443: Failed to load certificate chain from <inline>: PEM_read_bio";
     expect(rowsOf(section(troubledModel, "proxies"))).toEqual([
@@ -116,7 +116,7 @@ describe("with trouble", () => {
     expect(shown(model, "instance")).toMatch(/^1 of 5 proxies in sync /);
   });
 
-  it("tells a rejection once for all proxies that say the same, with resources and objects", () => {
+  it("groups equal rejections of several proxies, with resources and objects", () => {
     expect(shown(troubledModel, "rejections")).toBe(
       "NACKs 2 rejected responses: the last accepted configuration stays active LDS rejected by 2 proxies: gateway-5c4b.edge, gateway-9a1e.edge 2m ago " +
         "Error adding/updating listener(s) 0.0.0.0_8443: Failed to load certificate chain from <inline>: PEM_read_bio Resource: 0.0.0.0_8443 After a change of Gateway/edge/public",
@@ -130,7 +130,7 @@ describe("with trouble", () => {
     );
   });
 
-  it("shows findings with a link to what Istio says of their code", () => {
+  it("shows findings with a link to Istio's documentation of their code", () => {
     expect(shown(troubledModel, "findings")).toBe(
       'Findings about accepted objects Error IST0101 VirtualService shop/web Referenced host not found: "wep.shop" mesh/web.yaml:12 ' +
         'Info IST0118 Service shop/till Port name "x" does not follow the naming convention of Istio port mesh/till.yaml:3',
@@ -146,7 +146,7 @@ describe("with trouble", () => {
     ).not.toContain("<a");
   });
 
-  it("lists changes with their proxies, acknowledgements and the time to the last one", () => {
+  it("lists changes with their proxies, acknowledgements and the time to the last ACK", () => {
     expect(rowsOf(section(troubledModel, "changes"))).toEqual([
       ["EndpointSlice/shop/till-1", "42s ago", "214", "4", "by 3 of 4", "31ms"],
       ["Gateway/edge/public", "2m ago", "213", "2", "by 0 of 2, 2 NACKs", ""],
@@ -162,7 +162,7 @@ describe("with trouble", () => {
     ]);
   });
 
-  it("lists sources with what cannot be read", () => {
+  it("lists sources with their read errors", () => {
     expect(rowsOf(section(troubledModel, "sources"))).toEqual([
       ["Mesh configuration", "etc/mesh.yaml", "current"],
       ["Cluster Kubernetes", "mesh", "reading"],
@@ -170,7 +170,7 @@ describe("with trouble", () => {
     ]);
   });
 
-  it("counts objects by kind, the most first, and leaves out kinds without any", () => {
+  it("counts objects by kind, largest first, without empty kinds", () => {
     expect(shown(troubledModel, "objects")).toBe(
       "Objects 1,276 objects of 2 kinds VirtualService networking.istio.io 1,234 Service 42",
     );
@@ -193,7 +193,7 @@ describe("certificates", () => {
     ...(renewalDue !== undefined && { renewalDue }),
   });
 
-  it("of an operator are red within thirty days of their end", () => {
+  it("of an operator are errors within thirty days of their expiry", () => {
     expect(
       states(
         certificate("a", 30 * day),
@@ -204,7 +204,7 @@ describe("certificates", () => {
     ).toEqual(["d: error, expired 2d ago", "c: error, expired", "b: error, expires in 29d", "a: ok, expires in 30d"]);
   });
 
-  it("that istiod renews are red when their renewal is late, however long they live", () => {
+  it("that istiod renews are errors if their renewal is overdue", () => {
     const hour = 3_600_000;
     expect(
       states(
@@ -215,7 +215,7 @@ describe("certificates", () => {
     ).toEqual(["a: ok, expires in 11h", "b: ok, expires in 12h", "c: error, expires in 13h, renewal is 6m late"]);
   });
 
-  it("that are not valid yet are red", () => {
+  it("that are not valid yet are errors", () => {
     expect(states({ role: "a", subject: "", notBefore: now + 3_600_000, notAfter: now + 100 * day })).toEqual([
       "a: error, not valid for another 1h",
     ]);
@@ -225,7 +225,7 @@ describe("certificates", () => {
 describe("with 500 proxies", () => {
   const page = renderPage(bigModel);
 
-  it("shows the first of each list, and where the rest is", () => {
+  it("shows the first items of each list, and links to the others", () => {
     expect(rowsOf(sectionOf(page, "proxies"))).toHaveLength(25);
     expect(sectionOf(page, "proxies")).toContain('and <a href="./debug/syncz">475 more proxies</a>');
     expect(sectionOf(page, "problems")).toContain('and <a href="?format=json">490 more problems</a>');
@@ -236,12 +236,12 @@ describe("with 500 proxies", () => {
     );
   });
 
-  it("is as large as one of 5,000", () => {
+  it("is as large as with 5,000 proxies", () => {
     const more = { ...bigModel, proxies: Array.from({ length: 10 }, () => bigModel.proxies).flat() };
     expect(renderPage(more).length - page.length).toBeLessThan(200);
   });
 
-  it("shows the beginning of a long reason", () => {
+  it("truncates a long message", () => {
     const rejection = { reason: "x".repeat(100_000), resources: [], causes: [], at: now };
     expect(
       renderPage({
@@ -253,7 +253,7 @@ describe("with 500 proxies", () => {
 });
 
 describe("the document", () => {
-  it("has what phones and assistive technology need", () => {
+  it("supports phones and assistive technology", () => {
     const page = renderPage(troubledModel);
     expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
     for (const part of [
@@ -279,7 +279,7 @@ describe("the document", () => {
     expect(page).not.toMatch(/url\(|@import/);
   });
 
-  it("is loaded anew only where that is asked for", () => {
+  it("is refreshed only on request", () => {
     expect(renderPage(emptyModel)).not.toMatch(/<script|http-equiv/);
     expect(renderPage(emptyModel)).toContain('<a href="?refresh=10">Refresh every 10s</a>');
     const page = renderPage(emptyModel, { refreshSeconds: 30 });

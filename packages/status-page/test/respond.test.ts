@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { respond, type StatusResponse } from "@istiod/status-page";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, test, vi } from "vitest";
 import { troubledModel } from "./models.js";
 
 const get = (query = "", accept?: string, method = "GET"): Promise<StatusResponse> =>
   respond({ method, query: new URLSearchParams(query), ...(accept !== undefined && { accept }) }, () => troubledModel);
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-describe("the form", () => {
+describe("the format", () => {
   it.each([
     ["", undefined, "text/html; charset=utf-8"],
     ["", browser, "text/html; charset=utf-8"],
@@ -22,7 +22,7 @@ describe("the form", () => {
     expect(await get(query, accept)).toMatchObject({ status: 200, headers: { "content-type": type, vary: "Accept" } });
   });
 
-  it("is refused where it is unknown", async () => {
+  it("is rejected if it is unknown", async () => {
     expect(await get("format=xml")).toMatchObject({
       status: 400,
       body: 'format: "xml" is unknown, expected html or json\n',
@@ -36,7 +36,7 @@ describe("the form", () => {
   });
 });
 
-it("gives the model as JSON, with what it means and in the page's order", async () => {
+test("respond returns the assessed model as JSON, in the page's order", async () => {
   const json = JSON.parse((await get("format=json")).body) as Record<string, unknown>;
   expect(json).toMatchObject({
     state: "error",
@@ -67,7 +67,7 @@ it("gives the model as JSON, with what it means and in the page's order", async 
   expect((await get("format=json&pretty")).body).toContain('\n  "state": "error"');
 });
 
-it("answers GET and HEAD only, and makes no model for others", async () => {
+test("respond accepts GET and HEAD only, and computes no model for other methods", async () => {
   const model = vi.fn(() => troubledModel);
   const head = await respond({ method: "HEAD", query: new URLSearchParams() }, model);
   expect(head).toMatchObject({
@@ -86,7 +86,7 @@ it("answers GET and HEAD only, and makes no model for others", async () => {
 });
 
 describe("headers", () => {
-  it("forbid to keep, frame, guess or load anything", async () => {
+  it("forbid caching, framing, content sniffing and loading", async () => {
     for (const { headers } of await Promise.all([
       get(),
       get("format=json"),
@@ -107,7 +107,7 @@ describe("headers", () => {
     }
   });
 
-  it("allow the page's own style and script by their hashes, and nothing else of either", async () => {
+  it("allow only the page's own style and script, by their hashes", async () => {
     const { body, headers } = await get("refresh=10");
     const hash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
     const [, style = ""] = /<style>([^]*?)<\/style>/.exec(body) ?? [];

@@ -1,7 +1,7 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { duration, relativeTime } from "../src/time.js";
 
-it.each([
+test.each([
   [0, "0ms"],
   [999, "999ms"],
   [1000, "1.0s"],
@@ -16,7 +16,7 @@ it.each([
   [864_000_000, "10d"],
 ])("%d ms is %s", (ms, text) => expect(duration(ms)).toBe(text));
 
-it("tells a time relative to another, with the exact one beside it", () => {
+test("times are relative, with the exact time", () => {
   const at = Date.parse("2027-03-01T12:00:00Z");
   expect(relativeTime(at, at + 500).markup).toBe(
     '<time datetime="2027-03-01T12:00:00.000Z" title="2027-03-01T12:00:00.000Z">now</time>',

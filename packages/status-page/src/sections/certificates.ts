@@ -3,7 +3,7 @@ import { html, type Html } from "../html.js";
 import { mark, section, short, table } from "../table.js";
 import { dayOf, isoTime, relativeTime } from "../time.js";
 
-/** Certificates and when they expire. */
+/** Renders the certificates with their expiry. */
 export function certificatesSection(certificates: readonly AssessedCertificate[], at: number): Html {
   if (certificates.length === 0)
     return section(

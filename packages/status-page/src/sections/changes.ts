@@ -4,7 +4,7 @@ import type { ChangeStatus, StatusModel } from "../model.js";
 import { asJson, bounded, type Column, mark, section, someOf, table } from "../table.js";
 import { duration, relativeTime } from "../time.js";
 
-/** The last changes and what became of them. */
+/** Renders the last changes with their outcome. */
 export function changesSection({ at, changes, more }: StatusModel): Html {
   if (changes.length === 0)
     return section(

@@ -5,7 +5,7 @@ import { type Level, mark, section, table } from "../table.js";
 
 const levels: Readonly<Record<SourceStatus["state"], Level>> = { current: "ok", reading: "idle", stale: "error" };
 
-/** Where the configuration comes from, and whether it is current. */
+/** Renders the configuration sources with their state. */
 export function sourcesSection(sources: readonly SourceStatus[]): Html {
   const columns = [
     { label: "Source", cell: ({ name }: SourceStatus) => name },
@@ -24,7 +24,7 @@ export function sourcesSection(sources: readonly SourceStatus[]): Html {
   );
 }
 
-/** Objects by kind, those of most objects first. */
+/** Renders the number of objects by kind, largest first. */
 export function objectsSection({ objects }: StatusModel): Html {
   const present = objects
     .filter(({ count }) => count > 0)
@@ -42,7 +42,7 @@ export function objectsSection({ objects }: StatusModel): Html {
   );
 }
 
-/** Pages with more. */
+/** Renders links to other pages. */
 export function pagesSection({ pages, documentation }: StatusModel): Html {
   const list = (links: readonly Link[]): Html =>
     html`<ul class="links">\n${links.map(({ href, label, about }) => html`<li>${link(href, label)} <span class="note">${about}</span></li>\n`)}</ul>\n`;

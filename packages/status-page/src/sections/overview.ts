@@ -5,7 +5,7 @@ import type { StatusModel } from "../model.js";
 import { type Level, mark } from "../table.js";
 import { duration, isoTime, relativeTime } from "../time.js";
 
-/** One sentence about all of it. */
+/** Summarizes the state in one sentence. */
 export function headline({ proxyCounts, attention, state }: Assessment): string {
   if (state !== "ok") return `${counted(attention.length, "thing needs", "things need")} attention`;
   const { total, synced } = proxyCounts;
@@ -15,7 +15,7 @@ export function headline({ proxyCounts, attention, state }: Assessment): string 
     : `${synced} of ${counted(total, "proxy", "proxies")} in sync`;
 }
 
-/** Which istiod this is, how it fares, and what needs attention. */
+/** Renders the instance, its state, and the conditions that need attention. */
 export function overview(model: StatusModel, assessment: Assessment): Html {
   const { instance, at } = model;
   const { name, version, revision, cluster, namespace, startedAt, configRevision, waitingFor } = instance;
@@ -43,7 +43,7 @@ ${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></di
 ${tiles(model, assessment)}`;
 }
 
-/** The figures that tell most, each with a link to its section. */
+/** Renders the key figures, each with a link to its section. */
 function tiles({ at, changes, sources }: StatusModel, assessment: Assessment): Html {
   const { proxyCounts, rejections, problems, findings, certificates, proxies } = assessment;
   const [last] = changes;

@@ -5,7 +5,7 @@ import { asJson, bounded, quoted, section } from "../table.js";
 
 const most = 10;
 
-/** Documents that are rejected or warned of, with file and line. */
+/** Renders problems of documents with file and line. */
 export function problemsSection(problems: readonly ProblemStatus[]): Html {
   if (problems.length === 0) return html``;
   const bound = { most, href: asJson, one: "problem" };
@@ -26,7 +26,7 @@ function problemEntry({ severity, file, line, object, field, message }: ProblemS
 `;
 }
 
-/** Messages about objects that are accepted. */
+/** Renders analysis messages about accepted objects. */
 export function findingsSection(findings: readonly Finding[]): Html {
   if (findings.length === 0) return html``;
   const bound = { most, href: asJson, one: "finding" };
@@ -46,7 +46,7 @@ ${reference !== "" && html`<p class="note place">${reference}</p>\n`}</li>
 `;
 }
 
-/** Istio's page about a code of its analyzers. */
+/** Returns the URL of Istio's documentation of an analysis code. */
 function explanationOf(code: string): string | undefined {
   return /^IST\d{4}$/.test(code)
     ? `https://istio.io/latest/docs/reference/config/analysis/${code.toLowerCase()}/`

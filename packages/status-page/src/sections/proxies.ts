@@ -9,7 +9,7 @@ import { duration, relativeTime } from "../time.js";
 const most = 25;
 const columnTypes = ["CDS", "LDS", "EDS", "RDS"];
 
-/** Proxies and what they have of each type. */
+/** Renders the proxies with the state of each type. */
 export function proxiesSection({ at, more }: StatusModel, { proxies, proxyCounts }: Assessment): Html {
   const bound = { most, href: more?.proxies ?? asJson, one: "proxy", many: "proxies" };
   const content = bounded(proxies, bound, (shown) =>
@@ -93,7 +93,7 @@ function otherTypes(types: readonly TypeStatus[], at: number): HtmlValue {
     .map((type) => html`<span class="other">${type.type} ${stateOf(type, at)}</span> `);
 }
 
-/** The words of a proxy that rejects something, or what is waited for. */
+/** Renders the error message of a rejection, or the outstanding ACK. */
 function detail({ types, pushPending, unacknowledgedSince }: AssessedProxy, at: number): Html | undefined {
   const rejected = types.flatMap(({ type, rejection }) =>
     rejection === undefined ? [] : [html`<p class="quote"><strong>${type}</strong> ${quoted(rejection.reason)}</p>`],

@@ -5,7 +5,7 @@ import { asJson, bounded, quoted, section, someOf } from "../table.js";
 import { relativeTime } from "../time.js";
 import { counted } from "../count.js";
 
-/** NACKs with Envoy's words, once for all proxies that say the same. */
+/** Renders NACKs with Envoy's message, grouped by type and message. */
 export function rejectionsSection(groups: readonly RejectionGroup[], at: number): Html {
   if (groups.length === 0) return html``;
   const total = groups.reduce((sum, { proxies }) => sum + proxies.length, 0);
