@@ -107,6 +107,20 @@ describe("a kubelet's probes", () => {
     expect(good.asked).toEqual(["/grpc.health.v1.Health/Check cart"]);
   });
 
+  it.each([
+    ["compressed", Buffer.from([1, 0, 0, 0, 2, 8, 1])],
+    ["too long", Buffer.from([0, 0xff, 0xff, 0xff, 0xff])],
+  ])("fail if the gRPC response is %s", async (_, response) => {
+    const server = http2.createServer().on("stream", (stream) => {
+      stream.respond({ ":status": 200, "content-type": "application/grpc" });
+      stream.end(response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    afterAll(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    expect((await probes({ [PATH]: { grpc: { port } } })(PATH))?.status).toBe(500);
+  });
+
   it("are given up after their time", async () => {
     const port = await web(() => undefined);
     expect(await probes({ [PATH]: { httpGet: { port }, timeoutSeconds: 0.05 } })(PATH)).toEqual({

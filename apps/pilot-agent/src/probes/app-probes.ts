@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
-import { type HttpResponse, probeGrpc, probeHttp, probeTcp } from "./probe.js";
+import { probeGrpc } from "./grpc-probe.js";
+import { type HttpResponse, probeHttp } from "./http-probe.js";
+import { probeTcp } from "./probe.js";
 
 /** A container's probe, which the injector moved from the pod spec to the agent. */
 interface AppProbe {

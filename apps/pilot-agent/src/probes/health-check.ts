@@ -3,7 +3,9 @@ import { type Clock, systemClock } from "../clock.js";
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import type { Health } from "../xds-proxy/agent-resources.js";
-import { probeExec, probeGrpc, probeHttp, probeTcp } from "./probe.js";
+import { probeGrpc } from "./grpc-probe.js";
+import { probeHttp } from "./http-probe.js";
+import { probeExec, probeTcp } from "./probe.js";
 
 export interface HealthCheckOptions {
   readonly probe: ReadinessProbe;
