@@ -16,45 +16,37 @@ import { tracer } from "./tracing.js";
 const JSON_LOG = { time: "%Y-%m-%dT%T.%fZ", level: "%l", scope: "envoy %n", msg: "%j", caller: "%g:%#", thread: "%t" };
 const TEXT_LOG = "%Y-%m-%dT%T.%fZ\t%l\tenvoy %n %g:%#\t%v\tthread=%t";
 
+/** Envoy's internal listener extension, in a TypedStruct: Envoy decodes it only if it has the extension. */
+const INTERNAL_LISTENER: JsonObject = {
+  name: "envoy.bootstrap.internal_listener",
+  typed_config: {
+    "@type": "type.googleapis.com/udpa.type.v1.TypedStruct",
+    type_url: "type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener",
+    value: { buffer_size_kb: 64 },
+  },
+};
+
 /**
  * Builds Envoy's bootstrap (`envoy.config.bootstrap.v3.Bootstrap` in JSON), equal to that of Istio's template.
  *
  * @throws AgentError `configuration` if an address in the proxy configuration cannot be parsed
  */
 export function buildBootstrap(inputs: BootstrapInputs): JsonObject {
-  const { node, proxyConfig } = inputs;
+  const { proxyConfig } = inputs;
   const networks = networkSettings(inputs.addresses, inputs.dualStack ?? false, inputs.bindAddress);
-  const delta = inputs.deltaXds !== false || inputs.nodeId.startsWith("waypoint~");
-  const wanted = inputs.nodeId.startsWith("waypoint~") || isTrue(node.metadata["METADATA_DISCOVERY"]);
-  const metadataDiscovery = wanted && delta;
-  if (wanted && !delta) inputs.warn?.("disabling metadata discovery; not supported on SotW XDS");
+  const isDelta = inputs.deltaXds !== false || isWaypoint(inputs);
+  const metadataDiscovery = usesMetadataDiscovery(inputs, isDelta);
   const trace = tracer(inputs);
   return object({
     application_log_config: { log_format: inputs.logAsJson ? { json_format: JSON_LOG } : { text_format: TEXT_LOG } },
-    node: {
-      id: inputs.nodeId,
-      cluster: serviceCluster(proxyConfig, {
-        labels: node.labels,
-        namespace: inputs.namespace,
-        workloadName: inputs.workloadName,
-      }),
-      locality: object({ region: node.locality.region, zone: node.locality.zone, sub_zone: node.locality.subZone }),
-      metadata: node.metadata,
-    },
+    node: node(inputs),
     layered_runtime: {
       layers: [
         { name: "global config", static_layer: runtimeLayer(proxyConfig, inputs.compliancePolicy) },
         { name: "admin", admin_layer: {} },
       ],
     },
-    bootstrap_extensions: [
-      ...(metadataDiscovery ? [metadataDiscoveryExtension] : []),
-      typedStruct(
-        "envoy.bootstrap.internal_listener",
-        "envoy.extensions.bootstrap.internal_listener.v3.InternalListener",
-        { buffer_size_kb: 64 },
-      ),
-    ],
+    bootstrap_extensions: [...(metadataDiscovery ? [metadataDiscoveryExtension] : []), INTERNAL_LISTENER],
     ...statsIntervals(inputs),
     stats_config: statsConfig(inputs, metadataDiscovery),
     admin: {
@@ -66,16 +58,7 @@ export function buildBootstrap(inputs: BootstrapInputs): JsonObject {
       profile_path: inputs.profilePath ?? "/var/lib/istio/data/envoy.prof",
       address: { socket_address: { address: networks.localhost, port_value: proxyConfig.proxyAdminPort } },
     },
-    dynamic_resources: {
-      lds_config: { ads: {}, initial_fetch_timeout: "0s", resource_api_version: "V3" },
-      cds_config: { ads: {}, initial_fetch_timeout: "0s", resource_api_version: "V3" },
-      ads_config: {
-        api_type: delta ? "DELTA_GRPC" : "GRPC",
-        set_node_on_first_message_only: true,
-        transport_api_version: "V3",
-        grpc_services: [{ envoy_grpc: { cluster_name: "xds-grpc" } }],
-      },
-    },
+    dynamic_resources: dynamicResources(isDelta),
     static_resources: { clusters: staticClusters(inputs, networks), listeners: staticListeners(inputs, networks) },
     overload_manager: {
       resource_monitors: [
@@ -93,14 +76,35 @@ export function buildBootstrap(inputs: BootstrapInputs): JsonObject {
   });
 }
 
-/** Wraps a message in a TypedStruct, which Envoy decodes only if it has the extension. */
-function typedStruct(name: string, type: string, value: JsonObject): JsonObject {
+function isWaypoint({ nodeId }: BootstrapInputs): boolean {
+  return nodeId.startsWith("waypoint~");
+}
+
+function usesMetadataDiscovery(inputs: BootstrapInputs, isDelta: boolean): boolean {
+  const isEnabled = isWaypoint(inputs) || isTrue(inputs.node.metadata["METADATA_DISCOVERY"]);
+  if (isEnabled && !isDelta) inputs.warn?.("disabling metadata discovery; not supported on SotW XDS");
+  return isEnabled && isDelta;
+}
+
+function node({ nodeId, node: { labels, locality, metadata }, proxyConfig, ...inputs }: BootstrapInputs): JsonObject {
+  const { namespace, workloadName } = inputs;
   return {
-    name,
-    typed_config: {
-      "@type": "type.googleapis.com/udpa.type.v1.TypedStruct",
-      type_url: `type.googleapis.com/${type}`,
-      value,
+    id: nodeId,
+    cluster: serviceCluster(proxyConfig, { labels, namespace, workloadName }),
+    locality: object({ region: locality.region, zone: locality.zone, sub_zone: locality.subZone }),
+    metadata,
+  };
+}
+
+function dynamicResources(isDelta: boolean): JsonObject {
+  return {
+    lds_config: { ads: {}, initial_fetch_timeout: "0s", resource_api_version: "V3" },
+    cds_config: { ads: {}, initial_fetch_timeout: "0s", resource_api_version: "V3" },
+    ads_config: {
+      api_type: isDelta ? "DELTA_GRPC" : "GRPC",
+      set_node_on_first_message_only: true,
+      transport_api_version: "V3",
+      grpc_services: [{ envoy_grpc: { cluster_name: "xds-grpc" } }],
     },
   };
 }
@@ -126,18 +130,18 @@ function statsSinks({ proxyConfig, hostIp }: BootstrapInputs): JsonValue | undef
 }
 
 function clusterManager({ node, outlierLogPath }: BootstrapInputs): JsonValue | undefined {
-  const self = isTrue(node.metadata["ENABLE_SELF_DISCOVERY"]);
+  const hasSelfDiscovery = isTrue(node.metadata["ENABLE_SELF_DISCOVERY"]);
   const loadStats = node.metadata["LOAD_STATS_CONFIG_JSON"];
-  if (!self && !outlierLogPath && typeof loadStats !== "string") return undefined;
+  if (!hasSelfDiscovery && !outlierLogPath && typeof loadStats !== "string") return undefined;
   return object({
-    local_cluster_name: self ? "local_cluster" : undefined,
+    local_cluster_name: hasSelfDiscovery ? "local_cluster" : undefined,
     outlier_detection: outlierLogPath ? { event_log_path: outlierLogPath } : undefined,
-    load_stats_config: typeof loadStats === "string" ? readLoadStats(loadStats) : undefined,
+    load_stats_config: typeof loadStats === "string" ? parseLoadStats(loadStats) : undefined,
     enable_deferred_cluster_creation: true,
   });
 }
 
-function readLoadStats(text: string): JsonObject {
+function parseLoadStats(text: string): JsonObject {
   try {
     return JSON.parse(text) as JsonObject;
   } catch (error) {
