@@ -3,19 +3,19 @@ import { query } from "@istiod/incremental";
 import { isWildcardHost } from "./model/service.js";
 import { settings } from "./settings/environment.js";
 
-interface LocalSetting {
+interface ClusterLocalSetting {
   readonly host: string;
   readonly local: boolean;
 }
 
 /**
- * For which hosts endpoints of other clusters are used or not: MeshConfig.serviceSettings, then istiod's defaults that
- * these do not overrule.
+ * Hosts with their cluster-local setting: those of MeshConfig.serviceSettings, then istiod's defaults unless
+ * overridden.
  */
-const localSettings = query("clusterLocalSettings", (q): readonly LocalSetting[] => {
+const clusterLocalSettings = query("clusterLocalSettings", (q): readonly ClusterLocalSetting[] => {
   const mesh = q.read(meshConfig, meshConfigKey);
   const domain = settings.domain(q);
-  const stated = (mesh?.serviceSettings ?? []).flatMap(({ settings: values, hosts }) =>
+  const configured = (mesh?.serviceSettings ?? []).flatMap(({ settings: values, hosts }) =>
     hosts.map((host) => ({ host, local: values?.clusterLocal ?? false })),
   );
   const [discovery = ""] = (mesh?.defaultConfig?.discoveryAddress || "istiod.istio-system.svc:15012").split(":", 1);
@@ -25,28 +25,28 @@ const localSettings = query("clusterLocalSettings", (q): readonly LocalSetting[]
     discovery.endsWith(domain) ? discovery : `${discovery}.${domain}`,
   ].filter(
     (host) =>
-      !stated.some(
+      !configured.some(
         (setting) =>
           !setting.local && (setting.host === host || (isWildcardHost(host) && setting.host.endsWith(host.slice(1)))),
       ),
   );
-  const byHost = new Map(stated.map(({ host, local }) => [host, local]));
+  const byHost = new Map(configured.map(({ host, local }) => [host, local]));
   for (const host of defaults) byHost.set(host, true);
   return [...byHost].map(([host, local]) => ({ host, local }));
 });
 
 /**
- * Whether a service's endpoints are for clients of their own cluster alone: by the most specific setting for its host.
- * Source: `pilot/pkg/model/cluster_local.go`.
+ * Reports whether a service is cluster-local, by the most specific setting for its host: clients then use only
+ * endpoints in their own cluster. Source: `pilot/pkg/model/cluster_local.go`.
  */
 export const isClusterLocal = query("isClusterLocal", (q, hostname: string): boolean => {
-  const all = q.call(localSettings);
+  const all = q.call(clusterLocalSettings);
   const exact = all.find(({ host }) => host === hostname);
   if (exact !== undefined) return exact.local;
   const name = isWildcardHost(hostname) ? hostname.slice(1) : hostname;
   const wildcards = all.filter(({ host }) => isWildcardHost(host) && name.endsWith(host.slice(1)));
   return (
-    wildcards.reduce<LocalSetting | undefined>(
+    wildcards.reduce<ClusterLocalSetting | undefined>(
       (best, next) => (best === undefined || next.host.length > best.host.length ? next : best),
       undefined,
     )?.local ?? false

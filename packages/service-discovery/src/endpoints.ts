@@ -1,52 +1,53 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { clustersOfService, selectedEntries, sliceEndpoints } from "./kubernetes/endpoints.js";
-import { kubernetesHost } from "./kubernetes/hostname.js";
+import { selectedWorkloadEntries } from "./kubernetes/selected-workload-entries.js";
+import { clustersOfService, sliceEndpoints } from "./kubernetes/slice-endpoints.js";
+import { parseKubernetesHostname } from "./kubernetes/hostname.js";
 import type { Endpoint } from "./model/endpoint.js";
 import { discoverability } from "./multi-cluster/exports.js";
 import { isImported } from "./multi-cluster/imports.js";
-import type { ServiceInCluster } from "./kubernetes/service.js";
-import { serviceEntryEndpoints } from "./service-entry/endpoints.js";
+import type { ServiceInCluster } from "./kubernetes/kubernetes-service.js";
+import { serviceEntryEndpoints } from "./service-entry/entry-endpoints.js";
 import { splitKey } from "./services.js";
 import { settings } from "./settings/environment.js";
 
 /**
- * All endpoints of a key (`namespace/hostname`), for all ports: of its ServiceEntries, then of its Kubernetes Services,
- * cluster by cluster. Everything that declares the key contributes, whichever of them owns it.
+ * All endpoints of a service key (`namespace/hostname`), for all ports: of its ServiceEntries, then of its Kubernetes
+ * Services by cluster. All declarations of the key contribute, not only its owner.
  */
 export const allEndpoints = query("allEndpoints", (q, key: string): readonly Endpoint[] => {
   const [namespace, hostname] = splitKey(key);
-  const ofEntries = q.call(serviceEntryEndpoints, key);
-  const host = kubernetesHost(q, namespace, hostname);
-  if (host === undefined) return ofEntries;
+  const entryEndpoints = q.call(serviceEntryEndpoints, key);
+  const host = parseKubernetesHostname(q, namespace, hostname);
+  if (host === undefined) return entryEndpoints;
   const { name, clusterSet } = host;
-  const ofClusters = q
+  const clusterEndpoints = q
     .call(clustersOfService, { namespace, name })
     .map((cluster) => endpointsOfCluster(q, { cluster, namespace, name, clusterSet }));
-  return [...ofEntries, ...ofClusters.flat()];
+  return [...entryEndpoints, ...clusterEndpoints.flat()];
 });
 
 /**
- * What a cluster contributes. Of pods and of addresses in EndpointSlices, what it does not offer to others is for its
- * own clients; WorkloadEntries are for all.
+ * Returns the endpoints of a Kubernetes Service in one cluster. Endpoints from EndpointSlices that the cluster does not
+ * export are limited to clients of the same cluster; those from WorkloadEntries are not.
  */
 function endpointsOfCluster(
   q: QueryContext,
   at: ServiceInCluster & { readonly clusterSet: boolean },
 ): readonly Endpoint[] {
   const { cluster, namespace, name, clusterSet } = at;
-  const ofSlices = q.call(sliceEndpoints, { cluster, namespace, name });
-  const ofEntries =
+  const fromSlices = q.call(sliceEndpoints, { cluster, namespace, name });
+  const entryEndpoints =
     clusterSet && !q.call(isImported, { cluster, namespace, name })
       ? []
-      : q.call(selectedEntries, { cluster, namespace, name });
-  const offered = !settings.exportedOnly(q) || q.call(discoverability, at) === "everywhere";
+      : q.call(selectedWorkloadEntries, { cluster, namespace, name });
+  const exported = !settings.exportedOnly(q) || q.call(discoverability, at) === "everywhere";
   return [
-    ...(offered ? ofSlices : ofSlices.map((endpoint) => ({ ...endpoint, forOwnCluster: true as const }))),
-    ...ofEntries,
+    ...(exported ? fromSlices : fromSlices.map((endpoint) => ({ ...endpoint, sameClusterOnly: true as const }))),
+    ...entryEndpoints,
   ];
 }
 
-/** The endpoints of one port of a service (`namespace/hostname`), found by the port's name: what EDS sends. */
+/** The endpoints of a service port (`namespace/hostname`), found by port name, as in EDS. */
 export const endpoints = query(
   "endpoints",
   (q, at: { readonly service: string; readonly port: string }): readonly Endpoint[] =>
@@ -54,9 +55,8 @@ export const endpoints = query(
 );
 
 /**
- * The endpoints of one port of a service as clusters that are sent with their endpoints have them: those of a
- * ServiceEntry are found by the port's number, those of Kubernetes by its name. (Source: `CopyEndpoints` in
- * `pilot/pkg/model/endpointshards.go`.)
+ * The endpoints of a service port for clusters with inline endpoints: endpoints of ServiceEntries are found by port
+ * number, those of Kubernetes Services by port name. (Source: `CopyEndpoints` in `pilot/pkg/model/endpointshards.go`.)
  */
 export const inlineEndpoints = query(
   "inlineEndpoints",

@@ -7,9 +7,9 @@ import { trustDomainAliases } from "./settings/mesh.js";
 const SPIFFE_ID = /^spiffe:\/\/[^/]*\/(ns\/[^/]+\/sa\/[^/]+)$/;
 
 /**
- * The identities that a server of a service (`namespace/hostname`) may have, sorted: of its endpoints, and those
- * declared for it, each in all trust domains of the mesh. Where several declare the name, the latest declaration
- * counts. Empty: nothing is known, any is accepted.
+ * The identities that servers of a service (`namespace/hostname`) may present, sorted: those of its endpoints and those
+ * that it declares, in all trust domains of the mesh. Of several declarations, the latest one is used. Empty if
+ * unknown: any identity is accepted.
  */
 export const serviceIdentities = query("serviceIdentities", (q, key: string): readonly string[] => {
   const declared = q.call(declarationsOf, key).flatMap((id) => q.call(service, id) ?? []);
@@ -17,9 +17,9 @@ export const serviceIdentities = query("serviceIdentities", (q, key: string): re
     (last, next) => (last === undefined || next.creationTimestamp >= last.creationTimestamp ? next : last),
     undefined,
   );
-  const ofEndpoints = q.call(allEndpoints, key).flatMap(({ identity }) => (identity === "" ? [] : [identity]));
+  const endpointIdentities = q.call(allEndpoints, key).flatMap(({ identity }) => (identity === "" ? [] : [identity]));
   const aliases = q.call(trustDomainAliases);
-  const all = [...ofEndpoints, ...(latest?.declaredIdentities ?? [])].flatMap((identity) => {
+  const all = [...endpointIdentities, ...(latest?.declaredIdentities ?? [])].flatMap((identity) => {
     const path = SPIFFE_ID.exec(identity)?.[1];
     return path === undefined ? [identity] : [identity, ...aliases.map((domain) => `spiffe://${domain}/${path}`)];
   });

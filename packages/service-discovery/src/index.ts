@@ -1,35 +1,76 @@
-/** Services, their endpoints and workloads, from Kubernetes objects, ServiceEntries and WorkloadEntries, as queries. */
-export * from "./protocol.js";
-export * from "./labels.js";
-export * from "./model/service.js";
-export * from "./model/endpoint.js";
-export * from "./model/workload.js";
-export { aliasesOf, declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
-export { kubernetesServicesByName } from "./kubernetes/service.js";
-export { serviceAddress, serviceAddresses, type AddressView } from "./addresses.js";
-export { allEndpoints, endpoints, inlineEndpoints } from "./endpoints.js";
-export { type EndpointWithoutPod, endpointsWithoutPods } from "./kubernetes/endpoints-without-pods.js";
-export { serviceIdentities } from "./identities.js";
+export { type AddressView, serviceAddress, serviceAddresses } from "./addresses.js";
 export { isClusterLocal } from "./cluster-local.js";
-export { multiClusterServices, type MultiClusterService } from "./multi-cluster/overview.js";
-export { type Discoverability } from "./multi-cluster/exports.js";
-export { acceptsTunnels, everyEndpointAcceptsTunnels, hasTunnels } from "./tunnels.js";
-export { networkGateways } from "./network/gateways.js";
+export { allEndpoints, endpoints, inlineEndpoints } from "./endpoints.js";
+export { serviceIdentities } from "./identities.js";
+
+export { endpointsWithoutPods } from "./kubernetes/endpoints-without-pods.js";
+export { kubernetesServicesByName } from "./kubernetes/kubernetes-service.js";
+
 export {
+  CANONICAL_NAME_LABEL,
+  CANONICAL_REVISION_LABEL,
+  canonicalServiceOf,
+  hasLabels,
+  NETWORK_LABEL,
+  NODE_LABEL,
+  REGION_LABEL,
+  splitLocality,
+  SUBZONE_LABEL,
+  withTopology,
+  ZONE_LABEL,
+} from "./labels.js";
+
+export { DISABLED_TLS_MODE, type Endpoint, type Health, ISTIO_MUTUAL_TLS_MODE } from "./model/endpoint.js";
+export {
+  isWildcardHost,
+  type Labels,
+  portNumbered,
+  type Registry,
+  type Resolution,
+  type Service,
+  type ServicePort,
+  type TrafficDistribution,
+  UNSPECIFIED_ADDRESS,
+} from "./model/service.js";
+export type { NetworkGateway, ServiceTarget, Workload } from "./model/workload.js";
+
+export type { Discoverability } from "./multi-cluster/exports.js";
+export { multiClusterServices } from "./multi-cluster/multi-cluster-services.js";
+
+export {
+  type GatewayForm,
   gatewaysTo,
   gatewayWeightScale,
   hasNetworkGateways,
   resolvedHosts,
-  type GatewayForm,
-} from "./network/reach.js";
-export { servicesSelecting } from "./targets/kubernetes-targets.js";
-export { serviceTargets, podOfProxy, registeredLabels } from "./targets/service-targets.js";
-export type { ProxyIdentity } from "./targets/proxy-identity.js";
-export { podWorkload } from "./workloads/pod-workload.js";
-export { entryWorkload } from "./workloads/workload-entry.js";
-export { workloadByAddress } from "./workloads/by-address.js";
-export { spiffeId, trustDomain, trustDomainAliases } from "./settings/mesh.js";
+} from "./network/gateway-selection.js";
+export { networkGateways } from "./network/gateways.js";
+
+export {
+  afterTlsTermination,
+  isGrpc,
+  isHttp,
+  isHttp2,
+  isHttpOrDetected,
+  isTcp,
+  isTls,
+  isUndeclared,
+  kubernetesPortProtocol,
+  parseProtocol,
+  type Protocol,
+} from "./protocol.js";
+export { aliasesOf, declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
+
 export {
   settings as discoverySettings,
   settingVariables as discoverySettingVariables,
 } from "./settings/environment.js";
+
+export { servicesSelecting } from "./targets/kubernetes-targets.js";
+export type { ProxyIdentity } from "./targets/proxy-identity.js";
+export { registeredLabels, serviceTargets } from "./targets/service-targets.js";
+
+export { acceptsTunnels, everyEndpointAcceptsTunnels, hasTunnels } from "./tunnels.js";
+
+export { podWorkload } from "./workloads/pod-workload.js";
+export { workloadByAddress } from "./workloads/workload-by-address.js";

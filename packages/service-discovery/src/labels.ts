@@ -1,7 +1,7 @@
 import type { Labels } from "./model/service.js";
 import { DISABLED_TLS_MODE } from "./model/endpoint.js";
 
-/** Labels that Istio reads on workloads, services and nodes. */
+/** Labels of workloads, services and nodes that Istio reads. */
 export const CLUSTER_LABEL = "topology.istio.io/cluster";
 export const NETWORK_LABEL = "topology.istio.io/network";
 export const REGION_LABEL = "topology.kubernetes.io/region";
@@ -16,35 +16,35 @@ const LOCALITY_LABEL = "topology.istio.io/locality";
 const LEGACY_LOCALITY_LABEL = "istio-locality";
 const TLS_MODE_LABEL = "security.istio.io/tlsMode";
 
-/** Whether `labels` has everything that `wanted` asks for. Asking for nothing is met by all. */
-export function hasLabels(labels: Labels, wanted: Labels): boolean {
-  for (const name in wanted) {
-    if (labels[name] !== wanted[name]) return false;
+/** Reports whether `labels` has all labels of `selector`. An empty selector matches. */
+export function hasLabels(labels: Labels, selector: Labels): boolean {
+  for (const name in selector) {
+    if (labels[name] !== selector[name]) return false;
   }
   return true;
 }
 
-/** Whether a Service's selector selects a workload. An empty selector selects none. */
+/** Reports whether a Service's selector selects a workload. An absent or empty selector selects none. */
 export function selects(selector: Labels | undefined, labels: Labels): boolean {
   return selector !== undefined && Object.keys(selector).length > 0 && hasLabels(labels, selector);
 }
 
 /**
- * The locality that a workload's own labels state, as `region/zone/subzone`, or empty. Dots stand for slashes, which
- * labels cannot hold.
+ * Returns the locality in a workload's labels as `region/zone/subzone`; empty if they have none. Dots replace slashes,
+ * which are invalid in labels.
  */
-export function localityOfLabels(labels: Labels): string {
-  const stated = labels[LOCALITY_LABEL] ?? labels[LEGACY_LOCALITY_LABEL] ?? "";
-  return stated.includes("/") ? stated : stated.replaceAll(".", "/");
+export function localityFromLabels(labels: Labels): string {
+  const locality = labels[LOCALITY_LABEL] ?? labels[LEGACY_LOCALITY_LABEL] ?? "";
+  return locality.includes("/") ? locality : locality.replaceAll(".", "/");
 }
 
-/** The region, zone and subzone of `region/zone/subzone`; empty where missing. */
+/** Returns the region, zone and subzone of `region/zone/subzone`; missing parts are empty. */
 export function splitLocality(locality: string): readonly [region: string, zone: string, subzone: string] {
   const [region = "", zone = "", subzone = ""] = locality.split("/");
   return [region, zone, subzone];
 }
 
-/** Where a workload runs. Empty parts are unknown. */
+/** Location of a workload. Unknown parts are empty. */
 export interface Topology {
   readonly cluster: string;
   readonly locality: string;
@@ -52,7 +52,7 @@ export interface Topology {
   readonly network: string;
 }
 
-/** A workload's labels with those of its topology added; a network that is labelled stays. */
+/** Returns a workload's labels with topology labels added. An existing network label is kept. */
 export function withTopology(labels: Labels, topology: Topology): Labels {
   const [region, zone, subzone] = splitLocality(topology.locality);
   const out: Record<string, string> = {};
@@ -66,17 +66,17 @@ export function withTopology(labels: Labels, topology: Topology): Labels {
   return out;
 }
 
-/** The TLS mode that a workload's labels state; `disabled` without. Values are not limited to Istio's own. */
-export function tlsModeOf(labels: Labels): string {
+/** Returns the TLS mode in a workload's labels; `disabled` by default. Values are not limited to Istio's own. */
+export function tlsModeFromLabels(labels: Labels): string {
   return labels[TLS_MODE_LABEL] ?? DISABLED_TLS_MODE;
 }
 
-/** Whether the labels state a TLS mode. */
-export function statesTlsMode(labels: Labels): boolean {
+/** Reports whether the labels set a TLS mode. */
+export function hasTlsMode(labels: Labels): boolean {
   return labels[TLS_MODE_LABEL] !== undefined;
 }
 
-/** The canonical service of a workload: its name (default: the workload's) and revision (default `latest`). */
+/** Returns the canonical name (default: the workload's name) and revision (default: `latest`) of a workload. */
 export function canonicalServiceOf(
   labels: Labels,
   workloadName: string,

@@ -37,17 +37,20 @@ const KUBERNETES_APP_PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
   ["kubernetes.io/wss", "HTTPS"],
 ]);
 
-/** SMTP, DNS, MySQL and MongoDB: their servers speak first or not in HTTP, so their protocol is never detected. */
+/** Ports of SMTP, DNS, MySQL and MongoDB. Protocol detection is disabled for these server-first protocols. */
 const NEVER_DETECTED_PORTS: ReadonlySet<number> = new Set([25, 53, 3306, 27017]);
 
-/** The protocol with this name, in any case; `UnsupportedProtocol` (that is: to be detected) for any other. */
+/**
+ * Returns the protocol with this name, in any case; `UnsupportedProtocol` for any other name, which enables protocol
+ * detection.
+ */
 export function parseProtocol(name: string): Protocol {
   return BY_NAME.get(name.toLowerCase()) ?? "UnsupportedProtocol";
 }
 
 /**
- * The protocol of a port of a Kubernetes Service: UDP by transport, else by `appProtocol`, else by the part of the
- * port's name before the first `-`. Source: Istio's "Protocol Selection".
+ * Returns the protocol of a Kubernetes Service port: UDP by transport, else by `appProtocol`, else by the prefix of the
+ * port's name up to the first `-`. Source: Istio's "Protocol Selection".
  */
 export function kubernetesPortProtocol(port: {
   readonly port: number;
@@ -68,7 +71,7 @@ export function kubernetesPortProtocol(port: {
   return protocol;
 }
 
-/** Whether the protocol is carried over HTTP/1.1 or HTTP/2 in the clear. */
+/** Reports whether the protocol is HTTP/1.1 or HTTP/2 in plaintext. */
 export function isHttp(protocol: Protocol): boolean {
   return (
     protocol === "HTTP" ||
@@ -79,17 +82,17 @@ export function isHttp(protocol: Protocol): boolean {
   );
 }
 
-/** Whether the protocol needs HTTP/2. */
+/** Reports whether the protocol requires HTTP/2. */
 export function isHttp2(protocol: Protocol): boolean {
   return protocol === "HTTP2" || protocol === "GRPC" || protocol === "GRPC-Web";
 }
 
-/** Whether the protocol is gRPC, framed for servers or for browsers. */
+/** Reports whether the protocol is gRPC or gRPC-Web. */
 export function isGrpc(protocol: Protocol): boolean {
   return protocol === "GRPC" || protocol === "GRPC-Web";
 }
 
-/** Whether the protocol is handled as bytes over TCP (this includes TLS, whose bytes are opaque). */
+/** Reports whether the protocol is proxied as TCP, including opaque TLS. */
 export function isTcp(protocol: Protocol): boolean {
   return (
     protocol === "TCP" ||
@@ -101,22 +104,22 @@ export function isTcp(protocol: Protocol): boolean {
   );
 }
 
-/** Whether the protocol starts with a TLS handshake. */
+/** Reports whether the protocol starts with a TLS handshake. */
 export function isTls(protocol: Protocol): boolean {
   return protocol === "HTTPS" || protocol === "TLS";
 }
 
-/** Whether the protocol was not declared, so that Envoy must detect it. */
+/** Reports whether the protocol is not declared, so that Envoy must detect it. */
 export function isUndeclared(protocol: Protocol): boolean {
   return protocol === "UnsupportedProtocol";
 }
 
-/** Whether HTTP is declared or may be detected. */
+/** Reports whether HTTP is declared or may be detected. */
 export function isHttpOrDetected(protocol: Protocol): boolean {
   return isHttp(protocol) || isUndeclared(protocol);
 }
 
-/** The protocol inside, once TLS is terminated. */
+/** Returns the protocol after TLS termination. */
 export function afterTlsTermination(protocol: Protocol): Protocol {
   if (protocol === "HTTPS") return "HTTP";
   if (protocol === "TLS") return "TCP";

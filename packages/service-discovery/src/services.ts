@@ -1,14 +1,23 @@
 import { serviceEntries, serviceImportsByName, services } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { clusterSetHostname, kubernetesHost, kubernetesHostname } from "./kubernetes/hostname.js";
-import { kubernetesService, kubernetesServiceObjects, kubernetesServicesByName } from "./kubernetes/service.js";
+import { clusterSetHostname, parseKubernetesHostname, kubernetesHostname } from "./kubernetes/hostname.js";
+import {
+  kubernetesService,
+  kubernetesServiceObjects,
+  kubernetesServicesByName,
+} from "./kubernetes/kubernetes-service.js";
 import type { Service } from "./model/service.js";
 import { clusterSetService } from "./multi-cluster/imports.js";
-import { addressesOf } from "./service-entry/convert.js";
+import { addressesOf } from "./service-entry/convert-service-entry.js";
 import { settings } from "./settings/environment.js";
-import { entryService, serviceEntriesByKey, serviceEntriesOf, type EntryDeclaration } from "./service-entry/service.js";
+import {
+  entryService,
+  serviceEntriesByKey,
+  serviceEntriesOf,
+  type EntryDeclaration,
+} from "./service-entry/entry-service.js";
 
-/** What decides a declaration's place among others. */
+/** A declaration of a service, with the fields that determine its precedence. */
 interface Declaration {
   readonly id: string;
   readonly creationTimestamp: number;
@@ -16,8 +25,8 @@ interface Declaration {
 }
 
 /**
- * All that declare `namespace/hostname`, the owner first: the Kubernetes Service if there is one, so that nobody takes
- * its name before it exists, else the oldest ServiceEntry.
+ * All declarations of `namespace/hostname`, the owner first: the Kubernetes Service if there is one, so that a
+ * ServiceEntry cannot claim its name, else the oldest ServiceEntry.
  */
 const declarations = query("serviceDeclarations", (q, key: string): readonly Declaration[] => {
   const [namespace, hostname] = splitKey(key);
@@ -36,16 +45,13 @@ const declarations = query("serviceDeclarations", (q, key: string): readonly Dec
   return out;
 });
 
-/**
- * What of Kubernetes owns a name: Services, or ServiceImports and the Services whose names they carry to the set of
- * clusters.
- */
+/** Returns the owner of a name in Kubernetes: the Service, or for a clusterset hostname the ServiceImport's service. */
 function kubernetesOwner(
   q: QueryContext,
   namespace: string,
   hostname: string,
 ): Pick<Service, "creationTimestamp"> | undefined {
-  const host = kubernetesHost(q, namespace, hostname);
+  const host = parseKubernetesHostname(q, namespace, hostname);
   if (host === undefined) return undefined;
   const { name } = host;
   return host.clusterSet
@@ -54,7 +60,7 @@ function kubernetesOwner(
 }
 
 /**
- * Ids of the services declared for `namespace/hostname`, its owner first. Several exist where ServiceEntries share a
+ * IDs of the services declared for `namespace/hostname`, the owner first. There are several if ServiceEntries share a
  * host or have several addresses.
  */
 export const declarationsOf = query("declarationsOf", (q, key: string): readonly string[] =>
@@ -62,24 +68,24 @@ export const declarationsOf = query("declarationsOf", (q, key: string): readonly
 );
 
 /**
- * The service with this id: `namespace/hostname` for the owner of the name, or an id that `declarationsOf` gives.
- * It does not depend on endpoints.
+ * The service with this ID: `namespace/hostname` for the owner of the name, or another ID of `declarationsOf`. It does
+ * not depend on endpoints.
  */
 export const service = query("service", (q, id: string): Service | undefined => {
   const declaration = q.call(declarations, keyOfId(id)).find((candidate) => candidate.id === id);
   if (declaration === undefined) return undefined;
   if (declaration.entry !== undefined) return q.call(entryService, { ...declaration.entry, id });
   const [namespace, hostname] = splitKey(id);
-  const host = kubernetesHost(q, namespace, hostname);
+  const host = parseKubernetesHostname(q, namespace, hostname);
   if (host === undefined) return undefined;
   const { name } = host;
   return q.call(host.clusterSet ? clusterSetService : kubernetesService, { namespace, name });
 });
 
 /**
- * Ids of all services in the order in which Istio considers them: by creation, then name (of the Kubernetes Service;
- * the host of a ServiceEntry), then namespace. Of equals, Kubernetes comes first, and of its two hosts the first by
- * name. Source: `SortServicesByCreationTime`.
+ * IDs of all services in Istio's order: by creation time, name (of the Kubernetes Service, or the host of a
+ * ServiceEntry) and namespace. Among equals, Kubernetes Services come first, and of their two hostnames the
+ * alphabetically first. Source: `SortServicesByCreationTime`.
  */
 export const serviceOrder = query("serviceOrder", (q): readonly string[] => {
   const keys = new Set(q.keys(kubernetesServicesByName).map((at) => kubernetesKey(q, at)));
@@ -126,13 +132,14 @@ function byAge(a: Rank, b: Rank): number {
 const entriesByHost = index(serviceEntries, "serviceHosts", (entry) => entry.spec.hosts);
 
 /**
- * Keys (`namespace/hostname`) of all services with exactly this hostname: Kubernetes first, then by age, then by
+ * Keys (`namespace/hostname`) of all services with exactly this hostname: Kubernetes Services first, then by age and
  * namespace.
  */
 export const servicesByHostname = query("servicesByHostname", (q, hostname: string): readonly string[] => {
   const namespaces = new Set(q.read(entriesByHost, hostname).map((entry) => entry.namespace));
   const [, namespace] = hostname.split(".");
-  if (namespace !== undefined && kubernetesHost(q, namespace, hostname) !== undefined) namespaces.add(namespace);
+  if (namespace !== undefined && parseKubernetesHostname(q, namespace, hostname) !== undefined)
+    namespaces.add(namespace);
   return [...namespaces]
     .flatMap((candidate) => {
       const key = `${candidate}/${hostname}`;
@@ -148,28 +155,28 @@ export const servicesByHostname = query("servicesByHostname", (q, hostname: stri
     .map(({ key }) => key);
 });
 
-/** Kubernetes Services that are another name for a host. */
+/** ExternalName Services by their target host. */
 const aliasesByTarget = index(services, "byExternalName", ({ spec }) =>
   spec.type === "ExternalName" && spec.externalName !== "" && spec.clusterIP !== "None" ? [spec.externalName] : [],
 );
 
 /**
- * Keys (`namespace/hostname`) of the ExternalName services that lead to this host, over any number of steps, sorted by
- * namespace and host. Names that lead in a circle lead nowhere. A host that is itself an alias has none: its target has
- * them.
+ * Keys (`namespace/hostname`) of the ExternalName services that resolve to this host, directly or through others,
+ * sorted by namespace and host. Cycles resolve to nothing. A host that is itself an alias has none: they belong to its
+ * target.
  */
 export const aliasesOf = query("aliasesOf", (q, hostname: string): readonly string[] => {
   const found = new Map<string, string>();
-  const visit = (target: string): void => {
+  const collect = (target: string): void => {
     for (const { namespace, name } of q.read(aliasesByTarget, target)) {
       const alias = kubernetesHostname(q, namespace, name);
       const key = `${namespace}/${alias}`;
       if (found.has(key) || alias === hostname || q.call(service, key)?.externalName !== target) continue;
       found.set(key, alias);
-      visit(alias);
+      collect(alias);
     }
   };
-  if (!isAlias(q, hostname)) visit(hostname);
+  if (!isAlias(q, hostname)) collect(hostname);
   return [...found.keys()].sort((a, b) => {
     const [namespaceA, hostA] = splitKey(a);
     const [namespaceB, hostB] = splitKey(b);
@@ -193,13 +200,13 @@ function kubernetesKey(q: QueryContext, at: string): string {
   return `${namespace}/${kubernetesHostname(q, namespace, at.slice(slash + 1))}`;
 }
 
-/** The namespace and hostname of a key. */
+/** Splits a service key into namespace and hostname. */
 export function splitKey(key: string): readonly [namespace: string, hostname: string] {
   const slash = key.indexOf("/");
   return [key.slice(0, slash), key.slice(slash + 1)];
 }
 
-/** The key (`namespace/hostname`) that a service id is for. */
+/** Returns the key (`namespace/hostname`) of a service ID. */
 export function keyOfId(id: string): string {
   const afterNamespace = id.indexOf("/") + 1;
   const end = id.indexOf("/", afterNamespace);

@@ -3,15 +3,15 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import { inlineEndpoints } from "./endpoints.js";
 import type { Endpoint } from "./model/endpoint.js";
 import type { Labels } from "./model/service.js";
-import { networkOf } from "./network/network-of.js";
+import { workloadNetwork } from "./network/workload-network.js";
 import { settings } from "./settings/environment.js";
 
 const TUNNEL_LABEL = "networking.istio.io/tunnel";
 const REDIRECTION_ANNOTATION = "ambient.istio.io/redirection";
 
 /**
- * Reports whether an endpoint accepts connections through HTTP tunnels (HBONE): its workload says so by label, or it is
- * a pod of ambient mode, whose node terminates tunnels for it. Source: pilot/pkg/xds/endpoints/endpoint_builder.go,
+ * Reports whether an endpoint accepts HTTP tunnels (HBONE): its workload declares so by label, or it is a pod captured
+ * in ambient mode, whose node terminates tunnels for it. Source: pilot/pkg/xds/endpoints/endpoint_builder.go,
  * supportTunnel.
  */
 export function acceptsTunnels(q: QueryContext, { labels, addresses, network }: Endpoint): boolean {
@@ -21,9 +21,7 @@ export function acceptsTunnels(q: QueryContext, { labels, addresses, network }: 
   );
 }
 
-/**
- * Reports whether any workload accepts HTTP tunnels. Few meshes have one, and in others no endpoint need be checked.
- */
+/** Reports whether any workload accepts HTTP tunnels. In most meshes none does, and endpoints need not be checked. */
 export const hasTunnels = query(
   "hasTunnels",
   (q): boolean =>
@@ -60,7 +58,7 @@ const serviceEntriesByTunnel = index(serviceEntries, "byTunnel", ({ spec }) =>
   http(spec.endpoints.some(({ labels }) => acceptsHttpTunnels(labels))),
 );
 
-/** Reports whether a node's proxy has captured the pod's traffic, as the agent of ambient mode notes on the pod. */
+/** Reports whether ambient mode captures the pod's traffic, as its agent has annotated. */
 function captured({ annotations, spec, status }: PodObject): boolean {
   return (
     annotations[REDIRECTION_ANNOTATION] === "enabled" &&
@@ -82,6 +80,6 @@ const isCaptured = query(
     const own = settings.configCluster(q);
     return q
       .read(podsByAddress, address)
-      .some((pod) => pod.cluster === own && captured(pod) && networkOf(q, own, address, pod.labels) === network);
+      .some((pod) => pod.cluster === own && captured(pod) && workloadNetwork(q, own, address, pod.labels) === network);
   },
 );

@@ -5,7 +5,7 @@ import { Mesh, serviceYaml } from "./mesh.js";
 
 const v4: AddressView & { ipv4: boolean; ipv6: boolean } = {
   cluster: "Kubernetes",
-  usesAllocated: false,
+  usesAutoAllocated: false,
   keepsAllFamilies: false,
   reachable: (addresses) => addresses.filter((address) => isIPv4(address)),
   ipv4: true,
@@ -30,7 +30,7 @@ describe("the address of a service", () => {
     expect(serviceAddress(cart, { ...v4, cluster: "east" })).toBe("10.9.0.1");
   });
 
-  test("is of the client's family, or of both", () => {
+  test("is of the client's address families", () => {
     const cart = found(
       new Mesh(serviceYaml("cart", { spec: 'clusterIPs: [10.0.0.1, "fd00::1"]' })),
       "shop/cart.shop.svc.cluster.local",
@@ -40,7 +40,7 @@ describe("the address of a service", () => {
     expect(serviceAddresses(cart, { ...v4, cluster: "west", reachable: () => [] })).toEqual([]);
   });
 
-  test("may be an allocated one, where the client's DNS knows it", () => {
+  test("may be auto-allocated, if the client's DNS proxy resolves it", () => {
     const api = found(
       new Mesh(`
 apiVersion: networking.istio.io/v1
@@ -52,7 +52,7 @@ status: {addresses: [{value: 240.240.0.5, host: api.example.org}]}
       "shop/api.example.org",
     );
     expect(serviceAddress(api, v4)).toBe("0.0.0.0");
-    expect(serviceAddress(api, { ...v4, usesAllocated: true })).toBe("240.240.0.5");
-    expect(serviceAddresses(api, { ...v4, usesAllocated: true })).toEqual(["240.240.0.5"]);
+    expect(serviceAddress(api, { ...v4, usesAutoAllocated: true })).toBe("240.240.0.5");
+    expect(serviceAddresses(api, { ...v4, usesAutoAllocated: true })).toEqual(["240.240.0.5"]);
   });
 });

@@ -39,7 +39,7 @@ describe("endpoints of a Kubernetes Service", () => {
     expect(cart().ask(endpoints, { service: CART, port: "grpc" })).toEqual([]);
   });
 
-  test("change with one pod's readiness, and nothing else does", () => {
+  test("are all that a change of a pod's readiness changes", () => {
     const mesh = cart()
       .apply(serviceYaml("bill"))
       .apply(sliceYaml("bill-a", [{ pod: "cart-1", ip: "10.1.0.1" }], { service: "bill" }));
@@ -57,7 +57,7 @@ describe("endpoints of a Kubernetes Service", () => {
     expect(health(mesh)).toEqual({ "10.1.0.1": "Healthy", "10.1.0.2": "Unhealthy" });
   });
 
-  test("that end are terminating, or drain where sessions persist", () => {
+  test("that terminate are terminating, or draining with persistent sessions", () => {
     const ending = sliceYaml("cart-a", [
       { pod: "cart-1", ip: "10.1.0.1", conditions: "ready: false, serving: true, terminating: true" },
     ]);
@@ -73,7 +73,7 @@ describe("endpoints of a Kubernetes Service", () => {
     expect(health(mesh)).toEqual({ "10.1.0.1": "Terminating" });
   });
 
-  test("are none while their Service is exported to nobody", () => {
+  test("are empty if the Service's exportTo is ~", () => {
     const mesh = cart();
     const exported = (to: string) =>
       mesh
@@ -83,12 +83,12 @@ describe("endpoints of a Kubernetes Service", () => {
     expect(exported("other")).toBe(2);
   });
 
-  test("appear once although two slices list them", () => {
+  test("are deduplicated across slices", () => {
     const mesh = cart().apply(sliceYaml("cart-b", [{ pod: "cart-2", ip: "10.1.0.2" }]));
     expect(Object.keys(health(mesh))).toEqual(["10.1.0.1", "10.1.0.2"]);
   });
 
-  test("wait for the pod that the slice names, and need none where it names none", () => {
+  test("are omitted until the pod that the slice references is known; without a reference no pod is needed", () => {
     const mesh = new Mesh(serviceYaml("cart")).apply(
       sliceYaml("cart-a", [{ pod: "cart-1", ip: "10.1.0.1" }, { ip: "192.0.2.1" }]),
     );
@@ -102,12 +102,12 @@ describe("endpoints of a Kubernetes Service", () => {
     expect(Object.keys(health(mesh))).toEqual(["10.1.0.1", "192.0.2.1"]);
   });
 
-  test("are not those of slices of host names or of other clusters' services", () => {
+  test("exclude slices of hostnames and of other clusters' services", () => {
     const mesh = cart().apply(sliceYaml("cart-fqdn", [{ ip: "db.example.org" }], { addressType: "FQDN" }));
     expect(mesh.ask(endpoints, HTTP)).toHaveLength(2);
   });
 
-  test("have the locality of their label, else of their node", () => {
+  test("have the locality of the pod's label, else of its node", () => {
     const node = (region: string): string => `
 apiVersion: v1
 kind: Node
@@ -128,7 +128,7 @@ metadata: {name: n1, labels: {topology.kubernetes.io/region: ${region}, topology
     expect(localities()).toEqual(["asia/a/s", "eu/b"]);
   });
 
-  test("have the network of their label, their cluster's system namespace, or MeshNetworks", () => {
+  test("have the network of the pod's label, the cluster's system namespace, or MeshNetworks", () => {
     const mesh = cart()
       .apply(podYaml("cart-2", "10.1.0.2", { labels: "app: cart, topology.istio.io/network: lab" }))
       .networks({
@@ -147,7 +147,7 @@ metadata: {name: n1, labels: {topology.kubernetes.io/region: ${region}, topology
     expect(networks()).toEqual(["main", "lab"]);
   });
 
-  test("are those of all clusters, in order of the clusters", () => {
+  test("are merged from all clusters, sorted by cluster", () => {
     const mesh = cart()
       .apply(podYaml("far-1", "10.9.0.1"), "east")
       .apply(sliceYaml("cart-x", [{ pod: "far-1", ip: "10.9.0.1" }]), "east");
@@ -158,7 +158,7 @@ metadata: {name: n1, labels: {topology.kubernetes.io/region: ${region}, topology
     ]);
   });
 
-  test("have both families' addresses where Service and pod have them and dual stack is on", () => {
+  test("have addresses of both families if Service and pod have them and dual stack is enabled", () => {
     const mesh = new Mesh(`
 apiVersion: v1
 kind: Service
@@ -178,14 +178,14 @@ status: {phase: Running, podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}, {ip: "fd01::1
     expect(mesh.ask(endpoints, HTTP).map(({ addresses }) => addresses)).toEqual([["10.1.0.1", "fd01::1"]]);
   });
 
-  test("of a StatefulSet have the names of their pods", () => {
+  test("of a StatefulSet have the DNS names of their pods", () => {
     const mesh = new Mesh(serviceYaml("cart", { ip: "None" }))
       .apply(podYaml("cart-0", "10.1.0.1", { spec: "subdomain: cart, hostname: cart-0" }))
       .apply(sliceYaml("cart-a", [{ pod: "cart-0", ip: "10.1.0.1" }]));
     expect(mesh.ask(allEndpoints, CART)[0]).toMatchObject({ hostname: "cart-0", subdomain: "cart" });
   });
 
-  test("are named for what controls their pods", () => {
+  test("have the name of the pods' controller as workload name", () => {
     const owned = (kind: string, owner: string, labels: string): string => `
 apiVersion: v1
 kind: Pod

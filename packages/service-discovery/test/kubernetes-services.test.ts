@@ -61,7 +61,7 @@ spec: {type: ExternalName, externalName: loop-a.shop.svc.cluster.local}
     expect(mesh.ask(aliasesOf, "loop-a.shop.svc.cluster.local")).toEqual([]);
   });
 
-  test("take export, identities and traffic distribution from annotations", () => {
+  test("have exportTo, identities and traffic distribution from annotations", () => {
     const mesh = new Mesh(`
 apiVersion: v1
 kind: Namespace
@@ -84,7 +84,7 @@ metadata: {name: shop, annotations: {networking.istio.io/traffic-distribution: P
     });
   });
 
-  test("of one name in several clusters are one service with an address in each", () => {
+  test("with one name in several clusters are one service with an address in each", () => {
     const mesh = new Mesh(serviceYaml("cart")).apply(
       serviceYaml("cart", { ip: "10.9.0.1", spec: "publishNotReadyAddresses: true" }),
       "east",
@@ -101,7 +101,7 @@ metadata: {name: shop, annotations: {networking.istio.io/traffic-distribution: P
     });
   });
 
-  test("are reached from outside through balancers, or through the nodes that an annotation selects", () => {
+  test("have external addresses of load balancers, or of the nodes that an annotation selects", () => {
     const mesh = new Mesh(`
 apiVersion: v1
 kind: Service
@@ -146,7 +146,7 @@ status: {addresses: [{type: ExternalIP, address: 198.51.100.2}]}
     ]);
   });
 
-  test("are seen only in namespaces that discoverySelectors select", () => {
+  test("are discovered only in namespaces that discoverySelectors select", () => {
     const mesh = new Mesh(serviceYaml("cart"))
       .apply(serviceYaml("bill", { ns: "pay" }))
       .apply("{apiVersion: v1, kind: Namespace, metadata: {name: pay, labels: {mesh: 'on'}}}")

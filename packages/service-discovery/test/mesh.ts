@@ -13,7 +13,7 @@ import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { MeshConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { MeshNetworksSchema } from "@istiod/istio-api/mesh/v1alpha1/network";
 
-/** A mesh given as YAML, with the means to edit it and to ask. */
+/** A mesh built from YAML, with methods to edit and query it. */
 export class Mesh {
   readonly db = new Database<undefined>();
   readonly #view = this.db.view(undefined);
@@ -25,7 +25,7 @@ export class Mesh {
     this.apply(yaml);
   }
 
-  /** Adds or replaces objects. A document that is refused fails the test. */
+  /** Adds or replaces objects. Throws if a document is rejected. */
   apply(yaml: string, cluster = "Kubernetes"): this {
     const readings = readText(yaml, "mesh.yaml", { cluster });
     const problems = readings.flatMap((reading) => reading.problems).filter(({ severity }) => severity === "error");
@@ -70,7 +70,7 @@ export class Mesh {
   }
 }
 
-/** A Service with an HTTP port 80 that leads to 8080, and lines of YAML for its metadata and spec. */
+/** A Service with HTTP port 80 and target port 8080, and further lines of YAML for its metadata and spec. */
 export function serviceYaml(
   name: string,
   options: { ns?: string; spec?: string; metadata?: string; ip?: string; created?: string } = {},
@@ -84,7 +84,7 @@ spec: {clusterIP: ${ip}, selector: {app: ${name}}, ports: [{name: http, port: 80
 `;
 }
 
-/** A pod that is ready. */
+/** A ready pod. */
 export function podYaml(
   name: string,
   ip: string,

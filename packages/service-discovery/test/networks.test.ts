@@ -22,7 +22,7 @@ status: {loadBalancer: {ingress: [{ip: ${ip}}]}}
 const gateway = { network: "far", cluster: "Kubernetes", port: 15443, hbonePort: 0 };
 
 describe("gateways of networks", () => {
-  test("are Services with the network's label, at the port that they name", () => {
+  test("are Services with a network label, at the annotated port", () => {
     const mesh = new Mesh(gatewayYaml("a", "203.0.113.2")).apply(
       gatewayYaml("b", "203.0.113.1", "topology.istio.io/network: far, networking.istio.io/gatewayPort: '16000'"),
     );
@@ -34,7 +34,7 @@ describe("gateways of networks", () => {
     expect(mesh.ask(networkGateways)).toHaveLength(1);
   });
 
-  test("are stated in MeshNetworks by address, or by a Service of the network's clusters", () => {
+  test("are declared in MeshNetworks by address, or by a Service in the network's clusters", () => {
     const mesh = new Mesh(gatewayYaml("a", "203.0.113.2", "x: other")).networks({
       networks: {
         far: {
@@ -50,9 +50,9 @@ describe("gateways of networks", () => {
     ]);
   });
 
-  test("with host names count where they are resolved, except for those who resolve them themselves", () => {
+  test("with hostnames are used once resolved, or unresolved for DNS clusters", () => {
     const mesh = new Mesh().networks({ networks: { far: { gateways: [{ address: "gw.example.org", port: 443 }] } } });
-    expect(mesh.ask(hasNetworkGateways, "stated")).toBe(true);
+    expect(mesh.ask(hasNetworkGateways, "unresolved")).toBe(true);
     expect(mesh.ask(hasNetworkGateways, "resolved")).toBe(false);
     mesh.db.commit((tx) => tx.set(resolvedHosts, "gw.example.org", ["203.0.113.9"]));
     expect(mesh.ask(gatewaysTo, { network: "far", cluster: "any", form: "resolved" })).toMatchObject([
@@ -62,7 +62,7 @@ describe("gateways of networks", () => {
     expect(mesh.ask(hasNetworkGateways, "resolved")).toBe(false);
   });
 
-  test("are those of an endpoint's cluster, else of its network; weights divide among any of them", () => {
+  test("are those of an endpoint's cluster, else of its network; weights are divisible among any of them", () => {
     const mesh = new Mesh(gatewayYaml("a", "203.0.113.1"))
       .apply(gatewayYaml("b", "203.0.113.2"), "east")
       .apply(gatewayYaml("c", "203.0.113.3"), "east");
@@ -75,7 +75,7 @@ describe("gateways of networks", () => {
   });
 });
 
-describe("services for their own cluster alone", () => {
+describe("cluster-local services", () => {
   const local = (mesh: Mesh, host: string): boolean => mesh.ask(isClusterLocal, host);
 
   test("are those of kube-system, the API server and istiod by default", () => {

@@ -32,7 +32,7 @@ describe("the protocol of a Kubernetes port", () => {
   test.each(cases)("%j is %s", (port, protocol) => expect(kubernetesPortProtocol(port)).toBe(protocol));
 });
 
-test("protocols fall into classes", () => {
+test("protocols are classified", () => {
   expect(parseProtocol("Mongo")).toBe("Mongo");
   expect(isHttp("GRPC") && isHttp2("GRPC") && isGrpc("GRPC")).toBe(true);
   expect(isTcp("HTTPS") && isTls("HTTPS") && !isHttp("HTTPS")).toBe(true);

@@ -34,4 +34,4 @@ equal(before?.ports[0]?.protocol, "HTTP");
 deepEqual(health(), ["10.1.0.7:8080 Healthy"]);
 db.commit((tx) => setObjects(tx, objects(slice(false))));
 deepEqual(health(), ["10.1.0.7:8080 Unhealthy"]);
-equal(view.call(service, "shop/cart.shop.svc.cluster.local"), before); // the same object: the service did not change
+equal(view.call(service, "shop/cart.shop.svc.cluster.local"), before); // the same object: the service is unchanged

@@ -35,7 +35,7 @@ const API = "shop/api.example.org";
 const HTTPS = "ports: [{number: 443, name: https, protocol: HTTPS}]";
 
 describe("ServiceEntry services", () => {
-  test("stand for each host, with the declared resolution and location", () => {
+  test("exist for each host, with the declared resolution and location", () => {
     const mesh = new Mesh(
       entryYaml("api", {
         spec: `hosts: [api.example.org, "*.example.org"], ${HTTPS}, resolution: NONE, location: MESH_EXTERNAL, exportTo: [".", "pay"]`,
@@ -68,7 +68,7 @@ describe("ServiceEntry services", () => {
     expect(mesh.ask(service, `shop/${host.replaceAll('"', "")}`)?.resolution).toBe(resolution);
   });
 
-  test("have one declaration for each address, a range of one address being that address", () => {
+  test("have one declaration per address, and a CIDR of one address is that address", () => {
     const mesh = new Mesh(
       entryYaml("api", {
         spec: `hosts: [api.example.org], addresses: [192.0.2.1, 192.0.2.7/32, 198.51.100.0/24], ${HTTPS}, resolution: NONE`,
@@ -83,7 +83,7 @@ describe("ServiceEntry services", () => {
     expect(mesh.ask(service, `${API}/api/198.51.100.0/24`)).toMatchObject({ key: API, hostname: "api.example.org" });
   });
 
-  test("use addresses that the allocator wrote, unless they opt out", () => {
+  test("use auto-allocated addresses, unless they opt out", () => {
     const status =
       'addresses: [{value: 240.240.0.5, host: api.example.org}, {value: "2001:2::5", host: api.example.org}, {value: 240.240.0.6, host: other.example.org}]';
     const spec = `hosts: [api.example.org], ${HTTPS}, resolution: DNS`;
@@ -99,7 +99,7 @@ describe("ServiceEntry services", () => {
     expect(mesh.ask(service, API)?.autoAllocatedIpv4).toBeUndefined();
   });
 
-  test("of one host share its name: the oldest owns it, and a Kubernetes Service before all", () => {
+  test("of one host share its key: a Kubernetes Service owns it, else the oldest", () => {
     const host = "cart.shop.svc.cluster.local";
     const spec = `hosts: [${host}], ${HTTPS}, resolution: STATIC`;
     const mesh = new Mesh(entryYaml("young", { spec, created: "2024-02-01T00:00:00Z" })).apply(
@@ -118,7 +118,7 @@ describe("ServiceEntry services", () => {
     expect(mesh.ask(servicesByHostname, host)).toEqual([`shop/${host}`, `pay/${host}`]);
   });
 
-  test("may say where connections pass through to, and race them", () => {
+  test("may set passthrough target ports and race connections", () => {
     const mesh = new Mesh(
       entryYaml("api", {
         spec: "hosts: [api.example.org], ports: [{number: 443, name: tls, protocol: TLS, targetPort: 8443}], resolution: NONE",
@@ -130,7 +130,7 @@ describe("ServiceEntry services", () => {
 });
 
 describe("ServiceEntry endpoints", () => {
-  test("are those that it lists; the port is the endpoint's, the target port, or the port", () => {
+  test("are those that it lists; the port is the endpoint's, else the target port, else the service port", () => {
     const mesh = new Mesh(
       entryYaml("api", {
         spec: `hosts: [api.example.org], resolution: STATIC,
@@ -166,14 +166,14 @@ describe("ServiceEntry endpoints", () => {
     expect(mesh.ask(allEndpoints, API)[2]?.identity).toBe("spiffe://cluster.local/ns/shop/sa/api");
   });
 
-  test("are the host itself where DNS resolves it", () => {
+  test("are the host itself with DNS resolution", () => {
     const mesh = new Mesh(entryYaml("api", { spec: `hosts: [api.example.org], ${HTTPS}, resolution: DNS` }));
     expect(mesh.ask(inlineEndpoints, { service: API, port: { name: "https", number: 443 } })).toEqual([
       expect.objectContaining({ addresses: ["api.example.org"], port: 443, labels: {} }),
     ]);
   });
 
-  test("are inlined by port number, and sent apart by port name", () => {
+  test("are found by port number if inlined, and by port name in EDS", () => {
     const spec = (name: string): string =>
       `hosts: [api.example.org], ports: [{number: 443, name: ${name}, protocol: TLS}], resolution: STATIC, endpoints: [{address: 192.0.2.1}]`;
     const mesh = new Mesh(entryYaml("one", { spec: spec("a") })).apply(
@@ -183,7 +183,7 @@ describe("ServiceEntry endpoints", () => {
     expect(mesh.ask(endpoints, { service: API, port: "a" })).toHaveLength(1);
   });
 
-  test("of DNS round robin are one for each port", () => {
+  test("with DNS_ROUND_ROBIN are one per port", () => {
     const spec = `hosts: [api.example.org], ${HTTPS}, resolution: DNS_ROUND_ROBIN`;
     const mesh = new Mesh(entryYaml("one", { spec })).apply(
       entryYaml("two", { spec, created: "2024-02-01T00:00:00Z" }),
@@ -191,7 +191,7 @@ describe("ServiceEntry endpoints", () => {
     expect(mesh.ask(allEndpoints, API)).toHaveLength(1);
   });
 
-  test("are selected among ready pods and WorkloadEntries of the namespace", () => {
+  test("are selected from ready pods and WorkloadEntries of the namespace", () => {
     const vm = (labels: string): string => `
 apiVersion: networking.istio.io/v1
 kind: WorkloadEntry
@@ -219,7 +219,7 @@ spec: {address: 192.0.2.9, ports: {https: 9443}, serviceAccount: vm}
     expect(addresses()).toEqual([]);
   });
 
-  test("join those of a Kubernetes Service of the same host", () => {
+  test("are merged with those of a Kubernetes Service of the same host", () => {
     const mesh = new Mesh(serviceYaml("cart"))
       .apply(podYaml("cart-1", "10.1.0.1"))
       .apply(sliceYaml("a", [{ pod: "cart-1", ip: "10.1.0.1" }]))

@@ -33,7 +33,7 @@ describe("the services of a proxy", () => {
     expect(targets(mesh, { cluster: "" })).toHaveLength(2);
   });
 
-  test("stay the same while the pod's readiness changes", () => {
+  test("do not change with the pod's readiness", () => {
     const mesh = new Mesh(serviceYaml("cart")).apply(podYaml("cart-1", "10.1.0.1"));
     const before = mesh.ask(serviceTargets, proxy);
     mesh.apply(podYaml("cart-1", "10.1.0.1", { ready: false }));
@@ -42,7 +42,7 @@ describe("the services of a proxy", () => {
     expect(targets(mesh)).toEqual([]);
   });
 
-  test("have one target for each port and protocol of the workload, named ports found on the pod", () => {
+  test("have one target per port and protocol of the workload, with named ports resolved on the pod", () => {
     const yaml = serviceYaml("cart").replace(
       "ports: [{name: http, port: 80, targetPort: 8080}]",
       "ports: [{name: http, port: 80, targetPort: web}, {name: http-b, port: 81, targetPort: 8080}, {name: tcp, port: 82, targetPort: 8080}, {name: x, port: 83, targetPort: none}]",
@@ -51,7 +51,7 @@ describe("the services of a proxy", () => {
     expect(targets(mesh)).toEqual(["shop/cart.shop:80 → 8080", "shop/cart.shop:82 → 8080"]);
   });
 
-  test("are those that name its address, where none selects its pod", () => {
+  test("are those with its address in their EndpointSlices, if none selects its pod", () => {
     const mesh = new Mesh(serviceYaml("cart").replace("selector: {app: cart}, ", "")).apply(
       podYaml("cart-1", "10.1.0.1"),
     );
@@ -60,7 +60,7 @@ describe("the services of a proxy", () => {
     expect(targets(mesh)).toEqual(["shop/cart.shop:80 → 9000"]);
   });
 
-  test("are found by what the proxy says of itself until its pod is known", () => {
+  test("are found by node metadata until its pod is known", () => {
     const named = serviceYaml("cart").replace("targetPort: 8080", "targetPort: web");
     expect(targets(new Mesh(serviceYaml("cart")))).toEqual(["shop/cart.shop:80 → 8080"]);
     expect(targets(new Mesh(named), { podPorts: [{ name: "web", containerPort: 7000, protocol: "TCP" }] })).toEqual([
@@ -72,7 +72,7 @@ describe("the services of a proxy", () => {
     expect(targets(new Mesh(serviceYaml("cart")), { labels: {} })).toEqual([]);
   });
 
-  test("of a virtual machine are none at a port that is UDP by its name", () => {
+  test("of a virtual machine exclude ports that are UDP by name", () => {
     const entry = `
 apiVersion: networking.istio.io/v1
 kind: WorkloadEntry
@@ -87,7 +87,7 @@ spec: {address: 192.0.2.9, labels: {app: cart}}`;
     expect(ofPort("udp-x")).toEqual([]);
   });
 
-  test("with DNS_ROUND_ROBIN are those of the one workload that remains", () => {
+  test("with DNS_ROUND_ROBIN are those of the workload that serves the port", () => {
     const entry = (name: string, address: string, labels: string) => `
 ---
 apiVersion: networking.istio.io/v1

@@ -22,7 +22,7 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
     expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml()))).toEqual(["192.0.2.9:8080"]);
   });
 
-  test("listen on their own port of that name, if they have one; a target port that is a name needs it", () => {
+  test("listen on their own port of that name, which a named target port requires", () => {
     const named = serviceYaml("cart").replace("targetPort: 8080", "targetPort: web");
     expect(
       at(
@@ -35,7 +35,7 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
     expect(at(new Mesh(named).apply(entryYaml()))).toEqual([]);
   });
 
-  test("are not those that have a name or a socket for address, nor those behind a headless service", () => {
+  test("exclude hostnames and sockets, and are not selected by headless services", () => {
     expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml("address: vm.example.org, labels: {app: cart}")))).toEqual(
       [],
     );
@@ -45,7 +45,7 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
     ).toEqual([]);
   });
 
-  test("count once their health checks succeed", () => {
+  test("are used once their health checks succeed", () => {
     const checked = "annotations: {proxy.istio.io/health-checks-enabled: 'true'}";
     const mesh = new Mesh(serviceYaml("cart")).apply(entryYaml(undefined, checked));
     expect(at(mesh)).toEqual([]);
@@ -64,7 +64,7 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
     }
   });
 
-  test("are named for the group that registered them, their label, or themselves; behind a ServiceEntry never by an empty name", () => {
+  test("have the workload name of their group, their label or themselves, which is not empty in a ServiceEntry", () => {
     const entry =
       "---\n{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: vms, namespace: shop}, spec: {hosts: [vms.example.org], resolution: STATIC, ports: [{number: 80, name: http, protocol: HTTP}], workloadSelector: {labels: {app: cart}}}}\n";
     const names = (metadata: string): readonly string[] => {
@@ -83,7 +83,7 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
 });
 
 describe("WorkloadEntries of several clusters", () => {
-  test("may share a name, and stand behind the Service of their own cluster", () => {
+  test("may share a name, and are selected by the Service of their own cluster", () => {
     const mesh = new Mesh(serviceYaml("cart"))
       .apply(entryYaml())
       .apply(serviceYaml("cart"), "east")
@@ -93,7 +93,7 @@ describe("WorkloadEntries of several clusters", () => {
     expect(at(mesh)).toEqual(["192.0.2.9:8080"]);
   });
 
-  test("count only as istiod's environment allows", () => {
+  test("are used only if istiod's environment allows it", () => {
     for (const variable of ["PILOT_ENABLE_CROSS_CLUSTER_WORKLOAD_ENTRY", "PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES"]) {
       const mesh = new Mesh().apply(entryYaml(), "east").set(variable, "false");
       expect(mesh.ask(workloadByAddress, "192.0.2.9")).toBeUndefined();
@@ -120,7 +120,7 @@ test("a WorkloadEntry is a workload with its group's name, and mutual TLS where 
 });
 
 describe("identities of a service", () => {
-  test("are those of its endpoints and those declared, in all trust domains, and stay while pods come and go", () => {
+  test("are those of its endpoints and those declared, in all trust domains, independent of the number of pods", () => {
     const mesh = new Mesh(
       serviceYaml("cart", { metadata: "annotations: {alpha.istio.io/canonical-serviceaccounts: other.example.org}" }),
     )

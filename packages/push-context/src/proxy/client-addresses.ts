@@ -30,7 +30,7 @@ function addressView(
       }
       return others.length > 0 ? q.ask(cluster) : q.ask(reportsCluster, only) ? only : "";
     },
-    get usesAllocated() {
+    get usesAutoAllocated() {
       const allocated = service.autoAllocatedIpv4 !== undefined || service.autoAllocatedIpv6 !== undefined;
       return allocated && usesAllocatedAddresses(q);
     },

@@ -8,28 +8,28 @@ const KUBERNETES_ACCOUNTS = "alpha.istio.io/kubernetes-serviceaccounts";
 const CANONICAL_ACCOUNTS = "alpha.istio.io/canonical-serviceaccounts";
 export const NODE_SELECTOR = "traffic.istio.io/nodeSelector";
 
-/** What a Service depends on beside its own object. */
-export interface ServiceSurroundings {
+/** Inputs of a service in addition to the Service object. */
+export interface ServiceContext {
   readonly hostname: string;
   readonly namespaceAnnotations: Readonly<Record<string, string>>;
-  /** Makes the SPIFFE ID of a service account in the service's namespace. */
+  /** Returns the SPIFFE ID of a service account in the service's namespace. */
   readonly spiffeId: (serviceAccount: string) => string;
-  /** External addresses of the nodes that a NodePort service selects by annotation; undefined for any other service. */
+  /** External addresses of the nodes that a NodePort service selects by annotation; otherwise undefined. */
   readonly nodeAddresses: readonly string[] | undefined;
 }
 
 /**
- * A Kubernetes Service of one cluster as a service of the mesh. Source: `pilot/pkg/serviceregistry/kube/conversion.go`.
+ * Converts a Kubernetes Service of one cluster to a service. Source: `pilot/pkg/serviceregistry/kube/conversion.go`.
  */
-export function convertKubernetesService(object: ServiceObject, surroundings: ServiceSurroundings): Service {
+export function convertKubernetesService(object: ServiceObject, context: ServiceContext): Service {
   const { spec, annotations, namespace, name, cluster } = object;
   const alias = spec.type === "ExternalName" && spec.externalName !== "";
   const addresses = addressesOf(object);
-  const external = externalAddressesOf(object, surroundings.nodeAddresses);
+  const external = externalAddressesOf(object, context.nodeAddresses);
   return {
-    id: `${namespace}/${surroundings.hostname}`,
-    key: `${namespace}/${surroundings.hostname}`,
-    hostname: surroundings.hostname,
+    id: `${namespace}/${context.hostname}`,
+    key: `${namespace}/${context.hostname}`,
+    hostname: context.hostname,
     namespace,
     name,
     objectName: name,
@@ -45,31 +45,27 @@ export function convertKubernetesService(object: ServiceObject, surroundings: Se
     visibility: "public",
     ...(spec.selector !== undefined && { selector: spec.selector }),
     declaredIdentities: [
-      ...listOf(annotations[CANONICAL_ACCOUNTS]),
-      ...listOf(annotations[KUBERNETES_ACCOUNTS]).map(surroundings.spiffeId),
+      ...splitAnnotation(annotations[CANONICAL_ACCOUNTS]),
+      ...splitAnnotation(annotations[KUBERNETES_ACCOUNTS]).map(context.spiffeId),
     ],
     type: spec.type,
     externalName: alias ? spec.externalName : "",
     nodeLocal: spec.internalTrafficPolicy === "Local",
-    trafficDistribution: trafficDistributionOf(
-      spec.trafficDistribution,
-      annotations,
-      surroundings.namespaceAnnotations,
-    ),
+    trafficDistribution: trafficDistributionOf(spec.trafficDistribution, annotations, context.namespaceAnnotations),
     publishNotReadyAddresses: spec.publishNotReadyAddresses,
     raceFirstTcpConnect: false,
     passthroughTargetPorts: {},
     externalAddresses: external.length === 0 ? {} : { [cluster]: external },
     externalPorts:
-      surroundings.nodeAddresses === undefined
+      context.nodeAddresses === undefined
         ? {}
         : { [cluster]: Object.fromEntries(spec.ports.map((port) => [port.port, port.nodePort ?? 0])) },
   };
 }
 
-/** The namespaces that a Service is exported to, by its annotation; none where it has no such annotation. */
+/** Returns the namespaces in a Service's exportTo annotation; empty without the annotation. */
 export function exportTargets({ annotations }: ServiceObject): readonly string[] {
-  return listOf(annotations[EXPORT_TO]).map((entry) => entry.trim());
+  return splitAnnotation(annotations[EXPORT_TO]).map((entry) => entry.trim());
 }
 
 function resolutionOf(clusterIP: string, alias: boolean): Resolution {
@@ -86,14 +82,14 @@ function externalAddressesOf(
   { spec, status }: ServiceObject,
   nodeAddresses: readonly string[] | undefined,
 ): readonly string[] {
-  const ofBalancer =
+  const loadBalancerAddresses =
     spec.type === "LoadBalancer"
       ? (status?.loadBalancer ?? []).flatMap((ingress) => ingress.ip || ingress.hostname || [])
       : [];
-  const declared = [...ofBalancer, ...spec.externalIPs];
+  const declared = [...loadBalancerAddresses, ...spec.externalIPs];
   return declared.length === 0 ? (nodeAddresses ?? []) : declared;
 }
 
-function listOf(annotation: string | undefined): readonly string[] {
+function splitAnnotation(annotation: string | undefined): readonly string[] {
   return annotation === undefined || annotation === "" ? [] : annotation.split(",");
 }

@@ -1,18 +1,14 @@
 import type { ContainerPort, ServicePortSpec } from "@istiod/config-schema";
 
-/**
- * The number of the port that a Service's port leads to on a pod; undefined where the pod has none of that name and
- * transport.
- */
+/** Returns the target port of a Service port on a pod; undefined if the pod has no port with that name and protocol. */
 export function targetPortOnPod(port: ServicePortSpec, podPorts: readonly ContainerPort[]): number | undefined {
   if (typeof port.targetPort !== "string") return port.targetPort ?? port.port;
   return podPorts.find(({ name, protocol }) => name === port.targetPort && protocol === port.protocol)?.containerPort;
 }
 
 /**
- * The number of the port that a Service's port leads to on a workload outside of Kubernetes: the workload's port with
- * the target port's name (or the Service port's own, where the target is a number); undefined where it is named and the
- * workload has none so named.
+ * Returns the target port of a Service port on a WorkloadEntry: its port with the target port's name (or, for a numeric
+ * target port, with the Service port's name), else the numeric target port; undefined if a named port is missing.
  */
 export function targetPortOnWorkload(
   port: ServicePortSpec,

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** A set of addresses in CIDR notation, or undefined for text that is not one. Bits behind the prefix are ignored. */
+/** Parses a CIDR; undefined if it is malformed. Bits after the prefix are ignored. */
 export function parseCidr(text: string): BlockList | undefined {
   const slash = text.indexOf("/");
   const ip = text.slice(0, slash);
@@ -12,7 +12,7 @@ export function parseCidr(text: string): BlockList | undefined {
   return list;
 }
 
-/** Whether an address is in the set. Text that is no address is in none. */
+/** Reports whether the CIDR contains an address. Malformed addresses are in none. */
 export function contains(set: BlockList, address: string): boolean {
   const family = isIP(address);
   return family !== 0 && set.check(address, family === 4 ? "ipv4" : "ipv6");

@@ -1,7 +1,7 @@
 import { meshNetworks, meshNetworksKey, services } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { kubernetesHostname } from "../kubernetes/hostname.js";
-import { kubernetesServiceInCluster } from "../kubernetes/service.js";
+import { kubernetesServiceInCluster } from "../kubernetes/kubernetes-service.js";
 import { NETWORK_LABEL } from "../labels.js";
 import { portNumbered, type Service } from "../model/service.js";
 import type { NetworkGateway } from "../model/workload.js";
@@ -10,24 +10,23 @@ const PORT_LABEL = "networking.istio.io/gatewayPort";
 const MTLS_PORT = 15443;
 const HBONE_PORT = 15008;
 
-/** Services that their label makes gateways of a network. */
-const labelledServices = index(services, "networkGateways", ({ labels }) =>
+/** Services labeled as gateways of a network. */
+const gatewayServices = index(services, "networkGateways", ({ labels }) =>
   (labels[NETWORK_LABEL] ?? "") === "" ? [] : ["gateway"],
 );
 
 /**
- * All gateways of networks, sorted, each once: those of MeshNetworks, and Services so labelled or named there.
- * Addresses may be host names, which are not resolved here. Source: `kube/controller/network.go`,
- * `pilot/pkg/model/network.go`.
+ * All network gateways, sorted and deduplicated: those of MeshNetworks, and Services that are labeled or named there.
+ * Hostnames are not resolved. Source: `kube/controller/network.go`, `pilot/pkg/model/network.go`.
  */
 export const networkGateways = query("networkGateways", (q): readonly NetworkGateway[] => {
-  const all = [...statedGateways(q), ...labelledGateways(q), ...registeredGateways(q)];
+  const all = [...gatewaysByAddress(q), ...gatewaysByLabel(q), ...gatewaysByServiceName(q)];
   const distinct = new Map(all.map((gateway) => [JSON.stringify(gateway), gateway]));
   return [...distinct.values()].sort(byAddress);
 });
 
-/** Gateways with an address in MeshNetworks. */
-function statedGateways(q: QueryContext): readonly NetworkGateway[] {
+/** Returns gateways with an address in MeshNetworks. */
+function gatewaysByAddress(q: QueryContext): readonly NetworkGateway[] {
   return Object.entries(q.read(meshNetworks, meshNetworksKey)?.networks ?? {}).flatMap(([network, { gateways }]) =>
     gateways.flatMap(({ gw, port }) =>
       gw.case === "address" && gw.value !== "" ? [gateway(network, "", gw.value, port, 0)] : [],
@@ -35,14 +34,14 @@ function statedGateways(q: QueryContext): readonly NetworkGateway[] {
   );
 }
 
-function labelledGateways(q: QueryContext): readonly NetworkGateway[] {
-  return q.read(labelledServices, "gateway").flatMap(({ cluster, namespace, name, labels }) => {
+function gatewaysByLabel(q: QueryContext): readonly NetworkGateway[] {
+  return q.read(gatewayServices, "gateway").flatMap(({ cluster, namespace, name, labels }) => {
     const service = q.call(kubernetesServiceInCluster, { cluster, namespace, name });
     const network = labels[NETWORK_LABEL] ?? "";
-    const stated = labels[PORT_LABEL] ?? "";
-    const wanted = /^[+-]?\d+$/.test(stated) ? Number(stated) : MTLS_PORT;
+    const annotated = labels[PORT_LABEL] ?? "";
+    const requestedPort = /^[+-]?\d+$/.test(annotated) ? Number(annotated) : MTLS_PORT;
     const hasPort = (number: number): boolean => service !== undefined && portNumbered(service, number) !== undefined;
-    const port = hasPort(wanted) ? wanted : 0;
+    const port = hasPort(requestedPort) ? requestedPort : 0;
     const hbonePort = hasPort(HBONE_PORT) ? HBONE_PORT : 0;
     return service === undefined || (port === 0 && hbonePort === 0)
       ? []
@@ -50,8 +49,11 @@ function labelledGateways(q: QueryContext): readonly NetworkGateway[] {
   });
 }
 
-/** Services that MeshNetworks names as gateways of the networks that whole clusters are in. */
-function registeredGateways(q: QueryContext): readonly NetworkGateway[] {
+/**
+ * Returns gateways by service name in MeshNetworks (`registryServiceName`), for clusters in the network
+ * (`fromRegistry`).
+ */
+function gatewaysByServiceName(q: QueryContext): readonly NetworkGateway[] {
   return Object.entries(q.read(meshNetworks, meshNetworksKey)?.networks ?? {}).flatMap(
     ([network, { endpoints, gateways }]) => {
       const clusters = new Set(endpoints.flatMap(({ ne }) => (ne.case === "fromRegistry" ? [ne.value] : [])));
@@ -69,7 +71,7 @@ function registeredGateways(q: QueryContext): readonly NetworkGateway[] {
   );
 }
 
-/** A gateway at each external address of a service; where nodes lead to it, at their port. */
+/** Returns a gateway for each external address of a service; for node ports, with the node port. */
 function gatewaysAt(
   service: Service,
   cluster: string,

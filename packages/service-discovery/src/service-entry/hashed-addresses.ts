@@ -3,21 +3,21 @@ import { query } from "@istiod/incremental";
 import { isWildcardHost } from "../model/service.js";
 import { resolutionOf } from "./resolution.js";
 
-/** Addresses that istiod makes up for a service without one. */
+/** Addresses that istiod derives by hash for a service without one. */
 export interface HashedAddresses {
   readonly ipv4: string;
   readonly ipv6: string;
 }
 
-/** 240.240.0.0/16 without the addresses that end in 0 or 255. */
+/** Number of addresses in 240.240.0.0/16 that do not end in 0 or 255. */
 const slots = 256 * 254;
-/** The largest prime below the number of slots. */
+/** The largest prime smaller than the number of slots. */
 const prime = 65011;
 
 /**
- * The addresses of a service (`namespace/host`) where the allocator is off (`PILOT_ENABLE_IP_AUTOALLOCATE=false`): from
- * the hash of its key, with double hashing among all services without an address, so that replicas agree. Source:
- * `serviceentry/auto_allocation.go`.
+ * The hashed addresses of a service (`namespace/host`) if auto-allocation is disabled
+ * (`PILOT_ENABLE_IP_AUTOALLOCATE=false`): from the hash of its key, with double hashing among all services without an
+ * address, so that replicas agree. Source: `serviceentry/auto_allocation.go`.
  */
 export const hashedAddresses = query(
   "hashedAddresses",
@@ -42,7 +42,7 @@ const allHashedAddresses = query("allHashedAddresses", (q): Readonly<Record<stri
   return out;
 });
 
-/** The keys that a ServiceEntry declares without an address, where one makes sense. */
+/** Service keys of a ServiceEntry that need an address. */
 const keysToAllocate = query("keysToAllocate", (q, entry: string): readonly string[] => {
   const object = q.read(serviceEntries, entry);
   if (object === undefined || object.spec.addresses.length > 0 || resolutionOf(object) === "Passthrough") return [];
@@ -63,7 +63,7 @@ function addressesAt(third: number, fourth: number): HashedAddresses {
   return { ipv4: `240.240.${third}.${fourth}`, ipv6: `2001:2::f0f0:${low}` };
 }
 
-/** FNV-1a of 32 bits. */
+/** Returns the 32-bit FNV-1a hash. */
 function fnv32a(text: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

@@ -2,7 +2,7 @@ import type { ServiceEntryObject } from "@istiod/config-schema";
 import { ServiceEntry_Resolution } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import type { Resolution } from "../model/service.js";
 
-/** How a ServiceEntry's endpoints are found. */
+/** Returns the resolution of a ServiceEntry. */
 export function resolutionOf(entry: ServiceEntryObject): Resolution {
   switch (entry.spec.resolution) {
     case ServiceEntry_Resolution.STATIC:

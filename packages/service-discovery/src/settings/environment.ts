@@ -1,10 +1,10 @@
 import { clusterIdVariable, configCluster, environment } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 
-/** A setting of istiod's environment that discovery depends on. */
+/** A setting of service discovery from istiod's environment. */
 interface Setting<T> {
   (q: QueryContext): T;
-  /** Names of the environment variables that it is read from. */
+  /** Names of the environment variables that it reads. */
   readonly variables: readonly string[];
 }
 
@@ -19,7 +19,7 @@ function text(variable: string, fallback: string): Setting<string> {
   return setting([variable], (q) => q.read(environment, variable) ?? fallback);
 }
 
-/** Like `text`, but an empty value counts as absent. */
+/** Like `text`, but an empty value counts as unset. */
 function name(variable: string, fallback: string): Setting<string> {
   return setting([variable], (q) => q.read(environment, variable) || fallback);
 }
@@ -32,7 +32,7 @@ function flag(variable: string, fallback: boolean): Setting<boolean> {
   });
 }
 
-/** One that counts only where others are on, which are asked first. */
+/** A flag that is true only if all flags are, evaluated in order. */
 function all(...flags: readonly Setting<boolean>[]): Setting<boolean> {
   return setting(
     flags.flatMap(({ variables }) => variables),
@@ -40,11 +40,11 @@ function all(...flags: readonly Setting<boolean>[]): Setting<boolean> {
   );
 }
 
-/** The settings, each by its environment variable of istiod and with its default (`pilot/pkg/features`). */
+/** Settings by environment variable, with istiod's defaults (`pilot/pkg/features`). */
 export const settings = {
-  /** Suffix of Kubernetes hostnames; set from istiod's flag `--domain`. */
+  /** Domain suffix of Kubernetes hostnames; set from the flag `--domain`. */
   domain: name("DOMAIN_SUFFIX", "cluster.local"),
-  /** ID of the cluster that holds the configuration. */
+  /** ID of the config cluster. */
   configCluster: setting([clusterIdVariable], configCluster),
   /** The namespace whose `topology.istio.io/network` label names a cluster's network. */
   systemNamespace: name("POD_NAMESPACE", "istio-system"),
@@ -60,19 +60,19 @@ export const settings = {
   persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session"),
   persistentSessionHeaderLabel: text("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header"),
   canonicalServiceForMeshExternal: flag("LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES", false),
-  /** Endpoints are for clients of their own cluster alone, unless it exports their service. */
+  /** Endpoints are limited to clients of the same cluster, unless it exports the service. */
   exportedOnly: flag("ENABLE_MCS_SERVICE_DISCOVERY", false),
-  /** Services that clusters import have a host of the whole set of clusters, too. */
+  /** Imported services also have a clusterset hostname. */
   clusterSetHosts: all(flag("ENABLE_MCS_SERVICE_DISCOVERY", false), flag("ENABLE_MCS_HOST", false)),
-  /** The clusters' own hosts lead to endpoints of the client's cluster only. */
+  /** The Services' own hostnames resolve only to endpoints in the client's cluster. */
   ownHostsAreLocal: all(
     flag("ENABLE_MCS_SERVICE_DISCOVERY", false),
     flag("ENABLE_MCS_HOST", false),
     flag("ENABLE_MCS_CLUSTER_LOCAL", false),
   ),
-  /** Every Service that is not local to its cluster counts as exported. */
+  /** Every Service that is not cluster-local counts as exported. */
   exportsAll: flag("ENABLE_MCS_AUTO_EXPORT", false),
 } as const;
 
-/** Names of the variables of all settings. */
+/** Names of all settings' environment variables. */
 export const settingVariables: readonly string[] = Object.values(settings).flatMap(({ variables }) => variables);

@@ -6,21 +6,21 @@ import {
   ServiceEntryVisibility_Visibility,
 } from "@istiod/istio-api/mesh/v1alpha1/config";
 
-/** The mesh's configuration, as a whole. Queries read it through one of the narrower queries here. */
+/** Returns MeshConfig. Queries should read it through one of the narrower queries below. */
 function mesh(q: QueryContext): MeshConfig | undefined {
   return q.read(meshConfig, "mesh");
 }
 
-/** The trust domain that identities are in. */
+/** The trust domain of the mesh. */
 export const trustDomain = query("trustDomain", (q): string => mesh(q)?.trustDomain || "cluster.local");
 
-/** Further trust domains whose identities count as the mesh's own. */
+/** Aliases of the trust domain. */
 export const trustDomainAliases = query(
   "trustDomainAliases",
   (q): readonly string[] => mesh(q)?.trustDomainAliases ?? [],
 );
 
-/** The SPIFFE ID of a service account of the mesh. */
+/** Returns the SPIFFE ID of a service account. */
 export function spiffeId(q: QueryContext, namespace: string, serviceAccount: string): string {
   return `spiffe://${q.call(trustDomain)}/ns/${namespace}/sa/${serviceAccount}`;
 }
@@ -30,14 +30,14 @@ const visibilitySetting = query(
   (q): ServiceEntryVisibility | undefined => mesh(q)?.serviceEntryVisibility,
 );
 
-/** How far a service may be seen: a cap on what it exports. */
-export type VisibilityCap = "public" | "namespace" | "none";
+/** Limit of a service's visibility. */
+export type VisibilityLimit = "public" | "namespace" | "none";
 
 /**
- * The scope that MeshConfig.serviceEntryVisibility leaves to the ServiceEntries of a namespace: of the first policy
- * whose rules all match.
+ * Returns the limit that MeshConfig.serviceEntryVisibility sets for the ServiceEntries of a namespace: that of the
+ * first policy whose rules all match.
  */
-export function visibilityCap(q: QueryContext, cluster: string, namespace: string): VisibilityCap {
+export function visibilityLimit(q: QueryContext, cluster: string, namespace: string): VisibilityLimit {
   const setting = q.call(visibilitySetting);
   if (setting === undefined) return "public";
   const labels = q.read(namespaces, `${cluster}/${namespace}`)?.labels ?? {};

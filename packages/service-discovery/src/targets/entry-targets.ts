@@ -2,13 +2,13 @@ import { serviceEntries, type ServiceEntryObject } from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
 import type { Endpoint } from "../model/endpoint.js";
 import type { ServiceTarget } from "../model/workload.js";
-import { endpointsByEntry } from "../service-entry/endpoints.js";
+import { endpointsByEntry } from "../service-entry/entry-endpoints.js";
 import { declarationsOf, service } from "../services.js";
 import type { ProxyIdentity } from "./proxy-identity.js";
 
 /**
- * ServiceEntries that may have an endpoint at an address: those that list it, by `namespace/address`; those that select
- * workloads, by `namespace/`.
+ * ServiceEntries that may have an endpoint at an address: those that list it, by `namespace/address`; those with a
+ * workload selector, by `namespace/`.
  */
 const entriesByEndpoint = index(serviceEntries, "byEndpoint", ({ namespace, spec }) =>
   spec.workloadSelector === undefined
@@ -16,10 +16,10 @@ const entriesByEndpoint = index(serviceEntries, "byEndpoint", ({ namespace, spec
     : [`${namespace}/`],
 );
 
-/** Services of ServiceEntries in a proxy's namespace that have an endpoint at one of its addresses. */
+/** Returns the services of ServiceEntries in a proxy's namespace with an endpoint at one of its addresses. */
 export function entryTargets(q: QueryContext, proxy: ProxyIdentity): readonly ServiceTarget[] {
   return endpointsAt(q, proxy).flatMap(({ entry, hostname, endpoint }) =>
-    declaredBy(q, entry, hostname).map((id) => ({
+    servicesDeclaredBy(q, entry, hostname).map((id) => ({
       service: id,
       port: { name: endpoint.portName, number: endpoint.portNumber },
       targetPort: endpoint.port,
@@ -27,14 +27,14 @@ export function entryTargets(q: QueryContext, proxy: ProxyIdentity): readonly Se
   );
 }
 
-interface EndpointOfEntry {
+interface EntryEndpoint {
   readonly entry: ServiceEntryObject;
   readonly hostname: string;
   readonly endpoint: Endpoint;
 }
 
-/** The endpoints of ServiceEntries in a proxy's namespace at one of its addresses. */
-export function endpointsAt(q: QueryContext, { namespace, addresses }: ProxyIdentity): readonly EndpointOfEntry[] {
+/** Returns the endpoints of ServiceEntries in a proxy's namespace at one of its addresses. */
+export function endpointsAt(q: QueryContext, { namespace, addresses }: ProxyIdentity): readonly EntryEndpoint[] {
   return addresses.flatMap((address) => {
     const candidates = [
       ...q.read(entriesByEndpoint, `${namespace}/${address}`),
@@ -52,8 +52,12 @@ export function endpointsAt(q: QueryContext, { namespace, addresses }: ProxyIden
   });
 }
 
-/** The ids of the services that one ServiceEntry declares for a host. */
-function declaredBy(q: QueryContext, { namespace, name }: ServiceEntryObject, hostname: string): readonly string[] {
+/** Returns the IDs of the services that a ServiceEntry declares for a host. */
+function servicesDeclaredBy(
+  q: QueryContext,
+  { namespace, name }: ServiceEntryObject,
+  hostname: string,
+): readonly string[] {
   return q.call(declarationsOf, `${namespace}/${hostname}`).filter((id) => {
     const declared = q.call(service, id);
     return declared?.registry === "External" && declared.objectName === name;

@@ -1,6 +1,6 @@
 import { endpointSlices, pods, services, type ContainerPort, type ServicePortSpec } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { sliceEndpoints } from "../kubernetes/endpoints.js";
+import { sliceEndpoints } from "../kubernetes/slice-endpoints.js";
 import { clusterSetHostname, kubernetesHostname } from "../kubernetes/hostname.js";
 import { targetPortOnPod, targetPortOnWorkload } from "../kubernetes/target-port.js";
 import { selects } from "../labels.js";
@@ -9,20 +9,17 @@ import type { ServiceTarget, Workload } from "../model/workload.js";
 import { isImported } from "../multi-cluster/imports.js";
 import { kubernetesPortProtocol } from "../protocol.js";
 import { settings } from "../settings/environment.js";
-import { entryOfProxy } from "./entry-of-proxy.js";
-import { podKeyOfProxy } from "./pod-of-proxy.js";
+import { proxyWorkloadEntry } from "./proxy-workload-entry.js";
+import { proxyPodKey } from "./proxy-pod.js";
 import type { ProxyIdentity } from "./proxy-identity.js";
 
-/**
- * Services with a selector, by one of the labels that they ask for: a workload's services are in the buckets of its
- * labels.
- */
+/** Services by the first label of their selector: a workload's services are in the buckets of its labels. */
 const servicesBySelector = index(services, "bySelector", ({ cluster, namespace, spec: { selector = {} } }) => {
   const [name] = Object.keys(selector).sort();
   return name === undefined ? [] : [`${cluster}/${namespace}/${name}=${selector[name] ?? ""}`];
 });
 
-/** Services without a selector whose endpoints say which workloads they have. */
+/** EndpointSlices by the addresses of their endpoints. */
 const slicesByAddress = index(endpointSlices, "byAddress", ({ cluster, namespace, spec }) =>
   spec.service === ""
     ? []
@@ -30,26 +27,26 @@ const slicesByAddress = index(endpointSlices, "byAddress", ({ cluster, namespace
 );
 
 /**
- * The Kubernetes Services of one cluster that a proxy's workload implements. Source: `GetProxyServiceTargets` of the
+ * Returns the service ports in one cluster that a proxy's workload implements. Source: `GetProxyServiceTargets` of the
  * Kubernetes registry.
  */
 export function kubernetesTargets(q: QueryContext, cluster: string, proxy: ProxyIdentity): readonly ServiceTarget[] {
-  const entry = entryOfProxy(q, cluster, proxy);
-  if (entry !== undefined) return targetsOfEntry(q, entry);
-  const pod = proxy.isVm ? undefined : podKeyOfProxy(q, cluster, proxy);
-  if (pod === undefined) return targetsOfMetadata(q, cluster, proxy);
-  const selected = q.call(targetsOfPod, pod);
-  return selected ?? targetsOfSlices(q, cluster, proxy);
+  const entry = proxyWorkloadEntry(q, cluster, proxy);
+  if (entry !== undefined) return workloadEntryTargets(q, entry);
+  const pod = proxy.isVm ? undefined : proxyPodKey(q, cluster, proxy);
+  if (pod === undefined) return metadataTargets(q, cluster, proxy);
+  const selected = q.call(podTargets, pod);
+  return selected ?? sliceTargets(q, cluster, proxy);
 }
 
-/** The targets of a pod by the selectors of Services; undefined where none selects it. */
-const targetsOfPod = query("targetsOfPod", (q, key: string): readonly ServiceTarget[] | undefined => {
+/** The service ports of a pod by the selectors of Services; undefined if none selects it. */
+const podTargets = query("podTargets", (q, key: string): readonly ServiceTarget[] | undefined => {
   const pod = q.read(pods, key);
   if (pod === undefined) return undefined;
   const names = servicesSelecting(q, pod.cluster, pod.namespace, pod.labels);
   if (names.length === 0) return undefined;
   return names.flatMap((name) =>
-    targetsOn(q, pod.cluster, pod.namespace, name, (port) => targetPortOnPod(port, pod.spec.ports)),
+    targetsOfService(q, pod.cluster, pod.namespace, name, (port) => targetPortOnPod(port, pod.spec.ports)),
   );
 });
 
@@ -67,44 +64,43 @@ export function servicesSelecting(
     .sort();
 }
 
-/** One target for each port and protocol that a Service leads to; ports that lead nowhere are left out. */
-function targetsOn(
+/** Returns one target per port and protocol of a Service; ports without a target port on the workload are skipped. */
+function targetsOfService(
   q: QueryContext,
   cluster: string,
   namespace: string,
   name: string,
-  targetOf: (port: ServicePortSpec) => number | undefined,
+  resolveTargetPort: (port: ServicePortSpec) => number | undefined,
 ): readonly ServiceTarget[] {
   const seen = new Set<string>();
   const targets = (q.read(services, `${cluster}/${namespace}/${name}`)?.spec.ports ?? []).flatMap((port) => {
-    const targetPort = targetOf(port);
-    const place = `${targetPort} ${kubernetesPortProtocol(port)}`;
-    if (targetPort === undefined || seen.has(place)) return [];
-    seen.add(place);
+    const targetPort = resolveTargetPort(port);
+    const portAndProtocol = `${targetPort} ${kubernetesPortProtocol(port)}`;
+    if (targetPort === undefined || seen.has(portAndProtocol)) return [];
+    seen.add(portAndProtocol);
     return [{ port: { name: port.name, number: port.port }, targetPort }];
   });
-  return idsOf(q, cluster, namespace, name).flatMap((service) => targets.map((target) => ({ service, ...target })));
+  return serviceIds(q, cluster, namespace, name).flatMap((service) =>
+    targets.map((target) => ({ service, ...target })),
+  );
 }
 
 /**
- * The services that a Kubernetes Service is to the workloads of its cluster: its own, and that of the set of clusters
- * where it is imported.
+ * Returns the service IDs of a Kubernetes Service for workloads in its cluster: its own, and the clusterset service if
+ * it is imported.
  */
-function idsOf(q: QueryContext, cluster: string, namespace: string, name: string): readonly string[] {
+function serviceIds(q: QueryContext, cluster: string, namespace: string, name: string): readonly string[] {
   const own = `${namespace}/${kubernetesHostname(q, namespace, name)}`;
   const shared = settings.clusterSetHosts(q) && q.call(isImported, { cluster, namespace, name });
   return shared ? [own, `${namespace}/${clusterSetHostname(namespace, name)}`] : [own];
 }
 
-/**
- * The services of a pod that is not known yet, as its proxy describes it. Where one port cannot be found, nothing is
- * certain and none is given.
- */
-function targetsOfMetadata(q: QueryContext, cluster: string, proxy: ProxyIdentity): readonly ServiceTarget[] {
+/** Returns the service ports of an unknown pod from the proxy's node metadata; none if any port cannot be resolved. */
+function metadataTargets(q: QueryContext, cluster: string, proxy: ProxyIdentity): readonly ServiceTarget[] {
   const names = servicesSelecting(q, cluster, proxy.namespace, proxy.labels);
   let complete = true;
   const targets = names.flatMap((name) =>
-    targetsOn(q, cluster, proxy.namespace, name, (port) => {
+    targetsOfService(q, cluster, proxy.namespace, name, (port) => {
       const target =
         proxy.podPorts.length > 0 ? targetPortOnPod(port, proxy.podPorts as readonly ContainerPort[]) : numberOf(port);
       complete &&= target !== undefined;
@@ -118,7 +114,7 @@ function numberOf({ targetPort, port }: ServicePortSpec): number {
   return typeof targetPort === "string" ? Number.parseInt(targetPort, 10) || 0 : (targetPort ?? port);
 }
 
-function targetsOfSlices(q: QueryContext, cluster: string, proxy: ProxyIdentity): readonly ServiceTarget[] {
+function sliceTargets(q: QueryContext, cluster: string, proxy: ProxyIdentity): readonly ServiceTarget[] {
   const [address = ""] = proxy.addresses;
   const { namespace } = proxy;
   const names = new Set(q.read(slicesByAddress, `${cluster}/${namespace}/${address}`).map(({ spec }) => spec.service));
@@ -129,11 +125,16 @@ function targetsOfSlices(q: QueryContext, cluster: string, proxy: ProxyIdentity)
       if (endpoint.addresses[0] !== address || port === undefined) return [];
       return [{ port: { name: port.name, number: port.port }, targetPort: endpoint.port }];
     });
-    return idsOf(q, cluster, namespace, name).flatMap((service) => targets.map((target) => ({ service, ...target })));
+    return serviceIds(q, cluster, namespace, name).flatMap((service) =>
+      targets.map((target) => ({ service, ...target })),
+    );
   });
 }
 
-function targetsOfEntry(q: QueryContext, { cluster, namespace, labels, ports }: Workload): readonly ServiceTarget[] {
+function workloadEntryTargets(
+  q: QueryContext,
+  { cluster, namespace, labels, ports }: Workload,
+): readonly ServiceTarget[] {
   return servicesSelecting(q, cluster, namespace, labels).flatMap((name) => {
     const spec = q.read(services, `${cluster}/${namespace}/${name}`)?.spec;
     if (spec === undefined || spec.clusterIP === "None" || spec.type === "ExternalName") return [];

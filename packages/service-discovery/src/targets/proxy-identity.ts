@@ -1,25 +1,24 @@
 import type { Labels } from "../model/service.js";
 
-/** What a proxy says of itself, from which its workload and services are found. */
+/** The node metadata of a proxy by which its workload and services are found. */
 export interface ProxyIdentity {
-  /** The first part of its node id: `pod.namespace`. */
+  /** `name.namespace`, from the node ID. */
   readonly id: string;
   readonly namespace: string;
-  /** Empty where it does not say, which fits every cluster. */
+  /** Empty if not reported, which matches all clusters. */
   readonly cluster: string;
-  /** The primary one first. */
+  /** The primary address first. */
   readonly addresses: readonly string[];
   readonly labels: Labels;
-  /** The ports that its pod's containers declare, where it lists them. */
+  /** Container ports of its pod, if reported. */
   readonly podPorts: readonly { readonly name: string; readonly containerPort: number; readonly protocol: string }[];
   readonly nodeName: string;
-  /** It stands for a virtual machine although it may run in a pod. */
+  /** The proxy simulates a virtual machine, although it may run in a pod. */
   readonly isVm: boolean;
 }
 
 /**
- * The name of the object (pod or WorkloadEntry) that a proxy says it is, or undefined if its id does not fit its
- * namespace.
+ * Returns the name of the pod or WorkloadEntry in the node ID; undefined if the node ID does not match the namespace.
  */
 export function objectNameOf({ id, namespace }: ProxyIdentity): string | undefined {
   const dot = id.indexOf(".");

@@ -6,16 +6,15 @@ import { keyOfId, service, splitKey } from "../services.js";
 import { podWorkload } from "../workloads/pod-workload.js";
 import { endpointsAt, entryTargets } from "./entry-targets.js";
 import { kubernetesTargets } from "./kubernetes-targets.js";
-import { clustersOfProxy, podKeyOfProxy } from "./pod-of-proxy.js";
+import { candidateClusters, proxyPodKey } from "./proxy-pod.js";
 import type { ProxyIdentity } from "./proxy-identity.js";
 
 /**
- * The services that a proxy's workload implements, and the ports it does so on: the oldest service first, then by
- * hostname.
+ * The service ports that a proxy's workload implements, with target ports: the oldest service first, then by hostname.
  */
 export const serviceTargets = query("serviceTargets", (q, proxy: ProxyIdentity): readonly ServiceTarget[] => {
   const targets = [
-    ...clustersOfProxy(q, proxy).flatMap((cluster) => kubernetesTargets(q, cluster, proxy)),
+    ...candidateClusters(q, proxy).flatMap((cluster) => kubernetesTargets(q, cluster, proxy)),
     ...entryTargets(q, proxy),
   ];
   const age = (target: ServiceTarget): number => q.call(service, target.service)?.creationTimestamp ?? 0;
@@ -25,22 +24,21 @@ export const serviceTargets = query("serviceTargets", (q, proxy: ProxyIdentity):
     .sort((a, b) => age(a) - age(b) || (host(a) < host(b) ? -1 : host(a) > host(b) ? 1 : 0));
 });
 
-/** The workload behind a proxy as a pod, where it is one that is known. */
-export const podOfProxy = query("podOfProxy", (q, proxy: ProxyIdentity): Workload | undefined => {
-  for (const cluster of clustersOfProxy(q, proxy)) {
-    const key = podKeyOfProxy(q, cluster, proxy);
+/** The workload of a proxy's pod; undefined if there is none. */
+export const proxyPod = query("proxyPod", (q, proxy: ProxyIdentity): Workload | undefined => {
+  for (const cluster of candidateClusters(q, proxy)) {
+    const key = proxyPodKey(q, cluster, proxy);
     if (key !== undefined) return q.call(podWorkload, key);
   }
   return undefined;
 });
 
 /**
- * The labels that discovery knows of a proxy's workload, with its topology: of its pod, else of an endpoint of a
- * ServiceEntry at its address; undefined where it knows nothing, so that what the proxy says of itself counts. Source:
- * `GetProxyWorkloadLabels`.
+ * The registered labels of a proxy's workload with topology labels: of its pod, else of a ServiceEntry endpoint at its
+ * address; undefined if unknown, in which case the labels in node metadata are used. Source: `GetProxyWorkloadLabels`.
  */
 export const registeredLabels = query("registeredLabels", (q, proxy: ProxyIdentity): Labels | undefined => {
-  const pod = q.call(podOfProxy, proxy);
+  const pod = q.call(proxyPod, proxy);
   if (pod === undefined) return endpointsAt(q, proxy)[0]?.endpoint.labels;
   const { cluster, locality, network } = pod;
   return pod.nodeName === proxy.nodeName

@@ -1,27 +1,34 @@
 import { nodes, pods, type PodObject } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
-import { localityOfLabels, REGION_LABEL, SUBZONE_LABEL, tlsModeOf, withTopology, ZONE_LABEL } from "../labels.js";
+import {
+  localityFromLabels,
+  REGION_LABEL,
+  SUBZONE_LABEL,
+  tlsModeFromLabels,
+  withTopology,
+  ZONE_LABEL,
+} from "../labels.js";
 import type { Labels } from "../model/service.js";
 import type { Workload } from "../model/workload.js";
-import { networkOf } from "../network/network-of.js";
+import { workloadNetwork } from "../network/workload-network.js";
 import { spiffeId } from "../settings/mesh.js";
 import { workloadNameOf } from "./workload-name.js";
 
 /**
- * The workload that a pod is (`cluster/namespace/name`); undefined for one that does not exist or has failed. Readiness
- * is not part of it, so a probe that fails changes nothing here.
+ * The workload of a pod (`cluster/namespace/name`); undefined if the pod does not exist or has failed. It does not
+ * include readiness, so a failed probe does not change it.
  */
 export const podWorkload = query("podWorkload", (q, key: string): Workload | undefined => {
   const pod = q.read(pods, key);
-  return pod === undefined || pod.status?.phase === "Failed" ? undefined : convert(q, pod);
+  return pod === undefined || pod.status?.phase === "Failed" ? undefined : convertPod(q, pod);
 });
 
-function convert(q: QueryContext, pod: PodObject): Workload {
+function convertPod(q: QueryContext, pod: PodObject): Workload {
   const { cluster, namespace, name, spec } = pod;
   const addresses = pod.status?.podIPs ?? [];
   const locality =
-    localityOfLabels(pod.labels) || (spec.nodeName === "" ? "" : q.call(nodeLocality, `${cluster}/${spec.nodeName}`));
-  const network = networkOf(q, cluster, addresses[0] ?? "", pod.labels);
+    localityFromLabels(pod.labels) || (spec.nodeName === "" ? "" : q.call(nodeLocality, `${cluster}/${spec.nodeName}`));
+  const network = workloadNetwork(q, cluster, addresses[0] ?? "", pod.labels);
   return {
     kind: "Pod",
     cluster,
@@ -35,7 +42,7 @@ function convert(q: QueryContext, pod: PodObject): Workload {
     locality,
     network,
     nodeName: spec.nodeName,
-    tlsMode: tlsModeOf(pod.labels),
+    tlsMode: tlsModeFromLabels(pod.labels),
     hostname: spec.subdomain === "" ? "" : spec.hostname || name,
     subdomain: spec.subdomain,
     weight: 0,
@@ -44,7 +51,7 @@ function convert(q: QueryContext, pod: PodObject): Workload {
   };
 }
 
-/** The locality of a node (`cluster/name`), by its labels; empty if unknown. */
+/** The locality of a node (`cluster/name`) by its labels; empty if unknown. */
 const nodeLocality = query("nodeLocality", (q, key: string): string => {
   const labels: Labels = q.read(nodes, key)?.labels ?? {};
   const region = labels[REGION_LABEL] || labels["failure-domain.beta.kubernetes.io/region"] || "";
@@ -53,7 +60,7 @@ const nodeLocality = query("nodeLocality", (q, key: string): string => {
   return region === "" && zone === "" && subzone === "" ? "" : `${region}/${zone}/${subzone}`;
 });
 
-/** Whether a ServiceEntry can select a pod: it has an address, is ready, and is not ending. */
+/** Reports whether a ServiceEntry can select a pod: it has an address, is ready and is not terminating. */
 export function isSelectable(pod: PodObject): boolean {
   const { status, spec } = pod;
   return (
@@ -66,7 +73,7 @@ export function isSelectable(pod: PodObject): boolean {
   );
 }
 
-/** TCP ports of the containers by name; the first of a name wins, as in Kubernetes. */
+/** Returns the TCP ports of the containers by name; the first port with a name is used, as in Kubernetes. */
 function namedPorts(pod: PodObject): Readonly<Record<string, number>> {
   const out: Record<string, number> = {};
   for (const { name, protocol, containerPort } of pod.spec.ports) {

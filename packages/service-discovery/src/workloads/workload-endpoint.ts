@@ -1,17 +1,17 @@
 import type { Endpoint, Health } from "../model/endpoint.js";
 import type { Workload } from "../model/workload.js";
 
-/** What makes a workload an endpoint of one port of a service. */
+/** The port of a service that an endpoint serves, and the endpoint's address, port and health. */
 export interface EndpointAt {
   readonly addresses: readonly string[];
   readonly port: number;
   readonly portName: string;
-  /** 0 where the name alone decides. */
+  /** 0 if the port is found by name. */
   readonly portNumber: number;
   readonly health: Health;
 }
 
-/** The endpoint that a workload is for one port of a service. */
+/** Returns the endpoint of a workload for one port of a service. */
 export function workloadEndpoint(workload: Workload, at: EndpointAt): Endpoint {
   return {
     addresses: at.addresses,

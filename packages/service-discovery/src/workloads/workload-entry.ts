@@ -2,25 +2,22 @@ import { isIP } from "node:net";
 import { workloadEntries, type WorkloadEntryObject } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { WorkloadEntry } from "@istiod/istio-api/networking/v1alpha3/workload_entry";
-import { localityOfLabels, statesTlsMode, tlsModeOf, WORKLOAD_NAME_LABEL, withTopology } from "../labels.js";
+import { localityFromLabels, hasTlsMode, tlsModeFromLabels, WORKLOAD_NAME_LABEL, withTopology } from "../labels.js";
 import { DISABLED_TLS_MODE, ISTIO_MUTUAL_TLS_MODE } from "../model/endpoint.js";
 import type { Labels } from "../model/service.js";
 import type { Workload } from "../model/workload.js";
-import { networkOf } from "../network/network-of.js";
+import { workloadNetwork } from "../network/workload-network.js";
 import { settings } from "../settings/environment.js";
 import { spiffeId } from "../settings/mesh.js";
 
-/** An address with this prefix is the path of a Unix socket. */
+/** Prefix of an address that is the path of a Unix socket. */
 export const UNIX_PREFIX = "unix://";
 
 const HEALTH_CHECKS = "proxy.istio.io/health-checks-enabled";
 const REGISTRATION_GROUP = "istio.io/autoRegistrationGroup";
 const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
 
-/**
- * The workload of a WorkloadEntry (`cluster/namespace/name`); undefined where it does not exist, or its health checks
- * do not succeed.
- */
+/** The workload of a WorkloadEntry (`cluster/namespace/name`); undefined if it does not exist or is unhealthy. */
 export const entryWorkload = query("entryWorkload", (q, key: string): Workload | undefined => {
   const object = q.read(workloadEntries, key);
   if (object === undefined || !isUsable(q, object)) return undefined;
@@ -35,13 +32,14 @@ export const entryWorkload = query("entryWorkload", (q, key: string): Workload |
 });
 
 function isUsable(q: QueryContext, { cluster, annotations, status }: WorkloadEntryObject): boolean {
-  const crosses = (): boolean => settings.crossClusterWorkloadEntries(q) && settings.serviceSelectsWorkloadEntries(q);
-  if (cluster !== settings.configCluster(q) && !crosses()) return false;
+  const allowsOtherClusters = (): boolean =>
+    settings.crossClusterWorkloadEntries(q) && settings.serviceSelectsWorkloadEntries(q);
+  if (cluster !== settings.configCluster(q) && !allowsOtherClusters()) return false;
   const checked = settings.workloadEntryHealthChecks(q) && TRUE.includes(annotations[HEALTH_CHECKS] ?? "");
   return !checked || status?.healthy === true;
 }
 
-/** What a workload entry has from where it stands: a WorkloadEntry's metadata, or a ServiceEntry that lists it. */
+/** Metadata of a workload entry: of a WorkloadEntry, or of the ServiceEntry that lists it as an endpoint. */
 export interface EntryOrigin {
   readonly cluster: string;
   readonly namespace: string;
@@ -50,11 +48,12 @@ export interface EntryOrigin {
   readonly labels: Labels;
 }
 
-/** A workload entry as a workload. Source: `serviceentry/conversion.go`. */
+/** Converts a workload entry to a workload. Source: `serviceentry/conversion.go`. */
 export function convertWorkloadEntry(q: QueryContext, entry: WorkloadEntry, origin: EntryOrigin): Workload {
   const { cluster, namespace, labels } = origin;
-  const locality = entry.locality || localityOfLabels(labels);
-  const ofCluster = cluster !== settings.configCluster(q) ? networkOf(q, cluster, entry.address, labels) : "";
+  const locality = entry.locality || localityFromLabels(labels);
+  const clusterNetwork =
+    cluster !== settings.configCluster(q) ? workloadNetwork(q, cluster, entry.address, labels) : "";
   return {
     kind: "WorkloadEntry",
     cluster,
@@ -62,14 +61,14 @@ export function convertWorkloadEntry(q: QueryContext, entry: WorkloadEntry, orig
     name: origin.name,
     workloadName: origin.workloadName,
     addresses: [entry.address],
-    labels: withTopology(labels, { cluster, locality, nodeName: "", network: entry.network || ofCluster }),
+    labels: withTopology(labels, { cluster, locality, nodeName: "", network: entry.network || clusterNetwork }),
     serviceAccount: entry.serviceAccount,
     identity: entry.serviceAccount === "" ? "" : spiffeId(q, namespace, entry.serviceAccount),
     locality,
     network: entry.network,
     nodeName: "",
-    tlsMode: statesTlsMode(labels)
-      ? tlsModeOf(labels)
+    tlsMode: hasTlsMode(labels)
+      ? tlsModeFromLabels(labels)
       : entry.serviceAccount === ""
         ? DISABLED_TLS_MODE
         : ISTIO_MUTUAL_TLS_MODE,

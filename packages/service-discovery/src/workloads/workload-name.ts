@@ -4,8 +4,8 @@ import { WORKLOAD_NAME_LABEL } from "../labels.js";
 const CRON_JOB = /^(.+)-\d{8,10}$/;
 
 /**
- * What a pod is an instance of, by name: its label, else the Deployment, StatefulSet, CronJob, … that controls it, else
- * itself. Source: `pkg/kube/util.go`.
+ * Returns the workload name of a pod: its label, else the name of its Deployment, StatefulSet, CronJob or other
+ * controller, else its own. Source: `pkg/kube/util.go`.
  */
 export function workloadNameOf(pod: PodObject): string {
   return pod.labels[WORKLOAD_NAME_LABEL] ?? (controllerNameOf(pod) || pod.name);

@@ -26,7 +26,7 @@ export function inlineLocalities(
   const { service, port, subset, sniDnat } = target;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
   const all = q.call(inlineEndpoints, { service: service.key, port: { name: port.name, number: port.number } });
-  const groups = reachableGroups(q, target, rule, all, isResolvedByProxy(service) ? "stated" : "resolved");
+  const groups = reachableGroups(q, target, rule, all, isResolvedByProxy(service) ? "unresolved" : "resolved");
   return applyLocalityPreference(q, groups.map(encodeMembers), {
     ...preference,
     usesLabels: subset === "" && !sniDnat,

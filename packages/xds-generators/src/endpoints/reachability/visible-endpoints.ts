@@ -93,7 +93,7 @@ function visibilityFilter(
   const networks = found.some(({ network }) => network !== "") ? (askMetadata(q, "REQUESTED_NETWORK_VIEW") ?? []) : [];
   return (endpoint) =>
     (ownCluster === undefined || endpoint.cluster === ownCluster) &&
-    (endpoint.forOwnCluster === undefined || q.ask(inCluster, endpoint.cluster)) &&
+    (endpoint.sameClusterOnly === undefined || q.ask(inCluster, endpoint.cluster)) &&
     (node === undefined || endpoint.nodeName === node) &&
     (networks.length === 0 || endpoint.network === "" || networks.includes(endpoint.network));
 }

@@ -1,14 +1,11 @@
 import { podsByAddress } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { Workload } from "../model/workload.js";
-import { workloadEntriesByAddress } from "../targets/entry-of-proxy.js";
+import { workloadEntriesByAddress } from "../targets/proxy-workload-entry.js";
 import { isSelectable, podWorkload } from "./pod-workload.js";
 import { entryWorkload } from "./workload-entry.js";
 
-/**
- * The workload with this IP address, of any cluster: a ready pod that does not share its host's network, else a
- * WorkloadEntry.
- */
+/** The workload with this IP address in any cluster: a ready pod without host network, else a WorkloadEntry. */
 export const workloadByAddress = query("workloadByAddress", (q, address: string): Workload | undefined => {
   const pod = q
     .read(podsByAddress, address)

@@ -4,14 +4,14 @@ import type { Workload } from "../model/workload.js";
 import { entryWorkload } from "../workloads/workload-entry.js";
 import { objectNameOf, type ProxyIdentity } from "./proxy-identity.js";
 
-/** WorkloadEntries by their address. */
+/** WorkloadEntries by address. */
 export const workloadEntriesByAddress = index(workloadEntries, "byAddress", ({ spec }) => [spec.address]);
 
 /**
- * The workload of the WorkloadEntry in a cluster that a proxy is, by its primary address. Of several with that address:
- * the one with the proxy's name, else one of its namespace, else the first by name.
+ * Returns the workload of a proxy's WorkloadEntry in a cluster, by its primary address. Of several with that address:
+ * the one with the proxy's name, else one in its namespace, else the first by name.
  */
-export function entryOfProxy(q: QueryContext, cluster: string, proxy: ProxyIdentity): Workload | undefined {
+export function proxyWorkloadEntry(q: QueryContext, cluster: string, proxy: ProxyIdentity): Workload | undefined {
   const [address = ""] = proxy.addresses;
   const found = q
     .read(workloadEntriesByAddress, address)

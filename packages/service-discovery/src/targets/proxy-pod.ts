@@ -4,7 +4,7 @@ import { settings } from "../settings/environment.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { objectNameOf, type ProxyIdentity } from "./proxy-identity.js";
 
-/** IDs of all clusters that are known, by what they hold: the configuration's cluster first. */
+/** IDs of all clusters with namespaces or services, the config cluster first. */
 const knownClusters = query("knownClusters", (q): readonly string[] => {
   const first = settings.configCluster(q);
   const others = new Set([...q.keys(namespaces), ...q.keys(services)].map((key) => key.slice(0, key.indexOf("/"))));
@@ -12,15 +12,16 @@ const knownClusters = query("knownClusters", (q): readonly string[] => {
   return [first, ...others];
 });
 
-/** The clusters where a proxy's workload may be. */
-export function clustersOfProxy(q: QueryContext, proxy: ProxyIdentity): readonly string[] {
+/** Returns the clusters in which a proxy's workload may be. */
+export function candidateClusters(q: QueryContext, proxy: ProxyIdentity): readonly string[] {
   return proxy.cluster === "" ? q.call(knownClusters) : [proxy.cluster];
 }
 
 /**
- * The key (`cluster/namespace/name`) of a proxy's pod in a cluster: by its id, and where so configured by its address.
+ * Returns the key (`cluster/namespace/name`) of a proxy's pod in a cluster: by the node ID, else by address under
+ * ENABLE_PROXY_FIND_POD_BY_IP.
  */
-export function podKeyOfProxy(q: QueryContext, cluster: string, proxy: ProxyIdentity): string | undefined {
+export function proxyPodKey(q: QueryContext, cluster: string, proxy: ProxyIdentity): string | undefined {
   const name = objectNameOf(proxy);
   if (name !== undefined) {
     const key = `${cluster}/${proxy.namespace}/${name}`;

@@ -7,13 +7,13 @@ import { spiffeId } from "../settings/mesh.js";
 import { convertKubernetesService, NODE_SELECTOR } from "./convert-service.js";
 import { kubernetesHostname } from "./hostname.js";
 
-/** Kubernetes Services of all clusters by `namespace/name`: those of one bucket are one service of the mesh. */
+/** Kubernetes Services by `namespace/name`, across clusters: each bucket is one service. */
 export const kubernetesServicesByName = index(services, "byName", (service) => [
   `${service.namespace}/${service.name}`,
 ]);
 
 /**
- * The objects of one service, of the clusters where its namespace is discovered: that of the configuration's cluster
+ * Returns the Services with a name, from the clusters in which its namespace is discovered: that of the config cluster
  * first, then by cluster.
  */
 export function kubernetesServiceObjects(q: QueryContext, namespace: string, name: string): readonly ServiceObject[] {
@@ -24,14 +24,16 @@ export function kubernetesServiceObjects(q: QueryContext, namespace: string, nam
 }
 
 /**
- * The service that a Kubernetes Service (`namespace/name`) makes over all clusters: everything is the first cluster's,
- * except addresses, which each cluster has of its own, and declared identities, which add up. Source:
+ * The service of a Kubernetes Service (`namespace/name`), merged across clusters: all fields are from the first
+ * cluster, except addresses, which are by cluster, and declared identities, which are united. Source:
  * `aggregate/controller.go`.
  */
 export const kubernetesService = query(
   "kubernetesService",
   (q, at: { readonly namespace: string; readonly name: string }): Service | undefined => {
-    const [first, ...others] = kubernetesServiceObjects(q, at.namespace, at.name).map((object) => convert(q, object));
+    const [first, ...others] = kubernetesServiceObjects(q, at.namespace, at.name).map((object) =>
+      convertInContext(q, object),
+    );
     if (first === undefined || others.length === 0) return first;
     const all = [first, ...others];
     return {
@@ -49,16 +51,16 @@ export interface ServiceInCluster {
   readonly name: string;
 }
 
-/** The service that a Kubernetes Service makes in one cluster alone. */
+/** The service of a Kubernetes Service in one cluster. */
 export const kubernetesServiceInCluster = query(
   "kubernetesServiceInCluster",
   (q, at: ServiceInCluster): Service | undefined => {
     const object = q.read(services, `${at.cluster}/${at.namespace}/${at.name}`);
-    return object === undefined ? undefined : convert(q, object);
+    return object === undefined ? undefined : convertInContext(q, object);
   },
 );
 
-function convert(q: QueryContext, object: ServiceObject): Service {
+function convertInContext(q: QueryContext, object: ServiceObject): Service {
   const { cluster, namespace } = object;
   return convertKubernetesService(object, {
     hostname: kubernetesHostname(q, namespace, object.name),
@@ -68,7 +70,10 @@ function convert(q: QueryContext, object: ServiceObject): Service {
   });
 }
 
-/** For a NodePort service that says by annotation which nodes lead to it: the first external address of each. */
+/**
+ * Returns the first external address of each node that a NodePort service selects by annotation; undefined for other
+ * services.
+ */
 function nodeAddressesOf(q: QueryContext, object: ServiceObject): readonly string[] | undefined {
   const annotation = object.annotations[NODE_SELECTOR];
   if (object.spec.type !== "NodePort" || annotation === undefined) return undefined;
@@ -81,7 +86,7 @@ function nodeAddressesOf(q: QueryContext, object: ServiceObject): readonly strin
     );
 }
 
-/** The labels that the annotation's JSON asks for. Anything else than an object of strings asks for nothing. */
+/** Parses the JSON in the node selector annotation. Anything except an object of strings selects all nodes. */
 function parseSelector(annotation: string): Readonly<Record<string, string>> {
   try {
     const parsed: unknown = JSON.parse(annotation);

@@ -1,23 +1,23 @@
 import { serviceExports, serviceImports, services } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { clusterSetHostname, kubernetesHostname } from "../kubernetes/hostname.js";
-import type { ServiceInCluster } from "../kubernetes/service.js";
+import type { ServiceInCluster } from "../kubernetes/kubernetes-service.js";
 import { settings } from "../settings/environment.js";
 import { discoverability, isExported, type Discoverability } from "./exports.js";
 import { clusterSetService, isImported } from "./imports.js";
 
-/** What one cluster exports or imports. */
+/** A service that a cluster exports or imports. */
 export interface MultiClusterService extends ServiceInCluster {
   readonly exported: boolean;
   readonly imported: boolean;
-  /** The first address of the set of clusters here; empty where there is none, or no such service. */
+  /** The first clusterset address in this cluster; empty if there is none. */
   readonly clusterSetAddress: string;
-  /** Of a service that is exported: who may be sent its endpoints here, by host. */
+  /** Discoverability of an exported service's endpoints, by hostname. */
   readonly discoverability: Readonly<Record<string, Discoverability>>;
 }
 
 /**
- * All that clusters export and import, by cluster, namespace and name. Empty where multi-cluster services are off.
+ * All exported and imported services, by cluster, namespace and name. Empty if multi-cluster services are disabled.
  * Source: `MCSServices` of the Kubernetes registry.
  */
 export const multiClusterServices = query("multiClusterServices", (q): readonly MultiClusterService[] => {
@@ -27,21 +27,21 @@ export const multiClusterServices = query("multiClusterServices", (q): readonly 
   const imports = settings.clusterSetHosts(q) ? q.keys(serviceImports) : [];
   const imported = new Set(imports);
   return [...new Set([...exports, ...imports])].sort().flatMap((key) => {
-    const at = placeOf(key);
+    const at = parseKey(key);
     const exported = settings.exportedOnly(q) && q.call(isExported, at);
     if (!exported && !imported.has(key)) return [];
-    const clusterSetAddress = addressHere(q, at);
-    const hosts = exported ? hostsHere(q, at, key, clusterSetAddress !== "") : {};
+    const clusterSetAddress = clusterSetAddressOf(q, at);
+    const hosts = exported ? discoverabilityByHost(q, at, key, clusterSetAddress !== "") : {};
     return [{ ...at, exported, imported: imported.has(key), clusterSetAddress, discoverability: hosts }];
   });
 });
 
-function addressHere(q: QueryContext, { cluster, namespace, name }: ServiceInCluster): string {
+function clusterSetAddressOf(q: QueryContext, { cluster, namespace, name }: ServiceInCluster): string {
   const shared = settings.clusterSetHosts(q) && q.call(isImported, { cluster, namespace, name });
   return (shared && q.call(clusterSetService, { namespace, name })?.clusterAddresses[cluster]?.[0]) || "";
 }
 
-function hostsHere(
+function discoverabilityByHost(
   q: QueryContext,
   at: ServiceInCluster,
   key: string,
@@ -58,7 +58,7 @@ function hostsHere(
   };
 }
 
-function placeOf(key: string): ServiceInCluster {
+function parseKey(key: string): ServiceInCluster {
   const [cluster = "", namespace = "", name = ""] = key.split("/");
   return { cluster, namespace, name };
 }

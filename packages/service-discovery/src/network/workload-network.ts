@@ -7,15 +7,14 @@ import { settings } from "../settings/environment.js";
 import { contains, parseCidr } from "./cidr.js";
 
 /**
- * The network that a cluster's workloads are in as a whole: as its system namespace is labelled, or as MeshNetworks
- * says (`fromRegistry`). Empty if neither does.
+ * The network of a cluster: the label of its system namespace, else MeshNetworks (`fromRegistry`). Empty if unknown.
  */
 const clusterNetwork = query("clusterNetwork", (q, cluster: string): string => {
-  const labelled = q.read(namespaces, `${cluster}/${settings.systemNamespace(q)}`)?.labels[NETWORK_LABEL];
-  return labelled || networkOfRegistry(q, cluster) || "";
+  const label = q.read(namespaces, `${cluster}/${settings.systemNamespace(q)}`)?.labels[NETWORK_LABEL];
+  return label || registryNetwork(q, cluster) || "";
 });
 
-function networkOfRegistry(q: QueryContext, cluster: string): string | undefined {
+function registryNetwork(q: QueryContext, cluster: string): string | undefined {
   const networks = q.read(meshNetworks, meshNetworksKey)?.networks ?? {};
   return Object.keys(networks)
     .sort()
@@ -28,7 +27,7 @@ interface AddressRange {
   readonly bits: number;
 }
 
-/** Address ranges that MeshNetworks assigns, the widest first, which wins where several match. */
+/** Address ranges in MeshNetworks, widest first: the widest match is used. */
 const addressRanges = query("networkAddressRanges", (q): readonly AddressRange[] => {
   const networks = q.read(meshNetworks, meshNetworksKey)?.networks ?? {};
   return Object.keys(networks)
@@ -43,8 +42,8 @@ const addressRanges = query("networkAddressRanges", (q): readonly AddressRange[]
     .sort((a, b) => a.bits - b.bits);
 });
 
-/** The network that MeshNetworks gives to an address by its range; empty if none. */
-const networkOfAddress = query("networkOfAddress", (q, address: string): string => {
+/** The network of an address by the ranges in MeshNetworks; empty if none matches. */
+const addressNetwork = query("addressNetwork", (q, address: string): string => {
   const range = q.call(addressRanges).find(({ cidr }) => {
     const set: BlockList | undefined = parseCidr(cidr);
     return set !== undefined && contains(set, address);
@@ -53,13 +52,13 @@ const networkOfAddress = query("networkOfAddress", (q, address: string): string 
 });
 
 /**
- * The network of a workload of a cluster: by its label, its cluster's system namespace, or MeshNetworks; empty if none
- * says.
+ * Returns the network of a workload: by its label, its cluster's network, or the address ranges in MeshNetworks; empty
+ * if unknown.
  */
-export function networkOf(q: QueryContext, cluster: string, address: string, labels: Labels): string {
+export function workloadNetwork(q: QueryContext, cluster: string, address: string, labels: Labels): string {
   return (
     labels[NETWORK_LABEL] ||
     q.call(clusterNetwork, cluster) ||
-    (q.call(addressRanges).length > 0 ? q.call(networkOfAddress, address) : "")
+    (q.call(addressRanges).length > 0 ? q.call(addressNetwork, address) : "")
   );
 }

@@ -5,45 +5,43 @@ import { CANONICAL_NAME_LABEL, CANONICAL_REVISION_LABEL, canonicalServiceOf } fr
 import { UNSPECIFIED_ADDRESS, type Labels, type Service } from "../model/service.js";
 import { parseProtocol } from "../protocol.js";
 import { trafficDistributionOf } from "../kubernetes/traffic-distribution.js";
-import type { VisibilityCap } from "../settings/mesh.js";
+import type { VisibilityLimit } from "../settings/mesh.js";
 import type { HashedAddresses } from "./hashed-addresses.js";
 import { resolutionOf } from "./resolution.js";
 
 const AUTOALLOCATE_LABEL = "networking.istio.io/enable-autoallocate-ip";
 const CONNECT_STRATEGY = "istio.io/connect-strategy";
 
-/** What the services of a ServiceEntry depend on beside its own object. */
-export interface EntrySurroundings {
+/** Inputs of a ServiceEntry's services in addition to the object itself. */
+export interface ServiceEntryContext {
   readonly namespaceAnnotations: Readonly<Record<string, string>>;
-  readonly visibility: VisibilityCap;
-  /** Where no allocator writes addresses to the status: those that are made up instead, if the service needs any. */
-  readonly hashed: (() => HashedAddresses | undefined) | undefined;
-  /** Services outside of the mesh get canonical service labels. */
-  readonly labelsCanonicalService: boolean;
+  readonly visibility: VisibilityLimit;
+  /** Returns hashed addresses; undefined if addresses are allocated in the status. */
+  readonly hashedAddresses: (() => HashedAddresses | undefined) | undefined;
+  /** Adds canonical service labels to services outside of the mesh. */
+  readonly addCanonicalLabels: boolean;
 }
 
 /**
- * The addresses that a ServiceEntry gives to each of its hosts, in order and without repetition: IPs and CIDRs, or
- * `0.0.0.0`. A CIDR of one address is that address.
+ * Returns the addresses of each host of a ServiceEntry, in order and deduplicated: IPs and CIDRs, or `0.0.0.0`. A CIDR
+ * with a single address is returned as that address.
  */
 export function addressesOf(entry: ServiceEntryObject): readonly string[] {
   if (entry.spec.addresses.length === 0) return [UNSPECIFIED_ADDRESS];
-  return [...new Set(entry.spec.addresses.flatMap((address) => normalAddress(address) ?? []))];
+  return [...new Set(entry.spec.addresses.flatMap((address) => normalizeAddress(address) ?? []))];
 }
 
-/**
- * The service that a ServiceEntry makes of one of its hosts at one of its addresses. Source:
- * `serviceentry/conversion.go`.
- */
+/** Converts one host of a ServiceEntry at one address to a service. Source: `serviceentry/conversion.go`. */
 export function convertServiceEntry(
   entry: ServiceEntryObject,
   at: { readonly id: string; readonly hostname: string; readonly address: string },
-  surroundings: EntrySurroundings,
+  context: ServiceEntryContext,
 ): Service {
   const { spec, annotations, namespace, name } = entry;
   const resolution = resolutionOf(entry);
   const meshExternal = spec.location === ServiceEntry_Location.MESH_EXTERNAL;
-  const allocated = surroundings.hashed === undefined ? allocatedAddresses(entry, at.hostname) : surroundings.hashed();
+  const allocated =
+    context.hashedAddresses === undefined ? allocatedAddresses(entry, at.hostname) : context.hashedAddresses();
   return {
     id: at.id,
     key: `${namespace}/${at.hostname}`,
@@ -60,16 +58,15 @@ export function convertServiceEntry(
     clusterAddresses: {},
     ...(allocated?.ipv4 !== undefined && { autoAllocatedIpv4: allocated.ipv4 }),
     ...(allocated?.ipv6 !== undefined && { autoAllocatedIpv6: allocated.ipv6 }),
-    labels:
-      surroundings.labelsCanonicalService && meshExternal ? withCanonicalService(entry.labels, name) : entry.labels,
+    labels: context.addCanonicalLabels && meshExternal ? withCanonicalService(entry.labels, name) : entry.labels,
     exportTo: [...new Set(spec.exportTo)],
-    visibility: surroundings.visibility,
+    visibility: context.visibility,
     ...(spec.workloadSelector !== undefined && { selector: spec.workloadSelector.labels }),
     declaredIdentities: spec.subjectAltNames,
     type: "",
     externalName: "",
     nodeLocal: false,
-    trafficDistribution: trafficDistributionOf(undefined, annotations, surroundings.namespaceAnnotations),
+    trafficDistribution: trafficDistributionOf(undefined, annotations, context.namespaceAnnotations),
     publishNotReadyAddresses: false,
     raceFirstTcpConnect: annotations[CONNECT_STRATEGY]?.toUpperCase() === "RACE_FIRST_TCP_CONNECT",
     passthroughTargetPorts:
@@ -83,7 +80,10 @@ export function convertServiceEntry(
   };
 }
 
-/** Allocated addresses count unless the user gave some, opted out, or connects where the application meant to. */
+/**
+ * Returns the auto-allocated addresses for a host; none if the ServiceEntry has addresses, opts out, or has resolution
+ * NONE.
+ */
 function allocatedAddresses(entry: ServiceEntryObject, hostname: string): Partial<HashedAddresses> {
   if (entry.spec.addresses.length > 0 || resolutionOf(entry) === "Passthrough") return {};
   if (entry.labels[AUTOALLOCATE_LABEL]?.toLowerCase() === "false") return {};
@@ -94,7 +94,7 @@ function allocatedAddresses(entry: ServiceEntryObject, hostname: string): Partia
   return out;
 }
 
-function normalAddress(address: string): string | undefined {
+function normalizeAddress(address: string): string | undefined {
   if (isIP(address) !== 0) return address;
   const slash = address.indexOf("/");
   if (slash < 0) return undefined;

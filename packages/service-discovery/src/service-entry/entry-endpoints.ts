@@ -14,16 +14,16 @@ import { settings } from "../settings/environment.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { convertWorkloadEntry, entryWorkload, UNIX_PREFIX } from "../workloads/workload-entry.js";
-import { addressesOf } from "./convert.js";
+import { addressesOf } from "./convert-service-entry.js";
 import { resolutionOf } from "./resolution.js";
-import { serviceEntriesOf } from "./service.js";
+import { serviceEntriesOf } from "./entry-service.js";
 
-/** Pods of all clusters by namespace. */
-const podsByName = index(pods, "byNamespaceOfAllClusters", ({ namespace }) => [namespace]);
+/** Pods by namespace, across clusters. */
+const podsByNamespace = index(pods, "byNamespaceOfAllClusters", ({ namespace }) => [namespace]);
 
 /**
- * The endpoints of all ServiceEntries that declare a key (`namespace/host`), the oldest first. They stand once for each
- * address that a ServiceEntry has.
+ * The endpoints of all ServiceEntries that declare a service key (`namespace/host`), oldest first. They are repeated
+ * for each address of a ServiceEntry.
  */
 export const serviceEntryEndpoints = query("serviceEntryEndpoints", (q, key: string): readonly Endpoint[] =>
   q
@@ -31,38 +31,38 @@ export const serviceEntryEndpoints = query("serviceEntryEndpoints", (q, key: str
     .flatMap(({ endpoints, copies }) => Array.from({ length: copies }, () => endpoints).flat()),
 );
 
-/** What one ServiceEntry contributes to the endpoints of a key. */
+/** Endpoints of one ServiceEntry for a service key. */
 interface EndpointsOfEntry {
-  /** Its name. */
+  /** Name of the ServiceEntry. */
   readonly entry: string;
   readonly endpoints: readonly Endpoint[];
   readonly copies: number;
 }
 
 /**
- * The endpoints of a key (`namespace/host`) by ServiceEntry, the oldest first. Of a DNS_ROUND_ROBIN service one
- * endpoint remains a port, since Envoy takes no more: workloads beyond it do not serve the port. Source:
+ * The endpoints of a service key (`namespace/host`) by ServiceEntry, oldest first. A DNS_ROUND_ROBIN service has one
+ * endpoint per port, because Envoy accepts only one; further workloads do not serve the port. Source:
  * `mergeServicesInstancesByNamespaceHost`.
  */
 export const endpointsByEntry = query("endpointsByServiceEntry", (q, key: string): readonly EndpointsOfEntry[] => {
   const hostname = key.slice(key.indexOf("/") + 1);
   const numbers = new Set<number>();
   return serviceEntriesOf(q, key).map((entry) => {
-    const single = resolutionOf(entry) === "DNSRoundRobinLB";
+    const hasSingleEndpoint = resolutionOf(entry) === "DNSRoundRobinLB";
     const endpoints = q
       .call(endpointsOfEntry, { namespace: entry.namespace, name: entry.name, hostname })
       .filter(({ portNumber }) => {
-        const remains = !single || !numbers.has(portNumber);
+        const isKept = !hasSingleEndpoint || !numbers.has(portNumber);
         numbers.add(portNumber);
-        return remains;
+        return isKept;
       });
-    return { entry: entry.name, endpoints, copies: single ? 1 : addressesOf(entry).length };
+    return { entry: entry.name, endpoints, copies: hasSingleEndpoint ? 1 : addressesOf(entry).length };
   });
 });
 
 /**
- * The endpoints of one ServiceEntry for one of its hosts: those that it lists, those that it selects, or the host
- * itself where DNS finds them.
+ * The endpoints of a ServiceEntry for one of its hosts: the listed or the selected ones, or the host itself with DNS
+ * resolution.
  */
 const endpointsOfEntry = query(
   "endpointsOfServiceEntry",
@@ -71,15 +71,16 @@ const endpointsOfEntry = query(
     if (entry === undefined) return [];
     const { spec } = entry;
     const resolution = resolutionOf(entry);
-    const byName = resolution === "DNSLB" || resolution === "DNSRoundRobinLB";
+    const resolvesByDns = resolution === "DNSLB" || resolution === "DNSRoundRobinLB";
     if (spec.workloadSelector !== undefined) {
       return selectedWorkloads(q, entry)
-        .filter(({ dnsOnly }) => byName || !dnsOnly)
+        .filter(({ dnsOnly }) => resolvesByDns || !dnsOnly)
         .flatMap((workload) =>
           endpointsOfWorkload(workload, spec.ports, workload.kind === "Pod" ? "Healthy" : "Unknown"),
         );
     }
-    if (spec.endpoints.length === 0 && byName) return spec.ports.map((port) => hostEndpoint(entry, at.hostname, port));
+    if (spec.endpoints.length === 0 && resolvesByDns)
+      return spec.ports.map((port) => hostEndpoint(entry, at.hostname, port));
     return spec.endpoints.flatMap((endpoint, position) => {
       const { cluster, namespace } = entry;
       const name = `${entry.name}-${position}`;
@@ -96,25 +97,28 @@ const endpointsOfEntry = query(
 );
 
 /**
- * Pods and WorkloadEntries that a ServiceEntry selects in its namespace, over all clusters: pods first, then by name.
+ * Returns the pods and WorkloadEntries that a ServiceEntry selects in its namespace, across clusters: pods first, then
+ * by name.
  */
 function selectedWorkloads(q: QueryContext, entry: ServiceEntryObject): readonly Workload[] {
   const { namespace } = entry;
-  const wanted = entry.spec.workloadSelector?.labels ?? {};
+  const selector = entry.spec.workloadSelector?.labels ?? {};
   const selectedPods = settings.serviceEntrySelectsPods(q)
     ? q
-        .read(podsByName, namespace)
+        .read(podsByNamespace, namespace)
         .filter((pod) => isSelectable(pod))
-        .flatMap((pod) => podOf(q, pod))
+        .flatMap((pod) => selectablePod(q, pod))
     : [];
   const entries = q
     .read(workloadEntriesByNamespace, namespace)
     .flatMap(({ cluster, name }) => q.call(entryWorkload, `${cluster}/${namespace}/${name}`) ?? []);
-  return [...selectedPods.sort(byName), ...entries.sort(byName)].filter(({ labels }) => hasLabels(labels, wanted));
+  return [...selectedPods.sort(byNameAndCluster), ...entries.sort(byNameAndCluster)].filter(({ labels }) =>
+    hasLabels(labels, selector),
+  );
 }
 
-/** A pod's workload, with its other family's addresses only where both families are in use. */
-function podOf(q: QueryContext, { cluster, namespace, name }: PodObject): readonly Workload[] {
+/** Returns a pod's workload, with the addresses of its second family only under dual stack. */
+function selectablePod(q: QueryContext, { cluster, namespace, name }: PodObject): readonly Workload[] {
   const workload = q.call(podWorkload, `${cluster}/${namespace}/${name}`);
   if (workload === undefined) return [];
   return [
@@ -124,13 +128,14 @@ function podOf(q: QueryContext, { cluster, namespace, name }: PodObject): readon
   ];
 }
 
-function byName(a: Workload, b: Workload): number {
+function byNameAndCluster(a: Workload, b: Workload): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : a.cluster < b.cluster ? -1 : 1;
 }
 
 /**
- * A workload as endpoint of each port, by its own name where its workload's is empty. The port is, in this order: none
- * for a Unix socket, the workload's port of that name, the target port, the port's own number.
+ * Returns the endpoints of a workload for each port. The endpoint's port is 0 for a Unix socket, else the workload's
+ * port with that name, else the target port, else the port's number. A workload without a workload name uses its own
+ * name.
  */
 function endpointsOfWorkload(workload: Workload, ports: readonly EntryPort[], health: Health): readonly Endpoint[] {
   const [address = ""] = workload.addresses;

@@ -3,33 +3,30 @@ import {
   endpointSlicesByService,
   podsByAddress,
   services,
-  workloadEntriesByNamespace,
   type EndpointSliceObject,
   type SliceEndpoint,
 } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { selects, withTopology } from "../labels.js";
+import { withTopology } from "../labels.js";
 import { DISABLED_TLS_MODE, type Endpoint, type Health } from "../model/endpoint.js";
 import type { Workload } from "../model/workload.js";
-import { networkOf } from "../network/network-of.js";
+import { workloadNetwork } from "../network/workload-network.js";
 import { settings } from "../settings/environment.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
-import { entryWorkload } from "../workloads/workload-entry.js";
 import { exportTargets } from "./convert-service.js";
-import { kubernetesServicesByName, type ServiceInCluster } from "./service.js";
-import { targetPortOnWorkload } from "./target-port.js";
+import { kubernetesServicesByName, type ServiceInCluster } from "./kubernetes-service.js";
 
 const slicesByName = index(endpointSlices, "byServiceName", ({ namespace, spec }) =>
   spec.service === "" ? [] : [`${namespace}/${spec.service}`],
 );
 
-/** Services that nobody may see. */
-const hiddenServices = index(services, "exportedToNobody", (service) =>
+/** Services with exportTo `~`. */
+const hiddenServices = index(services, "hidden", (service) =>
   exportTargets(service).includes("~") ? [`${service.cluster}/${service.namespace}/${service.name}`] : [],
 );
 
-/** The clusters that have a Service of this name or endpoints of one, sorted. */
+/** The clusters with a Service of this name or EndpointSlices for it, sorted. */
 export const clustersOfService = query(
   "clustersOfService",
   (q, at: { readonly namespace: string; readonly name: string }): readonly string[] => {
@@ -42,9 +39,8 @@ export const clustersOfService = query(
 );
 
 /**
- * The endpoints of a Kubernetes Service's EndpointSlices in one cluster, for all its ports, each address once. Of a
- * Service that is exported to nobody they are not taken up, even where a route names it (kube/controller,
- * serviceNeedsPush).
+ * The endpoints in a Kubernetes Service's EndpointSlices of one cluster, for all ports, deduplicated by address and
+ * port. Empty if the Service's exportTo is `~`, even if a route names it (kube/controller, serviceNeedsPush).
  */
 export const sliceEndpoints = query("sliceEndpoints", (q, at: ServiceInCluster): readonly Endpoint[] => {
   if (q.read(hiddenServices, `${at.cluster}/${at.namespace}/${at.name}`).length > 0) return [];
@@ -59,7 +55,7 @@ export const sliceEndpoints = query("sliceEndpoints", (q, at: ServiceInCluster):
   return [...endpoints.values()];
 });
 
-/** Slices that stand for endpoints of other clusters carry this label. */
+/** Label of EndpointSlices with endpoints in other clusters. */
 const MULTI_CLUSTER_SERVICE = "multicluster.kubernetes.io/service-name";
 
 function endpointsOfSlice(q: QueryContext, at: ServiceInCluster, slice: EndpointSliceObject): readonly Endpoint[] {
@@ -80,13 +76,13 @@ function endpointsOfSlice(q: QueryContext, at: ServiceInCluster, slice: Endpoint
 
 function healthOf(q: QueryContext, at: ServiceInCluster, { ready, serving, terminating }: SliceEndpoint): Health {
   if (ready) return "Healthy";
-  const life = q.call(serviceLife, at);
-  if (life === "absent" || !terminating) return "Unhealthy";
-  return serving && life === "drains" ? "Draining" : "Terminating";
+  const state = q.call(serviceState, at);
+  if (state === "absent" || !terminating) return "Unhealthy";
+  return serving && state === "drains" ? "Draining" : "Terminating";
 }
 
-/** Whether a Service exists, and whether endpoints that end are still sent for the sake of sessions that persist. */
-const serviceLife = query("serviceLife", (q, at: ServiceInCluster): "absent" | "exists" | "drains" => {
+/** State of a Service for terminating endpoints: it drains them if it has persistent sessions. */
+const serviceState = query("serviceState", (q, at: ServiceInCluster): "absent" | "exists" | "drains" => {
   const labels = q.read(services, `${at.cluster}/${at.namespace}/${at.name}`)?.labels;
   if (labels === undefined) return "absent";
   const names = [settings.persistentSessionLabel(q), settings.persistentSessionHeaderLabel(q)];
@@ -94,8 +90,8 @@ const serviceLife = query("serviceLife", (q, at: ServiceInCluster): "absent" | "
 });
 
 /**
- * The workload behind an address: the pod that the slice names, and none (so that it is left out) while that pod is not
- * known; else a pod with the address; else what is known of an address.
+ * Returns the workload of an address: the pod that the slice references (undefined while unknown, so that the address
+ * is omitted), else a pod with the address, else a workload with only the address.
  */
 function workloadOf(
   q: QueryContext,
@@ -109,11 +105,11 @@ function workloadOf(
   }
   const name = q.call(readyPodAt, { cluster, namespace, address });
   return name === undefined
-    ? bareWorkload(q, cluster, address)
+    ? addressWorkload(q, cluster, address)
     : q.call(podWorkload, `${cluster}/${namespace}/${name}`);
 }
 
-/** The name of a ready pod with this address; the first where a host's address is shared. */
+/** The name of a ready pod with this address; the first one if several share the host network. */
 const readyPodAt = query(
   "readyPodAt",
   (q, at: { readonly cluster: string; readonly namespace: string; readonly address: string }): string | undefined =>
@@ -128,8 +124,8 @@ const readyPodAt = query(
       )?.name,
 );
 
-function bareWorkload(q: QueryContext, cluster: string, address: string): Workload {
-  const network = networkOf(q, cluster, address, {});
+function addressWorkload(q: QueryContext, cluster: string, address: string): Workload {
+  const network = workloadNetwork(q, cluster, address, {});
   return {
     kind: "Pod",
     cluster,
@@ -153,8 +149,8 @@ function bareWorkload(q: QueryContext, cluster: string, address: string): Worklo
 }
 
 /**
- * The addresses of an endpoint: one, or where both the Service and the pod have two families, the pod's, given once,
- * with the IPv4 slice.
+ * Returns the addresses of an endpoint: one; or if both the Service and the pod are dual-stack, all of the pod's for
+ * the IPv4 slice and none for the IPv6 slice.
  */
 function addressesOf(
   q: QueryContext,
@@ -165,36 +161,12 @@ function addressesOf(
   address: string,
 ): readonly string[] {
   if (endpoint.targetRef?.kind !== "Pod" || workload.addresses.length < 2) return [address];
-  if (!settings.dualStack(q) || !q.call(hasSeveralAddresses, at)) return [address];
+  if (!settings.dualStack(q) || !q.call(isDualStack, at)) return [address];
   return slice.spec.addressType === "IPv6" ? [] : workload.addresses;
 }
 
-const hasSeveralAddresses = query(
-  "serviceHasSeveralAddresses",
+const isDualStack = query(
+  "isDualStackService",
   (q, at: ServiceInCluster): boolean =>
     (q.read(services, `${at.cluster}/${at.namespace}/${at.name}`)?.spec.clusterIPs.length ?? 0) > 1,
 );
-
-/**
- * Endpoints of the WorkloadEntries in a Service's cluster and namespace that it selects. Only a Service with an address
- * of its own selects them.
- */
-export const selectedEntries = query("selectedWorkloadEntries", (q, at: ServiceInCluster): readonly Endpoint[] => {
-  const entries = q.read(workloadEntriesByNamespace, at.namespace).filter(({ cluster }) => cluster === at.cluster);
-  if (entries.length === 0 || !settings.serviceSelectsWorkloadEntries(q)) return [];
-  const spec = q.read(services, `${at.cluster}/${at.namespace}/${at.name}`)?.spec;
-  if (spec === undefined || spec.clusterIP === "None" || spec.type === "ExternalName") return [];
-  const workloads = entries
-    .flatMap(({ namespace, name }) => q.call(entryWorkload, `${at.cluster}/${namespace}/${name}`) ?? [])
-    .filter((workload) => !workload.dnsOnly && selects(spec.selector, workload.labels));
-  return spec.ports.flatMap((servicePort) =>
-    workloads.flatMap((workload) => {
-      const port = targetPortOnWorkload(servicePort, workload.ports);
-      if (port === undefined) return [];
-      const { addresses } = workload;
-      return [
-        workloadEndpoint(workload, { addresses, port, portName: servicePort.name, portNumber: 0, health: "Unknown" }),
-      ];
-    }),
-  );
-});

@@ -2,16 +2,16 @@ import { namespaces, serviceEntries, type ServiceEntryObject } from "@istiod/con
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { Service } from "../model/service.js";
 import { settings } from "../settings/environment.js";
-import { visibilityCap } from "../settings/mesh.js";
-import { addressesOf, convertServiceEntry } from "./convert.js";
+import { visibilityLimit } from "../settings/mesh.js";
+import { addressesOf, convertServiceEntry } from "./convert-service-entry.js";
 import { hashedAddresses } from "./hashed-addresses.js";
 
-/** ServiceEntries by each `namespace/host` that they declare. */
+/** ServiceEntries by each service key (`namespace/host`) that they declare. */
 export const serviceEntriesByKey = index(serviceEntries, "byKey", (entry) =>
   entry.spec.hosts.map((host) => `${entry.namespace}/${host}`),
 );
 
-/** The ServiceEntries that declare a key (`namespace/host`), the oldest first, then by name. */
+/** Returns the ServiceEntries that declare a service key (`namespace/host`), by age and name. */
 export function serviceEntriesOf(q: QueryContext, key: string): readonly ServiceEntryObject[] {
   return [...q.read(serviceEntriesByKey, key)].sort(
     (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
@@ -26,9 +26,7 @@ export interface EntryDeclaration {
   readonly address: string;
 }
 
-/**
- * The service of one declaration, with the id that it is known by; undefined where the ServiceEntry does not make it.
- */
+/** The service of a declaration, with its ID; undefined if the ServiceEntry no longer declares it. */
 export const entryService = query(
   "entryService",
   (q, at: EntryDeclaration & { readonly id: string }): Service | undefined => {
@@ -37,9 +35,11 @@ export const entryService = query(
       return undefined;
     return convertServiceEntry(entry, at, {
       namespaceAnnotations: q.read(namespaces, `${entry.cluster}/${entry.namespace}`)?.annotations ?? {},
-      visibility: visibilityCap(q, entry.cluster, entry.namespace),
-      hashed: settings.ipAutoallocate(q) ? undefined : () => q.call(hashedAddresses, `${at.namespace}/${at.hostname}`),
-      labelsCanonicalService: settings.canonicalServiceForMeshExternal(q),
+      visibility: visibilityLimit(q, entry.cluster, entry.namespace),
+      hashedAddresses: settings.ipAutoallocate(q)
+        ? undefined
+        : () => q.call(hashedAddresses, `${at.namespace}/${at.hostname}`),
+      addCanonicalLabels: settings.canonicalServiceForMeshExternal(q),
     });
   },
 );

@@ -4,12 +4,10 @@ import type { NetworkGateway } from "../model/workload.js";
 import { settings } from "../settings/environment.js";
 import { networkGateways } from "./gateways.js";
 
-/** Addresses that host names of gateways resolve to, by name: an input, kept up to date by whoever resolves names. */
+/** Resolved addresses of gateway hostnames, by hostname. An input that a DNS resolver outside of queries updates. */
 export const resolvedHosts = collection<readonly string[]>("ResolvedHost");
 
-/**
- * Gateways with IP addresses only: host names are replaced by what they resolve to, and left out while that is unknown.
- */
+/** Network gateways with hostnames replaced by their resolved addresses; unresolved ones are omitted. */
 const resolvedNetworkGateways = query("resolvedNetworkGateways", (q): readonly NetworkGateway[] => {
   const resolves = settings.resolveHostnameGateways(q);
   return q
@@ -21,22 +19,24 @@ const resolvedNetworkGateways = query("resolvedNetworkGateways", (q): readonly N
     .sort((a, b) => (a.address < b.address ? -1 : a.address > b.address ? 1 : a.port - b.port));
 });
 
-/** Whether gateways are given as they are stated (for DNS clusters, which resolve names) or by IP. */
-export type GatewayForm = "stated" | "resolved";
+/**
+ * Form of gateway addresses: unresolved for DNS clusters, which resolve hostnames themselves, or resolved to IP
+ * addresses.
+ */
+export type GatewayForm = "unresolved" | "resolved";
 
-const gatewaysIn = query("gatewaysIn", (q, form: GatewayForm): readonly NetworkGateway[] =>
+const gatewaysInForm = query("gatewaysInForm", (q, form: GatewayForm): readonly NetworkGateway[] =>
   form === "resolved" ? q.call(resolvedNetworkGateways) : q.call(networkGateways),
 );
 
-/** Whether any network has a gateway, so that it matters which network an endpoint is in. */
+/** Reports whether any network has a gateway. Otherwise networks of endpoints are irrelevant. */
 export const hasNetworkGateways = query(
   "hasNetworkGateways",
-  (q, form: GatewayForm): boolean => q.call(gatewaysIn, form).length > 0,
+  (q, form: GatewayForm): boolean => q.call(gatewaysInForm, form).length > 0,
 );
 
 /**
- * The gateways that lead to endpoints of a network in a cluster: that cluster's own, else all of the network. Sorted by
- * address.
+ * The gateways to endpoints of a network in a cluster: the cluster's own, else all of the network. Sorted by address.
  */
 export const gatewaysTo = query(
   "gatewaysTo",
@@ -44,25 +44,25 @@ export const gatewaysTo = query(
     q,
     to: { readonly network: string; readonly cluster: string; readonly form: GatewayForm },
   ): readonly NetworkGateway[] => {
-    const ofNetwork = q.call(gatewaysIn, to.form).filter(({ network }) => network === to.network);
-    const ofCluster = ofNetwork.filter(({ cluster }) => cluster === to.cluster);
-    return ofCluster.length > 0 ? ofCluster : ofNetwork;
+    const inNetwork = q.call(gatewaysInForm, to.form).filter(({ network }) => network === to.network);
+    const inCluster = inNetwork.filter(({ cluster }) => cluster === to.cluster);
+    return inCluster.length > 0 ? inCluster : inNetwork;
   },
 );
 
 /**
- * A factor by which weights must be multiplied to be divisible among any network's or cluster's gateways: the least
- * common multiple of their numbers. At least 1.
+ * Factor that makes endpoint weights divisible by the number of gateways of any network or cluster: the least common
+ * multiple of their numbers. At least 1.
  */
 export const gatewayWeightScale = query("gatewayWeightScale", (q, form: GatewayForm): number => {
   const counts = new Map<string, number>();
-  for (const { network, cluster } of q.call(gatewaysIn, form)) {
+  for (const { network, cluster } of q.call(gatewaysInForm, form)) {
     for (const group of [JSON.stringify([network]), JSON.stringify([network, cluster])])
       counts.set(group, (counts.get(group) ?? 0) + 1);
   }
-  return [...counts.values()].reduce((a, b) => (a / divisor(a, b)) * b, 1);
+  return [...counts.values()].reduce((a, b) => (a / greatestCommonDivisor(a, b)) * b, 1);
 });
 
-function divisor(a: number, b: number): number {
-  return b === 0 ? a : divisor(b, a % b);
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
