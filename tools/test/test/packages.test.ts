@@ -162,3 +162,11 @@ it("every link to a heading of a document leads to one", () => {
   );
   expect(broken).toEqual([]);
 });
+
+it("every test that the changelog names exists", () => {
+  const tests = [...read("CHANGELOG.md").matchAll(/`((?:apps|packages|tools)\/[\w./-]+\/test\b[\w./-]*)`/g)].map(
+    ([, path = ""]) => path,
+  );
+  expect(tests).toContain("tools/test/test/page-commands.test.ts");
+  expect(tests.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
