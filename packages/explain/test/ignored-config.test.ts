@@ -58,7 +58,10 @@ describe("ignored VirtualServices", () => {
       http: [{ delegate: { name: "leaf" } }, { route: [{ destination: { host: cart } }] }],
     });
     expect(why(meshOf(service("cart") + root), proxy(), "rds", "80").ignored).toMatchObject([
-      { name: "root", reason: expect.stringContaining("there is no delegate VirtualService shop/leaf (without hosts)") },
+      {
+        name: "root",
+        reason: expect.stringContaining("there is no delegate VirtualService shop/leaf (without hosts)"),
+      },
     ]);
   });
 });
