@@ -20,7 +20,6 @@ const exceptions: Readonly<Record<string, readonly (readonly string[])[]>> = {
       "packages/push-report/src/removal.ts",
     ],
   ],
-  "apps/istiod": [["apps/istiod/src/debug/client-status.ts", "apps/istiod/src/debug/stream-commands.ts"]],
 };
 
 it.each(projects)("%s has no import cycles, of types neither", (project) => {

@@ -4,7 +4,7 @@ import { messageRegistry } from "@istiod/explain";
 import { clientConfigs } from "./client-configs.js";
 import type { DebugCommand } from "./command.js";
 import { controlPlaneIdentifier } from "./control-plane.js";
-import type { StreamCommandsOptions } from "./stream-commands.js";
+import type { StreamCommandsOptions } from "./proxy-commands.js";
 
 /** `/debug/client_status`: the answer to `istio.io/debug/syncz` as JSON, for programs that do not speak xDS. */
 export function clientStatusCommand({ server, proxyOf, env, version }: StreamCommandsOptions): DebugCommand {

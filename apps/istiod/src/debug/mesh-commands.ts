@@ -17,7 +17,7 @@ import { authorizationForm, telemetriesForm, timeForm } from "./istio-forms.js";
 import { plain } from "./plain.js";
 import { authorizationOfClient, instances, sidecarScope, telemetryOfClient } from "./proxy-state.js";
 import { crossNetworkGateways, endpointShards, registry, unresolvedGateways } from "./registry.js";
-import { ofProxy, type ProxyCommandsOptions } from "./stream-commands.js";
+import { ofProxy, type ProxyCommandsOptions } from "./proxy-commands.js";
 
 export interface MeshCommandsOptions extends ProxyCommandsOptions {
   readonly database: Database<Proxy>;

@@ -14,7 +14,7 @@ import { clientConfigs } from "./client-configs.js";
 import type { DebugCommand } from "./command.js";
 import { configDump } from "./config-dump.js";
 import { controlPlaneIdentifier } from "./control-plane.js";
-import { connectionOf } from "./stream-commands.js";
+import { connectionOf } from "./proxy-commands.js";
 
 /**
  * Type URL of debug commands over xDS. The one resource name of a request is the command, such as

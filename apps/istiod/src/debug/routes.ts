@@ -7,7 +7,8 @@ import { type ChangeCommandsOptions, changeCommands } from "./change-commands.js
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { type MeshCommandsOptions, meshCommands } from "./mesh-commands.js";
 import { profileCommands } from "./profile.js";
-import { connectionOf, type StreamCommandsOptions, streamCommands } from "./stream-commands.js";
+import { connectionOf, type StreamCommandsOptions } from "./proxy-commands.js";
+import { streamCommands } from "./stream-commands.js";
 
 export interface DebugOptions extends StreamCommandsOptions, MeshCommandsOptions, ChangeCommandsOptions {
   /** Whether profiles may be taken. */

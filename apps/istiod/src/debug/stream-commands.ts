@@ -1,24 +1,12 @@
 import { messageRegistry } from "@istiod/explain";
-import type { Proxy } from "@istiod/push-context";
 import { findXdsType } from "@istiod/resources";
-import type { Connection, XdsServer } from "@istiod/xds-server";
+import type { Connection } from "@istiod/xds-server";
 import { clientStatusCommand } from "./client-status.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { configDump, resourcesSent } from "./config-dump.js";
+import { ofProxy, type ProxyCommandsOptions, type StreamCommandsOptions } from "./proxy-commands.js";
 import { clientForm, clientsForm, connections, sorted, syncz, withoutEmpty } from "./xds-state.js";
 import { variables } from "../variables.js";
-
-export interface ProxyCommandsOptions {
-  readonly server: XdsServer;
-  /** The proxy at the other end, with what it has proved of itself. */
-  readonly proxyOf: (connection: Connection) => Proxy;
-}
-
-export interface StreamCommandsOptions extends ProxyCommandsOptions {
-  readonly env: NodeJS.ProcessEnv;
-  /** The version of this istiod. */
-  readonly version: string;
-}
 
 /** Debug endpoints about the proxies that are connected. */
 export function streamCommands(options: StreamCommandsOptions): readonly DebugCommand[] {
@@ -65,34 +53,6 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
     });
   }
   return commands;
-}
-
-/**
- * The connection of a proxy, given its node ID, its `name.namespace` or its connection ID; else, as Istio takes it, one
- * whose connection ID has that somewhere in it.
- */
-export function connectionOf(server: Pick<XdsServer, "connections">, proxyId: string): Connection | undefined {
-  const all = server.connections();
-  return (
-    all.findLast((c) => c.id === proxyId || c.node.id === proxyId || c.node.id.split("~")[2] === proxyId) ??
-    all.findLast((c) => c.id.includes(proxyId))
-  );
-}
-
-/** Answers for the proxy that a request names, if the caller may see it. */
-export function ofProxy(
-  { server, proxyOf }: ProxyCommandsOptions,
-  { query, namespace }: DebugRequest,
-  answer: (connection: Connection) => DebugAnswer,
-): DebugAnswer {
-  const id = query.get("proxyID");
-  if (!id) return refuse(400, "You must provide a proxyID in the query string");
-  const connection = connectionOf(server, id);
-  // Who may not see a proxy is not told that it is there.
-  const seen = connection !== undefined && (namespace === undefined || proxyOf(connection).namespace === namespace);
-  return seen
-    ? answer(connection)
-    : refuse(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
 }
 
 function adsz({ server, proxyOf }: ProxyCommandsOptions, request: DebugRequest): DebugAnswer {
