@@ -16,7 +16,7 @@ import type { Logger } from "pino";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";
 
-/** The certificate authority of this istiod, and who may ask it. */
+/** The certificate authority of this istiod and the authenticators of its callers. */
 export interface RunningAuthority {
   readonly authority: CertificateAuthority;
   readonly authenticators: readonly Authenticator[];
@@ -31,10 +31,10 @@ export interface RunningAuthority {
 }
 
 /**
- * Starts the authority: an operator's, plugged in by ROOT_CA_DIR, else one that makes its own root in --caDir.
- * Undefined where neither is given.
+ * Starts the authority: the plugged-in CA in ROOT_CA_DIR, otherwise a self-signed root in --caDir. Returns undefined if
+ * neither exists.
  *
- * @throws CaError where what is there cannot be used.
+ * @throws CaError if its files cannot be used
  */
 export async function startAuthority(
   values: FlagValues,
@@ -102,7 +102,7 @@ export async function startAuthority(
   };
 }
 
-/** The tokens of --tokensDir. Files that nobody can use are logged now, and whenever they are found later. */
+/** Returns the authenticator of --tokensDir. Unusable files are logged at startup and whenever they are found. */
 async function checkedTokens(directory: string, trustDomain: string, log: Logger): Promise<Authenticator> {
   const tokens = tokenDirectory({
     directory,

@@ -10,34 +10,34 @@ import {
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 
-/** What is to be explained of a proxy, as a flag or a URL names it. */
+/** A request to explain resources of a proxy, as flags or URL parameters. */
 export interface ExplainRequest {
-  /** A resource's name; absent: all that the proxy has. */
+  /** Name of a resource. Default: all resources of the proxy. */
   readonly resource?: string | undefined;
-  /** `cds`, …, or a type URL; absent: every type. */
+  /** Short name, such as `cds`, or type URL. Default: every type. */
   readonly type?: string | undefined;
-  /** Absent: 200 for one resource, 0 for all. */
+  /** Number of dry runs. Default: 200 for one resource, 0 for all. */
   readonly tries?: string | undefined;
 }
 
-/** What is told of a proxy, on the command line and by `/debug/explain` alike. */
+/** The explanation of a proxy's resources, for the command line and `/debug/explain`. */
 export interface ProxyExplanation {
   readonly proxy: string;
-  /** Whether the proxy is connected, and so explained by what it says of itself; where it is not, by its Pod. */
+  /** Set for a connected proxy, which is explained by its node; any other proxy is explained by its Pod. */
   readonly connected: boolean;
   readonly resources: readonly ResourceExplanation[];
-  /** Objects that are set aside, and so part of nothing. */
+  /** Rejected objects. */
   readonly refused: readonly string[];
 }
 
-/** A running istiod serves nothing else meanwhile: a second or two in a mesh of some hundred services. */
+/** A running istiod serves nothing else meanwhile: one or two seconds in a mesh of several hundred services. */
 const triesOfOne = 200;
 const mostTries = 20_000;
 
 /**
- * Explains what a proxy has.
+ * Explains the resources of a proxy.
  *
- * @throws Error where the type or the number of tries is none, or the proxy has no resource of that name.
+ * @throws Error if the type or the number of tries is invalid, or the proxy has no resource of that name
  */
 export function explainProxy(
   database: Database<Proxy>,
@@ -74,7 +74,7 @@ export function explainProxy(
   }
 }
 
-/** The same as text for people. */
+/** Formats an explanation as text. */
 export function formatProxyExplanation({ resources, refused }: ProxyExplanation): string {
   return (
     formatExplanations(resources) +

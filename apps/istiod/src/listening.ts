@@ -1,7 +1,7 @@
 import { listenError } from "@istiod/settings";
 import type { ListenAddress } from "./flags.js";
 
-/** On all addresses where none is named. */
+/** Returns the options of a listener. Default host: all addresses. */
 export function listenOptions({ host, port }: ListenAddress): { host: string; port: number } {
   return { host: host ?? "::", port };
 }

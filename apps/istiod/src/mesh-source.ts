@@ -7,25 +7,25 @@ import { generators, lookups, secretLookup } from "@istiod/xds-generators";
 import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
 
-/** A connected proxy: its facts, and the mesh as it sees it. */
+/** A connected proxy and its view of the mesh. */
 export interface MeshClient {
   readonly proxy: Proxy;
   readonly view: View<Proxy>;
-  /** What it was last given of each type: what stands while a newer answer cannot be computed. */
+  /** The last good resources of each type, which are kept while generation fails. */
   readonly last: Map<string, ResourceSet>;
-  /** Names of secrets that it asked for and is not given, with the reason that was logged. */
+  /** Requested secrets that are not served, by name, with the logged reason. */
   readonly refusedSecrets: Map<string, string>;
 }
 
 export interface MeshSourceOptions {
   readonly database: Database<Proxy>;
   readonly log: Logger;
-  /** Refuses a stream by throwing a ConnectError; gives who the caller was proven to be, if anybody. */
+  /** Returns the verified identity of a caller, if any. Throws a ConnectError to reject the stream. */
   readonly authorize?: (
     proxy: Proxy,
     peer: Peer,
   ) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
-  /** Called when a secret that a client asks for is newly not served. */
+  /** Called when a requested secret is denied, once until the reason changes. */
   readonly secretRefused?: () => void;
 }
 
@@ -71,7 +71,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return client;
   }
 
-  /** The client that a stream was opened for, by the node that it was opened with. */
+  /** Returns the client of a stream by the node that it was opened with. */
   clientOf(node: Node): MeshClient | undefined {
     return this.#clients.get(node);
   }
@@ -129,7 +129,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 }
 
-/** The type that each query is followed for. */
+/** Type URL of each followed query. */
 const typeOf = new Map<Query<never, unknown>, string>(
   [...Object.entries(generators), ...Object.entries(lookups), [secretType, secretLookup] as const].map(
     ([typeUrl, query]) => [query, typeUrl],
@@ -138,7 +138,7 @@ const typeOf = new Map<Query<never, unknown>, string>(
 
 const extensionNamesOf = new WeakMap<Node["extensions"], readonly string[]>();
 
-/** Nodes of proxies of one build share their extensions: so do these. */
+/** Returns the names of extensions. Nodes of proxies of one build share both lists. */
 function extensionNames(extensions: Node["extensions"]): readonly string[] {
   let names = extensionNamesOf.get(extensions);
   if (names === undefined) extensionNamesOf.set(extensions, (names = extensions.map(({ name }) => name)));
@@ -146,9 +146,9 @@ function extensionNames(extensions: Node["extensions"]): readonly string[] {
 }
 
 /**
- * The proxy that a node describes.
+ * Returns the proxy that a node describes.
  *
- * @throws ConnectError where it describes none.
+ * @throws ConnectError `InvalidArgument` if the node is invalid
  */
 export function readProxy(node: Node): Proxy {
   try {

@@ -4,14 +4,14 @@ import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type MeshFlags, meshSources } from "./sources.js";
 
-/** A mesh as its files are now. */
+/** A mesh that was read once. */
 export interface OfflineMesh {
   readonly database: Database<Proxy>;
   readonly problems: readonly Problem[];
 }
 
 /**
- * Reads what an istiod with these flags would serve, once and without serving it. Names of gateways are not resolved.
+ * Reads the mesh that an istiod with these flags would serve. Hostnames of gateways are not resolved.
  *
  * @throws Error that says which flag or file cannot be used.
  */

@@ -8,18 +8,18 @@ export interface PreparationOptions {
   readonly database: Database<Proxy>;
   /** The cluster whose proxies are expected. */
   readonly cluster: string;
-  /** Stops after so many milliseconds; 0 prepares nothing. */
+  /** Maximum duration in milliseconds. 0 disables precomputation. */
   readonly limitMs: number;
 }
 
-/** For how many proxies everything was computed, whether that is all that are expected, and how long it took. */
+/** Number of proxies whose configuration was computed, whether these are all expected proxies, and the duration. */
 export interface Prepared {
   readonly proxies: number;
   readonly all: boolean;
   readonly ms: number;
 }
 
-/** Others get a turn after so many milliseconds. */
+/** Milliseconds after which the event loop gets a turn. */
 const sliceMs = 20;
 
 /**
@@ -45,7 +45,7 @@ export async function prepare({ database, cluster, limitMs }: PreparationOptions
   return { proxies, all: true, ms: Math.round(performance.now() - start) };
 }
 
-/** One of each namespace, then the next of each: proxies of one namespace share most of what there is to compute. */
+/** Alternates between namespaces, because proxies of one namespace share most of their configuration. */
 function* inTurn(all: readonly PodObject[]): Generator<PodObject> {
   const byNamespace = new Map<string, PodObject[]>();
   for (const pod of all) {

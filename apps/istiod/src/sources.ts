@@ -16,21 +16,21 @@ import { variables } from "./variables.js";
 /** Values of the flags that define the objects of a mesh. */
 export type MeshFlags = SettingValues<typeof meshFlags>;
 
-/** Where the objects of a mesh come from, and what of it is told apart. */
+/** The sources of a mesh. */
 export interface MeshSources {
   readonly all: readonly Source[];
   /** The kinds that the directories are read for. */
   readonly kinds: readonly Kind[];
   /** The directory of this istiod's own cluster. */
   readonly own: DirectorySource;
-  /** Those that can change, with what they are called and where they are. */
+  /** Sources that can change, with their names and locations for people. */
   readonly named: ReadonlyMap<Source, { readonly name: string; readonly location: string }>;
   /** The directories of other clusters, by the clusters' IDs. */
   readonly remote: ReadonlyMap<string, DirectorySource>;
 }
 
 /**
- * Environment, mesh configuration, networks and objects, as the flags name them.
+ * Returns the sources that the flags define: environment, mesh configuration, networks and objects.
  *
  * @throws Error that names the flag that cannot be used.
  */
@@ -73,7 +73,7 @@ export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSour
   return { all: [environmentSource(env, values), ...named.keys()], kinds: read(allKinds), own, named, remote };
 }
 
-/** Describes the objects of a directory that istiod has no use for, by kind; undefined if there are none. */
+/** Describes the objects of a directory without effect by kind; undefined if there are none. */
 export function unusedObjects(source: DirectorySource): string | undefined {
   const kinds = [...source.ignored()].sort().map(([kind, count]) => `${count} ${kind}`);
   const deployments = source.counts().get("Deployment");

@@ -20,7 +20,7 @@ interface Snapshot {
   readonly strings: readonly string[];
 }
 
-/** How many objects of each class are reachable, and how many strings, in this process. */
+/** Numbers of reachable objects by class, and of strings, in this process. */
 export async function census(): Promise<ReadonlyMap<string, number>> {
   const chunks: Buffer[] = [];
   for await (const chunk of getHeapSnapshot()) chunks.push(chunk as Buffer);

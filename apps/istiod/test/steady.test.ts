@@ -73,7 +73,7 @@ const services = ["a", "b"].flatMap((namespace, n) =>
 );
 type Files = ReadonlyMap<string, string>;
 
-/** What stays: services with a pod each, and rules. */
+/** Permanent objects: services with a pod each, and rules. */
 const mesh: Files = new Map(
   services.flatMap(({ namespace, name, number }) => [
     [`pod.${namespace}.${name}`, pod(namespace, name, `${name}-0`, `10.0.0.${number}`)],
@@ -85,7 +85,7 @@ const mesh: Files = new Map(
   ]),
 );
 
-/** What a round changes, each with names, addresses and numbers that no other round has. */
+/** Edits of a round, with names, addresses and numbers that no other round has. */
 const edits: readonly ((
   of: (typeof services)[number],
   n: number,
@@ -180,7 +180,7 @@ class Istiod {
     while (this.#unsettled > 0) await sleep(20);
   }
 
-  /** How many time series its metrics have, but for those of Node. */
+  /** Number of time series, except those of Node. */
   async series(): Promise<number> {
     return (await this.registry.getMetricsAsJSON())
       .filter(({ name }) => !name.startsWith("nodejs_"))

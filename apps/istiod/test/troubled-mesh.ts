@@ -86,7 +86,7 @@ export async function troubledMesh(): Promise<{
   return { istiod, config, accept: () => void (rejects = false) };
 }
 
-/** What these tests read of the page's JSON. */
+/** Fields of the page's JSON that these tests read. */
 export interface StatusJson {
   readonly state: string;
   readonly proxyCounts: { readonly rejected: number; readonly synced: number };

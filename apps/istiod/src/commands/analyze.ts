@@ -43,7 +43,7 @@ export interface AnalyzeOutput {
   exit(status: number): void;
   /** Reads standard input to its end. */
   stdin(): Promise<string>;
-  /** Whether the output is a terminal that shows colors. */
+  /** Set if the output is a terminal that supports colors. */
   readonly isColorTerminal: boolean;
 }
 

@@ -18,7 +18,7 @@ interface DiffValues extends Omit<MeshFlags, "configDir"> {
   readonly output: "text" | "json";
 }
 
-/** What `istiod diff` writes, and where: results, and what is wrong beside them. */
+/** Outputs of `istiod diff`. */
 export interface DiffOutput {
   print(text: string): void;
   warn(text: string): void;

@@ -21,7 +21,7 @@ export interface StatusOutput {
   readonly exit: (status: number) => void;
 }
 
-/** What the exit status says, for pipelines. */
+/** Exit statuses by meaning. */
 export const statusExits = {
   live: 0,
   /** Not live everywhere yet; with `--wait`: not within the time. */

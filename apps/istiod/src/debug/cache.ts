@@ -12,7 +12,7 @@ export function cacheCommand<C>(database: Database<C>, server: Pick<XdsServer, "
   return {
     name: "cachez",
     about:
-      "Distinct resources that connected proxies have; ?sizes=true their bytes; ?stats=true of the incremental engine; ?clear=true drops what nobody was given last",
+      "Distinct resources that connected proxies have; ?sizes=true: bytes; ?stats=true: statistics of the incremental engine; ?clear=true: evicts unused results",
     answer({ query }) {
       if (query.get("clear")) {
         database.evict();

@@ -10,11 +10,11 @@ export interface ChangeCommandsOptions {
   readonly status: Omit<StatusSources<Proxy>, "kindsWithoutEffect">;
   readonly problems: () => readonly Problem[];
   readonly analysis: Pick<LiveAnalysis<Proxy>, "messages" | "findings" | "newFindings" | "place">;
-  /** Whether something changed that is not committed yet. */
+  /** Reports whether a change is not committed yet. */
   readonly gathering: () => boolean;
 }
 
-/** Debug endpoints about changes: what became of them, and on how many proxies an object is live. */
+/** Returns the commands about changes, their pushes, and the proxies on which an object is live. */
 export function changeCommands({
   changes,
   status,
@@ -26,7 +26,7 @@ export function changeCommands({
   return [
     {
       name: "changes",
-      about: "What became of the last changes: proxies touched, bytes, time to acknowledgement; ?revision=",
+      about: "Pushes of recent changes: affected proxies, bytes, time to acknowledgement; ?revision=",
       answer: ({ query }) => {
         const revision = query.get("revision");
         if (revision === null) return { json: changes.reports() };

@@ -1,14 +1,14 @@
 /** One debug endpoint: `/debug/<name>`. */
 export interface DebugCommand {
   readonly name: string;
-  /** One line, for the list. */
+  /** One line for the index. */
   readonly about: string;
   readonly answer: (request: DebugRequest) => DebugAnswer | Promise<DebugAnswer>;
 }
 
 export interface DebugRequest {
   readonly query: URLSearchParams;
-  /** The namespace of a caller who may see the proxies of that namespace only; undefined: all. */
+  /** The namespace whose proxies the caller may see; undefined: all proxies. */
   readonly namespace: string | undefined;
 }
 

@@ -10,7 +10,7 @@ import {
   secretType,
 } from "@istiod/xds-server";
 
-/** What a proxy was last sent of a type, decoded; secrets without their secrets. */
+/** Returns the resources of a type that were last sent to a proxy, decoded. Secrets are redacted. */
 export function resourcesSent(
   connection: Connection,
   typeUrl: string,
@@ -26,7 +26,7 @@ export function resourcesSent(
   });
 }
 
-/** What a proxy was last sent, in the form of Envoy's admin interface. */
+/** Returns the resources that were last sent to a proxy in the format of Envoy's `/config_dump`. */
 export function configDump(
   connection: Connection,
   registry: Registry,

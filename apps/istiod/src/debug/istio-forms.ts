@@ -175,7 +175,7 @@ export function ruleForm({ namespace, name, spec, exportTo, from }: Consolidated
   return { exportTo: setForm(exportTo), rule: { name, namespace, Spec: plain(spec) }, from: names };
 }
 
-/** A time as Go writes it; what is not known is the beginning of its calendar. */
+/** Formats a time as Go does. 0 is Go's zero time. */
 export function timeForm(millisecondsSinceEpoch: number): string {
   return millisecondsSinceEpoch === 0
     ? "0001-01-01T00:00:00Z"

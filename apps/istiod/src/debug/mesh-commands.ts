@@ -21,13 +21,13 @@ import { ofProxy, type ProxyCommandsOptions } from "./proxy-commands.js";
 
 export interface MeshCommandsOptions extends ProxyCommandsOptions {
   readonly database: Database<Proxy>;
-  /** What is wrong with what proxies have, by the names of Istio's gauges that count it. */
+  /** Returns the faults in what proxies are served, by Istio's gauges that count them. */
   readonly faults: () => Readonly<Record<string, Faults>>;
   /** The clusters whose objects are read. */
   readonly clusters: () => readonly { readonly id: string; readonly source: string }[];
 }
 
-/** Debug endpoints about the mesh: its objects, and what they mean. */
+/** Returns the commands about the mesh: its objects and the model built from them. */
 export function meshCommands({
   database,
   server,
@@ -47,10 +47,10 @@ export function meshCommands({
     { name: "endpointz", about: "Obsolete, use endpointShardz", answer: shards },
     {
       name: "instancesz",
-      about: "Services that each connected proxy implements",
+      about: "Services of each connected proxy",
       answer: () => json(Object.fromEntries(server.connections().map((c) => [c.node.id, ask(instances, proxyOf(c))]))),
     },
-    { name: "configz", about: "Istio's objects in force", answer: () => json(configs(database)) },
+    { name: "configz", about: "Accepted Istio objects", answer: () => json(configs(database)) },
     {
       name: "resourcesz",
       about: "Kinds of objects that are read",
@@ -58,7 +58,7 @@ export function meshCommands({
     },
     {
       name: "sidecarz",
-      about: "What a proxy imports, by ?proxyID=",
+      about: "Sidecar scope of a proxy; ?proxyID=",
       answer: (request) =>
         ofProxy({ server, proxyOf }, request, (connection) =>
           json({ version: String(database.revision), ...(ask(sidecarScope, proxyOf(connection)) as object) }),
@@ -67,7 +67,7 @@ export function meshCommands({
     cacheCommand(database, server),
     {
       name: "authorizationz",
-      about: "Authorization policies; those of one proxy by ?proxyID=",
+      about: "Authorization policies, of all or of one proxy; ?proxyID=",
       answer: (request) =>
         request.query.has("proxyID")
           ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(authorizationOfClient, proxyOf(connection))))
@@ -75,7 +75,7 @@ export function meshCommands({
     },
     {
       name: "telemetryz",
-      about: "Telemetry settings; those of one proxy by ?proxyID=",
+      about: "Telemetry settings, of all or of one proxy; ?proxyID=",
       answer: (request) =>
         request.query.has("proxyID")
           ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(telemetryOfClient, proxyOf(connection))))
@@ -83,7 +83,7 @@ export function meshCommands({
     },
     {
       name: "push_status",
-      about: "What is left out or missing in what the connected proxies have, by metric",
+      about: "Faults in the configuration of connected proxies, by metric",
       answer: () =>
         json(
           Object.fromEntries(Object.entries(faults()).map(([metric, found]) => [metric, Object.fromEntries(found)])),
@@ -91,7 +91,7 @@ export function meshCommands({
     },
     {
       name: "pushcontext",
-      about: "Policies and gateways of networks in force",
+      about: "Policies and network gateways",
       answer: () =>
         json({
           AuthorizationPolicies: authorization(),
@@ -101,7 +101,7 @@ export function meshCommands({
     },
     {
       name: "mesh",
-      about: "Mesh configuration in force",
+      about: "Current mesh configuration",
       answer: () => json(plain(database.read(meshConfig, meshConfigKey) ?? {})),
     },
     {
@@ -112,20 +112,20 @@ export function meshCommands({
     { name: "networkz", about: "Gateways between networks", answer: () => json(ask(crossNetworkGateways)) },
     {
       name: "mcsz",
-      about: "What clusters export and import (Multi-Cluster Services API)",
+      about: "Exports and imports of clusters (Multi-Cluster Services API)",
       answer: () => json(ask(multiClusterInfos)),
     },
-    { name: "ambientz", about: "Ambient mode", answer: () => refuse(501, "ambient mode is not served") },
+    { name: "ambientz", about: "Ambient mode", answer: () => refuse(501, "ambient mode is not implemented yet") },
     {
       name: "krtz",
-      about: "Objects of each kind that is read, by number",
+      about: "Number of objects of each kind",
       answer: () =>
         json(Object.fromEntries(allKinds.map(({ kind, collection }) => [kind, database.keys(collection).length]))),
     },
   ];
 }
 
-/** A client of no workload and no namespace of the mesh. */
+/** The client of queries that depend on no proxy. */
 const nobody = proxyFromNode({ id: "router~127.0.0.1~istiod.istio-system~istio-system.svc.cluster.local" });
 
 function withView<R>(database: Database<Proxy>, proxy: Proxy, use: (view: View<Proxy>) => R): R {

@@ -18,7 +18,7 @@ const policies: Readonly<Record<Discoverability, string>> = {
   "same cluster": "DiscoverableFromSameCluster",
 };
 
-/** What clusters export and import. */
+/** Exports and imports of all clusters. */
 export const multiClusterInfos = query("debug.multiClusterServices", (q): readonly MultiClusterInfo[] =>
   q
     .call(multiClusterServices)

@@ -2,8 +2,7 @@ import { type Message, toJson } from "@bufbuild/protobuf";
 import { messageRegistry } from "@istiod/explain";
 
 /**
- * A value of the model as JSON can say it: messages in their JSON form, maps as objects, sets as lists, bytes in
- * base64.
+ * Returns a value of the model as JSON: messages in their JSON form, maps as objects, sets as arrays, bytes in base64.
  */
 export function plain(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);

@@ -56,7 +56,7 @@ function importedBy(q: QueryContext, scope: ScopeRef, listener: number): readonl
     .flatMap((scoped: ScopedService) => q.call(scopedService, scoped) ?? []);
 }
 
-/** The services that a client implements, and where. */
+/** The services that a client implements, with their ports. */
 export const instances = query("debug.instances", (q) =>
   q.ask(serviceTargets).flatMap(({ service: id, port, targetPort }) => {
     const found = q.call(service, id);

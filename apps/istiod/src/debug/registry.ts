@@ -3,7 +3,7 @@ import { query } from "@istiod/incremental";
 import { allEndpoints, keyOfId, networkGateways, service, serviceOrder } from "@istiod/service-discovery";
 import { endpointForm, gatewayForm, serviceForm } from "./istio-forms.js";
 
-/** Every service, in the order in which they count. */
+/** All services in the order of their precedence. */
 export const registry = query("debug.registry", (q): readonly object[] =>
   q
     .call(serviceOrder)
@@ -44,7 +44,7 @@ export const endpointShards = query(
 
 export const crossNetworkGateways = query("debug.networkGateways", (q) => q.call(networkGateways).map(gatewayForm));
 
-/** Those whose address is a name, which DNS has to tell. */
+/** Gateways whose address is a hostname. */
 export const unresolvedGateways = query("debug.unresolvedGateways", (q) =>
   q
     .call(networkGateways)

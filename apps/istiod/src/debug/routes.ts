@@ -11,11 +11,11 @@ import { connectionOf, type StreamCommandsOptions } from "./proxy-commands.js";
 import { streamCommands } from "./stream-commands.js";
 
 export interface DebugOptions extends StreamCommandsOptions, MeshCommandsOptions, ChangeCommandsOptions {
-  /** Whether profiles may be taken. */
+  /** Enables the profiles below `pprof/`. */
   readonly profile: boolean;
 }
 
-/** Everything that is answered below `/debug`. */
+/** Returns all debug commands. */
 export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
   const commands = [
     ...streamCommands(options),
@@ -52,7 +52,7 @@ export function debugRoutes(
   return routes;
 }
 
-/** Names of commands for programs, sorted: those with a parameter of their own for each form, and none of profiles. */
+/** Returns the sorted names of the commands, without profiles; commands with several forms have one name for each. */
 function listed(commands: readonly DebugCommand[]): readonly string[] {
   const names = commands.map(({ name }) => name).filter((name) => !name.startsWith("pprof"));
   return [...names, "adsz?push=true", "cachez?clear=true", "cachez?sizes=true"].sort();
@@ -66,7 +66,7 @@ function write(url: URL, response: ServerResponse, answer: DebugAnswer): void {
       .end(answer.text);
 }
 
-/** Of a proxy that is connected, by what it says and has proved of itself; of another, by its Pod. */
+/** Explains a connected proxy by its node and verified identity, any other proxy by its Pod. */
 function explainCommand({ database, server, problems, proxyOf }: DebugOptions): DebugCommand {
   const answer = ({ query, namespace }: DebugRequest): DebugAnswer => {
     const id = query.get("proxyID");
@@ -100,7 +100,7 @@ function explainCommand({ database, server, problems, proxyOf }: DebugOptions): 
   };
   return {
     name: "explain",
-    about: "What a proxy's resources are made from, by ?proxyID=, and &resource=, &type=, &tries=",
+    about: "Objects that a proxy's resources are built from; ?proxyID=, &resource=, &type=, &tries=",
     answer,
   };
 }

@@ -18,13 +18,13 @@ export interface StatusAnswer {
   /** A change is being gathered that these objects do not show yet. */
   readonly gathering: boolean;
   readonly objects: readonly (ObjectStatus & { readonly findings: readonly Message[] })[];
-  /** Rejections and warnings of the sources: about the objects asked for, or all. */
+  /** Rejections and warnings of the sources: about the requested objects, or all. */
   readonly problems: readonly {
     readonly object: string;
     readonly severity: "error" | "warning";
     readonly text: string;
   }[];
-  /** Where no object is asked for: the worst findings about other objects that came after the first analysis. */
+  /** The most severe findings about other objects since the first analysis. Empty if objects are requested by name. */
   readonly newFindings: readonly Message[];
   /** Number of such findings that `newFindings` leaves out. */
   readonly moreFindings: number;
@@ -38,7 +38,7 @@ export const kindsWithoutEffect: ReadonlyMap<Kind, string> = new Map([
 
 const newFindingsNamed = 20;
 
-/** The objects that changed last and that istiod reads, or would be expected to read, for proxies. */
+/** Returns the last changed objects of kinds that istiod reads, or could be expected to read, for proxies. */
 export function changedObjects(changes: Pick<ChangeLog, "recentObjects">): readonly ObjectName[] {
   const kinds = new Set([...allKinds, ...unreadKinds.keys()].map(({ kind }) => kind));
   return changes.recentObjects().filter(({ kind }) => kinds.has(kind));
@@ -48,7 +48,7 @@ interface StatusParts extends Pick<StatusAnswer, "revision" | "gathering"> {
   readonly objects: readonly ObjectStatus[];
   readonly problems: readonly Problem[];
   readonly analysis: Pick<LiveAnalysis<Proxy>, "findings" | "newFindings" | "place">;
-  /** No object was asked for. */
+  /** Set if no object is requested by name. */
   readonly isAboutAll: boolean;
 }
 

@@ -8,12 +8,12 @@ import { ofProxy, type ProxyCommandsOptions, type StreamCommandsOptions } from "
 import { clientForm, clientsForm, connections, sorted, syncz, withoutEmpty } from "./xds-state.js";
 import { variables } from "../variables.js";
 
-/** Debug endpoints about the proxies that are connected. */
+/** Returns the commands about connected proxies. */
 export function streamCommands(options: StreamCommandsOptions): readonly DebugCommand[] {
   const { server, proxyOf, env } = options;
   const typed = (type: string): DebugCommand => ({
     name: `${type}z`,
-    about: `What a proxy was last sent of ${type.toUpperCase()}, by ?proxyID=`,
+    about: `Last ${type.toUpperCase()} resources sent to a proxy; ?proxyID=`,
     answer: (request) =>
       ofProxy({ server, proxyOf }, request, (connection) => ({
         json: configsOf(connection, [findXdsType(type)?.typeUrl ?? ""]),
@@ -22,7 +22,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
   const commands: DebugCommand[] = [
     {
       name: "adsz",
-      about: "Connected proxies and what they watch; ?push=true pushes the current state to all",
+      about: "Connected proxies and their subscriptions; ?push=true pushes the current state to all",
       answer: (request) => adsz({ server, proxyOf }, request),
     },
     {
@@ -34,8 +34,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
     { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server, proxyOf) }) },
     {
       name: "config_dump",
-      about:
-        "What a proxy was last sent, as Envoy's admin interface tells it, by ?proxyID=; ?types=cds,lds; ?include_eds",
+      about: "Last configuration sent to a proxy, as in Envoy's /config_dump; ?proxyID=; ?types=cds,lds; ?include_eds",
       answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => dump(connection, request.query)),
     },
     typed("eds"),
@@ -45,7 +44,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
   if (variables.adminEndpoints.read(env)) {
     commands.push({
       name: "force_disconnect",
-      about: "Ends the stream of a proxy, by ?proxyID=",
+      about: "Disconnects a proxy; ?proxyID=",
       answer: (request) =>
         ofProxy({ server, proxyOf }, request, ({ id }) =>
           refuse(server.disconnect(id, "asked for at /debug/force_disconnect") ? 200 : 404, "OK"),
@@ -86,7 +85,7 @@ function clientsOf(clients: readonly Connection[], proxyOf: ProxyCommandsOptions
   return { json: clientsForm(told) };
 }
 
-/** What a proxy was last sent of some types, as the configurations of a dump. */
+/** Returns the resources of these types that were last sent to a proxy, as the configs of a dump. */
 function configsOf(connection: Connection, types: readonly string[]): { readonly configs: readonly object[] } {
   return {
     configs: types.flatMap((type) =>

@@ -46,12 +46,12 @@ function resourceStatus({ nonceSent, nonceAcked, sentAt, lastError }: Connection
   });
 }
 
-/** `/debug/connections`: who is connected, since when. */
+/** `/debug/connections`: the connected proxies and the times of their connection. */
 export function connections(server: XdsServer, proxyOf: ProxyOf): object {
   return clientsForm(sorted(server.connections(), proxyOf).map(clientForm));
 }
 
-/** Clients with their number; as in Istio, none are not listed. */
+/** Returns clients with their number. As in Istio, an empty list is omitted. */
 export function clientsForm(clients: readonly object[]): object {
   return { totalClients: clients.length, ...(clients.length > 0 && { clients }) };
 }
@@ -69,7 +69,7 @@ export function clientForm({ id, connectedAt, peer: { address, port } }: Connect
   };
 }
 
-/** In Istio's order: by cluster, namespace, and name. */
+/** Sorts clients in Istio's order: by cluster, namespace and name. */
 export function sorted(clients: readonly Connection[], proxyOf: ProxyOf): readonly Connection[] {
   const keyed = clients.map((client) => {
     const { metadata, namespace } = proxyOf(client);
@@ -78,7 +78,7 @@ export function sorted(clients: readonly Connection[], proxyOf: ProxyOf): readon
   return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ client }) => client);
 }
 
-/** Without fields that are absent, empty strings, or objects with nothing in them: Go's `omitempty`. */
+/** Omits fields that are absent, empty strings or empty objects, as Go's `omitempty` does. */
 export function withoutEmpty(fields: Readonly<Record<string, unknown>>): object {
   const empty = (value: unknown): boolean =>
     value === undefined ||

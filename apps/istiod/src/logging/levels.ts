@@ -12,7 +12,7 @@ export interface ScopeSettings {
   readonly callers: boolean;
 }
 
-/** What flags say of all scopes: of those that they name, and of the others. */
+/** Levels of all scopes from the flags: of the scopes that they name, and of all others. */
 export interface LevelRules {
   readonly named: ReadonlyMap<string, Level>;
   /** `all:<level>`: wins over what was said before it. */
@@ -52,7 +52,7 @@ export function levelOf({ named, others }: LevelRules, scope: string, byDefault:
   return named.get(scope) ?? others ?? byDefault;
 }
 
-/** Whether lines of a level are among those up to another. */
+/** Reports whether lines of a level are logged at another level. */
 export function reaches(level: Level, upTo: Level): boolean {
   return level !== "none" && levels.indexOf(level) <= levels.indexOf(upTo);
 }

@@ -49,7 +49,7 @@ export function openLog(flags: LogFlags): { readonly log: Logger; readonly scope
   return { log, scopes };
 }
 
-/** Where a target's lines go; each is written before the next thing is done. */
+/** Opens the destination of a target's lines. Writes are synchronous. */
 function target(path: string): DestinationStream {
   if (path === "stdout") return pino.destination({ dest: 1, sync: true });
   if (path === "stderr") return pino.destination({ dest: 2, sync: true });

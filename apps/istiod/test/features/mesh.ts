@@ -24,7 +24,7 @@ const shortNames: Readonly<Record<string, string>> = {
 };
 const fullState = new Set([clusterType, listenerType]);
 
-/** What came to which proxy: its name, the types, the names of resources; `-name` for one that is no more. */
+/** Resources received by proxy and type: the names, with `-name` for a removed resource. */
 export type Received = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 const ends: (() => unknown)[] = [];
@@ -39,7 +39,7 @@ export interface ProxyOptions extends Pick<EnvoyClientOptions, "also" | "reject"
   readonly labels?: Readonly<Record<string, string>>;
   readonly variant?: Variant;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** What the proxy is called in what was received. Default: `name.namespace`. */
+  /** Key of the proxy in the received resources. Default: `name.namespace`. */
   readonly as?: string;
 }
 
@@ -84,7 +84,7 @@ const sentinelService = service("sentinel.sentinel", "10.255.255.1", {
 export class Mesh {
   readonly directory: string;
   readonly meshConfig: string;
-  /** What istiod logged as warnings and errors, apart from findings of its analysis. */
+  /** Warnings and errors that istiod logged, except findings of the analysis. */
   readonly complaints: string[] = [];
   /** Those of them that were errors. */
   readonly errors: string[] = [];
@@ -244,7 +244,7 @@ export class Mesh {
 
 const sentinelAddress = (edit: number): string => `10.254.${edit >> 8}.${edit & 255}`;
 
-/** What the proxy has, by type and name. */
+/** The proxy's resources by type and name. */
 export function held(proxy: EnvoyClient): Map<string, Map<string, string>> {
   const types = [clusterType, endpointType, listenerType, routeType, secretType];
   const texts = (type: string): [string, string][] =>
@@ -282,7 +282,7 @@ function namesReceived(
   return Object.fromEntries([...found].map(([type, names]) => [type, [...names].sort()]).sort());
 }
 
-/** Where a cluster's endpoints are, as the proxy has it. */
+/** Addresses of a cluster's endpoints in the proxy. */
 export function endpointAddresses(proxy: EnvoyClient, cluster: string): string[] {
   return resource(proxy, ClusterLoadAssignmentSchema, cluster)
     .endpoints.flatMap(({ lbEndpoints }) => lbEndpoints.map(addressOf))

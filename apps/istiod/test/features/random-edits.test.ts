@@ -20,7 +20,7 @@ async function bookinfo(): Promise<Record<string, string>> {
   );
 }
 
-/** What a proxy has, by type and name: versions where the variant has them, and a hash of the bytes. */
+/** A proxy's resources by type and name: the version if the variant has versions, and a hash of the bytes. */
 function state(proxy: EnvoyClient, withVersions: boolean): Record<string, Record<string, string>> {
   const types = [clusterType, endpointType, listenerType, routeType, secretType];
   const text = (type: string): [string, string][] =>
@@ -37,7 +37,7 @@ function state(proxy: EnvoyClient, withVersions: boolean): Record<string, Record
 
 const step = fc.record({
   edits: fc.array(anyEdit, { minLength: 1, maxLength: 4 }),
-  /** Whether istiod is done with these edits before the next. */
+  /** Set if istiod commits these edits before the next. */
   waits: fc.boolean(),
   also: fc.oneof(
     { weight: 5, arbitrary: fc.constant("nothing" as const) },

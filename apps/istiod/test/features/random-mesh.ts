@@ -341,7 +341,7 @@ export const anyEdit: fc.Arbitrary<Edit> = fc.oneof(
   { weight: 1, arbitrary: meshConfigs },
 );
 
-/** What there is at the beginning besides the sample: something of each host. */
+/** Initial objects in addition to the sample: one for each host. */
 export const beginning: Readonly<Record<string, string>> = Object.fromEntries(
   hosts.flatMap((host) => [
     [`random/service-${host}.yaml`, service(host, `10.97.0.${index(host)}`)],

@@ -24,7 +24,7 @@ async function start(
   return { mesh, web, cart, bank: await mesh.proxy("bank.bank", "10.1.0.3") };
 }
 
-/** Whether the inbound listener has a chain that takes connections to the workload's port without TLS. */
+/** Reports whether the inbound listener accepts plaintext connections to the workload's port. */
 function takesPlaintext(proxy: EnvoyClient): boolean {
   return resource(proxy, ListenerSchema, inbound).filterChains.some(
     ({ filterChainMatch: match, transportSocket }) => match?.destinationPort === 8080 && transportSocket === undefined,
