@@ -18,8 +18,8 @@ const address = "127.0.77.3";
 const registry = createRegistry(envoyTypes);
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
-/** A listener that answers by itself and logs each request to the path given. */
-function answering(port: number, logPath: string): Listener {
+/** Builds a listener with a direct response and an access log. */
+function directResponse(port: number, logPath: string): Listener {
   const type = (name: string): string => `type.googleapis.com/envoy.extensions.${name}`;
   const accessLog = {
     name: "envoy.access_loggers.file",
@@ -32,7 +32,7 @@ function answering(port: number, logPath: string): Listener {
   const route = { match: { prefix: "/" }, directResponse: { status: 200, body: { inlineString: "hello" } } };
   const manager = {
     "@type": type("filters.network.http_connection_manager.v3.HttpConnectionManager"),
-    statPrefix: "answering",
+    statPrefix: "directResponse",
     accessLog: [accessLog],
     routeConfig: { virtualHosts: [{ name: "all", domains: ["*"], routes: [route] }] },
     httpFilters: [
@@ -43,7 +43,7 @@ function answering(port: number, logPath: string): Listener {
   return fromJson(
     ListenerSchema,
     {
-      name: "answering",
+      name: "directResponse",
       address: { socketAddress: { address, portValue: port } },
       filterChains: [{ filters: [filter] }],
     },
@@ -51,7 +51,7 @@ function answering(port: number, logPath: string): Listener {
   );
 }
 
-describe("the process of an agent with a real Envoy", () => {
+describe("the agent process with a real Envoy", () => {
   beforeEach(({ skip }) => {
     skip(!envoyPath, NO_ENVOY);
     skip(!existsSync(main), NOT_BUILT);
@@ -59,7 +59,7 @@ describe("the process of an agent with a real Envoy", () => {
   let istiod: FakeIstiod;
   let directory: string;
   let logPath = "/dev/stdout";
-  let ports: Record<"status" | "health" | "prometheus" | "admin" | "answering", number>;
+  let ports: Record<"status" | "health" | "prometheus" | "admin" | "directResponse", number>;
   const refused: string[] = [];
   const ads: Ads = {
     async *deltaAggregatedResources(requests) {
@@ -67,7 +67,11 @@ describe("the process of an agent with a real Envoy", () => {
         if (errorDetail) refused.push(errorDetail.message);
         if (responseNonce !== "") continue;
         const listeners = [
-          { name: "answering", version: "1", resource: anyPack(ListenerSchema, answering(ports.answering, logPath)) },
+          {
+            name: "directResponse",
+            version: "1",
+            resource: anyPack(ListenerSchema, directResponse(ports.directResponse, logPath)),
+          },
         ];
         yield { typeUrl, nonce: "1", resources: typeUrl.endsWith("Listener") ? listeners : [] };
       }
@@ -93,7 +97,7 @@ describe("the process of an agent with a real Envoy", () => {
   beforeAll(async () => {
     if (!envoyPath) return;
     directory = await scratch();
-    ports = await freePorts(address, ["status", "health", "prometheus", "admin", "answering"]);
+    ports = await freePorts(address, ["status", "health", "prometheus", "admin", "directResponse"]);
     istiod = await FakeIstiod.start(ads);
     await putCredentials(directory, istiod);
   });
@@ -105,7 +109,7 @@ describe("the process of an agent with a real Envoy", () => {
   });
 
   it.each(["stdout", "stderr"] as const)(
-    "writes access logs to a %s that is a socket, by whole lines",
+    "copies Envoy's access log line by line if %s is a socket",
     async (name) => {
       logPath = `/dev/${name}`;
       const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: ["ignore", "pipe", "pipe"] });
@@ -118,12 +122,12 @@ describe("the process of an agent with a real Envoy", () => {
       tree = listTree(child.pid!);
       const paths = Array.from({ length: 50 }, (_, n) => `/${name}-${n}`);
       for (const path of paths)
-        expect(await (await fetch(`http://${address}:${ports.answering}${path}`)).text()).toBe("hello");
+        expect(await (await fetch(`http://${address}:${ports.directResponse}${path}`)).text()).toBe("hello");
       const logged = (): string[] => said[name].split("\n").filter((line) => line.startsWith("access "));
       await expect.poll(logged, { timeout: 10_000 }).toEqual(paths.map((path) => `access ${path} 200`));
       expect(refused).toEqual([]);
 
-      await fetch(`http://${address}:${ports.answering}/last`);
+      await fetch(`http://${address}:${ports.directResponse}/last`);
       child.kill("SIGTERM");
       expect(await exited).toBe(0);
       expect(logged().at(-1)).toBe("access /last 200");
@@ -133,7 +137,7 @@ describe("the process of an agent with a real Envoy", () => {
   );
 
   it.each(["SIGTERM", "SIGHUP", "SIGINT", "SIGKILL"] as const)(
-    "leaves nothing behind on %s",
+    "leaves no process behind on %s",
     async (signal) => {
       const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: "ignore" });
       started = child;
@@ -148,7 +152,7 @@ describe("the process of an agent with a real Envoy", () => {
     60_000,
   );
 
-  it("leaves nothing behind when its terminal is closed", async ({ skip }) => {
+  it("leaves no process behind when its terminal is closed", async ({ skip }) => {
     skip(!hasPython, "no python3, which opens the terminal");
     const { terminal, pid } = await startInTerminal(command(), env());
     started = terminal;
@@ -160,7 +164,7 @@ describe("the process of an agent with a real Envoy", () => {
     expect(existsSync(join(directory, "etc/istio/proxy/XDS")), "ended gracefully").toBe(false);
   }, 60_000);
 
-  it("names the process that has the agent's port", async () => {
+  it("names the process that listens on the agent's port", async () => {
     const holder = spawn(
       process.execPath,
       ["-e", `require("node:net").createServer().listen(${ports.status}, "${address}", () => console.log("up"))`],

@@ -18,7 +18,7 @@ interface Case {
   readonly compliancePolicy?: string;
 }
 
-/** Names that the cases' expressions refer to. */
+/** Constants that the cases refer to. */
 const CONSTANTS: Readonly<Record<string, string>> = {
   GlobalDownstreamMaxConnections: "ISTIO_META_GLOBAL_DOWNSTREAM_MAX_CONNECTIONS",
   upstreamStatsSuffixes:
@@ -27,7 +27,7 @@ const CONSTANTS: Readonly<Record<string, string>> = {
     "downstream_rq_1xx,downstream_rq_2xx,downstream_rq_3xx,downstream_rq_4xx,downstream_rq_5xx,downstream_rq_time,downstream_cx_tx_bytes_total,downstream_cx_rx_bytes_total,downstream_cx_total",
 };
 
-/** Reads `key: value, ...` where each side is a sum of quoted strings and names. */
+/** Parses `key: value, ...`, where each side is a sum of string literals and constants. */
 function readMap(source = ""): Record<string, string> {
   const tokens = source.match(/\/\/[^\n]*|"(?:[^"\\]|\\.)*"|`[^`]*`|[A-Za-z]\w*|[:,+]/g) ?? [];
   const map: Record<string, string> = {};
@@ -50,7 +50,7 @@ function readMap(source = ""): Record<string, string> {
   return map;
 }
 
-/** What the recorded run gave for places that differ from machine to machine. */
+/** Values of the recorded run that depend on the machine. */
 function asRecorded(bootstrap: JsonObject, locality: boolean): JsonObject {
   const text = JSON.stringify(bootstrap).replace(/"path":"[^"]*\/XDS"/, '"path":"/tmp/XDS"');
   const value = JSON.parse(text) as JsonObject;
@@ -58,11 +58,11 @@ function asRecorded(bootstrap: JsonObject, locality: boolean): JsonObject {
   return value;
 }
 
-describe("Envoy's bootstrap equals the reference's", () => {
+describe("bootstrap equals the reference", () => {
   const cases = existsSync(folder) ? (JSON.parse(readFileSync(new URL("cases.json", folder), "utf8")) as Case[]) : [];
   let equal = 0;
-  it("in cases that are there", ({ skip }) =>
-    skip(cases.length === 0, "no ../shared/peer/bootstrap beside the repository"));
+  it("in the reference cases", ({ skip }) =>
+    skip(cases.length === 0, "no ../shared/peer/bootstrap next to the repository"));
   afterAll(() => console.log(`bootstrap cases equal to the reference: ${equal} of ${cases.length}`));
 
   it.each(cases.map((one) => [one.base, one] as const))("%s", (base, one) => {

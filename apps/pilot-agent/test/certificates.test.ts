@@ -47,21 +47,21 @@ async function authorityClient(istiod: FakeIstiod, more: Partial<CaClientOptions
   };
 }
 
-describe("a key and a signing request", () => {
+describe("generateCsr", () => {
   it.each<[string, KeySettings, string]>([
     ["RSA", RSA, "BEGIN RSA PRIVATE KEY"],
     ["P-256", EC, "BEGIN EC PRIVATE KEY"],
     ["P-384", { ...EC, eccCurve: "P384" }, "BEGIN EC PRIVATE KEY"],
     ["PKCS#8", { ...EC, pkcs8Key: true }, "BEGIN PRIVATE KEY"],
-  ])("are made as %s", async (_, settings, head) => {
+  ])("generates %s keys", async (_, settings, head) => {
     const { key, csr } = await generateCsr(CART, settings);
     expect(key).toContain(head);
     expect(csr).toContain("BEGIN CERTIFICATE REQUEST");
   });
 });
 
-describe("the certificate authority", () => {
-  it("certifies a new key for the bearer of the token", async () => {
+describe("the CA client", () => {
+  it("requests a certificate for a new key with the token", async () => {
     const istiod = await FakeIstiod.start();
     for (const key of [RSA, EC]) {
       const issued = await requestCertificate(await authorityClient(istiod, { key }));
@@ -74,7 +74,7 @@ describe("the certificate authority", () => {
     expect(istiod.headers[0]).toMatchObject({ clusterid: "Kubernetes" });
   });
 
-  it("is spoken to without TLS only when told", async () => {
+  it("uses plaintext only if configured", async () => {
     const istiod = await FakeIstiod.start({}, { tls: false });
     const { tls: _, ...plain } = await authorityClient(istiod);
     expect(new X509Certificate((await requestCertificate(plain)).chain).subjectAltName).toBe(`URI:${CART}`);
@@ -112,7 +112,7 @@ describe("the certificate authority", () => {
       async (o) => ({ ...o, address: "127.0.0.1:1" }),
       /certificate authority 127\.0\.0\.1:1: .*ECONNREFUSED/,
     ],
-  ])("is complained of in a sentence when %s", async (_, change, words) => {
+  ])("fails with one sentence when %s", async (_, change, words) => {
     const istiod = await FakeIstiod.start();
     const failure = await requestCertificate(await change(await authorityClient(istiod))).then(
       () => expect.fail("it worked"),
@@ -123,7 +123,7 @@ describe("the certificate authority", () => {
     expect((failure as Error).message).not.toContain("\n");
   });
 
-  it("may know istiod by another name than its address", async () => {
+  it("accepts a configured server name", async () => {
     const istiod = await FakeIstiod.start();
     const options = await authorityClient(istiod);
     await requestCertificate({ ...options, tls: { ...options.tls!, serverName: "istiod.istio-system.svc" } });
@@ -139,11 +139,11 @@ describe("the certificate authority", () => {
     ["127.0.0.1:15012", "127.0.0.1"],
     ["[fd00::1]:15012", "fd00::1"],
     ["localhost:15012", "istiod.istio-system.svc"],
-  ])("at %s is expected to be %s", (address, name) => {
+  ])("expects the server at %s to be %s", (address, name) => {
     expect(expectedName(address)).toBe(name);
   });
 
-  it("that is not istiod is told by the names of its certificate", async () => {
+  it("names the server's certificate if the name does not match", async () => {
     const istiod = await FakeIstiod.start();
     const { address, tls, tokenFile, clusterId } = await authorityClient(istiod);
     const failed = openUpstream({ address, tls: { ...tls!, serverName: "istiod.shop.svc" }, tokenFile, clusterId });
@@ -152,7 +152,7 @@ describe("the certificate authority", () => {
     );
   });
 
-  it("is reached as localhost through a forwarded port", async () => {
+  it("connects to localhost through a forwarded port", async () => {
     const istiod = await FakeIstiod.start();
     expect(
       (await requestCertificate({ ...(await authorityClient(istiod)), address: `localhost:${istiod.port}` })).roots,
@@ -160,7 +160,7 @@ describe("the certificate authority", () => {
   });
 });
 
-describe("the workload's certificate", () => {
+describe("the workload certificate", () => {
   const HOUR = 3600_000;
   function keeper(more: Partial<ConstructorParameters<typeof WorkloadCertificate>[0]> = {}) {
     const clock = new FakeClock(Date.UTC(2030, 0, 1));
@@ -180,7 +180,7 @@ describe("the workload's certificate", () => {
     return { clock, certificate, given, state };
   }
 
-  it("is renewed with half of its life left", async () => {
+  it("is renewed when half of its lifetime remains", async () => {
     const { clock, certificate, given } = keeper();
     certificate.start();
     await expect.poll(() => given.length).toBe(1);
@@ -196,14 +196,14 @@ describe("the workload's certificate", () => {
   it.each([
     [0, 24 * HOUR * 0.51],
     [1, 24 * HOUR * 0.49],
-  ])("is renewed a little earlier or later, by chance (%s)", async (chance, wait) => {
+  ])("is renewed with jitter (%s)", async (chance, wait) => {
     const { clock, certificate, given } = keeper({ random: () => chance });
     certificate.start();
     await expect.poll(() => given.length).toBe(1);
     expect(clock.pending[0]).toBeCloseTo(wait, 0);
   });
 
-  it("is asked for again with growing waits, and the one in hand stays meanwhile", async () => {
+  it("is requested again with backoff, and the current one stays active", async () => {
     const { clock, certificate, given, state } = keeper();
     certificate.start();
     await expect.poll(() => given.length).toBe(1);
@@ -221,7 +221,7 @@ describe("the workload's certificate", () => {
     await expect.poll(() => clock.pending).toEqual([12 * HOUR]);
   });
 
-  it("that is issued expired does not make the agent ask without pause", async () => {
+  it("is requested at most once a second if issued expired", async () => {
     const { clock, certificate, given } = keeper({
       issue: async () => ({ key: "k", chain: "c", roots: "r", notAfter: 0 }),
     });
@@ -230,7 +230,7 @@ describe("the workload's certificate", () => {
     expect(clock.pending).toEqual([1000]);
   });
 
-  it("is written for others to read, each file whole and for the owner only", async () => {
+  it("is written atomically and readable by the owner only", async () => {
     const directory = join(await scratch(), "out", "certs");
     await writeCertificate(directory, { key: "K", chain: "C", roots: "R", notAfter: 0 });
     await writeCertificate(directory, { key: "K2", chain: "C2", roots: "R2", notAfter: 0 });
@@ -240,7 +240,7 @@ describe("the workload's certificate", () => {
   });
 });
 
-/** Real PEM of a key with its certificate and root. */
+/** Returns a key, its certificate and root in PEM. */
 async function pair(): Promise<{ key: string; chain: string; roots: string }> {
   const istiod = await sharedIstiod;
   const { key, csr } = await generateCsr(CART, EC);
@@ -249,7 +249,7 @@ async function pair(): Promise<{ key: string; chain: string; roots: string }> {
 }
 const sharedIstiod = FakeIstiod.start();
 
-describe("a secret in files", () => {
+describe("a file secret", () => {
   it("is named by its paths", () => {
     expect(parseSecretFiles("file-cert:/a/c.pem~/a/k.pem")).toEqual({
       kind: "certificate",
@@ -262,7 +262,7 @@ describe("a secret in files", () => {
       expect(parseSecretFiles(name)).toBeUndefined();
   });
 
-  it("is given only when key and certificate belong together, and again when they change", async () => {
+  it("is sent once the key matches the certificate, and after each change", async () => {
     const directory = await scratch();
     const [first, second] = [await pair(), await pair()];
     const paths = { kind: "certificate", chain: join(directory, "c.pem"), key: join(directory, "k.pem") } as const;
@@ -279,7 +279,7 @@ describe("a secret in files", () => {
     stop();
   });
 
-  it("is followed through a Secret's volume, and waited for while its directory is absent", async () => {
+  it("follows the symbolic links of a Secret volume, and waits for an absent directory", async () => {
     const directory = join(await scratch(), "later", "volume");
     const [first, second] = [await pair(), await (await FakeIstiod.start()).root];
     const given: string[] = [];
@@ -300,7 +300,7 @@ describe("a secret in files", () => {
     stop();
   });
 
-  it("holds the roots that can be read, and at least one", async () => {
+  it("has the valid roots, and needs at least one", async () => {
     const directory = await scratch();
     const { roots } = await pair();
     const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
@@ -331,7 +331,7 @@ describe("SDS", () => {
     return { client: createClient(SecretDiscoveryService, transport), socket };
   }
 
-  /** Envoy's side: subscribes to names and acknowledges what comes. */
+  /** Subscribes to secrets as Envoy does, and acknowledges each response. */
   async function subscribe(client: Awaited<ReturnType<typeof serve>>["client"], names: string[]) {
     const received: EnvoySecret[] = [];
     const abort = new AbortController();
@@ -359,7 +359,7 @@ describe("SDS", () => {
     return { received, done, leave: () => abort.abort() };
   }
 
-  it("gives a secret when there is one, each change of it once, and the roots only when they change", async () => {
+  it("sends a secret once available, each change once, and roots only if they changed", async () => {
     const clock = new FakeClock();
     let release: (value: IssuedCertificate) => void = () => undefined;
     const certificate = new WorkloadCertificate({ clock, issue: () => new Promise((resolve) => (release = resolve)) });
@@ -396,7 +396,7 @@ describe("SDS", () => {
     roots.leave();
   });
 
-  it("serves files by name and the workload's own from a directory where they are given", async () => {
+  it("serves files by name, and the workload's secrets from a directory", async () => {
     const directory = await scratch();
     const { key, chain, roots } = await pair();
     for (const [name, text] of [
@@ -421,15 +421,15 @@ describe("SDS", () => {
     }
   });
 
-  it("says that it has no such secret", async () => {
+  it("rejects unknown secrets", async () => {
     const { client } = await serve(workloadSecrets({ directory: await scratch(), quiet: 10, log: silentLog }));
     await expect((await subscribe(client, ["kubernetes://x"])).done).rejects.toThrow('unknown secret "kubernetes://x"');
     await expect((await subscribe(client, ["default"])).done).rejects.toThrow("no workload certificate");
   });
 });
 
-describe("a socket", () => {
-  it("left behind by a process that died is taken over, one in use is not", async () => {
+describe("listenOnSocket", () => {
+  it("replaces a stale socket, and rejects one in use", async () => {
     const path = join(await scratch(), "s");
     const first = createServer();
     await listenOnSocket(first, path);
@@ -441,7 +441,7 @@ describe("a socket", () => {
     await new Promise((resolve) => second.close(resolve));
   });
 
-  it("whose path is too long for the system is named", async () => {
+  it("rejects a path that is too long", async () => {
     await expect(listenOnSocket(createServer(), `/tmp/${"x".repeat(120)}/s`)).rejects.toThrow(
       "path is longer than 107 bytes",
     );

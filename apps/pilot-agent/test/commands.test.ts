@@ -17,7 +17,7 @@ import { freePort, scratch } from "./fakes.js";
 const BIN = fileURLToPath(new URL("../bin/pilot-agent.js", import.meta.url));
 const built = existsSync(fileURLToPath(new URL("../dist/main.js", import.meta.url)));
 
-/** Runs the command as a user does. */
+/** Runs the command line in a process. */
 function run(args: string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
     execFile(
@@ -74,14 +74,14 @@ describe("the command line", () => {
       /^pilot-agent: invalid value "pqc" for COMPLIANCE_POLICY: expected one of fips-140-2, fips-140-3\n$/,
     ],
     ["a command is not known", ["dance"], {}, /unknown command/],
-  ])("says in a sentence when %s", async (_, args, env, words) => {
+  ])("fails with one sentence when %s", async (_, args, env, words) => {
     const { code, err } = await run(args, { AGENT_DIRECTORY: await scratch(), ...env });
     expect(code).toBe(1);
     expect(err).toMatch(words);
     expect(err).not.toContain("    at ");
   });
 
-  it("takes a type after unknown flags and after boolean flags", async () => {
+  it("accepts a type after unknown flags and boolean flags", async () => {
     const env = { AGENT_DIRECTORY: await scratch() };
     for (const args of [
       ["--controlPlaneBootstrap=false", "gateway"],
@@ -93,7 +93,7 @@ describe("the command line", () => {
       );
   });
 
-  it("waits for the proxy at the address that the agent binds to", async () => {
+  it("waits for the proxy at AGENT_BIND_ADDRESS", async () => {
     const { code, err } = await run(["wait", "--timeoutSeconds", "0"], { AGENT_BIND_ADDRESS: "127.0.0.2" });
     expect({ code, err }).toEqual({
       code: 1,
@@ -101,7 +101,7 @@ describe("the command line", () => {
     });
   });
 
-  it("accepts flags and variables of Istio's that have no effect, and names them once, with the reason", async () => {
+  it("warns once about ignored flags and variables of Istio, with the reason", async () => {
     const args = [
       "proxy",
       "--controlPlaneBootstrap=false",
@@ -142,7 +142,7 @@ describe("the command line", () => {
 });
 
 describe("pilot-agent wait and request", () => {
-  it("wait for readiness, and say what was the matter", async () => {
+  it("wait for readiness, and report the last failure", async () => {
     let count = 0;
     const server = http.createServer((_, response) => response.writeHead(++count < 3 ? 503 : 200).end());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -157,7 +157,7 @@ describe("pilot-agent wait and request", () => {
     expect(await requestAdmin("get", "stats", (server.address() as AddressInfo).port)).toBe("");
   });
 
-  it("ask the address that the agent binds to", async () => {
+  it("send requests to AGENT_BIND_ADDRESS", async () => {
     const server = http.createServer((request, response) => response.end(`${request.headers.host} ${request.url}`));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.2", resolve));
     afterAll(() => server.close());
@@ -168,7 +168,7 @@ describe("pilot-agent wait and request", () => {
     );
   });
 
-  it("ask nothing but the proxy's ports on this machine", async () => {
+  it("accept only the proxy's ports on this machine", async () => {
     for (const path of ["http://example.com:15000/", "http://localhost:80/", "https://10.0.0.1:15020/"])
       expect(() => requestAdmin("GET", path, 15000)).toThrow("is not a port of the proxy");
     expect(() => requestAdmin("DELETE", "/", 15000)).toThrow("expected GET or POST");
@@ -176,7 +176,7 @@ describe("pilot-agent wait and request", () => {
 });
 
 describe("variables", () => {
-  it("that are read anywhere are in a table of options", () => {
+  it("that are read are declared in a table", () => {
     const root = fileURLToPath(new URL("../src", import.meta.url));
     const sources = readdirSync(root, { withFileTypes: true, recursive: true })
       .filter((entry) => entry.isFile())

@@ -33,7 +33,7 @@ const table = create(NameTableSchema, {
   },
 });
 
-/** A name server that knows one name, or gives no answer at all. */
+/** Starts a name server that resolves one name, or never responds. */
 async function nameServer(answers: boolean): Promise<UpstreamServer & { asked: string[] }> {
   const asked: string[] = [];
   const respond = (message: Buffer): Buffer | undefined => {
@@ -112,13 +112,13 @@ const addresses = (packet: ReturnType<typeof decode>): unknown[] =>
   (packet.answers ?? []).map((answer) => [answer.type, answer.name, "data" in answer ? answer.data : undefined]);
 const code = (packet: ReturnType<typeof decode>): number => packet.flags! & 15;
 
-describe("the agent's DNS", () => {
+describe("the DNS server", () => {
   let mesh: Awaited<ReturnType<typeof serve>>;
   beforeAll(async () => {
     mesh = await serve();
   });
 
-  it("answers for services with authority, over UDP and TCP", async () => {
+  it("resolves services authoritatively over UDP and TCP", async () => {
     for (const ask of [mesh.udp, mesh.tcp]) {
       const answer = await ask("cart.shop.svc.cluster.local");
       expect(addresses(answer)).toEqual([["A", "cart.shop.svc.cluster.local", "10.0.0.1"]]);
@@ -141,11 +141,11 @@ describe("the agent's DNS", () => {
     ["x.wild.example.com", "240.240.0.2"],
     ["x.y.wild.example.com", "240.240.0.2"],
     ["x.deep.wild.example.com", "240.240.0.3"],
-  ])("knows %s", async (name, address) => {
+  ])("resolves %s", async (name, address) => {
     expect(addresses(await mesh.udp(name))).toEqual([["A", name, address]]);
   });
 
-  it("ends a resolver's search at its first domain, with an alias", async () => {
+  it("responds with a CNAME to a name with the first search domain", async () => {
     expect(addresses(await mesh.udp("api.example.com.shop.svc.cluster.local"))).toEqual([
       ["CNAME", "api.example.com.shop.svc.cluster.local", "api.example.com"],
       ["A", "api.example.com", "240.240.0.1"],
@@ -160,12 +160,12 @@ describe("the agent's DNS", () => {
     ]);
   });
 
-  it("says that a known name has no address of the other version, and not that there is no such name", async () => {
+  it("responds without records for a known name of the other IP family", async () => {
     const answer = await mesh.udp("api.example.com", "AAAA");
     expect([code(answer), answer.answers]).toEqual([0, []]);
   });
 
-  it("cuts what does not fit, so that it is asked for over TCP", async () => {
+  it("truncates large UDP responses", async () => {
     const short = await mesh.udp("many.example.com");
     expect(short.flag_tc).toBe(true);
     expect(short.answers!.length).toBe(29);
@@ -175,14 +175,14 @@ describe("the agent's DNS", () => {
     expect(new Set(addresses(whole).map((one) => (one as string[])[2])).size).toBe(100);
   });
 
-  it("gives many addresses in changing order", async () => {
+  it("shuffles addresses", async () => {
     const orders = await Promise.all(
       Array.from({ length: 5 }, async () => JSON.stringify(addresses(await mesh.tcp("many.example.com")))),
     );
     expect(new Set(orders).size).toBeGreaterThan(1);
   });
 
-  it("asks on for other names and other types, and passes the answer as it came", async () => {
+  it("forwards other names and types, and returns the response unchanged", async () => {
     const upstream = await nameServer(true);
     const { udp, tcp } = await serve({ servers: [upstream] });
     expect(addresses(await udp("elsewhere.example"))).toEqual([["A", "elsewhere.example", "192.0.2.9"]]);
@@ -211,7 +211,7 @@ describe("the agent's DNS", () => {
     },
   );
 
-  it("answers nothing before istiod has sent the names", async () => {
+  it("responds with SERVFAIL until istiod has sent the name table", async () => {
     const early = await serve({}, undefined);
     early.server.update(new NameLookup(table, scope));
     const server = new DnsServer({
@@ -231,7 +231,7 @@ describe("the agent's DNS", () => {
     await server.close();
   });
 
-  it("takes several questions on one connection", async () => {
+  it("accepts several queries on a connection", async () => {
     const { connect } = await import("node:net");
     const socket = connect(mesh.at.port, mesh.at.address);
     const received: Buffer[] = [];
@@ -246,7 +246,7 @@ describe("the agent's DNS", () => {
     socket.destroy();
   });
 
-  it("survives any bytes", async () => {
+  it("accepts any bytes without failing", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 80 }), async (bytes) => {
         expect(() => decodeQuery(Buffer.from(bytes))).not.toThrow();

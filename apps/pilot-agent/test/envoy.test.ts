@@ -31,7 +31,7 @@ const sds = {
   resource_api_version: "V3",
 };
 
-/** An inbound listener with mutual TLS in front of an application. */
+/** Builds an inbound listener with mutual TLS and a route to the application. */
 function inbound(address: string, port: number): Listener {
   return fromJson(
     ListenerSchema,
@@ -93,7 +93,7 @@ function application(port: number): Cluster {
   });
 }
 
-/** Discovery of one cluster and one listener; notes what Envoy says that it has. */
+/** Serves one cluster and one listener, and records initial resource versions and NACKs. */
 function discovery(
   cluster: () => Cluster,
   listener: () => Listener,
@@ -187,7 +187,7 @@ describe("an agent with a real Envoy", () => {
     return { status: response.status, body: await response.text() };
   };
 
-  /** A client with a certificate of another workload of the mesh. */
+  /** Returns the credentials of another workload of the mesh. */
   const client = async (): Promise<tls.SecureContextOptions> => {
     const { generateCsr } = await import("../src/certificates/csr.js");
     const { key, csr } = await generateCsr("spiffe://x/ns/y/sa/z", {
@@ -213,21 +213,21 @@ describe("an agent with a real Envoy", () => {
         .on("error", reject);
     });
 
-  it("is ready on its own port and through Envoy's", async () => {
+  it("reports readiness on its own port and through Envoy's", async () => {
     expect((await get(`http://${address}:${ports.status}/healthz/ready`)).status).toBe(200);
     expect((await get(`http://${address}:${ports.health}/healthz/ready`)).status).toBe(200);
     expect((await get(`http://${address}:${ports.status}/nothing`)).status).toBe(404);
     expect(seen.refused).toEqual([]);
   });
 
-  it("serves the workload's identity by SDS, and takes no client without a certificate", async () => {
+  it("serves the workload's certificate over SDS, and Envoy rejects clients without one", async () => {
     const { body, peer } = await call({ ...(await client()), agent: false });
     expect(body).toBe("hello");
     expect(peer.subjectaltname).toBe("URI:spiffe://cluster.local/ns/shop/sa/cart");
     await expect(call({ ca: istiod.root, agent: false })).rejects.toThrow();
   });
 
-  it("tells istiod who the proxy is", async () => {
+  it("sends the node to istiod", async () => {
     const dump = JSON.parse(
       (await get(`http://${address}:${ports.admin}/config_dump?resource=&mask=bootstrap.node`)).body,
     ) as { configs: { bootstrap?: { node: { id: string; cluster: string; metadata: Record<string, unknown> } } }[] };
@@ -244,7 +244,7 @@ describe("an agent with a real Envoy", () => {
     });
   });
 
-  it("merges its metrics, Envoy's and the application's", async () => {
+  it("merges the metrics of the agent, Envoy and the application", async () => {
     const { body } = await get(`http://${address}:${ports.status}/stats/prometheus`);
     for (const name of [
       "istio_agent_xds_proxy_requests",
@@ -259,7 +259,7 @@ describe("an agent with a real Envoy", () => {
     );
   });
 
-  it("renews the certificate while traffic flows, without one failed request and without a restart", async () => {
+  it("renews the certificate under load, without failed requests or a restart", async () => {
     const identity = await client();
     const kept = new https.Agent({ keepAlive: true, maxSockets: 1 });
     const serials = new Set<string>();
@@ -281,7 +281,7 @@ describe("an agent with a real Envoy", () => {
     kept.destroy();
   }, 40_000);
 
-  it("goes on serving while istiod is away, and says what it has when istiod is back", async () => {
+  it("keeps serving while istiod is down, and sends resource versions on reconnection", async () => {
     const identity = await client();
     seen.known.length = 0;
     await istiod.stop();
@@ -292,13 +292,13 @@ describe("an agent with a real Envoy", () => {
     expect((await get(`http://${address}:${ports.status}/healthz/ready`)).status).toBe(200);
   }, 40_000);
 
-  it("keeps to its directory", async () => {
+  it("writes to its directory", async () => {
     expect(existsSync(join(directory, "etc/istio/proxy/XDS"))).toBe(true);
     expect(existsSync(join(directory, "var/run/secrets/workload-spiffe-uds/socket"))).toBe(true);
     expect((await readFile(join(directory, "etc/istio/proxy/envoy-rev.json"), "utf8")).length).toBeGreaterThan(1000);
   });
 
-  it("says in a sentence that a port is taken", async () => {
+  it("fails with one sentence if a port is in use", async () => {
     const second = { ...env(), AGENT_DIRECTORY: await scratch() };
     await put(join(second.AGENT_DIRECTORY, "var/run/secrets/istio/root-cert.pem"), istiod.root);
     const start = startAgent({ type: "sidecar", options: readOptions({}, second), env: second, log: silentLog });
@@ -325,7 +325,7 @@ describe("an agent with a real Envoy", () => {
       expect(existsSync(join(directory, path))).toBe(false);
   });
 
-  it("ends when Envoy ends by itself", async () => {
+  it("exits when Envoy exits", async () => {
     const again = await startAgent({ type: "sidecar", options: readOptions({}, env()), env: env(), log });
     await expect
       .poll(
@@ -341,14 +341,14 @@ describe("an agent with a real Envoy", () => {
     expect(await again.ended).toEqual({ code: 0, signal: null });
   }, 20_000);
 
-  it("says where it looked for an Envoy", async () => {
+  it("names the path of a missing Envoy", async () => {
     const other = { ...env(), ENVOY_PATH: "/nope/envoy" };
     await expect(
       startAgent({ type: "sidecar", options: readOptions({}, other), env: other, log: silentLog }),
     ).rejects.toThrow("Envoy not found at /nope/envoy");
   });
 
-  it("is run by the command, and ends with it on SIGTERM", async ({ skip }) => {
+  it("runs as a command, and shuts down on SIGTERM", async ({ skip }) => {
     const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
     skip(!existsSync(main), NOT_BUILT);
     const child = spawn(
@@ -370,7 +370,7 @@ describe("an agent with a real Envoy", () => {
     expect(said).toContain("generated new workload certificate");
   }, 40_000);
 
-  it("is missed by the command, which ends with exit code 1", async ({ skip }) => {
+  it("exits with code 1 if Envoy is killed", async ({ skip }) => {
     const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
     skip(!existsSync(main), NOT_BUILT);
     const child = spawn(process.execPath, [main, "proxy", "sidecar", "--directory", directory], {

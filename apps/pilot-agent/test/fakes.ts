@@ -18,20 +18,20 @@ import {
 import { AggregatedDiscoveryService } from "@istiod/envoy-api/envoy/service/discovery/v3/ads";
 import { afterAll } from "vitest";
 
-/** A directory that is removed after the file's tests. Short, as sockets in it have short paths. */
+/** Creates a directory that is removed after the file's tests. Its path is short, as sockets' paths are limited. */
 export async function scratch(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "agent-"));
   afterAll(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Writes a file and the directories above it. */
+/** Writes a file and creates its parent directories. */
 export async function put(path: string, text: string): Promise<void> {
   await mkdir(join(path, ".."), { recursive: true });
   await writeFile(path, text);
 }
 
-/** A port that nobody uses at the moment. */
+/** Returns a free port. */
 export async function freePort(address = "127.0.0.1"): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, address, resolve));
@@ -44,9 +44,7 @@ export type Ads = Partial<ServiceImpl<typeof AggregatedDiscoveryService>>;
 
 export const TOKEN = "token-of-shop-cart";
 
-/**
- * An istiod of which each part may be left out: a certificate authority that knows one token, and discovery as given.
- */
+/** An istiod with a certificate authority that accepts one token, and the given discovery service. */
 export class FakeIstiod {
   readonly sessions = new Set<http2.ServerHttp2Session>();
   readonly headers: http2.IncomingHttpHeaders[] = [];
@@ -115,7 +113,7 @@ export class FakeIstiod {
     this.port = (this.#server.address() as AddressInfo).port;
   }
 
-  /** As when the process dies: connections break. */
+  /** Closes the server and its connections, as if the process was killed. */
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => (this.#server ? this.#server.close(() => resolve()) : resolve()));
     for (const session of this.sessions) session.destroy();

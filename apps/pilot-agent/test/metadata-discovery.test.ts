@@ -8,7 +8,7 @@ import { scratch } from "./fakes.js";
 
 const envoy = await findEnvoy();
 
-/** Writes a program in place of Envoy. */
+/** Writes a script that replaces Envoy. */
 async function program(script: string): Promise<{ readonly directory: string; readonly path: string }> {
   const directory = await scratch();
   const path = join(directory, "envoy");
@@ -30,7 +30,7 @@ describe("peer metadata discovery", () => {
     expect(await supportsMetadataDiscovery(path, directory)).toBe(false);
   });
 
-  it("is left to Envoy's start where the binary fails otherwise", async () => {
+  it("is assumed if the binary fails for another reason", async () => {
     const { path, directory } = await program("echo 'cannot read the certificate' >&2; exit 1");
     expect(await supportsMetadataDiscovery(path, directory)).toBe(true);
     expect(await supportsMetadataDiscovery(join(directory, "absent"), directory)).toBe(true);

@@ -21,7 +21,7 @@ async function web(listener: http.RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A gRPC server whose health is as given. */
+/** Starts a gRPC health server. */
 async function grpcHealth(status: number, code = "0"): Promise<{ port: number; asked: string[] }> {
   const asked: string[] = [];
   const server = http2.createServer().on("stream", (stream, headers) => {
@@ -39,7 +39,7 @@ async function grpcHealth(status: number, code = "0"): Promise<{ port: number; a
   return { port: (server.address() as AddressInfo).port, asked };
 }
 
-describe("a kubelet's probes", () => {
+describe("application probes", () => {
   const probes = (all: Record<string, JsonValue>, localAddress?: string) => {
     const answer = appProbes({
       text: JSON.stringify(all),
@@ -52,7 +52,7 @@ describe("a kubelet's probes", () => {
   };
   const PATH = "/app-health/app/readyz";
 
-  it("reach the application with their headers, and get its answer", async () => {
+  it("forward headers to the application, and return its response", async () => {
     let seen: http.IncomingMessage | undefined;
     const port = await web((request, response) => {
       seen = request;
@@ -67,7 +67,7 @@ describe("a kubelet's probes", () => {
     expect(seen!.socket.remoteAddress ?? "127.0.0.6").toBe("127.0.0.6");
   });
 
-  it("follow redirects on the same host, and take one to elsewhere as good", async () => {
+  it("follow redirects on the same host, and accept those to other hosts", async () => {
     const port = await web((request, response) => {
       if (request.url === "/a") response.writeHead(302, { location: "/b" }).end();
       else if (request.url === "/loop") response.writeHead(302, { location: "/loop" }).end();
@@ -91,7 +91,7 @@ describe("a kubelet's probes", () => {
     ).toEqual({ status: 200, body: "ok" });
   });
 
-  it("open a connection, or ask a gRPC service for its health", async () => {
+  it("open a TCP connection, or check a gRPC service's health", async () => {
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     afterAll(() => server.close());
@@ -121,7 +121,7 @@ describe("a kubelet's probes", () => {
     expect((await probes({ [PATH]: { grpc: { port } } })(PATH))?.status).toBe(500);
   });
 
-  it("are given up after their time", async () => {
+  it("time out", async () => {
     const port = await web(() => undefined);
     expect(await probes({ [PATH]: { httpGet: { port }, timeoutSeconds: 0.05 } })(PATH)).toEqual({
       status: 500,
@@ -129,7 +129,7 @@ describe("a kubelet's probes", () => {
     });
   });
 
-  it("are only those that are configured", async () => {
+  it("are limited to the configured ones", async () => {
     const ask = probes({});
     expect((await ask("/app-health/app/livez"))?.status).toBe(400);
     expect(ask("/other")).toBeUndefined();
@@ -145,7 +145,7 @@ describe("a kubelet's probes", () => {
   });
 });
 
-describe("the health of an application without a kubelet", () => {
+describe("health checks of an application", () => {
   function check(probe: JsonValue, more: { proxyReady?: () => Promise<void> } = {}) {
     const clock = new FakeClock();
     const reports: Health[] = [];
@@ -165,7 +165,7 @@ describe("the health of an application without a kubelet", () => {
     return { clock, reports, health, tick };
   }
 
-  it("is reported when it is first known and when it changes, after as many results in a row as are asked for", async () => {
+  it("report the first state and each change, after the threshold of consecutive results", async () => {
     let status = 200;
     const port = await web((request, response) =>
       response.writeHead(request.headers["x-a"] === "b" ? status : 400).end(),
@@ -195,7 +195,7 @@ describe("the health of an application without a kubelet", () => {
     expect(clock.pending).toEqual([]);
   });
 
-  it("depends on the proxy, too", async () => {
+  it("report unhealthy while the proxy is not ready", async () => {
     let ready = false;
     const { reports, tick } = check(
       { exec: { command: ["true"] } },
@@ -211,7 +211,7 @@ describe("the health of an application without a kubelet", () => {
     expect(reports).toEqual([{ healthy: false, reason: "Envoy is not live" }, { healthy: true }]);
   });
 
-  it("may be found by a command or a gRPC service", async () => {
+  it("run commands and gRPC probes", async () => {
     const { port } = await grpcHealth(1);
     for (const [probe, healthy] of [
       [{ exec: { command: ["sh", "-c", "echo no >&2; exit 3"] } }, false],

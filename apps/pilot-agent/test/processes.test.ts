@@ -33,7 +33,7 @@ describe("a guarded process", () => {
   let tree: ProcessInfo[] = [];
   afterEach(() => killAll(tree));
 
-  it("ends with everything in its group when its parent is killed", async () => {
+  it("is terminated with its group when its parent is killed", async () => {
     const started = await startParent("sleep 301 & echo started; wait", 5);
     tree = started.tree;
     expect(tree.filter(({ command }) => command.startsWith("sleep 301"))).toHaveLength(1);
@@ -48,7 +48,7 @@ describe("a guarded process", () => {
     await expect.poll(() => stillRunning(tree), within).toEqual([]);
   });
 
-  it("leaves no guard when it ends by itself, and keeps its exit status", async () => {
+  it("leaves no guard behind when it exits, and keeps its exit status", async () => {
     const { child, guarded } = spawnGuarded({
       command: "sh",
       args: ["-c", "read -r _; exit 7"],
@@ -64,7 +64,7 @@ describe("a guarded process", () => {
     await expect.poll(() => stillRunning(tree), within).toEqual([]);
   });
 
-  it("is given environment variables whose names no shell knows", async () => {
+  it("has environment variables whose names are not identifiers", async () => {
     const env = { PATH: process.env["PATH"], "example.com/a-b": "1 2", PLAIN: "'3'" };
     const script = "process.stdout.write(JSON.stringify([process.env['example.com/a-b'], process.env.PLAIN]))";
     const { child } = spawnGuarded({
@@ -81,11 +81,11 @@ describe("a guarded process", () => {
   });
 });
 
-describe("an output that a child opens by its path", () => {
+describe("a reopenable output", () => {
   const module = fileURLToPath(new URL("../dist/processes/reopenable-output.js", import.meta.url));
   const setpriv = spawnSync("setpriv", ["--version"]).status === 0;
 
-  /** Starts, as nobody, a process that gives a child an openable output; the child writes to /dev/stdout. */
+  /** A program that gives a child a reopenable output. The child writes to /dev/stdout. */
   const program = (directory: string): string => `
     const { reopenableOutput } = await import(${JSON.stringify(module)});
     const { spawn } = await import("node:child_process");
@@ -96,7 +96,7 @@ describe("an output that a child opens by its path", () => {
     await new Promise((resolve) => child.once("exit", resolve));
     await output.copied;`;
 
-  it("is copied where it is a pipe of another user, and inherited where it is one's own", async ({ skip }) => {
+  it("is copied if it is another user's pipe, and inherited otherwise", async ({ skip }) => {
     skip(process.getuid?.() !== 0 || !setpriv, "needs root and setpriv, to become another user");
     skip(!existsSync(module), NOT_BUILT);
     const directory = await scratch();
@@ -118,7 +118,7 @@ describe("an output that a child opens by its path", () => {
 });
 
 describe("the owner of a port", () => {
-  it.each(["127.0.0.1", "0.0.0.0", "::"])("is found where it listens on %s", async (bound) => {
+  it.each(["127.0.0.1", "0.0.0.0", "::"])("is found if it listens on %s", async (bound) => {
     const port = await freePort();
     const program = `require("node:net").createServer().listen(${port}, "${bound}", () => console.log("listening"))`;
     const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
@@ -132,7 +132,7 @@ describe("the owner of a port", () => {
     }
   });
 
-  it("is not one that listens on another address", async () => {
+  it("is not a process on another address", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.2", resolve));
     const { port } = server.address() as { port: number };
@@ -141,7 +141,7 @@ describe("the owner of a port", () => {
     server.close();
   });
 
-  it("is named without its process where that cannot be seen", () => {
+  it("is named by user ID if the process is unknown", () => {
     expect(formatPortOwner({ uid: 1001 })).toBe("a process of user ID 1001");
   });
 });

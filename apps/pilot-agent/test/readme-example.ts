@@ -1,6 +1,6 @@
 import { readOptions, startAgent, stderrLog } from "@istiod/pilot-agent";
 
-/** Runs the proxy of a workload whose files are in `directory`, on an address of its own. */
+/** Runs the proxy of a workload with the files in `directory`, on its own loopback address. */
 export async function runProxy(
   directory: string,
   address: string,

@@ -4,7 +4,7 @@ import { iptablesCommand } from "../src/commands/iptables.js";
 import { captureTable } from "../src/options/capture-table.js";
 import { captureConfig } from "../src/redirection/capture-config.js";
 
-/** What the command prints, and its exit code. */
+/** Runs the command and returns its output and exit code. */
 async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -19,7 +19,7 @@ async function run(
 describe("pilot-agent istio-iptables", () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  it("takes the flags that Istio's injection gives, and prints what they would do", async () => {
+  it("accepts the flags of Istio's injection template, and prints rules with --dry-run", async () => {
     const given = [
       "-p",
       "15001",
@@ -48,7 +48,7 @@ describe("pilot-agent istio-iptables", () => {
     expect(out).toContain("-A ISTIO_OUTPUT -j ISTIO_REDIRECT\n");
   });
 
-  it("takes variables where flags say nothing", async () => {
+  it("reads variables for flags that are not set", async () => {
     const { out } = await run(["-b", "80", "-n"], {
       ISTIO_INBOUND_PORTS: "81",
       INBOUND_CAPTURE_PORT: "16006",
@@ -65,7 +65,7 @@ describe("pilot-agent istio-iptables", () => {
     expect(out).toContain("-A ISTIO_DROP -j DROP\n");
   });
 
-  it("makes rules for IPv6 where the pod's first address is one, or any in dual stack", async () => {
+  it("adds rules for IPv6 if the Pod's first address is IPv6, or any in dual stack", async () => {
     const of = async (env: Readonly<Record<string, string>>, ...addresses: string[]): Promise<boolean> =>
       (await captureConfig(readSettings(captureTable, env), addresses)).ipv6;
     expect(await of({}, "10.0.0.1", "fd00::1")).toBe(false);
@@ -81,7 +81,7 @@ describe("pilot-agent istio-iptables", () => {
     ],
     [["--native-nftables"], "--native-nftables is not supported"],
     [["-b", "http", "-n"], 'inboundPorts: "http": must be a port'],
-  ])("refuses %j", async (args, message) => {
+  ])("rejects %j", async (args, message) => {
     await expect(run(args)).rejects.toThrow(message);
   });
 });

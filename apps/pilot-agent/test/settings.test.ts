@@ -70,14 +70,14 @@ describe("settings", () => {
     expect(() => readOptions({}, env)).toThrow(words);
   });
 
-  it("of the type of proxy are two", () => {
+  it("include two types of proxy", () => {
     expect([parseProxyType("sidecar"), parseProxyType("router")]).toEqual(["sidecar", "router"]);
     expect(() => parseProxyType("waypoint")).toThrow("must be sidecar or router");
   });
 });
 
 describe("the proxy configuration", () => {
-  it("lays mesh file, environment and annotation one over the other", async () => {
+  it("is overridden by mesh configuration, environment and annotation", async () => {
     const directory = await scratch();
     await put(
       join(directory, "mesh"),
@@ -99,7 +99,7 @@ describe("the proxy configuration", () => {
     expect((await loadProxyConfig(options, "/none", {})).statusPort).toBe(0);
   });
 
-  it("keeps what an overlay does not name and takes zeroes that it does", () => {
+  it("keeps fields that an overlay does not set, and is overridden by zero values", () => {
     const config = overlay(
       defaultProxyConfig(),
       "controlPlaneAuthPolicy: NONE\nproxyAdminPort: 0\ntracingServiceName: CANONICAL_NAME_ONLY\n",
@@ -129,11 +129,11 @@ describe("the proxy configuration", () => {
     ["statusPort: many", /PROXY_CONFIG: invalid proxy configuration: .*status/i],
     ["discoveryAddress: istiod", /discoveryAddress: "istiod" must be host:port/],
     ["statusPort: 70000", /statusPort: 70000 must be a port/],
-  ])("%j is refused in a sentence", async (yaml, words) => {
+  ])("rejects %j with one sentence", async (yaml, words) => {
     await expect(loadProxyConfig(readOptions({}, { PROXY_CONFIG: yaml }), "/none", {})).rejects.toThrow(words);
   });
 
-  it("has addresses of two forms", () => {
+  it("accepts addresses of two forms", () => {
     expect(splitAddress("a.b:1")).toEqual({ host: "a.b", port: 1 });
     expect(splitAddress("[::1]:2")).toEqual({ host: "::1", port: 2 });
     for (const text of ["a", "a:", "::1:2", "a:70000", "a:b"]) expect(splitAddress(text)).toBeUndefined();
@@ -141,7 +141,7 @@ describe("the proxy configuration", () => {
 });
 
 describe("the node", () => {
-  it("has the addresses of the machine behind its own, but none beside a loopback one", () => {
+  it("has its own address before the machine's, and no other if it is a loopback address", () => {
     const interfaces = {
       lo: [
         { address: "127.0.0.1", internal: true },
@@ -168,7 +168,7 @@ describe("the node", () => {
     ]);
   });
 
-  it("listens by the versions of IP that it has", () => {
+  it("listens on the IP families of its addresses", () => {
     expect(networkSettings(["::1"], false, "")).toEqual({
       localhost: "::1",
       wildcard: "::",
@@ -191,7 +191,7 @@ describe("the node", () => {
     });
   });
 
-  it("reads labels as the downward API quotes them", async () => {
+  it("reads labels in the downward API's format", async () => {
     expect(parseDownwardApi('app="cart"\nnote="a \\"b\\" \\\\ \\u00e9\\n\\x41\\101"\n\n', "f")).toEqual({
       app: "cart",
       note: 'a "b" \\ é\nAA',
@@ -221,7 +221,7 @@ describe("the node", () => {
     expect(parseLocality(localityLabel({}))).toEqual({});
   });
 
-  it("has metadata of the environment; the pod's labels win, and a rollout's hash is left out", () => {
+  it("has metadata of the environment, overridden by the pod's labels without the template hash", () => {
     const { metadata, labels } = buildNodeMetadata({
       env: {
         ISTIO_META_MESH_ID: "m",
@@ -265,7 +265,7 @@ describe("the node", () => {
     ["tracingServiceName: CANONICAL_NAME_ONLY", "shop", { app: "a", "service.istio.io/canonical-name": "c" }, "", "c"],
     ["tracingServiceName: CANONICAL_NAME_AND_NAMESPACE", "shop", {}, "cart-v1", "cart-v1.shop"],
     ["tracingServiceName: APP_LABEL_AND_NAMESPACE", "shop", { app: "cart" }, "", "cart.shop"],
-  ])("counts itself to a cluster (%s, %s, %j)", (yaml, namespace, labels, workloadName, expected) => {
+  ])("has a service cluster (%s, %s, %j)", (yaml, namespace, labels, workloadName, expected) => {
     expect(serviceCluster(overlay(defaultProxyConfig(), yaml, "x"), { labels, namespace, workloadName })).toBe(
       expected,
     );
@@ -284,8 +284,8 @@ describe("the node", () => {
   });
 });
 
-describe("Envoy is started", () => {
-  it("with the arguments that Istio's agent gives it", () => {
+describe("Envoy's command line", () => {
+  it("equals that of Istio's agent", () => {
     const config = overlay(defaultProxyConfig(), "concurrency: 2\nfileFlushInterval: 0.5s\nfileFlushMinSizeKb: 8", "x");
     const options = readOptions({ proxyLogLevel: "info,misc:error,upstream:debug" }, {});
     expect(envoyArguments("/b.json", config, options, ["10.0.0.1"], '{"a":1}')).toEqual([
@@ -316,7 +316,7 @@ describe("Envoy is started", () => {
     expect(splitLogLevel("warning")).toEqual({ level: "warning", components: "" });
   });
 
-  it("with an override in YAML or JSON", async () => {
+  it("has an override in YAML or JSON", async () => {
     const directory = await scratch();
     await put(join(directory, "o.yaml"), 'admin:\n  address: "$(HOST_IP):1"\n');
     expect(await readBootstrapOverride(join(directory, "o.yaml"), "fd00::1")).toBe(
@@ -326,8 +326,8 @@ describe("Envoy is started", () => {
   });
 });
 
-describe("the control plane is verified", () => {
-  it("against the root that is mounted, or as told", async () => {
+describe("control plane TLS", () => {
+  it("uses the mounted or configured root certificate", async () => {
     const directory = await scratch();
     const at = (env: Record<string, string> = {}) => readOptions({}, { AGENT_DIRECTORY: directory, ...env });
     const config = defaultProxyConfig();
@@ -351,7 +351,7 @@ describe("the control plane is verified", () => {
     await mkdir(join(directory, "x"));
   });
 
-  it("by the authority's own address, without TLS only on its port for that or when told", async () => {
+  it("uses the authority's address, and plaintext only on port 15010 or if configured", async () => {
     const directory = await scratch();
     await put(join(directory, "var/run/secrets/istio/root-cert.pem"), "x");
     const at = (env: Record<string, string> = {}) => readOptions({}, { AGENT_DIRECTORY: directory, ...env });
@@ -373,8 +373,8 @@ describe("the control plane is verified", () => {
   });
 });
 
-describe("the application's metrics", () => {
-  it("are where the annotations say, never at a port of the mesh", () => {
+describe("scrape targets", () => {
+  it("come from annotations, without ports of the mesh", () => {
     expect(scrapeTargets("", 15020)).toEqual([]);
     expect(scrapeTargets('{"scrape":"false"}', 15020)).toEqual([]);
     expect(scrapeTargets('{"scrape":"true"}', 15020)).toEqual([{ port: 80, path: "/metrics" }]);

@@ -59,7 +59,7 @@ describe("agent startup", () => {
     await expectNothingLeft();
   });
 
-  it("closes what was opened of a phase that fails", async () => {
+  it("closes what the failed phase has opened", async () => {
     const { log, messages } = recordingLog();
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(ports.dns, address, resolve));
@@ -96,7 +96,7 @@ describe("agent shutdown", () => {
     await expectNothingLeft();
   });
 
-  it("follows POST /quitquitquit", async () => {
+  it("starts on POST /quitquitquit", async () => {
     const agent = await start(silentLog, { DISABLE_ENVOY: "true" });
     const response = await fetch(`http://${address}:${ports.status}/quitquitquit`, { method: "POST" });
     expect(response.status).toBe(200);
@@ -105,7 +105,7 @@ describe("agent shutdown", () => {
     await expectNothingLeft();
   });
 
-  it("follows a request that was made during startup", async () => {
+  it("starts after startup if requested during it", async () => {
     const shutdown = new Shutdown();
     shutdown.request();
     const closers = new Closers();
@@ -119,7 +119,7 @@ describe("agent shutdown", () => {
     [{ code: 0, signal: null }, "Envoy exited normally"],
     [{ code: 1, signal: null }, "Envoy exited with error: exit status 1"],
     [{ code: null, signal: "SIGKILL" }, "Envoy exited with error: signal SIGKILL"],
-  ])("follows the exit of Envoy: %j", async (exit, message) => {
+  ])("starts when Envoy exits: %j", async (exit, message) => {
     const { log, messages } = recordingLog();
     const shutdown = new Shutdown();
     const envoy = { pid: 1, exited: Promise.resolve(exit), kill: () => undefined };
@@ -128,7 +128,7 @@ describe("agent shutdown", () => {
     expect(messages()).toEqual([message, "Agent has successfully terminated"]);
   });
 
-  it("ends even if something cannot be closed, and logs that", async () => {
+  it("completes even if a close function fails, and logs the failure", async () => {
     const { log, messages } = recordingLog();
     const shutdown = new Shutdown();
     const closers = new Closers();

@@ -49,8 +49,8 @@ async function status(more: Partial<StatusServerOptions> = {}) {
   return { ask, metrics };
 }
 
-describe("the agent's port", () => {
-  it("says whether the proxy is ready, and why not", async () => {
+describe("the status server", () => {
+  it("reports readiness with a reason", async () => {
     let missing: string | undefined = "no configuration from istiod yet";
     const { ask } = await status({
       ready: async () => {
@@ -72,7 +72,7 @@ describe("the agent's port", () => {
     expect(done).toEqual(["drain", "quit"]);
   });
 
-  it("merges metrics, and a part that fails does not take the others along", async () => {
+  it("merges metrics, even if a scrape fails", async () => {
     const envoy = await web((path) => `envoy_x 1\n# asked ${path}\n`);
     const [good, bad] = [await web(() => "app_a 1\n# EOF\n"), await web(() => 500)];
     const { ask, metrics } = await status({
@@ -90,7 +90,7 @@ describe("the agent's port", () => {
     expect((await ask("/metrics")).body).toContain("istio_agent_scrapes_total 2");
   });
 
-  it("gives metrics to this machine only where METRICS_LOCALHOST_ACCESS_ONLY says so", async ({ skip }) => {
+  it("serves metrics to localhost only with METRICS_LOCALHOST_ACCESS_ONLY", async ({ skip }) => {
     const address = Object.values(networkInterfaces())
       .flat()
       .find((each) => each !== undefined && !each.internal && each.family === "IPv4")?.address;
@@ -103,14 +103,14 @@ describe("the agent's port", () => {
     expect((await open.ask("/stats/prometheus", {}, address)).status).toBe(200);
   });
 
-  it("shows the table of names", async () => {
+  it("serves the name table", async () => {
     const { ask } = await status({ names: () => ({ table: { a: { ips: ["1.1.1.1"] } } }) });
     expect(JSON.parse((await ask("/debug/ndsz")).body)).toEqual({ table: { a: { ips: ["1.1.1.1"] } } });
   });
 });
 
 describe("readiness", () => {
-  it("needs clusters and listeners from istiod, a live server and its workers, in words", async () => {
+  it("requires clusters and listeners, a live server and started workers", async () => {
     let stats: Record<string, number> = {};
     const admin = await web(() =>
       Object.entries(stats)
@@ -147,7 +147,7 @@ describe("readiness", () => {
   });
 });
 
-describe("the end of an Envoy", () => {
+describe("Envoy's termination", () => {
   function fakeEnvoy(stubborn = false) {
     const signals: string[] = [];
     let exit: (value: EnvoyExit) => void = () => undefined;
@@ -181,7 +181,7 @@ describe("the end of an Envoy", () => {
     ...more,
   });
 
-  it("begins with draining, and comes after the time for it", async () => {
+  it("follows the drain period", async () => {
     const [envoy, admin, clock] = [fakeEnvoy(), await web(() => "OK"), new FakeClock()];
     const done = terminateEnvoy(options(envoy, admin, clock), false);
     await expect.poll(() => clock.pending).toEqual([5000]);
@@ -193,7 +193,7 @@ describe("the end of an Envoy", () => {
     expect(envoy.signals).toEqual(["SIGTERM"]);
   });
 
-  it("of a gateway drains both directions", async () => {
+  it("drains both directions of a gateway", async () => {
     const [envoy, admin, clock] = [fakeEnvoy(), await web(() => "OK"), new FakeClock()];
     const done = terminateEnvoy(options(envoy, admin, clock, { inboundOnly: false, drain: 0 }), false);
     await expect.poll(() => admin.asked).toEqual(["POST /drain_listeners?graceful"]);
@@ -206,7 +206,7 @@ describe("the end of an Envoy", () => {
     await done;
   });
 
-  it("is forced where Envoy does not heed", async () => {
+  it("kills an Envoy that ignores SIGTERM", async () => {
     const [envoy, admin, clock] = [fakeEnvoy(true), await web(() => "OK"), new FakeClock()];
     const done = terminateEnvoy(options(envoy, admin, clock), true);
     expect(admin.asked).toEqual([]);
@@ -216,7 +216,7 @@ describe("the end of an Envoy", () => {
     expect(envoy.signals).toEqual(["SIGTERM", "SIGKILL"]);
   });
 
-  it("comes with the last connection where so configured, not counting Envoy's own", async () => {
+  it("follows the last connection if configured, without counting Envoy's own", async () => {
     let connections = 2;
     const admin = await web((path) =>
       path.startsWith("/stats")
@@ -234,7 +234,7 @@ describe("the end of an Envoy", () => {
     expect(envoy.signals).toEqual(["SIGTERM"]);
   });
 
-  it("is not waited for when Envoy is gone", async () => {
+  it("ends early when Envoy exits", async () => {
     const [envoy, clock] = [fakeEnvoy(), new FakeClock()];
     const done = terminateEnvoy(options(envoy, { address: "127.0.0.1", port: 1 }, clock), false);
     await expect.poll(() => clock.pending).toEqual([5000]);

@@ -26,7 +26,7 @@ const CLUSTER_TYPE = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
 const DELTA = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 const SOTW = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources";
 
-/** Envoy's side of a stream, byte for byte. */
+/** Envoy's side of a stream. */
 class FakeEnvoy {
   readonly messages: Buffer[] = [];
   trailers: http2.IncomingHttpHeaders | undefined;
@@ -105,7 +105,7 @@ const cluster = (name: string, padding = 0) => ({
 });
 
 describe("the xDS proxy", () => {
-  it("carries delta streams both ways, with the workload's token", async () => {
+  it("forwards delta streams in both directions, with the workload's token", async () => {
     const seen: DeltaDiscoveryRequest[] = [];
     const istiod = await FakeIstiod.start({
       async *deltaAggregatedResources(requests) {
@@ -144,7 +144,7 @@ describe("the xDS proxy", () => {
     await xdsProxy.close();
   });
 
-  it("passes bytes on as they are, also fields that it does not know", async () => {
+  it("forwards messages unchanged, including unknown fields", async () => {
     const original = toBinary(
       DeltaDiscoveryRequestSchema,
       create(DeltaDiscoveryRequestSchema, { typeUrl: CLUSTER_TYPE, responseNonce: "" }),
@@ -178,7 +178,7 @@ describe("the xDS proxy", () => {
     server.close();
   });
 
-  it("ends Envoy's stream when istiod goes, and connects anew when Envoy comes back", async () => {
+  it("ends Envoy's stream when istiod disconnects, and reconnects for Envoy's next stream", async () => {
     let streams = 0;
     const versions: Record<string, string>[] = [];
     const istiod = await FakeIstiod.start({
@@ -219,7 +219,7 @@ describe("the xDS proxy", () => {
     await xdsProxy.close();
   });
 
-  it("hands on istiod's own status", async () => {
+  it("forwards istiod's gRPC status", async () => {
     const { ConnectError, Code } = await import("@connectrpc/connect");
     const istiod = await FakeIstiod.start({
       async *streamAggregatedResources() {
@@ -287,7 +287,7 @@ describe("the xDS proxy", () => {
     },
   );
 
-  it("refuses what the agent cannot use, and leaves out what is for nobody", async () => {
+  it("sends NACKs for the agent's own types, and skips unknown ones", async () => {
     const answers: DiscoveryRequest[] = [];
     const istiod = await FakeIstiod.start({
       async *streamAggregatedResources(requests) {
@@ -339,7 +339,7 @@ describe("the xDS proxy", () => {
     await xdsProxy.close();
   });
 
-  it("carries a push of many megabytes to an Envoy that reads slowly without keeping it all", async () => {
+  it("forwards a large push to a slow Envoy without buffering it", async () => {
     const count = 400;
     let sent = 0;
     const istiod = await FakeIstiod.start({
@@ -376,7 +376,7 @@ describe("the xDS proxy", () => {
     await xdsProxy.close();
   });
 
-  it("does not answer other methods", async () => {
+  it("rejects other methods", async () => {
     const istiod = await FakeIstiod.start();
     const { xdsProxy, socket } = await relayTo(istiod);
     const envoy = new FakeEnvoy(socket, "/envoy.service.cluster.v3.ClusterDiscoveryService/DeltaClusters");
@@ -386,7 +386,7 @@ describe("the xDS proxy", () => {
 });
 
 describe("gRPC messages", () => {
-  it("come out as they went in, however the bytes are cut", () => {
+  it("are split independently of chunks", () => {
     fc.assert(
       fc.property(
         fc.array(fc.uint8Array({ maxLength: 70 }), { maxLength: 8 }),
@@ -408,7 +408,7 @@ describe("gRPC messages", () => {
     );
   });
 
-  it("have their type found without being decoded", () => {
+  it("have a type URL that is read without decoding", () => {
     const message = toBinary(
       DiscoveryResponseSchema,
       create(DiscoveryResponseSchema, {
