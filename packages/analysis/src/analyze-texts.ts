@@ -41,7 +41,7 @@ export interface ObjectFile extends TextFile {
 }
 
 export interface TextsToAnalyze {
-  /** YAML or JSON documents. Of an object that is defined twice, the first definition by file name and line counts. */
+  /** YAML or JSON documents. If an object is defined twice, the first definition by file name and line applies. */
   readonly files: readonly ObjectFile[];
   /** Mesh configuration. Default: Istio's defaults. */
   readonly meshConfig?: TextFile;
@@ -69,9 +69,8 @@ const kinds = [...allKinds, ...analysisKinds];
 const kindsOfRemoteClusters = [...remoteKinds, ...analysisKinds];
 
 /**
- * Analyzes configuration that is not running anywhere. Objects that validation rejects are analyzed as well. Where the
- * mesh configuration does not turn Ingress off, an ingress gateway is assumed to be installed, as Istio's analysis
- * does.
+ * Analyzes configuration that is not running anywhere. Objects that validation rejects are analyzed as well. Unless the
+ * mesh configuration turns Ingress off, an ingress gateway is assumed to be installed, as in Istio's analysis.
  *
  * @throws Error that names an analyzer that does not exist.
  */

@@ -6,7 +6,7 @@ import type { Code } from "./codes.js";
 
 /** The reads and the report of one analyzer for one object. */
 export interface AnalysisContext {
-  /** Everything that the analyzer reads is read through this, so that findings are recomputed when it changes. */
+  /** Query context for all reads, so that findings are recomputed when their inputs change. */
   readonly q: QueryContext;
   /** Key of the object in its collection. */
   readonly key: string;
@@ -14,13 +14,13 @@ export interface AnalysisContext {
    * Reports a finding about the object.
    *
    * @param path the field, from the root of the object, such as `["spec", "hosts", 0]`; empty: the object as a whole
-   * @param message the fault with the values that matter, and how to fix it
+   * @param message the problem with the relevant values, and how to fix it
    */
   report(code: Code, path: FieldPath, message: string): void;
 }
 
 /**
- * A kind of object, as far as analysis needs it. Mesh configuration is one too, although no document declares its kind.
+ * The parts of a kind that analysis needs. Mesh configuration is also a kind, although no document declares it.
  */
 export type AnalyzedKind = Pick<Kind, "kind" | "group"> & { readonly collection: Collection<unknown> };
 
@@ -32,16 +32,16 @@ export interface Rule {
   readonly analyze: (object: unknown, context: AnalysisContext) => void;
 }
 
-/** A question that is asked of objects of one or several kinds. */
+/** A check of objects of one or more kinds. */
 export interface Analyzer {
-  /** Istio's name for it where Istio has it, such as `gateway.SecretAnalyzer`. */
+  /** Istio's name, if Istio has the analyzer, such as `gateway.SecretAnalyzer`. */
   readonly name: string;
   /** One sentence for `istiod analyze --list-analyzers`. */
   readonly description: string;
   readonly codes: readonly Code[];
   /** Mostly empty for the analyzers of schemas, whose messages are the problems of documents. */
   readonly rules: readonly Rule[];
-  /** It runs only if it is named. Default false. */
+  /** Whether it only runs if it is named. Default: false. */
   readonly onRequest?: boolean;
 }
 

@@ -12,7 +12,7 @@ import { features, resolveHost } from "@istiod/push-context";
 import { kubernetesServicesByName } from "@istiod/service-discovery";
 import { listNames, quotedNearest } from "./messages.js";
 
-/** A host as an object names it, and where it is looked for. */
+/** A host in an object, and the context that resolves it. */
 export interface HostReference {
   readonly host: string;
   readonly namespace: string;
@@ -33,8 +33,8 @@ const wildcardServiceEntries = index(serviceEntries, "byWildcardHost", ({ spec }
 );
 
 /**
- * The service behind a host; undefined if none is visible. A Service precedes ServiceEntries, and one of the very host
- * precedes wildcards, of which the longest counts.
+ * Returns the service of a host; undefined if none is visible. A Service takes precedence over ServiceEntries, and an
+ * exact host over wildcards, of which the longest applies.
  */
 export const destinationHost = query(
   "destinationHost",

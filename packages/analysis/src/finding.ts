@@ -13,7 +13,7 @@ export interface Origin {
   readonly key: string;
 }
 
-/** Something that analysis found about one object. */
+/** A result of analysis about one object. */
 export interface Finding {
   readonly code: Code;
   /** Name of the analyzer, such as `virtualservice.DestinationHostAnalyzer`. */
@@ -21,7 +21,7 @@ export interface Finding {
   readonly origin: Origin;
   /** The field that it is about, from the root of the object; empty: the object as a whole. */
   readonly path: FieldPath;
-  /** The fault, and how to fix it, in one or two sentences. */
+  /** The problem and how to fix it, in one or two sentences. */
   readonly message: string;
 }
 

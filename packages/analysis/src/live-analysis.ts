@@ -20,10 +20,10 @@ export interface LiveAnalysisOptions<C> {
   /** The sources that know where their objects are defined. */
   readonly sources: readonly Pick<Ledger, "locate">[];
   readonly problems: () => readonly Problem[];
-  /** Told of findings that are new and of those that are gone, some time after a commit. */
+  /** Called with new and resolved findings, some time after a commit. */
   readonly changed?: (found: readonly Finding[], gone: readonly Finding[]) => void;
   /**
-   * Gives others a turn: between slices of the first analysis, and before a commit is analyzed. Default:
+   * Yields to the event loop between slices of the first analysis, and before a commit is analyzed. Default:
    * `setImmediate`.
    */
   readonly turn?: () => Promise<unknown>;
@@ -33,24 +33,23 @@ export interface LiveAnalysisOptions<C> {
   readonly clock?: Pick<Clock, "after">;
 }
 
-/** Milliseconds of the first analysis before others get a turn. */
+/** Milliseconds of the first analysis after which the event loop gets a turn. */
 const sliceMs = 8;
 
 /**
- * The findings about a database that changes. They are followed: a commit that cannot change a finding costs nothing,
- * and any other costs the findings that read what it changed.
+ * The current findings about a database. A commit only recomputes the findings that read its changes.
  */
 export class LiveAnalysis<C> {
   readonly #options: LiveAnalysisOptions<C>;
   readonly #view: View<C>;
   readonly #stopObserving: () => void;
   #findings: readonly Finding[] | undefined;
-  /** The revision that they are of. */
+  /** Revision of the findings. */
   #revision: number | undefined;
   #started: Promise<void> | undefined;
   /** By identity, in the order in which they were found. */
   readonly #new = new Map<string, Finding>();
-  /** A commit that changes findings waits for its turn. */
+  /** Whether a commit that may change findings has not been analyzed yet. */
   #waiting = false;
   #stopped = false;
   #cancelTimer = (): void => undefined;
@@ -95,7 +94,7 @@ export class LiveAnalysis<C> {
     this.#refresh();
   }
 
-  /** Reports what a commit changes once others had a turn. Before `start` has ended it does nothing. */
+  /** Schedules the analysis of a commit. Does nothing before `start` has finished. */
   #committed(commit: Commit): void {
     if (this.#findings === undefined || this.#waiting) return;
     if (!commit.affected.some(({ view }) => view === (this.#view as View<unknown>))) return;

@@ -7,7 +7,7 @@ const hour = 3_600_000;
 
 /**
  * The time, for findings that depend on it: the start of the current hour, in milliseconds since the Unix epoch.
- * Queries have no clock, so whoever owns the database writes it. Without an entry nothing is reported as expired.
+ * Queries have no clock, so the owner of the database writes it. Without an entry, nothing is reported as expired.
  */
 export const now = collection<number>("Now");
 

@@ -13,7 +13,7 @@ export class FileLines {
   /** @param texts the content of each file, by its name */
   constructor(private readonly texts: ReadonlyMap<string, string>) {}
 
-  /** Returns the line of a field; the object's where the file is not known. */
+  /** Returns the line of a field; the line of the object if the file is unknown. */
   lineOf(file: string, at: { readonly line: number; readonly path: FieldPath }, field: FieldPath): number {
     const text = this.texts.get(file);
     if (text === undefined) return at.line;
@@ -23,7 +23,7 @@ export class FileLines {
   }
 }
 
-/** The knowledge that places findings in files. */
+/** Sources of the file positions of findings. */
 export interface Places {
   readonly kinds: readonly Kind[];
   /** Ledgers of the files, one for each cluster. */

@@ -6,11 +6,11 @@ import { codeOfProblem, formatProblemMessage } from "./problems.js";
 /** The place of an object or of a field in a file. */
 export interface Reference {
   readonly file: string;
-  /** From 1; 0 where the file as a whole is meant. */
+  /** Line from 1; 0 for the file as a whole. */
   readonly line: number;
 }
 
-/** A finding as it is shown: what `istioctl analyze -o json` prints of a message. */
+/** A message in the form of `istioctl analyze -o json`. */
 export interface Message {
   readonly code: Code;
   readonly level: Level;

@@ -2,7 +2,7 @@ import { analyzersNamed } from "./analyzers.js";
 import type { Message } from "./report.js";
 import { isSuppressed, type Suppression } from "./suppression.js";
 
-/** The messages that are wanted. */
+/** A selection of messages. */
 export interface Selection {
   readonly suppressions?: readonly Suppression[];
   /** Only messages about objects of this namespace, about the Namespace itself, and about cluster-scoped objects. */
@@ -12,7 +12,7 @@ export interface Selection {
 }
 
 /**
- * Returns the messages that a selection leaves.
+ * Returns the selected messages.
  *
  * @throws Error that names an analyzer that does not exist.
  */

@@ -4,7 +4,7 @@ import type { Finding } from "./finding.js";
 import { collectionOf } from "./findings.js";
 import type { Message } from "./report.js";
 
-/** Messages of one code about objects whose origins match a pattern are left out. */
+/** Suppresses messages with one code about objects that match a pattern. */
 export interface Suppression {
   readonly code: string;
   /**

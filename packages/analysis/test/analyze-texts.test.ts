@@ -1,5 +1,5 @@
 import { analyzeTexts, formatMessages, parseSuppression, selectMessages } from "@istiod/analysis";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 
 const service = (name: string, port: string, annotations = ""): string => `
 apiVersion: v1
@@ -15,7 +15,7 @@ const shown = (text: string): string[] =>
   );
 
 describe("analyzeTexts", () => {
-  test("gives the line of the field in its document, and in an item of a List", () => {
+  it("gives the line of the field in its document, and in an item of a List", () => {
     const list = `---
 apiVersion: v1
 kind: List
@@ -33,7 +33,7 @@ items:
     ]);
   });
 
-  test("reports rejected documents, those that are no YAML, and kinds that do not exist", () => {
+  it("reports rejected documents, those that are no YAML, and kinds that do not exist", () => {
     const text = `apiVersion: networking.istio.io/v1
 kind: VirtualServce
 metadata: {name: a}
@@ -52,11 +52,11 @@ a: [
     expect(unparsed).toEqual(["a.yaml"]);
   });
 
-  test("leaves out Kubernetes' own namespaces", () => {
+  it("leaves out Kubernetes' own namespaces", () => {
     expect(shown(service("a", "web").replace("shop", "kube-system"))).toEqual([]);
   });
 
-  test("an annotation of the object suppresses codes", () => {
+  it("an annotation of the object suppresses codes", () => {
     const suppressing = (codes: string): string =>
       service("a", "web", `, annotations: {galley.istio.io/analyze-suppress: "${codes}"}`);
     expect(shown(suppressing("IST0102,IST0118"))).toEqual([]);
@@ -72,7 +72,7 @@ describe("selectMessages", () => {
   const origins = (selection: Parameters<typeof selectMessages>[1]): (string | undefined)[] =>
     selectMessages(messages, selection).map(({ origin }) => origin);
 
-  test.each([
+  it.each([
     ["IST0118=Service shop/a", ["Service shop/b"]],
     ["IST0118=Service a.shop", ["Service shop/b"]],
     ["IST0118=Service *.shop", []],
@@ -83,11 +83,11 @@ describe("selectMessages", () => {
     expect(origins({ suppressions: [parseSuppression(suppression)] })).toEqual(expected);
   });
 
-  test("a suppression without an object is an error that says what is expected", () => {
+  it("a suppression without an object is an error that says what is expected", () => {
     expect(() => parseSuppression("IST0118")).toThrow("--suppress IST0118: expected CODE=KIND NAMESPACE/NAME");
   });
 
-  test("selects by namespace and by analyzer", () => {
+  it("selects by namespace and by analyzer", () => {
     expect(origins({ namespace: "other" })).toEqual([]);
     expect(origins({ namespace: "shop", analyzers: ["service.PortNameAnalyzer"] })).toHaveLength(2);
     expect(() => origins({ analyzers: ["nobody"] })).toThrow("analyzer nobody does not exist");
@@ -97,7 +97,7 @@ describe("selectMessages", () => {
 describe("formatMessages", () => {
   const { messages } = analyzeTexts({ files: [{ file: "a.yaml", text: service("a", "web") }] });
 
-  test("as a line of istioctl's, colored in a terminal", () => {
+  it("as a line of istioctl's, colored in a terminal", () => {
     expect(formatMessages(messages, "log")).toMatch(
       /^Info \[IST0118\] \(Service shop\/a a\.yaml:7\) port 80 is named "web"/,
     );
@@ -105,13 +105,13 @@ describe("formatMessages", () => {
     expect(formatMessages(error ? [error] : [], "log", true)).toMatch(/^\u001b\[1;31mError\u001b\[0m \[IST0118\]/);
   });
 
-  test("as JSON and YAML of one array", () => {
+  it("as JSON and YAML of one array", () => {
     expect(JSON.parse(formatMessages(messages, "json"))).toEqual(messages);
     expect(formatMessages(messages, "yaml")).toContain("- code: IST0118\n  level: Info\n  origin: Service shop/a\n");
     expect(formatMessages([], "json")).toBe("[]\n");
   });
 
-  test("as a table", () => {
+  it("as a table", () => {
     const [header, row] = formatMessages(messages, "table").split("\n");
     expect(header?.split(/ {2,}/)).toEqual(["LEVEL", "CODE", "ORIGIN", "REFERENCE", "MESSAGE"]);
     expect(row?.split(/ {2,}/).slice(0, 4)).toEqual(["Info", "IST0118", "Service shop/a", "a.yaml:7"]);

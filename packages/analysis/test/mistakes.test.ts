@@ -1,5 +1,5 @@
 import { analyzeTexts, type Message } from "@istiod/analysis";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 
 /** A mesh without a fault: reviews in two versions, ratings, and an ingress gateway in front. */
 const mesh = `
@@ -541,7 +541,7 @@ test("the mesh without a fault has no findings", () => {
 });
 
 describe("a user is told of", () => {
-  test.each(Object.entries(mistakes))("%s", (_, { yaml, code, at, origin, says }) => {
+  it.each(Object.entries(mistakes))("%s", (_, { yaml, code, at, origin, says }) => {
     const messages = analyze(yaml);
     const found = messages.filter(
       (message) => message.code === code && (origin === undefined || message.origin === origin),

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { collection, Database, index, query } from "@istiod/incremental";
 
 const rooms = collection<{ readonly locked: boolean }>("Room");
@@ -25,7 +25,7 @@ const bill = query("bill", (q) => q.read(documents, "hall/bill"));
 const everything = { entry: "house", bucket: 1, keys: ["attic/will", "hall/bill"], topics: ["house", "money"], all: 2 };
 const openOnly = { entry: undefined, bucket: 1, keys: ["hall/bill"], topics: ["money"], all: 1 };
 
-it("hides the entries that a collection's filter excludes from every read, and records what the filter reads", () => {
+test("hides the entries that a collection's filter excludes from every read, and records what the filter reads", () => {
   const db = new Database<undefined>();
   db.commit((tx) => {
     tx.set(documents, "attic/will", { about: "house" });

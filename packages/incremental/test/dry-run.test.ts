@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { collection, Database, fact, index, query, structurallyEqual, type Query } from "@istiod/incremental";
 import {
   calls,
@@ -88,7 +88,7 @@ function outcome(call: () => unknown): unknown {
   }
 }
 
-it("finds that an answer would differ which was verified speculatively on the way to the current result", () => {
+test("finds that an answer would differ which was verified speculatively on the way to the current result", () => {
   const keys: Expression = { is: "keys" };
   const nothing: Expression = { is: "constant", n: 0 };
   const bucket: Expression = { is: "bucket", tag: "x" };
@@ -138,7 +138,7 @@ it("finds that an answer would differ which was verified speculatively on the wa
   }
 });
 
-it("returns what a commit of the same writes leads to, for every client", { timeout: 120_000 }, () => {
+test("returns what a commit of the same writes leads to, for every client", { timeout: 120_000 }, () => {
   const roots = Array.from({ length: calls }, (_, at) => [0, 1].map((arg) => ({ at, arg }))).flat();
   fc.assert(
     fc.property(

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { collection, Database, fact, index, query } from "@istiod/incremental";
 
 interface Client {
@@ -22,7 +22,7 @@ const cluster = query("cluster", (q, key: string) => ({
 }));
 const clusters = query("clusters", (q) => q.keys(services).map((key) => q.call(cluster, key)));
 
-it("lists every input, fact and query that a result was computed from, with sharing, without computing anything", () => {
+test("lists every input, fact and query that a result was computed from, with sharing, without computing anything", () => {
   const db = new Database<Client>();
   db.commit((tx) => {
     tx.set(services, "a", { host: "h" });
@@ -60,7 +60,7 @@ it("lists every input, fact and query that a result was computed from, with shar
   expect(view.explain(clusters).inputs[2]).toMatchObject({ bucket: "h", changedAt: 2 });
 });
 
-it("explains an error", () => {
+test("explains an error", () => {
   const db = new Database<Client>();
   const strict = query("strict", (q) => {
     if (q.read(pods, "x") === undefined) throw new Error("no pod");

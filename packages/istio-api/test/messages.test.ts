@@ -5,7 +5,7 @@ import { DestinationRuleSchema } from "@istiod/istio-api/networking/v1alpha3/des
 import { VirtualServiceSchema } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
 import { registry } from "@istiod/istio-api/registry";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 
 interface Sample {
   readonly type: string;
@@ -100,7 +100,7 @@ describe("bytes", () => {
   });
 });
 
-it("the certificate service has the name that agents call", () => {
+test("the certificate service has the name that agents call", () => {
   expect(IstioCertificateService.typeName).toBe("istio.v1.auth.IstioCertificateService");
   expect(IstioCertificateService.method.createCertificate).toMatchObject({
     name: "CreateCertificate",

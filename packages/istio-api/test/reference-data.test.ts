@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { type DescMessage, equals, fromBinary, fromJson, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
 import { registry } from "@istiod/istio-api/registry";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { filesBelow, sharedFolder } from "./shared.js";
 
@@ -74,7 +74,7 @@ function openAnys(
 describe.each(["scenarios", "cases", "peer/samples"].map((name) => ({ name, folder: sharedFolder(name) })))(
   "reference data of $name",
   ({ name, folder }) => {
-    test("objects and mesh configurations are read, and the same after bytes and JSON", ({ skip }) => {
+    it("objects and mesh configurations are read, and the same after bytes and JSON", ({ skip }) => {
       if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
       const wrong: string[] = [];
       let read = 0;
@@ -99,7 +99,7 @@ describe.each(["scenarios", "cases", "peer/samples"].map((name) => ({ name, fold
       expect(read).toBeGreaterThan(0);
     });
 
-    test("messages of Istio's filters and name tables in responses are read", ({ skip }) => {
+    it("messages of Istio's filters and name tables in responses are read", ({ skip }) => {
       if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
       const wrong: string[] = [];
       const types = new Map<string, number>();

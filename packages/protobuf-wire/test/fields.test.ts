@@ -14,7 +14,7 @@ import {
   writeString,
 } from "@istiod/protobuf-wire";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 
 const fieldNumber = fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 2 ** 29 - 1 }));
 const text = fc.string({ unit: "binary", minLength: 1, maxLength: 200 }).filter((s) => Buffer.from(s).toString() === s);
@@ -136,7 +136,7 @@ test("law: arbitrary bytes are a message or a WireError", () => {
 });
 
 describe("a message with", () => {
-  test.each([
+  it.each([
     ["a group", [(1 << 3) | 3], "invalid-wire-type"],
     ["a truncated tag", [0x80], "truncated"],
     ["a truncated string", [(1 << 3) | 2, 3, 65], "truncated"],

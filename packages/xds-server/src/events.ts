@@ -23,8 +23,8 @@ export interface ConnectEvent extends ConnectionFields {
 }
 
 /** A stream was rejected before it was admitted. */
-export interface RefusedEvent {
-  readonly kind: "refused";
+export interface RejectedEvent {
+  readonly kind: "rejected";
   readonly peer: Peer;
   /** Name of the gRPC status code, such as `InvalidArgument`. */
   readonly code: string;
@@ -152,7 +152,7 @@ export interface FailureEvent extends TypeFields {
 
 export type XdsEvent =
   | ConnectEvent
-  | RefusedEvent
+  | RejectedEvent
   | DisconnectEvent
   | RequestEvent
   | AckEvent

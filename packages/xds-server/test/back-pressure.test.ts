@@ -1,12 +1,12 @@
 import { clusterType, endpointType, listenerType, type PushEvent } from "@istiod/xds-server";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { FakeClock, fakeResource, idle } from "@istiod/xds-server/testing";
 import { onEach, setup } from "./harness.js";
 
 const large = (text: string) => fakeResource("large", text.repeat(200_000));
 
 onEach(["memory"], (variant, transport) => {
-  test("changes are merged while a client is not reading", async () => {
+  it("changes are merged while a client is not reading", async () => {
     const { client, source } = await setup(variant, transport, { [clusterType]: [large("a")] });
     const c = client();
     c.subscribe(clusterType);
@@ -25,7 +25,7 @@ onEach(["memory"], (variant, transport) => {
     expect(contents.map((byte) => String.fromCharCode(byte ?? 0))).toEqual(["a", "b", "g"]);
   });
 
-  test("the responses of one push are consistent, even if another change arrives in between", async () => {
+  it("the responses of one push are consistent, even if another change arrives in between", async () => {
     const state = (text: string) => ({ [clusterType]: [large(text)], [listenerType]: [fakeResource("l", text)] });
     const { client, source } = await setup(variant, transport, state("a"));
     const c = client();
@@ -50,7 +50,7 @@ onEach(["memory"], (variant, transport) => {
     expect(content.slice(2)).toEqual(["cluster b", "listener b", "cluster c", "listener c"]);
   });
 
-  test("a client that does not read does not delay others", async () => {
+  it("a client that does not read does not delay others", async () => {
     const clock = new FakeClock();
     const { client, source } = await setup(
       variant,
@@ -78,7 +78,7 @@ onEach(["memory"], (variant, transport) => {
     expect(response.resources[0]?.bytes.at(-1)).toBe("b".charCodeAt(0));
   });
 
-  test("a client that does not read for too long is disconnected", async () => {
+  it("a client that does not read for too long is disconnected", async () => {
     const clock = new FakeClock();
     const { client, events, server } = await setup(
       variant,
@@ -101,7 +101,7 @@ onEach(["memory"], (variant, transport) => {
     );
   });
 
-  test("requests are answered before changes are pushed to other clients", async () => {
+  it("requests are answered before changes are pushed to other clients", async () => {
     const { client, source } = await setup(variant, transport, {
       [clusterType]: [fakeResource("a", "1")],
       [endpointType]: [fakeResource("a")],
@@ -124,7 +124,7 @@ onEach(["memory"], (variant, transport) => {
 });
 
 onEach(["memory", "http2"], (variant, transport) => {
-  test("reports what was pushed", async () => {
+  it("reports what was pushed", async () => {
     const { client, source, events } = await setup(variant, transport, {
       [clusterType]: [fakeResource("a", "1"), fakeResource("b")],
     });
@@ -152,7 +152,7 @@ onEach(["memory", "http2"], (variant, transport) => {
 });
 
 onEach(["memory"], (variant, transport) => {
-  test("at most one response beyond the limit is in flight to a client that does not read, regardless of the number of changes", async () => {
+  it("at most one response beyond the limit is in flight to a client that does not read, regardless of the number of changes", async () => {
     const { client, source, server } = await setup(
       variant,
       transport,

@@ -24,7 +24,7 @@ import {
   type XdsEvent,
   type XdsServer,
 } from "@istiod/xds-server";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { variants, type Variant } from "./harness.js";
 
 const cleanUp: (() => unknown)[] = [];
@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 describe.each(variants)("a real Envoy, %s", (variant) => {
-  test(
+  it(
     "warms up, carries traffic, takes changes, refuses nonsense, and survives the server's restart",
     { timeout: 90_000 },
     async ({ skip }) => {

@@ -19,12 +19,12 @@ import {
   type TlsOptions,
 } from "@istiod/xds-server";
 import { FakeClock, fakeResource, idle, XdsClient } from "@istiod/xds-server/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { onEach, setup } from "./harness.js";
 import { systemClock } from "../src/clock.js";
 
 describe("a single-type service", () => {
-  test.each(["delta", "sotw"] as const)("needs no type URL, and takes no other (%s)", async (variant) => {
+  it.each(["delta", "sotw"] as const)("needs no type URL, and takes no other (%s)", async (variant) => {
     const { target } = await setup(variant, "http2", { [endpointType]: [fakeResource("a")] });
     const path = `/envoy.service.endpoint.v3.EndpointDiscoveryService/${variant === "delta" ? "Delta" : "Stream"}Endpoints`;
     const c = new XdsClient(target, { variant, path });
@@ -36,38 +36,35 @@ describe("a single-type service", () => {
 });
 
 describe("additional services", () => {
-  test.each(["http2", "connect"] as const)(
-    "are served on the same port and know the client (%s)",
-    async (transport) => {
-      const server = createXdsServer(staticSource({}));
-      let peer: Peer | undefined;
-      const { host, port } = await server.listen({
-        port: 0,
-        transport,
-        routes: (router) =>
-          router.service(ClientStatusDiscoveryService, {
-            fetchClientStatus(_request, { values }) {
-              peer = values.get(peerKey);
-              return { config: [{ clientScope: "here" }] };
-            },
-          }),
-      });
-      const client = createClient(
+  it.each(["http2", "connect"] as const)("are served on the same port and know the client (%s)", async (transport) => {
+    const server = createXdsServer(staticSource({}));
+    let peer: Peer | undefined;
+    const { host, port } = await server.listen({
+      port: 0,
+      transport,
+      routes: (router) =>
+        router.service(ClientStatusDiscoveryService, {
+          fetchClientStatus(_request, { values }) {
+            peer = values.get(peerKey);
+            return { config: [{ clientScope: "here" }] };
+          },
+        }),
+    });
+    const client = createClient(
+      ClientStatusDiscoveryService,
+      createGrpcTransport({ baseUrl: `http://${host}:${port}` }),
+    );
+    const response = await client.fetchClientStatus({}, { headers: { "x-test": "1" } });
+    expect(response.config[0]?.clientScope).toBe("here");
+    expect(peer).toMatchObject({ address: "127.0.0.1", headers: { "x-test": "1" } });
+    await expect(
+      createClient(
         ClientStatusDiscoveryService,
-        createGrpcTransport({ baseUrl: `http://${host}:${port}` }),
-      );
-      const response = await client.fetchClientStatus({}, { headers: { "x-test": "1" } });
-      expect(response.config[0]?.clientScope).toBe("here");
-      expect(peer).toMatchObject({ address: "127.0.0.1", headers: { "x-test": "1" } });
-      await expect(
-        createClient(
-          ClientStatusDiscoveryService,
-          createGrpcTransport({ baseUrl: `http://${host}:${port}/none` }),
-        ).fetchClientStatus({}),
-      ).rejects.toMatchObject({ code: Code.Unimplemented });
-      await server.close({ graceMs: 0 });
-    },
-  );
+        createGrpcTransport({ baseUrl: `http://${host}:${port}/none` }),
+      ).fetchClientStatus({}),
+    ).rejects.toMatchObject({ code: Code.Unimplemented });
+    await server.close({ graceMs: 0 });
+  });
 });
 
 test("requests other than gRPC are rejected with an HTTP status", async () => {
@@ -88,7 +85,7 @@ test("requests other than gRPC are rejected with an HTTP status", async () => {
 });
 
 onEach(["http2", "connect"], (variant, transport) => {
-  test("a request over the limit ends its stream with ResourceExhausted", async () => {
+  it("a request over the limit ends its stream with ResourceExhausted", async () => {
     const { client } = await setup(variant, transport, { [endpointType]: [] });
     const c = client();
     c.subscribe(
@@ -98,7 +95,7 @@ onEach(["http2", "connect"], (variant, transport) => {
     expect(await c.ended).toMatchObject({ code: Code.ResourceExhausted });
   });
 
-  test("the client's deadline is enforced", async () => {
+  it("the client's deadline is enforced", async () => {
     const { client } = await setup(variant, transport, { [clusterType]: [] });
     const c = client({ headers: { "grpc-timeout": "200m" } });
     c.subscribe(clusterType);
@@ -106,7 +103,7 @@ onEach(["http2", "connect"], (variant, transport) => {
     expect(await c.ended).toMatchObject({ code: Code.DeadlineExceeded });
   });
 
-  test("close ends streams with Unavailable, spread over the grace period, and rejects new ones", async () => {
+  it("close ends streams with Unavailable, spread over the grace period, and rejects new ones", async () => {
     const clock = new FakeClock();
     const { client, server } = await setup(variant, transport, { [clusterType]: [] }, { clock });
     const clients = Array.from({ length: 4 }, () => client());
@@ -229,7 +226,7 @@ test("a port in use is an error, and the server continues", async () => {
 });
 
 describe("TLS", () => {
-  test("requests a client certificate, does not require it, and passes it to the source", async ({ skip }) => {
+  it("requests a client certificate, does not require it, and passes it to the source", async ({ skip }) => {
     if (spawnSync("openssl", ["version"]).status !== 0) return skip("there is no openssl to make certificates with");
     const pki = makePki();
     const peers: Peer[] = [];

@@ -1,7 +1,7 @@
 import { clusterType, createXdsServer, listenerType, type XdsEvent } from "@istiod/xds-server";
 import { EnvoyClient, fakeResource, GroupSource, idle, XdsClient } from "@istiod/xds-server/testing";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, it, test } from "vitest";
 import { onEach, variants } from "./harness.js";
 
 onEach(["memory"], (variant) => {
@@ -19,7 +19,7 @@ onEach(["memory"], (variant) => {
     return { server, clients };
   };
 
-  test("a change that names clients reads the named types of these clients only", async () => {
+  it("a change that names clients reads the named types of these clients only", async () => {
     const source = new GroupSource();
     const events: XdsEvent[] = [];
     const { server, clients } = await connected(source, events);
@@ -36,7 +36,7 @@ onEach(["memory"], (variant) => {
     await server.close({ graceMs: 0 });
   });
 
-  test("a client whose read failed is read again after the next change, whichever clients that names", async () => {
+  it("a client whose read failed is read again after the next change, whichever clients that names", async () => {
     const source = new GroupSource();
     const { server, clients } = await connected(source);
     source.failing = "b";

@@ -1,12 +1,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { clusterType } from "@istiod/xds-server";
-import { expect, test } from "vitest";
+import { expect, it } from "vitest";
 import { onEach, setup } from "./harness.js";
 
 const debugType = "example.io/debug";
 
 onEach(["memory", "http2"], (variant, transport) => {
-  test("a request of an on-demand type is answered by the first handler that knows the type", async () => {
+  it("a request of an on-demand type is answered by the first handler that knows the type", async () => {
     const { server, client } = await setup(variant, transport, { [clusterType]: [] });
     const asked: unknown[] = [];
     server.handle((node, typeUrl, names) => {
@@ -24,7 +24,7 @@ onEach(["memory", "http2"], (variant, transport) => {
     expect(asked).toEqual([["test", debugType, ["syncz"]]]);
   });
 
-  test("the error of a handler ends the stream", async () => {
+  it("the error of a handler ends the stream", async () => {
     const { server, client } = await setup(variant, transport, { [clusterType]: [] });
     server.handle(() => Promise.reject(new ConnectError("not for this caller", Code.PermissionDenied)));
     const asking = client();

@@ -1,5 +1,5 @@
 import { clusterType, endpointType, listenerType, routeType, secretType } from "@istiod/xds-server";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { onEach, setup, transports } from "./harness.js";
 import { fakeCluster, fakeResource } from "@istiod/xds-server/testing";
 
@@ -8,7 +8,7 @@ onEach(transports, (variant, transport) => {
   const serve = (sets: Parameters<typeof setup>[2]): ReturnType<typeof setup> => setup(variant, transport, sets);
 
   describe("the first request", () => {
-    test("without names subscribes to all clusters", async () => {
+    it("without names subscribes to all clusters", async () => {
       const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(clusterType);
@@ -23,66 +23,66 @@ onEach(transports, (variant, transport) => {
       if (delta) expect(response.resources[0]?.version).toBe(fakeResource("a").version);
     });
 
-    test("with * subscribes to all", async () => {
+    it("with * subscribes to all", async () => {
       const { client } = await serve({ [listenerType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(listenerType, ["*"]);
       expect((await c.next()).names).toEqual(["a"]);
     });
 
-    test("with names subscribes to these", async () => {
+    it("with names subscribes to these", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b"), fakeResource("c")] });
       const c = client();
       c.subscribe(endpointType, ["a", "c"]);
       expect((await c.next()).names).toEqual(["a", "c"]);
     });
 
-    test("with names of clusters subscribes to these", async () => {
+    it("with names of clusters subscribes to these", async () => {
       const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(clusterType, ["b"]);
       expect((await c.next()).names).toEqual(["b"]);
     });
 
-    test("for a wildcard is answered even if the set is empty, so that the client proceeds", async () => {
+    it("for a wildcard is answered even if the set is empty, so that the client proceeds", async () => {
       const { client } = await serve({ [clusterType]: [] });
       const c = client();
       c.subscribe(clusterType);
       expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: [] });
     });
 
-    test("for a type that the source does not serve is answered with an empty response", async () => {
+    it("for a type that the source does not serve is answered with an empty response", async () => {
       const { client } = await serve({});
       const c = client();
       c.subscribe("type.googleapis.com/example.Unknown");
       expect(await c.next()).toMatchObject({ names: [] });
     });
 
-    test("without names for a named type is not answered", async () => {
+    it("without names for a named type is not answered", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(endpointType);
       expect(await c.settled()).toEqual([]);
     });
 
-    test("for names that do not exist is answered: delta lists them as removed, SotW omits them", async () => {
+    it("for names that do not exist is answered: delta lists them as removed, SotW omits them", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(endpointType, ["a", "gone"]);
       expect(await c.next()).toMatchObject({ names: ["a"], removed: delta ? ["gone"] : [] });
     });
 
-    test("must carry a node with an id", async () => {
+    it("must carry a node with an id", async () => {
       const { client, server, events } = await serve({});
       for (const c of [client({ node: "" }), client()]) {
         c.send({ typeUrl: clusterType, node: c.node.id === "" ? c.node : undefined });
         expect(await c.ended).toMatchObject({ code: 3, rawMessage: "missing node information" });
       }
       expect(server.connections()).toEqual([]);
-      expect(events).toMatchObject([{ kind: "refused", code: "InvalidArgument" }, { kind: "refused" }]);
+      expect(events).toMatchObject([{ kind: "rejected", code: "InvalidArgument" }, { kind: "rejected" }]);
     });
 
-    test("must have a type", async () => {
+    it("must have a type", async () => {
       const { client } = await serve({});
       const c = client();
       c.send({ node: c.node });
@@ -91,7 +91,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("acknowledgement", () => {
-    test("is recorded and not answered", async () => {
+    it("is recorded and not answered", async () => {
       const { client, server, events } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType);
@@ -108,7 +108,7 @@ onEach(transports, (variant, transport) => {
       expect(events).toContainEqual(expect.objectContaining({ kind: "ack", typeUrl: clusterType, nonce }));
     });
 
-    test("is accepted in any order of types", async () => {
+    it("is accepted in any order of types", async () => {
       const { client } = await serve({ [clusterType]: [fakeResource("a")], [listenerType]: [fakeResource("l")] });
       const c = client();
       c.subscribe(clusterType);
@@ -120,7 +120,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("of an earlier response counts for that response, and its subscription is stale", async () => {
+    it("of an earlier response counts for that response, and its subscription is stale", async () => {
       const { client, source, server, events } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType);
@@ -142,7 +142,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("rejection", () => {
-    test("is not answered, and recorded with the error and the rejected resources until the next ACK", async () => {
+    it("is not answered, and recorded with the error and the rejected resources until the next ACK", async () => {
       const { client, source, server, events } = await serve({
         [clusterType]: [fakeResource("good"), fakeResource("bad", "1")],
       });
@@ -172,7 +172,7 @@ onEach(transports, (variant, transport) => {
       expect(server.connections()[0]?.subscriptions[0]?.lastError).toBeUndefined();
     });
 
-    test("does not resend the rejected resource on other changes, except in full-state responses", async () => {
+    it("does not resend the rejected resource on other changes, except in full-state responses", async () => {
       const { client, source } = await serve({ [routeType]: [fakeResource("bad"), fakeResource("other", "1")] });
       const c = client();
       c.subscribe(routeType, ["bad", "other"]);
@@ -183,7 +183,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("a change", () => {
-    test("sends only changed resources in delta and for named types, and all clusters and listeners in SotW", async () => {
+    it("sends only changed resources in delta and for named types, and all clusters and listeners in SotW", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a", "1"), fakeResource("b")],
         [routeType]: [fakeResource("r", "1"), fakeResource("s")],
@@ -200,7 +200,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("has a new version and nonce", async () => {
+    it("has a new version and nonce", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType);
@@ -213,7 +213,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.accept(clusterType)).version).toBe(first.version);
     });
 
-    test("that does not affect the subscription sends nothing", async () => {
+    it("that does not affect the subscription sends nothing", async () => {
       const { client, source } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(endpointType, ["a"]);
@@ -223,7 +223,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("with equal content sends nothing", async () => {
+    it("with equal content sends nothing", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType);
@@ -232,7 +232,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("that removes a resource is sent by delta, and by SotW for clusters only", async () => {
+    it("that removes a resource is sent by delta, and by SotW for clusters only", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a"), fakeResource("b")],
         [endpointType]: [fakeResource("a"), fakeResource("b")],
@@ -251,7 +251,7 @@ onEach(transports, (variant, transport) => {
       );
     });
 
-    test("that removes the last cluster is sent", async () => {
+    it("that removes the last cluster is sent", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType);
@@ -260,7 +260,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: delta ? ["a"] : [] });
     });
 
-    test("that adds a resource that was subscribed to before is sent", async () => {
+    it("that adds a resource that was subscribed to before is sent", async () => {
       const { client, source } = await serve({ [endpointType]: [] });
       const c = client();
       c.subscribe(endpointType, ["later"]);
@@ -269,7 +269,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(["later"]);
     });
 
-    test("of many types is pushed in the order clusters, endpoints, listeners, routes, secrets, others", async () => {
+    it("of many types is pushed in the order clusters, endpoints, listeners, routes, secrets, others", async () => {
       const order = [
         clusterType,
         endpointType,
@@ -293,7 +293,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("the subscription", () => {
-    test("can grow: added resources are sent, and only these for named types", async () => {
+    it("can grow: added resources are sent, and only these for named types", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(endpointType, ["a"]);
@@ -302,7 +302,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(["b"]);
     });
 
-    test("can shrink: nothing is sent, immediately or later", async () => {
+    it("can shrink: nothing is sent, immediately or later", async () => {
       const { client, source } = await serve({ [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(endpointType, ["a", "b"]);
@@ -317,7 +317,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.settled()).flatMap(({ names }) => names)).toEqual([]);
     });
 
-    test("can shrink and grow again: resources that the client may have dropped are sent again", async () => {
+    it("can shrink and grow again: resources that the client may have dropped are sent again", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(endpointType, ["a", "b"]);
@@ -332,7 +332,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(["a"]);
     });
 
-    test("to a cluster that does not exist yet is kept", async () => {
+    it("to a cluster that does not exist yet is kept", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType, ["a", "later"]);
@@ -341,7 +341,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(delta ? ["later"] : ["a", "later"]);
     });
 
-    test("is not a wildcard without names once it was explicit", async () => {
+    it("is not a wildcard without names once it was explicit", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType, ["*"]);
@@ -352,7 +352,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("can change from the wildcard to a name", async () => {
+    it("can change from the wildcard to a name", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(clusterType);
@@ -367,7 +367,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("warming", () => {
-    test("the endpoints of a changed cluster are sent again, and no others", async () => {
+    it("the endpoints of a changed cluster are sent again, and no others", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a", "1"), fakeCluster("b", "1", "b-endpoints"), fakeResource("c")],
         [endpointType]: [fakeResource("a"), fakeResource("b-endpoints"), fakeResource("c")],
@@ -386,7 +386,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("endpoints changed together with their cluster are sent once, after it", async () => {
+    it("endpoints changed together with their cluster are sent once, after it", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a", "1")],
         [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")],
@@ -408,7 +408,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("a removed cluster does not resend endpoints", async () => {
+    it("a removed cluster does not resend endpoints", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a"), fakeResource("b")],
         [endpointType]: [fakeResource("a"), fakeResource("b")],
@@ -424,7 +424,7 @@ onEach(transports, (variant, transport) => {
     });
   });
 
-  test("two streams of one node are both served", async () => {
+  it("two streams of one node are both served", async () => {
     const { client, source, server } = await serve({ [clusterType]: [fakeResource("a", "1")] });
     const both = [client({ node: "same" }), client({ node: "same" })];
     for (const c of both) {
@@ -438,7 +438,7 @@ onEach(transports, (variant, transport) => {
     expect(ids.every((id) => id.startsWith("same-"))).toBe(true);
   });
 
-  test("a half-closed stream ends without an error", async () => {
+  it("a half-closed stream ends without an error", async () => {
     const { client, server, source } = await serve({ [clusterType]: [] });
     const c = client();
     c.subscribe(clusterType);

@@ -1,12 +1,12 @@
 import { resource } from "@istiod/resources";
 import { clusterType, endpointType, listenerType, staticSource } from "@istiod/xds-server";
 import { EnvoyClient, fakeEdsCluster, fakeResource } from "@istiod/xds-server/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { onEach, setup, transports } from "./harness.js";
 
 onEach(transports, (variant, transport) => {
   if (variant === "sotw")
-    test("a state-of-the-world client receives everything, with equal versions", async () => {
+    it("a state-of-the-world client receives everything, with equal versions", async () => {
       const { client } = await setup(variant, transport, { [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const first = client();
       first.subscribe(clusterType);
@@ -25,7 +25,7 @@ onEach(transports, (variant, transport) => {
       };
       const versions = Object.fromEntries(sets[clusterType].map(({ name, version }) => [name, version]));
 
-      test("receives an empty response, also from another server", async () => {
+      it("receives an empty response, also from another server", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -34,21 +34,21 @@ onEach(transports, (variant, transport) => {
         expect(await c.next()).toMatchObject({ typeUrl: endpointType, names: [], removed: [] });
       });
 
-      test("receives changed resources and removals", async () => {
+      it("receives changed resources and removals", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], { ...versions, b: "old", gone: "1" });
         expect(await c.next()).toMatchObject({ names: ["b"], removed: ["gone"] });
       });
 
-      test("receives resources that it names and lacks, and none that it has and does not name", async () => {
+      it("receives resources that it names and lacks, and none that it has and does not name", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(endpointType, ["b", "gone"], { a: "old", gone: "1" });
         expect(await c.next()).toMatchObject({ names: ["b"], removed: ["gone"] });
       });
 
-      test("receives removals although it has the whole set, and later changes", async () => {
+      it("receives removals although it has the whole set, and later changes", async () => {
         const { client, source } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -62,7 +62,7 @@ onEach(transports, (variant, transport) => {
         expect(await c.accept(endpointType)).toMatchObject({ names: ["gone"], removed: [] });
       });
 
-      test("receives later changes as if everything had been sent", async () => {
+      it("receives later changes as if everything had been sent", async () => {
         const { client, source } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -71,7 +71,7 @@ onEach(transports, (variant, transport) => {
         expect((await c.next()).names).toEqual(["b"]);
       });
 
-      test("receives unchanged endpoints of a cluster that has changed", async () => {
+      it("receives unchanged endpoints of a cluster that has changed", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], { ...versions, b: "old" });
@@ -80,7 +80,7 @@ onEach(transports, (variant, transport) => {
         expect((await c.next()).names).toEqual(["b"]);
       });
 
-      test("receives all endpoints if it requests them before clusters, because it is warming clusters", async () => {
+      it("receives all endpoints if it requests them before clusters, because it is warming clusters", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(endpointType, ["a", "b"], versions);
@@ -89,7 +89,7 @@ onEach(transports, (variant, transport) => {
         expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: [] });
       });
 
-      test("receives all endpoints again if it has no listeners yet, because it may be warming clusters", async () => {
+      it("receives all endpoints again if it has no listeners yet, because it may be warming clusters", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -100,7 +100,7 @@ onEach(transports, (variant, transport) => {
         expect(await c.settled()).toEqual([]);
       });
 
-      test("does not receive endpoints again if it has listeners", async () => {
+      it("does not receive endpoints again if it has listeners", async () => {
         const { client } = await setup(variant, transport, { ...sets, [listenerType]: [fakeResource("l")] });
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -112,7 +112,7 @@ onEach(transports, (variant, transport) => {
         expect(await c.settled()).toEqual([]);
       });
 
-      test("can use names in other alphabets", async () => {
+      it("can use names in other alphabets", async () => {
         const odd = ["naïve", "服务", "\u0000", "x".repeat(10_000)].map((name) => fakeResource(name));
         const { client } = await setup(variant, transport, { [clusterType]: odd });
         const c = client();
@@ -121,7 +121,7 @@ onEach(transports, (variant, transport) => {
       });
     });
 
-  test("a proxy that loses its stream between a changed cluster and its unchanged endpoints warms the cluster", async () => {
+  it("a proxy that loses its stream between a changed cluster and its unchanged endpoints warms the cluster", async () => {
     const sets = {
       [clusterType]: [fakeEdsCluster("a", "1"), fakeEdsCluster("b", "1")],
       [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")],
@@ -141,7 +141,7 @@ onEach(transports, (variant, transport) => {
     expect(envoy.warming.size).toBe(0);
   });
 
-  test("a proxy that reconnects to another replica converges to that replica's state", async () => {
+  it("a proxy that reconnects to another replica converges to that replica's state", async () => {
     const one = {
       [clusterType]: [fakeEdsCluster("a", "1"), fakeEdsCluster("b", "1")],
       [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")],

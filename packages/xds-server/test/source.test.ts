@@ -10,14 +10,14 @@ import {
   type ResourceSource,
 } from "@istiod/xds-server";
 import { FakeClock, fakeResource, idle, XdsClient } from "@istiod/xds-server/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { onEach, setup } from "./harness.js";
 
 onEach(["memory", "http2", "connect"], (variant, transport) => {
   const delta = variant === "delta";
 
   describe("admission", () => {
-    test("rejects streams until the source is ready", async () => {
+    it("rejects streams until the source is ready", async () => {
       const source = Object.assign(staticSource({}), { ready: () => false });
       const { client } = await setup(variant, transport, {}, {}, source);
       const c = client();
@@ -25,7 +25,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       expect(await c.ended).toMatchObject({ code: Code.Unavailable });
     });
 
-    test("is the source's decision, from node, address and headers", async () => {
+    it("is the source's decision, from node, address and headers", async () => {
       let peer: Peer | undefined;
       const source = Object.assign(staticSource({}), {
         open: (_node: unknown, from: Peer) => {
@@ -40,10 +40,10 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       expect(peer?.headers["authorization"]).toBe("Bearer token");
       if (transport !== "memory") expect(peer?.address).toBe("127.0.0.1");
       expect(server.connections()).toEqual([]);
-      expect(events).toMatchObject([{ kind: "refused", code: "PermissionDenied", message: "not you" }]);
+      expect(events).toMatchObject([{ kind: "rejected", code: "PermissionDenied", message: "not you" }]);
     });
 
-    test("may be asynchronous; requests wait", async () => {
+    it("may be asynchronous; requests wait", async () => {
       let admit: () => void = () => undefined;
       const waiting = new Promise<void>((resolve) => (admit = resolve));
       const source = staticSource({ [clusterType]: [fakeResource("a")] });
@@ -59,20 +59,20 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       await c.next(routeType);
     });
 
-    test("that fails without a status is an internal error without details", async () => {
+    it("that fails without a status is an internal error without details", async () => {
       const source = Object.assign(staticSource({}), { open: () => Promise.reject(new Error("secret")) });
       const { client, events } = await setup(variant, transport, {}, {}, source);
       const c = client();
       c.subscribe(clusterType);
       expect(await c.ended).toMatchObject({ code: Code.Internal, rawMessage: "internal error" });
       expect(events).toContainEqual(
-        expect.objectContaining({ kind: "refused", code: "Internal", cause: new Error("secret") }),
+        expect.objectContaining({ kind: "rejected", code: "Internal", cause: new Error("secret") }),
       );
     });
   });
 
   describe("a failed read", () => {
-    test("keeps the last good config, is reported, and is repeated after the next change", async () => {
+    it("keeps the last good config, is reported, and is repeated after the next change", async () => {
       const source = staticSource({ [clusterType]: [fakeResource("a", "1")], [routeType]: [fakeResource("r", "1")] });
       const answer = source.resources.bind(source);
       let broken = false;
@@ -106,7 +106,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
           typeUrl === secretType ? secrets.get(name) : undefined,
       });
 
-    test("are looked up when they are subscribed to, and after each change", async () => {
+    it("are looked up when they are subscribed to, and after each change", async () => {
       const secrets = new Map([
         ["one", fakeResource("one", "1")],
         ["other", fakeResource("other", "1")],
@@ -136,7 +136,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       expect((await c.settled()).map(({ removed }) => removed)).toEqual(delta ? [["one"]] : []);
     });
 
-    test("may move into the set and out of it", async () => {
+    it("may move into the set and out of it", async () => {
       const secrets = new Map([["x", fakeResource("x", "outside")]]);
       const source = withSecrets(secrets);
       const { client } = await setup(variant, transport, {}, {}, source);
@@ -153,7 +153,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       expect(await content()).toContain("inside");
     });
 
-    test("change the version of the type", async () => {
+    it("change the version of the type", async () => {
       const secrets = new Map([["one", fakeResource("one", "1")]]);
       const source = withSecrets(secrets);
       const { client } = await setup(variant, transport, {}, {}, source);
@@ -167,7 +167,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
     });
   });
 
-  test("the source is notified once when a stream ends", async () => {
+  it("the source is notified once when a stream ends", async () => {
     const closed: string[] = [];
     const source = staticSource({});
     Object.assign(source, { close: (client: { node: { id: string } }) => closed.push(client.node.id) });
@@ -202,7 +202,7 @@ test("streams are limited in rate: the next one is delayed, and rejected if the 
 });
 
 onEach(["memory", "http2"], (variant, transport) => {
-  test("a stream counts when it is opened: one without requests is limited as well", async () => {
+  it("a stream counts when it is opened: one without requests is limited as well", async () => {
     const { client } = await setup(variant, transport, { [clusterType]: [] }, { streamsPerSecond: 0.5 });
     const [first, second] = [client(), client()];
     expect(await second!.ended).toMatchObject({ code: Code.ResourceExhausted });

@@ -9,14 +9,14 @@ import {
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { decodeResponse, encodeRequest, fakeResource, outlineResponse } from "@istiod/xds-server/testing";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 
 const text = fc.string({ unit: "binary", maxLength: 200 }).filter((s) => Buffer.from(s).toString() === s);
 const texts = fc.array(text, { maxLength: 20 });
 const typeUrl = "type.googleapis.com/some.Type";
 
 describe("a test client's request", () => {
-  test("law: is decoded by protobuf to its content, in either variant", () => {
+  it("law: is decoded by protobuf to its content, in either variant", () => {
     const versions = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 20 });
     fc.assert(
       fc.property(
@@ -56,7 +56,7 @@ describe("a response decoded by a test client", () => {
     .array(fc.tuple(text, text), { maxLength: 10 })
     .map((list) => list.map(([name, content]) => fakeResource(name, content)));
 
-  test("law: has the content that protobuf encoded, in either variant", () => {
+  it("law: has the content that protobuf encoded, in either variant", () => {
     fc.assert(
       fc.property(resources, texts, text, text, (list, removedResources, nonce, version) => {
         const any = (value: Uint8Array) => ({ typeUrl, value });
@@ -104,7 +104,7 @@ describe("a response decoded by a test client", () => {
     );
   });
 
-  test("law: arbitrary bytes are a response or a WireError", () => {
+  it("law: arbitrary bytes are a response or a WireError", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 100 }),

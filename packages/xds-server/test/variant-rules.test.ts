@@ -1,12 +1,12 @@
 import { clusterType, endpointType, listenerType } from "@istiod/xds-server";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { setup, transports } from "./harness.js";
 import { fakeResource } from "@istiod/xds-server/testing";
 
 describe.each(transports)("delta over %s", (transport) => {
   const serve = (sets: Parameters<typeof setup>[2]) => setup("delta", transport, sets);
 
-  test("a name that is subscribed to again is sent again, because the client may have dropped it", async () => {
+  it("a name that is subscribed to again is sent again, because the client may have dropped it", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a", "b"]);
@@ -15,7 +15,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect((await c.next()).names).toEqual(["a"]);
   });
 
-  test("unsubscribing from a name in addition to a wildcard is answered with the resource or its removal", async () => {
+  it("unsubscribing from a name in addition to a wildcard is answered with the resource or its removal", async () => {
     const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
     Object.assign(source, {
       lookup: (_: unknown, _type: string, name: string) => (name === "on-demand" ? fakeResource(name) : undefined),
@@ -31,7 +31,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect(await c.accept(clusterType)).toMatchObject({ names: [], removed: ["on-demand"] });
   });
 
-  test("unsubscribing twice, or from an unknown name, has no effect", async () => {
+  it("unsubscribing twice, or from an unknown name, has no effect", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
@@ -41,7 +41,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect(await c.settled()).toEqual([]);
   });
 
-  test("* subscribed to and unsubscribed from in one request has no effect", async () => {
+  it("* subscribed to and unsubscribed from in one request has no effect", async () => {
     const { client, source } = await serve({ [listenerType]: [fakeResource("a", "1")] });
     const c = client();
     c.send({ typeUrl: listenerType, node: c.node, names: ["*"], unsubscribe: ["*"] });
@@ -50,7 +50,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect(await c.settled()).toEqual([]);
   });
 
-  test("a name in addition to the wildcard stays subscribed without it", async () => {
+  it("a name in addition to the wildcard stays subscribed without it", async () => {
     const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(clusterType, ["*", "a"]);
@@ -61,7 +61,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect((await c.accept(clusterType)).names).toEqual(["a", "b"]);
   });
 
-  test("a subscription in a request with a stale nonce counts", async () => {
+  it("a subscription in a request with a stale nonce counts", async () => {
     const { client, source } = await serve({ [endpointType]: [fakeResource("a", "1"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
@@ -72,7 +72,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect((await c.next()).names).toEqual(["b"]);
   });
 
-  test("an acknowledgement may subscribe as well", async () => {
+  it("an acknowledgement may subscribe as well", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
@@ -81,7 +81,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect((await c.next()).names).toEqual(["b"]);
   });
 
-  test("nonces of one stream differ from those of another", async () => {
+  it("nonces of one stream differ from those of another", async () => {
     const { client } = await serve({ [clusterType]: [] });
     const nonces = new Set<string>();
     for (const c of [client(), client()]) {
@@ -95,7 +95,7 @@ describe.each(transports)("delta over %s", (transport) => {
 describe.each(transports)("state-of-the-world over %s", (transport) => {
   const serve = (sets: Parameters<typeof setup>[2]) => setup("sotw", transport, sets);
 
-  test("a request with a stale nonce is ignored altogether", async () => {
+  it("a request with a stale nonce is ignored altogether", async () => {
     const { client, source } = await serve({ [endpointType]: [fakeResource("a", "1"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
@@ -108,7 +108,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect((await c.next()).names).toEqual(["b"]);
   });
 
-  test("a request without a nonce starts the type over", async () => {
+  it("a request without a nonce starts the type over", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a", "b"]);
@@ -117,14 +117,14 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect((await c.next()).names).toEqual(["a", "b"]);
   });
 
-  test("a request with a nonce of an earlier stream is answered", async () => {
+  it("a request with a nonce of an earlier stream is answered", async () => {
     const { client } = await serve({ [clusterType]: [fakeResource("a")] });
     const c = client();
     c.send({ typeUrl: clusterType, node: c.node, nonce: "from another life", version: "x" });
     expect((await c.next()).names).toEqual(["a"]);
   });
 
-  test("a NACK may subscribe to more names", async () => {
+  it("a NACK may subscribe to more names", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
@@ -133,7 +133,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect((await c.next()).names).toEqual(["b"]);
   });
 
-  test("added names of clusters resend all named clusters", async () => {
+  it("added names of clusters resend all named clusters", async () => {
     const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b"), fakeResource("c")] });
     const c = client();
     c.subscribe(clusterType, ["a"]);
@@ -142,7 +142,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect((await c.next()).names).toEqual(["a", "c"]);
   });
 
-  test("the same names in another order are the same subscription", async () => {
+  it("the same names in another order are the same subscription", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a", "b"]);
@@ -151,7 +151,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect(await c.settled()).toEqual([]);
   });
 
-  test("a name that is subscribed to again after unsubscribing from all is sent", async () => {
+  it("a name that is subscribed to again after unsubscribing from all is sent", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);

@@ -13,7 +13,7 @@ import {
 import { ResourceSet, resource } from "@istiod/resources";
 import { clusterType } from "@istiod/xds-server";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BodyCache } from "../src/wire/body-cache.js";
 import { encodeResponseHead } from "../src/wire/response-head.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
@@ -37,7 +37,7 @@ const resources = fc
 const digest = (bytes: Uint8Array): string => hash("sha256", bytes);
 
 describe("a response", () => {
-  test("law: equals the message that protobuf encodes, in either variant", () => {
+  it("law: equals the message that protobuf encodes, in either variant", () => {
     fc.assert(
       fc.property(resources, fc.array(text), text, text, (list, removed, nonce, version) => {
         for (const variant of ["delta", "sotw"] as const) {
@@ -83,7 +83,7 @@ describe("a body", () => {
   const pieces = (cache: BodyCache, ...selection: Parameters<BodyCache["encode"]>) =>
     cache.encode(...selection).flatMap((body) => body.pieces);
 
-  test("is encoded once for a part that several sets share", () => {
+  it("is encoded once for a part that several sets share", () => {
     const cache = new BodyCache();
     const shared = ResourceSet.of([large("a", 1), large("b", 2)]);
     const [one, two] = ["x", "y"].map((name) => ResourceSet.union([shared, ResourceSet.of([large(name, 3)])])) as [
@@ -96,7 +96,7 @@ describe("a body", () => {
     expect(second[1]).not.toBe(first[1]);
   });
 
-  test("is encoded once for the chunks that long lists have in common, despite insertions in the middle and different ends", () => {
+  it("is encoded once for the chunks that long lists have in common, despite insertions in the middle and different ends", () => {
     const cache = new BodyCache();
     const list = Array.from({ length: 2000 }, (_, i) => large(`r${i}`, i % 256, 1000));
     const other = [...list.slice(0, 500), large("new", 1, 1000), ...list.slice(500), large("own", 2, 1000)];
@@ -107,7 +107,7 @@ describe("a body", () => {
     expect(again).toBeLessThan(400_000);
   });
 
-  test("is encoded once for equal selections, whoever fakeResource them", () => {
+  it("is encoded once for equal selections, whoever fakeResource them", () => {
     const cache = new BodyCache();
     const list = [large("a", 1), large("b", 2)];
     const first = pieces(cache, "sotw", clusterType, { resources: [...list], removed: [] });
@@ -116,7 +116,7 @@ describe("a body", () => {
     expect(pieces(cache, "sotw", clusterType, { resources: [...list].reverse(), removed: [] })[0]).not.toBe(first[0]);
   });
 
-  test("is kept for some time after last use, within a limit for the oldest", () => {
+  it("is kept for some time after last use, within a limit for the oldest", () => {
     const clock = new FakeClock();
     const cache = new BodyCache({ bytes: 100_000, ms: 1000, clock });
     const kept = (...names: string[]) => {
@@ -137,7 +137,7 @@ describe("a body", () => {
     expect(cache.keptBytes).toBe(0);
   });
 
-  test("leaves no state when its resources are garbage-collected", async () => {
+  it("leaves no state when its resources are garbage-collected", async () => {
     const chunker = new Chunker();
     const held = Array.from({ length: 500 }, (_, i) => large(`held-${i}`, i % 250, 10));
     const keyOfHeld = chunker.split(held).map(({ key }) => key);
@@ -152,7 +152,7 @@ describe("a body", () => {
     );
   });
 
-  test("references large resources instead of copying them", () => {
+  it("references large resources instead of copying them", () => {
     const big = large("big", 1, 1_000_000);
     expect(pieces(new BodyCache(), "delta", clusterType, { resources: [big], removed: [] })).toContain(big.bytes);
   });
@@ -170,7 +170,7 @@ describe("a request", () => {
     node: fc.option(text, { nil: undefined }),
   });
 
-  test("law: is decoded as by protobuf, in either variant", () => {
+  it("law: is decoded as by protobuf, in either variant", () => {
     fc.assert(
       fc.property(request, ({ names, unsubscribe, versions, error, node, ...common }) => {
         const shared = {
@@ -205,7 +205,7 @@ describe("a request", () => {
     );
   });
 
-  test("law: arbitrary bytes are a request or a WireError", () => {
+  it("law: arbitrary bytes are a request or a WireError", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         for (const variant of ["delta", "sotw"] as const) {
@@ -222,7 +222,7 @@ describe("a request", () => {
     );
   });
 
-  test("law: its lists have the digest of a set exactly if they list the set's resources, in any order", () => {
+  it("law: its lists have the digest of a set exactly if they list the set's resources, in any order", () => {
     const small = fc.uniqueArray(
       fc.tuple(fc.constantFrom("a", "b", "c", "ab", "ba", "", "aaaa", "aaab"), fc.constantFrom("1", "2", "11")),
       { selector: ([n]) => n },
@@ -252,7 +252,7 @@ describe("a request", () => {
 });
 
 describe("gRPC framing", () => {
-  test("law: messages are read back, in whatever chunks they come", async () => {
+  it("law: messages are read back, in whatever chunks they come", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 50 })),
@@ -274,7 +274,7 @@ describe("gRPC framing", () => {
     );
   });
 
-  test.each([
+  it.each([
     ["a message over the limit", encodeFrame(new Uint8Array(101), 101), 8],
     ["a compressed message", Buffer.from([1, 0, 0, 0, 0]), 12],
     ["a message that is cut off", Buffer.from([0, 0, 0, 0, 9, 1]), 3],

@@ -3,14 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createXdsServer } from "@istiod/xds-server";
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { toyMesh } from "./toy-mesh.js";
 
 const xdsprobe = process.env["XDSPROBE"];
 
 describe("xdsprobe check", () => {
   for (const transport of ["http2", "connect"] as const) {
-    test(`passes over ${transport}`, { timeout: 600_000 }, async ({ skip }) => {
+    it(`passes over ${transport}`, { timeout: 600_000 }, async ({ skip }) => {
       if (xdsprobe === undefined) return skip("XDSPROBE does not name the binary of xdsprobe");
       const directory = await mkdtemp(join(tmpdir(), "xds-server-"));
       const flags = [

@@ -11,7 +11,7 @@ export type XdsLog = (event: XdsEvent) => void;
 /** Returns the log of xDS events, in the scope `delta` or `ads` by the variant of the protocol. */
 export function xdsLog(log: Logger, causesOf: CausesOf): XdsLog {
   const logs = { sotw: log.child({ scope: "ads" }), delta: log.child({ scope: "delta" }) };
-  return (event) => logEvent(logs[event.kind === "refused" ? "sotw" : event.variant], event, causesOf);
+  return (event) => logEvent(logs[event.kind === "rejected" ? "sotw" : event.variant], event, causesOf);
 }
 
 function logEvent(log: Logger, event: XdsEvent, causesOf: CausesOf): void {
@@ -34,7 +34,7 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: CausesOf): void {
         "generation failed, keeping the last good config",
       );
       break;
-    case "refused":
+    case "rejected":
       log.warn(
         { peer: event.peer.address, code: event.code, ...errorFields(event.cause) },
         `refused: ${event.message}`,

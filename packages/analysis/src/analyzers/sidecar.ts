@@ -64,14 +64,14 @@ function checkSelector(sidecar: SidecarObject, { q, report }: AnalysisContext): 
   const selecting = pods
     .filter(({ ambient }) => !ambient)
     .map((pod) => q.call(selectingSidecars, { namespace, labels: pod.labels }));
-  const winners = new Set<string>();
+  const applied = new Set<string>();
   const others = new Set<string>();
   for (const names of selecting.filter(({ length }) => length > 1)) {
-    winners.add(names[0] ?? "");
+    applied.add(names[0] ?? "");
     for (const other of names) if (other !== name) others.add(other);
   }
   if (others.size === 0) return;
-  const message = `conflicting workload selectors: Sidecar ${listNames([...others].sort())} selects some of the same pods of namespace ${namespace}, for which only the oldest applies, ${listNames([...winners].sort())}; make the selectors disjoint`;
+  const message = `conflicting workload selectors: Sidecar ${listNames([...others].sort())} selects some of the same pods of namespace ${namespace}, for which only the oldest applies, ${listNames([...applied].sort())}; make the selectors disjoint`;
   report("IST0110", path, message);
 }
 

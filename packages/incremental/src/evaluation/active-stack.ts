@@ -26,7 +26,7 @@ export class ActiveStack {
   client: Client | null = null;
   /** The innermost computation that runs a function; null if none does. */
   running: ActiveComputation | null = null;
-  /** True if an error that is no query's result, such as a stack overflow, left records incomplete. */
+  /** True if an error that is not a query's result, such as a stack overflow, left records incomplete. */
   broken = false;
   readonly #stack: (ActiveComputation | undefined)[] = [];
   #depth = 0;

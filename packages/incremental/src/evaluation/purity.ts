@@ -9,7 +9,7 @@ export function rejectPromise(owner: Computation, value: unknown): void {
   }
 }
 
-/** Reports whether an error is a stack overflow, which depends on the callers and so is no query's result. */
+/** Reports whether an error is a stack overflow, which depends on the callers and therefore is not a query's result. */
 export function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes("call stack");
 }

@@ -31,7 +31,7 @@ export function streamMetrics(meter: Meter, types: TypeLabels): (event: XdsEvent
       case "failure":
         internalErrors.add();
         break;
-      case "refused":
+      case "rejected":
         if (event.code === "Internal") internalErrors.add();
         break;
       case "request":

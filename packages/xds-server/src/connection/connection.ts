@@ -195,8 +195,8 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     const { cause, rawMessage } = error;
     if (this.#stream === undefined) {
       const code = Code[error.code] ?? String(error.code);
-      const refusal = { peer: this.#call.peer, code, message: rawMessage, ...(cause !== undefined && { cause }) };
-      this.#context.observe({ kind: "refused", ...refusal });
+      const rejection = { peer: this.#call.peer, code, message: rawMessage, ...(cause !== undefined && { cause }) };
+      this.#context.observe({ kind: "rejected", ...rejection });
     }
     this.#endCause = cause;
     this.end(error, rawMessage);

@@ -59,7 +59,7 @@ const proxyConfig: Check = (value) => {
   const error = (path: readonly (string | number)[], message: string): void =>
     void faults.push([path.join("."), message].join(" ").trim());
   checkProxyConfigAnnotation(value, { error, warning: () => undefined });
-  return faults.length === 0 ? undefined : `is no proxy configuration: ${faults.join("; ")}`;
+  return faults.length === 0 ? undefined : `is not a proxy configuration: ${faults.join("; ")}`;
 };
 
 const checks: ReadonlyMap<string, Check> = new Map(

@@ -59,11 +59,11 @@ function checkConflicts(gateway: GatewayObject, { q, report }: AnalysisContext):
     }
     const [first] = shared;
     if (first === undefined) continue;
-    const wins =
+    const precedence =
       server.tls === undefined
         ? ""
         : `, and only that of the oldest Gateway, ${oldest([gateway, ...others.values()])}, is served over TLS`;
-    const message = `conflict with gateways ${listNames([...others.keys()].sort())} (workload selector ${selector}, port ${server.port?.number ?? 0}): they have the same hosts, ${listNames([...shared])}${wins}; remove them from one Gateway`;
+    const message = `conflict with gateways ${listNames([...others.keys()].sort())} (workload selector ${selector}, port ${server.port?.number ?? 0}): they have the same hosts, ${listNames([...shared])}${precedence}; remove them from one Gateway`;
     report("IST0145", ["spec", "servers", i, "hosts", server.hosts.indexOf(first)], message);
   }
 }

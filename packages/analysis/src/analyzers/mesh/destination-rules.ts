@@ -26,15 +26,15 @@ export const destinationRuleAnalyzer: Analyzer = {
   ],
 };
 
-/** Rules of one namespace for one host are merged: the first traffic policy and the first subset of a name count. */
+/** Rules of one namespace for one host are merged: the first traffic policy and the first subset of a name apply. */
 function checkConflicts(object: DestinationRuleObject, { q, report }: AnalysisContext): void {
   const before = olderRules(q, object);
-  const winner = before.find(({ spec }) => spec.trafficPolicy !== undefined);
-  if (object.spec.trafficPolicy !== undefined && winner !== undefined) {
+  const overriding = before.find(({ spec }) => spec.trafficPolicy !== undefined);
+  if (object.spec.trafficPolicy !== undefined && overriding !== undefined) {
     report(
       "MESH0011",
       ["spec", "trafficPolicy"],
-      `trafficPolicy has no effect: it is overridden by that of DestinationRule ${winner.namespace}/${winner.name}, which is for the same host and comes first; merge the two`,
+      `trafficPolicy has no effect: it is overridden by that of DestinationRule ${overriding.namespace}/${overriding.name}, which is for the same host and takes precedence; merge the two`,
     );
   }
   for (const [i, { name }] of object.spec.subsets.entries()) {
@@ -43,12 +43,12 @@ function checkConflicts(object: DestinationRuleObject, { q, report }: AnalysisCo
       report(
         "MESH0011",
         ["spec", "subsets", i],
-        `subset ${JSON.stringify(name)} has no effect: it is overridden by that of DestinationRule ${other.namespace}/${other.name}, which is for the same host and comes first`,
+        `subset ${JSON.stringify(name)} has no effect: it is overridden by that of DestinationRule ${other.namespace}/${other.name}, which is for the same host and takes precedence`,
       );
   }
 }
 
-/** Returns the rules that are merged with a rule and come before it. */
+/** Returns the rules that are merged with a rule and take precedence. */
 function olderRules(
   q: QueryContext,
   { namespace, name, spec, creationTimestamp }: DestinationRuleObject,

@@ -30,7 +30,7 @@ const describesServices = query("describesServices", (q): boolean =>
   q.keys(servicesByNamespace).some((namespace) => namespace !== rootNamespace(q)),
 );
 
-/** Hosts of gateways may be any; those of the mesh are names of services, as far as they look like one. */
+/** Reports hosts for the mesh gateway that look like names of services and do not exist. Hosts at gateways are arbitrary. */
 function checkVirtualService({ namespace, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   if (spec.gateways.length > 0 && !spec.gateways.includes("mesh")) return;
   for (const [i, host] of spec.hosts.entries())
@@ -75,7 +75,7 @@ function checkHost(q: QueryContext, host: string, namespace: string, report: (me
   if (!q.call(describesServices)) return;
   const candidates = q.read(servicesByNamespace, owner).map((service) => service.name);
   const [nearest] = nearestNames(name, candidates, 1);
-  // A name with a dot that is no name of the cluster's is a host outside of the mesh, unless it is nearly one.
+  // A name with a dot outside of the cluster domain is an external host, unless it resembles a name of the cluster.
   if (parts.length === 2 && !host.endsWith(suffix) && nearest === undefined) return;
   const hint =
     nearest === undefined

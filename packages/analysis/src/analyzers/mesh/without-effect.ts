@@ -4,7 +4,7 @@ import { discoverySettings } from "@istiod/service-discovery";
 import { type Analyzer, rule } from "../../analyzer.js";
 import { kindsWithoutEffect } from "../../kinds-without-effect.js";
 
-/** Kinds that are read only where istiod is told to, with the variable that tells it. */
+/** Kinds that are only read if a variable enables them, with that variable. */
 const conditional = [
   { of: serviceExports, isRead: discoverySettings.exportedOnly, variable: "ENABLE_MCS_SERVICE_DISCOVERY" },
   {

@@ -42,13 +42,13 @@ function checkHosts(object: VirtualServiceObject, { q, report }: AnalysisContext
       (other) => other.namespace !== namespace || other.name !== name,
     );
     if (others.length > 0) {
-      const winner = others.every((other) => reachOf(other) === reachOf(object))
+      const precedence = others.every((other) => reachOf(other) === reachOf(object))
         ? ` (by age, then name: ${nameOf(oldest([object, ...others]))})`
         : "";
       report(
         "IST0109",
         path,
-        `host ${host} conflicts with VirtualService ${listNames(others.map(nameOf))}, which is for the same host at the mesh gateway; a sidecar uses only one of them${winner}, so merge their routes into one`,
+        `host ${host} conflicts with VirtualService ${listNames(others.map(nameOf))}, which is for the same host at the mesh gateway; a sidecar uses only one of them${precedence}, so merge their routes into one`,
       );
     } else if (hostnames.indexOf(hostname) !== i) {
       report(
@@ -114,7 +114,7 @@ function nameOf({ namespace, name }: VirtualServiceObject): string {
   return `${namespace}/${name}`;
 }
 
-/** Returns the object that wins a conflict (see `virtualServiceOrder`). */
+/** Returns the object that takes precedence in a conflict (see `virtualServiceOrder`). */
 function oldest(objects: readonly [VirtualServiceObject, ...VirtualServiceObject[]]): VirtualServiceObject {
   const before = (a: VirtualServiceObject, b: VirtualServiceObject): boolean =>
     a.creationTimestamp !== b.creationTimestamp

@@ -46,7 +46,7 @@ export function isSidecarInjector({ name }: WebhookConfigurationObject): boolean
 const malformed = [/\p{Cc}/u, /^(?![a-zA-Z][a-zA-Z0-9+.-]*:)[^/?#]*:/, /^[^?]*%(?![0-9a-fA-F]{2})/];
 
 /**
- * Returns the host of a URL as it is written, empty if there is none; undefined if it is no URL to Go's `url.Parse`.
+ * Returns the host of a URL as it is written, empty if there is none; undefined if Go's `url.Parse` would reject it.
  */
 function hostOf(url: string): string | undefined {
   if (malformed.some((fault) => fault.test(url))) return undefined;
