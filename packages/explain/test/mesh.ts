@@ -1,20 +1,12 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { applyMeshConfig, meshConfig, meshConfigKey } from "@istiod/config-schema";
-import { commitYaml } from "@istiod/config-schema/testing";
-import { Database } from "@istiod/incremental";
+import { YamlMesh } from "@istiod/config-schema/testing";
+import type { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { explain, type ResourceExplanation, resourceType } from "../src/index.js";
 
 /** Returns a database with the objects of a YAML text. */
 export function meshOf(yaml: string, config: JsonValue = {}): Database<Proxy> {
-  const database = new Database<Proxy>();
-  const failing = (path: readonly unknown[], message: string): never => {
-    throw new Error(`${path.join(".")}: ${message}`);
-  };
-  const value = applyMeshConfig(config, { warning: () => undefined, error: failing });
-  if (value) database.commit((tx) => tx.set(meshConfig, meshConfigKey, value));
-  commitYaml(database, yaml);
-  return database;
+  return new YamlMesh<Proxy>(yaml, config).db;
 }
 
 export function proxy(

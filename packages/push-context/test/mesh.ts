@@ -1,46 +1,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-schema";
-import { commitYaml } from "@istiod/config-schema/testing";
-import { Database, type Query, type View } from "@istiod/incremental";
+import { YamlMesh } from "@istiod/config-schema/testing";
+import type { Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "../src/index.js";
 
 /** A mesh built from YAML, and clients that query it. */
-export class TestMesh {
-  readonly db = new Database<Proxy>();
-
-  constructor(yaml = "", config: JsonValue = {}) {
-    this.configure(config).apply(yaml);
-  }
-
-  /** Adds or replaces objects; throws if one is rejected. */
-  apply(yaml: string): this {
-    commitYaml(this.db, yaml);
-    return this;
-  }
-
-  remove(yaml: string): this {
-    const objects = readText(yaml, "test.yaml").flatMap((reading) => reading.objects);
-    this.db.commit((tx) => {
-      for (const { kind, key } of objects) tx.delete(kind.collection, key);
-    });
-    return this;
-  }
-
-  configure(config: JsonValue): this {
-    const failing = (path: readonly unknown[], message: string): never => {
-      throw new Error(`${path.join(".")}: ${message}`);
-    };
-    const mesh = applyMeshConfig(config, { warning: () => undefined, error: failing });
-    if (mesh === undefined) throw new Error("mesh configuration rejected");
-    this.db.commit((tx) => tx.set(meshConfig, meshConfigKey, mesh));
-    return this;
-  }
-
-  set(variable: string, value: string): this {
-    this.db.commit((tx) => tx.set(environment, variable, value));
-    return this;
-  }
-
+export class TestMesh extends YamlMesh<Proxy> {
   client(options: ClientOptions = {}): Client {
     return new Client(this.db.view(proxy(options)));
   }

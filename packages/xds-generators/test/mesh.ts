@@ -1,8 +1,7 @@
-import { createRegistry, fromBinary, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-schema";
-import { commitYaml } from "@istiod/config-schema/testing";
+import { createRegistry, fromBinary, type JsonObject, toJson } from "@bufbuild/protobuf";
+import { YamlMesh } from "@istiod/config-schema/testing";
 import { registry as envoy } from "@istiod/envoy-api/registry";
-import { Database, type View } from "@istiod/incremental";
+import type { View } from "@istiod/incremental";
 import { registry as istio } from "@istiod/istio-api/registry";
 import { type Node, type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { Resource, ResourceSet } from "@istiod/resources";
@@ -11,42 +10,7 @@ import { generators } from "../src/index.js";
 export const clusterType = "envoy.config.cluster.v3.Cluster";
 
 /** A mesh defined in YAML, and proxies that request its resources. */
-export class TestMesh {
-  readonly db = new Database<Proxy>();
-
-  constructor(yaml = "", config: JsonValue = {}) {
-    this.configure(config).apply(yaml);
-  }
-
-  /** Adds or replaces objects. Rejected objects fail the test. */
-  apply(yaml: string): this {
-    commitYaml(this.db, yaml);
-    return this;
-  }
-
-  remove(yaml: string): this {
-    const objects = readText(yaml, "test.yaml").flatMap((reading) => reading.objects);
-    this.db.commit((tx) => {
-      for (const { kind, key } of objects) tx.delete(kind.collection, key);
-    });
-    return this;
-  }
-
-  configure(config: JsonValue): this {
-    const failing = (path: readonly unknown[], message: string): never => {
-      throw new Error(`${path.join(".")}: ${message}`);
-    };
-    const mesh = applyMeshConfig(config, { warning: () => undefined, error: failing });
-    if (mesh === undefined) throw new Error("mesh configuration refused");
-    this.db.commit((tx) => tx.set(meshConfig, meshConfigKey, mesh));
-    return this;
-  }
-
-  set(variable: string, value: string): this {
-    this.db.commit((tx) => tx.set(environment, variable, value));
-    return this;
-  }
-
+export class TestMesh extends YamlMesh<Proxy> {
   proxy(options: ProxyOptions = {}): TestProxy {
     return new TestProxy(this.db.view(proxyFromNode(node(options))));
   }

@@ -4,7 +4,11 @@ import { formatProblem } from "../manifests/problem.js";
 import { readText } from "../manifests/read-text.js";
 import { setObjects } from "../object-change.js";
 
-/** Commits the objects of a YAML text. Throws where one of them is refused: a test means what it says. */
+/**
+ * Commits the objects of a YAML text.
+ *
+ * @throws Error that lists the objects that validation rejects
+ */
 export function commitYaml<C>(database: Database<C>, yaml: string, options: DecodeOptions = {}): Commit {
   const readings = readText(yaml, "test.yaml", options);
   const errors = readings.flatMap((r) => r.problems).filter((p) => p.severity === "error");

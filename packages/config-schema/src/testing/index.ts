@@ -1,1 +1,2 @@
 export { commitYaml } from "./commit-yaml.js";
+export { YamlMesh } from "./yaml-mesh.js";
