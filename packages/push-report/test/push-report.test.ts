@@ -106,7 +106,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
 
   it("reports an object as ineffective if it reaches no proxy after all have settled", async () => {
     mesh.commit(virtualService("lost/cart", "1s"));
-    const unsettled = await mesh.status("VirtualService/lost/cart");
+    const unsettled = await mesh.status("VirtualService/lost/cart", { sliceMs: Infinity });
     expect([unsettled.settling, isIneffective(unsettled)]).toEqual([2, false]);
     await expect.poll(async () => (await mesh.status("VirtualService/lost/cart")).settling).toBe(0);
     const status = await mesh.status("VirtualService/lost/cart");
