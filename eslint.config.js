@@ -1,5 +1,6 @@
 import nx from "@nx/eslint-plugin";
 import tseslint from "typescript-eslint";
+import docComment from "./tools/test/doc-comment-rule.mjs";
 
 /** The packages from the foundation up: each may import only those before it. The design's table, as a rule. */
 const order = [
@@ -112,6 +113,24 @@ const depConstraints = [
 ];
 
 const typescript = ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts", "examples/**/*.ts"];
+/** Projects whose doc comments still begin with relative clauses. Add none. */
+const unrevisedDocComments = [
+  "packages/service-discovery",
+  "packages/status-page",
+  "packages/proxy-config",
+  "packages/analysis",
+  "packages/ca",
+  "packages/explain",
+  "packages/resources",
+  "apps/istiod",
+  "apps/pilot-agent",
+  "tools/bench",
+  "tools/demo",
+  "tools/e2e",
+  "tools/parity",
+  "tools/simulator",
+];
+const counted = { skipBlankLines: true, skipComments: true };
 const sources = ["packages/*/src/**/*.ts", "apps/*/src/**/*.ts", "tools/*/src/**/*.ts"];
 
 export default [
@@ -153,7 +172,32 @@ export default [
         },
         {
           files: sources,
-          rules: { "@typescript-eslint/no-non-null-assertion": "error" },
+          rules: {
+            "@typescript-eslint/no-non-null-assertion": "error",
+            // Prettier wraps code, and neither comments nor what cannot be wrapped.
+            "max-len": [
+              "error",
+              {
+                code: 120,
+                ignoreUrls: true,
+                ignoreStrings: true,
+                ignoreTemplateLiterals: true,
+                ignoreRegExpLiterals: true,
+              },
+            ],
+            "max-lines": ["error", { max: 420, ...counted }],
+            "max-lines-per-function": ["error", { max: 120, ...counted }],
+          },
+        },
+        {
+          files: ["packages/*/src/**/*.ts"],
+          rules: { "max-lines-per-function": ["error", { max: 70, ...counted }] },
+        },
+        {
+          files: sources,
+          ignores: unrevisedDocComments.map((project) => `${project}/**`),
+          plugins: { local: { rules: { "doc-comment": docComment } } },
+          rules: { "local/doc-comment": "error" },
         },
       ]),
 ];
