@@ -13,22 +13,10 @@ import { mesh } from "../mesh/mesh-config.js";
 import { proxyType } from "../proxy/facts.js";
 import { allHosts } from "./egress-hosts.js";
 import { clientNamespace, distinguishingNamespace } from "./distinguishing-namespaces.js";
+import type { ScopeRef } from "./scope-ref.js";
 import { ownSidecar, rootSidecar } from "./selected-sidecar.js";
 
-/**
- * The set of services and VirtualServices that a client imports, by reference. Clients with equal scopes import the
- * same; scoped queries take it as their argument.
- */
-export interface ScopeRef {
-  /**
-   * Set for gateways and waypoints. Sidecars do not apply to them: they import all that is visible to their namespace.
-   */
-  readonly gateway?: true;
-  /** The Sidecar that applies, `namespace/name`; absent if none does and everything is imported. */
-  readonly sidecar?: string;
-  /** The client's namespace; absent if it sees the same as a namespace without objects. */
-  readonly namespace?: string;
-}
+export type { ScopeRef } from "./scope-ref.js";
 
 /** Returns a memo key of a scope. It is shorter than the canonical form, because scoped queries are called often. */
 export function scopeKey({ gateway, sidecar = "", namespace = "" }: ScopeRef): string {

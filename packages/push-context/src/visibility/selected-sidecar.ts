@@ -3,7 +3,7 @@ import { fact, type FactContext, query } from "@istiod/incremental";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { labelsOf, selectorMatches } from "../proxy/labels.js";
 import type { Proxy } from "../proxy/proxy.js";
-import type { ScopeRef } from "./scope.js";
+import type { ScopeRef } from "./scope-ref.js";
 
 /**
  * The Sidecar of the client's own namespace that selects the client: one with a workload selector takes precedence,
