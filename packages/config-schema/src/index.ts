@@ -58,7 +58,6 @@ export {
   type DestinationRuleObject,
   destinationRules,
   destinationRulesByHost,
-  destinationRulesByNamespace,
   destinationRuleKind,
 } from "./kinds/istio/destination-rule/destination-rule.js";
 export { type EnvoyFilterObject, envoyFilters, envoyFilterKind } from "./kinds/istio/envoy-filter/envoy-filter.js";
@@ -69,12 +68,7 @@ export {
   peerAuthenticationsByNamespace,
   peerAuthenticationKind,
 } from "./kinds/istio/peer-authentication.js";
-export {
-  type ProxyConfigObject,
-  proxyConfigs,
-  proxyConfigsByNamespace,
-  proxyConfigKind,
-} from "./kinds/istio/proxy-config.js";
+export { type ProxyConfigObject, proxyConfigsByNamespace, proxyConfigKind } from "./kinds/istio/proxy-config.js";
 export {
   type RequestAuthenticationObject,
   requestAuthentications,
@@ -89,11 +83,7 @@ export {
 } from "./kinds/istio/service-entry/service-entry.js";
 export { type SidecarObject, sidecars, sidecarsByNamespace, sidecarKind } from "./kinds/istio/sidecar/sidecar.js";
 export { type TelemetryObject, telemetries, telemetriesByNamespace, telemetryKind } from "./kinds/istio/telemetry.js";
-export {
-  type TrafficExtensionObject,
-  trafficExtensions,
-  trafficExtensionKind,
-} from "./kinds/istio/traffic-extension.js";
+export { type TrafficExtensionObject, trafficExtensionKind } from "./kinds/istio/traffic-extension.js";
 export {
   type VirtualServiceObject,
   virtualServices,
@@ -109,7 +99,7 @@ export {
   workloadEntriesByNamespace,
   workloadEntryKind,
 } from "./kinds/istio/workload-entry.js";
-export { type WorkloadGroupObject, workloadGroups, workloadGroupKind } from "./kinds/istio/workload-group.js";
+export { type WorkloadGroupObject, workloadGroupKind } from "./kinds/istio/workload-group.js";
 export { type ConfigMapObject, configMaps } from "./kinds/kubernetes/config-map.js";
 export { type Container } from "./kinds/kubernetes/container.js";
 export {
@@ -146,7 +136,7 @@ export {
   podKind,
 } from "./kinds/kubernetes/pod.js";
 export { type SecretObject, secrets, secretKind } from "./kinds/kubernetes/secret.js";
-export { type ServiceAccountObject, serviceAccounts } from "./kinds/kubernetes/service-account.js";
+export type { ServiceAccountObject } from "./kinds/kubernetes/service-account.js";
 export {
   type ServicePortSpec,
   type ServiceObject,
@@ -157,7 +147,6 @@ export {
 
 export {
   configCluster,
-  isDiscovered,
   readDiscovered,
   undiscoveredNamespace,
   type ClusterNamespace,
@@ -165,7 +154,7 @@ export {
 export { clusterIdVariable, environment } from "./mesh/environment.js";
 export { matchesLabelSelector } from "./mesh/label-selector.js";
 export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";
-export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
+export { defaultMeshConfig } from "./mesh/mesh-defaults.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
 export { checkProxyConfigAnnotation, readProxyConfigAnnotation } from "./mesh/proxy-config-annotation.js";
 

@@ -109,7 +109,7 @@ defaultProviders: {metrics: [prometheus]}`);
       "discoverySelectors[0].matchExpressions[0].values: is set, expected none for operator Exists",
     ],
     ["[]", "is no mapping, expected fields of the mesh configuration"],
-  ])("%s is refused", (yaml, expected) => {
+  ])("%s is rejected", (yaml, expected) => {
     const report = reports();
     expect(applyMeshConfig(parse(yaml), report)).toBeUndefined();
     expect(report.errors).toEqual([expected.startsWith("is ") ? `: ${expected}` : expected]);
@@ -130,7 +130,7 @@ describe("mesh networks", () => {
     });
   });
 
-  test("a bad gateway is refused", () => {
+  test("a bad gateway is rejected", () => {
     const report = reports();
     expect(readMeshNetworks(parse("networks: {n1: {gateways: [{address: 'a b', port: 0}]}}"), report)).toBeUndefined();
     expect(report.errors).toEqual([

@@ -33,10 +33,10 @@ describe.each(suites)("verdicts of $name", ({ name, folder }) => {
         const errors = outcomes
           .flatMap((o) => (o.outcome === "ignored" ? [] : o.issues))
           .filter((i) => i.severity === "error");
-        const refused = outcomes.some((o) => o.outcome === "rejected");
+        const rejected = outcomes.some((o) => o.outcome === "rejected");
         if (outcomes.some((o) => o.outcome === "ignored"))
           wrong.push(`${relative(folder, file)}: ${JSON.stringify(object).slice(0, 200)}: ignored`);
-        else if (refused !== (expected !== undefined))
+        else if (rejected !== (expected !== undefined))
           wrong.push(
             `${relative(folder, file)}: ${JSON.stringify(object).slice(0, 400)}\n   expected ${String(expected ?? "valid")}, found ${errors.map((e) => `${e.path.join(".")} ${e.message}`).join("; ")}`,
           );
@@ -54,17 +54,17 @@ describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder
   ({ name, folder }) => {
     test("are accepted", ({ skip }) => {
       if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
-      const refused: string[] = [];
+      const rejected: string[] = [];
       let objects = 0;
       const files = filesBelow(folder, ".yaml").filter((f) => !/\/(?:mesh|networks)\.yaml$/.test(f));
       for (const file of files) {
         for (const reading of readText(readFileSync(file, "utf8"), relative(folder, file))) {
           objects += reading.objects.length;
-          refused.push(...reading.problems.filter((p) => p.severity === "error").map(formatProblem));
+          rejected.push(...reading.problems.filter((p) => p.severity === "error").map(formatProblem));
         }
       }
       console.log(`${objects} objects of ${files.length} files were read`);
-      expect(refused).toEqual([]);
+      expect(rejected).toEqual([]);
     });
   },
 );
@@ -84,7 +84,7 @@ describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder
           "message" in parsed
             ? note([], parsed.message)
             : (file.endsWith("mesh.yaml") ? applyMeshConfig : readMeshNetworks)(parsed.value, report);
-        if (value === undefined) found.push(`${file}: refused`);
+        if (value === undefined) found.push(`${file}: rejected`);
       }
       expect(found).toEqual([]);
     });

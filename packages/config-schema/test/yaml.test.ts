@@ -65,7 +65,7 @@ describe("values", () => {
     else expect(value(text)).toEqual(expected);
   });
 
-  test("a document made to explode by its aliases is refused", () => {
+  test("a document made to explode by its aliases is rejected", () => {
     const levels = Array.from(
       { length: 12 },
       (_, i) =>
@@ -82,7 +82,7 @@ describe("values", () => {
     });
   });
 
-  test.each([201, 399, 999, 50_000])("a document of %d levels is refused, however they are written", (levels) => {
+  test.each([201, 399, 999, 50_000])("a document of %d levels is rejected, however they are written", (levels) => {
     const flow = "[".repeat(levels) + "]".repeat(levels);
     const mapping = "{a: ".repeat(levels) + "}".repeat(levels);
     const block = levels > 1000 ? "" : Array.from({ length: levels }, (_, i) => `${" ".repeat(i)}a:`).join("\n");
@@ -101,7 +101,7 @@ describe("values", () => {
     expect(parseYaml({ text: "[".repeat(150) + "]".repeat(150), line: 1 })).toHaveProperty("value");
   });
 
-  test("a duplicate key is refused at its line", () => {
+  test("a duplicate key is rejected at its line", () => {
     expect(parseYaml({ text: "a: 1\nb: 2\na: 3\n", line: 10 })).toEqual({
       line: 12,
       message: 'key "a" is already set on line 10',

@@ -87,11 +87,11 @@ test.each([1, 2, 3, 4, 5])("incremental results equal results computed from scra
     else mesh.apply(next.yaml, next.cluster);
     const answers = everything(mesh);
     if (step % 6 !== 5) continue;
-    const afresh = new Mesh();
+    const fresh = new Mesh();
     for (const { yaml, cluster, removes } of edits) {
-      if (removes) afresh.remove(yaml, cluster);
-      else afresh.apply(yaml, cluster);
+      if (removes) fresh.remove(yaml, cluster);
+      else fresh.apply(yaml, cluster);
     }
-    expect(answers).toEqual(everything(afresh));
+    expect(answers).toEqual(everything(fresh));
   }
 });

@@ -57,16 +57,16 @@ export function applyMeshConfig(
   }
   merged.extensionProviders = mergeByName(base.extensionProviders, given.extensionProviders);
   merged.trustDomainAliases = [...new Set([...base.trustDomainAliases, ...given.trustDomainAliases])].sort();
-  let refused = false;
+  let rejected = false;
   const watched: Report = {
     warning: report.warning,
     error: (path, message) => {
-      refused = true;
+      rejected = true;
       report.error(path, message);
     },
   };
   checkMeshConfig(merged, Place.of(watched, []));
-  return refused ? undefined : merged;
+  return rejected ? undefined : merged;
 }
 
 /**

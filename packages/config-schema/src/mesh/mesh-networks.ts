@@ -20,8 +20,8 @@ export const meshNetworksKey = "networks";
 export function readMeshNetworks(document: unknown, report: Report): MeshNetworks | undefined {
   const networks = decodeTolerantly(MeshNetworksSchema, document ?? {}, report);
   if (networks === undefined) return undefined;
-  let refused = false;
-  const place = Place.of({ ...report, error: (path, message) => ((refused = true), report.error(path, message)) }, []);
+  let rejected = false;
+  const place = Place.of({ ...report, error: (path, message) => ((rejected = true), report.error(path, message)) }, []);
   for (const [name, network] of Object.entries(networks.networks)) {
     each(network.endpoints, place.at("networks", name, "endpoints"), ({ ne }, at) => {
       if (ne.case === "fromCidr") checkSubnet(ne.value, at.at("fromCidr"));
@@ -38,5 +38,5 @@ export function readMeshNetworks(document: unknown, report: Report): MeshNetwork
       checkPort(gateway.port, at.at("port"));
     });
   }
-  return refused ? undefined : networks;
+  return rejected ? undefined : networks;
 }

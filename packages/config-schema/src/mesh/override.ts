@@ -11,16 +11,16 @@ export function decodeTolerantly<D extends DescMessage>(
   report: Report,
 ): MessageShape<D> | undefined {
   const rewritten = withProtobufDurations(schema, json);
-  let refused = false;
+  let rejected = false;
   findJsonFaults(schema, rewritten, {
     wordAt: report.wordAt,
     unknown: (path, message) => report.warning(path, `${message}${message.endsWith("?") ? " It" : "; it"} is ignored`),
     fault: (path, message) => {
-      refused = true;
+      rejected = true;
       report.error(path, message);
     },
   });
-  return refused ? undefined : fromJson(schema, rewritten as JsonValue, { ignoreUnknownFields: true });
+  return rejected ? undefined : fromJson(schema, rewritten as JsonValue, { ignoreUnknownFields: true });
 }
 
 /** Sets the fields of `target` that are present in `json`, from which `given` was decoded. */

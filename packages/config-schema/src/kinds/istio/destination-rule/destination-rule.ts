@@ -23,8 +23,6 @@ export const destinationRules = collection<DestinationRuleObject>("DestinationRu
 /** DestinationRules by host: as written, or `ns/host` for a short name. See `hostBuckets`. */
 export const destinationRulesByHost = index(destinationRules, "byHost", (v) => [hostBucket(v.spec.host, v.namespace)]);
 
-export const destinationRulesByNamespace = index(destinationRules, "byNamespace", (v) => [v.namespace]);
-
 const shape: Shape = {
   "": required("host"),
   "subsets[]": required("name"),
