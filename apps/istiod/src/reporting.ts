@@ -1,4 +1,3 @@
-import { performance } from "node:perf_hooks";
 import { now } from "@istiod/analysis";
 import { type CommitTiming, sourceMetrics } from "@istiod/config-ingestion";
 import type { Problem } from "@istiod/config-schema";
@@ -6,7 +5,8 @@ import type { Commit, Database } from "@istiod/incremental";
 import type { Meter } from "@istiod/metrics";
 import type { Proxy } from "@istiod/push-context";
 import { ChangeAttribution, ChangeLog, changeMetrics, Deliveries, PushTriggers, xdsMetrics } from "@istiod/push-report";
-import type { Clock, XdsEvent } from "@istiod/xds-server";
+import { monotonicClock } from "@istiod/settings";
+import type { XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { changeFields, objectsOf, settledFields } from "./logging/change-log-lines.js";
 import { ProblemLog } from "./logging/problem-log.js";
@@ -47,11 +47,11 @@ export function reporting({ meter, database, log }: ReportingOptions): Reporting
   const countChange = changeMetrics(meter);
   const sources = sourceMetrics(meter, database);
   const triggers = new PushTriggers(meter);
-  const attribution = new ChangeAttribution(clock);
+  const attribution = new ChangeAttribution(monotonicClock);
   const changes = new ChangeLog({
     keep: changesKept,
     pendingRevision: () => attribution.pendingRevision,
-    clock,
+    clock: monotonicClock,
     settled: (report) => {
       countChange(report);
       pushLog.info(settledFields(report), "change settled");
@@ -100,11 +100,3 @@ export function reporting({ meter, database, log }: ReportingOptions): Reporting
     stop,
   };
 }
-
-const clock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
-  after: (ms, callback) => {
-    const timer = setTimeout(callback, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};

@@ -1,5 +1,5 @@
 import { multiClusterGroup } from "@istiod/config-schema";
-import { featureVariables } from "@istiod/push-context";
+import { features, featureVariables } from "@istiod/push-context";
 import { discoverySettingVariables } from "@istiod/service-discovery";
 import {
   booleanSetting,
@@ -10,6 +10,7 @@ import {
   listSetting,
   numberSetting,
   readSettings,
+  type SettingTable,
   stringSetting,
   variablesOf,
 } from "@istiod/settings";
@@ -210,6 +211,11 @@ export const variables = {
   ...debugVariables,
 } as const;
 
+/** The variables of push-context, which shape the proxies' configuration. Flags set some of them as well. */
+export const featureSettings: SettingTable = Object.fromEntries(
+  Object.entries(features).map(([name, { setting }]) => [name, setting]),
+);
+
 /** Names of all variables that istiod reads. */
 export const readVariables: ReadonlySet<string> = new Set([
   ...variablesOf(flags),
@@ -221,4 +227,5 @@ export const readVariables: ReadonlySet<string> = new Set([
 /** Reads every variable once, so that an invalid one fails the startup. @throws SettingError */
 export function checkVariables(env: Environment): void {
   readSettings(variables, env);
+  readSettings(featureSettings, env);
 }

@@ -189,6 +189,7 @@ describe("a protection that is not there", () => {
       { MAX_WORKLOAD_CERT_TTL: "short" },
       /^invalid value "short" for MAX_WORKLOAD_CERT_TTL: expected a duration such as 100ms, 10s or 1h30m$/,
     ],
+    [{ PILOT_HTTP10: "yes" }, /^invalid value "yes" for PILOT_HTTP10: expected true or false$/],
     [
       { METRICS_LOCALHOST_ACCESS_ONLY: "yes" },
       /^invalid value "yes" for METRICS_LOCALHOST_ACCESS_ONLY: expected true or false$/,

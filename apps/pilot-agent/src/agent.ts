@@ -1,5 +1,5 @@
 import { Closers } from "@istiod/settings";
-import { type Clock, systemClock } from "./clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import type { EnvoyExit } from "./envoy/process.js";
 import { EnvoyReadiness } from "./envoy/readiness.js";
 import type { Proxy } from "./proxy.js";

@@ -1,7 +1,6 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.js";
 export { type BootstrapInputs } from "./bootstrap/bootstrap-inputs.js";
 export { buildBootstrap } from "./bootstrap/bootstrap.js";
-export { type Clock, systemClock } from "./clock.js";
 export { AgentError, type AgentErrorCode } from "./errors.js";
 export { type Log, silentLog, stderrLog } from "./log.js";
 export { type NodeInputs, buildNodeMetadata, type NodeMetadata } from "./node/metadata.js";

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../src/index.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { type FakeIstiod, freePort, put, TOKEN } from "./fakes.js";
 
 /** Skip reason of tests with a real Envoy. */

@@ -11,7 +11,7 @@ import {
   SecretSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
-import { FakeClock } from "@istiod/ca/testing";
+import { FakeClock } from "@istiod/settings/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { type CaClientOptions, requestCertificate } from "../src/certificates/ca-client.js";
 import { expectedName } from "../src/certificates/control-plane-tls.js";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { type Ledger } from "@istiod/config-ingestion";
 import { type Kind, type Problem } from "@istiod/config-schema";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/settings";
 import type { Commit, Database, View } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
 import { computeByObject, findings } from "./findings.js";
@@ -121,7 +121,7 @@ export class LiveAnalysis<C> {
 
   /** Writes the time now and at the beginning of each hour. */
   #writeTime(): void {
-    const { database, time = Date.now, clock = systemClock } = this.#options;
+    const { database, time = Date.now, clock = monotonicClock } = this.#options;
     const written = time();
     database.commit((tx) => writeNow(tx, written));
     this.#cancelTimer = clock.after(nowPrecision - (written % nowPrecision), () => this.#writeTime());

@@ -121,7 +121,7 @@ test("a certificate that expires is reported within the hour", async () => {
         readText(JSON.stringify(object), "a.yaml").flatMap((reading) => reading.objects),
       );
   });
-  const clock = new FakeClock();
+  const clock = new FakeClock(0);
   const start = Date.UTC(2026, 11, 22, 16, 30);
   const reports: string[][] = [];
   const analysis = new LiveAnalysis({

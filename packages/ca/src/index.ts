@@ -21,7 +21,6 @@ export {
   type KeptServingTls,
   type ServingTls,
 } from "./authority/serving-tls.js";
-export { type Clock, systemClock } from "./clock.js";
 export { CaError, type CaErrorCode } from "./errors.js";
 export {
   authenticate,

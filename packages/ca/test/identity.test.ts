@@ -15,7 +15,7 @@ import {
   staticTokens,
   tokenDirectory,
 } from "@istiod/ca";
-import { FakeClock } from "@istiod/ca/testing";
+import { FakeClock } from "@istiod/settings/testing";
 import { scratch } from "./openssl.js";
 
 const bearer = (token: string): Credentials => ({

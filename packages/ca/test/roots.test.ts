@@ -13,7 +13,8 @@ import {
   watchPluggedInCa,
 } from "@istiod/ca";
 import { reload } from "../src/roots/watch-plugged-in-ca.js";
-import { FakeClock, MemoryRootStore } from "@istiod/ca/testing";
+import { FakeClock } from "@istiod/settings/testing";
+import { MemoryRootStore } from "@istiod/ca/testing";
 import { openssl, P256, request, scratch, show, verify } from "./openssl.js";
 
 const CART = "spiffe://cluster.local/ns/shop/sa/cart";

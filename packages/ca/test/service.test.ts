@@ -20,7 +20,7 @@ import {
   signErrorLabel,
   staticTokens,
 } from "@istiod/ca";
-import { FakeClock } from "@istiod/ca/testing";
+import { FakeClock } from "@istiod/settings/testing";
 import { P256, request, show, verify } from "./openssl.js";
 
 const CART = "spiffe://td/ns/shop/sa/cart";

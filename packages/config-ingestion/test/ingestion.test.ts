@@ -9,7 +9,7 @@ const service = (name: string, port: number): string =>
   `{apiVersion: v1, kind: Service, metadata: {name: ${name}}, spec: {ports: [{port: ${port}}]}}\n`;
 
 async function start(...sources: Source[]) {
-  const clock = new FakeClock();
+  const clock = new FakeClock(0);
   const database = new Database<unknown>();
   const commits: string[][] = [];
   const told: string[] = [];
@@ -109,7 +109,7 @@ test("a stopped ingestion commits nothing", async () => {
 });
 
 test("the first commit waits for the end of a burst, at most ten seconds", async () => {
-  const clock = new FakeClock();
+  const clock = new FakeClock(0);
   const source = new MemorySource();
   source.set("a", service("a", 1));
   const read = source.read.bind(source);
@@ -168,7 +168,7 @@ test("endpoint changes skip debouncing while other changes wait", async () => {
     `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: a-1, labels: {kubernetes.io/service-name: a}}, addressType: IPv4, endpoints: [{addresses: [${address}]}], ports: [{port: 80}]}\n`;
   const source = new MemorySource();
   source.set("a", service("a", 1) + "---\n" + slice("10.0.0.1"));
-  const clock = new FakeClock();
+  const clock = new FakeClock(0);
   const database = new Database<unknown>();
   const commits: { readonly keys: readonly string[]; readonly gathered: number }[] = [];
   const keysOf = new Map<number, readonly string[]>();

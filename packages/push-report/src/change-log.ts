@@ -1,5 +1,6 @@
 import type { Commit } from "@istiod/incremental";
-import type { AckEvent, Clock, NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
+import type { Clock } from "@istiod/settings";
+import type { AckEvent, NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
 import type { ChangeReport } from "./change-report.js";
 import { LastChanges } from "./last-changes.js";
 import { formatName, type ObjectName } from "./object-name.js";

@@ -14,7 +14,8 @@ import {
   type XdsEvent,
   type XdsServerOptions,
 } from "@istiod/xds-server";
-import { FakeClock, fakeEdsCluster, fakeResource, GroupSource, idle, XdsClient } from "@istiod/xds-server/testing";
+import { FakeClock } from "@istiod/settings/testing";
+import { fakeEdsCluster, fakeResource, GroupSource, idle, XdsClient } from "@istiod/xds-server/testing";
 import { afterEach, describe, expect, it, test } from "vitest";
 
 type Variant = "delta" | "sotw";

@@ -1,5 +1,5 @@
 export { Closers } from "./closers.js";
-export { type Clock, systemClock } from "./clock.js";
+export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock } from "./clock.js";
 export {
   didYouMean,
   type EnvironmentReport,

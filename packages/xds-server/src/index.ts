@@ -12,7 +12,6 @@ export type {
 export { createXdsServer } from "./xds-server.js";
 export { serve } from "./serve.js";
 export { peerKey } from "./transport/peer.js";
-export type { Clock } from "./clock.js";
 export type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./transport/call.js";
 export type { Body } from "./wire/body.js";
 export type { Selection } from "./wire/body-cache.js";

@@ -2,7 +2,7 @@ import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Resource, ResourceSet } from "@istiod/resources";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Attribution } from "./attribution.js";
-import type { Clock } from "./clock.js";
+import type { Clock } from "@istiod/settings";
 import type { Rejection, Variant, XdsEvent } from "./events.js";
 import type { OnDemandHandler, Peer } from "./source.js";
 import type { SubscribedNames } from "./subscribed-names.js";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { noAttribution } from "./attribution.js";
-import { systemClock } from "./clock.js";
+import { monotonicClock } from "@istiod/settings";
 import { admission } from "./connection/admission.js";
 import { Connection } from "./connection/connection.js";
 import { ConnectionRegistry } from "./connection/connection-registry.js";
@@ -32,7 +32,7 @@ class SourceServer<C> implements XdsServer {
   #closing: Promise<void> | undefined;
 
   constructor(source: ResourceSource<C>, options: XdsServerOptions) {
-    const clock = options.clock ?? systemClock;
+    const clock = options.clock ?? monotonicClock;
     const admit = admission(options.streamsPerSecond, clock);
     this.#context = serverContext(source, this.#connections, options, async () => {
       if (this.#closing !== undefined) throw shuttingDown();
@@ -97,7 +97,7 @@ function serverContext<C>(
   options: XdsServerOptions,
   admit: () => Promise<void>,
 ): ServerContext<C> {
-  const clock = options.clock ?? systemClock;
+  const clock = options.clock ?? monotonicClock;
   let streams = 0;
   return {
     source,

@@ -1,6 +1,7 @@
 import { clusterType, endpointType, listenerType, type PushEvent } from "@istiod/xds-server";
 import { expect, it } from "vitest";
-import { FakeClock, fakeResource, idle } from "@istiod/xds-server/testing";
+import { FakeClock } from "@istiod/settings/testing";
+import { fakeResource, idle } from "@istiod/xds-server/testing";
 import { onEach, setup } from "./harness.js";
 
 const large = (text: string) => fakeResource("large", text.repeat(200_000));

@@ -2,7 +2,8 @@ import { encodeFrame } from "@istiod/protobuf-wire";
 import { expect, test } from "vitest";
 import { MessageReader } from "../src/transport/message-reader.js";
 import { MessageBuffers } from "../src/transport/message-buffers.js";
-import { FakeClock, idle } from "@istiod/xds-server/testing";
+import { FakeClock } from "@istiod/settings/testing";
+import { idle } from "@istiod/xds-server/testing";
 import { readMessages } from "./read-messages.js";
 
 const maxInUse = 16;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { PushQueue, type PushTarget } from "../src/push/push-queue.js";
-import { FakeClock, idle } from "@istiod/xds-server/testing";
+import { FakeClock } from "@istiod/settings/testing";
+import { idle } from "@istiod/xds-server/testing";
 
 class Client implements PushTarget {
   blocked = false;

@@ -4,7 +4,8 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { DeltaDiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { clusterType, type Listening } from "@istiod/xds-server";
 import { expect, test } from "vitest";
-import { FakeClock, fakeResource, idle } from "@istiod/xds-server/testing";
+import { FakeClock } from "@istiod/settings/testing";
+import { fakeResource, idle } from "@istiod/xds-server/testing";
 import { setup } from "./harness.js";
 
 const windowBytes = 65_535;

@@ -19,7 +19,7 @@ import { encodeResponseHead } from "../src/wire/response-head.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
 import { Chunker } from "../src/wire/chunker.js";
 import { namesDigest, versionsDigest } from "../src/protocol/set-digest.js";
-import { FakeClock } from "@istiod/xds-server/testing";
+import { FakeClock } from "@istiod/settings/testing";
 import { readMessages } from "./read-messages.js";
 
 setFlagsFromString("--expose-gc");

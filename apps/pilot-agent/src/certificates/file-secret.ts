@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { AgentError, reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import type { Secret } from "./secret.js";

@@ -1,5 +1,5 @@
 import { Backoff } from "../backoff.js";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 

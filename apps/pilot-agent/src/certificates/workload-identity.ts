@@ -1,7 +1,7 @@
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { resolve } from "node:path";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 import { caEndpoint, headersFrom } from "../control-plane.js";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";

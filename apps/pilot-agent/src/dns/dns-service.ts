@@ -3,7 +3,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type NameTable, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { nameTableType } from "@istiod/resources";
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";

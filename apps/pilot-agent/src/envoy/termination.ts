@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
 import { type Admin, fetchAdmin, readStats } from "./admin.js";

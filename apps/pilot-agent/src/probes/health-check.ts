@@ -1,5 +1,5 @@
 import type { ReadinessProbe } from "@istiod/istio-api/networking/v1alpha3/workload_group";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import type { Health } from "../xds-proxy/agent-resources.js";

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { type ControlPlaneTls, tlsOptions } from "../certificates/control-plane-tls.js";
 import { readToken } from "../certificates/token.js";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { AgentError, reasonOf } from "../errors.js";
 
 export interface UpstreamOptions {

@@ -1,6 +1,6 @@
 import { CaError } from "../errors.js";
-import type { Clock } from "../clock.js";
-import { systemClock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
+import { systemClock } from "@istiod/settings";
 import { signLeaf } from "./leaf.js";
 import { pemOf, type SigningBundle } from "./signing-bundle.js";
 import { readSigningRequest } from "./signing-request.js";

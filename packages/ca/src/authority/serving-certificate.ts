@@ -1,5 +1,5 @@
 import { createPublicKey } from "node:crypto";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
 import { generateKey, keyTypeOf, privateKeyPem } from "../keys.js";
 import type { CertificateAuthority } from "./certificate-authority.js";

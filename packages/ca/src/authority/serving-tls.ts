@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
 import { followFiles } from "../files/follow-files.js";
 import type { CertificateAuthority } from "./certificate-authority.js";

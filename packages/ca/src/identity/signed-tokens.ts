@@ -10,7 +10,7 @@ import {
   jwtVerify,
   type JWTVerifyOptions,
 } from "jose";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken } from "./authenticator.js";
 import { identityOfSubject, spiffeUri } from "./spiffe-identity.js";

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken } from "./authenticator.js";
 import { readToken, readTokenFiles, tokenDigest, type TokenFiles, type UnusableToken } from "./token-files.js";

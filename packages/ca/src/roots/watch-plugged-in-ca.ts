@@ -1,7 +1,7 @@
 import { watch } from "node:fs";
 import type { CertificateAuthority } from "../authority/certificate-authority.js";
 import type { SigningBundle } from "../authority/signing-bundle.js";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
 import { readPluggedInCa } from "./plugged-in-ca.js";
 

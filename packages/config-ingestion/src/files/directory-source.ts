@@ -2,7 +2,8 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Problem, allKinds, applyChanges, type Kind } from "@istiod/config-schema";
 import { IngestionError } from "../errors.js";
-import { systemClock, type Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/settings";
+import { processClock } from "../ingestion/process-clock.js";
 import { DirectoryTree } from "./directory-tree.js";
 import { describeError, isAbsent } from "./file-system.js";
 import { Ledger, type Location } from "../ledger/ledger.js";
@@ -47,7 +48,7 @@ export class DirectorySource implements Source {
   #notify: () => void = () => undefined;
 
   constructor(options: DirectorySourceOptions) {
-    const { directory, cluster, kinds = allKinds, revision = "", clock = systemClock } = options;
+    const { directory, cluster, kinds = allKinds, revision = "", clock = processClock } = options;
     this.#directory = resolve(directory);
     this.#clock = clock;
     this.#watches = new Watches(clock, (path, name) => this.#onChange(path, name));

@@ -14,7 +14,8 @@ import {
   readMeshNetworks,
 } from "@istiod/config-schema";
 import { IngestionError } from "../errors.js";
-import { systemClock, type Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/settings";
+import { processClock } from "../ingestion/process-clock.js";
 import { describeError, isAbsent } from "./file-system.js";
 import type { Source, SourceUpdate } from "../ingestion/source.js";
 import { Watches } from "./watches.js";
@@ -45,7 +46,7 @@ export class FileSource<V> implements Source {
   constructor(options: FileSourceOptions<V>) {
     this.#options = options;
     this.#file = options.file === undefined || options.file === "" ? undefined : resolve(options.file);
-    this.#watches = new Watches(options.clock ?? systemClock, () => this.#changed());
+    this.#watches = new Watches(options.clock ?? processClock, () => this.#changed());
   }
 
   #changed: () => void = () => undefined;

@@ -1,6 +1,7 @@
 import type { Database } from "@istiod/incremental";
 import type { Problem } from "@istiod/config-schema";
-import { type Clock, systemClock } from "@istiod/settings";
+import type { Clock } from "@istiod/settings";
+import { processClock } from "./process-clock.js";
 import { Debounce } from "./debounce.js";
 import { ProblemTracker } from "./problem-tracker.js";
 import type { Source } from "./source.js";
@@ -87,7 +88,7 @@ export class Ingestion<C> {
   #work: Promise<void> = Promise.resolve();
 
   constructor(database: Database<C>, sources: readonly Source[], options: IngestionOptions = {}) {
-    const { debounceAfter = 100, debounceMax = 10_000, clock = systemClock } = options;
+    const { debounceAfter = 100, debounceMax = 10_000, clock = processClock } = options;
     this.#database = database;
     this.#sources = new SourceSet(sources, clock);
     this.#options = options;

@@ -1,90 +1,88 @@
 import { environment } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
+import {
+  booleanSetting,
+  defineSetting,
+  durationSetting,
+  integerSetting,
+  numberSetting,
+  parseDurationMs,
+  type Setting,
+  stringSetting,
+} from "@istiod/settings";
 
-/** An environment variable of istiod, read as an input so that queries depend on it. */
+/** An environment variable of istiod. Queries read it as an input, so that the dependency on it is recorded. */
 export interface Feature<T> {
   (q: QueryContext): T;
   /** Name of the environment variable. */
   readonly variable: string;
-  /** Value if the variable is unset or cannot be parsed. */
+  /** The value if the variable is absent or invalid. */
   readonly default: T;
+  /** The declaration of the variable. */
+  readonly setting: Setting<T>;
 }
 
-/** A boolean variable, in the spellings that Go's strconv.ParseBool accepts. */
+/** Declares a boolean in Go's syntax. */
 export function booleanFeature(variable: string, fallback: boolean): Feature<boolean> {
-  return feature(variable, fallback, parseBoolean);
+  return feature(booleanSetting({ variable, default: fallback, help: "" }));
 }
 
+/** Declares a string. */
 export function stringFeature(variable: string, fallback: string): Feature<string> {
-  return feature(variable, fallback, (text) => text);
+  return feature(stringSetting({ variable, default: fallback, help: "" }));
 }
 
-/** Like {@link stringFeature}, but an empty value counts as unset. */
+/** Declares a string for which an empty value counts as absent. */
 export function nameFeature(variable: string, fallback: string): Feature<string> {
-  return feature(variable, fallback, (text) => (text === "" ? undefined : text));
+  const setting = stringSetting({ variable, default: fallback, help: "" });
+  return feature({ ...setting, parse: (text) => (text === "" ? undefined : text) });
 }
 
-/** An integer variable. */
+/** Declares an integer. */
 export function integerFeature(variable: string, fallback: number): Feature<number> {
-  return feature(variable, fallback, (text) => (/^[+-]?\d+$/.test(text) ? Number(text) : undefined));
+  return feature(integerSetting({ variable, default: fallback, help: "" }));
 }
 
+/** Declares a decimal number. */
 export function floatFeature(variable: string, fallback: number): Feature<number> {
-  return feature(variable, fallback, (text) => {
-    const value = Number(text);
-    return text.trim() === "" || !Number.isFinite(value) ? undefined : value;
-  });
+  return feature(numberSetting({ variable, default: fallback, help: "" }));
 }
 
-/** A duration in Go's syntax ("100ms", "1m30s"); the value is in milliseconds. */
+/** Declares a duration in Go's syntax. Its value is milliseconds. */
 export function durationFeature(variable: string, fallbackMs: number): Feature<number> {
-  return feature(variable, fallbackMs, parseDuration);
+  const setting = durationSetting({ variable, default: fallbackMs, help: "" });
+  return feature({ ...setting, parse: parseDurationMs });
 }
 
-/** A comma-separated list, sorted and deduplicated; empty if the variable is unset or empty. */
+/** Declares a list separated by commas, sorted and without repetitions. */
 export function listFeature(variable: string): Feature<readonly string[]> {
-  return feature<readonly string[]>(variable, [], (text) => (text === "" ? [] : [...new Set(text.split(","))].sort()));
+  return feature(
+    defineSetting<readonly string[]>(
+      { variable, default: [], help: "" },
+      {
+        type: "list",
+        expected: "values separated by commas",
+        parse: (text) => (text === "" ? [] : [...new Set(text.split(","))].sort()),
+        format: (items) => items.join(","),
+      },
+    ),
+  );
 }
 
-/** A variable that is read only if `condition` holds; `otherwise` is the value if it does not. */
+/** Declares a variable that is read only while `condition` holds. Otherwise the value is `otherwise`. */
 export function featureWhen<T>(condition: Feature<boolean>, enabled: Feature<T>, otherwise: T): Feature<T> {
   return Object.assign((q: QueryContext) => (condition(q) ? enabled(q) : otherwise), {
     variable: enabled.variable,
     default: otherwise,
+    setting: enabled.setting,
   });
 }
 
-function feature<T>(variable: string, fallback: T, parse: (text: string) => T | undefined): Feature<T> {
+function feature<T>(setting: Setting<T>): Feature<T> {
+  const [variable = ""] = setting.variables;
   const read = (q: QueryContext): T => {
     const text = q.read(environment, variable);
-    return text === undefined ? fallback : (parse(text) ?? fallback);
+    return text === undefined ? setting.default : (setting.parse(text) ?? setting.default);
   };
-  return Object.assign(read, { variable, default: fallback });
-}
-
-function parseBoolean(text: string): boolean | undefined {
-  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
-  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
-  return undefined;
-}
-
-const unitMs: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-
-function parseDuration(text: string): number | undefined {
-  if (text === "0") return 0;
-  const match = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.exec(text);
-  if (match === null) return undefined;
-  let total = 0;
-  for (const [, amount, unit] of (match[2] ?? "").matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)) {
-    total += Number(amount) * (unitMs[unit ?? ""] ?? 0);
-  }
-  return match[1] === "-" ? -total : total;
+  return Object.assign(read, { variable, default: setting.default, setting });
 }

@@ -1,6 +1,7 @@
 import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { formatPath, readProxyConfig } from "@istiod/config-schema";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { parseGoBoolean } from "@istiod/settings";
 import { ProxyNodeError } from "./proxy-node-error.js";
 
 /** Formats of node metadata values, with the types that they are parsed to. */
@@ -185,13 +186,8 @@ function readPodPorts(text: string, key: string): readonly PodPort[] {
   });
 }
 
-const booleans: Readonly<Record<string, boolean>> = {
-  ...Object.fromEntries(["1", "t", "T", "TRUE", "true", "True"].map((word) => [word, true])),
-  ...Object.fromEntries(["0", "f", "F", "FALSE", "false", "False"].map((word) => [word, false])),
-};
-
 function parseBoolean(text: string, key: string): boolean {
-  const value = booleans[text];
+  const value = parseGoBoolean(text);
   if (value === undefined) {
     throw new ProxyNodeError(
       "invalid_metadata",

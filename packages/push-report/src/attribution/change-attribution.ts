@@ -1,4 +1,5 @@
-import type { AttributedStream, Attribution, Clock, StreamAttribution } from "@istiod/xds-server";
+import type { Clock } from "@istiod/settings";
+import type { AttributedStream, Attribution, StreamAttribution } from "@istiod/xds-server";
 import { type AnnouncedRevisions, StreamChanges } from "./stream-changes.js";
 
 /** Time limit per change for comparing the sets of pending streams, in milliseconds. */

@@ -1,4 +1,5 @@
-import type { AttributedResponse, AttributedStream, Clock, ShownChanges, StreamAttribution } from "@istiod/xds-server";
+import type { Clock } from "@istiod/settings";
+import type { AttributedResponse, AttributedStream, ShownChanges, StreamAttribution } from "@istiod/xds-server";
 import { PendingChanges } from "./pending-changes.js";
 import { UnrequestedResources } from "./unrequested-resources.js";
 

@@ -1,5 +1,6 @@
 import { clusterIdVariable, configCluster, environment } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
+import { parseGoBoolean } from "@istiod/settings";
 
 /** A setting of service discovery from istiod's environment. */
 interface Setting<T> {
@@ -11,9 +12,6 @@ interface Setting<T> {
 function setting<T>(variables: readonly string[], read: (q: QueryContext) => T): Setting<T> {
   return Object.assign((q: QueryContext) => read(q), { variables });
 }
-
-const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
-const FALSE = ["0", "f", "F", "FALSE", "false", "False"];
 
 function text(variable: string, fallback: string): Setting<string> {
   return setting([variable], (q) => q.read(environment, variable) ?? fallback);
@@ -27,8 +25,7 @@ function name(variable: string, fallback: string): Setting<string> {
 function flag(variable: string, fallback: boolean): Setting<boolean> {
   return setting([variable], (q) => {
     const value = q.read(environment, variable);
-    if (value === undefined) return fallback;
-    return TRUE.includes(value) || (fallback && !FALSE.includes(value));
+    return value === undefined ? fallback : (parseGoBoolean(value) ?? fallback);
   });
 }
 

@@ -1,32 +1,49 @@
 import type { Clock } from "../clock.js";
 
+interface Timer {
+  readonly due: number;
+  readonly callback: () => void;
+}
+
 /** A clock that stands still until it is advanced. */
 export class FakeClock implements Clock {
-  private time = 0;
-  private timers: { readonly due: number; readonly callback: () => void }[] = [];
+  #now: number;
+  #timers: readonly Timer[] = [];
+
+  /** @param now Initial time in milliseconds since the epoch. Default: 2023-11-14T22:13:20Z. */
+  constructor(now: number | Date = 1_700_000_000_000) {
+    this.#now = Number(now);
+  }
 
   now(): number {
-    return this.time;
+    return this.#now;
   }
 
   after(delay: number, callback: () => void): () => void {
-    const timer = { due: this.time + delay, callback };
-    this.timers.push(timer);
-    return () => {
-      this.timers = this.timers.filter((t) => t !== timer);
-    };
+    const timer = { due: this.#now + Math.max(0, delay), callback };
+    this.#timers = [...this.#timers, timer];
+    return () => this.#remove(timer);
   }
 
-  /** Lets some milliseconds pass, and calls back what is due, in order. */
+  /** Milliseconds until each pending timer, soonest first. */
+  get pending(): number[] {
+    return this.#timers.map(({ due }) => due - this.#now).sort((a, b) => a - b);
+  }
+
+  /** Advances the time by the given milliseconds and calls back the due timers in order. */
   advance(milliseconds: number): void {
-    const end = this.time + milliseconds;
+    const end = this.#now + milliseconds;
     for (;;) {
-      const next = this.timers.filter((t) => t.due <= end).sort((a, b) => a.due - b.due)[0];
+      const [next] = this.#timers.filter(({ due }) => due <= end).sort((a, b) => a.due - b.due);
       if (next === undefined) break;
-      this.timers = this.timers.filter((t) => t !== next);
-      this.time = next.due;
+      this.#remove(next);
+      this.#now = Math.max(this.#now, next.due);
       next.callback();
     }
-    this.time = end;
+    this.#now = end;
+  }
+
+  #remove(timer: Timer): void {
+    this.#timers = this.#timers.filter((other) => other !== timer);
   }
 }

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 
 const maxDelayMs = 1000;
 

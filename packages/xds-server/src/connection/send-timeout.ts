@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 import type { ConnectionRegistry } from "./connection-registry.js";
 
 const intervalMs = 1000;

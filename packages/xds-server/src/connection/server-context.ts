@@ -1,5 +1,5 @@
 import type { Attribution } from "../attribution.js";
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 import type { XdsEvent } from "../events.js";
 import type { PushQueue } from "../push/push-queue.js";
 import type { OnDemandHandler, ResourceSource } from "../source.js";

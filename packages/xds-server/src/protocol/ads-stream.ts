@@ -1,6 +1,6 @@
 import { clusterType, endpointType, type ResourceSet } from "@istiod/resources";
 import type { ShownChanges, StreamAttribution } from "../attribution.js";
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 import type { Variant } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
 import type { NameList, VersionList } from "../wire/names.js";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 import type { Rejection } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 
 /** A stream that the queue pushes to. */
 export interface PushTarget {

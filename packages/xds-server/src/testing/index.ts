@@ -11,6 +11,6 @@ export {
 export { endpointsOf, routesOf } from "./references.js";
 export { openChannel, type Address, type Channel, type ChannelEvents, type Target } from "./channel.js";
 export { EnvoyClient, type EnvoyClientOptions } from "./envoy-client.js";
-export { FakeClock, idle } from "./fake-clock.js";
+export { idle } from "./idle.js";
 export { fakeCluster, fakeEdsCluster, fakeResource } from "./fake-resources.js";
 export { type GroupMember, GroupSource } from "./group-source.js";

@@ -2,7 +2,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { encodeFrame } from "@istiod/protobuf-wire";
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";

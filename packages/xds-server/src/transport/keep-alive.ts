@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Session } from "node:http2";
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 
 export interface KeepAliveOptions {
   readonly intervalMs: number;

@@ -12,7 +12,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 import type { Listening, ListenOptions, TlsOptions, XdsServer } from "../server.js";
 import { discoveryRoutes } from "./connect.js";
 import { GrpcCall } from "./grpc-call.js";

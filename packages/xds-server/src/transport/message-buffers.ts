@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.js";
+import type { Clock } from "@istiod/settings";
 
 /** Buffers in use at the same time. A message that has waited for the grace period exceeds the limit. */
 const maxInUse = 16;

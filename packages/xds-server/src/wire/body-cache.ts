@@ -1,5 +1,5 @@
 import type { Resource, ResourceSet } from "@istiod/resources";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, monotonicClock } from "@istiod/settings";
 import type { Variant } from "../events.js";
 import { encodeRemoved, encodeResources, type Body } from "./body.js";
 import { Chunker } from "./chunker.js";
@@ -51,7 +51,7 @@ export class BodyCache {
   #bytes = 0;
   #evictionScheduled = false;
 
-  constructor({ bytes = 64 * 1024 * 1024, ms = 10_000, clock = systemClock }: BodyRetention = {}) {
+  constructor({ bytes = 64 * 1024 * 1024, ms = 10_000, clock = monotonicClock }: BodyRetention = {}) {
     this.#maxBytes = bytes;
     this.#ms = ms;
     this.#clock = clock;
