@@ -9,3 +9,4 @@ export {
 } from "./listeners/index.js";
 export { unreachableRoutes, type UnreachableRoute, shadowedHosts, type ShadowedHost } from "./routes/index.js";
 export { secretLookup, type SecretLookup } from "./secrets/index.js";
+export { warmUp, type WarmUpOptions, type WarmUpResult } from "./warm-up.js";

@@ -2,9 +2,9 @@ import { changesEndpointsAlone, Ingestion } from "@istiod/config-ingestion";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
+import { warmUp } from "@istiod/xds-generators";
 import { absentFiles } from "../absent-files.js";
 import { GatewayNames } from "../gateway-names.js";
-import { prepare } from "../preparation.js";
 import { type Reporting, reporting } from "../reporting.js";
 import { ignoredObjects, type MeshSources, meshSources, unusedObjects } from "../sources.js";
 import type { Startup } from "./startup.js";
@@ -58,6 +58,6 @@ export async function firstState(startup: Startup, { database, sources, ingestio
     const ignored = ignoredObjects(cluster, directory);
     if (ignored !== undefined) log.warn(ignored);
   }
-  const prepared = await prepare({ database, cluster: values.clusterID, limitMs: settings.prepareLimitMs });
+  const prepared = await warmUp({ database, cluster: values.clusterID, limitMs: settings.prepareLimitMs });
   if (prepared.proxies > 0) log.info({ prepared }, "precomputed the configuration of expected proxies");
 }
