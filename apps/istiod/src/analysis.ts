@@ -2,8 +2,9 @@ import { type Finding, formatOrigin, levels, LiveAnalysis, type Message, message
 import type { DirectorySource } from "@istiod/config-ingestion";
 import type { Kind, Problem } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import type { Proxy } from "@istiod/push-context";
 import type { Logger } from "pino";
+import { noProxy } from "./no-proxy.js";
 
 export interface AnalysisOptions {
   readonly database: Database<Proxy>;
@@ -16,14 +17,11 @@ export interface AnalysisOptions {
 /** Log lines about one change; of further findings only the number is logged. */
 const linesLogged = 20;
 
-/** The client of the analysis's view, about which analysis asks nothing. */
-const nobody = proxyFromNode({ id: "sidecar~0.0.0.0~analysis.istio-system~istio-system.svc.cluster.local" });
-
 /** The findings about the mesh while istiod runs. New ones are logged with file and line. */
 export function liveAnalysis({ log, ...options }: AnalysisOptions): LiveAnalysis<Proxy> {
   const analysis: LiveAnalysis<Proxy> = new LiveAnalysis({
     ...options,
-    client: nobody,
+    client: noProxy,
     changed: (found, gone) => {
       const groups = groupByMessage(found);
       const shown = groups.slice(0, linesLogged);

@@ -44,6 +44,12 @@ export {
   hasNetworkGateways,
   resolvedHosts,
 } from "./network/gateway-selection.js";
+export {
+  GatewayResolution,
+  type GatewayResolutionOptions,
+  type ResolvedAddress,
+  type ResolveHostname,
+} from "./network/gateway-resolution.js";
 export { networkGateways } from "./network/gateways.js";
 
 export {

@@ -25,10 +25,10 @@ export interface WarmUpResult {
 const yieldIntervalMs = 20;
 
 /**
- * Computes the resources of the proxies that the Pods of a cluster are expected to have. A fleet that reconnects after a
- * restart then finds memoized results. A proxy that differs from its expectation shares the results that do not depend
- * on the difference. Failed computations are skipped; they fail again when a proxy requests them. Unused results are
- * evicted like any others.
+ * Computes the resources of the proxies that the Pods of a cluster are expected to have. A fleet that reconnects after
+ * a restart then finds memoized results. A proxy that differs from its expectation shares the results that do not
+ * depend on the difference. Failed computations are skipped; they fail again when a proxy requests them. Unused results
+ * are evicted like any others.
  */
 export async function warmUp({ database, cluster, limitMs }: WarmUpOptions): Promise<WarmUpResult> {
   const start = performance.now();

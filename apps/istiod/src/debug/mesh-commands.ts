@@ -8,8 +8,9 @@ import {
   telemetries,
 } from "@istiod/config-schema";
 import type { Collection, Database, Query, View } from "@istiod/incremental";
-import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import type { Proxy } from "@istiod/push-context";
 import type { Faults } from "@istiod/explain";
+import { noProxy } from "../no-proxy.js";
 import { cacheCommand } from "./cache.js";
 import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
 import { multiClusterInfos } from "./multi-cluster-services.js";
@@ -35,7 +36,7 @@ export function meshCommands({
   faults,
   clusters,
 }: MeshCommandsOptions): readonly DebugCommand[] {
-  const ask = <R>(query: Query<void, R>, proxy: Proxy = nobody): unknown =>
+  const ask = <R>(query: Query<void, R>, proxy: Proxy = noProxy): unknown =>
     withView(database, proxy, (view) => plain(view.call(query)));
   const json = (value: unknown): DebugAnswer => ({ json: value });
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
@@ -124,9 +125,6 @@ export function meshCommands({
     },
   ];
 }
-
-/** The client of queries that depend on no proxy. */
-const nobody = proxyFromNode({ id: "router~127.0.0.1~istiod.istio-system~istio-system.svc.cluster.local" });
 
 function withView<R>(database: Database<Proxy>, proxy: Proxy, use: (view: View<Proxy>) => R): R {
   const view = database.view(proxy);

@@ -2,9 +2,11 @@ import { changesEndpointsAlone, Ingestion } from "@istiod/config-ingestion";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
+import { GatewayResolution } from "@istiod/service-discovery";
 import { warmUp } from "@istiod/xds-generators";
 import { absentFiles } from "../absent-files.js";
-import { GatewayNames } from "../gateway-names.js";
+import { systemDns } from "../dns.js";
+import { noProxy } from "../no-proxy.js";
 import { type Reporting, reporting } from "../reporting.js";
 import { ignoredObjects, type MeshSources, meshSources, unusedObjects } from "../sources.js";
 import type { Startup } from "./startup.js";
@@ -42,16 +44,21 @@ export async function openMesh({ values, env, settings, log, meter, closers }: S
 }
 
 /**
- * Waits for the first state of the mesh: all sources are read, gateways' names are resolved, and the configuration of
- * the expected proxies is computed.
+ * Waits for the first state of the mesh: all sources are read, hostnames of gateways are resolved, and the resources of
+ * the expected proxies are computed.
  */
 export async function firstState(startup: Startup, { database, sources, ingestion }: Mesh): Promise<void> {
   const { values, settings, log, closers } = startup;
   await ingestion.ready;
   const modelLog = log.child({ scope: "model" });
-  const gatewayNames = new GatewayNames({ database, warn: (message) => modelLog.warn(message) });
-  closers.defer(() => gatewayNames.stop());
-  await gatewayNames.start();
+  const gatewayResolution = new GatewayResolution({
+    database,
+    client: noProxy,
+    resolve: systemDns(),
+    warn: (message) => modelLog.warn(message),
+  });
+  closers.defer(() => gatewayResolution.stop());
+  await gatewayResolution.start();
   const unused = unusedObjects(sources.own);
   if (unused !== undefined) log.info(unused);
   for (const [cluster, directory] of sources.remote) {
