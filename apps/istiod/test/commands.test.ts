@@ -4,7 +4,7 @@ import type { MeshDiff } from "@istiod/explain";
 import { describe, expect, test } from "vitest";
 import { diffCommand } from "../src/commands/diff.js";
 import { explainCommand } from "../src/commands/explain.js";
-import type { ProxyExplanation } from "../src/explain-proxy.js";
+import type { ProxyExplanation } from "@istiod/explain";
 import { client, folder, serve } from "./serving.js";
 
 const cart = "cart.shop.svc.cluster.local";
@@ -70,7 +70,7 @@ async function compared(
 }
 
 describe("istiod explain", () => {
-  test("tells from a directory what a resource is made from, what is without effect, and what is set aside", async () => {
+  test("prints the objects that a resource of a directory is built from, ignored objects, and rejected objects", async () => {
     const configDir = await folder({ "mesh.yaml": mesh("3s") });
     const text = await explained("--configDir", configDir, "--proxy", "web.shop", "--resource", "80", "--type", "rds");
     expect(text).toMatch(/^rds 80 {2}\(version /);
@@ -78,7 +78,7 @@ describe("istiod explain", () => {
     expect(text).toContain(
       `VirtualService shop/late is ignored for ${cart}:80: VirtualService shop/cart has the same host and takes precedence`,
     );
-    expect(text).toMatch(/set aside, and so part of nothing\n .*mesh\.yaml:\d+: DestinationRule shop\/wrong: /);
+    expect(text).toMatch(/rejected objects\n .*mesh\.yaml:\d+: DestinationRule shop\/wrong: /);
   });
 
   test("asks a running istiod by /debug/explain, and says the same", async () => {

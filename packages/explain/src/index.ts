@@ -7,6 +7,12 @@ export type { IgnoredConfig, ObjectReference } from "./ignored/index.js";
 export { diffMeshes, type MeshDiff, pairProxies, type ProxyPair, type ResourceDiff } from "./mesh-diff.js";
 export { formatExplanations, formatMeshDiff } from "./format.js";
 export { isJsonObject, type Json, type JsonDifference, jsonDifferences } from "./json-difference.js";
+export {
+  explainProxy,
+  type ExplainRequest,
+  formatProxyExplanation,
+  type ProxyExplanation,
+} from "./proxy-explanation.js";
 export { proxyResources } from "./proxy-resources.js";
 export { nearestResources, type ResourceName } from "./resource-names.js";
 export { messageRegistry, resourceJson, type ResourceType, resourceType, resourceTypes } from "./resource-types.js";

@@ -29,23 +29,25 @@ export interface DiffOutput {
 /** Flags of the mesh that both directories share. */
 const { configDir: _, ...sharedFlags } = meshFlags;
 
-/** `istiod diff`: which proxies' which resources would change if one directory took another's place. */
+/** `istiod diff`: changes of the proxies' resources if one directory replaced another. */
 export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command {
   const command = new SettingsCommand("diff")
-    .description("Tell which proxies' which resources would change, and how. Status 0: none; 1: some; 2: an error.")
-    .requiredOption("--before <dir>", "directory of objects as they are")
-    .requiredOption("--after <dir>", "directory of objects as they would be")
-    .option("--afterMeshConfig <file>", "mesh configuration as it would be (default: --meshConfig)")
+    .description(
+      "Print the changes of proxies' resources between two directories. Exits with 0 if there are none, 1 if there are some, 2 on errors.",
+    )
+    .requiredOption("--before <dir>", "directory of the current objects")
+    .requiredOption("--after <dir>", "directory of the changed objects")
+    .option("--afterMeshConfig <file>", "changed mesh configuration (default: --meshConfig)")
     .addOption(
       new Option(
         "--proxy <id>",
-        "name.namespace of a Pod, or a node id; repeatable (default: all Pods with sidecars, and gateways)",
+        "name.namespace of a Pod, or a node ID; repeatable (default: all Pods with sidecars, and gateways)",
       )
         .default([], "")
         .argParser((value: string, before: string[]) => [...before, value]),
     )
-    .option("--proxies <file>", "file with one such id a line")
-    .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
+    .option("--proxies <file>", "file with one name or node ID per line")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"));
   command.addSettings(sharedFlags, env);
   return command.action(async (values: DiffValues) => {
     for (const sentence of await absentFiles(values)) output.warn(`${sentence}\n`);
@@ -55,7 +57,7 @@ export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command
       env,
     );
     for (const { severity, ...problem } of [...before.problems, ...after.problems]) {
-      if (severity === "error") output.warn(`set aside: ${formatProblem({ severity, ...problem })}\n`);
+      if (severity === "error") output.warn(`rejected: ${formatProblem({ severity, ...problem })}\n`);
     }
     const ids = [...values.proxy, ...(values.proxies === undefined ? [] : await idsIn(values.proxies))];
     const changes = diffMeshes(

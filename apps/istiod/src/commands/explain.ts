@@ -1,7 +1,7 @@
+import { explainProxy, type ExplainRequest, formatProxyExplanation, type ProxyExplanation } from "@istiod/explain";
 import { proxyNamed } from "@istiod/push-context";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, Option } from "commander";
-import { explainProxy, type ExplainRequest, formatProxyExplanation, type ProxyExplanation } from "../explain-proxy.js";
 import { absentFiles } from "../absent-files.js";
 import { meshFlags } from "../flags.js";
 import { readMesh } from "../offline-mesh.js";
@@ -13,26 +13,29 @@ interface ExplainValues extends MeshFlags, ExplainRequest {
   readonly output: "text" | "json";
 }
 
-/** `istiod explain`: what the resources of a proxy are made from, and what is without effect on them. */
+/** `istiod explain`: objects that the resources of a proxy are built from, and objects that are ignored. */
 export function explainCommand(
   env: NodeJS.ProcessEnv,
   print: (text: string) => void,
   warn: (text: string) => void = () => undefined,
 ): Command {
   const command = new SettingsCommand("explain")
-    .description("Tell what a proxy's resources are made from, and which objects are without effect and why.")
-    .requiredOption("--proxy <id>", "the proxy: name.namespace of its Pod, or its node id")
-    .option("--resource <name>", "one resource only, such as 'outbound|80||cart.shop.svc.cluster.local'; absent: all")
-    .option("--type <type>", "one type only: cds, eds, lds, rds, …")
+    .description("Print the objects that a proxy's resources are built from, and the ignored objects with the reason.")
+    .requiredOption("--proxy <id>", "proxy: name.namespace of its Pod, or its node ID")
+    .option(
+      "--resource <name>",
+      "resource to explain, such as 'outbound|80||cart.shop.svc.cluster.local' (default: all)",
+    )
+    .option("--type <type>", "type to explain: cds, eds, lds, rds, … (default: all)")
     .option(
       "--tries <n>",
-      "how often resources may be computed again to find the fields that mattered (default: 0; for one resource 2000, of a running istiod 200)",
+      "maximum number of computations to find the fields that matter (default: 0; for one resource 2000, of a running istiod 200)",
     )
     .option(
       "--istiod <url>",
       "ask a running istiod at its --httpAddr, such as http://127.0.0.1:8080, instead of reading --configDir",
     )
-    .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"));
   command.addSettings(meshFlags, env);
   return command.action(async (values: ExplainValues) => {
     if (values.istiod === undefined) for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);

@@ -1,6 +1,6 @@
+import { explainProxy } from "@istiod/explain";
 import { type Proxy, proxyNamed } from "@istiod/push-context";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { explainProxy } from "../explain-proxy.js";
 import { type Route, writeJson } from "../http-server.js";
 import { variables } from "../variables.js";
 import { type ChangeCommandsOptions, changeCommands } from "./change-commands.js";
