@@ -176,7 +176,7 @@ export default [
             "@typescript-eslint/no-non-null-assertion": "error",
             // Prettier wraps code, and neither comments nor what cannot be wrapped.
             "max-len": [
-              "warn",
+              "error",
               {
                 code: 120,
                 ignoreUrls: true,

@@ -31,8 +31,8 @@ export interface Agent {
 }
 
 /**
- * Starts an agent: certificates over SDS, DNS, the xDS proxy, the status server, and Envoy. If a phase fails, everything
- * that earlier phases opened is closed.
+ * Starts an agent: certificates over SDS, DNS, the xDS proxy, the status server, and Envoy. If a phase fails,
+ * everything that earlier phases opened is closed.
  *
  * @throws AgentError that names the setting, file or port
  */

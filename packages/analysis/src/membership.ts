@@ -31,7 +31,9 @@ export function hasProxy(containers: readonly Container[]): boolean {
   return (containers.find(({ name }) => name === proxyContainer)?.image ?? "") !== "";
 }
 
-/** Returns the value of `sidecar.istio.io/inject` of a pod, from its label, else its annotation; undefined if absent. */
+/**
+ * Returns the value of `sidecar.istio.io/inject` of a pod, from its label, else its annotation; undefined if absent.
+ */
 export function statedInjection({ labels, annotations }: Pick<PodLike, "labels" | "annotations">): string | undefined {
   return labels[injectionKey] ?? annotations[injectionKey];
 }

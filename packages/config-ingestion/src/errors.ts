@@ -1,6 +1,6 @@
 /**
- * `unreadable`: a source does not exist or permission is denied. `invalid`: configuration that is required at startup was
- * rejected.
+ * `unreadable`: a source does not exist or permission is denied. `invalid`: configuration that is required at startup
+ * was rejected.
  */
 export type IngestionErrorCode = "unreadable" | "invalid";
 

@@ -5,7 +5,9 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export interface JsonDifference {
   /** Field names and list indexes, each after a `/`; `[name]` for an element of a list whose elements have names. */
   readonly path: string;
-  /** `missing`: only in the first value. `extra`: only in the second. `order`: a list with the same elements reordered. */
+  /**
+   * `missing`: only in the first value. `extra`: only in the second. `order`: a list with the same elements reordered.
+   */
   readonly kind: "missing" | "extra" | "different" | "order";
   readonly expected?: Json | undefined;
   readonly actual?: Json | undefined;

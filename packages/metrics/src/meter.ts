@@ -42,8 +42,8 @@ export interface Sample {
 }
 
 /**
- * Creates the instruments of one registry of metrics. A name that exists already yields the existing instrument, so that
- * several parts of a program can count in one metric.
+ * Creates the instruments of one registry of metrics. A name that exists already yields the existing instrument, so
+ * that several parts of a program can count in one metric.
  */
 export interface Meter {
   counter(options: InstrumentOptions): Counter;

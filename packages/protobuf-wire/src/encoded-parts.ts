@@ -2,8 +2,8 @@ import { varintSize, writeVarint } from "./varint.js";
 import { tagOf } from "./wire-type.js";
 
 /*
- * Concatenated encodings of a message type are the encoding of the merged message. Parts that were encoded separately can therefore be
- * joined without decoding them, and unchanged parts are not encoded again.
+ * Concatenated encodings of a message type are the encoding of the merged message. Parts that were encoded separately
+ * can therefore be joined without decoding them, and unchanged parts are not encoded again.
  */
 
 /** Concatenates encoded parts of one message. */

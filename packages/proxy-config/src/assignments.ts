@@ -32,9 +32,9 @@ export interface AssignmentTableOptions {
 }
 
 /**
- * Returns the endpoints of a dump by cluster, as configured by the control plane or the bootstrap. Excludes endpoints that
- * the filter does not select, and clusters without endpoints. Includes endpoints inside of clusters unless the dump lists
- * them separately, as Envoy does. Empty if the dump has no endpoints.
+ * Returns the endpoints of a dump by cluster, as configured by the control plane or the bootstrap. Excludes endpoints
+ * that the filter does not select, and clusters without endpoints. Includes endpoints inside of clusters unless the
+ * dump lists them separately, as Envoy does. Empty if the dump has no endpoints.
  */
 export function assignments(
   dump: ConfigDump,

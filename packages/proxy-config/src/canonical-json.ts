@@ -4,8 +4,8 @@ import { messageTypes, typeName } from "./registry.js";
 
 /**
  * Converts a message's JSON to protobuf's JSON field names, and redacts secrets. Envoy's admin interface uses the field
- * names of .proto files instead. Unknown fields and types, such as those of a newer Envoy or another vendor's extension,
- * are kept.
+ * names of .proto files instead. Unknown fields and types, such as those of a newer Envoy or another vendor's
+ * extension, are kept.
  */
 export function canonicalJson(schema: DescMessage, json: JsonValue): JsonValue {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return unknownJson(json);

@@ -1,8 +1,8 @@
 import type { Metadata } from "@istiod/envoy-api/envoy/config/core/v3/base";
 
 /**
- * Returns the object that configured a resource, as `name.namespace`, from Istio's metadata; empty if there is none. The
- * metadata has the path of the Kubernetes object:
+ * Returns the object that configured a resource, as `name.namespace`, from Istio's metadata; empty if there is none.
+ * The metadata has the path of the Kubernetes object:
  * `/apis/networking.istio.io/v1/namespaces/shop/virtual-service/cart`.
  */
 export function managedBy(metadata: Metadata | undefined): string {

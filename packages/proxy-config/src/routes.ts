@@ -19,7 +19,8 @@ export interface RouteTableOptions {
 }
 
 /**
- * Returns the route configurations of a dump: those named by a port sorted by port, then the others in the dump's order.
+ * Returns the route configurations of a dump: those named by a port sorted by port, then the others in the dump's
+ * order.
  */
 export function routes(dump: ConfigDump, filter: RouteFilter = {}): readonly DumpedResource<RouteConfiguration>[] {
   const found = section(dump, "RoutesConfigDump");

@@ -42,8 +42,8 @@ export class Deliveries {
   }
 
   /**
-   * Reports whether a stream is known to have acknowledged a type's state at a revision. Revision 0 stands for the first
-   * response.
+   * Reports whether a stream is known to have acknowledged a type's state at a revision. Revision 0 stands for the
+   * first response.
    */
   acknowledged(connection: string, typeUrl: string, revision: number): boolean {
     return (this.#streams.get(connection)?.get(typeUrl)?.acknowledged ?? -1) >= revision;
@@ -56,8 +56,8 @@ export class Deliveries {
   }
 
   /**
-   * Returns the error of the last answer for a type if it was a NACK. The other resources of that response may not be in
-   * use either.
+   * Returns the error of the last answer for a type if it was a NACK. The other resources of that response may not be
+   * in use either.
    */
   lastRejection(connection: string, typeUrl: string): Rejection | undefined {
     return this.#streams.get(connection)?.get(typeUrl)?.lastRejection;

@@ -58,9 +58,10 @@ const maxAttempts = 4;
 const maxMissing = 50;
 
 /**
- * Returns the status of an object at one moment after the call. A proxy is reached if a dry run without the object gives
- * it other resources. This costs as much as deleting the object would, so callers should cache the result for as long
- * as the revision stays the same. The work yields to the event loop between proxies and starts over after a commit.
+ * Returns the status of an object at one moment after the call. A proxy is reached if a dry run without the object
+ * gives it other resources. This costs as much as deleting the object would, so callers should cache the result for as
+ * long as the revision stays the same. The work yields to the event loop between proxies and starts over after a
+ * commit.
  */
 export async function statusOf<C>(
   sources: StatusSources<C>,

@@ -4,8 +4,8 @@ import type { ObjectStatus, StatusSources } from "./object-status.js";
 import { isSettling } from "./settling.js";
 
 /**
- * Returns the status of a deleted object. Its effect can no longer be computed, so the status is that of the change that
- * deleted it: its responses, and the streams to which it is not pushed yet.
+ * Returns the status of a deleted object. Its effect can no longer be computed, so the status is that of the change
+ * that deleted it: its responses, and the streams to which it is not pushed yet.
  */
 export function removalStatus<C>(sources: StatusSources<C>, object: ObjectName): ObjectStatus {
   const { changes, deliveries } = sources;

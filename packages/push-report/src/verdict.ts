@@ -11,7 +11,9 @@ export function isGone({ found, missing }: ObjectStatus): boolean {
   return !found && missing.length === 0;
 }
 
-/** Reports whether an object reaches no proxy although proxies are connected and settled, so that waiting is useless. */
+/**
+ * Reports whether an object reaches no proxy although proxies are connected and settled, so that waiting is useless.
+ */
 export function isIneffective({ found, noEffect, connected, settling, reached }: ObjectStatus): boolean {
   return found && (noEffect !== undefined || (reached === 0 && connected > 0 && settling === 0));
 }

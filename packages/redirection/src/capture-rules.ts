@@ -66,8 +66,8 @@ function invalidPacketRules({ dropInvalid }: CaptureConfig): Rule[] {
 }
 
 /**
- * Excludes the proxy's own traffic, except for calls of a pod to itself through its Service's address, which are inbound
- * as well.
+ * Excludes the proxy's own traffic, except for calls of a pod to itself through its Service's address, which are
+ * inbound as well.
  */
 function proxyTrafficRules(config: CaptureConfig, { loopback }: AddressFamily, capturesDns: boolean): Rule[] {
   const { proxyUid, proxyGid, inboundTunnelPort } = config;

@@ -21,8 +21,8 @@ export function dnsRedirectRules({ captureAllDns }: CaptureConfig, { dnsServers 
 }
 
 /**
- * Returns the rules that separate the agent's and the application's queries in conntrack, where they would collide: both
- * go to the same server and port over UDP. Zone 1 is the agent's, zone 2 the application's.
+ * Returns the rules that separate the agent's and the application's queries in conntrack, where they would collide:
+ * both go to the same server and port over UDP. Zone 1 is the agent's, zone 2 the application's.
  */
 export function dnsConntrackRules({ captureAllDns, proxyUid, proxyGid }: CaptureConfig, family: AddressFamily): Rule[] {
   const owners = [

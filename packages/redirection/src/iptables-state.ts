@@ -29,8 +29,8 @@ export async function readState(run: CommandRunner, commands: IptablesCommands):
 }
 
 /**
- * Reports whether the state differs from the rules: in its Istio chains, in their numbers of rules, or by a missing rule.
- * The order of rules is not compared.
+ * Reports whether the state differs from the rules: in its Istio chains, in their numbers of rules, or by a missing
+ * rule. The order of rules is not compared.
  */
 export async function hasDelta(
   run: CommandRunner,

@@ -3,7 +3,8 @@ import { type CommandRunner, runChecked } from "./command-runner.js";
 
 /**
  * Applies the routes that capture needs in addition to iptables rules. For TPROXY, packets with the proxy's mark are
- * routed to this host, whatever their destination. For IPv6, the proxy's passthrough source address is added to loopback.
+ * routed to this host, whatever their destination. For IPv6, the proxy's passthrough source address is added to
+ * loopback.
  *
  * @throws RedirectionError `command`
  */

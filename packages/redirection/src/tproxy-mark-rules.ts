@@ -5,7 +5,9 @@ import { appendRule, insertRule, type Rule } from "./rule.js";
 /** Mark of the proxy's connections to itself, as distinct from its connections to the application. */
 const PROXY_TO_PROXY_MARK = "1338";
 
-/** Returns the rules that mark connections, by which packets between a transparent proxy and the application are routed. */
+/**
+ * Returns the rules that mark connections, by which packets between a transparent proxy and the application are routed.
+ */
 export function tproxyMarkRules(config: CaptureConfig, { loopback, passthroughSource }: AddressFamily): Rule[] {
   const { tproxyMark: mark, proxyUid, proxyGid } = config;
   const owners = [

@@ -18,8 +18,9 @@ export interface VerifyOptions {
 const CONNECTION_TIMEOUT = 1000;
 
 /**
- * Verifies that connections are redirected: listens on the proxy's ports, connects to an address without a listener, and
- * waits for its message to arrive. Run it in the pod as the proxy's user, as other users' loopback traffic is not captured.
+ * Verifies that connections are redirected: listens on the proxy's ports, connects to an address without a listener,
+ * and waits for its message to arrive. Run it in the pod as the proxy's user, as other users' loopback traffic is not
+ * captured.
  *
  * @throws RedirectionError `command` on timeout, or if the proxy's ports are in use
  */

@@ -5,7 +5,8 @@ import type { Resource } from "./resource.js";
 const few = 8;
 
 /**
- * An immutable, ordered set of resources with unique names. If a name is given more than once, the first resource is kept.
+ * An immutable, ordered set of resources with unique names. If a name is given more than once, the first resource is
+ * kept.
  *
  * A set may be a union of parts, which may be unions themselves. Parts are shared by identity: a large part of many
  * sets is stored and indexed once, and skipped when two such sets are compared. Resources that many sets have in common

@@ -64,7 +64,10 @@ export function durationSetting(options: SettingOptions<number>): Setting<number
   });
 }
 
-/** Declares a list, separated by commas; a repeated flag adds to it. Spaces around the items and empty items are dropped. */
+/**
+ * Declares a list, separated by commas; a repeated flag adds to it. Spaces around the items and empty items are
+ * dropped.
+ */
 export function listSetting(options: SettingOptions<readonly string[]>): Setting<readonly string[]> {
   return defineSetting<readonly string[]>(options, {
     type: "list",

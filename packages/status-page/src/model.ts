@@ -40,7 +40,8 @@ export interface SourceStatus {
   /** A directory, a file or a server. */
   readonly location: string;
   /**
-   * `reading`: changes are being read. `stale`: some of the source cannot be read, and its last good state stays active.
+   * `reading`: changes are being read. `stale`: some of the source cannot be read, and its last good state stays
+   * active.
    */
   readonly state: "current" | "reading" | "stale";
   /** Descriptions of the read errors. */

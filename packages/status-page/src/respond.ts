@@ -78,8 +78,8 @@ function prefersJson(accept: string): boolean {
 }
 
 /**
- * The content security policy. Allows only the style and script of this package, and requests of that script to the page
- * itself.
+ * The content security policy. Allows only the style and script of this package, and requests of that script to the
+ * page itself.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",

@@ -29,7 +29,8 @@ export interface Bound {
 export const asJson = "?format=json";
 
 /**
- * Renders a table that becomes a list of cards on narrow screens. ARIA roles keep the table accessible with these styles.
+ * Renders a table that becomes a list of cards on narrow screens. ARIA roles keep the table accessible with these
+ * styles.
  */
 export function table<T>({ caption, columns, rows, isTrouble = () => false }: TableOptions<T>): Html {
   const number = ({ isNumber }: Column<T>): HtmlValue => isNumber === true && html` class="number"`;

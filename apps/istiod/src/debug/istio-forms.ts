@@ -12,7 +12,8 @@ import type {
 import { plain } from "./plain.js";
 
 /*
- * Values of the model in the JSON that Istio's debug endpoints give: the names of Go's fields, numbers for its enumerations, and null for what is empty and has no tag that leaves it out.
+ * The model in the JSON of Istio's debug endpoints: names of Go's fields, numbers for its enumerations, and null for
+ * empty fields without `omitempty`.
  * Sources: pilot/pkg/model/{service,endpointshards,network,authorization,telemetry,push_context}.go.
  */
 

@@ -12,7 +12,9 @@ export interface NetworkSettings {
 const V4 = { localhost: "127.0.0.1", wildcard: "0.0.0.0" };
 const V6 = { localhost: "::1", wildcard: "::" };
 
-/** Returns the settings for the workload's IP families. A workload with both uses IPv4 only, unless `dualStack` is set. */
+/**
+ * Returns the settings for the workload's IP families. A workload with both uses IPv4 only, unless `dualStack` is set.
+ */
 export function networkSettings(
   addresses: readonly string[],
   dualStack: boolean,

@@ -24,8 +24,8 @@ export function runtimeLayer(config: ProxyConfig, compliancePolicy: string | und
 const UNLIMITED = 2 ** 31 - 1;
 
 /**
- * Returns the limit of downstream connections: from the connection settings, else the proxy metadata, else the deprecated
- * runtime value. Default: unlimited.
+ * Returns the limit of downstream connections: from the connection settings, else the proxy metadata, else the
+ * deprecated runtime value. Default: unlimited.
  */
 export function connectionLimit(config: ProxyConfig): number {
   const setting = config.connectionSettings?.globalDownstreamConnectionLimit;

@@ -44,8 +44,8 @@ export async function tlsOptions(tls: ControlPlaneTls, address: string): Promise
 }
 
 /**
- * Returns the name expected in a server's certificate: its host, or istiod's Service if the host is localhost, as with a
- * forwarded port.
+ * Returns the name expected in a server's certificate: its host, or istiod's Service if the host is localhost, as with
+ * a forwarded port.
  */
 export function expectedName(address: string): string {
   const host = address.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");

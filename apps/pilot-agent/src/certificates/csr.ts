@@ -14,8 +14,8 @@ export interface KeyAndCsr {
 export type KeySettings = Pick<Options, "rsaKeySize" | "eccAlgorithm" | "eccCurve" | "pkcs8Key">;
 
 /**
- * Generates a key and a CSR for a SPIFFE ID. istiod issues for the caller's authenticated identity and ignores the ID in
- * the CSR; other authorities compare the two.
+ * Generates a key and a CSR for a SPIFFE ID. istiod issues for the caller's authenticated identity and ignores the ID
+ * in the CSR; other authorities compare the two.
  *
  * @throws AgentError `authority`
  */

@@ -39,8 +39,8 @@ export async function readSecret(paths: SecretPaths): Promise<Secret> {
 }
 
 /**
- * Calls `listener` with the secret, and again after each change. While the files are invalid, the last good secret stays
- * active.
+ * Calls `listener` with the secret, and again after each change. While the files are invalid, the last good secret
+ * stays active.
  *
  * @returns stops the watch
  */

@@ -13,7 +13,9 @@ import { iptablesCommand } from "./iptables.js";
 import { requestAdmin } from "./request.js";
 import { waitUntilReady } from "./wait.js";
 
-/** Builds the command line of pilot-agent. `proxy` and `istio-iptables` call `exit` with the exit code of the process. */
+/**
+ * Builds the command line of pilot-agent. `proxy` and `istio-iptables` call `exit` with the exit code of the process.
+ */
 export function program(env: Environment, exit: (code: number) => void): Command {
   const command = new Command("pilot-agent")
     .description("Node agent of Envoy: bootstrap, certificates, discovery and readiness.")

@@ -34,8 +34,8 @@ export class DnsServer {
   }
 
   /**
-   * Replaces the name table. Until the first one, every query fails with SERVFAIL, so that no name of the mesh is resolved
-   * elsewhere.
+   * Replaces the name table. Until the first one, every query fails with SERVFAIL, so that no name of the mesh is
+   * resolved elsewhere.
    */
   update(names: NameLookup): void {
     this.#names = names;

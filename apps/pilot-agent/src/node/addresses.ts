@@ -2,8 +2,8 @@ import { isIP, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /**
- * Returns the workload's addresses, the primary one first: INSTANCE_IP, then those of the network interfaces. Without any,
- * returns loopback. A workload on a loopback address has no other, as it shares the machine.
+ * Returns the workload's addresses, the primary one first: INSTANCE_IP, then those of the network interfaces. Without
+ * any, returns loopback. A workload on a loopback address has no other, as it shares the machine.
  */
 export function workloadAddresses(instanceIp: string, interfaces = networkInterfaces()): string[] {
   const primary = isIP(instanceIp) ? [instanceIp] : [];

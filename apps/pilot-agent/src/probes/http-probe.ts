@@ -18,8 +18,8 @@ const MAX_BODY_BYTES = 10 * 1024;
 const MAX_REDIRECTS = 10;
 
 /**
- * Sends an HTTP request as the kubelet does: certificates are not verified, and redirects on the same host are followed.
- * A redirect to another host is a success.
+ * Sends an HTTP request as the kubelet does: certificates are not verified, and redirects on the same host are
+ * followed. A redirect to another host is a success.
  */
 export async function probeHttp(probe: HttpProbe): Promise<HttpResponse> {
   let path = probe.path.startsWith("/") ? probe.path : `/${probe.path}`;

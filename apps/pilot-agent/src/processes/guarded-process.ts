@@ -25,9 +25,9 @@ export interface GuardedProcess {
 const SHELL = "/bin/sh";
 
 /**
- * Descriptor 3 is a pipe whose other end only the parent holds. The guard runs in the command's process group. It reads a
- * line when the command has exited, and end-of-file when the parent has exited, even by SIGKILL. While it is a member of
- * the group, the group's ID is not reused.
+ * Descriptor 3 is a pipe whose other end only the parent holds. The guard runs in the command's process group. It reads
+ * a line when the command has exited, and end-of-file when the parent has exited, even by SIGKILL. While it is a member
+ * of the group, the group's ID is not reused.
  */
 const SCRIPT = `
 (

@@ -14,8 +14,8 @@ const DISCOVERY_ADDRESS_ANNOTATION = "sidecar.istio.io/discoveryAddress";
 const STATUS_PORT_ANNOTATION = "status.sidecar.istio.io/port";
 
 /**
- * Loads the proxy configuration: defaults, overridden by the mesh configuration, PROXY_CONFIG and the pod's annotation, in
- * this order.
+ * Loads the proxy configuration: defaults, overridden by the mesh configuration, PROXY_CONFIG and the pod's annotation,
+ * in this order.
  *
  * @param meshFile absolute path; an absent file counts as empty
  * @throws AgentError `configuration` or `file`

@@ -24,8 +24,8 @@ export function sdsRoutes(secrets: SecretSource, log: Log = silentLog): (router:
 }
 
 /**
- * Sends a secret once it is available and after each change. A secret that is not available yet is not an error: Envoy's
- * listeners wait for it either way.
+ * Sends a secret once it is available and after each change. A secret that is not available yet is not an error:
+ * Envoy's listeners wait for it either way.
  */
 function sdsService(secrets: SecretSource, log: Log): Partial<ServiceImpl<typeof SecretDiscoveryService>> {
   return {

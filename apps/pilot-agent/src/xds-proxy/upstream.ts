@@ -21,13 +21,15 @@ export interface UpstreamOptions {
   readonly clock?: Clock;
 }
 
-/** Flow-control windows in bytes. The first push may be tens of megabytes, which would take many round trips otherwise. */
+/**
+ * Flow-control windows in bytes. The first push may be tens of megabytes, which would take many round trips otherwise.
+ */
 const STREAM_WINDOW = 4 * 1024 * 1024;
 const CONNECTION_WINDOW = 16 * 1024 * 1024;
 
 /**
- * Opens a connection to istiod with the current content of the token and certificate files. The connection is closed when
- * a ping times out.
+ * Opens a connection to istiod with the current content of the token and certificate files. The connection is closed
+ * when a ping times out.
  *
  * @throws AgentError `discovery` or `file`
  */

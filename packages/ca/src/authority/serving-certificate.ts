@@ -92,8 +92,8 @@ export async function keepServingCertificate(options: KeepServingOptions): Promi
 }
 
 /**
- * Returns the DNS names of istiod's serving certificate, as in Istio: the Service `istiod` with its revision, its legacy
- * and remote names, and custom names (ISTIOD_CUSTOM_HOST).
+ * Returns the DNS names of istiod's serving certificate, as in Istio: the Service `istiod` with its revision, its
+ * legacy and remote names, and custom names (ISTIOD_CUSTOM_HOST).
  */
 export function istiodNames(options: {
   namespace: string;

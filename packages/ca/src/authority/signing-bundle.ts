@@ -115,7 +115,10 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** Returns the certificates that a peer needs between a leaf and a root: the signing certificate first, unless it is a root. */
+/**
+ * Returns the certificates that a peer needs between a leaf and a root: the signing certificate first, unless it is a
+ * root.
+ */
 function chainToSend(
   certificate: X509Certificate,
   candidates: readonly X509Certificate[],

@@ -29,8 +29,8 @@ export interface TokenDirectory extends Authenticator {
 }
 
 /**
- * Accepts the tokens in a directory, for meshes without Kubernetes. Removed and changed tokens are rejected at once; new
- * tokens are accepted within `freshFor`.
+ * Accepts the tokens in a directory, for meshes without Kubernetes. Removed and changed tokens are rejected at once;
+ * new tokens are accepted within `freshFor`.
  */
 export function tokenDirectory(options: TokenDirectoryOptions): TokenDirectory {
   const { directory, trustDomain, freshFor = 1000, clock = systemClock, onUnusable } = options;

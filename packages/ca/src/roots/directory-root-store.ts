@@ -10,8 +10,8 @@ const keyFile = "ca-key.pem";
 /**
  * Stores a root in a dedicated directory, as `ca-cert.pem` and `ca-key.pem`, readable by the owner only.
  *
- * Creation is atomic: the files are written to a temporary directory, which is then renamed. The rename fails if another
- * process has stored a root. Replacing a root only writes the certificate, because the key stays the same.
+ * Creation is atomic: the files are written to a temporary directory, which is then renamed. The rename fails if
+ * another process has stored a root. Replacing a root only writes the certificate, because the key stays the same.
  */
 export class DirectoryRootStore implements RootStore {
   readonly description: string;

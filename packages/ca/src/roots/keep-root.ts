@@ -4,8 +4,8 @@ import { CaError } from "../errors.js";
 import type { RootStore, StoredRoot } from "./root-store.js";
 
 /**
- * Returns the stored root, or creates and stores one. Several processes that find the store empty at the same time end up
- * with the same root.
+ * Returns the stored root, or creates and stores one. Several processes that find the store empty at the same time end
+ * up with the same root.
  *
  * @param now milliseconds since the epoch
  * @throws CaError `store` or `incomplete` from the store, `signing` from its creation

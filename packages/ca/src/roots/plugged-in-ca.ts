@@ -21,8 +21,8 @@ const tlsFiles = { certificate: "tls.crt", privateKey: "tls.key", roots: "ca.crt
  *
  * @param now milliseconds since the epoch
  * @returns `undefined` if none of the files exists
- * @throws CaError `incomplete` if some files are missing, `malformed`, `key-mismatch` or `untrusted` if they are invalid,
- *   `store` if one cannot be read
+ * @throws CaError `incomplete` if some files are missing, `malformed`, `key-mismatch` or `untrusted` if they are
+ *   invalid, `store` if one cannot be read
  */
 export async function readPluggedInCa(directory: string, now: number): Promise<SigningBundle | undefined> {
   const tls = await readFiles(directory, tlsFiles);

@@ -11,7 +11,9 @@ export interface RootRotationOptions {
   readonly store: RootStore;
   /** Milliseconds between checks. Default: 1 hour (Istio's CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL). */
   readonly interval?: number;
-  /** Remaining fraction of the lifetime at which the root is renewed. Default: 0.2 (…_GRACE_PERIOD_PERCENTILE of 20). */
+  /**
+   * Remaining fraction of the lifetime at which the root is renewed. Default: 0.2 (…_GRACE_PERIOD_PERCENTILE of 20).
+   */
   readonly grace?: number;
   /** Lifetime of a renewed root in milliseconds. Default: 3650 days. */
   readonly lifetime?: number;
@@ -24,7 +26,9 @@ export interface RootRotationOptions {
   readonly onError?: (error: CaError) => void;
 }
 
-/** Result of a check. `adopted`: another replica had renewed the root. `renewed`: the check renewed it with its own key. */
+/**
+ * Result of a check. `adopted`: another replica had renewed the root. `renewed`: the check renewed it with its own key.
+ */
 export type RootCheck = "unchanged" | "adopted" | "renewed";
 
 /** Renews a self-signed root before it expires. */

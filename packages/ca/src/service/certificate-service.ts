@@ -25,8 +25,8 @@ export interface CertificateServiceOptions {
   /** Tried in order. */
   readonly authenticators: readonly Authenticator[];
   /**
-   * Whether to accept credentials over plaintext connections (Istio's XDS_AUTH_PLAINTEXT). Default: false, because tokens
-   * could be intercepted.
+   * Whether to accept credentials over plaintext connections (Istio's XDS_AUTH_PLAINTEXT). Default: false, because
+   * tokens could be intercepted.
    */
   readonly plaintext?: boolean;
   /**

@@ -39,7 +39,9 @@ export function isConfigFile(name: string): boolean {
   return !name.startsWith(".") && /\.ya?ml$/i.test(name);
 }
 
-/** Reports whether a path below a directory names a file that holds configuration. JSON files count if `json` is set. */
+/**
+ * Reports whether a path below a directory names a file that holds configuration. JSON files count if `json` is set.
+ */
 export function isConfigPath(path: string, json = false): boolean {
   const parts = path.split(/[/\\]/);
   const name = parts.at(-1) ?? "";

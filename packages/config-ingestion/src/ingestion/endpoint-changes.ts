@@ -6,8 +6,8 @@ import type { Write } from "./write.js";
 const endpointCollections: ReadonlySet<unknown> = new Set([endpointSlices, pods, workloadEntries]);
 
 /**
- * Reports whether a write changes endpoints only, which Istio calls `EDSUpdate`: any write of an EndpointSlice, a Pod or
- * a WorkloadEntry, and a write of a ServiceEntry with static resolution that differs in its endpoints only.
+ * Reports whether a write changes endpoints only, which Istio calls `EDSUpdate`: any write of an EndpointSlice, a Pod
+ * or a WorkloadEntry, and a write of a ServiceEntry with static resolution that differs in its endpoints only.
  *
  * @param before the value that the write replaces; undefined if there is none
  */

@@ -34,8 +34,8 @@ export class StringPool {
   }
 
   /**
-   * Removes strings that no value uses, if many were added since the last cleanup. Most of them belonged to objects that
-   * are gone, or to fields that are not kept. Call it between readings.
+   * Removes strings that no value uses, if many were added since the last cleanup. Most of them belonged to objects
+   * that are gone, or to fields that are not kept. Call it between readings.
    *
    * @param values values in use, visited only if a cleanup is due. The first call only sets the threshold.
    */

@@ -9,7 +9,9 @@ export interface ObjectReference {
 export interface IgnoredConfig extends ObjectReference {
   /** ID of the object's cluster, for kinds of which each cluster has objects of its own. */
   readonly cluster?: string;
-  /** Path of the ignored part, such as `spec.servers[0]`. Absent: the whole object, or the parts that the reason names. */
+  /**
+   * Path of the ignored part, such as `spec.servers[0]`. Absent: the whole object, or the parts that the reason names.
+   */
   readonly field?: string;
   /** The object, and its field where known, that applies instead. Absent if none does. */
   readonly overriddenBy?: ObjectReference & { readonly field?: string };

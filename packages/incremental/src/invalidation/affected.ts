@@ -32,7 +32,8 @@ export function invalidate(engine: Engine, changed: ReadonlySet<Input>): readonl
     for (const input of changed) propagation.reach(input.dependents);
     propagation.run(marked);
   } catch {
-    // A failure that is not a result, such as a stack overflow, leaves the records incomplete: everything is recomputed.
+    // A failure that is not a result, such as a stack overflow, leaves the records incomplete: everything is
+    // recomputed.
     engine.reset();
     return [];
   } finally {

@@ -30,7 +30,10 @@ const describesServices = query("describesServices", (q): boolean =>
   q.keys(servicesByNamespace).some((namespace) => namespace !== rootNamespace(q)),
 );
 
-/** Reports hosts for the mesh gateway that look like names of services and do not exist. Hosts at gateways are arbitrary. */
+/**
+ * Reports hosts for the mesh gateway that look like names of services and do not exist. Hosts at gateways are
+ * arbitrary.
+ */
 function checkVirtualService({ namespace, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   if (spec.gateways.length > 0 && !spec.gateways.includes("mesh")) return;
   for (const [i, host] of spec.hosts.entries())
