@@ -2,8 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "@istiod/envoy-api/envoy/service/status/v3/csds";
 import { clusterType, endpointType, extensionConfigType, listenerType, routeType, xdsType } from "@istiod/resources";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { compare } from "./cluster-name.js";
-import { dumpedResource, objectIn, objectsIn, parseJson } from "./config-dump.js";
+import { compare } from "./resources/cluster-name.js";
+import { dumpedResource, objectIn, objectsIn, parseJson } from "./dump/config-dump.js";
 import { humanDuration } from "./human-duration.js";
 import type { Table } from "./table.js";
 

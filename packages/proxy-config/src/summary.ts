@@ -1,11 +1,11 @@
-import { assignments, assignmentTable } from "./assignments.js";
-import { bootstrapTable, hasBootstrap } from "./bootstrap.js";
-import { type ClusterFilter, clusters, clusterTable } from "./clusters.js";
-import type { ConfigDump } from "./config-dump.js";
-import type { EndpointFilter } from "./endpoint-filter.js";
-import { type ListenerFilter, listeners, listenerTable } from "./listeners.js";
-import { type RouteFilter, routes, routeTable } from "./routes.js";
-import { secrets, secretTable } from "./secrets.js";
+import { assignments, assignmentTable } from "./resources/endpoints/assignments.js";
+import { bootstrapTable, hasBootstrap } from "./resources/bootstrap.js";
+import { type ClusterFilter, clusters, clusterTable } from "./resources/clusters.js";
+import type { ConfigDump } from "./dump/config-dump.js";
+import type { EndpointFilter } from "./resources/endpoints/endpoint-filter.js";
+import { type ListenerFilter, listeners, listenerTable } from "./resources/listeners/listeners.js";
+import { type RouteFilter, routes, routeTable } from "./resources/routes.js";
+import { secrets, secretTable } from "./resources/secrets.js";
 import { formatTable } from "./table.js";
 
 /** Filters and format of a complete summary. */

@@ -1,8 +1,8 @@
 import { type Cluster, Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { compareClusterNames, parseClusterName } from "./cluster-name.js";
-import { type ConfigDump, type DumpedResource, dumpedResource, packedIn, section } from "./config-dump.js";
+import { type ConfigDump, type DumpedResource, dumpedResource, packedIn, section } from "../dump/config-dump.js";
 import { managedBy } from "./managed-by.js";
-import type { Table } from "./table.js";
+import type { Table } from "../table.js";
 
 /** Selects clusters; absent fields select all. */
 export interface ClusterFilter {

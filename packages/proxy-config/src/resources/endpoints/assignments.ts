@@ -7,7 +7,7 @@ import {
 } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import type { Endpoint, LbEndpoint } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import { formatAddress } from "./addresses.js";
-import { compareClusterNames } from "./cluster-name.js";
+import { compareClusterNames } from "../cluster-name.js";
 import {
   type ConfigDump,
   decode,
@@ -17,9 +17,9 @@ import {
   objectsIn,
   optionalSection,
   packedIn,
-} from "./config-dump.js";
+} from "../../dump/config-dump.js";
 import { type EndpointFilter, selects } from "./endpoint-filter.js";
-import type { Table } from "./table.js";
+import type { Table } from "../../table.js";
 
 export interface AssignmentTableOptions {
   /**

@@ -1,9 +1,9 @@
 import { type RouteConfiguration, RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import type { Route, VirtualHost } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
-import { type ConfigDump, type DumpedResource, dumpedResource, packedIn, section } from "./config-dump.js";
+import { type ConfigDump, type DumpedResource, dumpedResource, packedIn, section } from "../dump/config-dump.js";
 import { managedBy } from "./managed-by.js";
 import { describeRouteMatch } from "./route-match.js";
-import type { Table } from "./table.js";
+import type { Table } from "../table.js";
 
 /** Selects route configurations; an absent field selects all. */
 export interface RouteFilter {

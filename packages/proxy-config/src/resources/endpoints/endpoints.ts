@@ -2,12 +2,12 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type ClusterStatus, ClustersSchema, type HostStatus } from "@istiod/envoy-api/envoy/admin/v3/clusters";
 import { HealthStatus } from "@istiod/envoy-api/envoy/config/core/v3/health_check";
 import { endpointAddress } from "./addresses.js";
-import { canonicalJson } from "./canonical-json.js";
-import { compare } from "./cluster-name.js";
-import { type DumpedResource, decode, objectsIn, parseJson } from "./config-dump.js";
+import { canonicalJson } from "../../dump/canonical-json.js";
+import { compare } from "../cluster-name.js";
+import { type DumpedResource, decode, objectsIn, parseJson } from "../../dump/config-dump.js";
 import { type EndpointFilter, selects } from "./endpoint-filter.js";
-import { ProxyConfigError } from "./errors.js";
-import type { Table } from "./table.js";
+import { ProxyConfigError } from "../../errors.js";
+import type { Table } from "../../table.js";
 
 /** The clusters of an Envoy with their hosts: the JSON of `envoy.admin.v3.Clusters`. */
 export type ClusterHosts = readonly DumpedResource<ClusterStatus>[];

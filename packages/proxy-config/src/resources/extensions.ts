@@ -1,8 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { compare } from "./cluster-name.js";
-import { type ConfigDump, objectIn, objectsIn, section } from "./config-dump.js";
-import { typeName } from "./registry.js";
-import type { Table } from "./table.js";
+import { type ConfigDump, objectIn, objectsIn, section } from "../dump/config-dump.js";
+import { typeName } from "../dump/registry.js";
+import type { Table } from "../table.js";
 
 /** Returns the extension configurations (ECDS) of a dump. */
 export function extensionsJson(dump: ConfigDump): JsonObject {

@@ -5,7 +5,7 @@ import type { RouteConfiguration } from "@istiod/envoy-api/envoy/config/route/v3
 import type { VirtualHost } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
-import { describeRouteMatch } from "./route-match.js";
+import { describeRouteMatch } from "../route-match.js";
 
 const httpConnectionManager = "envoy.filters.network.http_connection_manager";
 const tcpProxy = "envoy.filters.network.tcp_proxy";

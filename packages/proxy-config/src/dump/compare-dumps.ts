@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { createTwoFilesPatch } from "diff";
-import { compare } from "./cluster-name.js";
+import { compare } from "../resources/cluster-name.js";
 import { type ConfigDump, type DumpSection, isObject, objectIn, objectsIn, section } from "./config-dump.js";
 
 /** The comparison of one section of two dumps. */

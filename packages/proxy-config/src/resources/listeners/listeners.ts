@@ -1,11 +1,18 @@
 import type { Address } from "@istiod/envoy-api/envoy/config/core/v3/address";
 import { type Listener, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { compare } from "./cluster-name.js";
-import { type ConfigDump, type DumpedResource, dumpedResource, objectIn, packedIn, section } from "./config-dump.js";
+import { compare } from "../cluster-name.js";
+import {
+  type ConfigDump,
+  type DumpedResource,
+  dumpedResource,
+  objectIn,
+  packedIn,
+  section,
+} from "../../dump/config-dump.js";
 import { describeDestination, filterKind } from "./filter-chain-destination.js";
 import { describeFilterChainMatch } from "./filter-chain-match.js";
 import { filterChains } from "./filter-chains.js";
-import type { Table } from "./table.js";
+import type { Table } from "../../table.js";
 
 /** Selects listeners; absent fields select all. */
 export interface ListenerFilter {

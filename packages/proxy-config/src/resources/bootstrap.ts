@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type ConfigDump, objectIn, optionalSection, section } from "./config-dump.js";
-import { ProxyConfigError } from "./errors.js";
-import type { Table } from "./table.js";
+import { type ConfigDump, objectIn, optionalSection, section } from "../dump/config-dump.js";
+import { ProxyConfigError } from "../errors.js";
+import type { Table } from "../table.js";
 
 /**
  * Returns the bootstrap of a proxy.

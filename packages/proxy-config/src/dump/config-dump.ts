@@ -1,6 +1,6 @@
 import { type DescMessage, fromJson, type JsonObject, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
 import { anyJson, withoutUnknownTypes } from "./canonical-json.js";
-import { ProxyConfigError } from "./errors.js";
+import { ProxyConfigError } from "../errors.js";
 import { messageTypes } from "./registry.js";
 
 /** A proxy's configuration dump: the JSON of `envoy.admin.v3.ConfigDump` with redacted secrets. */

@@ -4,9 +4,9 @@ import { type DataSource } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { type CertificateValidationContext } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
 import { type Secret, SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { SPIFFECertValidatorConfigSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config";
-import { type ConfigDump, dumpedResource, objectIn, objectsIn, section } from "./config-dump.js";
-import { typeName } from "./registry.js";
-import type { Table } from "./table.js";
+import { type ConfigDump, dumpedResource, objectIn, objectsIn, section } from "../dump/config-dump.js";
+import { typeName } from "../dump/registry.js";
+import type { Table } from "../table.js";
 
 /** A certificate of a proxy, or its trusted roots. Strings are empty if there is no certificate. */
 export interface SecretSummary {
