@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { flags, readVariables, startupWarnings } from "@istiod/istiod";
+import { checkVariables, flags, readVariables, startupWarnings } from "@istiod/istiod";
 import { features } from "@istiod/push-context";
 import { describeSetting, discoveryVariables } from "@istiod/settings";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -130,6 +130,13 @@ describe("flags", () => {
 });
 
 describe("environment variables", () => {
+  it("of features end istiod if their value is invalid", () => {
+    expect(() => checkVariables({ PILOT_ENABLE_QUIC_LISTENERS: "maybe" })).toThrow(
+      'invalid value "maybe" for PILOT_ENABLE_QUIC_LISTENERS: expected true or false',
+    );
+    expect(() => checkVariables({ PILOT_ENABLE_QUIC_LISTENERS: "T" })).not.toThrow();
+  });
+
   it("that are read anywhere are known to be read", () => {
     const read = /(?:\benv|\benvironment)(?:\?\.)?(?:\[|, )"([A-Z][A-Z0-9_]+)"/g;
     const declared =
