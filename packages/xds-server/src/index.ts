@@ -1,6 +1,6 @@
 export type { Answer, OnDemandHandler, Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
 export type * from "./events.js";
-export type * from "./server.js";
+export type * from "./api.js";
 export type { SubscribedNames } from "./subscribed-names.js";
 export type {
   AttributedResponse,

@@ -1,4 +1,4 @@
-import type { Listening, ListenOptions, XdsServer, XdsServerOptions } from "./server.js";
+import type { Listening, ListenOptions, XdsServer, XdsServerOptions } from "./api.js";
 import type { ResourceSource } from "./source.js";
 import { createXdsServer } from "./xds-server.js";
 

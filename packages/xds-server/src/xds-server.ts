@@ -9,7 +9,7 @@ import { enforceSendTimeout } from "./connection/send-timeout.js";
 import type { ServerContext } from "./connection/server-context.js";
 import { endStreams, shuttingDown } from "./connection/shutdown.js";
 import { PushQueue } from "./push/push-queue.js";
-import type { Connection as ConnectionState, Listening, ListenOptions, XdsServer, XdsServerOptions } from "./server.js";
+import type { Connection as ConnectionState, Listening, ListenOptions, XdsServer, XdsServerOptions } from "./api.js";
 import type { OnDemandHandler, ResourceSource, SourceChange } from "./source.js";
 import type { Call, CallHandler } from "./transport/call.js";
 import { listen, type Listener } from "./transport/listen.js";

@@ -1,5 +1,5 @@
 import type { ConnectError } from "@connectrpc/connect";
-import type { Connection } from "../server.js";
+import type { Connection } from "../api.js";
 import type { SourceChange } from "../source.js";
 
 const noTypes: ReadonlySet<string> = new Set();

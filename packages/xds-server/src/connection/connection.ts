@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { PushTarget } from "../push/push-queue.js";
-import type { Connection as Snapshot } from "../server.js";
+import type { Connection as Snapshot } from "../api.js";
 import type { Answer } from "../source.js";
 import type { Call, CallHandler } from "../transport/call.js";
 import { withTypeUrl } from "../transport/with-type-url.js";

@@ -1,6 +1,6 @@
 import { ResourceSet } from "@istiod/resources";
 import type { TypeState } from "../protocol/type-state.js";
-import type { Subscription } from "../server.js";
+import type { Subscription } from "../api.js";
 
 /** Returns the subscription of one type. Its `sent` set is created on access. */
 export function subscriptionOf(type: TypeState): Subscription {

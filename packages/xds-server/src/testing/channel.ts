@@ -4,7 +4,7 @@ import type { SecureClientSessionOptions } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import type { Variant } from "../events.js";
-import type { XdsServer } from "../server.js";
+import type { XdsServer } from "../api.js";
 import type { Peer } from "../source.js";
 import type { Call, DiscoveryMethod, OutgoingMessage } from "../transport/call.js";
 import { decodeRequest } from "../wire/request.js";

@@ -13,7 +13,7 @@ import type { AddressInfo } from "node:net";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Clock } from "@istiod/settings";
-import type { Listening, ListenOptions, TlsOptions, XdsServer } from "../server.js";
+import type { Listening, ListenOptions, TlsOptions, XdsServer } from "../api.js";
 import { discoveryRoutes } from "./connect.js";
 import { GrpcCall } from "./grpc-call.js";
 import { keepAlive, limitAge } from "./keep-alive.js";

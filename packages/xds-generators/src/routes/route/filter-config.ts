@@ -19,7 +19,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { fractionalPercent, runtimePercent, wholePercent } from "../../envoy/percent.js";
 import { exactMatcher } from "../../envoy/string-matcher.js";
-import { toStringMatcher } from "./string-match.js";
+import { toStringMatcher } from "./istio-string-match.js";
 
 export const faultFilter = "envoy.filters.http.fault";
 export const corsFilter = "envoy.filters.http.cors";

@@ -13,7 +13,7 @@ import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking
 import type { RouteSemantics } from "@istiod/push-context";
 import { presentValue, stringValue } from "../../envoy/value-matcher.js";
 import { claimContains } from "../../security/jwt-claims.js";
-import { toStringMatcher } from "./string-match.js";
+import { toStringMatcher } from "./istio-string-match.js";
 
 /** Returns a match for every request. */
 export function anyRequest(): RouteMatch {
