@@ -1,16 +1,23 @@
-export { type Answer, type Application, type ApplicationOptions, type Seen, startApplication } from "./application.js";
-export { type Answered, call, type CallOptions } from "./call.js";
+export {
+  type Answer,
+  type Application,
+  type ApplicationOptions,
+  type Seen,
+  startApplication,
+} from "./mesh/application.js";
+export { type Answered, call, type CallOptions } from "./mesh/call.js";
 export { eventually } from "./eventually.js";
-export { type LogLine, whyNoProcess } from "./istiod.js";
-export { type Mesh, type MeshOptions, startMesh, whyNoEnvoy } from "./mesh.js";
-export { type Workload, type WorkloadOptions } from "./workload.js";
+export { type LogLine, whyNoProcess } from "./istiod/istiod.js";
+export { type Mesh, type MeshOptions, startMesh } from "./mesh/mesh.js";
+export { whyNoEnvoy } from "./envoy/require-envoy.js";
+export { type Workload, type WorkloadOptions } from "./mesh/workload.js";
 export { certificateFor, type TestCertificates } from "./certificates.js";
-export { type BareEnvoy, type Refusal, startBareEnvoy } from "./bare-envoy.js";
-export { endpointAsker, filterAsker, renamed, routeAsker, unbound } from "./askers.js";
-export { type Sample, startSample } from "./sample.js";
-export { type EnvoyProcess, type EnvoyProcessOptions, startEnvoyProcess } from "./envoy-process.js";
-export { startXdsRelay, type XdsRelay, type XdsRelayOptions } from "./xds-relay.js";
-export { claimSubnet, type Subnet } from "./subnet.js";
+export { type BareEnvoy, type Refusal, startBareEnvoy } from "./envoy/bare-envoy.js";
+export { endpointAsker, filterAsker, renamed, routeAsker, unbound } from "./envoy/askers.js";
+export { type Sample, startSample } from "./mesh/sample.js";
+export { type EnvoyProcess, type EnvoyProcessOptions, startEnvoyProcess } from "./envoy/envoy-process.js";
+export { startXdsRelay, type XdsRelay, type XdsRelayOptions } from "./envoy/xds-relay.js";
+export { claimSubnet, type Subnet } from "./mesh/subnet.js";
 export {
   startRedirectedMesh,
   type RedirectedMesh,

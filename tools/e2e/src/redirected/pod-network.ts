@@ -6,7 +6,7 @@ import {
   localRunner,
   type CommandRunner,
 } from "@istiod/redirection";
-import type { Subnet } from "../subnet.js";
+import type { Subnet } from "../mesh/subnet.js";
 
 /** Networks as pods have them: a namespace for each, all on one bridge of this machine. */
 export interface PodNetwork {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Seen } from "../application.js";
+import type { Seen } from "../mesh/application.js";
 
 /** What runs in a pod. */
 export interface PodSettings {

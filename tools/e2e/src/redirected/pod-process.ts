@@ -1,7 +1,7 @@
 import { Resolver } from "node:dns/promises";
 import { createConnection, createServer } from "node:net";
-import { startApplication } from "../application.js";
-import { call } from "../call.js";
+import { startApplication } from "../mesh/application.js";
+import { call } from "../mesh/call.js";
 import type { PodAnswer, PodOrder, PodSettings } from "./pod-orders.js";
 
 /**

@@ -4,9 +4,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually } from "../eventually.js";
-import type { IstiodPlaces } from "../istiod.js";
-import { ownEnvironment, prepareDirectory, proxyEnvironment } from "../proxy.js";
-import type { Workload } from "../workload.js";
+import type { IstiodPlaces } from "../istiod/istiod.js";
+import { ownEnvironment, prepareDirectory, proxyEnvironment } from "../mesh/proxy.js";
+import type { Workload } from "../mesh/workload.js";
 import type { PodAnswer, PodOrder, PodSettings } from "./pod-orders.js";
 
 /** The group of every agent and its Envoy. */

@@ -1,202 +1,206 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findEnvoy } from "@istiod/envoy-binary";
-import { eventually } from "../eventually.js";
-import { type Istiod, type IstiodPlaces, refusalsIn, startIstiodInside } from "../istiod.js";
-import { kubernetesObjects } from "../kubernetes-objects.js";
-import { marker, meshDefaults } from "../mesh.js";
-import { acknowledged, readStatus } from "../proxy-status.js";
-import { issueToken } from "../proxy.js";
-import { claimSubnet } from "../subnet.js";
-import { place, servicePort, type WorkloadOptions } from "../workload.js";
+import { Closers } from "@istiod/settings";
+import { requireEnvoy } from "../envoy/require-envoy.js";
+import { statUrl, statValue } from "../envoy/stats.js";
+import { type Istiod, type IstiodPlaces, refusalsIn, startIstiodInProcess } from "../istiod/istiod.js";
+import { allStarted } from "../mesh/all-started.js";
+import { ConfigDirectory } from "../mesh/config-directory.js";
+import { kubernetesObjects } from "../mesh/kubernetes-objects.js";
+import { issueToken } from "../mesh/proxy.js";
+import { claimSubnet, type Subnet } from "../mesh/subnet.js";
+import { createWorkDirectory } from "../mesh/work-directory.js";
+import { place, servicePort, type Workload, workloadNamed, type WorkloadOptions } from "../mesh/workload.js";
 import { type Pod, proxyGroup, startPod, startPodProxy } from "./pod.js";
 import type { PodAnswer } from "./pod-orders.js";
 import { makePodNetwork, type PodNetwork } from "./pod-network.js";
 
-/** A workload in a pod of its own. One with proxy `none` is not known to istiod. */
+/** A workload in a pod of its own. istiod has no objects for one with proxy `none`. */
 export interface RedirectedWorkload extends WorkloadOptions {
-  /** Ports on which its application answers HTTP. Default: the service's. */
+  /** Ports on which its application serves HTTP. Default: the service port. */
   readonly httpPorts?: readonly number[];
-  /** Ports on which it gives back what it is sent. */
+  /** Ports on which its application echoes TCP. */
   readonly tcpPorts?: readonly number[];
 }
 
 export interface RedirectedMeshOptions {
   readonly workloads: readonly RedirectedWorkload[];
-  /** How inbound connections are led. Default: REDIRECT. */
+  /** The interception mode of inbound connections. Default: REDIRECT. */
   readonly inbound?: "REDIRECT" | "TPROXY";
-  /** Istio's objects, YAML. `{{name}}` is a workload's address. */
+  /** Istio objects, YAML. `{{name}}` expands to a workload's address. */
   readonly objects?: string;
   /** Environment variables of istiod. */
   readonly istiodEnv?: Readonly<Record<string, string>>;
 }
 
-/**
- * A mesh in which each workload has a network of its own and its traffic is led through its proxy, as in Kubernetes.
- */
+/** A mesh in which each workload has its own network namespace, with its traffic redirected to its proxy. */
 export interface RedirectedMesh {
-  /** This machine, as pods see it. */
+  /** Address of this machine on the bridge of the pods. */
   readonly gateway: string;
   /** The directory of a workload's agent. */
   directory(workload: string): string;
   address(workload: string): string;
   /** The cluster IP of a workload's service. */
   service(workload: string): string;
-  /** Has a workload's application ask for a URL at an address, by default the URL's host. */
+  /** Sends an HTTP request from a workload's application to `at`, by default the URL's host. */
   http(
     from: string,
     url: string,
     options?: { readonly at?: string; readonly headers?: Readonly<Record<string, string>> },
   ): Promise<PodAnswer>;
-  /** Has it send text, and give what comes back. */
+  /** Sends text over TCP from a workload's application, and returns the response. */
   tcp(from: string, host: string, port: number, text: string): Promise<PodAnswer>;
-  /** Has it ask a server for the addresses of a name. */
+  /** Resolves a name from a workload's application at a DNS server. */
   dns(from: string, name: string, server: string): Promise<PodAnswer>;
-  /** Writes objects, and waits until every proxy has acknowledged what followed. */
+  /** Writes objects, and waits until every proxy has acknowledged the result. */
   apply(file: string, objects: string): Promise<void>;
-  /** Reads a statistic of a workload's Envoy; 0 where it has none of that name. */
+  /** Returns a statistic of a workload's Envoy; 0 if it has none of that name. */
   stat(workload: string, stat: string): Promise<number>;
   refusals(): readonly string[];
   close(): Promise<void>;
 }
 
 /**
- * Whose traffic is left alone. Proxies are root here, since nobody else may read this repository everywhere, and of a
- * group of their own; applications are neither. A transparent proxy must be root anyway, and as in Kubernetes is known
- * by its group alone: the rules for its user would lead its calls of the application back to it.
+ * Starts a mesh and resolves when all proxies are ready.
+ *
+ * @throws Error if this machine cannot run one; call `whyNoRedirection` first
+ */
+export async function startRedirectedMesh(options: RedirectedMeshOptions): Promise<RedirectedMesh> {
+  const envoy = await requireEnvoy();
+  const { inbound = "REDIRECT", objects = "", istiodEnv = {} } = options;
+  const closers = new Closers();
+  return closers.closeOnError(async () => {
+    const subnet = await claimSubnet();
+    closers.defer(() => subnet.release());
+    const work = await createWorkDirectory(closers);
+    const workloads = options.workloads.map((o, n) => ({ ...o, ...place(o, subnet.pod(n + 1), subnet.pod(n + 1)) }));
+    const known = workloads.filter((w) => w.proxy !== "none");
+    const network = await makePodNetwork(subnet);
+    closers.defer(() => network.close());
+    const places: IstiodPlaces = {
+      address: subnet.pod(254),
+      debugAddress: subnet.address(253),
+      config: join(work, "config"),
+      work,
+      env: istiodEnv,
+    };
+    const config = new ConfigDirectory(places, (text) => expandAddresses(text, workloads));
+    await config.create({ workloads: kubernetesObjects(known, subnet, true), objects });
+    await writeFile(resolvConf(places), `nameserver ${network.gateway}\n`);
+    for (const w of known) await issueToken(places, w, randomBytes(32).toString("base64url"));
+    const istiod = await startIstiodInProcess(places);
+    closers.defer(() => istiod.kill());
+    for (const [n, w] of workloads.entries()) await network.add(w.name, n + 1);
+    const pods = await startPods(workloads, { envoy, inbound, network, istiod: places }, closers);
+    return runningMesh({ subnet, network, places, workloads, pods, istiod, config, close: () => closers.close() });
+  });
+}
+
+interface PodContext {
+  readonly envoy: string;
+  readonly inbound: "REDIRECT" | "TPROXY";
+  readonly network: PodNetwork;
+  readonly istiod: IstiodPlaces;
+}
+
+type PlacedWorkload = RedirectedWorkload & Workload;
+
+/** Starts the applications and proxies of all pods at once. Returns the pods by workload. */
+async function startPods(
+  workloads: readonly PlacedWorkload[],
+  context: PodContext,
+  closers: Closers,
+): Promise<ReadonlyMap<string, Pod>> {
+  const { network, istiod, envoy } = context;
+  const pods = new Map<string, Pod>();
+  const proxies: (() => Promise<void>)[] = [];
+  closers.defer(() => Promise.allSettled([...pods.values()].map((pod) => pod.kill())));
+  closers.defer(() => Promise.allSettled(proxies.map((kill) => kill())));
+  await allStarted(
+    workloads.map(async (w) => {
+      const { name, version = "", httpPorts = [servicePort], tcpPorts = [] } = w;
+      pods.set(name, await startPod(network.inside(name), { name, version, httpPorts, tcpPorts }));
+      if (w.proxy === "none") return;
+      await captureTraffic(name, context);
+      const env = {
+        ISTIO_META_DNS_CAPTURE: "true",
+        DNS_RESOLV_CONF: resolvConf(istiod),
+        ISTIO_META_INTERCEPTION_MODE: context.inbound,
+        ...w.env,
+      };
+      proxies.push(await startPodProxy(network.inside(name), { ...w, env }, istiod, envoy));
+    }),
+  );
+  return pods;
+}
+
+function captureTraffic(pod: string, { network, inbound }: PodContext): Promise<void> {
+  return network.capture(pod, {
+    ...proxyOwner(inbound),
+    inboundMode: inbound,
+    inboundPorts: "*",
+    inboundPortsExclude: ownPorts,
+    outboundRanges: "*",
+    redirectDns: true,
+    dnsServers: [network.gateway],
+  });
+}
+
+/**
+ * Returns the user and group whose traffic is not redirected. Proxies run as root, because another user may not be able
+ * to read this repository, and in a group of their own; applications have neither. A TPROXY proxy must be root anyway
+ * and, as in Kubernetes, is identified by its group alone: rules for its user would redirect its connections to the
+ * application back to it.
  */
 function proxyOwner(inbound: "REDIRECT" | "TPROXY"): { readonly proxyUid: string; readonly proxyGid: string } {
   return { proxyUid: inbound === "TPROXY" ? String(proxyGroup) : "0", proxyGid: String(proxyGroup) };
 }
 
-/** The agent's and Envoy's own ports, which injection leaves out. */
+/** Ports of the agent and of Envoy, which injection excludes from redirection. */
 const ownPorts = "15090,15021,15020";
 
-/**
- * Starts a mesh; resolves when all proxies are ready. @throws Error where that cannot be: ask `whyNoRedirection` first
- */
-export async function startRedirectedMesh({
-  workloads: options,
-  inbound = "REDIRECT",
-  objects = "",
-  istiodEnv = {},
-}: RedirectedMeshOptions): Promise<RedirectedMesh> {
-  const envoy = await findEnvoy();
-  if (!envoy) throw new Error("no Envoy: ask whyNoEnvoy() first");
-  const subnet = await claimSubnet();
-  const work = await mkdtemp(join(tmpdir(), "istiod-e2e-"));
-  const workloads = options.map((o, n) => ({ ...o, ...place(o, subnet.pod(n + 1), subnet.pod(n + 1)) }));
-  const known = workloads.filter((w) => w.proxy !== "none");
-  const pods = new Map<string, Pod>();
-  const proxies: (() => Promise<void>)[] = [];
-  let network: PodNetwork | undefined;
-  let istiod: Istiod | undefined;
-  let writes = 0;
-
-  const index = (name: string): number => workloads.findIndex((w) => w.name === name);
-  const pod = (name: string): Pod => pods.get(name) ?? fail(`no workload ${name} in this mesh`);
-  const address = (name: string): string => workloads[index(name)]?.address ?? fail(`no workload ${name} in this mesh`);
-  const places: IstiodPlaces = {
-    address: subnet.pod(254),
-    debugAddress: subnet.address(253),
-    config: join(work, "config"),
-    work,
-    env: istiodEnv,
-  };
-  const write = async (file: string, text: string): Promise<void> => {
-    await writeFile(
-      join(work, "being-written"),
-      text.replaceAll(/\{\{([\w-]+)\}\}/g, (_, name: string) => address(name)),
-    );
-    await rename(join(work, "being-written"), join(places.config, `${file}.yaml`));
-  };
-  const close = async (): Promise<void> => {
-    await Promise.allSettled(proxies.map((kill) => kill()));
-    await Promise.allSettled([...pods.values()].map((p) => p.kill()));
-    await istiod?.kill();
-    await network?.close();
-    subnet.release();
-    await rm(work, { recursive: true, force: true });
-  };
-
-  try {
-    network = await makePodNetwork(subnet);
-    const { gateway, inside } = network;
-    await mkdir(places.config, { recursive: true });
-    await writeFile(join(work, "mesh.yaml"), meshDefaults);
-    await writeFile(join(work, "resolv.conf"), `nameserver ${gateway}\n`);
-    await write("workloads", kubernetesObjects(known, subnet, true));
-    await write("objects", objects);
-    await write("marker", marker(0));
-    for (const w of known) await issueToken(places, w, randomBytes(32).toString("base64url"));
-    istiod = await startIstiodInside(places);
-    for (const [n, w] of workloads.entries()) await network.add(w.name, n + 1);
-    await Promise.all(
-      workloads.map(async (w) => {
-        const { name, version = "", httpPorts = [servicePort], tcpPorts = [] } = w;
-        pods.set(name, await startPod(inside(name), { name, version, httpPorts, tcpPorts }));
-        if (w.proxy === "none") return;
-        await network?.capture(name, {
-          ...proxyOwner(inbound),
-          inboundMode: inbound,
-          inboundPorts: "*",
-          inboundPortsExclude: ownPorts,
-          outboundRanges: "*",
-          redirectDns: true,
-          dnsServers: [gateway],
-        });
-        const env = {
-          ISTIO_META_DNS_CAPTURE: "true",
-          DNS_RESOLV_CONF: join(work, "resolv.conf"),
-          ISTIO_META_INTERCEPTION_MODE: inbound,
-          ...w.env,
-        };
-        proxies.push(await startPodProxy(inside(name), { ...w, env }, places, envoy));
-      }),
-    );
-    return {
-      gateway,
-      directory: (name) => join(work, "agents", name),
-      address,
-      service: (name) => subnet.service(known.findIndex((w) => w.name === name) + 1),
-      http: (from, url, { at = new URL(url).hostname, headers = {} } = {}) =>
-        pod(from).order({ kind: "http", host: at, url, headers }),
-      tcp: (from, host, port, text) => pod(from).order({ kind: "tcp", host, port, text }),
-      dns: async (from, name, server) => pod(from).order({ kind: "dns", name, server }),
-      apply: async (file, text) => {
-        await write(file, text);
-        await write("marker", marker(++writes));
-        const debug = places.debugAddress ?? places.address;
-        await eventually("istiod has read what was written", async () =>
-          (await (await fetch(`http://${debug}:8080/debug/registryz`)).text()).includes(`revision-${writes}.marker`),
-        );
-        let quiet = 0;
-        await eventually("every proxy has acknowledged", async () => {
-          quiet = acknowledged(await readStatus(debug)) ? quiet + 1 : 0;
-          return quiet >= 5;
-        });
-      },
-      stat: async (name, stat) => {
-        const filter = encodeURIComponent(`^${stat.replaceAll(/[.|^$]/g, "\\$&")}$`);
-        const { text = "" } = await pod(name).order({
-          kind: "http",
-          host: "127.0.0.1",
-          url: `http://envoy:15000/stats?filter=${filter}`,
-          headers: {},
-        });
-        return Number(/: (\d+)/.exec(text)?.[1] ?? 0);
-      },
-      refusals: () => refusalsIn(istiod?.lines ?? []),
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+function resolvConf({ work }: IstiodPlaces): string {
+  return join(work, "resolv.conf");
 }
 
-function fail(message: string): never {
-  throw new Error(message);
+interface MeshParts extends Pick<RedirectedMesh, "close"> {
+  readonly subnet: Subnet;
+  readonly network: PodNetwork;
+  readonly places: IstiodPlaces;
+  readonly workloads: readonly PlacedWorkload[];
+  readonly pods: ReadonlyMap<string, Pod>;
+  readonly istiod: Istiod;
+  readonly config: ConfigDirectory;
+}
+
+function runningMesh({ subnet, network, places, workloads, pods, istiod, config, close }: MeshParts): RedirectedMesh {
+  const known = workloads.filter((w) => w.proxy !== "none");
+  const pod = (name: string): Pod => {
+    const found = pods.get(name);
+    if (found === undefined) throw new Error(`no workload ${name} in this mesh`);
+    return found;
+  };
+  return {
+    gateway: network.gateway,
+    directory: (name) => join(places.work, "agents", name),
+    address: (name) => workloadNamed(workloads, name).address,
+    service: (name) => subnet.service(known.indexOf(workloadNamed(known, name)) + 1),
+    http: (from, url, { at = new URL(url).hostname, headers = {} } = {}) =>
+      pod(from).order({ kind: "http", host: at, url, headers }),
+    tcp: (from, host, port, text) => pod(from).order({ kind: "tcp", host, port, text }),
+    dns: (from, name, server) => pod(from).order({ kind: "dns", name, server }),
+    apply: (file, objects) => config.apply(file, objects),
+    stat: async (name, stat) => {
+      const url = statUrl(stat);
+      const { text = "" } = await pod(name).order({ kind: "http", host: "127.0.0.1", url, headers: {} });
+      return statValue(text);
+    },
+    refusals: () => refusalsIn(istiod.lines),
+    close,
+  };
+}
+
+function expandAddresses(text: string, workloads: readonly PlacedWorkload[]): string {
+  return text.replaceAll(/\{\{([\w-]+)\}\}/g, (_, name: string) => workloadNamed(workloads, name).address);
 }

@@ -4,7 +4,7 @@ import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v
 import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { type Resource, resource } from "@istiod/resources";
 import { endpointType, routeType, secretType } from "@istiod/xds-server";
-import { certificateFor } from "./certificates.js";
+import { certificateFor } from "../certificates.js";
 
 /**
  * What Envoy asks for beside what it is offered: endpoints, routes and secrets of any name. Envoy answers for clusters

@@ -1,8 +1,8 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Agent, readOptions, startAgent, stderrLog } from "@istiod/pilot-agent";
-import { eventually } from "./eventually.js";
-import type { IstiodPlaces } from "./istiod.js";
+import { eventually } from "../eventually.js";
+import type { IstiodPlaces } from "../istiod/istiod.js";
 import type { Workload } from "./workload.js";
 
 export interface ProxyOptions {

@@ -5,38 +5,64 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { flagDefaults, startDiscovery } from "@istiod/istiod";
 import { pino } from "pino";
-import { eventually } from "./eventually.js";
+import { eventually } from "../eventually.js";
 
-/** Where istiod reads and what it makes. */
+/** Addresses, files and environment of an istiod. */
 export interface IstiodPlaces {
-  /** The address that it listens on, with the usual ports. */
+  /** The address that it listens on, with the default ports. */
   readonly address: string;
-  /** Where it answers questions about itself, which it does on loopback only. Default: the same. */
+  /** Loopback address of the debug interface. Default: `address`. */
   readonly debugAddress?: string;
-  /** The YAML that it reads. */
+  /** The directory of YAML that it watches. */
   readonly config: string;
-  /** The CA's root, tokens, mesh configuration. */
+  /** The directory of the CA root, the tokens and the mesh configuration. */
   readonly work: string;
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A line of istiod's log, as far as tests read it. */
+/** The fields of an istiod log line that tests read. */
 export interface LogLine {
   readonly level: string;
   readonly msg: string;
   readonly proxy?: string;
   /** A type URL. */
   readonly type?: string;
-  /** How many were pushed, or the names of those refused. */
+  /** The number of resources pushed, or the names of those rejected. */
   readonly resources?: number | readonly string[];
 }
 
 /** A running control plane. */
 export interface Istiod {
   readonly lines: readonly LogLine[];
-  /** Ends it: a process without warning, by SIGKILL. */
+  /** Closes an in-process istiod; kills a process by SIGKILL. */
   kill(): Promise<void>;
+}
+
+/** An istiod that can be killed and started again with the same addresses and files. */
+export class RestartableIstiod {
+  readonly address: string;
+  readonly #start: () => Promise<Istiod>;
+  #running: Istiod | undefined;
+
+  constructor(places: IstiodPlaces, start: (places: IstiodPlaces) => Promise<Istiod>) {
+    this.address = places.address;
+    this.#start = () => start(places);
+  }
+
+  /** Log lines since the last start; none while it is not running. */
+  get lines(): readonly LogLine[] {
+    return this.#running?.lines ?? [];
+  }
+
+  async start(): Promise<void> {
+    this.#running = await this.#start();
+  }
+
+  async kill(): Promise<void> {
+    await this.#running?.kill();
+    this.#running = undefined;
+  }
 }
 
 const program = join(
@@ -45,7 +71,7 @@ const program = join(
   "istiod.js",
 );
 
-/** Why istiod cannot be started as a process of its own; undefined where it can. */
+/** Returns the reason why istiod cannot run as a process of its own; undefined if it can. */
 export function whyNoProcess(): string | undefined {
   return existsSync(join(dirname(program), "../bundle/main.js")) ? undefined : "istiod is not built: npm run build";
 }
@@ -66,8 +92,8 @@ function values({ address, debugAddress = address, config, work }: IstiodPlaces)
   };
 }
 
-/** Starts istiod inside this process; it is ready when this resolves. */
-export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
+/** Starts istiod in this process, and resolves when it is ready. */
+export async function startIstiodInProcess(places: IstiodPlaces): Promise<Istiod> {
   const lines: LogLine[] = [];
   const log = pino(
     { level: "debug", base: null, formatters: { level: (level) => ({ level }) } },
@@ -82,7 +108,7 @@ export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
   return { lines, kill: () => discovery.close() };
 }
 
-/** Starts istiod as a process of its own; it is ready when this resolves. */
+/** Starts istiod as a process of its own, and resolves when it is ready. */
 export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> {
   const args = Object.entries({ ...values(places), shutdownDuration: "1s" }).flatMap(([name, value]) => [
     `--${name}`,
@@ -115,7 +141,7 @@ export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> 
   };
 }
 
-/** What proxies refused, as istiod logged it. */
+/** Returns the rejected resources in istiod's log, one line for each NACK. */
 export function refusalsIn(lines: readonly LogLine[]): string[] {
   return lines
     .filter((l) => l.msg.startsWith("refused by the proxy"))

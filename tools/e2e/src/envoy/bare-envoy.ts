@@ -10,8 +10,8 @@ import {
 } from "@istiod/xds-server";
 import { startEnvoyProcess } from "./envoy-process.js";
 import { supplies } from "./supplies.js";
-import { eventually } from "./eventually.js";
-import { claimSubnet } from "./subnet.js";
+import { eventually } from "../eventually.js";
+import { claimSubnet } from "../mesh/subnet.js";
 
 /** A resource that Envoy did not take, and what it said. */
 export interface Refusal {

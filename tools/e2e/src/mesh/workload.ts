@@ -1,57 +1,57 @@
 import type { Answer } from "./application.js";
 
-/** One workload of a mesh: an application, and the proxy beside it. */
+/** A workload of a mesh: an application and its proxy. */
 export interface WorkloadOptions {
-  /** The service that it belongs to. */
+  /** Name of its service. */
   readonly app: string;
   readonly version?: string;
   /** Default: `shop`. */
   readonly namespace?: string;
-  /** Default: the app and the version. */
+  /** Default: `app-version`, or the app if there is no version. */
   readonly name?: string;
-  /** A `router` has no application; `none` is an application that nobody stands in front of. Default: `sidecar`. */
+  /** A `router` is a gateway without an application; `none` is an application without a proxy. Default: `sidecar`. */
   readonly proxy?: "sidecar" | "router" | "none";
-  /** What the port of its service is called, and so which protocol it speaks. Default: `http`. */
+  /** Name of its service port, which selects the protocol. Default: `http`. */
   readonly portName?: string;
-  /** The ports of its service, where it has not the usual one alone. */
+  /** Ports of its service. Default: {@link servicePort} alone. */
   readonly ports?: readonly { readonly name: string; readonly port: number }[];
-  /** Its service has no address of its own. */
+  /** Makes its service headless. */
   readonly headless?: boolean;
   /** `region/zone/subzone`. */
   readonly locality?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** What the application does; default: 200, with what it was asked. */
+  /** The application's response. Default: status 200 with the request as received. */
   readonly answer?: Answer;
   /** Makes the application speak TLS. */
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** What the agent is told beside what every agent is told; `{{address}}` is the workload's own. */
+  /** Additional environment variables of the agent; `{{address}}` expands to the workload's address. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Fields of its Sidecar beside those that make it reachable; a listener is bound where the workload calls out unless
-   * it says otherwise.
+   * Additional fields of its Sidecar resource. Egress listeners bind to the workload's outbound address unless they
+   * set `bind`.
    */
   readonly sidecar?: { readonly egress?: readonly object[]; readonly outboundTrafficPolicy?: object };
 }
 
-/** A workload in its place. */
+/** A workload with its addresses and all defaults applied. */
 export interface Workload extends WorkloadOptions {
   readonly name: string;
   readonly namespace: string;
   readonly proxy: "sidecar" | "router" | "none";
   readonly serviceAccount: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Where others reach it, through its proxy if it has one. */
+  /** Its inbound address, served by its proxy if it has one. */
   readonly address: string;
-  /** Where it reaches others, through its proxy. */
+  /** The address of its proxy's outbound listeners. */
   readonly outbound: string;
 }
 
-/** The port of every service and of every listener in front of an application. */
+/** The default port of services, and of the inbound listener of a proxy. */
 export const servicePort = 8000;
-/** The port of an application that has a proxy in front of it. */
+/** The port of an application behind a proxy. */
 export const applicationPort = 9000;
 
-/** Puts a workload in its place. */
+/** Applies the defaults of a workload and gives it its addresses. */
 export function place(options: WorkloadOptions, address: string, outbound: string): Workload {
   const { app, version, namespace = "shop", proxy = "sidecar", locality } = options;
   const labels = {
@@ -65,4 +65,11 @@ export function place(options: WorkloadOptions, address: string, outbound: strin
   };
   const name = options.name ?? (version ? `${app}-${version}` : app);
   return { ...options, name, namespace, proxy, labels, serviceAccount: app, address, outbound };
+}
+
+/** Returns a workload by name. @throws Error if the mesh has none of that name */
+export function workloadNamed<W extends Workload>(workloads: readonly W[], name: string): W {
+  const found = workloads.find((w) => w.name === name);
+  if (found === undefined) throw new Error(`no workload ${name} in this mesh`);
+  return found;
 }
