@@ -7,7 +7,7 @@ import { type CountedResponse, SimulatedProxy } from "../client/simulated-proxy.
 import { nodeOf, type ProxyPlace } from "../mesh/proxies.js";
 import type { Random } from "../mesh/random.js";
 
-type Habit = "well" | "slow" | "refusing";
+type Habit = "normal" | "slow" | "rejecting";
 
 interface Member {
   readonly place: ProxyPlace;
@@ -16,7 +16,7 @@ interface Member {
   proxy: SimulatedProxy;
 }
 
-/** How often what happened to the fleet. */
+/** Counts of events of the fleet. */
 export interface FleetCounts {
   responses: number;
   bytes: number;
@@ -24,66 +24,66 @@ export interface FleetCounts {
   returned: number;
   replaced: number;
   paused: number;
-  /** Streams that the server ended. */
+  /** Streams that the server closed. */
   ended: number;
 }
 
-/** A proxy and what it should be compared by. */
-export interface Settled {
+/** A proxy at the end of a run, to compare with a new one. */
+export interface SettledProxy {
   readonly place: ProxyPlace;
   readonly variant: Variant;
   readonly proxy: SimulatedProxy;
-  /** False if the server still owed it something when the time was over. */
+  /** False if responses were outstanding at the timeout. */
   readonly settled: boolean;
 }
 
 const types = [clusterType, endpointType, listenerType, routeType];
-/** Of the responses to a proxy that refuses, this part is refused, once it has something to go on with. */
-const refusedPart = 0.3;
+/** The share of responses that a rejecting proxy rejects, once it has accepted a first configuration. */
+const rejectionRate = 0.3;
 const settleMs = 120_000;
 
-/** Proxies that connect, go away and return; one in 39 stops reading for a while, one in 39 refuses what it is sent. */
+/** Proxies that connect and disconnect. One in 39 pauses reading, and one in 39 rejects responses. */
 export class ChurningFleet {
   readonly counts: FleetCounts = { responses: 0, bytes: 0, refused: 0, returned: 0, replaced: 0, paused: 0, ended: 0 };
   readonly #address: Address;
   readonly #random: Random;
   readonly #members: Member[];
-  #calm = false;
+  #settling = false;
 
   constructor(address: Address, places: readonly ProxyPlace[], random: Random) {
     this.#address = address;
     this.#random = random;
     this.#members = places.map((place, at) => {
-      const who = { place, variant: at % 2 === 0 ? "delta" : "sotw", habit: habits[at % 39] ?? "well" } as const;
-      return { ...who, proxy: this.#made(who) };
+      const member = { place, variant: at % 2 === 0 ? "delta" : "sotw", habit: habits[at % 39] ?? "normal" } as const;
+      return { ...member, proxy: this.#simulate(member) };
     });
   }
 
-  /** Connects all, and waits until each has everything. */
+  /** Connects all proxies, and waits until each has all resources that it needs. */
   async connect(): Promise<void> {
     for (const { proxy } of this.#members) proxy.connect();
     while (!this.#members.every(({ proxy }) => proxy.complete)) await wait(50);
   }
 
-  /** Somebody goes; with what it has, or as a new one, it is back after up to ten seconds. */
-  comeAndGo(): void {
+  /** Disconnects a random proxy for up to ten seconds. It returns with its state or, as often, as a new proxy. */
+  reconnectOne(): void {
     const member = this.#random.pick(this.#members);
     if (!member.proxy.connected) return;
     member.proxy.drop();
     const returns = this.#random.chance(0.5);
     setTimeout(() => {
-      if (this.#calm) return;
+      if (this.#settling) return;
       if (returns) this.counts.returned++;
       else {
         this.counts.replaced++;
-        member.proxy = this.#made(member);
+        member.proxy = this.#simulate(member);
       }
       member.proxy.connect();
     }, this.#random.below(10_000)).unref();
   }
 
-  /** One who is slow stops reading for up to 90 seconds: istiod gives up who has not read for 60. */
-  dawdle(): void {
+  /** Makes a slow proxy stop reading for up to 90 seconds. istiod closes streams that stall for 60. */
+  pauseOne(): void {
     const slow = this.#members.filter(({ habit }) => habit === "slow");
     if (slow.length === 0) return;
     const { proxy } = this.#random.pick(slow);
@@ -93,43 +93,43 @@ export class ChurningFleet {
   }
 
   /**
-   * From now on all read and accept. Those who refused something connect again; gives what each has once the server
-   * owes nothing.
+   * Makes all proxies read and accept everything, and reconnects those that rejected responses. Returns the proxies
+   * once no response is outstanding.
    */
-  async settle(): Promise<readonly Settled[]> {
-    this.#calm = true;
+  async settle(): Promise<readonly SettledProxy[]> {
+    this.#settling = true;
     return Promise.all(
       this.#members.map(async ({ place, variant, habit, proxy }) => {
         proxy.pause(false);
-        if (habit === "refusing" || !proxy.connected) proxy.connect();
-        return { place, variant, proxy, settled: await settled(proxy) };
+        if (habit === "rejecting" || !proxy.connected) proxy.connect();
+        return { place, variant, proxy, settled: await untilSettled(proxy) };
       }),
     );
   }
 
   close(): void {
-    this.#calm = true;
+    this.#settling = true;
     for (const { proxy } of this.#members) proxy.drop();
   }
 
-  #made({ place, variant, habit }: Pick<Member, "place" | "variant" | "habit">): SimulatedProxy {
+  #simulate({ place, variant, habit }: Pick<Member, "place" | "variant" | "habit">): SimulatedProxy {
     const response = ({ typeUrl, bytes }: CountedResponse): string | undefined => {
       this.counts.responses++;
       this.counts.bytes += bytes;
       const hasSome = proxy.held(typeUrl).size > 0 && proxy.complete;
-      if (habit !== "refusing" || !hasSome || this.#calm || !this.#random.chance(refusedPart)) return undefined;
+      if (habit !== "rejecting" || !hasSome || this.#settling || !this.#random.chance(rejectionRate)) return undefined;
       this.counts.refused++;
-      return "refused by the benchmark";
+      return "rejected by the benchmark";
     };
-    const broken = (): void => void (this.#calm || this.counts.ended++);
+    const broken = (): void => void (this.#settling || this.counts.ended++);
     const random = (): number => this.#random.unit();
     const proxy: SimulatedProxy = newProxy(this.#address, place, variant, { events: { response, broken }, random });
     return proxy;
   }
 }
 
-/** Who of 39, an odd number so that there are such of both variants. */
-const habits: Readonly<Record<number, Habit>> = { 5: "slow", 8: "refusing" };
+/** Habits by position among 39 proxies: an odd number, so that each habit occurs with both protocol variants. */
+const habits: Readonly<Record<number, Habit>> = { 5: "slow", 8: "rejecting" };
 
 function newProxy(
   target: Address,
@@ -140,8 +140,8 @@ function newProxy(
   return new SimulatedProxy({ target, variant, node: toBinary(NodeSchema, nodeOf(place)), ...more });
 }
 
-/** Waits until a proxy has all it needs and the server owes it nothing. False if that takes too long. */
-async function settled(proxy: SimulatedProxy): Promise<boolean> {
+/** Waits until a proxy has all it needs and no response is outstanding. Returns false on timeout. */
+async function untilSettled(proxy: SimulatedProxy): Promise<boolean> {
   for (const until = Date.now() + settleMs; Date.now() < until; await wait(50)) {
     if (!proxy.complete) continue;
     const late = wait(until - Date.now(), false, { ref: false });
@@ -160,18 +160,18 @@ async function settled(proxy: SimulatedProxy): Promise<boolean> {
 }
 
 /**
- * In what a proxy differs from what a server gives to a new one of the same place, as sentences; empty if it has the
- * same names and bytes.
+ * Compares a proxy with a new one of the same workload at another server. Returns the differences in names and bytes of
+ * resources, one sentence each.
  */
 export async function differencesFromFresh(
-  { place, proxy, settled: isSettled }: Settled,
+  { place, proxy, settled: isSettled }: SettledProxy,
   server: Address,
 ): Promise<string[]> {
   const fresh = newProxy(server, place, "delta");
   fresh.connect();
   try {
-    if (!(await settled(fresh))) return ["a fresh proxy did not get all that it needs"];
-    return [...(isSettled ? [] : ["the server still owed it something"]), ...differences(proxy, fresh)];
+    if (!(await untilSettled(fresh))) return ["a new proxy did not receive all resources that it needs"];
+    return [...(isSettled ? [] : ["responses were outstanding at the timeout"]), ...differences(proxy, fresh)];
   } finally {
     fresh.drop();
   }

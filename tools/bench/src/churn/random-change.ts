@@ -1,7 +1,7 @@
 import { type Change, change, type ChangeKind } from "../mesh/changes.js";
 import type { Mesh } from "../mesh/mesh.js";
 
-/** How often of a hundred: 60 pods, 20 weights, 10 policies, 5 rules, 5 services that come or go. */
+/** Percentages by kind: 60 pods, 20 weights, 10 policies, 5 rules, 5 additions or removals of services. */
 const shares: readonly (readonly [ChangeKind, number])[] = [
   ["scale", 25],
   ["pod", 15],
@@ -15,18 +15,18 @@ const shares: readonly (readonly [ChangeKind, number])[] = [
   ["service-add", 1],
   ["service-del", 1],
 ];
-/** So that the mesh stays as large as it is. */
-const mostAdded = 10;
+/** Limit of added services, which keeps the size of the mesh constant. */
+const maxAdded = 10;
 
-/** Changes something, anywhere in the mesh. */
+/** Makes a random change to the mesh. */
 export function randomChange(mesh: Mesh): Change {
   let at = mesh.random.below(100);
   const drawn = shares.find(([, share]) => (at -= share) < 0)?.[0] ?? "scale";
-  const turned =
+  const kind =
     drawn === "service-del" && mesh.added.length === 0
       ? "service-add"
-      : drawn === "service-add" && mesh.added.length >= mostAdded
+      : drawn === "service-add" && mesh.added.length >= maxAdded
         ? "service-del"
         : drawn;
-  return change(mesh, turned, mesh.random.below(mesh.services.length));
+  return change(mesh, kind, mesh.random.below(mesh.services.length));
 }

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Closers } from "@istiod/settings";
 import type { Address } from "@istiod/xds-server/testing";
 import type { HeapReport, ProbeRequest } from "./probe.js";
 
@@ -16,19 +17,19 @@ export interface IstiodOptions {
   /** Ports of 127.0.0.1: xDS in plaintext or TLS, then debug. Default: any free ones. */
   readonly ports?: readonly [xds: number, http: number] | undefined;
   /**
-   * Serves TLS, with certificates and root of its own, and takes bearer tokens from this directory. Default: plaintext.
+   * Directory of bearer tokens. If set, istiod serves TLS with certificates of its own root. Default: plaintext.
    */
   readonly tlsTokens?: string | undefined;
   /**
-   * Flags for Node, such as those of a profiler; with any, it runs from its modules and not from the bundle, so that
-   * functions can be told apart by file.
+   * Node flags, such as those of a profiler. With any, istiod runs from its modules instead of the bundle, so that a
+   * profile shows the file of each function.
    */
   readonly execArgv?: readonly string[];
-  /** Longest wait until it is ready, in milliseconds. Default 180,000. */
+  /** Startup timeout in milliseconds. Default 180,000. */
   readonly readyMs?: number;
 }
 
-/** An istiod in a process of its own, so that its memory and CPU are its own. */
+/** An istiod in a separate process, so that its memory and CPU can be measured. */
 export interface IstiodProcess {
   readonly pid: number;
   readonly xds: Address;
@@ -36,115 +37,110 @@ export interface IstiodProcess {
   readonly http: string;
   /** Milliseconds from the start of the process to the ready file. */
   readonly readyMs: number;
+  /** Returns memory figures. Requests are sent one at a time. */
   heap(request: ProbeRequest): Promise<HeapReport>;
-  /** Ends it, gracefully at first. */
+  /** Stops the process: SIGTERM, and SIGKILL after a grace period. */
   stop(): Promise<void>;
 }
 
-/** As built, also where this file itself runs from source. */
+/** Built files, even if this file runs from source. */
 const probe = new URL("../../dist/server/probe.js", import.meta.url).href;
 const unbundled = fileURLToPath(new URL("../../dist/server/unbundled-istiod.js", import.meta.url));
 
 /**
- * Starts apps/istiod as built, and resolves when it serves.
+ * Starts the built apps/istiod, and resolves when it is ready.
  *
- * @throws Error with what it wrote if it ends before
+ * @throws Error with the end of its output if it exits first or is not ready in time
  */
-export async function startIstiod({
-  directory,
-  ports,
-  tlsTokens,
-  execArgv = [],
-  readyMs = 180_000,
-}: IstiodOptions): Promise<IstiodProcess> {
-  const own = await mkdtemp(join(tmpdir(), "istiod-bench-"));
-  const readyFile = join(own, "ready");
-  const [xdsPort, httpPort] = ports ?? [await freePort(), await freePort()];
-  const xds = `127.0.0.1:${xdsPort}`;
-  const tls =
-    tlsTokens === undefined
-      ? ["--grpcAddr", xds, "--secureGRPCAddr", ""]
-      : ["--grpcAddr", "", "--secureGRPCAddr", xds, "--caDir", join(own, "ca"), "--tokensDir", tlsTokens];
-  const flags = [
-    "--configDir",
-    directory,
-    "--meshConfig",
-    "",
-    "--networksConfig",
-    "",
-    ...tls,
-    "--httpAddr",
-    `127.0.0.1:${httpPort}`,
-    "--monitoringAddr",
-    "",
-    "--httpsAddr",
-    "",
-    "--shutdownDuration",
-    "0s",
-    "--readyFile",
-    readyFile,
-    "--log_output_level",
-    "error",
-  ];
-  const begun = performance.now();
-  const child = fork(
-    execArgv.length > 0
-      ? unbundled
-      : join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js"),
-    ["discovery", ...flags],
-    {
-      // How many streams are let in a second is not what is measured.
-      env: { ...process.env, PILOT_MAX_REQUESTS_PER_SECOND: "100000" },
-      execArgv: [...execArgv, "--import", probe],
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-    },
-  );
-  let written = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on("data", (text: Buffer) => (written = (written + text.toString()).slice(-10_000)));
-  const stop = async (): Promise<void> => {
-    await ended(child);
-    await rm(own, { recursive: true, force: true });
-  };
-  try {
-    while (!existsSync(readyFile)) {
-      if (child.exitCode !== null || child.signalCode !== null)
-        throw new Error(`istiod ended with ${child.exitCode ?? child.signalCode}:\n${written}`);
-      if (performance.now() - begun > readyMs) throw new Error(`istiod was not ready after ${readyMs} ms:\n${written}`);
-      await wait(20);
-    }
-    const address = { host: "127.0.0.1", port: xdsPort };
-    let last: Promise<unknown> = Promise.resolve();
+export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess> {
+  const closers = new Closers();
+  return closers.closeOnError(async () => {
+    const work = await mkdtemp(join(tmpdir(), "istiod-bench-"));
+    closers.defer(() => rm(work, { recursive: true, force: true }));
+    const [xdsPort, httpPort] = options.ports ?? [await freePort(), await freePort()];
+    const startedAt = performance.now();
+    const child = forkIstiod(istiodArguments(options, work, xdsPort, httpPort), options.execArgv ?? []);
+    closers.defer(() => stopProcess(child));
+    await untilReady(child, join(work, readyFile), options.readyMs ?? 180_000);
+    const readyMs = performance.now() - startedAt;
+    const tls = options.tlsTokens === undefined ? {} : { tls: await serverTls(work) };
     return {
       pid: child.pid ?? 0,
-      xds:
-        tlsTokens === undefined
-          ? address
-          : {
-              ...address,
-              tls: {
-                ca: await readFile(join(own, "ca", "ca-cert.pem"), "utf8"),
-                servername: "istiod.istio-system.svc",
-              },
-            },
+      xds: { host: "127.0.0.1", port: xdsPort, ...tls },
       http: `http://127.0.0.1:${httpPort}`,
-      readyMs: performance.now() - begun,
-      heap(request) {
-        const asked = last.then(() => ask(child, request));
-        last = asked.catch(() => undefined);
-        return asked;
-      },
-      stop,
+      readyMs,
+      heap: oneAtATime((request: ProbeRequest) => ask(child, request)),
+      stop: () => closers.close(),
     };
-  } catch (error) {
-    await stop();
-    throw error;
+  });
+}
+
+const readyFile = "ready";
+
+function istiodArguments(
+  { directory, tlsTokens }: IstiodOptions,
+  work: string,
+  xdsPort: number,
+  httpPort: number,
+): readonly string[] {
+  const xds = `127.0.0.1:${xdsPort}`;
+  const flags = {
+    configDir: directory,
+    meshConfig: "",
+    networksConfig: "",
+    ...(tlsTokens === undefined
+      ? { grpcAddr: xds, secureGRPCAddr: "" }
+      : { grpcAddr: "", secureGRPCAddr: xds, caDir: join(work, "ca"), tokensDir: tlsTokens }),
+    httpAddr: `127.0.0.1:${httpPort}`,
+    monitoringAddr: "",
+    httpsAddr: "",
+    shutdownDuration: "0s",
+    readyFile: join(work, readyFile),
+    log_output_level: "error",
+  };
+  return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+function forkIstiod(flags: readonly string[], execArgv: readonly string[]): ChildProcess {
+  const bundled = join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js");
+  return fork(execArgv.length > 0 ? unbundled : bundled, ["discovery", ...flags], {
+    // The limit on new streams is not part of the measurement.
+    env: { ...process.env, PILOT_MAX_REQUESTS_PER_SECOND: "100000" },
+    execArgv: [...execArgv, "--import", probe],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+}
+
+async function untilReady(child: ChildProcess, file: string, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (text: Buffer) => (output = (output + text.toString()).slice(-10_000)));
+  while (!existsSync(file)) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`istiod exited with ${child.exitCode ?? child.signalCode}:\n${output}`);
+    if (performance.now() > deadline) throw new Error(`istiod was not ready after ${timeoutMs} ms:\n${output}`);
+    await wait(20);
   }
+}
+
+async function serverTls(work: string): Promise<NonNullable<Address["tls"]>> {
+  return { ca: await readFile(join(work, "ca", "ca-cert.pem"), "utf8"), servername: "istiod.istio-system.svc" };
+}
+
+/** Returns a function that calls another only after its previous call has settled. */
+function oneAtATime<A, R>(call: (argument: A) => Promise<R>): (argument: A) => Promise<R> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (argument) => {
+    const result = last.then(() => call(argument));
+    last = result.catch(() => undefined);
+    return result;
+  };
 }
 
 function ask(child: ChildProcess, request: ProbeRequest): Promise<HeapReport> {
   return new Promise((resolve, reject) => {
-    const exited = (code: number | null): void => reject(new Error(`istiod ended with ${code}`));
+    const exited = (code: number | null): void => reject(new Error(`istiod exited with ${code}`));
     child.once("exit", exited);
     child.once("message", (message) => {
       child.off("exit", exited);
@@ -154,13 +150,14 @@ function ask(child: ChildProcess, request: ProbeRequest): Promise<HeapReport> {
   });
 }
 
-const patienceMs = 5_000;
+/** Milliseconds between SIGTERM and SIGKILL. */
+const gracePeriodMs = 5_000;
 
-async function ended(child: ChildProcess): Promise<void> {
+async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
-  const kill = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+  const kill = setTimeout(() => child.kill("SIGKILL"), gracePeriodMs);
   await exit;
   clearTimeout(kill);
 }
