@@ -7,6 +7,7 @@ export { PushTriggers, triggersOf } from "./metrics/push-triggers.js";
 export { xdsMetrics } from "./metrics/xds-metrics.js";
 export { formatName, type ObjectName, parseName } from "./object-name.js";
 export type { MissingResources } from "./missing-resources.js";
-export { type ObjectStatus, statusOf, type StatusOptions, type StatusSources } from "./object-status.js";
+export { type ObjectStatus, type StatusSources } from "./object-status.js";
+export { statusOf, type StatusOptions } from "./status-of.js";
 export { StatusCache } from "./status-cache.js";
 export { formatStatus, isGone, isIneffective, isLive } from "./verdict.js";

@@ -1,7 +1,8 @@
 import type { View } from "@istiod/incremental";
 import type { Connection } from "@istiod/xds-server";
 import { formatName, type ObjectName } from "./object-name.js";
-import { type ObjectStatus, statusOf, type StatusSources } from "./object-status.js";
+import type { ObjectStatus, StatusSources } from "./object-status.js";
+import { statusOf } from "./status-of.js";
 
 /** Number of attempts to compute several statuses at one revision. */
 const maxAttempts = 4;

@@ -1,0 +1,97 @@
+import { setImmediate } from "node:timers/promises";
+import type { Connection } from "@istiod/xds-server";
+import { Effects } from "./effects.js";
+import { type MissingResources, missingResources } from "./missing-resources.js";
+import { reasonWithoutEffect } from "./no-effect.js";
+import { inputsOf, type ObjectName } from "./object-name.js";
+import type { ObjectStatus, StatusSources } from "./object-status.js";
+import { removalStatus } from "./removal.js";
+import { isSettling } from "./settling.js";
+
+export interface StatusOptions {
+  /** Milliseconds of work after which the event loop gets a turn. Default 8. */
+  readonly sliceMs?: number;
+  /** Yields to the event loop. Default: `setImmediate`. */
+  readonly yieldTurn?: () => Promise<unknown>;
+}
+
+/** Number of attempts if commits keep invalidating the work. The last attempt does not yield. */
+const maxAttempts = 4;
+const maxMissing = 50;
+
+/**
+ * Returns the status of an object at one moment after the call. A proxy is reached if a dry run without the object
+ * gives it other resources. This costs as much as deleting the object would, so callers should cache the result for as
+ * long as the revision stays the same. The work yields to the event loop between proxies and starts over after a
+ * commit.
+ */
+export async function statusOf<C>(
+  sources: StatusSources<C>,
+  object: ObjectName,
+  { sliceMs = 8, yieldTurn = setImmediate }: StatusOptions = {},
+): Promise<ObjectStatus> {
+  const { database } = sources;
+  for (let attempt = 1; ; attempt++) {
+    const { revision } = database;
+    const inputs = inputsOf(database, object);
+    if (inputs.length === 0) return removalStatus(sources, object);
+    const noEffect = reasonWithoutEffect(sources, inputs);
+    if (noEffect !== undefined) return statusWithoutEffect(sources, object, noEffect);
+    const effects = new Effects(
+      sources,
+      database.dryRun((tx) => inputs.forEach(({ collection, key }) => tx.delete(collection, key))),
+    );
+    let sliceEnd = performance.now() + sliceMs;
+    for (const step of effects.steps(sources.connections())) {
+      if (attempt < maxAttempts && performance.now() >= sliceEnd) {
+        await yieldTurn();
+        if (database.revision !== revision) break;
+        sliceEnd = performance.now() + sliceMs;
+      }
+      step();
+    }
+    if (database.revision === revision) return statusNow(sources, object, effects);
+  }
+}
+
+function statusWithoutEffect<C>(sources: StatusSources<C>, object: ObjectName, noEffect: string): ObjectStatus {
+  const known = knownWithoutEffects(sources, object, sources.connections());
+  return { ...known, noEffect, reached: 0, live: 0, rejected: 0, missing: [] };
+}
+
+function statusNow<C>(sources: StatusSources<C>, object: ObjectName, effects: Effects<C>): ObjectStatus {
+  const connections = sources.connections();
+  const known = knownWithoutEffects(sources, object, connections);
+  const missing: MissingResources[] = [];
+  let [reached, live, rejected] = [0, 0, 0];
+  for (const connection of connections) {
+    const missingByType = connection.subscriptions.flatMap((subscription) => {
+      const effect = effects.on(connection, subscription);
+      return effect === undefined
+        ? []
+        : [missingResources(sources.deliveries, connection, subscription, effect, known.revision)];
+    });
+    if (missingByType.length === 0) continue;
+    reached++;
+    const missingOnProxy = missingByType.flatMap((each) => each ?? []);
+    if (missingOnProxy.length === 0) live++;
+    if (missingOnProxy.some(({ reason }) => reason === "rejected")) rejected++;
+    if (missing.length < maxMissing) missing.push(...missingOnProxy);
+  }
+  return { ...known, reached, live, rejected, missing };
+}
+
+function knownWithoutEffects<C>(
+  sources: StatusSources<C>,
+  object: ObjectName,
+  connections: readonly Connection[],
+): Pick<ObjectStatus, "object" | "found" | "revision" | "connected" | "settling"> {
+  const revision = sources.changes.lastChangeOf(object);
+  return {
+    object,
+    found: true,
+    ...(revision !== undefined && { revision }),
+    connected: connections.length,
+    settling: connections.filter((connection) => isSettling(sources, connection)).length,
+  };
+}
