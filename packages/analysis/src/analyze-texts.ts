@@ -23,9 +23,9 @@ import { isReported } from "./analyzers/schema.js";
 import { assumeIngressGateway } from "./assumed-ingress-gateway.js";
 import { findings, findingsOf } from "./findings.js";
 import { writeNow } from "./now.js";
-import { FileLines, messageAt } from "./places.js";
-import { type Message, messageOfProblem, sortMessages } from "./report.js";
-import { isSuppressed, isSuppressedByObject, type Suppression } from "./suppression.js";
+import { FileLines, messageAt } from "./messages/places.js";
+import { type Message, messageOfProblem, sortMessages } from "./messages/message.js";
+import { isSuppressed, isSuppressedByObject, type Suppression } from "./messages/suppression.js";
 
 /** A file by its name and content. */
 export interface TextFile {

@@ -19,7 +19,7 @@ import { sidecarAnalyzers } from "./analyzers/sidecar.js";
 import { telemetryAnalyzers } from "./analyzers/telemetry.js";
 import { virtualServiceAnalyzers } from "./analyzers/virtual-service/virtual-service.js";
 import { webhookAnalyzers } from "./analyzers/webhooks/webhooks.js";
-import { quotedNearest } from "./messages.js";
+import { quotedNearest } from "./suggestions.js";
 
 /** Every analyzer, in the order in which findings about one object are reported. */
 export const analyzers: readonly Analyzer[] = [

@@ -4,13 +4,20 @@ export { analyzers } from "./analyzers.js";
 export { type Code, type Level, levels, messageTypes, type MessageType } from "./codes.js";
 export { type Finding, formatOrigin, type Origin } from "./finding.js";
 export { findings, findingsOf } from "./findings.js";
-export { codeOfProblem } from "./problems.js";
-export { isAtLeast, type Message, messageOfFinding, messageOfProblem, type Reference, sortMessages } from "./report.js";
+export { codeOfProblem } from "./messages/problems.js";
+export {
+  isAtLeast,
+  type Message,
+  messageOfFinding,
+  messageOfProblem,
+  type Reference,
+  sortMessages,
+} from "./messages/message.js";
 export { type Analysis, analyzeTexts, type ObjectFile, type TextFile, type TextsToAnalyze } from "./analyze-texts.js";
-export { isSuppressed, isSuppressedByObject, parseSuppression, type Suppression } from "./suppression.js";
-export { type Format, formatMessages, formats } from "./format.js";
-export { selectMessages, type Selection } from "./select.js";
+export { isSuppressed, isSuppressedByObject, parseSuppression, type Suppression } from "./messages/suppression.js";
+export { type Format, formatMessages, formats } from "./messages/format.js";
+export { selectMessages, type Selection } from "./messages/select.js";
 export { LiveAnalysis, type LiveAnalysisOptions } from "./live-analysis.js";
-export { fieldsWithoutEffect } from "./fields-without-effect.js";
-export { kindsWithoutEffect } from "./kinds-without-effect.js";
+export { fieldsWithoutEffect } from "./no-effect/fields-without-effect.js";
+export { kindsWithoutEffect } from "./no-effect/kinds-without-effect.js";
 export { now, nowKey, writeNow } from "./now.js";

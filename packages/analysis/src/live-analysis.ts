@@ -7,9 +7,9 @@ import type { Commit, Database, View } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
 import { computeByObject, findings } from "./findings.js";
 import { nowPrecision, writeNow } from "./now.js";
-import { FileLines, messageAt } from "./places.js";
-import { type Message, messageOfFinding, messageOfProblem, sortMessages } from "./report.js";
-import { isSuppressedByObject } from "./suppression.js";
+import { FileLines, messageAt } from "./messages/places.js";
+import { type Message, messageOfFinding, messageOfProblem, sortMessages } from "./messages/message.js";
+import { isSuppressedByObject } from "./messages/suppression.js";
 
 export interface LiveAnalysisOptions<C> {
   readonly database: Database<C>;

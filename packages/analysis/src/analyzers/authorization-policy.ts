@@ -9,8 +9,8 @@ import { nearestNames } from "@istiod/settings";
 import { query } from "@istiod/incremental";
 import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
-import { quotedNearest } from "../messages.js";
-import { explainMissingPods, formatSelector, isAnyPodInMesh, selectedPods } from "../pods.js";
+import { quotedNearest } from "../suggestions.js";
+import { explainMissingPods, formatSelector, isAnyPodInMesh, selectedPods } from "../queries/pods.js";
 
 /** Analyzers of AuthorizationPolicies. */
 export const authorizationPolicyAnalyzers: readonly Analyzer[] = [

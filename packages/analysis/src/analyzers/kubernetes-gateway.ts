@@ -13,8 +13,8 @@ import {
   wasmPlugins,
 } from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
-import { listNames } from "../messages.js";
-import { selectedPods } from "../pods.js";
+import { listNames } from "../suggestions.js";
+import { selectedPods } from "../queries/pods.js";
 
 /** Analyzers of what concerns the Gateway API. */
 export const kubernetesGatewayAnalyzers: readonly Analyzer[] = [

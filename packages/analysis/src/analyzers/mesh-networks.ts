@@ -3,7 +3,7 @@ import { nearestNames } from "@istiod/settings";
 import { index, type QueryContext } from "@istiod/incremental";
 import type { MeshNetworks } from "@istiod/istio-api/mesh/v1alpha1/network";
 import { type AnalysisContext, type Analyzer, meshNetworksRule } from "../analyzer.js";
-import { quotedNearest } from "../messages.js";
+import { quotedNearest } from "../suggestions.js";
 
 /** Analyzers of the mesh networks. */
 export const meshNetworksAnalyzers: readonly Analyzer[] = [

@@ -1,7 +1,7 @@
 import type { ServiceObject } from "@istiod/config-schema";
 import { kubernetesServicesByName } from "@istiod/service-discovery";
 import type { AnalysisContext } from "../analyzer.js";
-import { listNames } from "../messages.js";
+import { listNames } from "../suggestions.js";
 
 /** Reports a service that is not the same in all clusters that have it. */
 export function checkConsistency({ namespace, name }: ServiceObject, { q, report }: AnalysisContext): void {

@@ -7,7 +7,7 @@ import {
 } from "@istiod/config-schema";
 import { mesh } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
-import { listNames } from "../messages.js";
+import { listNames } from "../suggestions.js";
 
 /** Analyzers of ServiceEntries. */
 export const serviceEntryAnalyzers: readonly Analyzer[] = [

@@ -1,7 +1,7 @@
 import { serviceKind, type ServiceObject, services } from "@istiod/config-schema";
 import { kubernetesPortProtocol } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
-import { isControlPlane, isManagedGateway } from "../objects.js";
+import { isControlPlane, isManagedGateway } from "../queries/objects.js";
 import { checkConsistency } from "./multi-cluster-service.js";
 
 /** Analyzers of Kubernetes Services. */

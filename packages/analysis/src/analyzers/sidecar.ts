@@ -2,8 +2,8 @@ import { configCluster, namespaces, sidecarKind, type SidecarObject, sidecars } 
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
-import { listNames } from "../messages.js";
-import { explainMissingPods, formatSelector, selectedPods } from "../pods.js";
+import { listNames } from "../suggestions.js";
+import { explainMissingPods, formatSelector, selectedPods } from "../queries/pods.js";
 
 type Labels = Readonly<Record<string, string>>;
 

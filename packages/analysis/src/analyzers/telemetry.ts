@@ -2,8 +2,8 @@ import { telemetries, telemetriesByNamespace, telemetryKind, type TelemetryObjec
 import { mesh } from "@istiod/push-context";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
-import { listNames } from "../messages.js";
-import { explainMissingPods, formatSelector, selectedPods } from "../pods.js";
+import { listNames } from "../suggestions.js";
+import { explainMissingPods, formatSelector, selectedPods } from "../queries/pods.js";
 
 /** Analyzers of Telemetry objects. */
 export const telemetryAnalyzers: readonly Analyzer[] = [

@@ -12,7 +12,7 @@ import {
 } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule, type Rule } from "../../analyzer.js";
-import { quotedNearest } from "../../messages.js";
+import { quotedNearest } from "../../suggestions.js";
 import { annotationDefinitions, isAnalyzedAnnotation } from "./definitions.js";
 import { annotationFault } from "./values.js";
 

@@ -1,7 +1,7 @@
 import { type Container, type DeploymentObject, type FieldPath, type PodObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
-import { proxyContainer } from "../../membership.js";
-import { isControlPlane } from "../../objects.js";
+import { proxyContainer } from "../../queries/membership.js";
+import { isControlPlane } from "../../queries/objects.js";
 
 /** The user ID of the proxy, whose traffic is not redirected. */
 const proxyUser = 1337;

@@ -1,6 +1,6 @@
 import { type DeploymentObject, requestAuthentications } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
-import { listNames } from "../../messages.js";
+import { listNames } from "../../suggestions.js";
 
 const variable = "BLOCKED_CIDRS_IN_JWKS_URIS";
 

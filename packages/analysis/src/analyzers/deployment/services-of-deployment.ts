@@ -1,8 +1,8 @@
 import { type DeploymentObject, type ServiceObject, services } from "@istiod/config-schema";
 import { servicesSelecting } from "@istiod/service-discovery";
 import type { AnalysisContext } from "../../analyzer.js";
-import { isInMesh } from "../../membership.js";
-import { listNames } from "../../messages.js";
+import { isInMesh } from "../../queries/membership.js";
+import { listNames } from "../../suggestions.js";
 
 const waypointController = "istio.io-mesh-controller";
 

@@ -10,9 +10,9 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import { features, isSubsetOfHost, isWildcard } from "@istiod/push-context";
 import { hasLabels, kubernetesServicesByName } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { type DestinationHost, destinationHost, explainMissingHost } from "../../destination-hosts.js";
-import { explainMissingPods, selectedPods } from "../../pods.js";
-import { hasTopologyLabels, isAnyPodAtTopology } from "../../pod-topology.js";
+import { type DestinationHost, destinationHost, explainMissingHost } from "../../queries/destination-hosts.js";
+import { explainMissingPods, selectedPods } from "../../queries/pods.js";
+import { hasTopologyLabels, isAnyPodAtTopology } from "../../queries/pod-topology.js";
 
 type Labels = Readonly<Record<string, string>>;
 

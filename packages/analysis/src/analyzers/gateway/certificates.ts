@@ -4,7 +4,7 @@ import type { ServerTLSSettings } from "@istiod/istio-api/networking/v1alpha3/ga
 import { features } from "@istiod/push-context";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { listNames } from "../../messages.js";
+import { listNames } from "../../suggestions.js";
 
 export const duplicateCertificateAnalyzer: Analyzer = {
   name: "gateway.CertificateAnalyzer",

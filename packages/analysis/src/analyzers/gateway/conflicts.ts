@@ -2,8 +2,8 @@ import { gatewayKind, type GatewayObject, gateways } from "@istiod/config-schema
 import { index, type QueryContext } from "@istiod/incremental";
 import type { Server } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { listNames } from "../../messages.js";
-import { formatSelector, selectedPods } from "../../pods.js";
+import { listNames } from "../../suggestions.js";
+import { formatSelector, selectedPods } from "../../queries/pods.js";
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -2,8 +2,8 @@ import { gatewayKind, type GatewayObject, gateways, servicesByNamespace } from "
 import { query } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { listNames } from "../../messages.js";
-import { formatSelector, selectedPods } from "../../pods.js";
+import { listNames } from "../../suggestions.js";
+import { formatSelector, selectedPods } from "../../queries/pods.js";
 import { podsOfGateway } from "./selection.js";
 
 export const gatewayPortAnalyzer: Analyzer = {

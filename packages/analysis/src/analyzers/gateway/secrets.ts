@@ -2,8 +2,8 @@ import { configCluster, gatewayKind, type GatewayObject, gateways, secrets } fro
 import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { certificateFault } from "../../certificates.js";
-import { quotedNearest } from "../../messages.js";
+import { certificateFault } from "../../queries/certificates.js";
+import { quotedNearest } from "../../suggestions.js";
 import { podsOfGateway } from "./selection.js";
 
 export const gatewaySecretAnalyzer: Analyzer = {

@@ -1,6 +1,6 @@
 import type { GatewayObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
-import { explainMissingPods, formatSelector, type PodProfile, selectedPods } from "../../pods.js";
+import { explainMissingPods, formatSelector, type PodProfile, selectedPods } from "../../queries/pods.js";
 
 /**
  * Returns the pods that a Gateway selects, in any namespace. If there are none, this is reported, with the same message

@@ -8,7 +8,7 @@ import {
 } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { AnalysisContext } from "../../analyzer.js";
-import { proxyContainer } from "../../membership.js";
+import { proxyContainer } from "../../queries/membership.js";
 import { matchesSelector } from "../webhooks/selector.js";
 
 /** The injection webhooks of a cluster. There are few, and they change seldom. */

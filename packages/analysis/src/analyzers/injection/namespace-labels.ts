@@ -1,6 +1,6 @@
 import { type NamespaceObject, namespaces, type PodObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
-import { hasProxy, statedInjection } from "../../membership.js";
+import { hasProxy, statedInjection } from "../../queries/membership.js";
 import { injectorConfig } from "./injector-config.js";
 
 export const injectionLabel = "istio-injection";

@@ -1,7 +1,7 @@
 import { type NamespaceObject, podsByNamespace, type PodObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
-import { proxyContainer } from "../../membership.js";
-import { listNames } from "../../messages.js";
+import { proxyContainer } from "../../queries/membership.js";
+import { listNames } from "../../suggestions.js";
 import { imageTypes } from "./image-type.js";
 import { injectorConfig } from "./injector-config.js";
 import { injectionLabel, revisionLabel } from "./namespace-labels.js";

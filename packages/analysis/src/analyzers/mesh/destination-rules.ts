@@ -14,7 +14,7 @@ import {
 import { workloadPeerModes, resolveHost } from "@istiod/push-context";
 import { discoverySettings, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { workloadsWith } from "../../workloads.js";
+import { workloadsWith } from "../../queries/workloads.js";
 
 export const destinationRuleAnalyzer: Analyzer = {
   name: "mesh.DestinationRuleAnalyzer",

@@ -15,8 +15,8 @@ import {
 } from "@istiod/config-schema";
 import { exportScope, isExportedTo } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { faultOfNamespace } from "../../namespaces.js";
-import { workloadsWith } from "../../workloads.js";
+import { faultOfNamespace } from "../../queries/namespaces.js";
+import { workloadsWith } from "../../queries/workloads.js";
 
 export const exportAnalyzer: Analyzer = {
   name: "mesh.ExportAnalyzer",

@@ -13,7 +13,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { rootNamespace } from "@istiod/push-context";
 import { discoverySettings, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { faultOfNamespace } from "../../namespaces.js";
+import { faultOfNamespace } from "../../queries/namespaces.js";
 
 export const hostAnalyzer: Analyzer = {
   name: "mesh.HostAnalyzer",

@@ -1,6 +1,6 @@
 import { namespaceKind, type NamespaceObject, namespaces } from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { didYouMean } from "../../namespaces.js";
+import { didYouMean } from "../../queries/namespaces.js";
 
 const label = "istio-injection";
 const values = ["enabled", "disabled"];

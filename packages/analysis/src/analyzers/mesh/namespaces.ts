@@ -1,7 +1,7 @@
 import { allKinds, type ConfigObject } from "@istiod/config-schema";
 import type { Collection } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { faultOfNamespace } from "../../namespaces.js";
+import { faultOfNamespace } from "../../queries/namespaces.js";
 
 /** Kinds that say which objects belong where: all that are namespaced, but for those that Kubernetes writes itself. */
 const checked = allKinds.filter(

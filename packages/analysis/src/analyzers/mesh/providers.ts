@@ -10,7 +10,7 @@ import {
 import { AuthorizationPolicy_Action } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { mesh } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { didYouMean } from "../../namespaces.js";
+import { didYouMean } from "../../queries/namespaces.js";
 
 export const providerAnalyzer: Analyzer = {
   name: "mesh.ProviderAnalyzer",

@@ -8,8 +8,8 @@ import {
 import { nearestNames } from "@istiod/settings";
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { faultOfNamespace } from "../../namespaces.js";
-import { hasWorkload, hasWorkloadAnywhere, describesWorkloads } from "../../workloads.js";
+import { faultOfNamespace } from "../../queries/namespaces.js";
+import { hasWorkload, hasWorkloadAnywhere, describesWorkloads } from "../../queries/workloads.js";
 
 export const routeAnalyzer: Analyzer = {
   name: "mesh.RouteAnalyzer",

@@ -15,8 +15,8 @@ import {
 } from "@istiod/config-schema";
 import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { isControlPlane, isManagedGateway } from "../../objects.js";
-import { hasWorkload, hasWorkloadAnywhere, describesWorkloads } from "../../workloads.js";
+import { isControlPlane, isManagedGateway } from "../../queries/objects.js";
+import { hasWorkload, hasWorkloadAnywhere, describesWorkloads } from "../../queries/workloads.js";
 
 type Labels = Readonly<Record<string, string>>;
 

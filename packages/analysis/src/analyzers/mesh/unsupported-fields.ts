@@ -8,7 +8,7 @@ import {
   virtualServices,
 } from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, meshConfigRule, rule } from "../../analyzer.js";
-import { fieldsWithoutEffect } from "../../fields-without-effect.js";
+import { fieldsWithoutEffect } from "../../no-effect/fields-without-effect.js";
 
 export const unsupportedFieldAnalyzer: Analyzer = {
   name: "mesh.UnsupportedFieldAnalyzer",

@@ -2,7 +2,7 @@ import { type ConfigObject, type Kind, multiClusterKinds, serviceExports, servic
 import type { Collection, QueryContext } from "@istiod/incremental";
 import { discoverySettings } from "@istiod/service-discovery";
 import { type Analyzer, rule } from "../../analyzer.js";
-import { kindsWithoutEffect } from "../../kinds-without-effect.js";
+import { kindsWithoutEffect } from "../../no-effect/kinds-without-effect.js";
 
 /** Kinds that are only read if a variable enables them, with that variable. */
 const conditional = [

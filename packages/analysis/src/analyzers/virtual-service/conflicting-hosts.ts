@@ -8,7 +8,7 @@ import {
 import { index, type QueryContext } from "@istiod/incremental";
 import { features, hostsOverlap, isWildcard, meshGateway, resolveHost } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { listNames } from "../../messages.js";
+import { listNames } from "../../suggestions.js";
 
 export const conflictingHostsAnalyzer: Analyzer = {
   name: "virtualservice.ConflictingMeshGatewayHostsAnalyzer",

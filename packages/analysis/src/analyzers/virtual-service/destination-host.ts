@@ -1,8 +1,8 @@
 import { virtualServiceKind, type VirtualServiceObject, virtualServices } from "@istiod/config-schema";
 import { index } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { type DestinationHost, destinationHost, explainMissingHost } from "../../destination-hosts.js";
-import { listNames } from "../../messages.js";
+import { type DestinationHost, destinationHost, explainMissingHost } from "../../queries/destination-hosts.js";
+import { listNames } from "../../suggestions.js";
 import { type RouteDestination, routeDestinations } from "./destinations.js";
 
 export const destinationHostAnalyzer: Analyzer = {

@@ -8,8 +8,8 @@ import { nearestNames } from "@istiod/settings";
 import { query } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { kubernetesName } from "../../destination-hosts.js";
-import { listNames, quotedNearest } from "../../messages.js";
+import { kubernetesName } from "../../queries/destination-hosts.js";
+import { listNames, quotedNearest } from "../../suggestions.js";
 import { routeDestinations } from "./destinations.js";
 
 export const subsetAnalyzer: Analyzer = {

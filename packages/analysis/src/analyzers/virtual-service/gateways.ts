@@ -10,7 +10,7 @@ import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
 import { hostsForNamespace, hostsOverlap, meshGateway } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { listNames, quotedNearest } from "../../messages.js";
+import { listNames, quotedNearest } from "../../suggestions.js";
 
 export const gatewayAnalyzer: Analyzer = {
   name: "virtualservice.GatewayAnalyzer",

@@ -11,7 +11,7 @@ import type { VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtu
 import { meshGateway, rootNamespace } from "@istiod/push-context";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { formatSelector, type PodProfile, selectedPods } from "../../pods.js";
+import { formatSelector, type PodProfile, selectedPods } from "../../queries/pods.js";
 import { gatewayKey } from "./gateways.js";
 
 export const jwtClaimRouteAnalyzer: Analyzer = {

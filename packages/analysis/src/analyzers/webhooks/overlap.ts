@@ -7,7 +7,7 @@ import {
 } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { AnalysisContext } from "../../analyzer.js";
-import { listNames } from "../../messages.js";
+import { listNames } from "../../suggestions.js";
 import { matchesSelector } from "./selector.js";
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
-import { analyzersNamed } from "./analyzers.js";
-import type { Message } from "./report.js";
+import { analyzersNamed } from "../analyzers.js";
+import type { Message } from "./message.js";
 import { isSuppressed, type Suppression } from "./suppression.js";
 
 /** A selection of messages. */

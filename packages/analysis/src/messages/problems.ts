@@ -1,5 +1,5 @@
 import { formatPath, type Problem } from "@istiod/config-schema";
-import type { Code } from "./codes.js";
+import type { Code } from "../codes.js";
 
 const codes = {
   "unreachable-rule": "IST0130",

@@ -1,8 +1,8 @@
 import type { ConfigObject } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import type { Finding } from "./finding.js";
-import { collectionOf } from "./findings.js";
-import type { Message } from "./report.js";
+import type { Finding } from "../finding.js";
+import { collectionOf } from "../findings.js";
+import type { Message } from "./message.js";
 
 /** Suppresses messages with one code about objects that match a pattern. */
 export interface Suppression {

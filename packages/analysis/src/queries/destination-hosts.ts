@@ -10,7 +10,7 @@ import { nearestNames } from "@istiod/settings";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features, resolveHost } from "@istiod/push-context";
 import { kubernetesServicesByName } from "@istiod/service-discovery";
-import { listNames, quotedNearest } from "./messages.js";
+import { listNames, quotedNearest } from "../suggestions.js";
 
 /** A host in an object, and the context that resolves it. */
 export interface HostReference {

@@ -3,7 +3,7 @@ import { nearestNames } from "@istiod/settings";
 import { index, query, type Query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { hasProxy, statedInjection } from "./membership.js";
-import { quotedNearest } from "./messages.js";
+import { quotedNearest } from "../suggestions.js";
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { type SecretObject, secrets } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
-import { now, nowKey, nowPrecision } from "./now.js";
+import { now, nowKey, nowPrecision } from "../now.js";
 
 /** The validity of a certificate, in milliseconds since the Unix epoch. */
 interface Validity {

@@ -1,7 +1,7 @@
 import { type Ledger } from "@istiod/config-ingestion";
 import { FieldLines, type FieldPath, type Kind } from "@istiod/config-schema";
-import type { Finding } from "./finding.js";
-import { type Message, messageOfFinding, type Reference } from "./report.js";
+import type { Finding } from "../finding.js";
+import { type Message, messageOfFinding, type Reference } from "./message.js";
 
 /**
  * The lines of fields in several files. A file is split when it is first asked for, and its documents parsed when a

@@ -1,6 +1,6 @@
 import { formatSubject, type Problem } from "@istiod/config-schema";
-import { type Code, type Level, levels, messageTypes } from "./codes.js";
-import { type Finding, formatOrigin } from "./finding.js";
+import { type Code, type Level, levels, messageTypes } from "../codes.js";
+import { type Finding, formatOrigin } from "../finding.js";
 import { codeOfProblem, formatProblemMessage } from "./problems.js";
 
 /** The place of an object or of a field in a file. */

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
-import type { Level } from "./codes.js";
-import type { Message } from "./report.js";
+import type { Level } from "../codes.js";
+import type { Message } from "./message.js";
 
 /** Forms in which messages are printed: those of `istioctl analyze`, and a table. */
 export const formats = ["log", "json", "yaml", "table"] as const;
