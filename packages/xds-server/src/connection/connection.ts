@@ -10,7 +10,7 @@ import type { ManagedConnection } from "./connection-registry.js";
 import { PushTimer } from "./push-timer.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { ServerContext } from "./server-context.js";
-import { subscriptionOf } from "./subscription.js";
+import { snapshotOf } from "./snapshot.js";
 
 /** One stream of one client: connects the protocol's state with a call, the source and the push queue. */
 export class Connection<C = unknown> implements CallHandler, PushTarget, ManagedConnection {
@@ -112,19 +112,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   snapshot(): Snapshot | undefined {
-    if (this.#stream === undefined) return undefined;
-    const { id, node, protocol, attribution, at } = this.#stream;
-    const { pendingRevision } = attribution;
-    return {
-      id,
-      node,
-      peer: this.#call.peer,
-      variant: protocol.variant,
-      connectedAt: at,
-      outstandingBytes: this.#call.outstandingBytes,
-      ...(pendingRevision !== undefined && { pendingRevision }),
-      subscriptions: [...protocol.types.values()].map(subscriptionOf),
-    };
+    return this.#stream && snapshotOf(this.#call, this.#stream);
   }
 
   async #open(message: XdsRequest, bytes: number | undefined): Promise<void> {

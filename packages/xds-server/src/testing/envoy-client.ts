@@ -1,7 +1,7 @@
 import { clusterType, endpointType, listenerType, routeType, xdsType } from "@istiod/resources";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Variant } from "../events.js";
-import type { Target } from "./channel.js";
+import type { Target } from "./open-channel.js";
 import { endpointsOf, routesOf } from "./references.js";
 import type { ReceivedResource, ReceivedResponse } from "./response.js";
 import { XdsClient } from "./xds-client.js";

@@ -9,7 +9,9 @@ export {
   type ResponseOutline,
 } from "./response.js";
 export { endpointsOf, routesOf } from "./references.js";
-export { openChannel, type Address, type Channel, type ChannelEvents, type Target } from "./channel.js";
+export type { Channel, ChannelEvents } from "./channel.js";
+export { type Address } from "./grpc-channel.js";
+export { openChannel, type Target } from "./open-channel.js";
 export { EnvoyClient, type EnvoyClientOptions } from "./envoy-client.js";
 export { idle } from "./idle.js";
 export { fakeCluster, fakeEdsCluster, fakeResource } from "./fake-resources.js";

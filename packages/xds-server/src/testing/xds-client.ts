@@ -2,7 +2,8 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { NodeSchema, type Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Variant } from "../events.js";
-import { openChannel, type Channel, type Target } from "./channel.js";
+import type { Channel } from "./channel.js";
+import { openChannel, type Target } from "./open-channel.js";
 import { encodeRequest } from "./request.js";
 import { decodeResponse, type ReceivedResponse } from "./response.js";
 

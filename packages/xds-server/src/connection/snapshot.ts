@@ -1,0 +1,20 @@
+import type { Connection as Snapshot } from "../api.js";
+import type { Call } from "../transport/call.js";
+import type { AdmittedStream } from "./admitted-stream.js";
+import { subscriptionOf } from "./subscription.js";
+
+/** Returns the current state of a stream. */
+export function snapshotOf<C>({ peer, outstandingBytes }: Call, stream: AdmittedStream<C>): Snapshot {
+  const { id, node, protocol, attribution, at } = stream;
+  const { pendingRevision } = attribution;
+  return {
+    id,
+    node,
+    peer,
+    variant: protocol.variant,
+    connectedAt: at,
+    outstandingBytes,
+    ...(pendingRevision !== undefined && { pendingRevision }),
+    subscriptions: [...protocol.types.values()].map(subscriptionOf),
+  };
+}

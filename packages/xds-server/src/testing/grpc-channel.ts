@@ -1,0 +1,92 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type SecureClientSessionOptions } from "node:http2";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
+import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
+import type { Channel, ChannelEvents } from "./channel.js";
+
+/** The address of a server. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+  /** Default: plaintext. */
+  readonly tls?: SecureClientSessionOptions;
+}
+
+type Finish = (error: ConnectError | undefined) => void;
+
+/** HTTP/2 flow control window of the client, for the stream and for the connection. */
+const windowBytes = 1024 * 1024;
+
+/** Opens a gRPC stream on an HTTP/2 connection of its own. */
+export function openGrpc(
+  address: Address,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  events: ChannelEvents,
+): Channel {
+  const session = openSession(address);
+  let over = false;
+  const finish: Finish = (error) => {
+    if (over) return;
+    over = true;
+    session.destroy();
+    events.ended(error);
+  };
+  session.on("error", (error) => finish(new ConnectError(error.message, Code.Unavailable)));
+  session.on("close", () => finish(new ConnectError("the connection was closed", Code.Unavailable)));
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    te: "trailers",
+    ...headers,
+  });
+  finishWithStatus(session, stream, finish);
+  const reader = new FrameReader();
+  stream.on("data", (chunk: Buffer) => {
+    for (const { message } of reader.push(chunk)) if (!over) events.message(message);
+  });
+  return {
+    send: (message) => void (stream.writable && stream.write(encodeFrame(message))),
+    halfClose: () => void stream.end(),
+    cancel: () => finish(new ConnectError("cancelled", Code.Canceled)),
+    pause: (value) => void (value ? stream.pause() : stream.resume()),
+  };
+}
+
+function openSession({ host, port, tls }: Address): ClientHttp2Session {
+  const session = connect(`${tls === undefined ? "http" : "https"}://${host}:${port}`, {
+    settings: { initialWindowSize: windowBytes },
+    ...tls,
+  });
+  session.on("connect", () => session.setLocalWindowSize(windowBytes));
+  return session;
+}
+
+/** Calls `finish` with the gRPC status when the stream ends, or with an error if it is reset without one. */
+function finishWithStatus(session: ClientHttp2Session, stream: ClientHttp2Stream, finish: Finish): void {
+  let connected = false;
+  session.on("connect", () => (connected = true));
+  let status: ConnectError | undefined;
+  let hasStatus = false;
+  const readStatus = (fields: object): void => {
+    if (!("grpc-status" in fields)) return;
+    hasStatus = true;
+    const plain = Object.entries(fields).filter(([name]) => !name.startsWith(":"));
+    status = findTrailerError(new Headers(plain.map(([name, value]) => [name, String(value)])));
+  };
+  stream.on("error", () => undefined);
+  stream.on("response", (fields) => {
+    readStatus(fields);
+    if (fields[":status"] === 200) return;
+    hasStatus = true;
+    status = new ConnectError(`HTTP status ${fields[":status"]}`, Code.Unknown);
+  });
+  stream.on("trailers", readStatus);
+  stream.on("end", () => hasStatus && finish(status));
+  stream.on("close", () => {
+    if (!connected) return;
+    const reset = new ConnectError(`the stream was reset (HTTP/2 error ${stream.rstCode})`, Code.Canceled);
+    finish(hasStatus ? status : reset);
+  });
+}
