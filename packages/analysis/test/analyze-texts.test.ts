@@ -15,7 +15,7 @@ const shown = (text: string): string[] =>
   );
 
 describe("analyzeTexts", () => {
-  it("gives the line of the field in its document, and in an item of a List", () => {
+  it("reports the line of a field in a document and in an item of a List", () => {
     const list = `---
 apiVersion: v1
 kind: List
@@ -33,7 +33,7 @@ items:
     ]);
   });
 
-  it("reports rejected documents, those that are no YAML, and kinds that do not exist", () => {
+  it("reports rejected documents, invalid YAML and unknown kinds", () => {
     const text = `apiVersion: networking.istio.io/v1
 kind: VirtualServce
 metadata: {name: a}
@@ -52,11 +52,11 @@ a: [
     expect(unparsed).toEqual(["a.yaml"]);
   });
 
-  it("leaves out Kubernetes' own namespaces", () => {
+  it("ignores Kubernetes' system namespaces", () => {
     expect(shown(service("a", "web").replace("shop", "kube-system"))).toEqual([]);
   });
 
-  it("an annotation of the object suppresses codes", () => {
+  it("suppresses codes listed in the object's annotation", () => {
     const suppressing = (codes: string): string =>
       service("a", "web", `, annotations: {galley.istio.io/analyze-suppress: "${codes}"}`);
     expect(shown(suppressing("IST0102,IST0118"))).toEqual([]);
@@ -83,7 +83,7 @@ describe("selectMessages", () => {
     expect(origins({ suppressions: [parseSuppression(suppression)] })).toEqual(expected);
   });
 
-  it("a suppression without an object is an error that says what is expected", () => {
+  it("rejects a suppression without an object, naming the expected format", () => {
     expect(() => parseSuppression("IST0118")).toThrow("--suppress IST0118: expected CODE=KIND NAMESPACE/NAME");
   });
 
@@ -97,7 +97,7 @@ describe("selectMessages", () => {
 describe("formatMessages", () => {
   const { messages } = analyzeTexts({ files: [{ file: "a.yaml", text: service("a", "web") }] });
 
-  it("as a line of istioctl's, colored in a terminal", () => {
+  it("formats log lines like istioctl, with optional color", () => {
     expect(formatMessages(messages, "log")).toMatch(
       /^Info \[IST0118\] \(Service shop\/a a\.yaml:7\) port 80 is named "web"/,
     );
@@ -105,13 +105,13 @@ describe("formatMessages", () => {
     expect(formatMessages(error ? [error] : [], "log", true)).toMatch(/^\u001b\[1;31mError\u001b\[0m \[IST0118\]/);
   });
 
-  it("as JSON and YAML of one array", () => {
+  it("formats JSON and YAML as one array", () => {
     expect(JSON.parse(formatMessages(messages, "json"))).toEqual(messages);
     expect(formatMessages(messages, "yaml")).toContain("- code: IST0118\n  level: Info\n  origin: Service shop/a\n");
     expect(formatMessages([], "json")).toBe("[]\n");
   });
 
-  it("as a table", () => {
+  it("formats a table", () => {
     const [header, row] = formatMessages(messages, "table").split("\n");
     expect(header?.split(/ {2,}/)).toEqual(["LEVEL", "CODE", "ORIGIN", "REFERENCE", "MESSAGE"]);
     expect(row?.split(/ {2,}/).slice(0, 4)).toEqual(["Info", "IST0118", "Service shop/a", "a.yaml:7"]);

@@ -21,7 +21,7 @@ describe("annotations", () => {
     ]);
   });
 
-  it("leaves other domains and Istio's own marks alone", () => {
+  it("ignores other domains and annotations that Istio sets", () => {
     const lines = [
       "example.com/istio.io: x",
       "sidecar.istio.io/status: '{}'",
@@ -31,11 +31,11 @@ describe("annotations", () => {
     expect(messagesOf(annotations, object("Service", lines))).toEqual([]);
   });
 
-  it("counts every domain that ends with istio.io", () => {
+  it("includes every domain that ends in istio.io", () => {
     expect(placesOf(annotations, object("Service", ["myistio.io/x: v"]))).toEqual(["IST0108 Service default/a 6"]);
   });
 
-  it("reports annotations of other kinds", () => {
+  it("reports annotations on kinds that they do not apply to", () => {
     expect(messagesOf(annotations, object("Namespace", ["kubernetes.io/ingress.class: istio"]))).toEqual([
       "IST0107 Namespace a 6: annotation kubernetes.io/ingress.class is misplaced: it has no effect on a Namespace, it applies to Ingress",
     ]);
@@ -47,7 +47,7 @@ describe("annotations", () => {
     expect(placesOf(annotations, deployment)).toEqual(["IST0107 Deployment default/a 6"]);
   });
 
-  it("reports deprecated annotations unless their replacement is there too", () => {
+  it("reports deprecated annotations unless their replacement is also set", () => {
     const text = object("Pod", ['sidecar.istio.io/inject: "false"']);
     expect(messagesOf(annotations, text)).toEqual([
       "IST0135 Pod default/a 6: annotation sidecar.istio.io/inject is deprecated and may be removed; use the label sidecar.istio.io/inject instead",
@@ -86,7 +86,7 @@ describe("values of annotations", () => {
     expect(invalid.map((value) => on(name, value))).toEqual(invalid.map(() => ["IST0125 Pod default/a 6"]));
   });
 
-  it("names the value and what is expected", () => {
+  it("reports the value and the expected format", () => {
     expect(messagesOf(annotations, object("Pod", ["proxy.istio.io/config: 'statusPort: 70000'"]))[0]).toContain(
       "statusPort is 70000",
     );
@@ -104,7 +104,7 @@ describe("alpha annotations", () => {
     "proxy.istio.io/config: '{}'",
   ]);
 
-  it("are reported on request only", () => {
+  it("are reported only on request", () => {
     expect(messagesOf(alpha, pod)).toEqual([
       "IST0136 Pod default/a 6: annotation sidecar.istio.io/logLevel is part of an alpha feature, which may change or be removed",
     ]);
@@ -113,7 +113,7 @@ describe("alpha annotations", () => {
     ).toEqual([]);
   });
 
-  it("count those of the CNI plugin where an init container redirects traffic", () => {
+  it("include those of the CNI plugin if an init container redirects traffic", () => {
     expect(placesOf(alpha, `${pod}\nspec:\n  initContainers: [{name: istio-init, image: proxyv2}]`)).toEqual([
       "IST0136 Pod default/a 6",
       "IST0136 Pod default/a 7",
@@ -133,7 +133,7 @@ describe("named analyzers", () => {
     "spec: {ports: [{port: 80, name: 1}]}",
   ].join("\n");
 
-  it("have the problems of their kinds only, and those of kinds without an analyzer of schemas", () => {
+  it("report problems of their own kinds and of kinds without a schema analyzer", () => {
     expect(placesOf(annotations, invalid)).toEqual(["IST0106 Service default/a 8", "IST0108 Service default/a 7"]);
     expect(placesOf("schema.ValidationAnalyzer.Sidecar", invalid)).toEqual([
       "IST0106 Service default/a 8",

@@ -38,7 +38,7 @@ test("a policy must select a workload of the mesh in its namespace", () => {
   expect(messagesIn(policy("shop/p", {}) + pod("shop/cart", {}, proxy), codes)).toEqual([]);
 });
 
-test("pods are in the mesh by their containers, labels, annotations, their namespace, or in ambient mode", () => {
+test("pods are in the mesh by container, label, annotation, namespace label or ambient mode", () => {
   const found = (...objects: readonly string[]): number =>
     messagesIn(policy("shop/p", {}) + objects.join(""), codes).length;
   const inject = (value: string): Readonly<Record<string, string>> => ({ "sidecar.istio.io/inject": value });
@@ -50,7 +50,7 @@ test("pods are in the mesh by their containers, labels, annotations, their names
   expect(found(pod("shop/a", {}), namespace("shop", { "istio-injection": "disabled" }))).toBe(1);
 });
 
-test("a policy of the root namespace is for the whole mesh", () => {
+test("a policy in the root namespace applies to the whole mesh", () => {
   expect(messagesIn(policy("istio-system/p", {}), codes)).toEqual([]);
   expect(placesIn(policy("istio-system/p", selecting({ app: "cart" })), codes)).toEqual([
     "IST0127 AuthorizationPolicy istio-system/p 1",

@@ -13,7 +13,7 @@ describe("registries of mesh networks", () => {
   const secret = (label: string): string =>
     `apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: istio-system, labels: {istio/multiCluster: ${label}}}\nstringData: {cluster-2: kubeconfig}\n`;
 
-  it("must be clusters that are known", () => {
+  it("must be known clusters", () => {
     expect(messagesOf(registries, "", networks("kubernetes"))).toEqual([
       'IST0126 MeshNetworks istio-system/meshnetworks networks.yaml:5: network north names an unknown service registry "kubernetes": no cluster with that ID is known, so that none of its endpoints are in the network; did you mean "Kubernetes"?',
     ]);

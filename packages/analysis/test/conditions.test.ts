@@ -33,7 +33,7 @@ describe("negative conditions", () => {
     expect(found("gateway.networking.k8s.io/v1", kind, parents)).toEqual([`IST0171 ${kind} default/a 9`]);
   });
 
-  it("are told with their reasons", () => {
+  it("are reported with their reasons", () => {
     expect(
       messagesOf(conditions, object("v1", "Service", `  conditions:\n${condition("istio.io/WaypointBound", "False")}`)),
     ).toEqual([
@@ -41,7 +41,7 @@ describe("negative conditions", () => {
     ]);
   });
 
-  it("may be true where a policy is partially invalid", () => {
+  it("include a true condition for a partially invalid policy", () => {
     const status = (type: string, reason: string): string => `  conditions:\n${condition(type, "True", reason)}`;
     expect(
       found("security.istio.io/v1", "AuthorizationPolicy", status("WaypointAccepted", "PartiallyInvalid")),

@@ -34,14 +34,14 @@ describe("services of a deployment", () => {
     ]);
   });
 
-  it("must not lead different ports to one target port", () => {
+  it("must not map different ports to one target port", () => {
     const both = service("a", "{port: 80, targetPort: 8080}") + service("b", "{port: 8080}", "{app: cart, tier: web}");
     expect(messagesOf(services, deployment(app) + injected + both)).toEqual([
       "IST0137 Deployment shop/cart 4: deployment cart has conflicting ports: services a, b lead different ports (80, 8080) to target port 8080; use one port for it, or a target port for each",
     ]);
   });
 
-  it("are those of its namespace that select it", () => {
+  it("are the services of its namespace that select it", () => {
     const tcp = service("a", "{port: 53, protocol: TCP}");
     const others = ["{app: other}", "{app: cart, tier: db}", "{}"].map((selector, i) =>
       service(`o${i}`, "{port: 53, protocol: UDP}", selector),
@@ -50,7 +50,7 @@ describe("services of a deployment", () => {
     expect(placesOf(services, deployment(app) + injected + tcp + others.join("") + elsewhere)).toEqual([]);
   });
 
-  it("do not matter outside of the mesh and to waypoints", () => {
+  it("are ignored for workloads outside the mesh and for waypoints", () => {
     const both = service("a", "{port: 53, protocol: TCP}, {port: 53, protocol: UDP}");
     expect(placesOf(services, deployment(app) + both)).toEqual([]);
     expect(
@@ -64,10 +64,10 @@ describe("services of a deployment", () => {
   });
 });
 
-describe("user of an application", () => {
+describe("the user ID of an application", () => {
   const users = "applicationUID.Analyzer";
 
-  it("must not be the proxy's", () => {
+  it("must not be the proxy's user ID", () => {
     const spec =
       "{securityContext: {runAsUser: 1337}, containers: [{name: app, image: a}, {name: b, securityContext: {runAsUser: 1337}}]}";
     expect(messagesOf(users, deployment(spec)).map((message) => message.slice(0, 70))).toEqual([
@@ -79,7 +79,7 @@ describe("user of an application", () => {
     ).toEqual(["IST0144 Pod default/a 6"]);
   });
 
-  it("may be it in Istio's containers, in init containers and in the control plane", () => {
+  it("may be the proxy's in Istio's containers, init containers and the control plane", () => {
     const user = "securityContext: {runAsUser: 1337}";
     const spec = `{containers: [{name: istio-proxy, ${user}}, {name: app, securityContext: {runAsUser: 1338}}], initContainers: [{name: x, ${user}}]}`;
     expect(placesOf(users, deployment(spec))).toEqual([]);
@@ -94,7 +94,7 @@ describe("JWKS", () => {
   const istiod = (env: string): string =>
     deployment(`{containers: [{name: discovery, env: [${env}]}]}`, "app: istiod", "istiod");
 
-  it("are fetched from restricted addresses", () => {
+  it("are reported if they are fetched from restricted addresses", () => {
     expect(messagesOf(jwks, istiod("") + policy)).toEqual([
       "IST0175 Deployment shop/istiod 11: istiod fetches JWKS URIs of 1 RequestAuthentication(s) (shop/jwt) without restriction; set BLOCKED_CIDRS_IN_JWKS_URIS to the address ranges that it must not reach",
     ]);
@@ -103,7 +103,7 @@ describe("JWKS", () => {
     ]);
   });
 
-  it("do not matter without RequestAuthentications", () => {
+  it("are ignored without RequestAuthentications", () => {
     expect(placesOf(jwks, istiod("{name: BLOCKED_CIDRS_IN_JWKS_URIS, value: 10.0.0.0/8}") + policy)).toEqual([]);
     expect(placesOf(jwks, istiod(""))).toEqual([]);
     expect(placesOf(jwks, deployment(app) + policy)).toEqual([]);

@@ -13,7 +13,7 @@ spec:
 ---
 `;
 
-test("TLS to a destination needs roots to verify its certificate", () => {
+test("TLS to a destination requires CA certificates", () => {
   const withTls = (tls: string, more = ""): string => rule(`trafficPolicy:\n  tls: ${tls}\n${more}`);
   expect(messagesIn(withTls("{mode: SIMPLE}"), tlsCodes)).toEqual([
     `IST0128 DestinationRule shop/reviews 7: TLS mode SIMPLE is set for "reviews" but no caCertificates to validate the server's identity; set caCertificates`,
@@ -32,7 +32,7 @@ test("TLS to a destination needs roots to verify its certificate", () => {
   expect(messagesIn(withTls("{mode: DISABLE}"), tlsCodes)).toEqual([]);
 });
 
-test("so does TLS to one port", () => {
+test("TLS to a single port requires CA certificates", () => {
   expect(
     messagesIn(
       rule(
@@ -94,7 +94,7 @@ test("a subset by topology selects pods by the labels of their nodes", () => {
   expect(found("{kubernetes.io/hostname: n1}")).toEqual([]);
 });
 
-test("subsets of ServiceEntries select endpoints and WorkloadEntries too", () => {
+test("subsets of ServiceEntries may also select endpoints and WorkloadEntries", () => {
   const entry = (spec: object): string =>
     object("ServiceEntry", "shop/reviews", {
       spec: {

@@ -38,7 +38,7 @@ describe("patches of EnvoyFilters", () => {
     ).toEqual([]);
   });
 
-  it("should not depend on those for certain proxy versions", () => {
+  it("should not depend on patches for specific proxy versions", () => {
     const both = [patch("HTTP_FILTER", "INSERT_AFTER", "{name: lua}", versioned), patch("HTTP_FILTER", "INSERT_AFTER")];
     expect(messagesOf(patches, filter("a", both))).toEqual([
       "IST0151 EnvoyFilter shop/a 7: operation INSERT_AFTER is relative to another filter, and the EnvoyFilter has no priority, so that it may not be applied; set spec.priority, or use an absolute operation such as INSERT_FIRST",
@@ -59,7 +59,7 @@ describe("patches of EnvoyFilters", () => {
     ]);
   });
 
-  it("count the matched filter where the value has no name", () => {
+  it("are identified by the matched filter if the value has no name", () => {
     const listener = "listener: {filterChain: {filter: {name: hcm}}}";
     const unnamed = (match: string): string => patch("NETWORK_FILTER", "REPLACE", "{typed_config: {}}", match);
     const before = filter("a", [unnamed(`${versioned}, ${listener}`)], 1);
@@ -67,7 +67,7 @@ describe("patches of EnvoyFilters", () => {
     expect(placesOf(patches, before + filter("b", [unnamed("")]))).toEqual(["IST0151 EnvoyFilter shop/b 15"]);
   });
 
-  it("must have an effect on what they apply to", () => {
+  it("must use an operation that their applyTo supports", () => {
     const replaced = ["CLUSTER", "LISTENER", "HTTP_ROUTE"].map((applyTo) => patch(applyTo, "REPLACE"));
     expect(placesOf(patches, filter("a", replaced, 1))).toEqual(
       [7, 8, 9].map((line) => `IST0152 EnvoyFilter shop/a ${line}`),
@@ -89,7 +89,7 @@ describe("patches of EnvoyFilters", () => {
     );
   });
 
-  it("are not read after one without an operation", () => {
+  it("are ignored after a patch without an operation", () => {
     expect(placesOf(patches, filter("a", ["applyTo: CLUSTER", patch("HTTP_FILTER", "REMOVE")]))).toEqual([]);
   });
 });

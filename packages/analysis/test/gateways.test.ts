@@ -110,7 +110,7 @@ test("a credential must be a Secret in the namespace of the gateway's pods", () 
   expect(messagesIn(secured("shop/shop-cert") + secret(tls, "shop/shop-cert"), codes, valid)).toEqual([]);
 });
 
-test("the Secret must hold a certificate that is valid", () => {
+test("the Secret must contain a valid certificate", () => {
   const fault = (data: Readonly<Record<string, string>>, time = valid.time): string | undefined =>
     messagesIn(secured() + secret(data), codes, { time })[0]?.replace(
       'IST0161 Gateway shop/gw 11: credential "shop-cert" is invalid, so the server gets no certificate: Secret istio-system/shop-cert: ',
@@ -135,7 +135,7 @@ test("the Secret must hold a certificate that is valid", () => {
   expect(fault({ cert: certificate, key: "key" }, Date.UTC(2026, 10, 22, 17, 30))).toBeUndefined();
 });
 
-test("a certificate that several Gateways of the same pods use is reported at those that select the pods of the other", () => {
+test("a certificate shared by Gateways is reported on each Gateway that selects the other's pods", () => {
   const files = { serverCertificate: "/etc/cert.pem", privateKey: "/etc/key.pem" };
   const b = (tls: Readonly<Record<string, string>>, selector?: Readonly<Record<string, string>>): string =>
     gateway("books/b", { tls, hosts: ["books.example.com"], ...(selector && { selector }) });
@@ -154,7 +154,7 @@ test("a certificate that several Gateways of the same pods use is reported at th
   );
 });
 
-test("Gateways of the same pods conflict if they have a host on one port", () => {
+test("Gateways that select the same pods conflict if they share a host and port", () => {
   const conflicts = (...objects: readonly string[]): readonly string[] =>
     placesIn(objects.join(""), ["IST0145"]).map((place) => place.split(" ")[2] ?? "");
   const a = gateway("shop/a", { port: 80, hosts: ["a.example", "b.example"] });
@@ -172,7 +172,7 @@ test("Gateways of the same pods conflict if they have a host on one port", () =>
   expect(conflicts(a, b, pod("edge/p", { app: "edge" }))).toEqual([]);
 });
 
-test("a Gateway without servers is reported where no Gateway of its pods has any", () => {
+test("a Gateway without servers is reported if no other Gateway for its pods has servers", () => {
   const empty = object("Gateway", "shop/empty", { spec: { selector: { istio: "ingressgateway" } } });
   expect(messagesIn(empty, codes)).toEqual([
     'IST0101 Gateway shop/empty 1: referenced selector "istio=ingressgateway" not found at any server: neither this Gateway nor another of the same pods has servers; add servers',
@@ -180,7 +180,7 @@ test("a Gateway without servers is reported where no Gateway of its pods has any
   expect(messagesIn(empty + gateway("books/b", { port: 80 }), codes)).toEqual([]);
 });
 
-test("over TLS the oldest of conflicting Gateways is named", () => {
+test("for TLS, the oldest of the conflicting Gateways is named", () => {
   const tls = { credentialName: "c" };
   const newer = gateway("shop/a", { tls }).replace(
     "namespace: shop",

@@ -13,7 +13,7 @@ const injector = (name: string, values: object): string =>
 describe("labels of namespaces", () => {
   const labels = "injection.Analyzer";
 
-  it("are missing where injection is neither enabled nor disabled", () => {
+  it("are reported as missing if injection is neither enabled nor disabled", () => {
     expect(messagesOf(labels, namespace("shop", ""))).toEqual([
       "IST0102 Namespace shop 4: namespace shop is not enabled for Istio injection; label it istio-injection=enabled to inject sidecars, or istio-injection=disabled to opt out explicitly",
     ]);
@@ -22,14 +22,14 @@ describe("labels of namespaces", () => {
     expect(["istio-system", "kube-system"].flatMap((name) => messagesOf(labels, namespace(name, "")))).toEqual([]);
   });
 
-  it("are not needed where injection is on by default", () => {
+  it("are not required if injection is on by default", () => {
     const enabled = injector("istio-sidecar-injector", { sidecarInjectorWebhook: { enableNamespacesByDefault: true } });
     expect(placesOf(labels, namespace("shop", "") + enabled)).toEqual(["IST0148 Namespace shop 4"]);
     const unreadable = injector("istio-sidecar-injector", [1]);
     expect(placesOf(labels, namespace("shop", "") + unreadable)).toEqual(["IST0102 Namespace shop 4"]);
   });
 
-  it("conflict where several enable injection", () => {
+  it("conflict if several enable injection", () => {
     expect(messagesOf(labels, namespace("shop", "istio-injection: enabled, istio.io/rev: canary"))).toEqual([
       "IST0123 Namespace shop 5: namespace shop has more than one injection label (istio-injection=enabled, istio.io/rev=canary), which may conflict; keep one of them",
     ]);
@@ -50,7 +50,7 @@ describe("pods without a sidecar", () => {
     expect(placesOf(sidecars, namespace("shop", "istio.io/rev: canary") + pod("cart", app))).toEqual([]);
   });
 
-  it("are not reported with a proxy, on the host's network, or where they opt out", () => {
+  it("are not reported if they have a proxy, use the host network, or opt out", () => {
     const shop = namespace("shop", "istio-injection: enabled");
     const others = [
       pod("a", `${app}, {name: istio-proxy, image: proxyv2}`),
@@ -75,7 +75,7 @@ describe("images of proxies", () => {
   const running = (name: string, image: string, extra?: string): string =>
     pod(name, `{name: istio-proxy, image: ${image}}`, extra);
 
-  it("are those that injection gives", () => {
+  it("must be the images that injection sets", () => {
     const text = shop + injector("istio-sidecar-injector", values);
     expect(
       messagesOf(
@@ -100,7 +100,7 @@ describe("images of proxies", () => {
     ]);
   });
 
-  it("may have the type that the mesh, a ProxyConfig or the pod asks for", () => {
+  it("may have the image type that the mesh, a ProxyConfig or the pod requests", () => {
     const text =
       shop + injector("istio-sidecar-injector", values) + running("a", "docker.io/istio/proxyv2:1.27.0-distroless");
     const config = (namespaceOf: string, type: string, selector = ""): string =>
@@ -138,12 +138,12 @@ spec:
   const webhook = (name: string, requirement: string): string =>
     `apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: injector}\nwebhooks:\n- name: ${name}\n  objectSelector: {matchExpressions: [{key: inject, ${requirement}}]}\n---\n`;
 
-  it("is a fault in a pod", () => {
+  it("is reported in a pod", () => {
     expect(placesOf(auto, pod("a", "{name: app}, {name: istio-proxy, image: auto}"))).toEqual(["IST0147 Pod shop/a 4"]);
     expect(placesOf(auto, pod("a", "{name: other, image: auto}"))).toEqual([]);
   });
 
-  it("needs a webhook in a deployment", () => {
+  it("requires a webhook in a Deployment", () => {
     expect(messagesOf(auto, deployment)).toEqual([
       'IST0146 Deployment shop/gateway 10: deployment gateway has "image: auto" but no injection webhook selects its pods; enable injection for namespace shop or for the pods',
     ]);

@@ -31,7 +31,7 @@ test.each([
   expect(found(policy({ selector: { matchLabels: { app: "edge" } }, targetRef }), gatewayPod)).toEqual([]);
 });
 
-test("CRDs of the Gateway API must be of a release that is read", () => {
+test("CRDs of the Gateway API must be of a supported release", () => {
   const found = (name: string, version?: string): readonly string[] => {
     const annotations = version === undefined ? {} : { "gateway.networking.k8s.io/bundle-version": version };
     return messagesIn(

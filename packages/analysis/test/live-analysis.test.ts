@@ -20,7 +20,7 @@ const service = (name: string, port: string): ObjectChange[] => {
   return readText(text, "a.yaml").flatMap(({ objects }) => objects);
 };
 
-test("reports what a commit changes, and recomputes only the objects that it concerns", async () => {
+test("reports new and resolved findings after a commit, and reanalyzes only the affected objects", async () => {
   const database = new Database<undefined>();
   const reports: string[][] = [];
   const named = (sign: string, findings: readonly Finding[]): string[] =>
@@ -82,7 +82,7 @@ const certificate = [
   "e6AVzdgCIH3fpTIt10oD8S0GapzxnZsYriPWDy+V/w2FoyxDqxPg",
 ].join("");
 
-test("a certificate that expires is reported within the hour", async () => {
+test("reports an expired certificate within an hour of its expiry", async () => {
   const objects = [
     {
       apiVersion: "v1",
@@ -149,7 +149,7 @@ test("a certificate that expires is reported within the hour", async () => {
   expect(await passed(60 * 24)).toEqual([]);
 });
 
-test("answers with all findings while the first analysis is under way, and with the current ones before a commit had its turn", async () => {
+test("returns complete, current findings during the first analysis and right after a commit", async () => {
   const database = new Database<undefined>();
   database.commit((tx) => applyChanges(tx, service("a", "web")));
   const turns: (() => void)[] = [];

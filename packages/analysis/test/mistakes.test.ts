@@ -536,11 +536,11 @@ function lineOf(text: string, part: string): number {
   return text.slice(0, at + part.length).split("\n").length - (part.endsWith("\n") ? 1 : 0);
 }
 
-test("the mesh without a fault has no findings", () => {
+test("a correct mesh has no findings", () => {
   expect(analyze("")).toEqual([]);
 });
 
-describe("a user is told of", () => {
+describe("a mistake is reported:", () => {
   it.each(Object.entries(mistakes))("%s", (_, { yaml, code, at, origin, says }) => {
     const messages = analyze(yaml);
     const found = messages.filter(

@@ -28,8 +28,8 @@ const shown = ({ code, kind, namespace, name }: Expected): string =>
   `${code} ${kind} ${namespace ? `${namespace}/` : ""}${name}`;
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].sort();
 
-describe("analysis of the reference's own cases", () => {
-  it("has cases", ({ skip }) => {
+describe("Istio's own test cases", () => {
+  it("are found", ({ skip }) => {
     skip(!existsSync(folder), "no ../shared/peer/analyzers beside the repository");
     expect(cases).not.toEqual([]);
   });

@@ -13,7 +13,7 @@ describe("validation", () => {
     expect(placesOf("schema.ValidationAnalyzer.Sidecar", text)).toEqual([]);
   });
 
-  it("tells errors from warnings", () => {
+  it("distinguishes errors from warnings", () => {
     const entry = (port: string): string =>
       object(
         "ServiceEntry",
@@ -31,7 +31,7 @@ describe("validation", () => {
 describe("an object that validation rejects", () => {
   const deprecated = "deprecation.DeprecationAnalyzer";
 
-  it("is analyzed apart from its unknown fields", () => {
+  it("is analyzed without its unknown fields", () => {
     const sidecar = object(
       "Sidecar",
       "spec:\n  outboundTrafficPolicy:\n    egressProxy: {host: a.b}\n  unknownField: 1",

@@ -12,7 +12,7 @@ const ports = (...protocols: readonly string[]): string =>
 describe("ServiceEntries with TCP ports", () => {
   const addresses = "serviceentry.Analyzer";
 
-  it("need addresses", () => {
+  it("require addresses", () => {
     expect(placesOf(addresses, entry("db", ports("TCP", "HTTP", "tcp", '""')))).toEqual([
       "IST0134 ServiceEntry shop/db 8",
       "IST0134 ServiceEntry shop/db 10",
@@ -30,7 +30,7 @@ describe("ServiceEntries with TCP ports", () => {
     ).toEqual([]);
   });
 
-  it("do not need them where addresses are allocated", () => {
+  it("do not require addresses if they are allocated automatically", () => {
     const meshConfig = (
       metadata: string,
     ): { readonly meshConfig: { readonly file: string; readonly text: string } } => ({
@@ -49,7 +49,7 @@ describe("ServiceEntries with TCP ports", () => {
 describe("protocols of ServiceEntries", () => {
   const protocols = "serviceentry.ConflictingServiceEntryProtocolAnalyzer";
 
-  it("conflict for the same host and port", () => {
+  it("conflict if they differ for the same host and port", () => {
     expect(messagesOf(protocols, entry("a", ports("HTTP")) + entry("b", ports("TCP"), "other"))).toEqual([
       "IST0177 ServiceEntry other/b 17: port 5432 of host db.example.com has conflicting protocols (HTTP, TCP), also in ServiceEntry shop/a; declare one protocol",
       "IST0177 ServiceEntry shop/a 8: port 5432 of host db.example.com has conflicting protocols (HTTP, TCP), also in ServiceEntry other/b; declare one protocol",
@@ -58,7 +58,7 @@ describe("protocols of ServiceEntries", () => {
     expect(placesOf(protocols, entry("a", ports("HTTP", "TCP")) + entry("b", ports("HTTP")))).toEqual([]);
   });
 
-  it("conflict only where a namespace sees both", () => {
+  it("conflict only if both are visible in a namespace", () => {
     const both = (a: string, b: string): readonly string[] =>
       placesOf(
         protocols,

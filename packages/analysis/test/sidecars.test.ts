@@ -33,7 +33,7 @@ spec:
   expect(messagesIn(text + pod("shop/cart", { app: "crat" }), codes)).toEqual([]);
 });
 
-test("Sidecars that select the same pod conflict, the oldest applies", () => {
+test("Sidecars that select the same pod conflict, and the oldest applies", () => {
   const pods = pod("shop/cart", { app: "cart", version: "v1" }) + pod("shop/other", { app: "other" });
   const a = sidecar("shop/a", { app: "cart" }, { creationTimestamp: "2026-01-02T00:00:00Z" });
   const b = sidecar("shop/b", { version: "v1" }, { creationTimestamp: "2026-01-01T00:00:00Z" });
@@ -45,7 +45,7 @@ test("Sidecars that select the same pod conflict, the oldest applies", () => {
   expect(messagesIn(pods + a + sidecar("shop/c"), codes)).toEqual([]);
 });
 
-test("a namespace has one Sidecar without selector", () => {
+test("several Sidecars without a selector in a namespace are reported", () => {
   expect(messagesIn(sidecar("shop/a") + sidecar("shop/b", {}), codes)).toEqual([
     "IST0111 Sidecar shop/a 1: Sidecar b of namespace shop has no workloadSelector either, and only the oldest applies, a; keep one, or give the others a selector",
     "IST0111 Sidecar shop/b 3: Sidecar a of namespace shop has no workloadSelector either, and only the oldest applies, a; keep one, or give the others a selector",

@@ -15,7 +15,7 @@ describe("access logging", () => {
   const providers = "telemetry.ProviderAnalyzer";
   const logging = telemetry("logs", "accessLogging: [{filter: {expression: 'true'}}]");
 
-  it("needs a provider", () => {
+  it("requires a provider", () => {
     expect(messagesOf(providers, logging)).toEqual([
       "IST0157 Telemetry shop/logs 5: Telemetry shop/logs has access logging without a provider, which is ignored because the mesh has no default providers; set providers, or meshConfig.defaultProviders.accessLogging",
     ]);
@@ -24,7 +24,7 @@ describe("access logging", () => {
     ).toEqual([]);
   });
 
-  it("may use that of the mesh", () => {
+  it("accepts the mesh's default provider", () => {
     expect(placesOf(providers, logging, mesh("defaultProviders: {accessLogging: [envoy]}"))).toEqual([]);
     expect(placesOf(providers, logging, mesh("defaultProviders: {metrics: [prometheus]}"))).toEqual([
       "IST0157 Telemetry shop/logs 5",
@@ -64,7 +64,7 @@ describe("selectors of Telemetry objects", () => {
 describe("Telemetry objects without a selector", () => {
   const defaults = "telemetry.DefaultSelectorAnalyzer";
 
-  it("must be alone in their namespace", () => {
+  it("are limited to one per namespace", () => {
     expect(messagesOf(defaults, telemetry("a", "tracing: []") + telemetry("b", "metrics: []"))).toEqual([
       "IST0160 Telemetry shop/a 3: namespace shop has multiple Telemetry objects without a workload selector: also b, and only one of them counts; merge them, or add selectors",
       "IST0160 Telemetry shop/b 9: namespace shop has multiple Telemetry objects without a workload selector: also a, and only one of them counts; merge them, or add selectors",

@@ -18,7 +18,7 @@ spec:
         ${destination}
 `;
 
-test("a destination host that nothing declares is reported at its line, with what it may have been meant to be", () => {
+test("an undeclared destination host is reported at its line, with similar hosts", () => {
   const services = service("shop/reviews", [80]) + service("books/ratings", [80]);
   expect(messagesIn(route("host: review") + "---\n" + services, codes)).toEqual([
     'IST0101 VirtualService shop/cart 10: referenced host "review" not found: no Service or ServiceEntry declares it; did you mean "reviews"?',
@@ -35,7 +35,7 @@ test("a destination host that nothing declares is reported at its line, with wha
   ).toEqual([]);
 });
 
-test("a service that is not exported to the namespace is not found", () => {
+test("a service that is not exported to the namespace is reported as not found", () => {
   const exported = (to: string): string =>
     service("books/ratings", [80], { annotations: { "networking.istio.io/exportTo": to } });
   const text = route("host: ratings.books.svc.cluster.local") + "---\n";
@@ -45,7 +45,7 @@ test("a service that is not exported to the namespace is not found", () => {
   expect(messagesIn(text + exported("., shop"), codes)).toEqual([]);
 });
 
-test("hosts of ServiceEntries count, of wildcards too, where they are exported", () => {
+test("hosts of exported ServiceEntries are found, including wildcard hosts", () => {
   const entry = (hosts: readonly string[], exportTo: readonly string[]): string =>
     object("ServiceEntry", "books/out", {
       spec: { hosts, exportTo, resolution: "DNS", ports: [{ number: 443, name: "https", protocol: "HTTPS" }] },
@@ -59,7 +59,7 @@ test("hosts of ServiceEntries count, of wildcards too, where they are exported",
   ]);
 });
 
-test("a port is required where the service has several, and must be one of them", () => {
+test("a port is required if the service has several, and must be one of them", () => {
   const both = "---\n" + service("shop/reviews", [80, 443]);
   expect(messagesIn(route("host: reviews") + both, codes)).toEqual([
     'IST0112 VirtualService shop/cart 10: destination "reviews" names no port, but the service has ports 80, 443; set port.number to one of them',
@@ -71,7 +71,7 @@ test("a port is required where the service has several, and must be one of them"
   expect(messagesIn(route("host: reviews") + "---\n" + service("shop/reviews", [80]), codes)).toEqual([]);
 });
 
-test("mirrors, TCP and TLS routes are checked, and routes without content do not fail", () => {
+test("mirrors, TCP routes and TLS routes are checked, and empty routes cause no error", () => {
   const spec = {
     hosts: ["cart"],
     http: [{ mirror: { host: "a" }, mirrors: [{ destination: { host: "b" } }, {}], route: [{}] }],
@@ -118,7 +118,7 @@ test("a subset must be defined by a DestinationRule of the host", () => {
   ).toEqual([]);
 });
 
-test("a route from a gateway without a subset, beside a VirtualService that selects subsets of the host", () => {
+test("a gateway route without a subset is reported if another VirtualService selects subsets of the host", () => {
   const gateway = object("Gateway", "shop/gw", {
     spec: {
       selector: { istio: "ingressgateway" },

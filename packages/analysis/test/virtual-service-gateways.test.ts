@@ -24,7 +24,7 @@ spec:
 ---
 ${service}`;
 
-test("a gateway that does not exist is reported with the nearest names", () => {
+test("a reference to a missing gateway is reported with similar names", () => {
   expect(messagesIn(bound("public-gw") + gateway("shop/public-gateway", ["*"]), codes)).toEqual([
     'IST0101 VirtualService shop/web 8: referenced gateway "public-gw" not found: there is no Gateway shop/public-gw',
     'IST0132 VirtualService shop/web 8: none of the hosts ["shop.example.com"] is found in gateway "shop/public-gw", which does not exist; add one to a server of the gateway',
@@ -36,7 +36,7 @@ test("a gateway that does not exist is reported with the nearest names", () => {
   expect(messagesIn(bound("mesh"), codes)).toEqual([]);
 });
 
-test("one host must be one of the gateway's for the namespace", () => {
+test("at least one host must be exposed by the gateway to the namespace", () => {
   const found = (...hosts: readonly string[]): readonly string[] =>
     placesIn(bound("edge/public") + gateway("edge/public", hosts), codes);
   const missing = ["IST0132 VirtualService shop/web 8"];
@@ -49,7 +49,7 @@ test("one host must be one of the gateway's for the namespace", () => {
   expect(found("*/*")).toEqual([]);
 });
 
-test("Gateways of the Gateway API count, those that istiod generates do not", () => {
+test("Gateways of the Gateway API may be referenced, except those that istiod generates", () => {
   const listeners = (hostname: string): string =>
     `apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: public, namespace: shop}\nspec: {gatewayClassName: istio, listeners: [{name: http, ${hostname} port: 80, protocol: HTTP}]}\n---\n`;
   expect(messagesIn(bound("public") + listeners(""), codes)).toEqual([]);
@@ -77,7 +77,7 @@ const ofMesh = (
     },
   });
 
-test("VirtualServices of the mesh gateway with one host conflict, each of them is reported", () => {
+test("VirtualServices with the same host on the mesh gateway conflict, and each is reported", () => {
   const conflicts = (...objects: readonly string[]): readonly string[] =>
     messagesIn(service + objects.join(""), ["IST0109"]).map((message) => message.split(":")[0] ?? "");
   expect(
@@ -131,7 +131,7 @@ spec:
 ---
 ${service}${gateway("shop/public", ["*"])}`;
 
-test("a route by JWT claims needs a RequestAuthentication for the pods of the gateway", () => {
+test("a route that matches JWT claims requires a RequestAuthentication for the gateway's pods", () => {
   const authentication = (name: string, spec = {}): string => object("RequestAuthentication", name, { spec });
   expect(messagesIn(claimRoute, codes)).toEqual([
     'IST0149 VirtualService shop/web 11: route matches JWT claim "@request.auth.claims.group", but no RequestAuthentication applies to the pods of gateway "shop/public" in namespace istio-system (istio=ingressgateway), so the claim is never set; create one that selects them',

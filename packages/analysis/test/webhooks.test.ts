@@ -41,7 +41,7 @@ describe("injection webhooks", () => {
     expect(placesOf(overlap, configuration("Mutating", "a", webhooks))).toEqual([]);
   });
 
-  it("are those of Istio or with a revision", () => {
+  it("are recognized by their name or a revision label", () => {
     const everything = configuration("Mutating", "a", ["name: x.istio.io"]);
     expect(placesOf(overlap, everything + configuration("Mutating", "b", ["name: y.example.com"]))).toEqual([]);
     expect(
@@ -68,7 +68,7 @@ describe("addresses of an external control plane", () => {
     placesOf(addresses, configuration("Mutating", "istio-sidecar-injector", [`name: x, clientConfig: {${client}}`]));
   const url = (value: string): readonly string[] => at(`url: ${JSON.stringify(value)}`);
 
-  it("must be there", () => {
+  it("are required", () => {
     expect(at("caBundle: a")).toEqual(["IST0163 MutatingWebhookConfiguration istio-sidecar-injector 5"]);
     expect(at("service: {namespace: a, name: b}")).toEqual([]);
     expect(placesOf(addresses, configuration("Validating", "istio-validator-a", ["name: x"]))).toEqual([

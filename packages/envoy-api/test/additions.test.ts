@@ -24,17 +24,17 @@ describe("the table of additions", () => {
   const source =
     'syntax = "proto3";\npackage envoy.type.tracing.v3;\nmessage CustomTag {\n  message Literal { string value = 1; }\n  oneof type {\n    Literal literal = 2;\n  }\n}\n';
 
-  it("adds a field where it belongs", () => {
+  it("adds a field to its message", () => {
     expect(withAdditions(file, source)).toMatch(/oneof type \{\s*string value = 6;/);
   });
 
-  it("leaves a file alone that has it by now, or that it says nothing of", () => {
+  it("leaves files unchanged that already have the field or have no additions", () => {
     const newer = source.replace("Literal literal = 2;", "Literal literal = 2;\n    string value = 6;");
     expect(withAdditions(file, newer)).toBe(newer);
     expect(withAdditions("other.proto", source)).toBe(source);
   });
 
-  it("fails loudly where there is nothing to add to", () => {
+  it("fails if the message to extend does not exist", () => {
     expect(() => withAdditions(file, source.replace("message CustomTag", "message Renamed"))).toThrow(
       "message CustomTag is not there",
     );

@@ -139,7 +139,7 @@ describe("retention", { timeout: 120_000 }, () => {
 });
 
 describe("a change that nothing reads", () => {
-  it("runs, verifies and answers nothing for any view", () => {
+  it("causes no runs, verifications or answers for any view", () => {
     const db = new Database<Client>();
     const views = Array.from({ length: 50 }, (_, i) => db.view({ name: `v${i % 5}` }));
     db.commit((tx) => {

@@ -187,7 +187,7 @@ describe("a transaction", () => {
     expect(code(() => db.commit(() => db.commit(() => undefined)))).toBe("purity");
   });
 
-  it("makes one revision of the entries that changed, and reads the previous state", () => {
+  it("creates one revision with the changed entries, and reads the previous state", () => {
     const db = new Database();
     expect(db.commit((tx) => [1, 2].forEach((n) => tx.set(numbers, `${n}`, n)))).toEqual({
       revision: 1,
@@ -205,7 +205,7 @@ describe("a transaction", () => {
 });
 
 describe("a stack overflow", () => {
-  it("is no result: all memos are dropped and computed again", () => {
+  it("is not memoized: all memos are dropped and recomputed", () => {
     const db = new Database();
     db.commit((tx) => tx.set(numbers, "depth", 1_000_000));
     const deep: Query<number, number> = query("deep", (q, n: number): number =>

@@ -35,7 +35,7 @@ describe("a dry run", () => {
   });
   const view = db.view({ club: "red" });
 
-  it("returns a result as it would be, and changes nothing", () => {
+  it("returns the result that a commit would lead to, and changes nothing", () => {
     const before = view.call(receipt);
     const supposition = db.dryRun((tx) => tx.set(prices, "pear", { amount: 5, tags: ["fruit"] }));
     expect(supposition.call(view, receipt)).toEqual({ club: "red", total: 7, pear: 5 });
@@ -44,7 +44,7 @@ describe("a dry run", () => {
     expect(db.revision).toBe(1);
   });
 
-  it("returns the view's own object if it would be equal, and runs no query whose reads would be", () => {
+  it("returns the view's own object if the result would be equal, and runs no query whose reads would be equal", () => {
     const before = view.call(receipt);
     expect(db.dryRun((tx) => tx.delete(prices, "nail")).call(view, receipt)).toBe(before);
     const { recomputations } = db.stats();
@@ -54,7 +54,7 @@ describe("a dry run", () => {
     expect(db.stats().recomputations).toBe(recomputations);
   });
 
-  it("runs queries that read the keys of a collection or index only if those would differ", () => {
+  it("runs queries that read the keys of a collection or index only if the keys would differ", () => {
     let runs = 0;
     const names = query("names", (q) => ({ runs: ++runs, keys: q.keys(prices), tags: q.keys(pricesByTag) }));
     const before = view.call(names);
@@ -88,7 +88,7 @@ function outcome(call: () => unknown): unknown {
   }
 }
 
-test("finds that an answer would differ which was verified speculatively on the way to the current result", () => {
+test("detects that a speculatively verified answer would differ", () => {
   const keys: Expression = { is: "keys" };
   const nothing: Expression = { is: "constant", n: 0 };
   const bucket: Expression = { is: "bucket", tag: "x" };

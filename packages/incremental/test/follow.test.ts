@@ -101,8 +101,8 @@ function laws(cyclic: boolean, keepRevisions: number): void {
 }
 
 describe("a followed result that no commit has reported since it was called", { timeout: 600_000 }, () => {
-  it("is what a computation from scratch returns, while other views call, come and go", () => laws(false, 2));
-  it("is so in programs with cycles", () => laws(true, 2));
+  it("equals a computation from scratch while other views are created, called and released", () => laws(false, 2));
+  it("equals a computation from scratch in programs with cycles", () => laws(true, 2));
 });
 
 const numbers = collection<number>("Number");
@@ -181,7 +181,7 @@ describe("a followed result", () => {
     for (const view of views) expect(view.follow(size)).toBe("long");
   });
 
-  it("is reported if finding out whether it changed would take too many runs", () => {
+  it("is reported if verifying it would take too many runs", () => {
     const db = new Database<{ group: string }>();
     const twice = query("twice", (q, n: number) => (q.read(numbers, "all") ?? 0) * 2 + n);
     const none = query("none", (q, n: number) => q.call(twice, n) * 0);
@@ -197,7 +197,7 @@ describe("a followed result", () => {
     expect(view.follow(sum)).toBe(first);
   });
 
-  it("is kept for as long as it is followed, called or not", () => {
+  it("is kept while it is followed, even if it is not called", () => {
     const db = new Database<{ group: string }>({ keepRevisions: 2 });
     const view = db.view({ group: "a" });
     const first = view.follow(total);

@@ -204,7 +204,7 @@ describe("an index", () => {
 });
 
 describe("clients", () => {
-  it("with equal answers share the result; facts that are not asked do not divide them", () => {
+  it("with equal answers share the result, regardless of facts that are not asked", () => {
     const db = new Database<Client>();
     set(db, "a", 1);
     const common = counted("common", (q) => [q.read(numbers, "a")]);
@@ -238,7 +238,7 @@ describe("clients", () => {
     expect(db.view({ namespace: "1" }).call(long)).toBe(results[0]);
   });
 
-  it("merge into one class when the query stops asking what divided them, and split when it asks again, without a new object", () => {
+  it("merge into one class when the query stops asking the distinguishing fact, and split when it asks again, without a new object", () => {
     const db = new Database<Client>();
     set(db, "divide", 1);
     const result = counted("result", (q) => ({ from: q.read(numbers, "divide") === 1 ? q.ask(namespace) : "all" }));

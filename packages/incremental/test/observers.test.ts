@@ -82,7 +82,7 @@ describe("an observer of commits", () => {
     expect(after).toHaveBeenCalledTimes(3);
   });
 
-  it("is not called any more once it or another has unsubscribed it, even during a commit", () => {
+  it("is no longer called after it is unsubscribed, even during a commit", () => {
     const db = new Database();
     const calls: string[] = [];
     const unsubscribe = {
@@ -190,7 +190,7 @@ describe("an observer of commits", () => {
     expect(db.read(byParity, "even")).toEqual([10]);
   });
 
-  it("may compute what another commit would change", () => {
+  it("may compute results that a later commit changes", () => {
     const db = new Database<undefined>();
     const view = db.view(undefined);
     const totals: unknown[] = [];

@@ -125,7 +125,7 @@ describe("a key", () => {
       expect(() => requireKey(value)).toThrow(/is not a key: expected plain data/);
   });
 
-  it("finds the same in a table as its canonical text in a map", () => {
+  it("finds the same entry in a table as its canonical text in a map", () => {
     const names = fc.constantFrom("a", "b", "c", "constructor", "__proto__");
     const { key } = fc.letrec<{ key: unknown }>((tie) => ({
       key: fc.oneof(

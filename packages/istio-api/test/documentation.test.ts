@@ -15,11 +15,11 @@ const declaration =
 describe.each(files)("%s", (file) => {
   const lines = readFileSync(join(folder, file), "utf8").split("\n");
 
-  it("begins by saying what it is", () => {
+  it("begins with a comment about its purpose", () => {
     expect(lines[0]).toMatch(/^\/\/ \S/);
   });
 
-  it("has a comment on everything that it declares", () => {
+  it("has a comment on every declaration", () => {
     const bare = lines.flatMap((line, i) =>
       declaration.test(line) && !/^\s*\/\/ /.test(lines[i - 1] ?? "") ? [`${i + 1}: ${line.trim()}`] : [],
     );

@@ -25,24 +25,24 @@ describe.each(samples)("$type", ({ type, json, bytes }) => {
   const schema = messageOf(type);
   const published = new Uint8Array(Buffer.from(bytes, "base64"));
 
-  it("is read from JSON and from bytes alike", () => {
+  it("is decoded equally from JSON and from bytes", () => {
     expect(equals(schema, fromJson(schema, json), fromBinary(schema, published))).toBe(true);
   });
 
-  it("is written as bytes and as JSON that mean the same", () => {
+  it("is encoded equally as bytes and as JSON", () => {
     const ours = toBinary(schema, fromJson(schema, json));
     expect(ours.length).toBe(published.length);
     expect(equals(schema, fromBinary(schema, ours), fromBinary(schema, published))).toBe(true);
     expect(toJson(schema, fromBinary(schema, published))).toEqual(json);
   });
 
-  it("has no field that is not known", () => {
+  it("has no unknown fields", () => {
     expect(fromBinary(schema, published).$unknown).toBeUndefined();
   });
 });
 
 describe("JSON", () => {
-  it("takes names of fields as in YAML and as in .proto, and enums by name and number", () => {
+  it("accepts camelCase and .proto field names, and enums by name and number", () => {
     const written = fromJson(DestinationRuleSchema, {
       host: "a",
       traffic_policy: { tls: { mode: 3 } },
@@ -61,7 +61,7 @@ describe("JSON", () => {
     ).toBe(true);
   });
 
-  it("tells an absent wrapper from its zero value", () => {
+  it("distinguishes an absent wrapper from its zero value", () => {
     expect(fromJson(MeshConfigSchema, {}).enableAutoMtls).toBeUndefined();
     expect(fromJson(MeshConfigSchema, { enableAutoMtls: false }).enableAutoMtls).toBe(false);
   });
@@ -90,7 +90,7 @@ describe("JSON", () => {
 });
 
 describe("bytes", () => {
-  it("of fields that are not known are kept and written again", () => {
+  it("of unknown fields are preserved", () => {
     // Field 500 of a newer definition, with the text "new".
     const newer = new Uint8Array([0x0a, 0x01, 0x61, 0xa2, 0x1f, 0x03, 0x6e, 0x65, 0x77]);
     const read = fromBinary(VirtualServiceSchema, newer);

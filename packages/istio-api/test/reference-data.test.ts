@@ -74,7 +74,7 @@ function openAnys(
 describe.each(["scenarios", "cases", "peer/samples"].map((name) => ({ name, folder: sharedFolder(name) })))(
   "reference data of $name",
   ({ name, folder }) => {
-    it("objects and mesh configurations are read, and the same after bytes and JSON", ({ skip }) => {
+    it("objects and mesh configurations are unchanged by a round trip through bytes and JSON", ({ skip }) => {
       if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
       const wrong: string[] = [];
       let read = 0;
@@ -99,7 +99,7 @@ describe.each(["scenarios", "cases", "peer/samples"].map((name) => ({ name, fold
       expect(read).toBeGreaterThan(0);
     });
 
-    it("messages of Istio's filters and name tables in responses are read", ({ skip }) => {
+    it("messages of Istio's filters and name tables are decoded from responses", ({ skip }) => {
       if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
       const wrong: string[] = [];
       const types = new Map<string, number>();

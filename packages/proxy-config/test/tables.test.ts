@@ -213,7 +213,7 @@ describe("routes", () => {
     ]);
   });
 
-  it("are counted, selected and named", () => {
+  it("are counted, filtered by name, and prefixed with their type", () => {
     expect(routeTable(routes(dump, { name: "9080" }), { verbose: false, named: true })).toEqual([
       ["NAME", "VIRTUAL HOSTS"],
       ["route/9080", "2"],

@@ -16,13 +16,13 @@ const make = (spec: Record<string, string>): ResourceSet =>
 const names = (resources: Iterable<Resource>): string[] => Array.from(resources, ({ name }) => name);
 
 describe("resource", () => {
-  it("its version follows from its bytes alone", () => {
+  it("has a version that depends only on its bytes", () => {
     expect(resource("a", bytes("x")).version).toBe(resource("b", bytes("x")).version);
     expect(resource("a", bytes("x")).version).not.toBe(resource("a", bytes("y")).version);
     expect(resource("a", bytes("")).version).toMatch(/^[\w-]{22}$/);
   });
 
-  it("of parts, it follows from the parts, and the bytes are theirs", () => {
+  it("of parts has a version that depends on the parts, and their joined bytes", () => {
     const [a, b, ab] = ["a", "b", "ab"].map((text) => resourcePart(bytes(text))) as [
       ResourcePart,
       ResourcePart,
@@ -43,7 +43,7 @@ describe("resource", () => {
 });
 
 describe("ResourceSet", () => {
-  it("keeps order and finds by name", () => {
+  it("keeps the order and looks up by name", () => {
     const set = make({ b: "1", a: "2" });
     expect(names(set)).toEqual(["b", "a"]);
     expect(set.size).toBe(2);
@@ -51,7 +51,7 @@ describe("ResourceSet", () => {
     expect(set.has("c")).toBe(false);
   });
 
-  it("the first resource of a name stands, in a set and in a union", () => {
+  it("keeps the first resource of a duplicate name, in a set and in a union", () => {
     const first = resource("a", bytes("1"));
     expect([...ResourceSet.of([first, resource("a", bytes("2"))])]).toEqual([first]);
     const union = ResourceSet.union([ResourceSet.of([first]), make({ a: "2", b: "3" })]);
@@ -60,7 +60,7 @@ describe("ResourceSet", () => {
     expect(union.size).toBe(2);
   });
 
-  it("a union of one set is that set, of none the empty set", () => {
+  it("returns the set itself for a union of one, and the empty set for a union of none", () => {
     const set = make({ a: "1" });
     expect(ResourceSet.union([set])).toBe(set);
     expect(ResourceSet.union([ResourceSet.empty, set, set])).toBe(set);
@@ -68,7 +68,7 @@ describe("ResourceSet", () => {
     expect(ResourceSet.of([])).toBe(ResourceSet.empty);
   });
 
-  it("a union of unions keeps those it was given as its parts", () => {
+  it("keeps unions as parts of a union", () => {
     const [a, b, c] = [make({ a: "1" }), make({ b: "1" }), make({ c: "1" })];
     const inner = ResourceSet.union([a, b]);
     const outer = ResourceSet.union([inner, c]);
@@ -77,13 +77,13 @@ describe("ResourceSet", () => {
     expect(outer.get("b")).toBe(b.get("b"));
   });
 
-  it("a union of many parts finds by name", () => {
+  it("looks up by name in a union of many parts", () => {
     const union = ResourceSet.union(Array.from({ length: 20 }, (_, i) => make({ [`r${i}`]: String(i) })));
     expect(union.get("r17")?.bytes).toEqual(bytes("17"));
     expect(union.get("r20")).toBeUndefined();
   });
 
-  it("a union after a union holds what the same union made alone does, whatever has changed between them", () => {
+  it("law: a union created after a similar one equals the union created alone", () => {
     const name = fc.integer({ min: 0, max: 40 }).map(String);
     const spec = fc.dictionary(name, fc.constantFrom("1", "2"), { maxKeys: 3 });
     const edit = fc.record({ at: fc.nat(30), remove: fc.nat(2), insert: fc.array(spec, { maxLength: 2 }) });
@@ -102,7 +102,7 @@ describe("ResourceSet", () => {
     );
   });
 
-  it("equals compares names, versions and order", () => {
+  it("compares names, versions and order for equality", () => {
     expect(make({ a: "1", b: "2" }).equals(ResourceSet.union([make({ a: "1" }), make({ b: "2" })]))).toBe(true);
     expect(make({ a: "1", b: "2" }).equals(make({ b: "2", a: "1" }))).toBe(false);
     expect(make({ a: "1" }).equals(make({ a: "2" }))).toBe(false);
@@ -110,7 +110,7 @@ describe("ResourceSet", () => {
 });
 
 describe("a set's fingerprint", () => {
-  it("is that of equal sets, however they are made of parts", () => {
+  it("is the same for equal sets, regardless of their parts", () => {
     const [a, b] = [make({ a: "1" }), make({ b: "2" })];
     expect(ResourceSet.union([a, b]).fingerprint()).toBe(make({ a: "1", b: "2" }).fingerprint());
     expect(make({ a: "1" }).fingerprint()).not.toBe(make({ a: "2" }).fingerprint());
@@ -118,18 +118,18 @@ describe("a set's fingerprint", () => {
 });
 
 describe("difference", () => {
-  it("names what changed, was added and was removed", () => {
+  it("lists changed, added and removed resources", () => {
     const result = difference(make({ a: "1", b: "1", c: "1" }), make({ d: "1", c: "1", a: "2" }));
     expect(names(result.changed)).toEqual(["d", "a"]);
     expect(result.removed).toEqual(["b"]);
   });
 
-  it("is one object for a pair of sets", () => {
+  it("is the same object for the same pair of sets", () => {
     const [before, after] = [make({ a: "1" }), make({ a: "2" })];
     expect(difference(before, after)).toBe(difference(before, after));
   });
 
-  it("does not look into a part that both have", () => {
+  it("skips parts that both sets share", () => {
     const part = make({ a: "1" });
     const before = ResourceSet.union([part, make({ b: "1" })]);
     const after = ResourceSet.union([part, make({ b: "2" })]);
@@ -139,14 +139,14 @@ describe("difference", () => {
     expect(names(difference(before, after).changed)).toEqual(["b"]);
   });
 
-  it("a resource that moved from one part to another did not change", () => {
+  it("ignores a resource that moved from one part to another", () => {
     const before = ResourceSet.union([make({ a: "1" }), make({ b: "1" })]);
     const after = ResourceSet.union([make({ c: "1" }), make({ b: "1", a: "1" })]);
     expect(names(difference(before, after).changed)).toEqual(["c"]);
     expect(difference(before, after).removed).toEqual([]);
   });
 
-  it("of a part is the same object for all sets that it is a part of", () => {
+  it("of a part is the same object for all sets that contain it", () => {
     const [before, after] = [make({ a: "1", b: "1" }), make({ a: "2", b: "1" })];
     const own = ["x", "y"].map((name) => make({ [name]: "1" }));
     const [one, two] = own.map((part) =>
@@ -156,7 +156,7 @@ describe("difference", () => {
     expect(one).toBe(two);
   });
 
-  it("law: applied to the earlier set it gives the later one, and holds nothing superfluous", () => {
+  it("law: turns the earlier set into the later one, and is minimal", () => {
     const spec = fc.dictionary(fc.constantFrom(..."abcdefgh"), fc.constantFrom("1", "2", "3"));
     const union = fc.array(spec.map(make), { maxLength: 4 }).map((sets) => ResourceSet.union(sets));
     const parts = fc.array(fc.oneof(spec.map(make), union), { maxLength: 8 });

@@ -30,7 +30,7 @@ test("types are found by URL and by short name in any case", () => {
   expect(xdsType("cds")).toBeUndefined();
 });
 
-test("a type that Istio has no short name for is named by its URL", () => {
+test("a type without a short name in Istio is named by its URL", () => {
   expect(xdsShortName(nameTableType)).toBe("nds");
   expect(xdsShortName(runtimeType)).toBe(runtimeType);
   expect(xdsShortName("constructor")).toBe("constructor");

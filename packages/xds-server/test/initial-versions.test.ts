@@ -23,7 +23,7 @@ const asSent = (versions: Record<string, string>) =>
     Buffer.from(encodeRequest("delta", { typeUrl: "t", initialVersions: Object.entries(versions) })),
   ).initialVersions;
 
-test("law: initial versions are stored as the difference from a set, and can be related to another set later", () => {
+test("law: initial versions are stored as the difference from a set, and can be compared with another set later", () => {
   fc.assert(
     fc.property(
       contents,

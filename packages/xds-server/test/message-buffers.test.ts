@@ -43,7 +43,7 @@ test("a truncated message releases its buffer", async () => {
   }
 });
 
-test("a message is valid until its handler is done, even if the body is aborted; the next message waits", async () => {
+test("a message is valid until its handler is done, even if the call is aborted, and the next message waits", async () => {
   const buffers = new MessageBuffers(new FakeClock());
   const taken: Buffer[] = [];
   let done: () => void = () => undefined;

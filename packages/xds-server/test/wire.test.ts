@@ -96,7 +96,7 @@ describe("a body", () => {
     expect(second[1]).not.toBe(first[1]);
   });
 
-  it("is encoded once for the chunks that long lists have in common, despite insertions in the middle and different ends", () => {
+  it("shares the chunks that long lists have in common, despite insertions and different ends", () => {
     const cache = new BodyCache();
     const list = Array.from({ length: 2000 }, (_, i) => large(`r${i}`, i % 256, 1000));
     const other = [...list.slice(0, 500), large("new", 1, 1000), ...list.slice(500), large("own", 2, 1000)];
@@ -107,7 +107,7 @@ describe("a body", () => {
     expect(again).toBeLessThan(400_000);
   });
 
-  it("is encoded once for equal selections, whoever fakeResource them", () => {
+  it("is encoded once for equal selections, even in different arrays", () => {
     const cache = new BodyCache();
     const list = [large("a", 1), large("b", 2)];
     const first = pieces(cache, "sotw", clusterType, { resources: [...list], removed: [] });
