@@ -50,11 +50,11 @@ export interface TextsToAnalyze {
   /** Variables of istiod, such as `CLUSTER_ID` and `DOMAIN_SUFFIX`. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly suppressions?: readonly Suppression[];
-  /** Names of the only analyzers that run. Default: all but those that run on request. */
+  /** Names of the analyzers to run. Default: all except those that run only on request. */
   readonly analyzers?: readonly string[];
   /**
-   * The time at which certificates have to be valid, in milliseconds since the Unix epoch, to the hour. Default: the
-   * present.
+   * The time at which certificates must be valid, in milliseconds since the Unix epoch, rounded down to the hour.
+   * Default: the current time.
    */
   readonly time?: number;
 }
@@ -69,8 +69,8 @@ const kinds = [...allKinds, ...analysisKinds];
 const kindsOfRemoteClusters = [...remoteKinds, ...analysisKinds];
 
 /**
- * Analyzes configuration that is not running anywhere. Objects that validation rejects are analyzed as well. Unless the
- * mesh configuration turns Ingress off, an ingress gateway is assumed to be installed, as in Istio's analysis.
+ * Analyzes configuration that is not deployed, including objects that validation rejects. Unless the mesh configuration
+ * disables Ingress, an ingress gateway is assumed to be installed, as in Istio's analysis.
  *
  * @throws Error that names an analyzer that does not exist.
  */
@@ -107,7 +107,7 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
   };
 }
 
-/** Reads the files of each cluster into a ledger of its own. */
+/** Reads the files into one ledger per cluster. */
 function readFiles(files: readonly ObjectFile[], own: string): ReadonlyMap<string, Ledger> {
   const ledgers = new Map<string, Ledger>();
   for (const { file, text, cluster = own } of files) {
@@ -121,7 +121,7 @@ function readFiles(files: readonly ObjectFile[], own: string): ReadonlyMap<strin
   return ledgers;
 }
 
-/** Writes mesh configuration and networks, the defaults where they cannot be used, and returns the configuration. */
+/** Writes mesh configuration and networks, or defaults if they are invalid, and returns the mesh configuration. */
 function writeMesh(tx: Transaction, input: TextsToAnalyze, problems: Problem[]): MeshConfig {
   const config = readMesh(input.meshConfig, problems, applyMeshConfig) ?? defaultMeshConfig();
   tx.set(meshConfig, meshConfigKey, config);

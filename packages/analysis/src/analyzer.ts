@@ -4,7 +4,7 @@ import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { MeshNetworks } from "@istiod/istio-api/mesh/v1alpha1/network";
 import type { Code } from "./codes.js";
 
-/** The reads and the report of one analyzer for one object. */
+/** The context in which an analyzer reads and reports on one object. */
 export interface AnalysisContext {
   /** Query context for all reads, so that findings are recomputed when their inputs change. */
   readonly q: QueryContext;
@@ -20,7 +20,7 @@ export interface AnalysisContext {
 }
 
 /**
- * The parts of a kind that analysis needs. Mesh configuration is also a kind, although no document declares it.
+ * The parts of a kind that analysis requires. Mesh configuration is analyzed as a kind, too.
  */
 export type AnalyzedKind = Pick<Kind, "kind" | "group"> & { readonly collection: Collection<unknown> };
 
@@ -34,18 +34,22 @@ export interface Rule {
 
 /** A check of objects of one or more kinds. */
 export interface Analyzer {
-  /** Istio's name, if Istio has the analyzer, such as `gateway.SecretAnalyzer`. */
+  /** Name such as `gateway.SecretAnalyzer`; the same as in Istio if Istio has the analyzer. */
   readonly name: string;
   /** One sentence for `istiod analyze --list-analyzers`. */
   readonly description: string;
   readonly codes: readonly Code[];
-  /** Mostly empty for the analyzers of schemas, whose messages are the problems of documents. */
+  /** Mostly empty for schema analyzers, whose messages are the problems of documents. */
   readonly rules: readonly Rule[];
-  /** Whether it only runs if it is named. Default: false. */
+  /** Whether the analyzer runs only if it is selected by name. Default: false. */
   readonly onRequest?: boolean;
 }
 
-/** Declares a rule for the objects of a kind; `of` is the kind's collection, with the type of its objects. */
+/**
+ * Declares a rule for the objects of a kind.
+ *
+ * @param of the kind's collection, with the type of its objects
+ */
 export function rule<O extends ConfigObject<unknown, unknown>>(
   kind: Kind,
   of: Collection<O>,

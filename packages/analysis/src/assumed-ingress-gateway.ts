@@ -2,7 +2,7 @@ import { readText, setObjects } from "@istiod/config-schema";
 import type { Transaction } from "@istiod/incremental";
 import { type MeshConfig, MeshConfig_IngressControllerMode } from "@istiod/istio-api/mesh/v1alpha1/config";
 
-/** The namespace in which the gateway is assumed. */
+/** The namespace of the assumed gateway. */
 const namespace = "istio-system";
 
 /** The ports of the assumed Service; target ports are the same. */
@@ -14,9 +14,8 @@ const ports = [
 ];
 
 /**
- * Writes the ingress gateway that an installation usually has: a Service and a pod of it. So files that do not contain
- * the installation get no findings about its absence. Nothing is written where `ingressControllerMode` is `OFF`. An
- * object that the files contain takes the place of the assumed one.
+ * Writes the Service and a pod of the default ingress gateway, so that files without the installation have no findings
+ * about its absence. Writes nothing if `ingressControllerMode` is `OFF`. Objects in the files replace the assumed ones.
  */
 export function assumeIngressGateway(tx: Transaction, config: MeshConfig, cluster: string): void {
   if (config.ingressControllerMode === MeshConfig_IngressControllerMode.OFF) return;

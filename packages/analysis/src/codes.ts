@@ -12,7 +12,7 @@ export interface MessageType {
 
 /**
  * Every kind of finding by its code. Codes `IST…` have the numbers, names and levels of Istio's analysis messages;
- * codes `MESH…` are of what Istio's analysis does not look for.
+ * codes `MESH…` are for problems that Istio's analysis does not check.
  */
 export const messageTypes = {
   IST0001: { name: "InternalError", level: "Error", description: "An analyzer failed, which is a bug." },
@@ -117,7 +117,7 @@ export const messageTypes = {
   IST0137: {
     name: "DeploymentConflictingPorts",
     level: "Warning",
-    description: "Services of a deployment lead different ports to one target port.",
+    description: "Services of a deployment map different ports to one target port.",
   },
   IST0138: {
     name: "GatewayDuplicateCertificate",
@@ -177,17 +177,17 @@ export const messageTypes = {
   IST0152: {
     name: "EnvoyFilterUsesReplaceOperationIncorrectly",
     level: "Error",
-    description: "An EnvoyFilter replaces what cannot be replaced.",
+    description: "An EnvoyFilter uses REPLACE where it has no effect.",
   },
   IST0153: {
     name: "EnvoyFilterUsesAddOperationIncorrectly",
     level: "Error",
-    description: "An EnvoyFilter adds where adding has no effect.",
+    description: "An EnvoyFilter uses ADD where it has no effect.",
   },
   IST0154: {
     name: "EnvoyFilterUsesRemoveOperationIncorrectly",
     level: "Error",
-    description: "An EnvoyFilter removes where removing has no effect.",
+    description: "An EnvoyFilter uses REMOVE where it has no effect.",
   },
   IST0155: {
     name: "EnvoyFilterUsesRelativeOperationWithProxyVersion",

@@ -22,12 +22,12 @@ interface FindingsOfKind {
   readonly ofAll: Query<void, readonly Finding[]>;
 }
 
-/** Namespaces of Kubernetes' own, which Istio's analysis and injection leave out. */
+/** System namespaces of Kubernetes, which Istio's analysis and injection ignore. */
 const ignoredNamespaces = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
 
 /**
- * The findings about one kind. One query for each object, so that a change costs the objects whose analyzers read what
- * changed; their results are concatenated in order of keys.
+ * Declares the queries for the findings about one kind: one query per object, so that a change only reanalyzes the
+ * objects whose analyzers read it, and one that concatenates the results in order of keys.
  */
 function findingsOfKind(kind: AnalyzedKind, rules: readonly BoundRule[]): FindingsOfKind {
   const ofObject = query(`findings of ${kind.kind}`, (q, key: string): readonly Finding[] => {
@@ -86,8 +86,7 @@ function findingsByKind(of: readonly Analyzer[]): readonly FindingsOfKind[] {
 }
 
 /**
- * Declares a query for the findings about several kinds, by kind and in order of keys. It asks nothing about the
- * client.
+ * Declares a query for the findings about several kinds, by kind and in order of keys. It is the same for all clients.
  */
 function concatenated(kinds: readonly FindingsOfKind[]): Query<void, readonly Finding[]> {
   return query("findings", (q) => kinds.flatMap(({ ofAll }) => q.call(ofAll)));
@@ -95,7 +94,7 @@ function concatenated(kinds: readonly FindingsOfKind[]): Query<void, readonly Fi
 
 const kinds = findingsByKind(analyzers.filter(({ onRequest }) => onRequest !== true));
 
-/** The findings of all analyzers but those that run on request, about the objects that queries see. */
+/** The findings of all analyzers except those that run only on request. */
 export const findings = concatenated(kinds);
 
 /**
@@ -114,7 +113,7 @@ export function collectionOf({ origin }: Finding): Collection<unknown> | undefin
   return collections.get(`${origin.group}/${origin.kind}`);
 }
 
-/** Computes the findings about one object after another, so that a caller can let others work in between. */
+/** Computes the findings about one object at a time, so that the caller can yield to the event loop in between. */
 export function* computeByObject<C>(database: Database<C>, view: View<C>): Generator<void> {
   for (const { kind, ofObject } of kinds) {
     for (const key of database.keys(kind.collection)) yield void view.call(ofObject, key);

@@ -13,11 +13,11 @@ import { isSuppressedByObject } from "./messages/suppression.js";
 
 export interface LiveAnalysisOptions<C> {
   readonly database: Database<C>;
-  /** A client for the analysis's own view of the database. Analysis asks nothing about it. */
+  /** The client of the analysis's own view of the database. Findings do not depend on it. */
   readonly client: C;
   /** The kinds that sources read. */
   readonly kinds: readonly Kind[];
-  /** The sources that know where their objects are defined. */
+  /** The sources that locate the definitions of objects. */
   readonly sources: readonly Pick<Ledger, "locate">[];
   readonly problems: () => readonly Problem[];
   /** Called with new and resolved findings, some time after a commit. */
@@ -29,7 +29,7 @@ export interface LiveAnalysisOptions<C> {
   readonly turn?: () => Promise<unknown>;
   /** The time in milliseconds since the Unix epoch. Default: `Date.now`. */
   readonly time?: () => number;
-  /** Timers, for the passing of hours. Default: those of the process. */
+  /** Timers. Default: the clock of the process. */
   readonly clock?: Pick<Clock, "after">;
 }
 
@@ -61,21 +61,20 @@ export class LiveAnalysis<C> {
   }
 
   /**
-   * Analyzes everything for the first time, in slices, and reports what it finds. Once started it only waits for the
-   * end of that.
+   * Runs the first analysis, in slices. Resolves when it is complete; later calls wait for the same analysis.
    */
   start(): Promise<void> {
     return (this.#started ??= this.#analyzeAll());
   }
 
-  /** Returns the findings at the current revision that no annotation suppresses, once the first analysis has ended. */
+  /** Returns the findings at the current revision that are not suppressed, after the first analysis is complete. */
   async findings(): Promise<readonly Finding[]> {
     await this.start();
     this.#refresh();
     return this.#findings ?? [];
   }
 
-  /** Returns those of the findings that were not there when the first analysis ended, newest first. */
+  /** Returns the findings that appeared after the first analysis, newest first. */
   async newFindings(): Promise<readonly Finding[]> {
     await this.findings();
     return [...this.#new.values()].reverse();
@@ -119,7 +118,7 @@ export class LiveAnalysis<C> {
     if (found.length + gone.length > 0) changed?.(found, gone);
   }
 
-  /** Writes the time now and at the beginning of each hour. */
+  /** Writes the time now and at the start of each hour. */
   #writeTime(): void {
     const { database, time = Date.now, clock = monotonicClock } = this.#options;
     const written = time();
@@ -131,13 +130,13 @@ export class LiveAnalysis<C> {
     return (this.#options.turn ?? setImmediate)();
   }
 
-  /** Returns all messages: findings, and problems of documents, with the lines that their fields have now. */
+  /** Returns the messages of all findings and of the problems of documents, with current line numbers. */
   async messages(): Promise<readonly Message[]> {
     const placed = await this.place(await this.findings());
     return sortMessages([...this.#options.problems().map(messageOfProblem), ...placed]);
   }
 
-  /** Returns the messages of findings with their places. Files that cannot be read give the lines of objects. */
+  /** Returns the messages of findings with their locations; with the object's line if a file cannot be read. */
   async place(of: readonly Finding[]): Promise<readonly Message[]> {
     const { kinds, sources } = this.#options;
     const files = new Set(of.flatMap(({ origin }) => this.#fileOf(origin) ?? []));
@@ -166,7 +165,7 @@ export class LiveAnalysis<C> {
   }
 }
 
-/** Returns the findings that only the second list has. Of findings that did not change both have the same object. */
+/** Returns the findings that only the second list has. Unchanged findings are the same object in both lists. */
 function added(before: readonly Finding[], after: readonly Finding[]): readonly Finding[] {
   const [had, has] = [new Set(before), new Set(after)];
   const lost = new Set(before.filter((finding) => !has.has(finding)).map(identityOf));

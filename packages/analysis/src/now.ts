@@ -1,6 +1,6 @@
 import { collection, type Transaction } from "@istiod/incremental";
 
-/** The entry of {@link now}. */
+/** The key of the only entry of {@link now}. */
 export const nowKey = "now";
 
 const hour = 3_600_000;
@@ -11,10 +11,10 @@ const hour = 3_600_000;
  */
 export const now = collection<number>("Now");
 
-/** The milliseconds by which the entry of {@link now} can be behind the time. */
+/** Maximum age of the entry of {@link now} in milliseconds. */
 export const nowPrecision = hour;
 
-/** Writes the time, which changes nothing within an hour. */
+/** Writes the time, rounded down to the hour. Writing it again within the hour changes nothing. */
 export function writeNow(tx: Pick<Transaction, "set">, time: number): void {
   tx.set(now, nowKey, Math.floor(time / hour) * hour);
 }

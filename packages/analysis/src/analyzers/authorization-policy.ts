@@ -71,8 +71,8 @@ const namespaceNames = query("namespaceNames", (q): readonly string[] => [
 ]);
 
 /**
- * Reports whether a pattern of a source matches a namespace: a name, which is compared without case, or with `*` as
- * prefix or suffix.
+ * Reports whether a source's pattern matches an existing namespace. The pattern is a case-insensitive name, or has `*`
+ * as prefix or suffix.
  */
 const isAnyNamespace = query("isAnyNamespace", (q, pattern: string): boolean => {
   const names = q.call(namespaceNames);

@@ -12,13 +12,13 @@ export const envoyFilterAnalyzers: readonly Analyzer[] = [
   {
     name: "envoyfilter.EnvoyPatchAnalyzer",
     description:
-      "Checks that operations of EnvoyFilters suit what they apply to, and do not depend on the order of EnvoyFilters",
+      "Checks that EnvoyFilter operations are valid for their applyTo and do not depend on the order of EnvoyFilters",
     codes: ["IST0151", "IST0152", "IST0153", "IST0154", "IST0155"],
     rules: [rule(envoyFilterKind, envoyFilters, checkPatches)],
   },
 ];
 
-/** Those with patches for certain versions of proxies, by the subjects of these patches. */
+/** EnvoyFilters with patches that match a proxy version, indexed by the subjects of these patches. */
 const versioned = index(envoyFilters, "byVersionedSubject", ({ spec }) =>
   patchesOf(spec.configPatches).filter(isVersioned).map(subjectOf),
 );
@@ -110,8 +110,8 @@ function isVersioned({ match }: ConfigPatch): boolean {
 }
 
 /**
- * Returns the name of what a patch adds, or else that of the filter that it matches, told apart; empty if it has
- * neither.
+ * Returns `value` with the name of the value that a patch adds, else `filter` with the name of the filter that it
+ * matches, else an empty string.
  */
 function subjectOf({ match, patch }: ConfigPatch): string {
   const { value = {} } = patch ?? {};
@@ -121,8 +121,8 @@ function subjectOf({ match, patch }: ConfigPatch): string {
 }
 
 /**
- * Reports whether an EnvoyFilter that is earlier in order of namespaces and names has a patch of the subject for
- * certain versions.
+ * Reports whether an EnvoyFilter that precedes this one by namespace and name has a patch of the same subject that
+ * matches a proxy version.
  */
 function isPrecededByVersioned(filter: EnvoyFilterObject, subject: string, { q }: AnalysisContext): boolean {
   return q.read(versioned, subject).some((other) => meshKey(other) < meshKey(filter));

@@ -16,7 +16,7 @@ import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../suggestions.js";
 import { selectedPods } from "../queries/pods.js";
 
-/** Analyzers of what concerns the Gateway API. */
+/** Analyzers of the Gateway API. */
 export const kubernetesGatewayAnalyzers: readonly Analyzer[] = [
   {
     name: "k8sgateway.SelectorAnalyzer",
@@ -63,7 +63,7 @@ function checkSelector(
 
 const versionAnnotation = "gateway.networking.k8s.io/bundle-version";
 
-/** The first release of the Gateway API whose CRD is read, by CRD. Older ones are ignored, and so are their objects. */
+/** The minimum release of the Gateway API by CRD. Older CRDs and their objects are ignored. */
 const minimumVersions: Readonly<Record<string, readonly [number, number, number]>> = {
   "grpcroutes.gateway.networking.k8s.io": [1, 1, 0],
   "backendtlspolicies.gateway.networking.k8s.io": [1, 4, 0],
@@ -85,8 +85,8 @@ function checkVersion({ name, annotations }: CustomResourceDefinitionObject, { r
 }
 
 /**
- * Parses the numbers of a semantic version, parts of which may be missing, without its prerelease; undefined if it is
- * none.
+ * Parses the numbers of a semantic version, ignoring its prerelease. Minor and patch may be missing. Returns undefined
+ * if it is not a version.
  */
 function parseVersion(text: string): readonly number[] | undefined {
   const match = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/.exec(text);

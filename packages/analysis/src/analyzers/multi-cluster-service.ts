@@ -3,7 +3,7 @@ import { kubernetesServicesByName } from "@istiod/service-discovery";
 import type { AnalysisContext } from "../analyzer.js";
 import { listNames } from "../suggestions.js";
 
-/** Reports a service that is not the same in all clusters that have it. */
+/** Reports a service whose definitions differ between clusters. */
 export function checkConsistency({ namespace, name }: ServiceObject, { q, report }: AnalysisContext): void {
   const services = q.read(kubernetesServicesByName, `${namespace}/${name}`);
   const faults = services.length < 2 ? [] : aspects.flatMap((aspect) => describeDifference(aspect, services));
@@ -26,7 +26,7 @@ const aspects: readonly Aspect[] = [
   { name: "ports", of: ({ ports }) => ports.map(describePort).sort().join(" ") },
 ];
 
-/** Describes a port. Node ports are left out: each cluster allocates its own. */
+/** Describes a port, without node ports, which each cluster allocates itself. */
 function describePort({
   name,
   port,
@@ -38,7 +38,7 @@ function describePort({
   return `${named}${port}${targetPort === port ? "" : `->${targetPort}`}/${protocol}${appProtocol === undefined ? "" : `(${appProtocol})`}`;
 }
 
-/** Returns the values of an aspect and the clusters that have them, if there are several. */
+/** Describes the values of an aspect with their clusters, if the values differ. */
 function describeDifference({ name, of }: Aspect, services: readonly ServiceObject[]): readonly string[] {
   const clusters = new Map<string, string[]>();
   for (const { spec, cluster } of services) clusters.set(of(spec), [...(clusters.get(of(spec)) ?? []), cluster]);

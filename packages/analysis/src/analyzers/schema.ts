@@ -4,7 +4,7 @@ import type { Code } from "../codes.js";
 
 const codes: readonly Code[] = ["IST0106", "IST0130", "IST0131", "IST0133"];
 
-/** Warns about every EnvoyFilter, as Istio's validation does. Ingestion does not, because it logs its warnings. */
+/** Warns about every EnvoyFilter, as Istio's validation does. Ingestion does not, because its warnings are logged. */
 const envoyFilterRule = rule(envoyFilterKind, envoyFilters, (_, { report }) =>
   report(
     "IST0133",
@@ -13,7 +13,7 @@ const envoyFilterRule = rule(envoyFilterKind, envoyFilters, (_, { report }) =>
   ),
 );
 
-/** The analyzers of schemas, one for each of Istio's kinds. Their messages are the problems of documents. */
+/** The schema analyzers, one per Istio kind. Their messages are the problems that parsing and validation report. */
 export const schemaAnalyzers: readonly Analyzer[] = [
   ...istioKinds.map(({ kind }) => kind),
   "MeshConfig",

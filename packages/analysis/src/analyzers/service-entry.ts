@@ -19,7 +19,7 @@ export const serviceEntryAnalyzers: readonly Analyzer[] = [
   },
   {
     name: "serviceentry.ConflictingServiceEntryProtocolAnalyzer",
-    description: "Checks that ServiceEntries agree on the protocols of their hosts' ports",
+    description: "Checks that ServiceEntries declare the same protocol for a host and port",
     codes: ["IST0177"],
     rules: [rule(serviceEntryKind, serviceEntries, checkProtocols)],
   },
@@ -49,7 +49,9 @@ function areAddressesAllocated(metadata: Readonly<Record<string, string>>): bool
   );
 }
 
-/** Reports ports to which ServiceEntries that are visible together, or the object alone, give different protocols. */
+/**
+ * Reports ports with different protocols, within one ServiceEntry or between ServiceEntries visible to one namespace.
+ */
 function checkProtocols(entry: ServiceEntryObject, { q, report }: AnalysisContext): void {
   const scopes = scopesOf(entry);
   for (const host of new Set(entry.spec.hosts)) {
@@ -75,7 +77,7 @@ function differ(a: string, b: string): boolean {
   return a.toUpperCase() !== b.toUpperCase();
 }
 
-/** Returns the namespaces that see a ServiceEntry; `*` stands for all. */
+/** Returns the namespaces to which a ServiceEntry is exported; `*` means all. */
 function scopesOf({ namespace, spec: { exportTo } }: ServiceEntryObject): ReadonlySet<string> {
   return new Set(
     exportTo.length === 0 || exportTo.includes("*")

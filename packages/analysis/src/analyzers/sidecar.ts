@@ -25,7 +25,7 @@ function selectorOf({ spec }: SidecarObject): Labels {
   return spec.workloadSelector?.labels ?? {};
 }
 
-/** By namespace and the first label of their selectors; those without selector by namespace. */
+/** Sidecars, indexed by namespace and the first label of the selector; by namespace if there is no selector. */
 const bySelector = index(sidecars, "bySelector", (sidecar) => {
   const [first] = Object.keys(selectorOf(sidecar)).sort();
   return [first === undefined ? sidecar.namespace : `${sidecar.namespace} ${first}=${selectorOf(sidecar)[first]}`];

@@ -2,15 +2,15 @@ import { stringify } from "yaml";
 import type { Level } from "../codes.js";
 import type { Message } from "./message.js";
 
-/** Forms in which messages are printed: those of `istioctl analyze`, and a table. */
+/** Output formats: those of `istioctl analyze`, and a table. */
 export const formats = ["log", "json", "yaml", "table"] as const;
 
 export type Format = (typeof formats)[number];
 
-/** Colors of severities in a terminal: bold red and yellow, as `istioctl` has them. */
+/** Terminal colors by severity, as in `istioctl`: bold red and yellow. */
 const colors: Readonly<Record<Level, string>> = { Error: "\u001b[1;31m", Warning: "\u001b[33m", Info: "" };
 
-/** Formats messages, with a line end after the last one. */
+/** Formats messages, with a trailing newline. */
 export function formatMessages(messages: readonly Message[], format: Format, color = false): string {
   switch (format) {
     case "json":

@@ -3,7 +3,7 @@ import { type Code, type Level, levels, messageTypes } from "../codes.js";
 import { type Finding, formatOrigin } from "../finding.js";
 import { codeOfProblem, formatProblemMessage } from "./problems.js";
 
-/** The place of an object or of a field in a file. */
+/** The location of an object or a field in a file. */
 export interface Reference {
   readonly file: string;
   /** Line from 1; 0 for the file as a whole. */
@@ -14,12 +14,12 @@ export interface Reference {
 export interface Message {
   readonly code: Code;
   readonly level: Level;
-  /** `Kind namespace/name`; absent for what belongs to no object. */
+  /** `Kind namespace/name`; absent if the message is not about an object. */
   readonly origin?: string;
-  /** `file:line`; absent where the place is not known. */
+  /** `file:line`; absent if the location is unknown. */
   readonly reference?: string;
   readonly message: string;
-  /** Page about the code; absent for codes that Istio does not have. */
+  /** Documentation page of the code; absent for codes that Istio does not have. */
   readonly documentationUrl?: string;
 }
 
@@ -59,7 +59,7 @@ export function isAtLeast(level: Level, threshold: Level): boolean {
   return levels.indexOf(level) <= levels.indexOf(threshold);
 }
 
-/** Sorts messages by severity, code, origin, place and text, and drops those that are there twice. */
+/** Sorts messages by severity, code, origin, location and text, and removes duplicates. */
 export function sortMessages(messages: readonly Message[]): readonly Message[] {
   const distinct = new Map(messages.map((message) => [JSON.stringify(sortKey(message)), message]));
   return [...distinct.values()].sort((a, b) => {
@@ -69,7 +69,7 @@ export function sortMessages(messages: readonly Message[]): readonly Message[] {
   });
 }
 
-/** The parts of a message in the order in which they count. Lines are compared as numbers. */
+/** Returns the parts of a message by which messages are sorted. Lines are compared as numbers. */
 function sortKey({ level, code, origin = "", reference = "", message }: Message): readonly (string | number)[] {
   const [, file = reference, line = 0] = /^(.*):(\d+)$/.exec(reference) ?? [];
   return [levels.indexOf(level), code, origin, file, Number(line), message];

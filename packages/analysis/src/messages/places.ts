@@ -4,8 +4,8 @@ import type { Finding } from "../finding.js";
 import { type Message, messageOfFinding, type Reference } from "./message.js";
 
 /**
- * The lines of fields in several files. A file is split when it is first asked for, and its documents parsed when a
- * field is.
+ * Line numbers of fields in several files. A file is split into documents on its first use, and a document is parsed on
+ * its first use.
  */
 export class FileLines {
   readonly #lines = new Map<string, FieldLines>();
@@ -23,19 +23,19 @@ export class FileLines {
   }
 }
 
-/** Sources of the file positions of findings. */
+/** Sources of the locations of findings. */
 export interface Places {
   readonly kinds: readonly Kind[];
   /** Ledgers of the files, one for each cluster. */
   readonly ledgers: readonly Pick<Ledger, "locate">[];
   readonly lines: FileLines;
-  /** The place of a field of the mesh configuration or networks, by kind. */
+  /** Returns the location of a field of the mesh configuration or mesh networks, by kind. */
   inMesh(kind: string, path: FieldPath): Reference | undefined;
 }
 
 /**
- * Returns the message of a finding with its place; none for an object that no file defines, because it was only
- * assumed.
+ * Returns the message of a finding with its location; undefined for an object that no file defines, such as the assumed
+ * ingress gateway.
  */
 export function messageAt(finding: Finding, { kinds, ledgers, lines, inMesh }: Places): Message | undefined {
   const { origin, path } = finding;

@@ -8,13 +8,13 @@ const codes = {
   "unsupported-kind": "MESH0002",
 } as const;
 
-/** Returns the code under which a problem of a document is reported. */
+/** Returns the code for a problem of a document. */
 export function codeOfProblem({ severity, code }: Problem): Code {
   if (code !== undefined) return codes[code];
   return severity === "error" ? "IST0106" : "IST0133";
 }
 
-/** Formats a problem without its place: the field, and the fault. */
+/** Formats a problem as field and fault, without its location. */
 export function formatProblemMessage({ path, message }: Problem): string {
   const field = formatPath(path);
   return field === "" ? message : `${field}: ${message}`;

@@ -8,7 +8,7 @@ import type { Message } from "./message.js";
 export interface Suppression {
   readonly code: string;
   /**
-   * `Kind namespace/name` or, as the help of `istioctl analyze` has it, `Kind name.namespace`; `*` stands for any text.
+   * `Kind namespace/name` or, as in the help of `istioctl analyze`, `Kind name.namespace`; `*` matches any text.
    */
   readonly origin: string;
 }
@@ -41,7 +41,7 @@ function dotted(origin: string): string {
   return origin.replace(/^(\S+) ([^/]+)\/(.*)$/, "$1 $3.$2");
 }
 
-/** The annotation that suppresses codes, separated by commas, or `*` for all, for the object that has it. */
+/** The annotation that suppresses codes for its object: a comma-separated list, or `*` for all. */
 const annotation = "galley.istio.io/analyze-suppress";
 
 /** Reports whether the object of a finding has an annotation that suppresses it. */
@@ -52,7 +52,7 @@ export function isSuppressedByObject(database: Pick<Database<never>, "read">, fi
   return codes.includes(finding.code) || codes.includes("*");
 }
 
-/** Matches without backtracking: the parts between stars are found one after another. */
+/** Reports whether a text matches a pattern with `*` wildcards, without backtracking. */
 function matchesGlob(pattern: string, text: string): boolean {
   const [first = "", ...parts] = pattern.split("*");
   const last = parts.pop();

@@ -1,6 +1,6 @@
 /**
- * Fields that are accepted although nothing reads them, by the name of their message and of the field, with the reason.
- * A test compares this table with the sources of the packages that read messages.
+ * Fields that are accepted and have no effect, by message and field name, with the reason. A test compares this table
+ * with the sources of the packages that read messages.
  */
 export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
   "istio.networking.v1alpha3.HTTPFaultInjection.Abort.http2Error": "Istio does not implement it either; set httpStatus",

@@ -11,8 +11,8 @@ import {
 } from "@istiod/config-schema";
 
 /**
- * Kinds whose objects are accepted and validated although no generator reads them, with the reason. A test over an
- * object of every kind compares this table with the collections that generators really read.
+ * Kinds whose objects are accepted and validated and have no effect, with the reason. A test compares this table with
+ * the collections that generators read.
  */
 export const kindsWithoutEffect: ReadonlyMap<Kind, string> = new Map([
   [envoyFilterKind, "EnvoyFilter patches are not applied yet"],

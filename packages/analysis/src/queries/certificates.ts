@@ -9,15 +9,16 @@ interface Validity {
   readonly to: number;
 }
 
-/** The keys under which a Secret has a certificate and its private key. The first pair that is complete counts. */
+/** Keys of a certificate and its private key in a Secret. The first complete pair is used. */
 const keyPairs = [
   ["cert", "key"],
   ["tls.crt", "tls.key"],
 ] as const;
 
 /**
- * Explains why the Secret of a key in its collection holds no valid certificate; undefined if it does, or if there is
- * no Secret.
+ * Explains why a Secret has no valid certificate; undefined if it has one, or if there is no such Secret.
+ *
+ * @param key key of the Secret in its collection
  */
 export function certificateFault(q: QueryContext, key: string): string | undefined {
   const found = q.call(certificate, key);
@@ -31,8 +32,8 @@ export function certificateFault(q: QueryContext, key: string): string | undefin
 }
 
 /**
- * The validity of a Secret's certificate, or why there is none; undefined: there is no Secret. Parsed once for all that
- * refer to it.
+ * The validity of a Secret's certificate, or the reason why it has none; undefined if there is no such Secret. Parsed
+ * once for all references.
  */
 const certificate = query("certificateOfSecret", (q, key: string): Validity | string | undefined => {
   const secret = q.read(secrets, key);

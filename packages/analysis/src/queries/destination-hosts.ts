@@ -16,7 +16,7 @@ import { listNames, quotedNearest } from "../suggestions.js";
 export interface HostReference {
   readonly host: string;
   readonly namespace: string;
-  /** `exportTo` of the object: services that are exported only there are found too. */
+  /** `exportTo` of the object. Services that are exported only to these namespaces are found, too. */
   readonly exportTo: readonly string[];
 }
 
@@ -71,7 +71,7 @@ interface Declarations {
   readonly entries: readonly ServiceEntryObject[];
 }
 
-/** Returns what declares a host of full name, whether or not it is visible anywhere. */
+/** Returns the Services and ServiceEntries that declare a fully qualified host, regardless of visibility. */
 function declarations(q: QueryContext, hostname: string): Declarations {
   const entries = q.read(serviceEntriesByHost, hostname);
   const named = kubernetesName(hostname, features.domainSuffix(q));

@@ -1,7 +1,7 @@
 import { type Container, namespaces } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 
-/** A pod or the template of one. */
+/** A pod or a pod template. */
 interface PodLike {
   readonly cluster: string;
   readonly namespace: string;
@@ -26,7 +26,7 @@ export function isInMesh(q: QueryContext, pod: PodLike): boolean {
   return q.read(namespaces, `${pod.cluster}/${pod.namespace}`)?.labels["istio-injection"] === "enabled";
 }
 
-/** Reports whether there is a sidecar with an image among containers. */
+/** Reports whether the containers include a sidecar with an image. */
 export function hasProxy(containers: readonly Container[]): boolean {
   return (containers.find(({ name }) => name === proxyContainer)?.image ?? "") !== "";
 }

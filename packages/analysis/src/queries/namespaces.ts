@@ -4,15 +4,15 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 
 const namespacesByName = index(namespaces, "byName", ({ name }) => [name]);
 
-/** Reports whether the configuration contains Namespaces at all. Without any, none can be missed. */
+/** Reports whether the configuration contains Namespaces. If not, no namespace is reported as missing. */
 const hasNamespaces = query("hasNamespaces", (q) => q.keys(namespacesByName).length > 0);
 
-/** Namespaces that Kubernetes and an installation of Istio create, which files need not contain. */
+/** Namespaces that Kubernetes and an installation of Istio create. Files need not contain them. */
 const alwaysThere = new Set(["default", "kube-system", "kube-public", "kube-node-lease", "istio-system"]);
 
 /**
- * Returns the sentence about a namespace that does not exist, with the nearest that does; undefined if it exists or
- * cannot be told.
+ * Explains that a namespace does not exist, with a similar name if there is one; undefined if it exists or if the
+ * configuration contains no Namespaces.
  */
 export function faultOfNamespace(q: QueryContext, name: string): string | undefined {
   if (!q.call(hasNamespaces) || alwaysThere.has(name) || q.read(namespacesByName, name).length > 0) return undefined;

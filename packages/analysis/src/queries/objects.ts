@@ -2,7 +2,7 @@ import type { ConfigObject } from "@istiod/config-schema";
 
 type Labelled = Pick<ConfigObject<unknown>, "namespace" | "labels">;
 
-/** Values of `gateway.istio.io/managed` on what istiod creates for the Gateway API. */
+/** Values of `gateway.istio.io/managed` on objects that istiod creates for the Gateway API. */
 const managedBy = new Set(["istio.io-gateway-controller", "istio.io-mesh-controller", "istio.io-eastwest-controller"]);
 
 /** Reports whether an object belongs to the control plane's own installation. */

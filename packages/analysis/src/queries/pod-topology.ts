@@ -14,12 +14,12 @@ type Labels = Readonly<Record<string, string>>;
 
 const topologyLabels = [REGION_LABEL, ZONE_LABEL, SUBZONE_LABEL, NODE_LABEL];
 
-/** Reports whether some labels are among those that pods get from their nodes. */
+/** Reports whether labels include a topology label, which pods inherit from their nodes. */
 export function hasTopologyLabels(labels: Labels): boolean {
   return topologyLabels.some((name) => labels[name] !== undefined);
 }
 
-/** Reports whether a pod has all of the labels, together with those of its node's locality and the node's name. */
+/** Reports whether any pod has all of the labels, including the topology labels of its node. */
 export const isAnyPodAtTopology = query("isAnyPodAtTopology", (q, labels: Labels): boolean => {
   const own = Object.fromEntries(Object.entries(labels).filter(([name]) => !topologyLabels.includes(name)));
   return q.call(selectedPods, { labels: own }).some((profile) =>
@@ -30,7 +30,7 @@ export const isAnyPodAtTopology = query("isAnyPodAtTopology", (q, labels: Labels
   );
 });
 
-/** Returns `region/zone/subzone` of a node, up to the first that is missing after the region. */
+/** Returns `region/zone/subzone` of a node, up to the first missing part after the region. */
 function localityOfNode(labels: Labels): string {
   const [region, zone, subzone] = [REGION_LABEL, ZONE_LABEL, SUBZONE_LABEL].map((name) => labels[name] ?? "");
   if (!zone) return region ?? "";

@@ -8,7 +8,7 @@ import { quotedNearest } from "../suggestions.js";
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Pods that analysis does not tell apart, such as those of one Deployment. A pod that is replaced by one like it
+ * The properties of pods that affect findings. Pods of one Deployment usually share a profile, so that replacing a pod
  * changes no finding.
  */
 export interface PodProfile {
@@ -19,21 +19,21 @@ export interface PodProfile {
   readonly ambient: boolean;
   /** The pod has a sidecar's container. */
   readonly sidecar: boolean;
-  /** Value of `sidecar.istio.io/inject`, of the label or else of the annotation; undefined: neither is there. */
+  /** Value of the label `sidecar.istio.io/inject`, else of the annotation; absent if neither is set. */
   readonly inject?: string;
 }
 
 /** A set of labels that selects the pods with all of them. */
 export interface PodSelector {
-  /** Undefined: every namespace. */
+  /** Default: all namespaces. */
   readonly namespace?: string;
-  /** Empty: every pod. */
+  /** If empty, all pods are selected. */
   readonly labels: Labels;
 }
 
 const ambientKey = "ambient.istio.io/redirection";
 
-/** By profile: the namespace, which is how buckets are told apart without parsing them, and the rest as JSON. */
+/** Pods, indexed by namespace and the profile as JSON. The namespace is a prefix so that it is read without parsing. */
 const podsByProfile = index(pods, "byProfile", (pod) => [bucketOf(profileOf(pod))]);
 
 function bucketOf(profile: PodProfile): string {
@@ -63,7 +63,7 @@ const bucketsByNamespace = query("podProfilesByNamespace", (q): ReadonlyMap<stri
   return found;
 });
 
-/** The part of one namespace, so that pods of others do not matter to those who read it. */
+/** The buckets of one namespace, so that readers do not depend on other namespaces. */
 const bucketsIn = query(
   "podProfileBucketsIn",
   (q, namespace: string): readonly string[] => q.call(bucketsByNamespace).get(namespace) ?? [],
@@ -114,7 +114,7 @@ export const selectedPods: Query<PodSelector, readonly PodProfile[]> = query(
   },
 );
 
-/** Returns the pods of a profile, whose replacement the caller then does notice. */
+/** Returns the pods of a profile. The caller then depends on the individual pods. */
 export function podsOfProfile(q: QueryContext, profile: PodProfile): readonly PodObject[] {
   return q.read(podsByProfile, bucketOf(profile));
 }
@@ -130,7 +130,7 @@ function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject }: Po
   return q.read(namespaces, `${cluster}/${namespace}`)?.labels["istio-injection"] === "enabled";
 }
 
-/** Explains why a selector selects no pod: a label that no pod has, and the values of it that are near. */
+/** Explains why a selector selects no pod: the label that no pod has, and similar values of that label. */
 export function explainMissingPods(q: QueryContext, { namespace, labels }: PodSelector): string {
   const tables = (namespace === undefined ? q.call(namespacesWithPods) : [namespace]).map((each) =>
     q.call(profilesIn, each),
@@ -148,7 +148,7 @@ export function explainMissingPods(q: QueryContext, { namespace, labels }: PodSe
   return Object.keys(labels).length === 0 ? `there is no pod${where}` : `no pod${where} has all of these labels`;
 }
 
-/** Formats a selector as `kubectl` takes it, `name=value,…` in order of names. */
+/** Formats a selector in the syntax of `kubectl`: `name=value,…`, sorted by name. */
 export function formatSelector(labels: Labels): string {
   return Object.keys(labels)
     .sort()

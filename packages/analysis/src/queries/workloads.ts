@@ -2,7 +2,7 @@ import { deployments, pods, workloadEntries } from "@istiod/config-schema";
 import { rootNamespace } from "@istiod/push-context";
 import { type Collection, index, type Index, query, type QueryContext } from "@istiod/incremental";
 
-/** A pod, a Deployment's pod template, or a WorkloadEntry, as selectors see it. */
+/** The labels of a pod, a Deployment's pod template, or a WorkloadEntry. */
 export interface Workload {
   readonly kind: "Pod" | "Deployment" | "WorkloadEntry";
   readonly namespace: string;
@@ -18,7 +18,7 @@ interface WorkloadSource {
   workload(object: unknown): Workload;
 }
 
-/** Labels that tell workloads apart best, so that few candidates have one of their values. */
+/** The most selective labels. Candidates are found by one of them if a selector has it. */
 const distinguishing = ["app", "app.kubernetes.io/name", "k8s-app", "name", "istio"];
 
 const sources: readonly WorkloadSource[] = [
@@ -52,7 +52,7 @@ function bucketOf(namespace: string, key: string, value: string): string {
   return `${namespace}/${key}=${value}`;
 }
 
-/** Returns the workloads of a namespace that have all of these labels; without labels, all of the namespace. */
+/** Returns the workloads of a namespace that have all of the labels; all workloads if there are no labels. */
 export function workloadsWith(q: QueryContext, namespace: string, labels: Labels): readonly Workload[] {
   const pairs = Object.entries(labels);
   const key = distinguishing.find((name) => name in labels) ?? pairs[0]?.[0];
@@ -81,8 +81,8 @@ export const hasWorkloadAnywhere = query("hasWorkloadAnywhere", (q, labels: Labe
 );
 
 /**
- * Reports whether the configuration contains workloads other than those of the installation. Files often hold
- * configuration alone, and then no workload can be missed.
+ * Reports whether the configuration contains workloads other than those of the installation. Files often contain
+ * configuration only; then no workload is reported as missing.
  */
 export const describesWorkloads = query("describesWorkloads", (q): boolean =>
   q.call(namespacesWithWorkloads).some((namespace) => namespace !== rootNamespace(q)),

@@ -1,4 +1,4 @@
-/** An annotation of Istio's. */
+/** The definition of an Istio annotation. */
 export interface AnnotationDefinition {
   /** Kinds that it applies to; `Any` for all. */
   readonly kinds: readonly string[];
@@ -9,7 +9,7 @@ export interface AnnotationDefinition {
 type Flag = "alpha" | "deprecated";
 
 /**
- * Names with what they have in common, as in `annotation/annotations.yaml` of istio.io/api, where those without a
+ * Names grouped by kinds and flags. Source: `annotation/annotations.yaml` of istio.io/api, where annotations without a
  * status are alpha.
  */
 const table: readonly (readonly [kinds: string, flags: readonly Flag[], names: string])[] = [
@@ -106,7 +106,7 @@ export const annotationDefinitions: ReadonlyMap<string, AnnotationDefinition> = 
   }),
 );
 
-/** Annotations that Istio itself sets, about which nothing is reported. */
+/** Annotations that Istio itself sets. They are not analyzed. */
 const setByIstio: ReadonlySet<string> = new Set([
   "sidecar.istio.io/status",
   "gateway.istio.io/controller-version",

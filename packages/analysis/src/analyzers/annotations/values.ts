@@ -1,6 +1,6 @@
 import { checkProxyConfigAnnotation, isCidr } from "@istiod/config-schema";
 
-/** Returns what is wrong with a value, to follow the value in a sentence; undefined where it is valid. */
+/** Returns the fault of a value as a predicate, such as `is "x", expected …`; undefined if it is valid. */
 type Check = (value: string) => string | undefined;
 
 const uint32Limit = 2 ** 32;
@@ -10,7 +10,7 @@ const oneOf = (values: readonly string[], described: string): Check => {
   return (value) => (known.has(value) ? undefined : `is ${JSON.stringify(value)}, expected ${described}`);
 };
 
-/** Checks each element of a list separated by commas. */
+/** Checks each element of a comma-separated list. */
 const listOf =
   (isValid: (element: string) => boolean, described: string): Check =>
   (value) => {
@@ -87,8 +87,8 @@ const checks: ReadonlyMap<string, Check> = new Map(
 );
 
 /**
- * Returns what is wrong with the value of an annotation, as injection checks it; undefined where it is valid or not
- * checked.
+ * Returns the fault of an annotation's value, by the same rules as injection; undefined if the value is valid or the
+ * annotation is not checked.
  */
 export function annotationFault(name: string, value: string): string | undefined {
   return checks.get(name)?.(value);

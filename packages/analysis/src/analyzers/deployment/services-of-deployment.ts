@@ -6,7 +6,7 @@ import { listNames } from "../../suggestions.js";
 
 const waypointController = "istio.io-mesh-controller";
 
-/** Reports ports on which the services of a deployment contradict each other. */
+/** Reports conflicting ports and protocols of the services of a Deployment. */
 export function checkServices(deployment: DeploymentObject, context: AnalysisContext): void {
   const { cluster, namespace, labels, spec } = deployment;
   const template = { cluster, namespace, labels: spec.templateLabels, annotations: spec.templateAnnotations };

@@ -29,7 +29,10 @@ function checkTls({ spec }: DestinationRuleObject, { report }: AnalysisContext):
   }
 }
 
-/** A credential holds the roots too, but is read only for the workloads that a selector selects. */
+/**
+ * Reports whether server certificates are not verified. A credential includes CA certificates, but only with a
+ * selector.
+ */
 function isUnverified(tls: ClientTLSSettings | undefined, selects: boolean): boolean {
   if (tls === undefined || (tls.mode !== Mode.SIMPLE && tls.mode !== Mode.MUTUAL)) return false;
   return tls.caCertificates === "" && !(tls.credentialName !== "" && selects);

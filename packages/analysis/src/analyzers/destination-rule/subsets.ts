@@ -37,7 +37,7 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
   for (const [i, { name, labels }] of spec.subsets.entries()) {
     if (isAnySelected(q, service, labels)) continue;
     const why = hasTopologyLabels(labels)
-      ? "no pod has all of its labels, those of its node's topology included"
+      ? "no pod has all of its labels, including the topology labels of its node"
       : explainMissingPods(q, { labels });
     report(
       "IST0173",
@@ -47,7 +47,7 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
   }
 }
 
-/** Reports whether a wildcard covers the host of a service, for which a rule for the wildcard is. */
+/** Reports whether a wildcard host matches the host of any service. */
 const isAnyServiceWithin = query("isAnyServiceWithin", (q, wildcard: string): boolean => {
   const domain = features.domainSuffix(q);
   const hostOf = (key: string): string =>
@@ -76,8 +76,8 @@ const isAnyWorkload = query("isAnyWorkload", (q, labels: Labels): boolean => {
 });
 
 /**
- * Reports whether a subset selects anything: a workload, of a ServiceEntry one that it selects too, or an endpoint that
- * it lists.
+ * Reports whether a subset selects a workload of the mesh or, for a ServiceEntry, a selected workload or a listed
+ * endpoint.
  */
 function isAnySelected(q: QueryContext, service: DestinationHost | undefined, labels: Labels): boolean {
   const entries = service?.serviceEntries.flatMap((key) => q.read(serviceEntries, key)?.spec ?? []) ?? [];

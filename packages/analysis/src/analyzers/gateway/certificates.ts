@@ -8,12 +8,12 @@ import { listNames } from "../../suggestions.js";
 
 export const duplicateCertificateAnalyzer: Analyzer = {
   name: "gateway.CertificateAnalyzer",
-  description: "Checks that no certificate is used by several Gateways of the same pods",
+  description: "Checks that Gateways for the same pods do not share a certificate",
   codes: ["IST0138"],
   rules: [rule(gatewayKind, gateways, checkCertificates)],
 };
 
-/** By each certificate that a server of theirs uses. */
+/** Gateways, indexed by each certificate that their servers use. */
 const byCertificate = index(gateways, "byCertificate", ({ spec }) =>
   spec.servers.flatMap(({ tls }) => certificateOf(tls)?.id ?? []),
 );
@@ -23,7 +23,7 @@ interface Certificate {
   readonly field: "credentialName" | "serverCertificate";
 }
 
-/** Returns the certificate of a server: a Secret, or else files. */
+/** Returns the certificate of a server: its Secret, else its files. */
 function certificateOf(tls: ServerTLSSettings | undefined): Certificate | undefined {
   if (tls === undefined) return undefined;
   const { credentialName, serverCertificate, privateKey } = tls;
@@ -33,8 +33,8 @@ function certificateOf(tls: ServerTLSSettings | undefined): Certificate | undefi
 }
 
 /**
- * Browsers reuse a connection for all hosts of its certificate, so requests for a host of another Gateway find no
- * route.
+ * Reports certificates that other Gateways for the same pods also use. Browsers reuse a connection for all hosts of its
+ * certificate, so that requests for a host of another Gateway match no route.
  */
 function checkCertificates({ namespace, name, spec }: GatewayObject, { q, report }: AnalysisContext): void {
   const scoped = features.scopeGatewayToNamespace(q);

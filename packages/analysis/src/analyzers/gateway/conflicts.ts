@@ -9,17 +9,17 @@ type Labels = Readonly<Record<string, string>>;
 
 export const conflictingGatewayAnalyzer: Analyzer = {
   name: "gateway.ConflictingGatewayAnalyzer",
-  description: "Checks that no two Gateways of the same pods have a host on one port",
+  description: "Checks that Gateways for the same pods do not share a host and port",
   codes: ["IST0101", "IST0145"],
   rules: [rule(gatewayKind, gateways, checkServed), rule(gatewayKind, gateways, checkConflicts)],
 };
 
-/** By selector, those with servers. */
+/** Gateways that have servers, indexed by selector. */
 const bySelector = index(gateways, "servingBySelector", ({ spec }) =>
   spec.servers.length === 0 ? [] : [JSON.stringify(spec.selector)],
 );
 
-/** As Istio's analysis does, reports the selector of a Gateway that serves nothing at pods at which no Gateway does. */
+/** Reports a Gateway without servers if no other Gateway for the same pods has servers, as Istio's analysis does. */
 function checkServed({ spec }: GatewayObject, { q, report }: AnalysisContext): void {
   const selector = formatSelector(spec.selector);
   if (selector === "" || spec.servers.length > 0) return;
@@ -31,7 +31,7 @@ function checkServed({ spec }: GatewayObject, { q, report }: AnalysisContext): v
   );
 }
 
-/** By each port, bind and host of their servers. */
+/** Gateways, indexed by port, bind address and host of each server. */
 const byListener = index(gateways, "byListener", ({ spec }) =>
   spec.servers.flatMap((server) => server.hosts.map((host) => listener(server, host))),
 );
@@ -69,8 +69,8 @@ function checkConflicts(gateway: GatewayObject, { q, report }: AnalysisContext):
 }
 
 /**
- * Reports whether Gateways are for the same pods. As in Istio's analysis, different selectors are compared if the text
- * of one contains the other's, and then a pod must match both.
+ * Reports whether two selectors select the same pods. As in Istio's analysis, selectors that differ are only compared
+ * if the text of one contains that of the other, and then a pod must match both.
  */
 function selectsSamePods(q: QueryContext, a: Labels, b: Labels): boolean {
   const [left, right] = [formatSelector(a), formatSelector(b)];
@@ -80,7 +80,7 @@ function selectsSamePods(q: QueryContext, a: Labels, b: Labels): boolean {
   return q.call(selectedPods, { labels: { ...a, ...b } }).length > 0;
 }
 
-/** Returns the name of the Gateway whose servers come first where several are merged: by age, then name. */
+/** Returns the name of the Gateway whose servers take precedence when Gateways are merged: by age, then name. */
 function oldest(of: readonly GatewayObject[]): string {
   const [first] = [...of].sort(
     (a, b) =>

@@ -29,8 +29,8 @@ function checkPorts(gateway: GatewayObject, context: AnalysisContext): void {
 }
 
 /**
- * The TCP ports, and their target ports, of the Services of the pods that a Gateway selects. A Service without selector
- * is for every pod.
+ * The TCP ports and target ports of the Services for the pods that a Gateway selects. A Service without a selector
+ * matches every pod.
  */
 const servicePorts = query("portsOfGateway", (q, labels: Readonly<Record<string, string>>): readonly number[] => {
   const ports = new Set<number>();

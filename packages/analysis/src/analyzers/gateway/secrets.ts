@@ -48,8 +48,8 @@ function checkSecrets(gateway: GatewayObject, context: AnalysisContext): void {
 const secretPrefix = /^kubernetes(-gateway)?:\/\//;
 
 /**
- * Returns the keys that the Secret of a credential can have: of the pod's cluster, or of the configuration's, in its
- * namespace unless another is named.
+ * Returns the candidate keys of a credential's Secret: in the pod's cluster and in the config cluster, in the pod's
+ * namespace unless the credential names another.
  */
 function secretKeys(
   q: QueryContext,

@@ -3,8 +3,8 @@ import type { AnalysisContext } from "../../analyzer.js";
 import { explainMissingPods, formatSelector, type PodProfile, selectedPods } from "../../queries/pods.js";
 
 /**
- * Returns the pods that a Gateway selects, in any namespace. If there are none, this is reported, with the same message
- * by every analyzer.
+ * Returns the pods that a Gateway selects, in any namespace. Reports if there are none, with the same message in every
+ * analyzer.
  */
 export function podsOfGateway(
   { spec: { selector } }: GatewayObject,

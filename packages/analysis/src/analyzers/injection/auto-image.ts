@@ -11,7 +11,7 @@ import type { AnalysisContext } from "../../analyzer.js";
 import { proxyContainer } from "../../queries/membership.js";
 import { matchesSelector } from "../webhooks/selector.js";
 
-/** The injection webhooks of a cluster. There are few, and they change seldom. */
+/** The injection webhooks of a cluster. */
 const injectionWebhooks = query("injectionWebhooks", (q, cluster: string): readonly Webhook[] =>
   q
     .all(mutatingWebhookConfigurations)
@@ -20,7 +20,7 @@ const injectionWebhooks = query("injectionWebhooks", (q, cluster: string): reado
     .filter(({ name }) => name.endsWith("istio.io")),
 );
 
-/** Reports a pod that still has the image that injection should have replaced. */
+/** Reports a pod that was not injected and still has `image: auto`. */
 export function checkPodImage({ name, spec }: PodObject, { report }: AnalysisContext): void {
   const at = autoImageAt(spec.containers);
   if (at < 0) return;
@@ -31,7 +31,7 @@ export function checkPodImage({ name, spec }: PodObject, { report }: AnalysisCon
   );
 }
 
-/** Reports a deployment with an image for injection to replace whose pods no injection webhook selects. */
+/** Reports a Deployment with `image: auto` whose pods no injection webhook selects. */
 export function checkTemplateImage(deployment: DeploymentObject, { q, report }: AnalysisContext): void {
   const { cluster, namespace, name, spec } = deployment;
   const at = autoImageAt(spec.containers);

@@ -7,8 +7,8 @@ const annotation = "proxy.istio.io/config";
 
 /**
  * Returns a function from a pod of the namespace to the type of its proxy image, such as `distroless`; empty for the
- * default one. The most specific of these counts: the pod's annotation, ProxyConfigs with a selector, those of the
- * namespace, those of the root namespace, the mesh configuration.
+ * default type. In order of precedence, the type is set by the pod's annotation, a ProxyConfig with a selector, a
+ * ProxyConfig of the namespace, a ProxyConfig of the root namespace, or the mesh configuration.
  */
 export function imageTypes(q: QueryContext, namespace: string): (pod: PodObject) => string {
   const { rootNamespace = "", defaultConfig } = mesh(q);

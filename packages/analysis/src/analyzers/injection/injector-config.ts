@@ -1,12 +1,12 @@
 import { configMaps } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 
-/** The settings of an injector that analysis reads. */
+/** Settings of a sidecar injector. */
 export interface InjectorConfig {
-  /** Namespaces without an injection label are injected. */
+  /** Whether namespaces without an injection label are injected. */
   readonly enabledByDefault: boolean;
   /**
-   * The proxy image that is injected, without the suffix of an image type; undefined where the settings do not give it.
+   * The injected proxy image without the suffix of an image type; undefined if the settings do not specify it.
    */
   readonly image: string | undefined;
 }
@@ -28,12 +28,12 @@ const configOf = query("injectorConfig", (q, bucket: string): InjectorConfig | u
   };
 });
 
-/** Returns the settings of the injector of a revision; undefined where its ConfigMap is not known. */
+/** Returns the settings of a revision's injector; undefined if its ConfigMap does not exist. */
 export function injectorConfig(q: QueryContext, cluster: string, revision: string): InjectorConfig | undefined {
   return q.call(configOf, `${cluster}/${revision === "" || revision === "default" ? prefix : `${prefix}-${revision}`}`);
 }
 
-/** Returns the image, which hub and tag complete unless it is given in full. */
+/** Returns the full image name. Hub and tag are added unless the image contains them. */
 function imageOf(image: string, hub: string, tag: string): string | undefined {
   if (image.includes("/")) return image;
   return image === "" || hub === "" || tag === "" ? undefined : `${hub}/${image}:${tag}`;

@@ -7,10 +7,10 @@ export const injectionLabel = "istio-injection";
 export const revisionLabel = "istio.io/rev";
 const dataplaneLabel = "istio.io/dataplane-mode";
 
-/** The namespace of the control plane, which is not injected. */
+/** The namespace of the control plane, which is never injected. */
 const controlPlaneNamespace = "istio-system";
 
-/** Checks the labels of a namespace that decide about injection. */
+/** Checks the injection labels of a namespace. */
 export function checkNamespace(namespace: NamespaceObject, { q, report }: AnalysisContext): void {
   const { name, labels, cluster } = namespace;
   if (name === controlPlaneNamespace) return;
@@ -44,7 +44,7 @@ export function checkNamespace(namespace: NamespaceObject, { q, report }: Analys
   }
 }
 
-/** Returns the injection labels of a namespace. Explicit disabling does not conflict with other labels. */
+/** Returns the injection labels of a namespace that may conflict. Labels that disable injection do not conflict. */
 function conflictingLabels({ labels }: NamespaceObject): readonly string[] {
   const value = labels[injectionLabel];
   const others = value === undefined || value === "enabled" ? [revisionLabel, dataplaneLabel] : [];

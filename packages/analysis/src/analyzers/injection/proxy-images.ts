@@ -6,7 +6,7 @@ import { imageTypes } from "./image-type.js";
 import { injectorConfig } from "./injector-config.js";
 import { injectionLabel, revisionLabel } from "./namespace-labels.js";
 
-/** Checks that the pods of an injected namespace run the proxy image that injection gives them now. */
+/** Checks that the pods of an injected namespace run the proxy image that injection would set now. */
 export function checkProxyImages({ cluster, name, labels }: NamespaceObject, { q, report }: AnalysisContext): void {
   const revision = labels[revisionLabel] ?? (labels[injectionLabel] === "enabled" ? "default" : undefined);
   const image = revision === undefined ? undefined : injectorConfig(q, cluster, revision)?.image;

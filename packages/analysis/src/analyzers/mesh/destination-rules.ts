@@ -26,7 +26,10 @@ export const destinationRuleAnalyzer: Analyzer = {
   ],
 };
 
-/** Rules of one namespace for one host are merged: the first traffic policy and the first subset of a name apply. */
+/**
+ * Reports parts that are overridden. DestinationRules of one namespace and host are merged: the first traffic policy
+ * and the first subset of a name apply.
+ */
 function checkConflicts(object: DestinationRuleObject, { q, report }: AnalysisContext): void {
   const before = olderRules(q, object);
   const overriding = before.find(({ spec }) => spec.trafficPolicy !== undefined);
@@ -112,8 +115,8 @@ interface Destination {
 }
 
 /**
- * Compares client settings with the mutual TLS that the destination's workloads require: STRICT takes nothing else,
- * DISABLE no TLS.
+ * Compares client TLS settings with the PeerAuthentication mode of the destination's workloads: STRICT accepts only
+ * mutual TLS, DISABLE only plaintext.
  */
 function checkTlsSettings(
   tls: ClientTLSSettings,

@@ -56,7 +56,7 @@ function checkTargets(
   }
 }
 
-/** A gateway's proxies see a VirtualService only where it is exported to their own namespace. */
+/** Reports gateways to whose proxies' namespace the VirtualService is not exported. */
 function checkGateways({ namespace, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   if (spec.exportTo.length === 0) return;
   const scope = exportScope(spec.exportTo, namespace);

@@ -26,7 +26,7 @@ function selectorKey(selector: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(selector).sort());
 }
 
-/** The servers that are left out where the gateways of one selector are merged, oldest first. */
+/** The servers that are omitted when the Gateways of one selector are merged, oldest first. */
 const rejectedServers = query("analysis.rejectedServers", (q, selector: string): readonly RejectedServer[] => {
   const merged = [...q.read(gatewaysBySelector, selector)].sort(byAge);
   return mergeServers(
@@ -52,8 +52,8 @@ function checkServers({ namespace, name, spec }: GatewayObject, { q, report }: A
 }
 
 /**
- * At a gateway, routes of several VirtualServices for one host are joined, the oldest first: one for every request
- * hides those that follow.
+ * Reports catch-all routes that are never reached. A gateway merges the routes of several VirtualServices for one host,
+ * oldest first, so that a catch-all route shadows all later routes.
  */
 function checkRoutes(object: VirtualServiceObject, { q, report }: AnalysisContext): void {
   const { namespace, spec } = object;

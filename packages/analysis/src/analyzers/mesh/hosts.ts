@@ -23,15 +23,15 @@ export const hostAnalyzer: Analyzer = {
 };
 
 /**
- * Reports whether the configuration contains Services other than those of the installation. Without any, none can be
- * missed.
+ * Reports whether the configuration contains Services other than those of the installation. If not, no host is reported
+ * as missing.
  */
 const describesServices = query("describesServices", (q): boolean =>
   q.keys(servicesByNamespace).some((namespace) => namespace !== rootNamespace(q)),
 );
 
 /**
- * Reports hosts for the mesh gateway that look like names of services and do not exist. Hosts at gateways are
+ * Reports hosts on the mesh gateway that look like service names and do not exist. Hosts at other gateways are
  * arbitrary.
  */
 function checkVirtualService({ namespace, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {

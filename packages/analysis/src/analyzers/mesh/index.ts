@@ -13,7 +13,7 @@ import { selectorAnalyzer } from "./selectors.js";
 import { unsupportedFieldAnalyzer } from "./unsupported-fields.js";
 import { withoutEffectAnalyzer } from "./without-effect.js";
 
-/** Analyzers of what Istio's analysis does not look for. */
+/** Analyzers for problems that Istio's analysis does not check. They report codes `MESH…`. */
 export const meshAnalyzers: readonly Analyzer[] = [
   authorizationAnalyzer,
   destinationRuleAnalyzer,

@@ -3,14 +3,14 @@ import type { Collection } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
 
-/** Kinds that say which objects belong where: all that are namespaced, but for those that Kubernetes writes itself. */
+/** The checked kinds: all namespaced kinds except those that Kubernetes creates itself. */
 const checked = allKinds.filter(
   ({ scope, kind }) => scope === "namespaced" && kind !== "EndpointSlice" && kind !== "Pod",
 );
 
 export const namespaceAnalyzer: Analyzer = {
   name: "mesh.NamespaceAnalyzer",
-  description: "Checks that the namespaces of objects exist, where the configuration contains Namespaces",
+  description: "Checks that the namespaces of objects exist, if the configuration contains Namespaces",
   codes: ["MESH0004"],
   rules: checked.map((kind) =>
     rule(kind, kind.collection as Collection<ConfigObject<unknown, unknown>>, checkNamespace),

@@ -42,7 +42,7 @@ function isEmpty({ from, to, when }: Rule): boolean {
   return from.length === 0 && to.length === 0 && when.length === 0;
 }
 
-/** Lists whose two halves exclude each other: a value in both can never match. */
+/** Pairs of a list and its negation. A rule whose values are all negated never matches. */
 const exclusions = [
   ["principals", "notPrincipals"],
   ["namespaces", "notNamespaces"],

@@ -38,7 +38,7 @@ interface SourceMatch {
   readonly sourceNamespace: string;
 }
 
-/** Checks the parts of a match that say where a request comes from. */
+/** Checks the conditions of a match on the source of a request: gateways and workload labels. */
 function checkSource(
   { gateways, sourceLabels, sourceNamespace }: SourceMatch,
   path: FieldPath,

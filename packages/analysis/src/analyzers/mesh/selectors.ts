@@ -20,10 +20,10 @@ import { hasWorkload, hasWorkloadAnywhere, describesWorkloads } from "../../quer
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Where there are no workloads at all, nothing is missed: files often hold configuration alone. */
+/** Reports nothing if there are no workloads at all: files often contain configuration only. */
 export const selectorAnalyzer: Analyzer = {
   name: "mesh.SelectorAnalyzer",
-  description: "Checks that selectors match workloads, where the configuration contains workloads",
+  description: "Checks that selectors match workloads, if the configuration contains workloads",
   codes: ["MESH0009", "MESH0010"],
   rules: [
     rule(serviceKind, services, checkService),

@@ -12,7 +12,7 @@ import { fieldsWithoutEffect } from "../../no-effect/fields-without-effect.js";
 
 export const unsupportedFieldAnalyzer: Analyzer = {
   name: "mesh.UnsupportedFieldAnalyzer",
-  description: "Checks for fields that nothing reads",
+  description: "Checks for fields that have no effect",
   codes: ["MESH0003"],
   rules: [
     rule(virtualServiceKind, virtualServices, ({ spec }, context) => checkFields(spec, ["spec"], context)),
@@ -25,8 +25,8 @@ export const unsupportedFieldAnalyzer: Analyzer = {
 };
 
 /**
- * Reports the fields of a message, and of those in it, that are set and not read. A oneof's field is in the path by its
- * own name.
+ * Reports fields without effect that are set in a message or in its nested messages. The path contains the name of a
+ * oneof's field, not of the oneof.
  */
 function checkFields(value: unknown, path: FieldPath, context: AnalysisContext): void {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
@@ -41,7 +41,7 @@ function checkFields(value: unknown, path: FieldPath, context: AnalysisContext):
   }
 }
 
-/** Returns the name and content of a field; of a oneof, those of the case that is set. */
+/** Returns the name and content of a field; for a oneof, of the case that is set. */
 function fieldOf(key: string, field: unknown): { readonly name: string; readonly content: unknown } {
   if (typeof field !== "object" || field === null || !("case" in field)) return { name: key, content: field };
   return { name: String(field.case), content: "value" in field ? field.value : undefined };

@@ -4,7 +4,7 @@ import { discoverySettings } from "@istiod/service-discovery";
 import { type Analyzer, rule } from "../../analyzer.js";
 import { kindsWithoutEffect } from "../../no-effect/kinds-without-effect.js";
 
-/** Kinds that are only read if a variable enables them, with that variable. */
+/** Kinds that istiod reads only if an environment variable enables them. */
 const conditional = [
   { of: serviceExports, isRead: discoverySettings.exportedOnly, variable: "ENABLE_MCS_SERVICE_DISCOVERY" },
   {

@@ -17,15 +17,15 @@ export const conflictingHostsAnalyzer: Analyzer = {
   rules: [rule(virtualServiceKind, virtualServices, checkHosts)],
 };
 
-/** Whether a VirtualService is exported to every namespace or to some. */
+/** The export of a VirtualService: to all namespaces or to some. */
 type Reach = "all" | "some";
 
-/** By reach and host, those of the mesh gateway; hosts as {@link hostBucket} has them. */
+/** VirtualServices of the mesh gateway, indexed by reach and the {@link hostBucket} of each host. */
 const byHost = index(virtualServices, "meshByHost", (object) =>
   isOfMesh(object) ? object.spec.hosts.map((host) => `${reachOf(object)} ${hostBucket(host, object.namespace)}`) : [],
 );
 
-/** By reach and host, those of the mesh gateway with a wildcard host. */
+/** VirtualServices of the mesh gateway with a wildcard host, indexed by reach and host. */
 const byWildcard = index(virtualServices, "meshByWildcard", (object) =>
   isOfMesh(object) ? object.spec.hosts.filter(isWildcard).map((host) => `${reachOf(object)} ${host}`) : [],
 );
@@ -60,7 +60,9 @@ function checkHosts(object: VirtualServiceObject, { q, report }: AnalysisContext
   }
 }
 
-/** Returns the VirtualServices of the mesh gateway that some namespace sees for a host together with an object. */
+/**
+ * Returns the VirtualServices of the mesh gateway for a host that are visible to a namespace that also sees the object.
+ */
 function conflicts(
   q: QueryContext,
   object: VirtualServiceObject,
@@ -105,7 +107,7 @@ function reachOf({ spec }: VirtualServiceObject): Reach {
   return spec.exportTo.length === 0 || spec.exportTo.includes("*") ? "all" : "some";
 }
 
-/** Returns the namespaces to which an object is exported that is exported to some. */
+/** Returns the namespaces to which an object with reach `some` is exported. */
 function scopesOf({ namespace, spec }: VirtualServiceObject): readonly string[] {
   return spec.exportTo.map((scope) => (scope === "." ? namespace : scope));
 }

@@ -52,7 +52,7 @@ function checkPort(
   }
 }
 
-/** By each own host to which a route of theirs leads with a subset. */
+/** VirtualServices that route one of their own hosts to a subset of that host, indexed by the host. */
 const bySubsetHost = index(virtualServices, "bySubsetHost", ({ spec }) =>
   spec.http.flatMap(({ route }) =>
     route.flatMap(({ destination }) =>
@@ -62,7 +62,8 @@ const bySubsetHost = index(virtualServices, "bySubsetHost", ({ spec }) =>
 );
 
 /**
- * A gateway does not apply the VirtualServices of the hosts to which it routes, so their subsets have no effect there.
+ * Reports routes at a gateway without a subset whose destination has subset routes in another VirtualService. A gateway
+ * does not apply the VirtualServices of the destinations to which it routes.
  */
 function checkSubsetsAtGateway({ spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   if (spec.gateways.length === 0) return;

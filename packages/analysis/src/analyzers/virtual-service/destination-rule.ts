@@ -37,8 +37,8 @@ function explain(host: string, subset: string, subsets: readonly string[] | unde
 }
 
 /**
- * The names of the subsets that DestinationRules define for a host; undefined: there is no DestinationRule. For a
- * Kubernetes service those of every namespace count, for any other host those of the namespace that names it.
+ * The names of the subsets that DestinationRules define for a host; undefined if there is no DestinationRule. Rules of
+ * all namespaces apply to a Kubernetes service; only rules of the referencing namespace apply to other hosts.
  */
 const subsetsOf = query(
   "subsetsOfHost",

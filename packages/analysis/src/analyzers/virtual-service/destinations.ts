@@ -3,17 +3,17 @@ import type { Destination, VirtualService } from "@istiod/istio-api/networking/v
 
 /** A destination that a route of a VirtualService names. */
 export interface RouteDestination {
-  /** Empty where the document has none. */
+  /** Empty if it is not set. */
   readonly host: string;
   readonly subset: string;
-  /** Undefined: none is named. */
+  /** Undefined if it is not set. */
   readonly port?: number;
   readonly mirror: boolean;
   /** Path of the destination in the object. */
   readonly path: FieldPath;
 }
 
-/** Returns the destinations of all routes, mirrors among them. */
+/** Returns the destinations of all routes, including mirrors. */
 export function routeDestinations({ http, tls, tcp }: VirtualService): readonly RouteDestination[] {
   const found: RouteDestination[] = [];
   const add = (destination: Destination | undefined, path: FieldPath, mirror = false): void => {

@@ -41,7 +41,7 @@ function checkClaimRoutes({ namespace, spec }: VirtualServiceObject, { q, report
 }
 
 interface ClaimMatch {
-  /** The header that stands for a claim, such as `@request.auth.claims.sub`. */
+  /** The header that represents a claim, such as `@request.auth.claims.sub`. */
   readonly header: string;
   readonly path: FieldPath;
 }
@@ -59,12 +59,12 @@ function firstClaim({ http }: VirtualService): ClaimMatch | undefined {
   return undefined;
 }
 
-/** Reports whether a header stands for a claim: `@request.auth.claims` with `.name` or `[name]`. */
+/** Reports whether a header represents a claim: `@request.auth.claims` with `.name` or `[name]`. */
 function isClaim(header: string): boolean {
   return /^@request\.auth\.claims(\..|\[.+\]$)/i.test(header);
 }
 
-/** The pods that a selector selects in any namespace and no RequestAuthentication does. */
+/** The pods in all namespaces that a selector matches and no RequestAuthentication applies to. */
 const podsWithoutRequestAuthentication = query(
   "podsWithoutRequestAuthentication",
   (q, selector: { readonly labels: Readonly<Record<string, string>> }): readonly PodProfile[] =>

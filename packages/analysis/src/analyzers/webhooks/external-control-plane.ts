@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { WebhookConfigurationObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 
-/** Checks the addresses by which Istio's webhooks reach a control plane outside of the cluster. */
+/** Checks the addresses of a control plane outside the cluster in Istio's webhooks. */
 export function checkAddresses({ spec }: WebhookConfigurationObject, { report }: AnalysisContext): void {
   for (const [i, { name, url, service }] of spec.webhooks.entries()) {
     const path = ["webhooks", i, "clientConfig"];
@@ -32,21 +32,21 @@ export function checkAddresses({ spec }: WebhookConfigurationObject, { report }:
   }
 }
 
-/** Reports whether a validating configuration is of Istio's. */
+/** Reports whether a ValidatingWebhookConfiguration belongs to Istio. */
 export function isValidator({ name }: WebhookConfigurationObject): boolean {
   return name === "istiod-default-validator" || name.startsWith("istio-validator");
 }
 
-/** Reports whether a mutating configuration is of Istio's. */
+/** Reports whether a MutatingWebhookConfiguration belongs to Istio. */
 export function isSidecarInjector({ name }: WebhookConfigurationObject): boolean {
   return name.startsWith("istio-sidecar-injector");
 }
 
-/** Control characters, a colon that ends no scheme, and a percent sign that begins no escape. */
+/** Matches control characters, a colon without a scheme, and a percent sign without an escape. */
 const malformed = [/\p{Cc}/u, /^(?![a-zA-Z][a-zA-Z0-9+.-]*:)[^/?#]*:/, /^[^?]*%(?![0-9a-fA-F]{2})/];
 
 /**
- * Returns the host of a URL as it is written, empty if there is none; undefined if Go's `url.Parse` would reject it.
+ * Returns the host of a URL as written, empty if there is none; undefined if Go's `url.Parse` would reject the URL.
  */
 function hostOf(url: string): string | undefined {
   if (malformed.some((fault) => fault.test(url))) return undefined;

@@ -14,7 +14,7 @@ type Labels = Readonly<Record<string, string>>;
 
 const revisionLabel = "istio.io/rev";
 
-/** Labels of namespaces and of pods that matter to injection, apart from the revision. */
+/** Injection labels of namespaces and pods, without the revision label. */
 const namespaceLabels: readonly Labels[] = [{}, { "istio-injection": "enabled" }, { "istio-injection": "disabled" }];
 const podLabels: readonly Labels[] = [
   {},
@@ -23,8 +23,8 @@ const podLabels: readonly Labels[] = [
 ];
 
 /**
- * The webhooks of a cluster's injectors that select the same pods as others, by `configuration/webhook`, each with
- * those others. Every combination of labels that matter must match at most one webhook.
+ * The injection webhooks of a cluster that overlap, by `configuration/webhook`, each with the webhooks that it
+ * overlaps. Every combination of injection labels must match at most one webhook.
  */
 const overlaps = query("webhookOverlaps", (q, cluster: string): ReadonlyMap<string, readonly string[]> => {
   const injectors = q.all(mutatingWebhookConfigurations).filter((c) => c.cluster === cluster && isInjector(c));
@@ -51,7 +51,7 @@ const overlaps = query("webhookOverlaps", (q, cluster: string): ReadonlyMap<stri
   return new Map([...found].map(([id, others]) => [id, [...others].sort()]));
 });
 
-/** Checks that an injector's webhooks select pods that no other selects, and call services that exist. */
+/** Checks that an injector's webhooks do not overlap with others and call services that exist. */
 export function checkInjector(configuration: WebhookConfigurationObject, { q, report }: AnalysisContext): void {
   if (!isInjector(configuration)) return;
   const { cluster, name, spec } = configuration;
@@ -85,7 +85,7 @@ function isInjector(configuration: WebhookConfigurationObject): boolean {
   );
 }
 
-/** Returns the revisions that a configuration names, in its labels or in its webhooks' selectors. */
+/** Returns the revisions in a configuration's labels and in its webhooks' selectors. */
 function revisionsOf({ labels, spec }: WebhookConfigurationObject): readonly string[] {
   const own = labels[revisionLabel];
   return [...(own === undefined ? [] : [own]), ...spec.webhooks.flatMap(revisionsOfWebhook)];

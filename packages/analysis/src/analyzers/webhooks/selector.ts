@@ -1,6 +1,6 @@
 import { matchesLabelSelector, type WebhookSelector } from "@istiod/config-schema";
 
-/** Reports whether a selector of a webhook matches. Without one, everything does. */
+/** Reports whether a webhook's selector matches labels. An absent selector matches everything. */
 export function matchesSelector(
   selector: WebhookSelector | undefined,
   labels: Readonly<Record<string, string>>,
