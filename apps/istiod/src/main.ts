@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Command, CommanderError } from "commander";
+import type { Logger } from "pino";
 import { analyzeCommand } from "./commands/analyze.js";
 import { diffCommand } from "./commands/diff.js";
 import { explainCommand } from "./commands/explain.js";
@@ -13,72 +14,89 @@ import { SettingsCommand } from "@istiod/settings/command";
 import { flags, type FlagValues } from "./flags.js";
 import { listening } from "./listening.js";
 import { serveControlZ } from "./logging/control-z.js";
+import type { LogScopes } from "./logging/log-scopes.js";
 import { openLog } from "./logging/open-log.js";
 import { startupWarnings } from "./startup-warnings.js";
 import { variableGroups } from "./variables.js";
 
 /** Runs the command line. */
 export async function run(argv: readonly string[]): Promise<void> {
-  const program = new Command("istiod").description("Istio's control plane.").version(version());
-  const discovery = new SettingsCommand("discovery")
-    .description("Serve configuration to proxies.")
-    .addSettings(flags, process.env)
-    .addVariablesHelp(variableGroups);
-  program.addCommand(discovery);
-  discovery.action(async (values: FlagValues) => {
-    try {
-      const { log, scopes } = openLog(values);
-      for (const warning of startupWarnings(discovery.givenFlags, process.env)) log.warn(warning);
-      await listening(
-        "ctrlz_port",
-        `${values.ctrlz_address}:${values.ctrlz_port}`,
-        serveControlZ({ address: values.ctrlz_address, port: values.ctrlz_port }, scopes),
-      ).then(
-        (server) => log.info({ port: (server.address() as AddressInfo).port }, "ControlZ is served"),
-        (error: Error) =>
-          log.warn(`ControlZ is not served, so that logs cannot be switched while this runs: ${error.message}`),
-      );
-      const running = await startDiscovery(values, process.env, log, version());
-      for (const signal of ["SIGINT", "SIGTERM"] as const)
-        process.once(signal, () => void running.close().then(() => process.exit(0)));
-    } catch (error) {
-      process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
-      process.exit(1);
-    }
-  });
-  const print = (text: string): void => void process.stdout.write(text);
-  const warn = (text: string): void => void process.stderr.write(text);
-  program.addCommand(explainCommand(process.env, print, warn));
-  program.addCommand(diffCommand(process.env, { print, warn, exit: (status) => void (process.exitCode = status) }));
-  program.addCommand(
-    analyzeCommand(process.env, {
-      print,
-      warn,
-      exit: (status) => void (process.exitCode = status),
-      stdin: () => text(process.stdin),
-      isColorTerminal: process.stdout.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["NO_COLOR"],
-    }),
-  );
-  program.addCommand(statusCommand({ print, warn, exit: (status) => void (process.exitCode = status) }));
-  program.addCommand(proxyConfigCommand(process.env, print, warn));
-  program.addCommand(proxyStatusCommand(print));
-  program
-    .command("version")
-    .description("Print the version.")
-    .action(() => console.log(version()));
+  const program = istiodCommand();
   for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)])
     command.exitOverride();
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
     if (error instanceof CommanderError) {
-      // The parser has said what is wrong, or shown the help that was asked for.
+      // Commander has already printed the error or the help.
       process.exitCode = error.exitCode === 0 ? 0 : 2;
       return;
     }
-    process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
+    printError(error);
     process.exitCode = 2;
   }
+}
+
+function istiodCommand(): Command {
+  const print = (text: string): void => void process.stdout.write(text);
+  const warn = (text: string): void => void process.stderr.write(text);
+  const exit = (status: number): void => void (process.exitCode = status);
+  const program = new Command("istiod").description("Istio's control plane.").version(version());
+  program.addCommand(discoveryCommand());
+  program.addCommand(explainCommand(process.env, print, warn));
+  program.addCommand(diffCommand(process.env, { print, warn, exit }));
+  program.addCommand(
+    analyzeCommand(process.env, {
+      print,
+      warn,
+      exit,
+      stdin: () => text(process.stdin),
+      isColorTerminal: process.stdout.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["NO_COLOR"],
+    }),
+  );
+  program.addCommand(statusCommand({ print, warn, exit }));
+  program.addCommand(proxyConfigCommand(process.env, print, warn));
+  program.addCommand(proxyStatusCommand(print));
+  program
+    .command("version")
+    .description("Print the version.")
+    .action(() => console.log(version()));
+  return program;
+}
+
+function discoveryCommand(): Command {
+  const command = new SettingsCommand("discovery")
+    .description("Serve configuration to proxies.")
+    .addSettings(flags, process.env)
+    .addVariablesHelp(variableGroups);
+  return command.action(async (values: FlagValues) => {
+    try {
+      const { log, scopes } = openLog(values);
+      for (const warning of startupWarnings(command.givenFlags, process.env)) log.warn(warning);
+      await openControlZ(values, log, scopes);
+      const running = await startDiscovery(values, process.env, log, version());
+      for (const signal of ["SIGINT", "SIGTERM"] as const)
+        process.once(signal, () => void running.close().then(() => process.exit(0)));
+    } catch (error) {
+      printError(error);
+      process.exit(1);
+    }
+  });
+}
+
+/** Serves ControlZ. A port that cannot be opened is logged, and does not stop istiod. */
+async function openControlZ(values: FlagValues, log: Logger, scopes: LogScopes): Promise<void> {
+  const address = { address: values.ctrlz_address, port: values.ctrlz_port };
+  try {
+    const server = await listening("ctrlz_port", `${address.address}:${address.port}`, serveControlZ(address, scopes));
+    log.info({ port: (server.address() as AddressInfo).port }, "ControlZ available");
+  } catch (error) {
+    log.warn(`ControlZ is unavailable, log levels cannot be changed at runtime: ${(error as Error).message}`);
+  }
+}
+
+function printError(error: unknown): void {
+  process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
 }
 
 function version(): string {
