@@ -51,55 +51,67 @@ export async function startAuthority(
     revision: variables.revision.read(env),
     customHosts: variables.customHosts.read(env),
   });
-  const onError = (error: Error): void => log.error({ err: error }, "certificate authority");
-  const lifetimes = {
-    defaultLifetime: variables.workloadCertificateLifetime.read(env),
-    maxLifetime: variables.maxWorkloadCertificateLifetime.read(env),
-  };
-  const pluggedIn = variables.rootCaDirectory.read(env);
-  const bundle = await readPluggedInCa(pluggedIn, Date.now());
-  if (bundle) {
-    const authority = new CertificateAuthority({ bundle, ...lifetimes });
-    const stop = watchPluggedInCa({
-      directory: pluggedIn,
-      authority,
-      onError,
-      onReload: () => log.info({ directory: pluggedIn }, "plugged-in CA reloaded"),
-    });
-    log.info({ directory: pluggedIn }, "using the plugged-in CA");
-    return { authority, authenticators, names, stop };
-  }
-  if (!values.caDir) return undefined;
-  const store = new DirectoryRootStore(values.caDir);
-  const lifetime = variables.rootLifetime.read(env);
-  const root = await keepRoot(
-    store,
-    { organization: trustDomain, lifetime, key: { type: "rsa", bits: variables.rootKeyBits.read(env) } },
-    Date.now(),
-  );
-  const authority = new CertificateAuthority({
-    bundle: selfSignedBundle(root, values.caDir, Date.now()),
-    ...lifetimes,
+  const issuer =
+    (await startPluggedInCa(env, log)) ??
+    (values.caDir ? await startSelfSignedCa(values.caDir, trustDomain, env, log) : undefined);
+  return issuer && { ...issuer, authenticators, names };
+}
+
+type Issuer = Omit<RunningAuthority, "authenticators" | "names">;
+
+async function startPluggedInCa(env: NodeJS.ProcessEnv, log: Logger): Promise<Issuer | undefined> {
+  const directory = variables.rootCaDirectory.read(env);
+  const bundle = await readPluggedInCa(directory, Date.now());
+  if (bundle === undefined) return undefined;
+  const authority = new CertificateAuthority({ bundle, ...certificateLifetimes(env) });
+  const stop = watchPluggedInCa({
+    directory,
+    authority,
+    onError: (error) => logError(log, error),
+    onReload: () => log.info({ directory }, "plugged-in CA reloaded"),
   });
-  log.info({ directory: values.caDir }, "using a self-signed root");
+  log.info({ directory }, "using the plugged-in CA");
+  return { authority, stop };
+}
+
+async function startSelfSignedCa(
+  directory: string,
+  trustDomain: string,
+  env: NodeJS.ProcessEnv,
+  log: Logger,
+): Promise<Issuer> {
+  const store = new DirectoryRootStore(directory);
+  const lifetime = variables.rootLifetime.read(env);
+  const key = { type: "rsa", bits: variables.rootKeyBits.read(env) } as const;
+  const root = await keepRoot(store, { organization: trustDomain, lifetime, key }, Date.now());
+  const authority = new CertificateAuthority({
+    bundle: selfSignedBundle(root, directory, Date.now()),
+    ...certificateLifetimes(env),
+  });
+  log.info({ directory }, "using a self-signed root");
   const interval = variables.rootCheckInterval.read(env);
+  // As in Istio, an interval of zero turns rotation off.
+  if (interval === 0) return { authority, stop: () => undefined };
   const rotation = new RootRotation({
     authority,
     store,
     interval,
     grace: variables.rootGracePercentile.read(env) / 100,
     lifetime,
-    onError,
+    onError: (error) => logError(log, error),
   });
-  // As in Istio, an interval of zero turns rotation off.
-  if (interval === 0) return { authority, authenticators, names, stop: () => undefined };
+  return { authority, renewalDue: (certificate) => rotation.renewalDue(certificate), stop: rotation.start() };
+}
+
+function certificateLifetimes(env: NodeJS.ProcessEnv): { defaultLifetime: number; maxLifetime: number } {
   return {
-    authority,
-    authenticators,
-    names,
-    renewalDue: (certificate) => rotation.renewalDue(certificate),
-    stop: rotation.start(),
+    defaultLifetime: variables.workloadCertificateLifetime.read(env),
+    maxLifetime: variables.maxWorkloadCertificateLifetime.read(env),
   };
+}
+
+function logError(log: Logger, error: Error): void {
+  log.error({ err: error }, "certificate authority");
 }
 
 /** Returns the authenticator of --tokensDir. Unusable files are logged at startup and whenever they are found. */
