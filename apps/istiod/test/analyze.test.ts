@@ -212,7 +212,7 @@ describe("exit status and output of istiod analyze", () => {
     expect(suppressed).toEqual({ exit: analyzeExits.passed, out: "", err: "\u2714 No findings.\n" });
     expect((await analyze([root, "-S", "IST0101=VirtualService pay/*"])).exit).toBe(analyzeExits.found);
     expect((await analyze([root, "-S", "IST9999=Pod a/b"])).err).toMatch(
-      /^Warning: --suppress IST9999=Pod a\/b: IST9999 is no code of analysis/,
+      /^Warning: --suppress IST9999=Pod a\/b: IST9999 is not a known code/,
     );
     await writeFile(
       join(root, "routes/vs.yaml"),
@@ -265,7 +265,7 @@ test.each([
   [[".", "--meshConfigFile", "nowhere.yaml"], "--meshConfigFile nowhere.yaml: no such file"],
   [[".", "--networksConfig", "nowhere.yaml"], "--networksConfig nowhere.yaml: no such file"],
   [[".", "--clusterDir", "east"], "--clusterDir east: expected"],
-  [["--istiod", "http://127.0.0.1:1"], "--istiod http://127.0.0.1:1: nothing answers there"],
+  [["--istiod", "http://127.0.0.1:1"], "--istiod http://127.0.0.1:1: no response"],
   [[".", "--failure-threshold", "Fatal"], "argument 'Fatal' is invalid. expected one of Error, Warning, Info"],
   [[".", "--output-threshold", "none"], "argument 'none' is invalid. expected one of Error, Warning, Info"],
   [[".", "-o", "xml"], "argument 'xml' is invalid. Allowed choices are log, json, yaml, table."],

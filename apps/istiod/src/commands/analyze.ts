@@ -57,49 +57,8 @@ const { namespace: _, ...analyzeFlags } = meshFlags;
 export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): Command {
   const command = new SettingsCommand("analyze")
     .description("Analyze configuration and print findings, with the codes of `istioctl analyze`.")
-    .argument("[files...]", "files and directories of YAML or JSON; - reads standard input")
-    .addOption(repeated("-f, --filename <file>", "file or directory to analyze; repeatable"))
-    .option(
-      "--istiod <url>",
-      "analyze the configuration of a running istiod, by its --httpAddr, such as http://127.0.0.1:8080",
-    )
-    .addOption(new Option("-o, --output <format>", "output format").choices(formats).default("log"))
-    .addOption(
-      new Option("--failure-threshold <level>", "exit with 79 if a finding is at least this severe")
-        .argParser(level)
-        .default("Error"),
-    )
-    .addOption(
-      new Option("--output-threshold <level>", "print findings that are at least this severe")
-        .argParser(level)
-        .default("Info"),
-    )
-    .addOption(
-      new Option("--color [bool]", "color the output (default: in a terminal)")
-        .argParser(booleanArgument)
-        .preset("true"),
-    )
-    .addOption(
-      repeated(
-        "-S, --suppress <code=object>",
-        'leave out a code for an object, such as "IST0103=Pod testing/*"; repeatable',
-      ),
-    )
-    .option(
-      "-n, --namespace <namespace>",
-      "print findings about objects of this namespace and about cluster-scoped objects only (default: all namespaces)",
-    )
-    .option("-A, --all-namespaces", "print findings about all namespaces, which is the default")
-    .addOption(repeated("--analyzer <name>", "run only this analyzer; repeatable (default: all)"))
-    .option("-L, --list-analyzers", "list the analyzers and exit", false)
-    .option("--ignore-unknown", "exit with 0 although files cannot be parsed", false)
-    .option("-v, --verbose", "print the analyzers that ran", false)
-    .addOption(new Option("--meshConfigFile <file>", "istioctl's name of --meshConfig"))
-    .addOption(
-      new Option("-k, --use-kube [bool]", "analyze a cluster; not supported yet, only false is accepted")
-        .argParser(noCluster)
-        .preset("true"),
-    );
+    .argument("[files...]", "files and directories of YAML or JSON; - reads standard input");
+  for (const option of [...inputOptions(), ...outputOptions()]) command.addOption(option);
   command.addSettings(analyzeFlags, env);
   return command.action(async (files: readonly string[], values: AnalyzeValues) => {
     if (values.listAnalyzers) return output.print(analyzerList());
@@ -111,6 +70,48 @@ export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): C
         : await ofIstiod(values.istiod);
     report(analysis, suppressions, values, output);
   });
+}
+
+/** Options that select what is analyzed, and how. */
+function inputOptions(): readonly Option[] {
+  return [
+    repeated("-f, --filename <file>", "file or directory to analyze; repeatable"),
+    new Option(
+      "--istiod <url>",
+      "analyze the configuration of a running istiod, by its --httpAddr, such as http://127.0.0.1:8080",
+    ),
+    repeated("--analyzer <name>", "run only this analyzer; repeatable (default: all)"),
+    repeated(
+      "-S, --suppress <code=object>",
+      'leave out a code for an object, such as "IST0103=Pod testing/*"; repeatable',
+    ),
+    new Option("--ignore-unknown", "exit with 0 although files cannot be parsed").default(false),
+    new Option("--meshConfigFile <file>", "istioctl's name of --meshConfig"),
+    new Option("-k, --use-kube [bool]", "analyze a cluster; not supported yet, only false is accepted")
+      .argParser(noCluster)
+      .preset("true"),
+  ];
+}
+
+/** Options that select which findings are printed, how, and with which exit status. */
+function outputOptions(): readonly Option[] {
+  return [
+    new Option("-o, --output <format>", "output format").choices(formats).default("log"),
+    new Option("--failure-threshold <level>", "exit with 79 if a finding is at least this severe")
+      .argParser(level)
+      .default("Error"),
+    new Option("--output-threshold <level>", "print findings that are at least this severe")
+      .argParser(level)
+      .default("Info"),
+    new Option("--color [bool]", "color the output (default: in a terminal)").argParser(booleanArgument).preset("true"),
+    new Option(
+      "-n, --namespace <namespace>",
+      "print findings about objects of this namespace and about cluster-scoped objects only (default: all namespaces)",
+    ),
+    new Option("-A, --all-namespaces", "print findings about all namespaces, which is the default"),
+    new Option("-L, --list-analyzers", "list the analyzers and exit").default(false),
+    new Option("-v, --verbose", "print the analyzers that ran").default(false),
+  ];
 }
 
 function report(
@@ -130,14 +131,10 @@ function report(
   if (shown.length > 0 || values.output === "json" || values.output === "yaml")
     output.print(formatMessages(shown, values.output, color));
   if (values.verbose)
-    output.warn(
-      `Executed analyzers:\n${executed(analyzer)
-        .map((name) => `\t${name}\n`)
-        .join("")}`,
-    );
+    output.warn(["Executed analyzers:", ...executed(analyzer).map((name) => `\t${name}`), ""].join("\n"));
   if (shown.length === 0)
     output.warn(
-      `${unparsed.length === 0 ? "\u2714 " : ""}No findings${unparsed.length === 0 ? "" : `, but not parsed: ${unparsed.join(", ")}`}.\n`,
+      unparsed.length === 0 ? "\u2714 No findings.\n" : `No findings, but not parsed: ${unparsed.join(", ")}.\n`,
     );
   if (messages.some((message) => isAtLeast(message.level, values.failureThreshold))) output.exit(analyzeExits.found);
   else output.exit(unparsed.length > 0 && !values.ignoreUnknown ? analyzeExits.notParsed : analyzeExits.passed);
@@ -159,15 +156,9 @@ async function ofFiles(
       .map(clusterDirectory)
       .map(async ([cluster, directory]) => (await read(directory)).map((file) => ({ ...file, cluster }))),
   );
-  const meshFile = async (flag: "meshConfig" | "meshConfigFile" | "networksConfig"): Promise<NamedText | undefined> => {
-    const file = values[flag];
-    if (file === undefined || file === "") return undefined;
-    const found = await readOptionalFile(file);
-    if (found === undefined && isGiven(flag)) throw new Error(`--${flag} ${file}: no such file`);
-    return found;
-  };
-  const config = (await meshFile("meshConfigFile")) ?? (await meshFile("meshConfig"));
-  const networks = await meshFile("networksConfig");
+  const config =
+    (await optionalFile("meshConfigFile", values, isGiven)) ?? (await optionalFile("meshConfig", values, isGiven));
+  const networks = await optionalFile("networksConfig", values, isGiven);
   const variables = Object.entries({ ...env, CLUSTER_ID: values.clusterID, DOMAIN_SUFFIX: values.domain });
   return analyzeTexts({
     files: [...own, ...remote.flat()],
@@ -178,10 +169,23 @@ async function ofFiles(
   });
 }
 
+/** Reads the file of a flag. @throws Error if the command line names a file that does not exist */
+async function optionalFile(
+  flag: "meshConfig" | "meshConfigFile" | "networksConfig",
+  values: AnalyzeValues,
+  isGiven: (flag: string) => boolean,
+): Promise<NamedText | undefined> {
+  const file = values[flag];
+  if (file === undefined || file === "") return undefined;
+  const found = await readOptionalFile(file);
+  if (found === undefined && isGiven(flag)) throw new Error(`--${flag} ${file}: no such file`);
+  return found;
+}
+
 async function ofIstiod(base: string): Promise<Analysis> {
   const url = new URL("/debug/analyze", base);
   const response = await fetch(url).catch((cause: unknown) => {
-    throw new Error(`--istiod ${base}: nothing answers there`, { cause });
+    throw new Error(`--istiod ${base}: no response`, { cause });
   });
   if (!response.ok) throw new Error(`--istiod ${base}: ${(await response.text()).trim()}`);
   return { messages: (await response.json()) as readonly Message[], unparsed: [] };
@@ -200,7 +204,7 @@ function analyzerList(): string {
 function suppression(value: string, { warn }: AnalyzeOutput): Suppression {
   const parsed = parseSuppression(value);
   if (!(parsed.code in messageTypes))
-    warn(`Warning: --suppress ${value}: ${parsed.code} is no code of analysis and has no effect.\n`);
+    warn(`Warning: --suppress ${value}: ${parsed.code} is not a known code and has no effect.\n`);
   return parsed;
 }
 

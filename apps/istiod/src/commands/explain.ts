@@ -57,7 +57,7 @@ async function fromIstiod(base: string, { proxy, resource, type, tries }: Explai
   for (const [name, value] of Object.entries({ proxyID: proxy, resource, type, tries }))
     if (value) url.searchParams.set(name, value);
   const response = await fetch(url).catch((cause: unknown) => {
-    throw new Error(`--istiod ${base}: nothing answers there`, { cause });
+    throw new Error(`--istiod ${base}: no response`, { cause });
   });
   if (!response.ok) throw new Error((await response.text()).trim());
   return (await response.json()) as ProxyExplanation;
