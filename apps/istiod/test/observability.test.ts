@@ -43,18 +43,18 @@ let root: string;
 let istiod: Awaited<ReturnType<typeof serve>>;
 let web: EnvoyClient;
 let other: EnvoyClient;
-let refuseRoutes: string | undefined;
+let rejectRoutes: string | undefined;
 const ends: (() => unknown)[] = [];
 
 beforeEach(async () => {
-  refuseRoutes = undefined;
+  rejectRoutes = undefined;
   root = await folder({ "cart.yaml": service("cart", "10.1.0.1"), "vs.yaml": virtualService("1s") });
   istiod = await serve({ configDir: root }, { UNSAFE_ENABLE_ADMIN_ENDPOINTS: "true" });
   const at = { host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 };
   web = new EnvoyClient(at, {
     variant: "delta",
     node: node("web", "shop"),
-    reject: (response) => (response.typeUrl === routeType ? refuseRoutes : undefined),
+    reject: (response) => (response.typeUrl === routeType ? rejectRoutes : undefined),
   });
   other = new EnvoyClient(at, { variant: "delta", node: node("api", "pay") });
   ends.push(
@@ -107,10 +107,10 @@ it("tells of each change what it led to, and of each object on how many proxies 
 });
 
 it("shows a refusal with its reason and its cause, and gives up waiting", async () => {
-  refuseRoutes = "80: no such timeout";
+  rejectRoutes = "80: no such timeout";
   await writeFile(join(root, "vs.yaml"), virtualService("9s"));
   const { exit, text } = await status("VirtualService/shop/cart", "--wait", "--timeout", "20s");
-  expect(exit).toBe(statusExits.refused);
+  expect(exit).toBe(statusExits.rejected);
   expect(text).toContain("VirtualService/shop/cart: live on 0 of 1 proxy, rejected by 1\n");
   expect(text).toContain("RouteConfiguration 80 rejected: 80: no such timeout");
   expect(istiod.lines).toContainEqual(
@@ -142,14 +142,16 @@ it("waits for several objects, and for one that is deleted to be gone from every
     exit: statusExits.live,
     text: "VirtualService/shop/never: not found\n",
   });
-  expect(await status("VirtualService/shop/cart", "--for", "ever")).toMatchObject({ exit: statusExits.failed });
+  await expect(status("VirtualService/shop/cart", "--for", "ever")).rejects.toThrow(
+    'invalid value "ever" for --for: expected one of live, gone',
+  );
 });
 
 it("does not wait for a proxy that left, whatever it said", async () => {
-  refuseRoutes = "80: no";
+  rejectRoutes = "80: no";
   await writeFile(join(root, "vs.yaml"), virtualService("9s"));
   expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({
-    exit: statusExits.refused,
+    exit: statusExits.rejected,
   });
   web.close();
   await vi.waitFor(
@@ -198,10 +200,10 @@ it("shows objects that are set aside, and does not find those that are not", asy
   await writeFile(join(root, "vs.yaml"), virtualService("much"));
   const { exit, text } = await vi.waitFor(async () => {
     const found = await status("VirtualService/shop/cart");
-    expect(found.exit).toBe(statusExits.refused);
+    expect(found.exit).toBe(statusExits.rejected);
     return found;
   }, 5000);
-  expect(exit).toBe(statusExits.refused);
+  expect(exit).toBe(statusExits.rejected);
   expect(text).toContain("error: ");
   expect(text).toContain("http[0].timeout");
   expect(await status("VirtualService/shop/none")).toEqual({
@@ -217,12 +219,12 @@ it("without objects, is about all that changed: set aside, deleted, live, or not
     text: "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n",
   });
   await writeFile(join(root, "vs.yaml"), virtualService("much"));
-  await vi.waitFor(async () => expect((await status()).exit).toBe(statusExits.refused), 5000);
+  await vi.waitFor(async () => expect((await status()).exit).toBe(statusExits.rejected), 5000);
   expect((await status()).text).toMatch(/^error: .*vs\.yaml:\d+: VirtualService shop\/cart: http\[0\]\.timeout: /m);
   expect(await status("Service/shop/cart")).toMatchObject({ exit: statusExits.live });
   await writeFile(join(root, "vs.yaml"), "kind: [");
   await vi.waitFor(async () => expect((await status()).text).toMatch(/^error: .*vs\.yaml:1: is not YAML: /m), 5000);
-  expect((await status()).exit).toBe(statusExits.refused);
+  expect((await status()).exit).toBe(statusExits.rejected);
   await writeFile(join(root, "vs.yaml"), virtualService("8s"));
   expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({
     exit: statusExits.live,

@@ -28,8 +28,8 @@ export const statusExits = {
   notLive: 1,
   /** The command line, or an istiod that does not answer. */
   failed: 2,
-  /** An object is set aside by its source, or refused by a proxy: waiting does not help. */
-  refused: 3,
+  /** An object is rejected by its source or by a proxy. Waiting does not help. */
+  rejected: 3,
   /** An object is accepted, but without effect or leading nowhere: waiting does not help. */
   ineffective: 4,
 } as const;
@@ -67,7 +67,7 @@ const findingsShown = 10;
 export function statusCommand({ print, warn, exit }: StatusOutput): Command {
   return new SettingsCommand("status")
     .description(
-      "Tell on how many of the proxies that they reach objects are live, or from how many deleted ones are gone. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused, 4 if without effect or leading nowhere.",
+      "Print on how many of the affected proxies objects are live, or from how many deleted objects are gone. Exits with 0 if all, 1 if not yet all, 2 on errors, 3 if rejected, 4 if without effect or if references do not resolve.",
     )
     .argument("[objects...]", "KIND/NAMESPACE/NAME; none: those that changed last")
     .addSettings(statusFlags, {})
@@ -117,8 +117,8 @@ async function fetched(url: URL): Promise<StatusAnswer> {
 export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "live"): number {
   const { objects, problems, gathering } = answer;
   const concerns = (object: string): boolean => asked.length === 0 || asked.includes(object);
-  const setAside = problems.some(({ object, severity }) => severity === "error" && concerns(object));
-  if (setAside || objects.some(({ rejected }) => rejected > 0)) return statusExits.refused;
+  const isRejected = problems.some(({ object, severity }) => severity === "error" && concerns(object));
+  if (isRejected || objects.some(({ rejected }) => rejected > 0)) return statusExits.rejected;
   const isSupporting = ({ object: { kind } }: ObjectStatus): boolean => asked.length === 0 && supportingKinds.has(kind);
   const counted = objects.filter((status) => !isSupporting(status) || !isIneffective(status));
   if (goal === "live" && (counted.some(isIneffective) || leadsNowhere(answer))) return statusExits.ineffective;
