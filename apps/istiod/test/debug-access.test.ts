@@ -12,7 +12,7 @@ const authenticators = () => [
   ),
 ];
 
-const refused: unknown[] = [];
+const rejected: unknown[] = [];
 
 async function ask(
   path: string,
@@ -22,7 +22,7 @@ async function ask(
     authenticators,
     rootNamespace: () => "istio-system",
     env,
-    refused: (_, at, { status }, identities) => refused.push([at, status, identities]),
+    onRejected: (_, at, { status }, identities) => rejected.push([at, status, identities]),
   });
   const request = {
     socket: { remoteAddress: from },
@@ -51,10 +51,10 @@ it("guards the status page as it does debug endpoints", async () => {
 
 it("confines callers of other namespaces to a few endpoints and their own proxies", async () => {
   expect(await ask("/debug/configz", { token: "istio-system" })).toBe("200 all");
-  refused.splice(0);
+  rejected.splice(0);
   expect(await ask("/debug/configz", { token: "shop" })).toBe("403");
   expect(await ask("/debug/configz", {})).toBe("401");
-  expect(refused).toEqual([
+  expect(rejected).toEqual([
     ["/debug/configz", 403, ["spiffe://cluster.local/ns/shop/sa/a"]],
     ["/debug/configz", 401, undefined],
   ]);

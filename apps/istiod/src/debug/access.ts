@@ -14,7 +14,7 @@ import { type AuthorizeDebug, debugAuthorization, type DebugAuthorizationOptions
 export interface DebugAccessOptions extends DebugAuthorizationOptions {
   readonly authenticators: () => readonly Authenticator[];
   /** Called for each rejected request, with the authenticated identities of its caller, if any. */
-  readonly refused?: (
+  readonly onRejected?: (
     request: IncomingMessage,
     path: string,
     refusal: Refusal,
@@ -51,7 +51,7 @@ export class DebugAccess {
     );
     if (!decision.allowed) {
       const refusal = refusals[decision.reason];
-      this.#options.refused?.(request, path, refusal, identities);
+      this.#options.onRejected?.(request, path, refusal, identities);
       return refusal;
     }
     if (decision.namespace !== undefined) this.#namespaces.set(request, decision.namespace);

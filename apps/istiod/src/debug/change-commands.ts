@@ -2,7 +2,7 @@ import type { LiveAnalysis } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
 import { type ChangeLog, type ObjectName, parseName, StatusCache, type StatusSources } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
-import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
+import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
 import { changedObjects, kindsWithoutEffect, statusAnswer } from "./status-answer.js";
 
 export interface ChangeCommandsOptions {
@@ -31,7 +31,9 @@ export function changeCommands({
         const revision = query.get("revision");
         if (revision === null) return { json: changes.reports() };
         const report = changes.report(Number(revision));
-        return report === undefined ? refuse(404, `no change of revision ${revision} is remembered`) : { json: report };
+        return report === undefined
+          ? textAnswer(404, `no change of revision ${revision} is remembered`)
+          : { json: report };
       },
     },
     {
@@ -52,7 +54,7 @@ export function changeCommands({
         try {
           names = asked.length > 0 ? asked.map(parseName) : changedObjects(changes);
         } catch (error) {
-          return refuse(400, (error as Error).message);
+          return textAnswer(400, (error as Error).message);
         }
         const objects = await statuses.statusesOf(names);
         return {

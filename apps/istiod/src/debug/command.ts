@@ -16,6 +16,7 @@ export interface DebugRequest {
 export type DebugAnswer =
   { readonly json: unknown } | { readonly status: number; readonly text: string; readonly contentType?: string };
 
-export function refuse(status: number, text: string): DebugAnswer {
+/** Returns a line of plain text with an HTTP status. */
+export function textAnswer(status: number, text: string): DebugAnswer {
   return { status, text: `${text}\n` };
 }

@@ -7,12 +7,12 @@ import {
   readDiscovered,
   telemetries,
 } from "@istiod/config-schema";
-import type { Collection, Database, Query, View } from "@istiod/incremental";
+import type { Collection, Database, Query } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Faults } from "@istiod/explain";
 import { noProxy } from "../no-proxy.js";
 import { cacheCommand } from "./cache.js";
-import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
+import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
 import { multiClusterInfos } from "./multi-cluster-services.js";
 import { authorizationForm, telemetriesForm, timeForm } from "./istio-forms.js";
 import { plain } from "./plain.js";
@@ -29,49 +29,61 @@ export interface MeshCommandsOptions extends ProxyCommandsOptions {
 }
 
 /** Returns the commands about the mesh: its objects and the model built from them. */
-export function meshCommands({
-  database,
-  server,
-  proxyOf,
-  faults,
-  clusters,
-}: MeshCommandsOptions): readonly DebugCommand[] {
-  const ask = <R>(query: Query<void, R>, proxy: Proxy = noProxy): unknown =>
-    withView(database, proxy, (view) => plain(view.call(query)));
-  const json = (value: unknown): DebugAnswer => ({ json: value });
-  const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
-  const authorization = (): object => authorizationForm(discovered(database, authorizationPolicies), rootNamespace());
-  const shards: DebugCommand["answer"] = () => json(ask(endpointShards));
+export function meshCommands(options: MeshCommandsOptions): readonly DebugCommand[] {
+  return [...serviceCommands(options), ...policyCommands(options), ...objectCommands(options)];
+}
+
+function serviceCommands({ database, server, proxyOf }: MeshCommandsOptions): readonly DebugCommand[] {
+  const shards: DebugCommand["answer"] = () => json(evaluate(database, endpointShards));
+  const gateways: DebugCommand["answer"] = () => json(evaluate(database, crossNetworkGateways));
   return [
-    { name: "registryz", about: "Services that this istiod knows", answer: () => json(ask(registry)) },
+    {
+      name: "registryz",
+      about: "Services that this istiod knows",
+      answer: () => json(evaluate(database, registry)),
+    },
     { name: "endpointShardz", about: "Endpoints by service, namespace and cluster", answer: shards },
     { name: "endpointz", about: "Obsolete, use endpointShardz", answer: shards },
     {
       name: "instancesz",
       about: "Services of each connected proxy",
-      answer: () => json(Object.fromEntries(server.connections().map((c) => [c.node.id, ask(instances, proxyOf(c))]))),
+      answer: () =>
+        json(
+          Object.fromEntries(
+            server.connections().map((each) => [each.node.id, evaluate(database, instances, proxyOf(each))]),
+          ),
+        ),
     },
-    { name: "configz", about: "Accepted Istio objects", answer: () => json(configs(database)) },
+    { name: "networkz", about: "Gateways between networks", answer: gateways },
     {
-      name: "resourcesz",
-      about: "Kinds of objects that are read",
-      answer: () => json(allKinds.map(({ group, versions, kind }) => ({ group, version: versions[0] ?? "", kind }))),
+      name: "mcsz",
+      about: "Exports and imports of clusters (Multi-Cluster Services API)",
+      answer: () => json(evaluate(database, multiClusterInfos)),
     },
+  ];
+}
+
+function policyCommands({ database, server, proxyOf, faults }: MeshCommandsOptions): readonly DebugCommand[] {
+  const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
+  const authorization = (): object => authorizationForm(discovered(database, authorizationPolicies), rootNamespace());
+  const ofRequestedProxy = (request: DebugRequest, query: Query<void, unknown>): DebugAnswer =>
+    ofProxy({ server, proxyOf }, request, (connection) => json(evaluate(database, query, proxyOf(connection))));
+  return [
     {
       name: "sidecarz",
       about: "Sidecar scope of a proxy; ?proxyID=",
       answer: (request) =>
-        ofProxy({ server, proxyOf }, request, (connection) =>
-          json({ version: String(database.revision), ...(ask(sidecarScope, proxyOf(connection)) as object) }),
-        ),
+        ofProxy({ server, proxyOf }, request, (connection) => {
+          const scope = evaluate(database, sidecarScope, proxyOf(connection)) as object;
+          return json({ version: String(database.revision), ...scope });
+        }),
     },
-    cacheCommand(database, server),
     {
       name: "authorizationz",
       about: "Authorization policies, of all or of one proxy; ?proxyID=",
       answer: (request) =>
         request.query.has("proxyID")
-          ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(authorizationOfClient, proxyOf(connection))))
+          ? ofRequestedProxy(request, authorizationOfClient)
           : json({ authorization_policies: authorization() }),
     },
     {
@@ -79,7 +91,7 @@ export function meshCommands({
       about: "Telemetry settings, of all or of one proxy; ?proxyID=",
       answer: (request) =>
         request.query.has("proxyID")
-          ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(telemetryOfClient, proxyOf(connection))))
+          ? ofRequestedProxy(request, telemetryOfClient)
           : json({ telemetries: telemetriesForm(discovered(database, telemetries), rootNamespace()) }),
     },
     {
@@ -96,10 +108,22 @@ export function meshCommands({
       answer: () =>
         json({
           AuthorizationPolicies: authorization(),
-          NetworkGateways: ask(crossNetworkGateways),
-          UnresolvedGateways: ask(unresolvedGateways),
+          NetworkGateways: evaluate(database, crossNetworkGateways),
+          UnresolvedGateways: evaluate(database, unresolvedGateways),
         }),
     },
+  ];
+}
+
+function objectCommands({ database, server, clusters }: MeshCommandsOptions): readonly DebugCommand[] {
+  return [
+    { name: "configz", about: "Accepted Istio objects", answer: () => json(configs(database)) },
+    {
+      name: "resourcesz",
+      about: "Kinds of objects that are read",
+      answer: () => json(allKinds.map(({ group, versions, kind }) => ({ group, version: versions[0] ?? "", kind }))),
+    },
+    cacheCommand(database, server),
     {
       name: "mesh",
       about: "Current mesh configuration",
@@ -110,13 +134,7 @@ export function meshCommands({
       about: "Clusters whose objects are read",
       answer: () => json(clusters().map(({ id, source }) => ({ id, secretName: source, syncStatus: "synced" }))),
     },
-    { name: "networkz", about: "Gateways between networks", answer: () => json(ask(crossNetworkGateways)) },
-    {
-      name: "mcsz",
-      about: "Exports and imports of clusters (Multi-Cluster Services API)",
-      answer: () => json(ask(multiClusterInfos)),
-    },
-    { name: "ambientz", about: "Ambient mode", answer: () => refuse(501, "ambient mode is not implemented yet") },
+    { name: "ambientz", about: "Ambient mode", answer: () => textAnswer(501, "ambient mode is not implemented yet") },
     {
       name: "krtz",
       about: "Number of objects of each kind",
@@ -126,16 +144,21 @@ export function meshCommands({
   ];
 }
 
-function withView<R>(database: Database<Proxy>, proxy: Proxy, use: (view: View<Proxy>) => R): R {
+function json(value: unknown): DebugAnswer {
+  return { json: value };
+}
+
+/** Evaluates a query for a proxy and returns the result as plain JSON. */
+function evaluate<R>(database: Database<Proxy>, query: Query<void, R>, proxy: Proxy = noProxy): unknown {
   const view = database.view(proxy);
   try {
-    return use(view);
+    return plain(view.call(query));
   } finally {
     view.release();
   }
 }
 
-/** The objects of a kind that queries see. */
+/** Returns the objects of a collection as queries see them. */
 function discovered<V>(database: Database<Proxy>, collection: Collection<V>): readonly V[] {
   return database.keys(collection).flatMap((key) => readDiscovered(database, collection, key) ?? []);
 }

@@ -1,6 +1,6 @@
 import { Session } from "node:inspector/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DebugCommand, refuse } from "./command.js";
+import { type DebugCommand, textAnswer } from "./command.js";
 
 const longest = 300;
 
@@ -22,7 +22,7 @@ export function profileCommands(enabled: boolean): readonly DebugCommand[] {
       name: "pprof/",
       about: "Profiles: profile, heap, cmdline",
       answer: () =>
-        refuse(
+        textAnswer(
           200,
           "profile?seconds=30 (CPU, as .cpuprofile)\nheap?seconds=10 (allocations, as .heapprofile)\ncmdline",
         ),
@@ -56,12 +56,12 @@ export function profileCommands(enabled: boolean): readonly DebugCommand[] {
     {
       name: "pprof/symbol",
       about: "Not available",
-      answer: () => refuse(501, "V8's profiles hold the names of functions: there are no symbols to look up"),
+      answer: () => textAnswer(501, "V8's profiles hold the names of functions: there are no symbols to look up"),
     },
     {
       name: "pprof/trace",
       about: "Not available",
-      answer: () => refuse(501, "there is no execution trace of Go here; take pprof/profile"),
+      answer: () => textAnswer(501, "there is no execution trace of Go here; take pprof/profile"),
     },
   ];
 }

@@ -1,6 +1,6 @@
 import type { Proxy } from "@istiod/push-context";
 import type { Connection, XdsServer } from "@istiod/xds-server";
-import { type DebugAnswer, type DebugRequest, refuse } from "./command.js";
+import { type DebugAnswer, type DebugRequest, textAnswer } from "./command.js";
 
 /** Options of the commands about connected proxies. */
 export interface ProxyCommandsOptions {
@@ -34,11 +34,11 @@ export function ofProxy(
   answer: (connection: Connection) => DebugAnswer,
 ): DebugAnswer {
   const id = query.get("proxyID");
-  if (!id) return refuse(400, "You must provide a proxyID in the query string");
+  if (!id) return textAnswer(400, "You must provide a proxyID in the query string");
   const connection = connectionOf(server, id);
   const isVisible =
     connection !== undefined && (namespace === undefined || proxyOf(connection).namespace === namespace);
   return isVisible
     ? answer(connection)
-    : refuse(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
+    : textAnswer(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Route, writeJson } from "../http-server.js";
 import { variables } from "../variables.js";
 import { type ChangeCommandsOptions, changeCommands } from "./change-commands.js";
-import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
+import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
 import { type MeshCommandsOptions, meshCommands } from "./mesh-commands.js";
 import { profileCommands } from "./profile.js";
 import { connectionOf, type StreamCommandsOptions } from "./proxy-commands.js";
@@ -70,20 +70,20 @@ function write(url: URL, response: ServerResponse, answer: DebugAnswer): void {
 function explainCommand({ database, server, problems, proxyOf }: DebugOptions): DebugCommand {
   const answer = ({ query, namespace }: DebugRequest): DebugAnswer => {
     const id = query.get("proxyID");
-    if (!id) return refuse(400, "You must provide a proxyID in the query string");
+    if (!id) return textAnswer(400, "You must provide a proxyID in the query string");
     const of = (name: string): string | undefined => query.get(name) ?? undefined;
     const connection = connectionOf(server, id);
     let proxy: Proxy;
     try {
       proxy = connection ? proxyOf(connection) : proxyNamed(database, id);
     } catch (error) {
-      return refuse(
+      return textAnswer(
         404,
         `${id} is not connected to this istiod, and cannot be told from its objects: ${(error as Error).message}`,
       );
     }
     if (namespace !== undefined && proxy.namespace !== namespace)
-      return refuse(403, "This proxy is not of your namespace.");
+      return textAnswer(403, "This proxy is not of your namespace.");
     try {
       return {
         json: explainProxy(
@@ -95,7 +95,7 @@ function explainCommand({ database, server, problems, proxyOf }: DebugOptions): 
         ),
       };
     } catch (error) {
-      return refuse(400, (error as Error).message);
+      return textAnswer(400, (error as Error).message);
     }
   };
   return {

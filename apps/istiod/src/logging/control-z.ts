@@ -3,7 +3,7 @@ import { isLoopback } from "@istiod/ca";
 import { type Level, levels } from "./levels.js";
 import type { LogScopes, Scope } from "./log-scopes.js";
 
-/** A scope as Istio's ControlZ tells it and is told. Source: pkg/ctrlz/topics/scopes.go. */
+/** The JSON form of a log scope in ControlZ. Source: pkg/ctrlz/topics/scopes.go. */
 interface ScopeInfo {
   readonly name: string;
   readonly description: string;
@@ -27,7 +27,7 @@ export async function serveControlZ(
 ): Promise<Server> {
   const server = createServer((request, response) => {
     void answer(scopes, request, response).catch((error: unknown) =>
-      refuse(response, 400, error instanceof Error ? error.message : String(error)),
+      reject(response, 400, error instanceof Error ? error.message : String(error)),
     );
   });
   await new Promise<void>((resolve, reject) => {
@@ -39,17 +39,17 @@ export async function serveControlZ(
 
 async function answer(scopes: LogScopes, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (!isLoopback(request.socket.remoteAddress))
-    return refuse(response, 403, "only callers of this machine are answered");
+    return reject(response, 403, "only requests from this machine are allowed");
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   if (pathname === "/scopej") return void response.writeHead(301, { location: "/scopej/" }).end();
   const [, encoded] = /^\/scopej\/([^/]*)$/.exec(pathname) ?? [];
-  if (encoded === undefined) return refuse(response, 404, "404 page not found");
+  if (encoded === undefined) return reject(response, 404, "404 page not found");
   const name = decodeURIComponent(encoded);
   const { method } = request;
-  if (method !== "GET" && !(method === "PUT" && name !== "")) return refuse(response, 405, "method not allowed");
+  if (method !== "GET" && !(method === "PUT" && name !== "")) return reject(response, 405, "method not allowed");
   if (name === "") return write(response, scopes.list().map(info));
   const scope = scopes.get(name);
-  if (scope === undefined) return refuse(response, 400, `unknown scope name: ${name}`);
+  if (scope === undefined) return reject(response, 400, `unknown scope name: ${name}`);
   if (method === "GET") return write(response, info(scope));
   const told = JSON.parse(await body(request)) as Partial<ScopeInfo>;
   const [output, stackTrace] = [levelNamed(told.output_level), levelNamed(told.stack_trace_level)];
@@ -86,7 +86,7 @@ function write(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { "content-type": "application/json; charset=utf-8" }).end(`${JSON.stringify(value)}\n`);
 }
 
-function refuse(response: ServerResponse, status: number, text: string): void {
+function reject(response: ServerResponse, status: number, text: string): void {
   if (!response.headersSent) response.writeHead(status, { "content-type": "text/plain; charset=utf-8" });
   response.end(text);
 }

@@ -9,7 +9,7 @@ import { liveAnalysis } from "../analysis.js";
 import { DebugAccess } from "../debug/access.js";
 import type { DebugCommand } from "../debug/command.js";
 import { debugOverXds } from "../debug/over-xds.js";
-import { debugCommands } from "../debug/routes.js";
+import { debugCommands, type DebugOptions } from "../debug/routes.js";
 import { readProxy } from "../mesh-source.js";
 import { cacheMetrics } from "../metrics/cache-metrics.js";
 import { processMetrics } from "../metrics/process-metrics.js";
@@ -32,7 +32,7 @@ export interface Introspection {
 
 /** Registers the metrics, and answers debug commands over xDS. */
 export function openIntrospection(startup: Startup, mesh: Mesh, security: Security, serving: Serving): Introspection {
-  const { values, env, version, log, registry, meter, closers } = startup;
+  const { env, version, log, closers } = startup;
   const { database, sources, ingestion, reporting, rootNamespace } = mesh;
   const { source, server } = serving;
   const analysis = liveAnalysis({
@@ -43,25 +43,52 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
     log: log.child({ scope: "analysis" }),
   });
   closers.defer(() => analysis.stop());
+  const faults = registerMetrics(startup, mesh, serving);
+  const proxyOf = ({ node }: Pick<Connection, "node">): Proxy => source.clientOf(node)?.proxy ?? readProxy(node);
+  const commands = debugCommands(debugOptions(startup, mesh, serving, { analysis, faults, proxyOf }));
+  server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
+  const status: StatusSources = {
+    ...startingStatus(startup, mesh),
+    connections: () => server.connections(),
+    proxyOf,
+    changes: reporting.changes,
+    findings: async () => analysis.place(await analysis.findings()),
+    certificates: () => certificateStatuses(security.authority, security.secure?.current()),
+    waitingFor: () => [],
+  };
+  return { commands, access: debugAccess(startup, mesh, security), status, analysis };
+}
+
+/** Registers the metrics. Returns the faults in the resources of connected proxies. */
+function registerMetrics(
+  { values, version, registry, meter, closers }: Startup,
+  { database, sources, ingestion }: Mesh,
+  { source, server }: Serving,
+): DebugOptions["faults"] {
   closers.defer(processMetrics(registry, version));
   cacheMetrics(meter, database);
   queueDepth(meter, ingestion);
-  const faults = modelMetrics(meter, {
+  return modelMetrics(meter, {
     database,
     clients: () => server.connections().flatMap(({ node }) => source.clientOf(node) ?? []),
     ownCluster: values.clusterID,
     remoteClusters: () => sources.remote.keys(),
   });
-  const access = debugAccess(startup, mesh, security);
-  const proxyOf = ({ node }: Pick<Connection, "node">): Proxy => source.clientOf(node)?.proxy ?? readProxy(node);
-  const commands = debugCommands({
+}
+
+function debugOptions(
+  { values, env, version }: Startup,
+  { database, sources, ingestion, reporting }: Mesh,
+  { source, server }: Serving,
+  others: Pick<DebugOptions, "analysis" | "faults" | "proxyOf">,
+): DebugOptions {
+  return {
+    ...others,
     database,
     server,
-    proxyOf,
     env,
     version,
     changes: reporting.changes,
-    faults,
     clusters: () => [
       { id: values.clusterID, source: "" },
       ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" })),
@@ -76,21 +103,9 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
       changes: reporting.changes,
     },
     problems: () => ingestion.problems(),
-    analysis,
     gathering: () => ingestion.isDebouncing,
     profile: values.profile,
-  });
-  server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
-  const status: StatusSources = {
-    ...startingStatus(startup, mesh),
-    connections: () => server.connections(),
-    proxyOf,
-    changes: reporting.changes,
-    findings: async () => analysis.place(await analysis.findings()),
-    certificates: () => certificateStatuses(security.authority, security.secure?.current()),
-    waitingFor: () => [],
   };
-  return { commands, access, status, analysis };
 }
 
 /** Returns the authorization of debug requests. Without authenticators only callers on this machine are allowed. */
@@ -104,10 +119,10 @@ export function debugAccess(
     authenticators: () => authenticators,
     rootNamespace,
     env,
-    refused: ({ socket }, path, { status, message }, identities) =>
+    onRejected: ({ socket }, path, { status, message }, identities) =>
       debugLog.warn(
         { peer: socket.remoteAddress, path, status, ...(identities && { identities }) },
-        `debug request refused: ${message}`,
+        `debug request rejected: ${message}`,
       ),
   });
 }
