@@ -14,7 +14,7 @@ export interface MeshClient {
   /** The last good resources of each type, which are kept while generation fails. */
   readonly last: Map<string, ResourceSet>;
   /** Requested secrets that are not served, by name, with the logged reason. */
-  readonly refusedSecrets: Map<string, string>;
+  readonly deniedSecrets: Map<string, string>;
 }
 
 export interface MeshSourceOptions {
@@ -26,7 +26,7 @@ export interface MeshSourceOptions {
     peer: Peer,
   ) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
   /** Called when a requested secret is denied, once until the reason changes. */
-  readonly secretRefused?: () => void;
+  readonly onSecretDenied?: () => void;
 }
 
 /** The source of proxies' resources: what the generators build from the database's current revision. */
@@ -65,7 +65,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const claimed = readProxy(node);
     const verifiedIdentity = await this.#options.authorize?.(claimed, peer);
     const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
-    const client = { proxy, view: this.#options.database.view(proxy), last: new Map(), refusedSecrets: new Map() };
+    const client = { proxy, view: this.#options.database.view(proxy), last: new Map(), deniedSecrets: new Map() };
     this.#clients.set(node, client);
     this.#byView.set(client.view, client);
     return client;
@@ -104,17 +104,17 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return lookup && client.view.follow(lookup, name);
   }
 
-  #secret({ proxy, view, refusedSecrets }: MeshClient, name: string): Resource | undefined {
+  #secret({ proxy, view, deniedSecrets }: MeshClient, name: string): Resource | undefined {
     const lookup = view.follow(secretLookup, name);
     if ("resource" in lookup) {
-      refusedSecrets.delete(name);
+      deniedSecrets.delete(name);
       return lookup.resource;
     }
-    if (refusedSecrets.get(name) !== lookup.denied) {
+    if (deniedSecrets.get(name) !== lookup.denied) {
       this.#options.log.warn({ proxy: proxy.nodeId, secret: name }, `secret not served: ${lookup.denied}`);
-      this.#options.secretRefused?.();
+      this.#options.onSecretDenied?.();
     }
-    refusedSecrets.set(name, lookup.denied);
+    deniedSecrets.set(name, lookup.denied);
     return undefined;
   }
 

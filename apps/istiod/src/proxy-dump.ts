@@ -23,7 +23,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { readMesh } from "./offline-mesh.js";
 import type { MeshFlags } from "./sources.js";
 
-/** Flags that say where the configuration of a proxy is read. */
+/** Flags of the source of a proxy's configuration. */
 export interface DumpFlags extends MeshFlags {
   readonly proxy?: string;
   readonly istiod?: string;
@@ -38,7 +38,7 @@ export interface DumpSource {
   endpoints(): Promise<{ readonly hosts: ClusterHosts } | { readonly dump: ConfigDump }>;
 }
 
-/** The istiod that commands ask unless told otherwise: its --httpAddr on this machine. */
+/** Default of --istiod: the default --httpAddr on this machine. */
 export const defaultIstiod = "http://127.0.0.1:8080";
 
 /**
@@ -127,7 +127,7 @@ const timeoutMs = 30_000;
 export async function ask(flag: string, base: string, path: string): Promise<string> {
   const url = parseUrl(flag, base, path);
   const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: unknown) => {
-    throw new Error(`${flag} ${base}: there is no answer`, { cause });
+    throw new Error(`${flag} ${base}: no response`, { cause });
   });
   const answer = await response.text();
   if (!response.ok) throw new Error(`${flag} ${base}: ${url.pathname} answers ${response.status}: ${answer.trim()}`);

@@ -41,7 +41,7 @@ export const unservedProtectionNames: readonly string[] = unservedProtections.fl
 );
 
 /** Checks that no variable requires a protection that istiod does not have. @throws SettingError for the first one */
-export function refuseUnservedProtections(env: Environment): void {
+export function rejectUnservedProtections(env: Environment): void {
   for (const { setting, reason } of unservedProtections) {
     const [name = ""] = setting.variables;
     const value = setting.read(env);

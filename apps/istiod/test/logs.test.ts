@@ -29,7 +29,7 @@ async function logged(set: Partial<LogFlags> = {}) {
 
 it("has Istio's fields in Istio's forms", async () => {
   const { log, lines } = await logged();
-  log.child({ scope: "ads" }).warn({ proxy: "web" }, "refused");
+  log.child({ scope: "ads" }).warn({ proxy: "web" }, "rejected");
   log.info("plain");
   const [scoped, plain] = await lines();
   expect(scoped).toEqual({
@@ -37,7 +37,7 @@ it("has Istio's fields in Istio's forms", async () => {
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/) as string,
     scope: "ads",
     proxy: "web",
-    msg: "refused",
+    msg: "rejected",
   });
   expect(plain).toEqual({ level: "info", time: expect.any(String) as string, msg: "plain" });
 });
@@ -46,10 +46,10 @@ it("writes lines in Istio's columns, one line each whatever is in it", async () 
   const { log, text } = await logged({ log_as_json: false });
   log
     .child({ scope: "delta" })
-    .warn({ proxy: "web", resources: ["80"] }, "refused by the proxy: no\n2026-01-01T00:00:00Z\tinfo\tforged");
+    .warn({ proxy: "web", resources: ["80"] }, "rejected by the proxy: no\n2026-01-01T00:00:00Z\tinfo\tforged");
   expect((await text()).split("\n")).toEqual([
     expect.stringMatching(
-      /^\S+\twarn\tdelta\trefused by the proxy: no\\n2026-01-01T00:00:00Z\\tinfo\\tforged\tproxy=web resources=\["80"\]$/,
+      /^\S+\twarn\tdelta\trejected by the proxy: no\\n2026-01-01T00:00:00Z\\tinfo\\tforged\tproxy=web resources=\["80"\]$/,
     ),
     "",
   ]);

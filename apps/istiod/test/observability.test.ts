@@ -420,7 +420,7 @@ it("says what is wrong with a question, pushes and disconnects when told to, and
   };
   expect(await answer("config_dump")).toBe("400 You must provide a proxyID in the query string");
   expect(await answer("edsz?proxyID=none.such")).toMatch(/^404 Proxy not connected to this Pilot instance/);
-  expect(await answer("config_dump?proxyID=web.shop&types=xyz")).toBe("400 types: there is no type xyz");
+  expect(await answer("config_dump?proxyID=web.shop&types=xyz")).toBe("400 types: unknown type xyz");
   expect(await answer("adsz?push=true")).toBe("200 Pushed to 2 servers");
   expect(await answer("pprof/profile?seconds=0.1")).toMatch(/^200 \{"nodes":/);
   expect(await answer("pprof/heap?seconds=0.1")).toMatch(/^200 \{"head":/);

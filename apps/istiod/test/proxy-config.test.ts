@@ -236,7 +236,7 @@ describe("of a running istiod", () => {
       /\/debug\/config_dump answers 404: Proxy not connected to this Pilot instance/,
     );
     await expect(proxyConfig("c", proxy, "--istiod", "http://127.0.0.1:1")).rejects.toThrow(
-      "--istiod http://127.0.0.1:1: there is no answer",
+      "--istiod http://127.0.0.1:1: no response",
     );
   });
 

@@ -22,7 +22,7 @@ interface DiffValues extends Omit<MeshFlags, "configDir"> {
 export interface DiffOutput {
   print(text: string): void;
   warn(text: string): void;
-  /** 0: nothing would change; 1: something would. */
+  /** 0: no differences; 1: differences. */
   exit(status: 0 | 1): void;
 }
 

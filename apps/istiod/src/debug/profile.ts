@@ -2,10 +2,10 @@ import { Session } from "node:inspector/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DebugCommand, textAnswer } from "./command.js";
 
-const longest = 300;
+const maxSeconds = 300;
 
 /**
- * The paths of Go's profiler, as far as Node has what they ask for: a CPU profile (`?seconds=`, for Chrome's developer
+ * The paths of Go's profiler that Node has equivalents of: a CPU profile (`?seconds=`, for Chrome's developer
  * tools and others that read `.cpuprofile`), samples of allocations (`.heapprofile`), the command line.
  */
 export function profileCommands(enabled: boolean): readonly DebugCommand[] {
@@ -16,7 +16,7 @@ export function profileCommands(enabled: boolean): readonly DebugCommand[] {
     contentType: "application/json",
   });
   const seconds = (query: URLSearchParams, byDefault: number): number =>
-    Math.min(longest, Math.max(0.1, Number(query.get("seconds") ?? byDefault) || byDefault));
+    Math.min(maxSeconds, Math.max(0.1, Number(query.get("seconds") ?? byDefault) || byDefault));
   return [
     {
       name: "pprof/",

@@ -20,7 +20,7 @@ import { ruleForm, serviceForm, targetForm } from "./istio-forms.js";
 import { plain } from "./plain.js";
 
 /**
- * The part of the mesh that a client imports, as Istio tells it (pilot/pkg/model/sidecar.go); `egress` and `ingress`
+ * The part of the mesh that a client imports, in Istio's form (pilot/pkg/model/sidecar.go); `egress` and `ingress`
  * say through which listeners, and which VirtualServices: those are ours.
  */
 export const sidecarScope = query("debug.sidecarScope", (q) => {

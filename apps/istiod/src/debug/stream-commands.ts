@@ -47,7 +47,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
       about: "Disconnects a proxy; ?proxyID=",
       answer: (request) =>
         ofProxy({ server, proxyOf }, request, ({ id }) =>
-          textAnswer(server.disconnect(id, "asked for at /debug/force_disconnect") ? 200 : 404, "OK"),
+          textAnswer(server.disconnect(id, "requested by /debug/force_disconnect") ? 200 : 404, "OK"),
         ),
     });
   }
@@ -100,7 +100,7 @@ function dump(connection: Connection, query: URLSearchParams): DebugAnswer {
     return { json: configDump(connection, messageRegistry(), query.has("include_eds")) };
   const asked = types.split(",").map((type) => ({ type, url: findXdsType(type)?.typeUrl }));
   const unknown = asked.find(({ url }) => url === undefined);
-  if (unknown !== undefined) return textAnswer(400, `types: there is no type ${unknown.type}`);
+  if (unknown !== undefined) return textAnswer(400, `types: unknown type ${unknown.type}`);
   return {
     json: configsOf(
       connection,

@@ -12,12 +12,12 @@ interface ScopeInfo {
   readonly log_callers: boolean;
 }
 
-const longestBody = 64 * 1024;
+const maxBodyBytes = 64 * 1024;
 
 /**
  * Serves the part of Istio's ControlZ that switches logs while istiod runs, which is what `istioctl admin log` asks
  * for: `GET /scopej/`, `GET /scopej/<scope>` and `PUT /scopej/<scope>`. Answers callers of this machine only, wherever
- * it listens: nothing here asks who they are.
+ * it listens, because requests are not authenticated.
  *
  * @throws Error where it cannot listen.
  */
@@ -76,7 +76,7 @@ async function body(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > longestBody) throw new Error(`unable to decode request: more than ${longestBody} bytes`);
+    if (bytes > maxBodyBytes) throw new Error(`unable to decode request: more than ${maxBodyBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

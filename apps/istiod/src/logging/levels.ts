@@ -1,4 +1,4 @@
-/** Levels of Istio's logs, from nothing to everything. */
+/** Levels of Istio's logs, in the order of increasing verbosity. */
 export const levels = ["none", "fatal", "error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];
 

@@ -1,20 +1,20 @@
 import type { LogFn, Logger, LoggerOptions } from "pino";
 import { type Level, levelOf, type LevelRules, reaches, type ScopeSettings } from "./levels.js";
 
-/** The scope of lines that say none; like Istio, they do not name it. */
+/** The scope of lines without one. As in Istio, such lines do not name it. */
 const defaultScope = "default";
 
-/** The parts of istiod whose logs can be switched apart, by the names that Istio has for them. */
+/** Descriptions of the log scopes, by Istio's names. */
 const scopeDescriptions: Readonly<Record<string, string>> = {
-  [defaultScope]: "Everything that has no scope of its own",
+  [defaultScope]: "Lines without a scope",
   analysis: "Findings about the configuration",
-  ads: "State-of-the-world streams: who comes and goes, what is sent, what is refused; secrets that are not served",
-  delta: "Delta streams: who comes and goes, what is sent, what is refused",
-  debug: "Debug requests that are refused",
-  model: "The mesh as it is read: names of gateways that are not resolved",
+  ads: "State-of-the-world streams: connections, pushes and rejections; denied secrets",
+  delta: "Delta streams: connections, pushes and rejections",
+  debug: "Rejected debug requests",
+  model: "The model of the mesh: unresolved hostnames of gateways",
   pkica: "The certificate authority and istiod's own certificate",
-  push: "What changed, why that is pushed, and what became of it",
-  validation: "Objects that are set aside, and what is wrong with them",
+  push: "Changes, the pushes that they cause, and their results",
+  validation: "Rejected objects, with the reason",
 };
 
 export interface Scope extends ScopeSettings {
@@ -25,7 +25,7 @@ export interface Scope extends ScopeSettings {
 export interface LogScopesOptions {
   readonly output: LevelRules;
   readonly stackTrace: LevelRules;
-  /** Scopes whose lines say where they were written; `all` for every one. */
+  /** Scopes whose lines include the caller; `all` for every scope. */
   readonly callers: readonly string[];
 }
 

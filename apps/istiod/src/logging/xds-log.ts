@@ -17,7 +17,7 @@ export function xdsLog(log: Logger, causesOf: CausesOf): XdsLog {
 function logEvent(log: Logger, event: XdsEvent, causesOf: CausesOf): void {
   switch (event.kind) {
     case "nack":
-      log.warn(rejection(event, causesOf), `refused by the proxy: ${event.error.message}`);
+      log.warn(rejection(event, causesOf), `rejected by the proxy: ${event.error.message}`);
       break;
     case "connect":
       log.info({ proxy: event.nodeId, connection: event.connection, variant: event.variant }, "connected");
@@ -37,7 +37,7 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: CausesOf): void {
     case "rejected":
       log.warn(
         { peer: event.peer.address, code: event.code, ...errorFields(event.cause) },
-        `refused: ${event.message}`,
+        `stream rejected: ${event.message}`,
       );
       break;
     case "push":

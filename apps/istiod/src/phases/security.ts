@@ -19,7 +19,7 @@ export interface Security {
   readonly authority: RunningAuthority | undefined;
   /** Empty without an authority: every caller is unauthenticated. */
   readonly authenticators: readonly Authenticator[];
-  /** Absent: nothing is served over TLS. */
+  /** Absent if no TLS listener is configured. */
   readonly secure: SecureServing | undefined;
 }
 

@@ -25,7 +25,7 @@ export function openServing(
     database,
     log: log.child({ scope: "ads" }),
     ...(authority && { authorize: streamIdentity(authenticators) }),
-    secretRefused: () => certificateErrors.add(),
+    onSecretDenied: () => certificateErrors.add(),
   });
   const server = createXdsServer(source, {
     attribution: reporting.attribution,

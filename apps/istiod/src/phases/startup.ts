@@ -5,7 +5,7 @@ import type { Registry } from "prom-client";
 import { connectionLimits } from "../connection-limits.js";
 import { type FlagValues, listenAddress } from "../flags.js";
 import { pushSettings } from "../push-settings.js";
-import { refuseUnservedProtections } from "../unserved-protections.js";
+import { rejectUnservedProtections } from "../unserved-protections.js";
 import { checkVariables } from "../variables.js";
 
 /** Inputs of every phase of startup. */
@@ -34,7 +34,7 @@ export type Settings = ReturnType<typeof readSettings>;
  * @throws Error that names the flag or variable
  */
 export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
-  refuseUnservedProtections(env);
+  rejectUnservedProtections(env);
   checkVariables(env);
   return {
     push: pushSettings(env),

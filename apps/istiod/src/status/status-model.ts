@@ -25,7 +25,7 @@ export interface StatusSources {
   readonly certificates: () => StatusModel["certificates"];
   readonly instance: Omit<StatusModel["instance"], "configRevision" | "waitingFor">;
   readonly waitingFor: () => readonly string[];
-  /** Absent: nothing analyzes the objects. */
+  /** Absent if the objects are not analyzed. */
   readonly findings?: () => Promise<readonly Message[]>;
 }
 

@@ -144,6 +144,6 @@ export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> 
 /** Returns the rejected resources in istiod's log, one line for each NACK. */
 export function refusalsIn(lines: readonly LogLine[]): string[] {
   return lines
-    .filter((l) => l.msg.startsWith("refused by the proxy"))
+    .filter((l) => l.msg.startsWith("rejected by the proxy"))
     .map((l) => `${l.proxy}: ${JSON.stringify(l.resources)}: ${l.msg}`);
 }
