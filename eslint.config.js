@@ -122,7 +122,6 @@ const unrevisedDocComments = [
   "packages/ca",
   "packages/explain",
   "packages/resources",
-  "apps/istiod",
   "apps/pilot-agent",
   "tools/bench",
   "tools/demo",

@@ -15,14 +15,8 @@ export interface ChangeCommandsOptions {
 }
 
 /** Returns the commands about changes, their pushes, and the proxies on which an object is live. */
-export function changeCommands({
-  changes,
-  status,
-  problems,
-  analysis,
-  gathering,
-}: ChangeCommandsOptions): readonly DebugCommand[] {
-  const statuses = new StatusCache({ ...status, kindsWithoutEffect });
+export function changeCommands(options: ChangeCommandsOptions): readonly DebugCommand[] {
+  const { changes, analysis } = options;
   return [
     {
       name: "changes",
@@ -31,9 +25,7 @@ export function changeCommands({
         const revision = query.get("revision");
         if (revision === null) return { json: changes.reports() };
         const report = changes.report(Number(revision));
-        return report === undefined
-          ? textAnswer(404, `no change of revision ${revision} is remembered`)
-          : { json: report };
+        return report === undefined ? textAnswer(404, `no recent change with revision ${revision}`) : { json: report };
       },
     },
     {
@@ -41,33 +33,39 @@ export function changeCommands({
       about: "Findings about the configuration, as istiod analyze -o json prints them",
       answer: async () => ({ json: await analysis.messages() }),
     },
-    {
-      name: "status",
-      about:
-        "On how many of the proxies that they reach objects are live: ?object=KIND/NAMESPACE/NAME, or those that changed last",
-      answer: async ({ query }: DebugRequest): Promise<DebugAnswer> => {
-        const asked = query
-          .getAll("object")
-          .flatMap((names) => names.split(","))
-          .filter((name) => name !== "");
-        let names: readonly ObjectName[];
-        try {
-          names = asked.length > 0 ? asked.map(parseName) : changedObjects(changes);
-        } catch (error) {
-          return textAnswer(400, (error as Error).message);
-        }
-        const objects = await statuses.statusesOf(names);
-        return {
-          json: await statusAnswer({
-            revision: status.database.revision,
-            gathering: gathering(),
-            objects,
-            problems: problems(),
-            analysis,
-            isAboutAll: asked.length === 0,
-          }),
-        };
-      },
-    },
+    statusCommand(options),
   ];
+}
+
+function statusCommand({ changes, status, problems, analysis, gathering }: ChangeCommandsOptions): DebugCommand {
+  const statuses = new StatusCache({ ...status, kindsWithoutEffect });
+  const answer = async ({ query }: DebugRequest): Promise<DebugAnswer> => {
+    const requested = query
+      .getAll("object")
+      .flatMap((names) => names.split(","))
+      .filter((name) => name !== "");
+    let names: readonly ObjectName[];
+    try {
+      names = requested.length > 0 ? requested.map(parseName) : changedObjects(changes);
+    } catch (error) {
+      return textAnswer(400, (error as Error).message);
+    }
+    const objects = await statuses.statusesOf(names);
+    return {
+      json: await statusAnswer({
+        revision: status.database.revision,
+        gathering: gathering(),
+        objects,
+        problems: problems(),
+        analysis,
+        isAboutAll: requested.length === 0,
+      }),
+    };
+  };
+  return {
+    name: "status",
+    about:
+      "Number of affected proxies on which objects are live: ?object=KIND/NAMESPACE/NAME, or those that changed last",
+    answer,
+  };
 }

@@ -11,7 +11,7 @@ import type { Answer, Connection, Subscription } from "@istiod/xds-server";
 const clientConfigType = "type.googleapis.com/envoy.service.status.v3.ClientConfig";
 
 /**
- * The state of each proxy as Envoy's client status discovery service reports it, as `istioctl proxy-status` reads it: one
+ * The state of each proxy in the form of Envoy's client status discovery service, for `istioctl proxy-status`: one
  * `ClientConfig` a proxy, with the status of each type that it watches. Streams that watch nothing, such as those of
  * tools that ask for this, are no proxies. Source: pilot/pkg/xds/statusgen.go, debugSyncz.
  *

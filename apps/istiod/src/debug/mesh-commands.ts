@@ -54,6 +54,17 @@ function serviceCommands({ database, server, proxyOf }: MeshCommandsOptions): re
           ),
         ),
     },
+    {
+      name: "sidecarz",
+      about: "Sidecar scope of a proxy; ?proxyID=",
+      answer: (request) =>
+        ofProxy({ server, proxyOf }, request, (each) =>
+          json({
+            version: String(database.revision),
+            ...(evaluate(database, sidecarScope, proxyOf(each)) as object),
+          }),
+        ),
+    },
     { name: "networkz", about: "Gateways between networks", answer: gateways },
     {
       name: "mcsz",
@@ -69,15 +80,6 @@ function policyCommands({ database, server, proxyOf, faults }: MeshCommandsOptio
   const ofRequestedProxy = (request: DebugRequest, query: Query<void, unknown>): DebugAnswer =>
     ofProxy({ server, proxyOf }, request, (connection) => json(evaluate(database, query, proxyOf(connection))));
   return [
-    {
-      name: "sidecarz",
-      about: "Sidecar scope of a proxy; ?proxyID=",
-      answer: (request) =>
-        ofProxy({ server, proxyOf }, request, (connection) => {
-          const scope = evaluate(database, sidecarScope, proxyOf(connection)) as object;
-          return json({ version: String(database.revision), ...scope });
-        }),
-    },
     {
       name: "authorizationz",
       about: "Authorization policies, of all or of one proxy; ?proxyID=",
@@ -97,10 +99,10 @@ function policyCommands({ database, server, proxyOf, faults }: MeshCommandsOptio
     {
       name: "push_status",
       about: "Faults in the configuration of connected proxies, by metric",
-      answer: () =>
-        json(
-          Object.fromEntries(Object.entries(faults()).map(([metric, found]) => [metric, Object.fromEntries(found)])),
-        ),
+      answer: () => {
+        const counts = Object.entries(faults()).map(([metric, found]) => [metric, Object.fromEntries(found)]);
+        return json(Object.fromEntries(counts));
+      },
     },
     {
       name: "pushcontext",

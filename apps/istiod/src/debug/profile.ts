@@ -1,6 +1,6 @@
 import { Session } from "node:inspector/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DebugCommand, textAnswer } from "./command.js";
+import { type DebugAnswer, type DebugCommand, textAnswer } from "./command.js";
 
 const maxSeconds = 300;
 
@@ -10,13 +10,6 @@ const maxSeconds = 300;
  */
 export function profileCommands(enabled: boolean): readonly DebugCommand[] {
   if (!enabled) return [];
-  const json = (value: unknown): { status: number; text: string; contentType: string } => ({
-    status: 200,
-    text: JSON.stringify(value),
-    contentType: "application/json",
-  });
-  const seconds = (query: URLSearchParams, byDefault: number): number =>
-    Math.min(maxSeconds, Math.max(0.1, Number(query.get("seconds") ?? byDefault) || byDefault));
   return [
     {
       name: "pprof/",
@@ -56,14 +49,23 @@ export function profileCommands(enabled: boolean): readonly DebugCommand[] {
     {
       name: "pprof/symbol",
       about: "Not available",
-      answer: () => textAnswer(501, "V8's profiles hold the names of functions: there are no symbols to look up"),
+      answer: () => textAnswer(501, "not needed: V8's profiles include the names of functions"),
     },
     {
       name: "pprof/trace",
       about: "Not available",
-      answer: () => textAnswer(501, "there is no execution trace of Go here; take pprof/profile"),
+      answer: () => textAnswer(501, "not supported: use pprof/profile"),
     },
   ];
+}
+
+function json(value: unknown): DebugAnswer {
+  return { status: 200, text: JSON.stringify(value), contentType: "application/json" };
+}
+
+/** Duration of a profile in seconds. */
+function seconds(query: URLSearchParams, defaultSeconds: number): number {
+  return Math.min(maxSeconds, Math.max(0.1, Number(query.get("seconds") ?? defaultSeconds) || defaultSeconds));
 }
 
 async function inspected<R>(use: (session: Session) => Promise<R>): Promise<R> {
