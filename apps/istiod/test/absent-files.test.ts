@@ -17,7 +17,7 @@ status: {podIP: 10.0.0.1, phase: Running}
 `,
 };
 
-test("istiod warns once of a mesh configuration and networks that are not there, and uses them when they appear", async () => {
+test("istiod warns once about missing files of mesh configuration and networks, and uses them when they appear", async () => {
   const root = await folder(files);
   const flags = {
     configDir: join(root, "mesh"),
@@ -42,13 +42,13 @@ test("istiod warns once of a mesh configuration and networks that are not there,
   expect(warnings()).toEqual(expected);
 });
 
-test("istiod says nothing of the default paths", async () => {
+test("istiod does not warn about missing files at the default paths", async () => {
   const { meshConfig, networksConfig } = flagDefaults({});
   const istiod = await serve({ configDir: join(await folder(files), "mesh"), meshConfig, networksConfig });
   expect(istiod.lines.filter(({ msg }) => msg.includes("no such file"))).toEqual([]);
 });
 
-test("istiod explain, diff and proxy-config say it on standard error", async () => {
+test("istiod explain, diff and proxy-config warn about missing files on standard error", async () => {
   const configDir = join(await folder(files), "mesh");
   const warned: string[] = [];
   const warn = (text: string): void => void warned.push(text);

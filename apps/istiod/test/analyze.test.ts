@@ -106,7 +106,7 @@ describe("istiod analyze of files", () => {
     });
   });
 
-  test("reads mesh configuration, networks and other clusters, whose mistakes are findings too", async () => {
+  test("reads mesh configuration, networks and other clusters, and reports their errors as findings", async () => {
     const root = await folder({
       "mesh/cart.yaml": service,
       "mesh/telemetry.yaml":
@@ -143,7 +143,7 @@ describe("istiod analyze of files", () => {
     ).toContainEqual(expect.stringMatching(/^IST0170 Service shop\/cart /));
   });
 
-  test("analyzes what validation rejects as well, and reads on after what is not YAML", async () => {
+  test("analyzes rejected objects as well, and continues after invalid YAML", async () => {
     const root = join(
       await folder({
         ...files,
@@ -163,7 +163,7 @@ describe("istiod analyze of files", () => {
 });
 
 describe("exit status and output of istiod analyze", () => {
-  test("a finding at the threshold gives 79, with every output format", async () => {
+  test("exits with 79 for a finding at the threshold, in every output format", async () => {
     const root = join(await folder(files), "mesh");
     for (const format of ["log", "json", "yaml", "table"])
       expect((await analyze([root, "-o", format])).exit).toBe(analyzeExits.found);
@@ -176,7 +176,7 @@ describe("exit status and output of istiod analyze", () => {
     expect((await analyze([info, "--failure-threshold", "info"])).exit).toBe(analyzeExits.found);
   });
 
-  test("a threshold of the output hides findings, which count nevertheless", async () => {
+  test("findings below the output threshold are hidden and still count for the exit status", async () => {
     const root = join(await folder(files), "mesh");
     expect(await found(root, "--output-threshold", "Warning")).toEqual([
       `IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`,
@@ -185,7 +185,7 @@ describe("exit status and output of istiod analyze", () => {
     expect(odd).toEqual({ exit: analyzeExits.found, out: "", err: "\u2714 No findings.\n" });
   });
 
-  test("a file that cannot be parsed is an error; without one at the threshold it gives 65, or 0 with --ignore-unknown", async () => {
+  test("an unparsable file is reported; without a finding at the threshold the status is 65, or 0 with --ignore-unknown", async () => {
     const root = await folder({ "bad.yaml": "kind: [" });
     expect(await analyze([root])).toMatchObject({
       exit: analyzeExits.found,
@@ -228,7 +228,7 @@ describe("exit status and output of istiod analyze", () => {
     );
   });
 
-  test("runs one analyzer, lists all of them, and says which ran", async () => {
+  test("runs one analyzer, lists all of them, and prints which ones ran", async () => {
     const root = join(await folder(files), "mesh");
     expect(await found(root, "--analyzer", "service.PortNameAnalyzer")).toEqual([
       `IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`,
@@ -245,7 +245,7 @@ describe("exit status and output of istiod analyze", () => {
     expect(exit).toBeUndefined();
   });
 
-  test("selects a namespace, and colors levels where the output is a terminal or is told to", async () => {
+  test("selects a namespace, and colors levels in a terminal or with --color", async () => {
     const root = join(
       await folder({ ...files, "mesh/pay.yaml": oddService.replace("namespace: shop", "namespace: pay") }),
       "mesh",
@@ -270,13 +270,13 @@ test.each([
   [[".", "--output-threshold", "none"], "argument 'none' is invalid. expected one of Error, Warning, Info"],
   [[".", "-o", "xml"], "argument 'xml' is invalid. Allowed choices are log, json, yaml, table."],
   [[".", "--use-kube"], "clusters cannot be read yet"],
-])("istiod analyze %j fails with a sentence", async (args, message) => {
+])("istiod analyze %j fails with an error message", async (args, message) => {
   const root = await folder({});
   await expect(analyze(args.map((arg) => (arg === "." ? root : arg)))).rejects.toThrow(message);
 });
 
 describe("istiod analyze of a running istiod", () => {
-  test("prints the findings that stand, current after an edit, which the log names as new and as resolved", async () => {
+  test("prints the current findings after an edit, and logs new and resolved ones", async () => {
     const root = await folder({ "cart.yaml": service, "vs.yaml": virtualService("crat"), "odd.yaml": oddService });
     const istiod = await serve({ configDir: root });
     const place = `${join(root, "vs.yaml")}:10`;
@@ -333,7 +333,7 @@ describe("istiod analyze of a running istiod", () => {
     );
   });
 
-  test("logs once, with their number, what is found of several objects: kinds that have no effect", async () => {
+  test("logs a finding about several objects once, with their number", async () => {
     const filter = (name: string): string =>
       JSON.stringify({
         apiVersion: "networking.istio.io/v1alpha3",
@@ -360,7 +360,7 @@ describe("istiod analyze of a running istiod", () => {
     expect(istiod.lines.filter((line) => "code" in line && line.code === "MESH0002")).toHaveLength(1);
   });
 
-  test("tells of documents that are rejected, too", async () => {
+  test("reports rejected documents", async () => {
     const root = await folder({ "cart.yaml": service, "vs.yaml": virtualService("cart") });
     const istiod = await serve({ configDir: root });
     expect(await found("--istiod", istiod.http)).toEqual([]);

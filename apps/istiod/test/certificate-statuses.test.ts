@@ -63,7 +63,7 @@ async function pluggedIn(root: string, days: number): Promise<string> {
 describe("certificates on the status page", () => {
   beforeEach(({ skip }) => skip(noOpenssl !== undefined, noOpenssl));
 
-  it("are those of a plugged-in CA, red where an operator has less than 30 days", async () => {
+  it("include those of a plugged-in CA, marked if they expire in less than 30 days", async () => {
     const root = await folder({ "config/empty.yaml": "" });
     const istiod = await serve(
       { configDir: join(root, "config"), secureGRPCAddr: "127.0.0.1:0" },
@@ -84,7 +84,7 @@ describe("certificates on the status page", () => {
     expect(certificates.map((each) => Object.hasOwn(each, "renewalDue"))).toEqual([true, false, false]);
   });
 
-  it("include one that istiod serves with and does not renew", async () => {
+  it("include a serving certificate that istiod does not renew", async () => {
     const root = await folder({ "config/empty.yaml": "" });
     execFileSync(
       "openssl",
@@ -104,7 +104,7 @@ describe("certificates on the status page", () => {
     expect(certificates[0]).not.toHaveProperty("renewalDue");
   });
 
-  it("are none where istiod has none", async () => {
+  it("are empty if istiod has none", async () => {
     const istiod = await serve({ configDir: await folder({}) });
     expect((await statusOf(istiod)).certificates).toEqual([]);
     expect(await (await fetch(`${istiod.http}/`)).text()).toContain(

@@ -81,7 +81,7 @@ describe("istiod explain", () => {
     expect(text).toMatch(/rejected objects\n .*mesh\.yaml:\d+: DestinationRule shop\/wrong: /);
   });
 
-  test("asks a running istiod by /debug/explain, and says the same", async () => {
+  test("prints the same explanation for a running istiod, from /debug/explain", async () => {
     const configDir = await folder({ "mesh.yaml": mesh("3s") });
     const istiod = await serve({ configDir });
     const node = "sidecar~10.1.0.1~web.shop~shop.svc.cluster.local";
@@ -108,7 +108,7 @@ describe("istiod explain", () => {
     );
   });
 
-  test("asks a running istiod of a proxy that is not connected to it, by its Pod", async () => {
+  test("explains a proxy that is not connected to a running istiod by its Pod", async () => {
     const configDir = await folder({ "mesh.yaml": mesh("3s") });
     const istiod = await serve({ configDir });
     const args = ["--proxy", "web.shop", "--resource", "80", "--type", "rds", "-o", "json"];
@@ -117,7 +117,7 @@ describe("istiod explain", () => {
     expect(asked).toEqual(JSON.parse(await explained("--configDir", configDir, ...args)));
   });
 
-  test("says what is wrong with its flags", async () => {
+  test("reports invalid flags", async () => {
     const configDir = await folder({ "mesh.yaml": mesh("3s") });
     await expect(explained("--configDir", configDir, "--proxy", "nobody.shop")).rejects.toThrow(
       /there is no Pod "nobody.shop"/,
@@ -148,7 +148,7 @@ describe("istiod explain of a resource that the proxy does not have", () => {
     expect(output).toEqual([]);
   });
 
-  test("fails in the same words of a running istiod", async () => {
+  test("fails with the same message for a running istiod", async () => {
     const istiod = await serve({ configDir: await folder({ "mesh.yaml": mesh("3s") }) });
     const args = ["--istiod", istiod.http, "--proxy", "web.shop", "--resource", "cart", "--type", "cds", "-o", "json"];
     await expect(explained(...args)).rejects.toThrow(
@@ -158,7 +158,7 @@ describe("istiod explain of a resource that the proxy does not have", () => {
 });
 
 describe("istiod diff", () => {
-  test("has status 0 where nothing would change, and 1 with the fields where something would", async () => {
+  test("exits with 0 without differences, and with 1 and the changed fields otherwise", async () => {
     const before = await folder({ "mesh.yaml": mesh("3s") });
     const same = await folder({ "other.yaml": `# the same\n${mesh("3s")}` });
     const after = await folder({ "mesh.yaml": mesh("5s") });
@@ -173,7 +173,7 @@ describe("istiod diff", () => {
     expect(warnings).toContain("DestinationRule shop/wrong");
   });
 
-  test("takes proxies by flags and from a file, mesh configuration of its own for after, and writes JSON", async () => {
+  test("accepts proxies by flags and from a file and a second mesh configuration, and prints JSON", async () => {
     const before = await folder({ "mesh.yaml": mesh("3s") });
     const files = await folder({
       "proxies.txt": "# those that matter\nsidecar~10.9.0.1~vm.shop~shop.svc.cluster.local\n",
@@ -201,7 +201,7 @@ describe("istiod diff", () => {
     ]);
   });
 
-  test("says which directory cannot be read", async () => {
+  test("names the unreadable directory", async () => {
     await expect(compared("--before", "/nowhere", "--after", "/nowhere")).rejects.toThrow(
       /\/nowhere .*expected a directory/,
     );

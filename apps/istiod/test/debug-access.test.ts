@@ -32,7 +32,7 @@ async function ask(
   return refusal === undefined ? `200 ${access.namespaceOf(request) ?? "all"}` : String(refusal.status);
 }
 
-it("answers this machine anything, and nobody else who is not known", async () => {
+it("allows everything on loopback, and rejects unauthenticated remote callers", async () => {
   expect(await ask("/debug/configz", { from: "127.0.0.1" })).toBe("200 all");
   expect(await ask("/debug/configz", { from: "::1" })).toBe("200 all");
   expect(await ask("/debug/configz", { from: "::ffff:127.0.0.9" })).toBe("200 all");
@@ -41,7 +41,7 @@ it("answers this machine anything, and nobody else who is not known", async () =
   expect(await ask("/metrics", {})).toBe("200 all");
 });
 
-it("guards the status page as it does debug endpoints", async () => {
+it("authorizes requests for the status page like those for debug endpoints", async () => {
   expect(await ask("/", { from: "127.0.0.1" })).toBe("200 all");
   expect(await ask("/", {})).toBe("401");
   expect(await ask("/", { token: "istio-system" })).toBe("200 all");
@@ -49,7 +49,7 @@ it("guards the status page as it does debug endpoints", async () => {
   expect(await ask("/ready", {})).toBe("200 all");
 });
 
-it("confines callers of other namespaces to a few endpoints and their own proxies", async () => {
+it("limits callers in other namespaces to a few endpoints and to their own proxies", async () => {
   expect(await ask("/debug/configz", { token: "istio-system" })).toBe("200 all");
   rejected.splice(0);
   expect(await ask("/debug/configz", { token: "shop" })).toBe("403");

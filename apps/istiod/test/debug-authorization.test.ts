@@ -40,6 +40,6 @@ it.each<[string, DebugCaller, string, NodeJS.ProcessEnv, http: string, xds: stri
   ]).toEqual([http, xds, status]);
 });
 
-it("callers on this machine may use everything", () => {
+it("callers on loopback may use every endpoint", () => {
   expect(decide("http", { kind: "local" }, "configz", {})).toBe("all");
 });

@@ -68,7 +68,7 @@ async function states(asking: XdsClient): Promise<readonly ClientConfig[]> {
 }
 
 describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
-  it("tells the status of each type for each proxy, as Envoy's own status service does", async () => {
+  it("returns the status of each type for each proxy, like Envoy's client status discovery service", async () => {
     const began = Math.floor(Date.now() / 1000);
     const web = client(
       istiod,
@@ -103,7 +103,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect([began <= updated, updated <= Date.now() / 1000]).toEqual([true, true]);
   });
 
-  it("tells who answers, and answers each request anew, but no acknowledgement", async () => {
+  it("names the control plane, answers every request, and ignores ACKs", async () => {
     const asking = operator(variant);
     expect(await states(asking)).toEqual([]);
     const web = client(istiod, "delta", node("web", "shop"));
@@ -122,7 +122,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect((await asking.settled()).filter(({ typeUrl }) => typeUrl === syncz)).toEqual([]);
   });
 
-  it("gives a proxy's dump as messages, and the commands of HTTP as they are there", async () => {
+  it("returns a proxy's config dump as messages, and the other commands as over HTTP", async () => {
     const web = client(istiod, "delta", node("web", "shop"));
     web.subscribe(clusterType);
     await web.accept(clusterType);
@@ -154,7 +154,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     }
   });
 
-  it("tells callers of other namespaces of their own proxies only, and nobody else anything", async () => {
+  it("limits callers in other namespaces to their own proxies, and rejects unauthenticated callers", async () => {
     for (const each of [node("web", "shop"), node("card", "pay")]) {
       const proxy = client(istiod, "delta", each);
       proxy.subscribe(clusterType);
@@ -183,7 +183,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
   });
 });
 
-it("says of a type that is watched and was never sent that it was not", () => {
+it("reports a watched type that was never sent as not sent", () => {
   const subscription = {
     typeUrl: clusterType,
     wildcard: true,

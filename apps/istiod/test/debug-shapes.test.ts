@@ -83,7 +83,7 @@ const cart = {
   ResourceVersion: "",
 };
 
-it("tells services, endpoints and what proxies implement in Istio's form", async () => {
+it("returns services, endpoints and proxies' service targets in Istio's JSON form", async () => {
   web.subscribe(clusterType);
   await web.accept(clusterType);
   const services = (await debug("registryz")) as { hostname: string; Attributes: object }[];
@@ -127,7 +127,7 @@ it("tells services, endpoints and what proxies implement in Istio's form", async
   });
 });
 
-it("tells policies, scopes and objects in Istio's form", async () => {
+it("returns policies, sidecar scopes and objects in Istio's JSON form", async () => {
   web.subscribe(clusterType);
   await web.accept(clusterType);
   const policies = {
@@ -180,7 +180,7 @@ it("tells policies, scopes and objects in Istio's form", async () => {
   expect(await debug("clusterz")).toEqual([{ id: "Kubernetes", secretName: "", syncStatus: "synced" }]);
 });
 
-it("tells of streams what is there, and no more", async () => {
+it("returns only the state that streams have", async () => {
   expect(await debug("connections")).toEqual({ totalClients: 0 });
   expect(await debug("adsz")).toEqual({ totalClients: 0 });
   expect(await debug("syncz")).toEqual([]);

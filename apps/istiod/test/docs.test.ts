@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 const docs = new URL("../../../docs/", import.meta.url);
 const read = (file: URL): string => readFileSync(file, "utf8");
 
-test("what docs/adding-a-field.md quotes stands in the file named before it, and its links lead somewhere", () => {
+test("quotes in docs/adding-a-field.md match the files that it names, and its links resolve", () => {
   const text = read(new URL("adding-a-field.md", docs));
   const links = [...text.matchAll(/\]\((\.\.\/[^)#]+)\)/g)].map(([, path = ""]) => new URL(path, docs));
   expect(links.filter((file) => !existsSync(file))).toEqual([]);
@@ -13,7 +13,7 @@ test("what docs/adding-a-field.md quotes stands in the file named before it, and
   for (const [, path = "", quoted = ""] of quotations) expect(read(new URL(path, docs))).toContain(quoted);
 });
 
-test("links between documents lead somewhere", () => {
+test("links between documents resolve", () => {
   for (const name of ["explain.md", "multicluster-files.md"]) {
     for (const [, path = ""] of read(new URL(name, docs)).matchAll(/\]\(([^)#:]+)\)/g))
       expect(existsSync(new URL(path, docs)), `${name}: ${path}`).toBe(true);

@@ -15,7 +15,7 @@ async function statusOf(...args: string[]): Promise<{ readonly status: unknown; 
   return { status: process.exitCode, error };
 }
 
-test("istiod diff has status 2 for flags that are wrong or missing, so that 1 means a difference only", async () => {
+test("istiod diff exits with 2 for invalid or missing flags, so that 1 always means a difference", async () => {
   expect(await statusOf("diff", "--before", ".")).toMatchObject({
     status: 2,
     error: expect.stringContaining("required option '--after <dir>' not specified"),

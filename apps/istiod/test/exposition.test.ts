@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { parseExposition } from "./exposition.js";
 
-it("types, labels and values of metrics are parsed", () => {
+it("parses types, labels and values of metrics", () => {
   const { types, samples, value } = parseExposition(
     [
       "# HELP pilot_xds Proxies, with {braces}.",
@@ -27,6 +27,6 @@ it("types, labels and values of metrics are parsed", () => {
   expect(value("pilot_no_ip", { version: "1.27.0" })).toBeUndefined();
 });
 
-it("a line that is no sample is an error", () => {
+it("throws for a line that is not a sample", () => {
   expect(() => parseExposition("pilot_no_ip zero zero\n")).toThrow("not a sample: pilot_no_ip zero zero");
 });

@@ -27,7 +27,7 @@ async function logged(set: Partial<LogFlags> = {}) {
   return { ...opened, file, text, lines };
 }
 
-it("has Istio's fields in Istio's forms", async () => {
+it("JSON lines have Istio's fields and formats", async () => {
   const { log, lines } = await logged();
   log.child({ scope: "ads" }).warn({ proxy: "web" }, "rejected");
   log.info("plain");
@@ -42,7 +42,7 @@ it("has Istio's fields in Istio's forms", async () => {
   expect(plain).toEqual({ level: "info", time: expect.any(String) as string, msg: "plain" });
 });
 
-it("writes lines in Istio's columns, one line each whatever is in it", async () => {
+it("plain lines have Istio's columns, with line breaks escaped", async () => {
   const { log, text } = await logged({ log_as_json: false });
   log
     .child({ scope: "delta" })
@@ -73,7 +73,7 @@ it.each([
   }
 });
 
-it("says who wrote lines, and with which stack, where it is asked to", async () => {
+it("adds callers and stack traces to the selected scopes", async () => {
   const { log, lines } = await logged({ log_caller: "ads", log_stacktrace_level: "delta:warn" });
   log.child({ scope: "ads" }).info("one");
   log.child({ scope: "delta" }).warn({ proxy: "web" }, "two");
@@ -88,7 +88,7 @@ it("says who wrote lines, and with which stack, where it is asked to", async () 
   expect(four).not.toHaveProperty("caller");
 });
 
-it("writes into several targets, and says which it cannot", async () => {
+it("writes to several targets, and names one that cannot be opened", async () => {
   const other = join(await folder({}), "other");
   const first = await logged();
   openLog({ ...flagValues({}), log_target: [first.file, other] }).log.info("to both");
@@ -99,7 +99,7 @@ it("writes into several targets, and says which it cannot", async () => {
   );
 });
 
-it("reads the flags as Istio's chart gives them", () => {
+it("accepts the flags that Istio's chart sets", () => {
   const command = new SettingsCommand().addSettings(flags, {}).tolerateUnknownFlags();
   expect(
     command
@@ -115,7 +115,7 @@ it("reads the flags as Istio's chart gives them", () => {
   });
 });
 
-it("switches scopes while it runs, as istioctl admin log does", async () => {
+it("changes log levels at runtime, as istioctl admin log does", async () => {
   const root = await folder({ "config/a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}" });
   const { log, scopes, lines } = await logged();
   const server = await serveControlZ({ address: "localhost", port: 0 }, scopes);

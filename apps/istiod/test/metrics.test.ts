@@ -87,11 +87,11 @@ function deviations({ name, type, labels = [] }: Series, { types, samples }: Exp
 
 let root: string;
 let istiod: Awaited<ReturnType<typeof serve>>;
-let refuseRoutes: string | undefined;
+let rejectRoutes: string | undefined;
 const proxies: EnvoyClient[] = [];
 
 beforeEach(async () => {
-  refuseRoutes = undefined;
+  rejectRoutes = undefined;
   root = await folder({
     "config/cart.yaml":
       service("cart", "[{name: http, port: 80, targetPort: 8080}]", { selector: "{app: web}" }) +
@@ -117,14 +117,14 @@ afterEach(() => proxies.splice(0).forEach((proxy) => proxy.close()));
 function envoy(of: Node): EnvoyClient {
   return new EnvoyClient(
     { host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 },
-    { variant: "delta", node: of, reject: ({ typeUrl }) => (typeUrl === routeType ? refuseRoutes : undefined) },
+    { variant: "delta", node: of, reject: ({ typeUrl }) => (typeUrl === routeType ? rejectRoutes : undefined) },
   );
 }
 
 const write = (name: string, text: string): Promise<void> => writeFile(join(root, "config", name), text);
 
-it("has the series that Istio's dashboard asks for, with their types and labels, and the others of the reference", async () => {
-  refuseRoutes = "80: no";
+it("exports the series of Istio's dashboard and reference, with types and labels", async () => {
+  rejectRoutes = "80: no";
   const careless = client(istiod, "delta", node("sidecar", "slow", "10.0.1.9", { app: "slow" }));
   careless.subscribe(clusterType);
   const first = await careless.accept(clusterType);
@@ -139,7 +139,7 @@ it("has the series that Istio's dashboard asks for, with their types and labels,
   }, 15_000);
 });
 
-it("counts what comes in, and what it leads to for each proxy", async () => {
+it("counts changes, and the pushes that they cause for each proxy", async () => {
   const at = await scrape(istiod);
   expect(at.value("pilot_k8s_reg_events", { type: "Services", event: "add" })).toBe(1);
   expect(at.value("pilot_k8s_reg_events", { type: "Pods", event: "add" })).toBe(1);
@@ -175,7 +175,7 @@ it("counts what comes in, and what it leads to for each proxy", async () => {
   }, 10_000);
 });
 
-it("counts refusals, conflicts and what is empty or unready, as the connected proxies have it", async () => {
+it("counts rejections, conflicts and missing endpoints in the resources of connected proxies", async () => {
   const before = await scrape(istiod);
   expect(before.value("pilot_endpoint_not_ready")).toBe(1);
   expect(before.value("pilot_k8s_endpoints_pending_pod")).toBe(1);
@@ -189,7 +189,7 @@ it("counts refusals, conflicts and what is empty or unready, as the connected pr
     "pilot_eds_no_instances",
   ])
     expect(`${name} ${before.value(name)}`).toBe(`${name} 0`);
-  refuseRoutes = "80: no";
+  rejectRoutes = "80: no";
   proxies.push(
     envoy(node("sidecar", "idle", "10.0.1.6", { app: "idle" })),
     envoy(node("router", "edge", "10.0.1.20", { istio: "edge" })),
@@ -230,7 +230,7 @@ it("counts refusals, conflicts and what is empty or unready, as the connected pr
   }, 10_000);
 });
 
-it("has heap, stack and process as numbers that can be drawn", async () => {
+it("exports heap, stack and process metrics as finite numbers", async () => {
   const now = await scrape(istiod);
   const value = (name: string): number => now.value(name) ?? NaN;
   for (const name of [
@@ -248,7 +248,7 @@ it("has heap, stack and process as numbers that can be drawn", async () => {
   expect(Math.abs(started - (Date.now() / 1000 - process.uptime()))).toBeLessThanOrEqual(2);
 });
 
-it("counts a client that takes nothing as a failure to send what it was sent last", async () => {
+it("counts a client that does not read as a failed push", async () => {
   const registry = new Registry();
   const source = staticSource({ [clusterType]: [resource("a", new Uint8Array(10))] });
   const observe = xdsMetrics(prometheusMeter(registry));
@@ -271,7 +271,7 @@ const elsewhere = Object.values(networkInterfaces())
   .flat()
   .find((each) => each?.family === "IPv4" && !each.internal)?.address;
 
-it("tells this machine only, where METRICS_LOCALHOST_ACCESS_ONLY says so", async ({ skip }) => {
+it("serves metrics only on loopback with METRICS_LOCALHOST_ACCESS_ONLY", async ({ skip }) => {
   skip(elsewhere === undefined, "this machine has no other address than loopback");
   const guarded = await serve(
     { configDir: join(root, "config"), httpAddr: ":0" },
@@ -282,9 +282,9 @@ it("tells this machine only, where METRICS_LOCALHOST_ACCESS_ONLY says so", async
   expect((await fetch(`${istiod.http}/metrics`)).status).toBe(200);
 });
 
-it("forgets proxies that are gone", async () => {
+it("removes the series of disconnected proxies", async () => {
   const refusals = { node: "sidecar~10.0.1.1~web.shop~shop.svc.cluster.local", err: "Internal" };
-  refuseRoutes = "80: no";
+  rejectRoutes = "80: no";
   await write("vs.yaml", virtualService("cart", "cart.shop.svc.cluster.local", "8s"));
   await vi.waitFor(async () => expect((await scrape(istiod)).value("pilot_xds_rds_reject", refusals)).toBe(1), 5000);
   proxies[0]?.close();

@@ -74,7 +74,7 @@ async function debug<T>(path: string): Promise<T> {
 
 const status = (...args: readonly string[]): ReturnType<typeof runStatus> => runStatus(istiod, ...args);
 
-it("tells of each change what it led to, and of each object on how many proxies it is live", async () => {
+it("reports the pushes of each change, and on how many proxies each object is live", async () => {
   expect(await status("VirtualService/shop/cart")).toEqual({
     exit: statusExits.live,
     text: "VirtualService/shop/cart: live on 1 of 1 proxy\n",
@@ -106,7 +106,7 @@ it("tells of each change what it led to, and of each object on how many proxies 
   );
 });
 
-it("shows a refusal with its reason and its cause, and gives up waiting", async () => {
+it("shows a NACK with its reason and cause, and stops waiting", async () => {
   rejectRoutes = "80: no such timeout";
   await writeFile(join(root, "vs.yaml"), virtualService("9s"));
   const { exit, text } = await status("VirtualService/shop/cart", "--wait", "--timeout", "20s");
@@ -124,7 +124,7 @@ it("shows a refusal with its reason and its cause, and gives up waiting", async 
   );
 });
 
-it("waits for several objects, and for one that is deleted to be gone from every proxy", async () => {
+it("waits for several objects, and until a deleted object is gone from every proxy", async () => {
   expect(await status("VirtualService/shop/cart", "--for", "gone")).toMatchObject({ exit: statusExits.notLive });
   await writeFile(join(root, "vs.yaml"), virtualService("3s"));
   await writeFile(join(root, "till.yaml"), service("till", "10.1.0.3"));
@@ -147,7 +147,7 @@ it("waits for several objects, and for one that is deleted to be gone from every
   );
 });
 
-it("does not wait for a proxy that left, whatever it said", async () => {
+it("does not wait for a disconnected proxy, whatever it answered before", async () => {
   rejectRoutes = "80: no";
   await writeFile(join(root, "vs.yaml"), virtualService("9s"));
   expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({
@@ -164,7 +164,7 @@ it("does not wait for a proxy that left, whatever it said", async () => {
   );
 });
 
-it("warns of a RequestAuthentication whose keys are not fetched, until it gives them", async () => {
+it("warns about a RequestAuthentication whose keys are not fetched, until it has inline keys", async () => {
   const object = (rule: object): string =>
     JSON.stringify({
       apiVersion: "security.istio.io/v1",
@@ -196,7 +196,7 @@ it("warns of a RequestAuthentication whose keys are not fetched, until it gives 
   );
 });
 
-it("shows objects that are set aside, and does not find those that are not", async () => {
+it("shows rejected objects, and reports missing ones as not found", async () => {
   await writeFile(join(root, "vs.yaml"), virtualService("much"));
   const { exit, text } = await vi.waitFor(async () => {
     const found = await status("VirtualService/shop/cart");
@@ -213,7 +213,7 @@ it("shows objects that are set aside, and does not find those that are not", asy
   expect(await status("VirtualService/shop")).toMatchObject({ exit: statusExits.failed });
 });
 
-it("without objects, is about all that changed: set aside, deleted, live, or nothing", async () => {
+it("without objects, covers all changed objects: rejected, deleted, live, or none", async () => {
   expect(await status()).toEqual({
     exit: statusExits.live,
     text: "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n",
@@ -266,7 +266,7 @@ it("gives JSON", async () => {
   ]);
 });
 
-it("answers every debug command with its content", async () => {
+it("answers every debug command", async () => {
   const commands = await debug<string[]>("list");
   // What the reference lists, but for the injection webhook's templates.
   const reference = [

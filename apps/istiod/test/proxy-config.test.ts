@@ -163,7 +163,7 @@ describe("istiod proxy-config of a directory", () => {
     }
   });
 
-  it("says what is wrong with its flags", async () => {
+  it("reports invalid flags", async () => {
     await expect(proxyConfig("c")).rejects.toThrow(
       /no proxy: expected name\.namespace of a Pod or a node ID, --admin, or --file/,
     );

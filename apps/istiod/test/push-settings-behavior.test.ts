@@ -103,7 +103,7 @@ it("lets endpoints not wait where PILOT_ENABLE_EDS_DEBOUNCE is false, and all el
   expect((await changes(istiod)).map(({ objects }) => objects.map(({ kind }) => kind))).toEqual([["EndpointSlice"]]);
 });
 
-it("admits PILOT_MAX_REQUESTS_PER_SECOND streams a second: some wait, those that would wait longer than a second are refused", async () => {
+it("admits PILOT_MAX_REQUESTS_PER_SECOND streams per second, and rejects those that would wait longer than a second", async () => {
   const istiod = await serve({ configDir: await folder(files) }, { PILOT_MAX_REQUESTS_PER_SECOND: "2" });
   const proxies = Array.from({ length: 8 }, (_, i) => client(istiod, "delta", node(`web-${i}`)));
   const outcomes = await Promise.all(
@@ -141,7 +141,7 @@ it(
   },
 );
 
-it("refuses a request that is longer than ISTIO_GPRC_MAXRECVMSGSIZE", async () => {
+it("rejects a request that is larger than ISTIO_GPRC_MAXRECVMSGSIZE", async () => {
   const istiod = await serve({ configDir: await folder(files) }, { ISTIO_GPRC_MAXRECVMSGSIZE: "1000" });
   const proxy = client(istiod, "delta", node("web"));
   proxy.subscribe(
@@ -151,7 +151,7 @@ it("refuses a request that is longer than ISTIO_GPRC_MAXRECVMSGSIZE", async () =
   expect((await proxy.ended)?.code).toBe(Code.ResourceExhausted);
 });
 
-it("ends the streams one after the other when it ends, for their proxies to go elsewhere, and takes no new ones", async () => {
+it("closes streams one after the other on shutdown, and rejects new ones", async () => {
   const istiod = await serve({ configDir: await folder(files), shutdownDuration: 2000 });
   const proxies = await Promise.all(Array.from({ length: 6 }, (_, i) => connected(istiod, `web-${i}`)));
   let open = proxies.length;
@@ -170,7 +170,7 @@ it("ends the streams one after the other when it ends, for their proxies to go e
   expect(await openAtFirstEnd).toBeGreaterThan(0);
 });
 
-it("sends a change to everybody although one proxy does not read, with one push at a time (PILOT_PUSH_THROTTLE)", async () => {
+it("pushes a change to all proxies although one does not read, with one concurrent push (PILOT_PUSH_THROTTLE)", async () => {
   const bulk = Array.from({ length: 3000 }, (_, i) =>
     service.replace("name: cart", `name: s${i}`).replace("10.1.0.1", `10.2.${i >> 8}.${i & 255}`),
   ).join("\n---\n");

@@ -1,7 +1,7 @@
 import { connectionLimits, flagDefaults, flags, pushSettings } from "@istiod/istiod";
 import { expect, it } from "vitest";
 
-it("has Istio's defaults, which grow with the processors", () => {
+it("defaults depend on the number of processors, as in Istio", () => {
   expect(pushSettings({}, 2)).toEqual({
     quietMs: 100,
     maxMs: 10_000,
@@ -47,7 +47,7 @@ it.each([
   expect(pushSettings({ PILOT_DEBOUNCE_AFTER: text }).quietMs).toBe(ms);
 });
 
-it("raises a maximum below the quiet period to it, and replaces negative numbers by the default, as Istio does", () => {
+it("raises a maximum below the quiet period, and replaces negative numbers with the default, as in Istio", () => {
   expect(pushSettings({ PILOT_DEBOUNCE_AFTER: "1s", PILOT_DEBOUNCE_MAX: "50ms" })).toMatchObject({
     quietMs: 1000,
     maxMs: 1000,
@@ -82,7 +82,7 @@ it.each([
 
 const limitFlags = flagDefaults({});
 
-it("limits connections as Istio does", () => {
+it("has Istio's connection limits", () => {
   expect(connectionLimits(limitFlags, {})).toEqual({
     keepAlive: { intervalMs: 30_000, timeoutMs: 10_000 },
     maxRequestBytes: 4_194_304,

@@ -11,7 +11,7 @@ import { reporting } from "../src/reporting.js";
 const service = (port: number): string =>
   `{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {ports: [{port: ${port}}]}}`;
 
-test("every commit after the first full state is reported, except those of the analysis's clock", async () => {
+test("reports every commit after the first full state, except those of the analysis's clock", async () => {
   const database = new Database<Proxy>();
   const registry = new Registry();
   const report = reporting({

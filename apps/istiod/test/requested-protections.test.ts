@@ -61,19 +61,19 @@ async function certificateStatus(istiod: Awaited<ReturnType<typeof serve>>): Pro
 }
 
 describe("TLS", () => {
-  it("of the default speaks 1.2 and 1.3", async () => {
+  it("accepts 1.2 and 1.3 by default", async () => {
     const istiod = await serveTls();
     expect(await handshake(istiod, { maxVersion: "TLSv1.2" })).toMatch(/^TLSv1\.2 /);
     expect(await handshake(istiod)).toMatch(/^TLSv1\.3 /);
   });
 
-  it("is not below --tls-min-version", async () => {
+  it("rejects versions below --tls-min-version", async () => {
     const istiod = await serveTls({ tlsMinVersion: "1.3" });
     expect(await handshake(istiod, { maxVersion: "TLSv1.2" })).toBe("ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION");
     expect(await handshake(istiod)).toMatch(/^TLSv1\.3 /);
   });
 
-  it("has the suites of --tls-cipher-suites, and those of TLS 1.3", async () => {
+  it("accepts the suites of --tls-cipher-suites, and those of TLS 1.3", async () => {
     const istiod = await serveTls({ tlsCipherSuites: ["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"] });
     expect(await handshake(istiod, { maxVersion: "TLSv1.2" })).toBe("TLSv1.2 ECDHE-RSA-AES256-GCM-SHA384");
     expect(await handshake(istiod, { maxVersion: "TLSv1.2", ciphers: "ECDHE-RSA-AES128-GCM-SHA256" })).toBe(
@@ -99,7 +99,7 @@ describe("the certificate authority", () => {
     expect(await certificateStatus(await serveTls({}, { ENABLE_CA_SERVER: "false" }))).toBe(unimplemented);
   });
 
-  it("limits lifetimes as MAX_WORKLOAD_CERT_TTL says, and makes its root as CITADEL_SELF_SIGNED_CA_… says", async () => {
+  it("limits lifetimes by MAX_WORKLOAD_CERT_TTL, and creates its root by CITADEL_SELF_SIGNED_CA_…", async () => {
     const root = await folder({});
     const env = {
       MAX_WORKLOAD_CERT_TTL: "1h",

@@ -59,7 +59,7 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
     return { istiod, root };
   }
 
-  test("an authenticated gateway is given those of its namespace, and a changed one alone again", async () => {
+  test("an authenticated gateway receives those of its namespace, and after an edit only the changed one", async () => {
     const { istiod, root } = await start();
     const proxy = authenticated(istiod, variant, "token-of-the-gateway");
     proxy.subscribe(secretType, names);
@@ -129,7 +129,7 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
     expect((await proxy.ended)?.code).toBe(code);
   });
 
-  test("a token that cannot be used is logged at startup, with its file", async () => {
+  test("an invalid token is logged at startup with its file", async () => {
     const root = await folder({ "config/front.yaml": secret("front", "edge", "k-first"), "tokens/edge/gw": "short" });
     const istiod = await serve({
       configDir: join(root, "config"),
@@ -146,7 +146,7 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
     );
   });
 
-  test("on the plaintext port nobody is given any", async () => {
+  test("are not served on the plaintext port", async () => {
     const { istiod } = await start();
     const proxy = client(istiod, variant, gateway);
     proxy.subscribe(secretType, names);

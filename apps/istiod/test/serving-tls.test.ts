@@ -70,7 +70,7 @@ describe("the certificate of --tlsCertFile", () => {
     port = istiod.addresses["secureGRPCAddr"]?.port ?? 0;
   });
 
-  it("is renewed for new connections when its files are; old ones stay", async () => {
+  it("is reloaded for new connections when its files change; open connections are kept", async () => {
     const old = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
     ends.push(() => old.destroy());
     await new Promise((resolve) => old.once("connect", resolve));
@@ -84,7 +84,7 @@ describe("the certificate of --tlsCertFile", () => {
     );
   });
 
-  it("stays where the renewed file is broken, which is logged with the file's name", async () => {
+  it("is kept if the new file is invalid, which is logged with the file's name", async () => {
     await writeFile(join(root, "tls.key"), "-----BEGIN PRIVATE KEY-----\n");
     const message = `TLS certificates not renewed, keeping the last good ones: ${join(root, "tls.key")}: not an unencrypted private key in PEM`;
     await expect
@@ -95,7 +95,7 @@ describe("the certificate of --tlsCertFile", () => {
     await expect.poll(names, { timeout: 10_000 }).toBe("DNS:third.example");
   });
 
-  it("is shown to clients that the roots of --caCertFile verify, as the file is now", async () => {
+  it("is verified by clients with the current roots of --caCertFile", async () => {
     const other = await newAuthority("another operator");
     const proxy = create(NodeSchema, {
       id: "sidecar~10.0.0.9~web.shop~shop.svc.cluster.local",
@@ -123,7 +123,7 @@ describe("the certificate of --tlsCertFile", () => {
   });
 });
 
-it("ends istiod where a file of its certificate cannot be used", async () => {
+it("istiod exits if a file of its certificate is invalid", async () => {
   const root = await folder({ "config/empty.yaml": "", "tls.crt": "none", "tls.key": "none" });
   const flags = {
     configDir: join(root, "config"),

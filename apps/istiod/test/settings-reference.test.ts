@@ -25,7 +25,7 @@ it("docs/reference/istiod-settings.md has every flag and variable (npm run docs:
   expect(await readFile(page, "utf8")).toBe(expected);
 });
 
-it("the groups have every setting once", () => {
+it("each setting is in exactly one group", () => {
   const merged = (groups: object): string[] => Object.values(groups).flatMap((table: object) => Object.keys(table));
   expect(merged(flagGroups).sort()).toEqual(Object.keys(flags).sort());
   expect(merged(variableGroups).sort()).toEqual(Object.keys(variables).sort());

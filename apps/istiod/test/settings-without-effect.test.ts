@@ -79,12 +79,12 @@ describe("flags", () => {
     return { status: process.exitCode, error };
   }
 
-  it("of Istio's are all known", () => {
+  it("of Istio are all accepted", () => {
     const known = Object.values(flags).map(({ flag }) => flag);
     expect(istioFlags.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it("without effect say why, where they are given", () => {
+  it("without effect are warned about with the reason", () => {
     const given = { httpsAddr: [":15017"], kubernetesApiQPS: ["200"], httpAddr: [":8080"] };
     expect(startupWarnings(given, {})).toEqual([
       "--httpsAddr=:15017 is ignored: admission webhooks are not implemented yet",
@@ -97,7 +97,7 @@ describe("flags", () => {
     );
   });
 
-  it("that nobody knows end istiod with a suggestion", async () => {
+  it("that are unknown are rejected with a suggestion", async () => {
     expect(await errorOf("--htpAddr", ":1")).toEqual({
       status: 2,
       error: expect.stringMatching(/unknown option '--htpAddr'\n\(Did you mean --httpAddr\?\)/) as string,
@@ -155,7 +155,7 @@ describe("environment variables", () => {
     expect(Object.keys(features).filter((name) => !all.includes(`features.${name}`))).toEqual([]);
   });
 
-  it("of Istio's without effect are told in one line", () => {
+  it("of Istio without effect are warned about in one line", () => {
     const env = {
       PLATFORM: "openshift",
       INJECT_ENABLED: "true",
@@ -169,7 +169,7 @@ describe("environment variables", () => {
     ]);
   });
 
-  it("that are read are Istio's or listed as our own", () => {
+  it("that are read are Istio's or documented as additional", () => {
     const istios = new Set(discoveryVariables);
     expect([...readVariables].filter((name) => !istios.has(name)).sort()).toEqual([
       "DOMAIN_SUFFIX",
@@ -178,7 +178,7 @@ describe("environment variables", () => {
   });
 });
 
-describe("a protection that is not there", () => {
+describe("a requested protection that is not implemented", () => {
   it.each([
     [
       { XDS_AUTH_PLAINTEXT: "true" },
@@ -206,7 +206,7 @@ describe("a protection that is not there", () => {
     await expect(serve({ configDir }, env)).rejects.toThrow(message);
   });
 
-  it("is not asked for by its absence", async () => {
+  it("is not requested by default", async () => {
     const configDir = await folder({ "empty.yaml": "" });
     const istiod = await serve(
       { configDir },

@@ -75,7 +75,7 @@ const node = (cluster: string, network = ""): Parameters<typeof client>[2] =>
 const variants = ["sotw", "delta"] as const;
 
 describe.each(variants)("a mesh of two clusters, by %s", (variant) => {
-  test("has the endpoints of both, those of cluster-local hosts to each its own, and follows the files of both", async () => {
+  test("has the endpoints of both clusters, except for cluster-local hosts, and follows edits in both", async () => {
     const own = await folder({
       "a.yaml":
         service("cart") +
@@ -111,7 +111,7 @@ describe.each(variants)("a mesh of two clusters, by %s", (variant) => {
     expect(await addresses(local)).toEqual(["10.1.0.1:8080", "10.1.0.7:8080", "10.2.0.1:8080", "10.2.0.7:8080"]);
   });
 
-  test("in two networks is reached through the gateway of the other's, as meshNetworks assigns clusters by fromRegistry", async () => {
+  test("in two networks is reached through the other network's gateway, with clusters assigned by fromRegistry", async () => {
     const own = await folder({ "a.yaml": service("cart") + workload("cart", "10.1.0.1") + gateway("203.0.113.1") });
     const east = await folder({ "a.yaml": service("cart") + workload("cart", "10.2.0.1") + gateway("203.0.113.2") });
     const entry = (cluster: string): object => ({
@@ -141,7 +141,7 @@ describe.each(variants)("a mesh of two clusters, by %s", (variant) => {
   });
 });
 
-test("Istio's configuration in another cluster's directory does not count, and a warning says so", async () => {
+test("Istio's configuration in another cluster's directory is ignored with a warning", async () => {
   const rule =
     "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: r, namespace: shop}\nspec: {host: cart, subsets: [{name: v1}]}\n";
   const own = await folder({ "a.yaml": service("cart") });
@@ -157,11 +157,11 @@ test.each([
   [["=x"], /expected the ID of a cluster and a directory/],
   [["east=x", "east=y"], /east is given twice/],
   [["Kubernetes=x"], /this istiod's own cluster/],
-])("--clusterDir %j is refused with the reason", (clusterDir, message) => {
+])("--clusterDir %j is rejected with the reason", (clusterDir, message) => {
   expect(() => meshSources(flagValues({ configDir: ".", clusterDir }), {})).toThrow(message);
 });
 
-test("What clusters export and import is told as Istio tells it, of the API group that is served", async () => {
+test("exports and imports of clusters have Istio's JSON form, for the served API group", async () => {
   const of = (kind: string, more = "", group = "net.example.org"): string =>
     `---\n{apiVersion: ${group}/v1, kind: ${kind}, metadata: {name: cart, namespace: shop}${more}}\n`;
   const own = await folder({ "a.yaml": service("cart") + of("ServiceImport", ", spec: {ips: [240.0.0.1]}") });

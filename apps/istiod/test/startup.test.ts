@@ -29,7 +29,7 @@ async function request(port: number, path: string): Promise<readonly [status: nu
 }
 
 describe("the HTTP port", () => {
-  it("answers 503 at /ready and says what is missing, until the first state is served", async () => {
+  it("answers 503 at /ready with the reason until the first state is served", async () => {
     const config = await folder({ "mesh/services.yaml": "" });
     const port = await freePort();
     // Startup waits for the end of a burst of writes, at most 10 s.
@@ -54,7 +54,7 @@ describe("the HTTP port", () => {
     expect((await request(port, "/ready"))[0]).toBe(-1);
   });
 
-  it("is closed again where a later phase of startup fails", async () => {
+  it("is closed if a later phase of startup fails", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     ends.push(() => taken.close());

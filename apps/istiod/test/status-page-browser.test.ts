@@ -22,7 +22,7 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
   afterAll(() => browser?.close());
   beforeEach(({ skip }) => skip(noBrowser !== undefined, noBrowser));
 
-  it("shows the trouble at its beginning, asks istiod alone, and complains of nothing", async () => {
+  it("shows problems first, requests only istiod, and logs no errors", async () => {
     const { istiod, config } = await troubledMesh();
     const { page, requests, complaints } = await opened(`${istiod.http}/`, phone);
     expect(await page.title()).toBe("(2) istiod istiod-7: 2 things need attention");
@@ -49,7 +49,7 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     expect(await page.evaluate(overflows)).toEqual([]);
   });
 
-  it.each(["light", "dark"] as const)("can be read with the %s colors", async (colorScheme) => {
+  it.each(["light", "dark"] as const)("has readable contrast with the %s colors", async (colorScheme) => {
     const { istiod } = await troubledMesh();
     const { page } = await opened(`${istiod.http}/`, { ...desktop, colorScheme });
     const { measured, low } = await page.evaluate(lowContrasts);
@@ -61,7 +61,7 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     expect(brightness > 128).toBe(colorScheme === "light");
   });
 
-  it("links to pages that are there", async () => {
+  it("links to existing pages", async () => {
     const { istiod } = await troubledMesh();
     const { page } = await opened(`${istiod.http}/`);
     const links = await page.evaluate(() => [...document.links].map(({ href }) => href));
@@ -79,7 +79,7 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     expect(missing).toEqual([]);
   });
 
-  it("is used with the keyboard alone", async () => {
+  it("works with the keyboard alone", async () => {
     const { istiod } = await troubledMesh();
     const { page } = await opened(`${istiod.http}/`);
     await page.keyboard.press("Tab");
@@ -96,7 +96,7 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     expect(focused).toEqual({ text: "1 proxy rejects its configuration", outline: "solid" });
   });
 
-  it("shows what is mended without being loaded anew, and says when istiod does not answer", async () => {
+  it("shows fixes without a reload, and reports that istiod does not respond", async () => {
     const { istiod, config, accept } = await troubledMesh();
     const { page, complaints } = await opened(`${istiod.http}/?refresh=2`);
     await page.evaluate(() => void (document.body.dataset["seen"] = "yes"));
@@ -115,7 +115,7 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     expect(await page.locator("#proxies").isVisible()).toBe(true);
   });
 
-  it("says the same without scripts", async () => {
+  it("has the same content without scripts", async () => {
     const { istiod } = await troubledMesh();
     const withScripts = await opened(`${istiod.http}/?refresh=30`);
     const { page } = await opened(`${istiod.http}/?refresh=30`, { javaScriptEnabled: false });

@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { folder, serve } from "./serving.js";
 import { refusal, statusOf, troubledMesh } from "./troubled-mesh.js";
 
-it("shows which istiod it is, proxies that are not in sync, rejected documents, changes, certificates and objects", async () => {
+it("shows the instance, unsynced proxies, rejected documents, changes, certificates and objects", async () => {
   const { istiod, config } = await troubledMesh();
   const status = await statusOf(istiod);
   expect(status).toMatchObject({
@@ -86,7 +86,7 @@ it("shows which istiod it is, proxies that are not in sync, rejected documents, 
   ]);
 });
 
-it("is HTML with escaped words of proxies, and follows what is mended", async () => {
+it("is HTML that escapes text from proxies, and reflects fixes", async () => {
   const { istiod, config, accept } = await troubledMesh();
   const answer = await fetch(`${istiod.http}/`, { headers: { accept: "text/html" } });
   expect(answer.status).toBe(200);
@@ -113,7 +113,7 @@ it("is HTML with escaped words of proxies, and follows what is mended", async ()
   );
 });
 
-it("is at / alone, for GET and HEAD", async () => {
+it("is served only at /, for GET and HEAD", async () => {
   const { http } = await serve({ configDir: await folder({}) });
   const status = async (path: string, method: string): Promise<string> => {
     const answer = await fetch(`${http}${path}`, { method });
@@ -127,12 +127,12 @@ it("is at / alone, for GET and HEAD", async () => {
     expect(await status(path, "GET")).toBe("404  body");
 });
 
-it("is not there where debug endpoints are not", async () => {
+it("is not served if debug endpoints are disabled", async () => {
   const { http } = await serve({ configDir: await folder({}) }, { ENABLE_DEBUG_ON_HTTP: "false" });
   expect((await fetch(`${http}/`)).status).toBe(404);
 });
 
-it("shows a source that cannot be read as stale", async () => {
+it("shows an unreadable source as stale", async () => {
   const root = await folder({
     "config/a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}",
     "mesh.yaml": "{trustDomain: td}",
@@ -153,7 +153,7 @@ it("shows a source that cannot be read as stale", async () => {
   }, 10_000);
 });
 
-it("shows findings about objects that are accepted, with their places", async () => {
+it("shows findings about accepted objects, with file and line", async () => {
   const root = await folder({
     "web.yaml":
       "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec:\n  type: ExternalName\n  externalName: example.com\n  ports:\n  - {name: web, port: 80}\n",

@@ -92,7 +92,7 @@ test.each([
   },
 );
 
-test("kinds that only analysis reads have no effect, and neither has what is in a namespace that is not discovered", async () => {
+test("objects of kinds that only analysis reads, and objects in undiscovered namespaces, have no effect", async () => {
   const deployment =
     "\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: cart, namespace: shop}, spec: {template: {metadata: {labels: {app: cart}}}}}";
   const root = await folder({
@@ -110,7 +110,7 @@ test("kinds that only analysis reads have no effect, and neither has what is in 
   });
 });
 
-test("an object that reaches none of the connected proxies is not live, and not waited for", async () => {
+test("an object that affects none of the connected proxies is not live, and not waited for", async () => {
   const { root, status } = await serving({ "cart.yaml": cart, "vs.yaml": virtualService("cart", "lost", toCart) });
   const none = { exit: statusExits.ineffective, text: "VirtualService/lost/cart: reaches none of 1 connected proxy\n" };
   expect(await status("VirtualService/lost/cart", "--wait", "--timeout", "10m")).toEqual(none);
@@ -126,7 +126,7 @@ test("an object that reaches none of the connected proxies is not live, and not 
   );
 });
 
-test("while no proxy is connected an object is not live yet, and a proxy is waited for", async () => {
+test("without connected proxies an object is not live yet, and the command waits for a proxy", async () => {
   const { istiod, status } = await serving({ "cart.yaml": cart, "vs.yaml": virtualService("cart", "shop", toCart) }, 0);
   const name = "VirtualService/shop/cart";
   expect(await status(name)).toEqual({ exit: statusExits.notLive, text: `${name}: no proxy is connected\n` });
@@ -136,7 +136,7 @@ test("while no proxy is connected an object is not live yet, and a proxy is wait
   expect(await waited).toEqual({ exit: statusExits.live, text: `${name}: live on 1 of 1 proxy\n` });
 });
 
-test("an error of analysis about an object makes it lead nowhere, a warning does not, and both are told with file and line", async () => {
+test("an analysis error about an object counts for the exit status, a warning does not; both are printed with file and line", async () => {
   const { root, status } = await serving({
     "cart.yaml": cart,
     "part.yaml": part,
@@ -169,7 +169,7 @@ test("an error of analysis about an object makes it lead nowhere, a warning does
   );
 });
 
-test("without objects, tells of new findings about others, and counts errors among them", async () => {
+test("without objects, prints new findings about other objects, and counts errors among them", async () => {
   const { root, status } = await serving({
     "cart.yaml": cart,
     "part.yaml": part,
@@ -191,7 +191,7 @@ test("without objects, tells of new findings about others, and counts errors amo
   await vi.waitFor(async () => expect((await status("--wait")).text).not.toContain("MESH0006"), 5000);
 });
 
-test("without objects, a supporting object that reaches no proxy is as it should be; asked for, it is without effect", async () => {
+test("without objects, a supporting object that affects no proxy is not a failure; by name it is without effect", async () => {
   const { root, status } = await serving({ "cart.yaml": cart });
   await writeFile(
     join(root, "account.yaml"),

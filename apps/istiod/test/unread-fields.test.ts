@@ -75,7 +75,7 @@ function fieldsOf(schema: DescMessage, seen: Set<string>): string[] {
   ]);
 }
 
-test("words of comments do not count as reads of a field", () => {
+test("comments do not count as reads of a field", () => {
   const words = new Set<string>();
   addWordsOf(
     words,
@@ -84,7 +84,7 @@ test("words of comments do not count as reads of a field", () => {
   expect([...words].sort()).toEqual(["fifth", "fourth", "from", "sixth", "third"]);
 });
 
-test("the fields that no code reads are those that analysis reports", () => {
+test("analysis reports exactly the fields that no code reads", () => {
   const words = new Set<string>();
   for (const directory of readers) addWords(words, directory);
   const seen = new Set<string>();

@@ -15,7 +15,7 @@ import { generators, lookups, secretLookup } from "@istiod/xds-generators";
 import { expect, test } from "vitest";
 import { objects, text } from "./features/every-kind.js";
 
-test("the kinds that no generator reads are those that analysis tells of", () => {
+test("analysis reports exactly the kinds that no generator reads", () => {
   const kinds = [...allKinds, ...analysisKinds];
   const database = new Database<Proxy>();
   const defaults = applyMeshConfig({}, { warning: () => undefined, error: () => undefined });

@@ -31,8 +31,8 @@ function cartTimeout(proxy: Parameters<typeof held>[0]): number | undefined {
   return action?.case === "route" ? Number(action.value.timeout?.seconds) : undefined;
 }
 
-describe.each(variants)("documents that are wrong, by %s", (variant) => {
-  test("a broken edit leaves the last good version in force, and is told by file, line, object and field; mending it goes on", async () => {
+describe.each(variants)("invalid documents, by %s", (variant) => {
+  test("an invalid edit keeps the last good version active and is reported by file, line, object and field, until it is fixed", async () => {
     const mesh = await Mesh.start(variant, files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     expect(await mesh.change("timeout.yaml", "3s", "soon")).toEqual({});
@@ -42,7 +42,7 @@ describe.each(variants)("documents that are wrong, by %s", (variant) => {
     expect(cartTimeout(web)).toBe(5);
   });
 
-  test("a broken document is set aside alone: what else is in the edit, and in the file, takes effect", async () => {
+  test("an invalid document is rejected alone: other documents of the edit and of the file take effect", async () => {
     const mesh = await Mesh.start(variant, files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     const broken = istio("VirtualService", "web", "shop", "hosts: 7");
@@ -54,7 +54,7 @@ describe.each(variants)("documents that are wrong, by %s", (variant) => {
     expect(mesh.complaints).toEqual([expect.stringMatching(/timeout\.yaml:\d+: VirtualService shop\/web: hosts/)]);
   });
 
-  test("a file that is no YAML takes nothing away", async () => {
+  test("a file that becomes invalid YAML removes nothing", async () => {
     const mesh = await Mesh.start(variant, files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     expect(await mesh.edit({ "cart.yaml": "kind: [Service\n  name: }{" })).toEqual({});
@@ -64,7 +64,7 @@ describe.each(variants)("documents that are wrong, by %s", (variant) => {
 });
 
 describe.each(variants)("mesh configuration, by %s", (variant) => {
-  test("a changed outbound policy reaches every sidecar, and what it does not change is not sent", async () => {
+  test("a changed outbound policy reaches every sidecar, without unchanged resources", async () => {
     const mesh = await Mesh.start(variant, { ...files, "../mesh.yaml": "outboundTrafficPolicy: {mode: ALLOW_ANY}\n" });
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     await mesh.proxy("cart.shop", "10.1.0.2");
@@ -78,14 +78,14 @@ describe.each(variants)("mesh configuration, by %s", (variant) => {
     expect(outbound()).toContain("BlackHoleCluster");
   });
 
-  test("a setting that reaches no proxy, or is written as it was by default, sends nothing", async () => {
+  test("a setting that affects no proxy, or equals its default, causes no push", async () => {
     const mesh = await Mesh.start(variant, { ...files, "../mesh.yaml": "ingressClass: istio\n" });
     await mesh.proxy("web.shop", "10.1.0.1");
     expect(await mesh.edit({ "../mesh.yaml": "ingressClass: other\n" })).toEqual({});
     expect(await mesh.edit({ "../mesh.yaml": "ingressClass: other\nenableAutoMtls: true\n" })).toEqual({});
   });
 
-  test("that is wrong is told, and what was stays in force", async () => {
+  test("that is invalid is reported, and the last good version stays active", async () => {
     const mesh = await Mesh.start(variant, {
       ...files,
       "../mesh.yaml": "outboundTrafficPolicy: {mode: REGISTRY_ONLY}\n",
@@ -96,8 +96,8 @@ describe.each(variants)("mesh configuration, by %s", (variant) => {
   });
 });
 
-describe("a proxy that returns", () => {
-  test("by delta, with what it has, is sent nothing; nor by another istiod that was started over the same files", async () => {
+describe("a reconnecting proxy", () => {
+  test("receives nothing by delta if it is up to date, also from another istiod with the same files", async () => {
     const mesh = await Mesh.start("delta", files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     const before = held(web);
@@ -109,7 +109,7 @@ describe("a proxy that returns", () => {
     expect(held(web)).toEqual(before);
   });
 
-  test("by delta, after a change that it missed, is sent that change", async () => {
+  test("receives by delta a change that it missed, and nothing else", async () => {
     const mesh = await Mesh.start("delta", files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     await mesh.stop();
@@ -122,7 +122,7 @@ describe("a proxy that returns", () => {
     expect(cartTimeout(web)).toBe(7);
   });
 
-  test("by state of the world, has what it had, byte for byte", async () => {
+  test("receives by state of the world the same bytes as before", async () => {
     const mesh = await Mesh.start("sotw", files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     const before = held(web);
@@ -133,19 +133,19 @@ describe("a proxy that returns", () => {
 });
 
 test.each<Variant>(["delta", "sotw"])(
-  "a proxy that refuses a change keeps what it has and is sent the next one; others have both (%s)",
+  "a proxy that rejects a change keeps its resources and receives the next change; others receive both (%s)",
   async (variant) => {
     const mesh = await Mesh.start(variant, files);
-    let refuses = false;
+    let rejects = false;
     const web = await mesh.proxy("web.shop", "10.1.0.1", {
-      reject: ({ typeUrl }) => (refuses && typeUrl === routeType ? "no such thing" : undefined),
+      reject: ({ typeUrl }) => (rejects && typeUrl === routeType ? "no such thing" : undefined),
     });
     const cart = await mesh.proxy("cart.shop", "10.1.0.2");
-    refuses = true;
+    rejects = true;
     await mesh.edit({ "timeout.yaml": timeout("4s") });
     expect([web, cart].map(cartTimeout)).toEqual([3, 4]);
     expect(mesh.complaints.join("\n")).toContain("no such thing");
-    refuses = false;
+    rejects = false;
     await mesh.edit({ "timeout.yaml": timeout("5s") });
     expect([web, cart].map(cartTimeout)).toEqual([5, 5]);
     expect(web.resources(listenerType).size).toBeGreaterThan(0);

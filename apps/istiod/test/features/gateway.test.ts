@@ -61,7 +61,7 @@ function listenerText(proxy: EnvoyClient, name: string): string {
 const routeName = "https.443.https.shop.shop";
 
 describe.each(variants)("Gateway with TLS, by %s", (variant) => {
-  test("a rule of its VirtualService reaches the gateway as its route, and no sidecar", async () => {
+  test("a rule of its VirtualService changes the route of the gateway, and no sidecar", async () => {
     const { mesh, ingress } = await start(variant);
     expect(listenerText(ingress, "0.0.0.0_443")).toContain("kubernetes://shop-cert");
     const more = `- match: [{uri: {prefix: /old}}]
@@ -69,13 +69,13 @@ describe.each(variants)("Gateway with TLS, by %s", (variant) => {
     expect(await mesh.edit({ "routes.yaml": routes(more) })).toEqual({ [edge]: { RDS: [routeName] } });
   });
 
-  test("another credential is another listener, and no other resource", async () => {
+  test("another credential changes the listener, and no other resource", async () => {
     const { mesh, ingress } = await start(variant);
     expect(await mesh.change("gateway.yaml", "shop-cert", "new-cert")).toEqual({ [edge]: { LDS: ["0.0.0.0_443"] } });
     expect(listenerText(ingress, "0.0.0.0_443")).toContain("kubernetes://new-cert");
   });
 
-  test("another server adds a listener and its route; without it they are gone", async () => {
+  test("an added server adds a listener and its route; removing it removes both", async () => {
     const { mesh } = await start(variant);
     const admin = istio(
       "Gateway",

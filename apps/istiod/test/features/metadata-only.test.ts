@@ -46,7 +46,7 @@ function touched(document: Document): Document {
   };
 }
 
-describe.each(variants)("an edit of metadata alone, over %s", (variant) => {
+describe.each(variants)("an edit of metadata only, by %s", (variant) => {
   test(
     "sends nothing to anybody, of whichever kind the object is, unless Istio reads it",
     { timeout: 120_000 },

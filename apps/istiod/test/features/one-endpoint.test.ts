@@ -53,8 +53,8 @@ const files = {
   "vm.yaml": vm("192.0.2.9"),
 };
 
-describe.each(variants)("one endpoint, over %s", (variant) => {
-  test("costs its assignments, and nothing else", { timeout: 60_000 }, async () => {
+describe.each(variants)("one changed endpoint, by %s", (variant) => {
+  test("changes only its load assignments", { timeout: 60_000 }, async () => {
     const mesh = await Mesh.start(variant, files);
     await mesh.proxy("web.shop", "10.0.9.9");
     expect(mesh.errors).toEqual([]);

@@ -17,7 +17,7 @@ function reversed(value: unknown): unknown {
 
 const also = { "type.googleapis.com/istio.networking.nds.v1.NameTable": [] };
 
-test("a proxy that goes to another replica is sent nothing, however that one's files are arranged", async () => {
+test("a proxy that connects to another replica receives nothing, whatever the layout of the replica's files", async () => {
   const here = await Mesh.start("delta", { "all.yaml": documents(...objects.map(text)) });
   const half = objects.length / 2;
   const there = await Mesh.start("delta", {

@@ -56,7 +56,7 @@ function weights(proxy: EnvoyClient, host: string): Record<string, number | unde
 const host = "reviews.shop.svc.cluster.local";
 
 describe.each(variants)("weights of a VirtualService, by %s", (variant) => {
-  test("a changed weight reaches every proxy that has the route, as that route alone", async () => {
+  test("a changed weight is pushed to every proxy that has the route, as that route only", async () => {
     const mesh = await Mesh.start(variant, files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     await mesh.proxy("bank.bank", "10.1.0.9");
@@ -82,7 +82,7 @@ describe.each(variants)("weights of a VirtualService, by %s", (variant) => {
     expect(weights(web, host)).toEqual({ [`outbound|80|v1|${host}`]: 70, [`outbound|80|v2|${host}`]: 30 });
   });
 
-  test("a VirtualService that is removed leaves the route to the service", async () => {
+  test("removing a VirtualService restores the default route of the service", async () => {
     const mesh = await Mesh.start(variant, {
       ...files,
       "split.yaml": split.split("---")[0] ?? "",
@@ -93,7 +93,7 @@ describe.each(variants)("weights of a VirtualService, by %s", (variant) => {
     expect(weights(web, host)).toEqual({ [`outbound|80||${host}`]: undefined });
   });
 
-  test("a weight written in another way is no change", async () => {
+  test("an equal weight in another notation causes no push", async () => {
     const mesh = await Mesh.start(variant, files);
     await mesh.proxy("web.shop", "10.1.0.1");
     expect(await mesh.change("split.yaml", "weight: 90", "weight: 0x5A # nine of ten")).toEqual({});

@@ -49,7 +49,7 @@ mtls: {mode: ${mode}}`,
   );
 
 describe.each(variants)("PeerAuthentication, by %s", (variant) => {
-  test("STRICT for a namespace closes its workloads to plaintext, and nobody else hears of it", async () => {
+  test("STRICT for a namespace disables plaintext for its workloads, and affects no other proxy", async () => {
     const { mesh, web, bank } = await start(variant);
     expect([web, bank].map(takesPlaintext)).toEqual([true, true]);
     const received = await mesh.edit({ "strict.yaml": peerAuthentication("default", "shop", "STRICT") });
@@ -57,7 +57,7 @@ describe.each(variants)("PeerAuthentication, by %s", (variant) => {
     expect([web, bank].map(takesPlaintext)).toEqual([false, true]);
   });
 
-  test("a workload's own policy counts before the namespace's", async () => {
+  test("a workload's policy overrides the namespace's", async () => {
     const { mesh, web, cart } = await start(variant, {
       "strict.yaml": peerAuthentication("default", "shop", "STRICT"),
     });
@@ -67,7 +67,7 @@ describe.each(variants)("PeerAuthentication, by %s", (variant) => {
     expect(await mesh.edit({ "strict.yaml": null })).toEqual({ "web.shop": { LDS: [inbound] } });
   });
 
-  test("DISABLE for a workload: it takes plaintext, and its clients call it so", async () => {
+  test("DISABLE for a workload makes it and its clients use plaintext", async () => {
     const { mesh, web, cart } = await start(variant);
     const cluster = "outbound|80||cart.shop.svc.cluster.local";
     expect(resource(web, ClusterSchema, cluster).transportSocketMatches.length).toBeGreaterThan(0);
@@ -79,7 +79,7 @@ describe.each(variants)("PeerAuthentication, by %s", (variant) => {
     expect(Object.values(received).flatMap(({ RDS = [] }) => RDS)).toEqual([]);
   });
 
-  test("a policy that says what holds anyway changes nothing", async () => {
+  test("a policy that equals the default causes no push", async () => {
     const { mesh } = await start(variant);
     expect(await mesh.edit({ "same.yaml": peerAuthentication("default", "istio-system", "PERMISSIVE") })).toEqual({});
   });
@@ -99,7 +99,7 @@ rules:
   );
 
 describe.each(variants)("AuthorizationPolicy, by %s", (variant) => {
-  test("comes to the workloads that it selects, and so does each change of it", async () => {
+  test("and its changes reach the selected workloads only", async () => {
     const { mesh, cart } = await start(variant);
     expect(await mesh.edit({ "allow.yaml": allow("/items") })).toEqual({ "cart.shop": { LDS: [inbound] } });
     expect(inboundText(cart)).toContain("/items");
@@ -109,7 +109,7 @@ describe.each(variants)("AuthorizationPolicy, by %s", (variant) => {
     expect(inboundText(cart)).not.toContain("/basket");
   });
 
-  test("in the root namespace comes to every workload", async () => {
+  test("in the root namespace reaches every workload", async () => {
     const { mesh } = await start(variant);
     const deny = istio(
       "AuthorizationPolicy",
@@ -123,7 +123,7 @@ rules: [{to: [{operation: {paths: [/admin*]}}]}]`,
     expect(await mesh.edit({ "deny.yaml": deny })).toEqual(all);
   });
 
-  test("with a broken rule does not open what the last good one closed", async () => {
+  test("with an invalid rule does not replace the last good version", async () => {
     const { mesh, cart } = await start(variant, { "allow.yaml": allow("/items") });
     expect(await mesh.change("allow.yaml", "action: ALLOW", "action: PERMIT")).toEqual({});
     expect(inboundText(cart)).toContain("/items");

@@ -31,7 +31,7 @@ function health(proxy: EnvoyClient, name: string): Record<string, string> {
 }
 
 describe.each(variants)("endpoints, by %s", (variant) => {
-  test("a pod that is added reaches all who can call it, as one assignment", async () => {
+  test("an added pod is pushed to all of its clients, as one load assignment", async () => {
     const { mesh, web } = await start(variant);
     const received = await mesh.edit({
       "cart-pods.yaml": workloads("cart.shop", [...cartPods, { ip: "10.1.0.4", version: "v3" }]),
@@ -40,7 +40,7 @@ describe.each(variants)("endpoints, by %s", (variant) => {
     expect(endpointAddresses(web, cart)).toEqual(["10.1.0.2:8080", "10.1.0.3:8080", "10.1.0.4:8080"]);
   });
 
-  test("a pod that is not ready is sent as unhealthy, and healthy once it is", async () => {
+  test("an unready pod is sent as unhealthy, and as healthy once it is ready", async () => {
     const { mesh, web } = await start(variant);
     const unready = workloads("cart.shop", [{ ip: "10.1.0.2", ready: false }, cartPods[1] ?? { ip: "" }]);
     expect(await mesh.edit({ "cart-pods.yaml": unready })).toEqual({
@@ -55,7 +55,7 @@ describe.each(variants)("endpoints, by %s", (variant) => {
     expect(health(web, cart)).toEqual({ "10.1.0.2:8080": "HEALTHY", "10.1.0.3:8080": "HEALTHY" });
   });
 
-  test("the last pod that goes leaves a cluster without endpoints, and without an identity to be expected of them", async () => {
+  test("removing the last pod leaves a cluster without endpoints and without expected identities", async () => {
     const { mesh, web } = await start(variant);
     expect(await mesh.edit({ "cart-pods.yaml": null })).toEqual({
       "web.shop": { CDS: [cart], EDS: [cart] },
@@ -65,7 +65,7 @@ describe.each(variants)("endpoints, by %s", (variant) => {
   });
 });
 
-describe.each(variants)("edits of what no proxy is made from, by %s", (variant) => {
+describe.each(variants)("edits that affect no proxy, by %s", (variant) => {
   test.each([
     [
       "a label and an annotation of a Service",
@@ -91,7 +91,7 @@ describe.each(variants)("edits of what no proxy is made from, by %s", (variant) 
     expect(await mesh.change(file, from, to)).toEqual({});
   });
 
-  test("a file that is moved with what is in it: nobody is sent anything", async () => {
+  test("moving a file causes no push", async () => {
     const { mesh } = await start(variant);
     expect(await mesh.edit({ "sub/dir/cart.yml": service("cart.shop", "10.96.0.2"), "cart.yaml": null })).toEqual({});
   });
@@ -113,7 +113,7 @@ endpoints: [{address: 192.0.2.1}]`,
 const external = "outbound|80||payments.example.com";
 
 describe.each(variants)("ServiceEntry, by %s", (variant) => {
-  test("is a service like any other: its cluster, its endpoints, its route; then a change of an address its endpoints alone", async () => {
+  test("adds a cluster, endpoints and a route; a changed address changes only the endpoints", async () => {
     const { mesh, web } = await start(variant);
     const everything = { CDS: [external], EDS: [external], RDS: ["80"] };
     expect(await mesh.edit({ "payments.yaml": payments() })).toEqual({
@@ -130,14 +130,14 @@ describe.each(variants)("ServiceEntry, by %s", (variant) => {
     expect(received).toMatchObject({ "web.shop": gone, "bank.bank": gone });
   });
 
-  test("of one namespace only", async () => {
+  test("with exportTo reaches one namespace only", async () => {
     const { mesh } = await start(variant);
     expect(await mesh.edit({ "payments.yaml": payments("exportTo: [.]") })).toEqual({
       "web.shop": { CDS: [external], EDS: [external], RDS: ["80"] },
     });
   });
 
-  test("selects pods and WorkloadEntries, which come and go with their labels", async () => {
+  test("selects pods and WorkloadEntries by their current labels", async () => {
     const entry = istio(
       "ServiceEntry",
       "legacy",

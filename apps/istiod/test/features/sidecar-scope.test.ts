@@ -30,7 +30,7 @@ async function start(variant: (typeof variants)[number]): Promise<Mesh> {
 }
 
 describe.each(variants)("Sidecar, by %s", (variant) => {
-  test("what is outside the scope of a namespace does not reach its proxies", async () => {
+  test("services outside the scope of a namespace do not reach its proxies", async () => {
     const mesh = await start(variant);
     expect(await mesh.change("ledger.yaml", "10.1.0.4], conditions", "10.1.0.40], conditions")).toEqual({
       "bank.bank": { EDS: [cluster("ledger.bank")] },
@@ -43,7 +43,7 @@ describe.each(variants)("Sidecar, by %s", (variant) => {
     });
   });
 
-  test("a scope that is widened brings what is new, to those whom it is for", async () => {
+  test("widening a scope adds resources to the proxies in the scope only", async () => {
     const mesh = await start(variant);
     const received = await mesh.change(
       "scope.yaml",
@@ -55,7 +55,7 @@ describe.each(variants)("Sidecar, by %s", (variant) => {
     });
   });
 
-  test("a scope that is narrowed removes what is left out", async () => {
+  test("narrowing a scope removes the resources outside of it", async () => {
     const mesh = await start(variant);
     const received = await mesh.change("scope.yaml", '"./*"', '"./web.shop.svc.cluster.local"');
     expect(Object.keys(received)).toEqual(["web.shop"]);
@@ -63,7 +63,7 @@ describe.each(variants)("Sidecar, by %s", (variant) => {
     expect(received["web.shop"]).not.toHaveProperty("LDS");
   });
 
-  test("a Sidecar for one workload leaves the others of the namespace as they are", async () => {
+  test("a Sidecar for one workload does not affect others in the namespace", async () => {
     const mesh = await start(variant);
     const cart = await mesh.proxy("cart.shop", "10.1.0.2");
     const own = istio(

@@ -24,7 +24,7 @@ const files = {
 };
 
 describe.each(variants)("DestinationRule, by %s", (variant) => {
-  test("a new subset is a cluster with the endpoints that it selects; nothing else is sent", async () => {
+  test("a new subset adds a cluster with its endpoints, and nothing else", async () => {
     const mesh = await Mesh.start(variant, files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     expect(endpointAddresses(web, `outbound|80|v1|${host}`)).toEqual(["10.1.0.2:8080"]);
@@ -38,7 +38,7 @@ describe.each(variants)("DestinationRule, by %s", (variant) => {
     expect(endpointAddresses(web, added)).toEqual(["10.1.0.2:8080", "10.1.0.3:8080"]);
   });
 
-  test("a subset that is taken out is removed", async () => {
+  test("a removed subset removes its cluster", async () => {
     const mesh = await Mesh.start(variant, files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     const received = await mesh.change("rule.yaml", ", {name: v2, labels: {version: v2}}", "");
@@ -49,7 +49,7 @@ describe.each(variants)("DestinationRule, by %s", (variant) => {
     ]).not.toContain(`outbound|80|v2|${host}`);
   });
 
-  test("a changed policy comes with the endpoints of the clusters that it changes, for which Envoy waits", async () => {
+  test("a changed policy resends the endpoints of changed clusters, for which Envoy waits", async () => {
     const mesh = await Mesh.start(variant, files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     const names = ["v1", "v2", ""].map((subset) => `outbound|80|${subset}|${host}`);
@@ -60,7 +60,7 @@ describe.each(variants)("DestinationRule, by %s", (variant) => {
     expect([...web.warming]).toEqual([]);
   });
 
-  test("a rule of another namespace for this host reaches the clients in that namespace only", async () => {
+  test("a rule in another namespace for this host affects only clients in that namespace", async () => {
     const mesh = await Mesh.start(variant, files);
     await mesh.proxy("web.shop", "10.1.0.1");
     await mesh.proxy("bank.bank", "10.1.0.9");
