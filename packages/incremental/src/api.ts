@@ -20,9 +20,8 @@ export interface Commit {
   readonly revision: number;
   readonly changed: readonly Change[];
   /**
-   * The followed results that may have changed, each once: those that depend on what changed, except those that the
-   * change is found not to reach without asking their clients anything. A result is not reported again until the view
-   * has called it again.
+   * The followed results that may have changed, each once: those that depend on a changed input, except those that are
+   * found unchanged without evaluating facts of their clients. A result is not reported again until the view calls it.
    */
   readonly affected: readonly Followed[];
 }
@@ -57,7 +56,7 @@ export interface DatabaseOptions {
    * are dropped. Bounds the results of released views while nothing is committed. Default 65,536.
    */
   readonly keepUnused?: number;
-  /** Receives what observers throw. Default: it is thrown outside of the commit, as an uncaught exception. */
+  /** Receives errors that observers throw. Default: they are thrown outside the commit, as uncaught exceptions. */
   readonly onObserverError?: (error: unknown) => void;
 }
 

@@ -34,9 +34,8 @@ export class Database<C = unknown> {
   }
 
   /**
-   * Changes inputs as one revision. The last write to a key counts; values equal to those that they replace change
-   * nothing. All or nothing: if `write` throws, or an index's function with a new value (`IncrementalError` with code
-   * `index`), nothing is changed.
+   * Changes inputs as one revision. The last write to a key applies; writing an equal value changes nothing. Atomic: if
+   * `write` throws, or an index's function with a new value (`IncrementalError` with code `index`), nothing is changed.
    */
   commit(write: (tx: Transaction) => void): Commit {
     this.#requireOutsideWrite("commit");
@@ -59,8 +58,8 @@ export class Database<C = unknown> {
   /**
    * Calls the observer before and after every commit that changes something, until the returned function is called.
    * Observers are called in order of subscription. One that subscribes during a commit is called from the next one on;
-   * one that unsubscribes during a commit is not called any more. What an observer throws reaches neither the committer
-   * nor other observers: see `DatabaseOptions.onObserverError`.
+   * one that unsubscribes during a commit is no longer called. Errors that an observer throws affect neither the
+   * committer nor other observers: see `DatabaseOptions.onObserverError`.
    */
   observe(observer: CommitObserver): () => void {
     return this.#observers.add(observer);

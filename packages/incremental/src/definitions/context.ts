@@ -1,4 +1,4 @@
-/** A pure function of what it reads through its context, memoized for each argument and each class of clients. */
+/** A pure function of its reads through the context, memoized for each argument and each class of clients. */
 export interface Query<A, R> {
   readonly kind: "query";
   readonly id: number;
@@ -10,8 +10,8 @@ export interface Query<A, R> {
 }
 
 /**
- * A named question about a client, with a small answer. Clients with equal answers share what was computed from the
- * answers.
+ * A named question about a client, with a small answer. Clients with equal answers share the results computed from
+ * them.
  */
 export interface Fact<C, A, R> {
   readonly kind: "fact";
@@ -68,10 +68,13 @@ export interface QueryContext {
   keys(of: Collection<unknown> | Index<unknown>): readonly string[];
   /** Every value of a collection in order of keys. The coarsest read: prefer any other. */
   all<V>(of: Collection<V>): readonly V[];
-  /** The result of another query. Throws what that query threw, and `CycleError` if it is already being computed. */
+  /**
+   * The result of another query. Rethrows the error of that query, and throws `CycleError` if it is already being
+   * computed.
+   */
   call<R>(query: Query<void, R>): R;
   call<A, R>(query: Query<A, R>, arg: A): R;
-  /** A fact about the client that the result is for. Throws what the fact threw. */
+  /** A fact about the client that the result is for. Rethrows the error of the fact. */
   ask<R>(fact: Fact<never, void, R>): R;
   ask<A, R>(fact: Fact<never, A, R>, arg: A): R;
 }

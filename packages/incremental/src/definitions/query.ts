@@ -3,7 +3,7 @@ import type { Query, QueryContext } from "./context.js";
 
 export interface QueryOptions<A, R> {
   /**
-   * Identifies an argument: two arguments with one key must be interchangeable. Default: the argument itself, as a
+   * Identifies an argument: arguments with the same key must be interchangeable. Default: the argument itself, as a
    * `Key`.
    */
   readonly key?: (arg: A) => string;

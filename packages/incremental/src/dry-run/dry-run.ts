@@ -10,7 +10,7 @@ import { ReachedRecords } from "./reached.js";
 
 /**
  * The results of a database as they would be after some writes. Only records that depend on the changed inputs are
- * looked at, in the order of their reads, and run again only if a read differs. The records themselves are not changed.
+ * visited, in the order of their reads, and recomputed only if a read differs. The records themselves are not changed.
  */
 export class EngineDryRun<C> implements DryRun<C> {
   readonly #engine: Engine;

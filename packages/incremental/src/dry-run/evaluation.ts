@@ -57,8 +57,8 @@ export class Evaluation {
   }
 
   /**
-   * True if records were added or verified since the dry run began, so that those that are met must be visited. That
-   * includes valid ones, as they may have been verified on the way to another, as answers are to find a memo.
+   * True if records were added or verified since the dry run began. Valid records must then be visited, too, because
+   * they may have been verified as dependencies of another record, or as answers needed to find a memo.
    */
   get #hasNewRecords(): boolean {
     return this.#options.engine.counters.work > this.#options.workBefore;

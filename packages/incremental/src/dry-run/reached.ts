@@ -22,7 +22,7 @@ export class ReachedRecords {
     for (let memo = pending.pop(); memo !== undefined; memo = pending.pop()) this.#reachAll(memo.dependents, pending);
   }
 
-  /** Reports whether a client's result depends on the changed inputs, or was found by an answer that does. */
+  /** Reports whether a client's result, or an answer by which it was found, depends on the changed inputs. */
   hasResult(memo: Memo, client: Client): boolean {
     if (this.#memos.has(memo)) return true;
     const questions = this.#questions.get(client);

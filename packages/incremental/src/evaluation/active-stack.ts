@@ -2,7 +2,7 @@ import { CycleError } from "../errors.js";
 import type { Client } from "../records/client.js";
 import type { Computation } from "../records/computation.js";
 
-/** The cycle that an active computation is on: it fails with this error whatever it does. */
+/** The cycle that an active computation is on. The computation fails with its error, even if it catches it. */
 export interface Poison {
   readonly error: CycleError;
   /**

@@ -11,8 +11,8 @@ import { Frame } from "./frame.js";
 import { isStackOverflow, rejectPromise } from "./purity.js";
 
 /**
- * Returns the number of the client's answer to a question. An answer is kept until something changes that the fact
- * read. What the fact throws is an answer. Throws `CycleError` if the question is being answered already, and errors
+ * Returns the number of the client's answer to a question. An answer is kept until a dependency of the fact changes. An
+ * error that the fact throws is an answer. Throws `CycleError` if the question is being answered already, and errors
  * that leave the records incomplete.
  */
 export function answer(engine: Engine, client: Client, question: Question): number {
@@ -65,7 +65,7 @@ function verify(engine: Engine, client: Client, memo: Memo): boolean {
   }
 }
 
-/** Returns the valid memo in the place of a dependency; null if its result changed after a revision. */
+/** Returns the valid memo that replaces a dependency; null if its result changed after a revision. */
 function currentMemo(engine: Engine, client: Client, dependency: Memo, since: number): Memo | null {
   if (!(dependency.owner instanceof Call)) {
     answer(engine, client, dependency.owner as Question);
@@ -113,7 +113,7 @@ function run(engine: Engine, client: Client, question: Question, frame: Frame): 
   }
 }
 
-/** Records an answer. One that read nothing needs no memo. */
+/** Records an answer. An answer without reads needs no memo. */
 function settle(
   engine: Engine,
   client: Client,

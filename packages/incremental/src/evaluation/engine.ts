@@ -10,7 +10,7 @@ import { ActiveStack } from "./active-stack.js";
 import { Counters } from "./counters.js";
 import { Workspace } from "./workspace.js";
 
-/** The entry points of evaluation, which calls and facts need of each other. */
+/** The entry points of evaluation through which calls and facts evaluate each other. */
 export interface Evaluator {
   /** Returns the valid memo of a call for the active client: see `fetch`. */
   fetch(engine: Engine, call: Call): Memo;

@@ -5,7 +5,7 @@ import type { Memo } from "../records/memo.js";
 import { structurallyEqual } from "../values/equality.js";
 import { fingerprint } from "../values/fingerprint.js";
 
-/** Reports whether a new result equals the memo's. If the query's `equals` throws, it does not. */
+/** Reports whether a new result equals the memo's. Returns false if the query's `equals` throws. */
 export function equalsResult(query: AnyQuery, memo: Memo, value: unknown, failed: boolean): boolean {
   if (memo.failed !== failed) return false;
   if (Object.is(memo.value, value)) return true;
@@ -42,7 +42,7 @@ export function shareEqualValue(call: Call, memo: Memo): void {
   call.fingerprints.add(memo);
 }
 
-/** Above this many different values with one fingerprint, deeper fingerprints are cheaper than comparisons. */
+/** Above this many different values with the same fingerprint, deeper fingerprints cost less than comparisons. */
 const mostCollisions = 3;
 
 /** Returns false if the fingerprint has too many different values, none of which is equal. */
@@ -74,7 +74,9 @@ export function removeFromIndex(call: Call, memo: Memo): void {
   memo.fingerprint = 0;
 }
 
-/** Returns 0, meaning unknown, if the query or the value's class has an equality of its own. */
+/**
+ * Returns the fingerprint of a value; 0, meaning unknown, if the query or the value's class defines its own equality.
+ */
 function fingerprintOf(call: Call, memo: Memo, budget?: number): number {
   return memo.failed || call.query.equals === structurallyEqual ? fingerprint(memo.value, budget) : 0;
 }
@@ -92,7 +94,7 @@ function indexOthers(call: Call, except: Memo): FingerprintIndex {
   return index;
 }
 
-/** After this many comparisons, another object is cheaper than the search for an equal one. */
+/** Maximum number of comparisons. Beyond it, a duplicate object costs less than the search for an equal one. */
 const mostComparisons = 32;
 
 interface Search {

@@ -17,8 +17,8 @@ interface Outcome {
 }
 
 /**
- * Runs a call's query. Returns the memo of the result: `previous`, with its value if that is equal, where it keeps its
- * place.
+ * Runs a call's query. Returns the memo of the result: `previous` if its path is unchanged, with its previous value if
+ * the result is equal.
  */
 export function execute(engine: Engine, client: Client, call: Call, previous: Memo | null): Memo {
   const { active, counters } = engine;

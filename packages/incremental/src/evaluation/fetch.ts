@@ -10,9 +10,9 @@ import { find } from "./match.js";
 import { mergedPath } from "./merged-path.js";
 
 /**
- * Returns the valid memo of a call for the active client: found, verified, or computed by running the query. What the
- * query throws is its result. A cycle is not verified but computed again, because its record holds the reads of every
- * call on it. Throws `CycleError` if the call is on a cycle whose outermost call is further out.
+ * Returns the valid memo of a call for the active client: found, verified, or computed by running the query. An
+ * error that the query throws is its result. A cycle is recomputed instead of verified, because its record contains the
+ * reads of every call on it. Throws `CycleError` if the call is on a cycle whose outermost call is further out.
  */
 export function fetch(engine: Engine, call: Call): Memo {
   if (call.activeAt >= 0) engine.active.failCycle(call.activeAt);
@@ -28,9 +28,9 @@ export function fetch(engine: Engine, call: Call): Memo {
 }
 
 /**
- * Verifies the dependencies in the order in which they were read, so that nothing is computed that a new run would not
- * compute too. Returns null if one changed. If a call now asks its client something else but has the same result, only
- * the path is new.
+ * Verifies the dependencies in the order in which they were read, so that only queries run that a recomputation would
+ * run, too. Returns null if one changed. If a call now asks other questions but has the same result, only the path is
+ * replaced.
  */
 function verify(engine: Engine, client: Client, call: Call, memo: Memo): Memo | null {
   const computation = new ActiveComputation(call);

@@ -86,7 +86,7 @@ export class Frame extends Recording implements QueryContext {
     return answer as never;
   }
 
-  /** Removes what is not included from a value. The filter is not called for absent entries and empty buckets. */
+  /** Removes excluded entries from a value. The filter is not called for absent entries and empty buckets. */
   #included(of: Collection<unknown> | Index<unknown>, filter: EntryFilter, key: string, value: unknown): unknown {
     if (of.kind === "collection") {
       return value === undefined || (this.#predicate(filter)?.(key) ?? true) ? value : undefined;
@@ -114,7 +114,7 @@ export class Frame extends Recording implements QueryContext {
     if (this.poison !== null) throw this.poison.error;
   }
 
-  /** An error that is thrown here, and is not a memo's value, is a cycle or leaves the records incomplete. */
+  /** Errors thrown here that are not a memo's value are cycles, or leave the records incomplete. */
   #fetch(call: Call): Memo {
     const engine = this.engine;
     try {
@@ -146,7 +146,7 @@ export class Frame extends Recording implements QueryContext {
   }
 }
 
-/** Reports whether a call has an argument, or false if only the query's `key` could tell. */
+/** Reports whether a call has an argument; false if only the query's `key` can determine that. */
 function hasArg(call: Call, arg: unknown): boolean {
   return call.query.key === undefined ? sameKey(call.arg, arg) : call.arg === arg;
 }

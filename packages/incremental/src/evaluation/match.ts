@@ -8,13 +8,13 @@ import { ActiveComputation } from "./active-stack.js";
 import type { Engine } from "./engine.js";
 
 /**
- * An answer may be computed by this very call, so the search is repeated; after this many times the query runs instead.
+ * Maximum number of searches. Computing an answer may call the same query, so the search is repeated; beyond the limit
+ * the query runs instead.
  */
 const attempts = 8;
 
 /**
- * Returns the memo of the client's class, valid or not: from the call's tree or, if that has none yet, from its
- * superseded trees.
+ * Returns the memo of the client's class, valid or not: from the call's tree, else from its superseded trees.
  */
 export function find(engine: Engine, client: Client, call: Call): Memo | null {
   for (let attempt = 1; ; attempt++) {
@@ -67,8 +67,8 @@ function compare(engine: Engine, client: Client, call: Call, path: Path, end: nu
 
 /**
  * Returns the number of an answer that is needed to find a memo, before it is known whether the query would ask for it
- * now; 0 if there is none. Facts are pure, so an unneeded answer costs only time. A cycle that is met on the way may
- * not exist, and is not recorded.
+ * now; 0 if there is none. Facts are pure, so an unneeded answer costs only time. A cycle found this way may not
+ * exist, and is not recorded.
  */
 function speculate(engine: Engine, client: Client, id: number): number {
   const question = engine.store.questions.byId[id];

@@ -9,9 +9,9 @@ import type { Engine } from "./engine.js";
 import { reserveMark, type QuestionMarks, type Workspace } from "./workspace.js";
 
 /**
- * The recorded reads of a query or fact while it runs. Each is compared with the read that is expected next, by the
- * record of the last run or of another class of clients: a run that reads the same finds each record without a lookup,
- * and has the same list of dependencies.
+ * The recorded reads of a query or fact while it runs. Each read is compared with the expected next read, which is
+ * known from the last run or from another class of clients. A run with the same reads finds each record without a
+ * lookup, and shares the list of dependencies.
  */
 export class Recording extends ActiveComputation {
   /** True for a query. A fact has no path: it depends on other facts of its client directly. */

@@ -1,9 +1,9 @@
 import type { Input } from "./input.js";
 
-/** Above this many pending edits, sorting everything once costs less than moving the tail of the list for each. */
+/** Above this many pending edits, sorting the whole list costs less than moving its tail for each edit. */
 const editsInPlace = 16;
 
-/** A list that is not read is sorted when its pending edits outnumber its members by this many. */
+/** A list that is not read is sorted once it has this many more pending edits than members. */
 const surplusEdits = 256;
 
 interface Edit {

@@ -9,16 +9,16 @@ import type { Question } from "../records/question.js";
 import { markChanged } from "./mark.js";
 
 /**
- * The most queries that run to find out how far a change reaches. They would run anyway when views call, but then
- * spread over time. Beyond it, results count as affected without being verified.
+ * Maximum number of queries that run to verify the results that a change may affect. They would run anyway when views
+ * call, but spread over time. Beyond the limit, results are reported as affected without being verified.
  */
 const mostRuns = 1000;
 
 /**
- * Invalidates what changed inputs may affect, and returns the followed results that may have changed.
+ * Invalidates the results that changed inputs may affect, and returns the followed results that may have changed.
  *
- * If any result is followed, results that ask their client nothing are verified at once. Where one is unchanged, what
- * depends on it through it alone is valid again.
+ * If any result is followed, results that depend on no fact are verified immediately. If such a result is unchanged,
+ * results that depend on the change only through it become valid again.
  */
 export function invalidate(engine: Engine, changed: ReadonlySet<Input>): readonly Root[] {
   const marked = markChanged(changed);
@@ -95,7 +95,7 @@ class Propagation {
     } while (this.#pending.length > 0);
   }
 
-  /** Marks what was not reached as valid again: no dependency of it has changed. */
+  /** Marks memos that were not reached as valid again, because none of their dependencies has changed. */
   revalidateOthers(marked: readonly Memo[], states: States): void {
     const changed = new Set<AnsweringClient>();
     for (const memo of marked) {
@@ -126,7 +126,7 @@ class Propagation {
     }
   }
 
-  /** Fetches a result that asks its client nothing, and reports whether it is unchanged. Others count as changed. */
+  /** Fetches a result that depends on no fact, and reports whether it is unchanged. Other results count as changed. */
   #isUnchanged(memo: Memo): boolean {
     const { owner, path, dependents, roots } = memo;
     const engine = this.#engine;

@@ -2,9 +2,9 @@ import type { Input } from "../inputs/input.js";
 import { Memo, stale, unverified, valid, type Dependents, type Validity } from "../records/memo.js";
 
 /**
- * Invalidates what depends on changed inputs: their readers become stale, and whatever depends on those becomes
- * unverified. Returns the memos that were valid, and costs time proportional to their number: the dependents of the
- * others are marked already.
+ * Invalidates the dependents of changed inputs: direct readers become stale, and transitive dependents become
+ * unverified. Returns the memos that were valid. Takes time proportional to their number, because the dependents of
+ * other memos are marked already.
  */
 export function markChanged(changed: Iterable<Input>): readonly Memo[] {
   const marked: Memo[] = [];

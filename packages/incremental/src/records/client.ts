@@ -23,7 +23,7 @@ export class Client implements AnsweringClient {
     this.state = nextState();
   }
 
-  /** Marks an answer as one to be verified, because an input of it may have changed. */
+  /** Invalidates an answer, because one of its inputs may have changed. */
   invalidateAnswer(question: number): void {
     const answer = this.answers[question];
     if (answer !== undefined && answer > 0) this.answers[question] = -answer;
@@ -74,13 +74,13 @@ export function clientOf(memo: Memo): Client | null {
   return memo.client as Client | null;
 }
 
-/** A memo that is a client's result. Roots keep memos, and what these depend on, from being dropped. */
+/** A memo that is a client's result. Roots keep memos and their dependencies from being dropped. */
 export class Root implements Followed, MemoRoot {
   /** The state of the client's answers for which the memo was found. */
   state = 0;
   /** The revision in which the view last called it. */
   usedAt = 0;
-  /** If so, it is kept until it is unfollowed, and commits that may affect it report it. */
+  /** True if commits that may affect it report it. It is kept until it is unfollowed. */
   followed = false;
   /** The last revision that reported it as affected. */
   affectedAt = 0;

@@ -53,7 +53,7 @@ export class Clients {
     this.#followed = 0;
   }
 
-  /** Returns the roots that were followed at resets since the last call, of clients that are still there. */
+  /** Returns the roots that were followed at resets since the last call, without those of released clients. */
   takeReset(): readonly Root[] {
     return this.#reset.length === 0
       ? this.#reset

@@ -134,7 +134,7 @@ function place(trees: DecisionTrees, parent: Branch | undefined, memo: Memo, nod
   return null;
 }
 
-/** A view that missed this many changes of what a query asks recomputes instead of verifying. */
+/** A view that missed this many changes of a query's questions recomputes instead of verifying. */
 const supersededTreesKept = 4;
 
 function supersede(trees: DecisionTrees, parent: Branch | undefined, memo: Memo, node: Node): Node {

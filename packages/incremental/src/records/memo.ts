@@ -24,9 +24,9 @@ export type Dependents = null | Memo | Memo[] | Set<Memo>;
 
 /** Valid at the current revision, with all its dependencies. */
 export const valid = 0;
-/** A dependency further down may have changed: to be verified. */
+/** A transitive dependency may have changed: the memo must be verified. */
 export const unverified = 1;
-/** An input that it read itself has changed. */
+/** An input that the computation read directly has changed. */
 export const stale = 2;
 export type Validity = typeof valid | typeof unverified | typeof stale;
 
@@ -65,7 +65,7 @@ export class Memo extends GraphNode {
   path: Path = noPath;
   /** The first of the roots that use it. */
   roots: MemoRoot | null = null;
-  /** The revision since which nothing uses it. */
+  /** The revision since which it is unused. */
   unusedSince = 0;
   /** 0 until computed. */
   fingerprint = 0;
@@ -120,7 +120,7 @@ const queuedBit = 1 << 5;
 
 export const noDependencies: readonly Dependency[] = [];
 
-/** Reports whether another memo or a client's result needs it, or it is dropped already. */
+/** Reports whether a memo is used by another memo or a client's result, or is already dropped. */
 export function isUsed(memo: Memo): boolean {
   return memo.dependents !== null || memo.roots !== null || memo.standing === evicted;
 }

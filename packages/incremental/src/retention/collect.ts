@@ -37,7 +37,7 @@ export function collectBeyond(engine: Engine, { keepUnused }: RetentionLimits): 
   for (const memo of engine.unused.memos.takeBeyond(keepUnused)) evict(engine, memo);
 }
 
-/** Removes a client's result, which its memo may outlive. */
+/** Removes a client's result. Its memo is kept if it is used elsewhere. */
 export function dropRoot(engine: Engine, root: Root): void {
   root.client.roots.delete(root.call);
   engine.clients.unfollow(root);
@@ -46,7 +46,7 @@ export function dropRoot(engine: Engine, root: Root): void {
 }
 
 /**
- * Drops what is unused since the revision `before`, and roots that were last used in the revision `lastUse` or earlier.
+ * Drops records that are unused since the revision `before`, and roots last used in the revision `lastUse` or earlier.
  */
 function dropUnused(engine: Engine, before: number, lastUse: number): void {
   const { unused, store, revision } = engine;

@@ -8,8 +8,7 @@ import { RootQueue } from "./root-queue.js";
 const none: readonly never[] = [];
 
 /**
- * Records that nothing uses any more, and results that views called but do not follow, until they are dropped: see
- * `collect`.
+ * Unused records, and results that views called but do not follow, until they are dropped: see `collect`.
  */
 export class UnusedRecords {
   readonly roots = new RootQueue();

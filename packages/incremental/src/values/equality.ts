@@ -1,9 +1,9 @@
 /**
  * Reports whether two values are equal plain data: primitives by `Object.is`; arrays, typed arrays, `Map`, `Set`,
  * `Date`, errors, plain objects and protobuf-es messages by content; instances of one class by its `equals` method if
- * it has one; anything else by identity. Order matters everywhere, also of properties, because code that iterates can
- * see it, and a kept result must equal that of a computation from scratch to the byte. Values must not contain
- * themselves.
+ * it has one; anything else by identity. Order matters, including that of properties, because iterating code can
+ * observe it, and a kept result must equal the result of a computation from scratch byte for byte. Values must not be
+ * cyclic.
  */
 export function structurallyEqual(a: unknown, b: unknown): boolean {
   if (a === b) return a !== 0 || Object.is(a, b);

@@ -1,6 +1,6 @@
 /** The default budget in parts of a value: most values that differ do so near their beginning. */
 export const shallowBudget = 48;
-/** The largest budget, for values that differ only further on. */
+/** The largest budget, for values that differ only near their end. */
 export const deepestBudget = shallowBudget * 64;
 /** Characters at each end of a string that are mixed with the default budget. */
 const shallowEnds = 8;

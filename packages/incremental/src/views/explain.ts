@@ -9,7 +9,7 @@ import { ThrownAnswer, type Question } from "../records/question.js";
 import type { Key } from "../values/key.js";
 import type { ExplainedFact, ExplainedQuery, ExplainedRead, Explanation } from "./explanation.js";
 
-/** Explains a client's memo by the records alone: nothing is computed. */
+/** Explains a client's memo from its records, without computing anything. */
 export function explain(engine: Engine, client: Client, memo: Memo): Explanation {
   return new Explainer(engine, client).explanation(memo);
 }
