@@ -3,9 +3,8 @@ import type { SubscribedNames } from "./subscribed-names.js";
 import type { Selection } from "./wire/body-cache.js";
 
 /**
- * Attributes responses to changes of the source. The server calls it at the points of a push that matter for this and
- * copies the results into its events; the protocol does not depend on them. All methods are synchronous and must not
- * throw.
+ * Attributes responses to changes of the source. The server calls it at each stage of a push and copies the results
+ * into its events; the protocol does not depend on them. All methods are synchronous and must not throw.
  */
 export interface Attribution {
   /**
@@ -34,7 +33,7 @@ export interface StreamAttribution {
   readonly pendingRevision: number | undefined;
   /** Reports whether the next change must mark a type even if the source does not name it. */
   expectsNextChange(typeUrl: string): boolean;
-  /** The last announced change made a type due, or came while it was due. */
+  /** A type was made due by the last announced change, or was already due. */
   marked(typeUrl: string): void;
   /** A type is no longer due, without a response. */
   unmarked(typeUrl: string): void;
@@ -48,7 +47,7 @@ export interface StreamAttribution {
   attribute(response: AttributedResponse): ShownChanges;
   /** A push starts. Returns the revisions that marked the stream since the last push, ascending. */
   pushStarted(): readonly number[];
-  /** Nothing is due any more. */
+  /** All due responses were sent. */
   pushFinished(): void;
   /** The stream ended. */
   close(): void;
@@ -70,7 +69,7 @@ export interface AttributedResponse {
 export interface ShownChanges {
   /** The revision of the source at the time the set was read, if the source has revisions. */
   readonly revision?: number;
-  /** The revisions of which the response shows something, ascending. */
+  /** The revisions whose changes the response contains, ascending. */
   readonly changes: readonly number[];
 }
 

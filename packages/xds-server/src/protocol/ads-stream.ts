@@ -110,7 +110,9 @@ export abstract class AdsStream {
     return marked;
   }
 
-  /** Reports whether a type must be read again after the next change, whatever that affects. */
+  /**
+   * Reports whether a type must be read again after the next change, regardless of the types that the change affects.
+   */
   get failed(): boolean {
     for (const type of this.types.values()) if (type.failed) return true;
     return false;

@@ -29,7 +29,7 @@ export class TypeState {
   readonly resend = new Set<string>();
   /** Set if a response must be sent even if it is empty. */
   mustRespond = false;
-  /** Set if the source threw at the last read. The type is read again after the next change, whatever that affects. */
+  /** Set if the source threw at the last read. The type is read again after any next change. */
   failed = false;
   /** Set if the type must be read from the source, with the event that caused it. */
   due: Trigger | undefined;

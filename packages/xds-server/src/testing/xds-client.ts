@@ -50,8 +50,8 @@ interface TypeState {
 }
 
 /**
- * A client for both variants that sends only the requests it is told to. It tracks nonces, versions and lists of names
- * as the protocol requires.
+ * A scripted client for both variants: it sends only the requests that the test calls for. It tracks nonces, versions
+ * and lists of names as the protocol requires.
  */
 export class XdsClient {
   readonly variant: Variant;
