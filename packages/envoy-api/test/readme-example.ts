@@ -22,7 +22,7 @@ const bytes = toBinary(
     },
   }),
 );
-// The registry opens every `Any`.
+// The registry decodes every `Any`.
 deepEqual(toJson(ClusterSchema, fromBinary(ClusterSchema, bytes), { registry }), {
   name: "cart",
   type: "STRICT_DNS",

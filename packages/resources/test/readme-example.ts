@@ -3,7 +3,7 @@ import { difference, resource, ResourceSet } from "@istiod/resources";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-// What many clients have in common is a part of its own, shared by identity.
+// Resources that many clients share are one part, shared by identity.
 const everywhere = ResourceSet.of([resource("cart", encode("10.0.0.1")), resource("shop", encode("10.0.0.2"))]);
 const before = ResourceSet.union([everywhere, ResourceSet.of([resource("mine", encode("v1"))])]);
 const after = ResourceSet.union([
