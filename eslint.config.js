@@ -123,11 +123,6 @@ const unrevisedDocComments = [
   "packages/explain",
   "packages/resources",
   "apps/pilot-agent",
-  "tools/bench",
-  "tools/demo",
-  "tools/e2e",
-  "tools/parity",
-  "tools/simulator",
 ];
 const counted = { skipBlankLines: true, skipComments: true };
 const sources = ["packages/*/src/**/*.ts", "apps/*/src/**/*.ts", "tools/*/src/**/*.ts"];

@@ -8,7 +8,7 @@ import { meshFlags, meshOptions, meshUsage, positive, runCommand } from "./optio
 
 const usage = `Usage: fleet [flags]
 
-Serves a synthetic mesh to thousands of simulated proxies, makes changes, and measures what each costs.
+Serves a synthetic mesh to thousands of simulated proxies, and measures the cost of changes.
 
 ${meshUsage}
   --mode delta       or sotw
@@ -17,15 +17,15 @@ ${meshUsage}
                      (default connect,idle,metadata,endpoint,weight,rule,policy,gateway-route,pod,service-add,service-del,reconnect)
   --threads 1        threads that simulate the proxies; 0: the main one
   --tls              xDS over TLS, with a bearer token for each service account
-  --ports XDS,HTTP   for istiod, on 127.0.0.1; default: free ones
-  --profile          also what istiod spends its CPU on, by Linux' perf; the functions that it spends most on are in the JSON
-  --quiet 1000       milliseconds of silence that end a step
-  --json FILE        the result as JSON; - for the standard output instead of the table
-  --istiod URL       an istiod that runs already and serves its debug pages there; with
+  --ports XDS,HTTP   ports of istiod on 127.0.0.1 (default: free ports)
+  --profile          profile the CPU of istiod with Linux perf; the JSON lists the most expensive functions
+  --quiet 1000       milliseconds without traffic that end a step
+  --json FILE        write the result as JSON; -: to standard output instead of the table
+  --istiod URL       debug address of a running istiod to use; requires
   --xds HOST:PORT --pid PID --dir DIR
-                     where it serves xDS in plaintext, its process, and the empty directory that it reads
+                     its plaintext xDS address, process ID, and empty configuration directory
 
-Exits with 1 if a proxy did not get what it needs, a stream broke, or istiod's own account of a step differs from what the proxies saw.`;
+Exits with status 1 if a proxy did not receive the resources that it needs, a stream broke, or istiod's account of a step differs from the proxies'.`;
 
 const { values } = parseArgs({
   options: {

@@ -6,25 +6,25 @@ import { positive, runCommand } from "./options.js";
 
 const usage = `Usage: growth [flags]
 
-How the cost of a change grows with the mesh: runs the fleet with more and more proxies, and with more and more services in as many more
-namespaces, once with one Sidecar a namespace, where a change of the first namespace touches as many proxies each time, and once with nothing
-scoped, where all proxies see it. Each change is repeated; the first one is told apart, of the others the median.
+Measures how the cost of a change grows with the mesh: runs the fleet with increasing numbers of proxies, and of services and namespaces. Runs
+with one Sidecar per namespace, where a change in the first namespace touches the same number of proxies at each size, and without Sidecars, where
+it touches all proxies. Each change is repeated. Reports the first repetition, and the median of the others.
 
   --proxies 250,500,1000,2000           at --fixed-services
   --services 250,500,1000,2000,4000     at --fixed-proxies
   --fixed-services 1000
   --fixed-proxies 500
-  --per-namespace 50                    services of a namespace
+  --per-namespace 50                    services per namespace
   --in-first 20                         proxies in the first namespace
-  --changes weight,endpoint,policy      what is changed there
-  --repeat 5                            after the first one
+  --changes weight,endpoint,policy      kinds of changes there
+  --repeat 5                            repetitions after the first one
   --only scoped|unscoped                default: both
   --mode delta                          or sotw
-  --threads 1                           that simulate the proxies
+  --threads 1                           threads that simulate the proxies
   --seed 1
   --json FILE
 
-Exits with 1 if a run failed; see fleet.`;
+Exits with status 1 if a run failed; see fleet.`;
 
 const { values } = parseArgs({
   options: {

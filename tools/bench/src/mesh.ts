@@ -7,7 +7,7 @@ import { meshFlags, meshOptions, meshUsage } from "./options.js";
 
 const usage = `Usage: mesh --out DIR [flags]
 
-Writes a synthetic mesh: DIR/mesh holds the objects, one a file, and DIR/proxies.json tells of the proxies.
+Writes a synthetic mesh: the objects to DIR/mesh, one per file, and the proxies to DIR/proxies.json.
 
 ${meshUsage}`;
 

@@ -12,8 +12,7 @@ export function positive(flag: string, text: string): number {
 }
 
 /**
- * Runs a command: status 0 if what it measured is as it should be, 1 if not, 2 with a sentence where it could not be
- * run.
+ * Runs a command. Exit status: 0 if the measurements are as required, 1 if not, 2 with a message if it failed to run.
  */
 export async function runCommand(name: string, command: () => Promise<boolean>): Promise<void> {
   try {
@@ -24,7 +23,7 @@ export async function runCommand(name: string, command: () => Promise<boolean>):
   }
 }
 
-/** The flags of all commands that make a mesh. */
+/** Flags of all commands that generate a mesh. */
 export const meshFlags = {
   services: { type: "string", default: "200" },
   namespaces: { type: "string", default: "10" },
@@ -36,14 +35,14 @@ export const meshFlags = {
 } as const;
 
 export const meshUsage = `  --services 200     services, each with pods, a weighted VirtualService and a DestinationRule
-  --namespaces 10    that they are spread over
+  --namespaces 10    namespaces of the services
   --endpoints 3      pods of each service
-  --proxies 50       pods that carry a proxy; two gateways come on top
-  --in-first N       of them in the first namespace; default: as chance has it
-  --scoped           one Sidecar a namespace that limits what it sees to itself and the root namespace
-  --seed 1           equal seeds give equal meshes`;
+  --proxies 50       pods with a sidecar, in addition to two gateways
+  --in-first N       sidecars in the first namespace (default: random)
+  --scoped           one Sidecar per namespace that limits visibility to the namespace itself and the root namespace
+  --seed 1           random seed; equal seeds generate equal meshes`;
 
-/** @throws Error that names the flag whose value cannot be used */
+/** @throws Error that names the flag with an invalid value */
 export function meshOptions(
   values: { readonly [F in Exclude<keyof typeof meshFlags, "in-first" | "scoped">]: string } & {
     readonly "in-first"?: string | undefined;

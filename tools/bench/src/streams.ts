@@ -15,8 +15,8 @@ import { cpuSeconds } from "./server/usage.js";
 
 const usage = `Usage: streams [--proxies 500] [--namespaces 20] [--clusters 200] [--rounds 6] [--mode delta]
 
-What a stream costs a server that has all there is to send: opening it, reading what its client says, sending, and closing it. Each round
-a fresh fleet connects, leaves, and returns with what it has. Tells the first round, in which nothing is compiled, and the least of the others.`;
+Measures the CPU cost of a stream at a server with precomputed resources: opening it, reading requests, sending responses, and closing it. In each
+round a new fleet connects, disconnects, and reconnects with its versions. Reports the first round, before code is compiled, and the minimum of the others.`;
 
 const { values } = parseArgs({
   options: {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Asks until the answer is yes; no after `withinMs`, or once what it waits for has ended. A thrown error counts as not
- * yet.
+ * Polls until the result is true. Returns false after `withinMs`, or once the awaited process has ended. A thrown error
+ * counts as false.
  */
 export async function eventually(
   ask: () => Promise<boolean>,

@@ -4,7 +4,7 @@ export interface Problem {
   readonly text: string;
 }
 
-/** What one proxy was sent and has acknowledged. */
+/** The sent and acknowledged versions of one proxy. */
 export interface ProxyStatus {
   readonly proxy: string;
   readonly resources?: Readonly<
@@ -12,7 +12,7 @@ export interface ProxyStatus {
   >;
 }
 
-/** What istiod says of its sources and its proxies at one moment. */
+/** istiod's report on its sources and proxies at one moment. */
 export interface Snapshot {
   /** Something was saved that is not committed yet. */
   readonly gathering: boolean;
@@ -26,7 +26,7 @@ export type ReadSnapshot = () => Promise<Snapshot>;
 export function istiodClient(port: number): ReadSnapshot {
   const get = async (path: string): Promise<unknown> => (await fetch(`http://127.0.0.1:${port}/debug/${path}`)).json();
   return async () => {
-    // In this order: what is committed when gathering is over is in the proxies' state that is read after it.
+    // The order matters: the state of the proxies must be read after the commit that ends gathering.
     const { gathering, problems } = (await get("status")) as Pick<Snapshot, "gathering" | "problems">;
     return { gathering, problems, proxies: (await get("syncz")) as ProxyStatus[] };
   };

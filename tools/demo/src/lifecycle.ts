@@ -1,11 +1,11 @@
-/** Whatever has to be ended. */
+/** A part of the demo that must be stopped. */
 interface Part {
   stop(): Promise<void> | void;
 }
 
 const PARENT_INTERVAL = 1000;
 
-/** The parts of the demo that run, and their common end. */
+/** The running parts of the demo, which stop together. */
 export class Lifecycle {
   readonly #parts: Part[] = [];
   #ending: Promise<void> | undefined;
@@ -28,7 +28,7 @@ export class Lifecycle {
     else this.#parts.push(part);
   }
 
-  /** Ends all parts at once, and the process. */
+  /** Stops all parts at once, and exits. */
   end(code: number): Promise<void> {
     this.#ending ??= (async () => {
       if (process.stdout.isTTY) process.stdout.write("\r\x1b[Kending …\n");
@@ -39,7 +39,7 @@ export class Lifecycle {
     return this.#ending;
   }
 
-  /** Reports what went wrong, and ends. */
+  /** Reports an error, and stops the demo. */
   fail(message: string): Promise<void> {
     if (!this.isEnding) process.stderr.write(`${process.stderr.isTTY ? "\r\x1b[K" : ""}${message}\n`);
     return this.end(1);

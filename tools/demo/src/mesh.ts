@@ -60,7 +60,7 @@ export async function startIstiod({ config, work, ports }: Places): Promise<Chil
   return child;
 }
 
-/** Applications learn who called them from the header that the proxy in front of them sets. */
+/** Proxies pass the caller's identity on to the application in a header. */
 const meshConfiguration = `accessLogFile: /dev/stdout
 accessLogFormat: |
   %START_TIME(%H:%M:%S.%3f)% %REQ(:METHOD)% %REQ(:AUTHORITY)%%REQ(:PATH)% %RESPONSE_CODE% %RESPONSE_FLAGS% %DURATION% ms, from %DOWNSTREAM_PEER_URI_SAN% to %UPSTREAM_HOST% (%UPSTREAM_CLUSTER_RAW%), "%REQ(USER-AGENT)%"
@@ -136,7 +136,7 @@ export async function startAgent(
   return child;
 }
 
-/** Gives every workload a token of its own, by which istiod knows it. */
+/** Writes a token for every workload, by which istiod authenticates it. */
 export async function issueTokens(places: Places, workloads: readonly Workload[]): Promise<void> {
   for (const of of workloads) {
     const file = tokenFile(places, of);

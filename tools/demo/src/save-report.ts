@@ -2,8 +2,9 @@ import type { SaveResult } from "./saves.js";
 import { labeled } from "./screen.js";
 
 /**
- * Returns the lines that tell a person what became of a save. @param translate replaces paths of served files by the
- * user's
+ * Returns the lines that report the effect of a save.
+ *
+ * @param translate replaces paths of served files by the user's
  */
 export function saveReport(result: SaveResult, proxies: number, translate: (text: string) => string): string[] {
   const { updated, milliseconds, rejected, found, resolved } = result;

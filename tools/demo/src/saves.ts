@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Problem, ProxyStatus, ReadSnapshot, Snapshot } from "./istiod-client.js";
 
-/** What became of a save. */
+/** The effect of a save. */
 export interface SaveResult {
   /** Proxies that were sent something. */
   readonly updated: number;
@@ -16,19 +16,20 @@ export interface SaveResult {
 }
 
 export interface FollowOptions {
-  /** Time without news after which it is over. Default: 300 ms. */
+  /** Time without new pushes or answers after which a save is complete. Default: 300 ms. */
   readonly quiet?: number;
-  /** Time in which istiod notices that a file was written. Default: 1500 ms. */
+  /** Time for istiod to notice a written file. Default: 1500 ms. */
   readonly notice?: number;
-  /** The longest wait. Default: 10 s. */
+  /** Timeout. Default: 10 s. */
   readonly limit?: number;
 }
 
 const POLL_INTERVAL = 20;
 
 /**
- * Follows what a save leads to until istiod has read it and the proxies have answered. @param savedAt milliseconds
- * since the epoch
+ * Waits until istiod has read a save and the proxies have answered the resulting push.
+ *
+ * @param savedAt milliseconds since the epoch
  */
 export async function followSave(
   read: ReadSnapshot,

@@ -5,7 +5,7 @@ import { shownPath } from "./screen.js";
 
 /** The YAML that istiod reads: the user's directory, or a copy of it with other ports. */
 export interface ServedConfig {
-  /** What istiod reads. */
+  /** The directory that istiod watches. */
   readonly directory: string;
   /** Takes over what was saved. */
   refresh(): Promise<void>;

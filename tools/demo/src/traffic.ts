@@ -11,13 +11,13 @@ export interface Sample {
   readonly peer: string;
 }
 
-/** Where the page is asked for. */
+/** The ingress gateway that serves the product page. */
 export interface Gateway {
   readonly address: string;
   readonly port: number;
 }
 
-/** Asks the page at a steady rate and remembers the last responses. */
+/** Requests the page at a steady rate and keeps the last responses. */
 export class Traffic {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
   readonly #samples: Sample[] = [];
@@ -42,7 +42,7 @@ export class Traffic {
     return this.#samples;
   }
 
-  /** Forgets what was before a change. */
+  /** Discards the responses from before a change. */
   forget(): void {
     this.#samples.length = 0;
   }

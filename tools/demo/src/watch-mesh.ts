@@ -16,7 +16,7 @@ export interface WatchMeshOptions {
   readonly config: string;
   readonly served: ServedConfig;
   readonly read: ReadSnapshot;
-  /** Where the product page is asked for; absent: no traffic. */
+  /** The gateway that serves the product page; undefined: no traffic. */
   readonly gateway: Workload | undefined;
   readonly ports: Ports;
   readonly lifecycle: Lifecycle;
@@ -29,7 +29,7 @@ const TICK = 25;
 const EVENTS_WITHIN = 50;
 const STATUS_EVERY = 2000;
 
-/** Follows what the user saves, and how traffic is split, until the end. */
+/** Reports each save and the traffic split until the demo ends. */
 export async function watchMesh({
   config,
   served,

@@ -10,9 +10,9 @@ export interface Workload {
   readonly version: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly serviceAccount: string;
-  /** Where it is reached, through its proxy. */
+  /** Its inbound address, served by its proxy. */
   readonly address: string;
-  /** Where it calls out, through its proxy; a gateway has none. */
+  /** The address of its proxy's outbound listeners; a gateway has none. */
   readonly outbound: string;
   readonly role: "sidecar" | "router";
 }

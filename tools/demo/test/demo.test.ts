@@ -24,7 +24,7 @@ const startup = { timeout: 60_000, interval: 50 };
 interface Running {
   readonly pid: number;
   readonly process: ChildProcess;
-  /** What was printed. */
+  /** Returns the output so far. */
   said(): string;
 }
 

@@ -6,7 +6,7 @@ export interface TestCertificates {
   readonly server: { readonly key: string; readonly cert: string };
 }
 
-/** A certificate for a name, from a root of its own. */
+/** Issues a certificate for a DNS name from a new root. */
 export async function certificateFor(name: string): Promise<TestCertificates> {
   const root = await createSelfSignedRoot(
     { organization: "outside", key: { type: "ecdsa", curve: "P-256" } },

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Asks until there is an answer other than undefined or false, and gives it. A thrown error counts as not yet.
+ * Polls until the result is neither undefined nor false, and returns it. A thrown error counts as undefined.
  *
- * @throws Error that names what was waited for and why it was not there, after `withinMs`
+ * @throws Error with `what` and the last error, after `withinMs`
  */
 export async function eventually<T>(
   what: string,

@@ -46,7 +46,7 @@ describe.each([
   }, 90_000);
   afterAll(() => mesh?.close());
 
-  /** How many of so many calls each version answered. */
+  /** Returns the number of calls that each version answered. */
   async function split(calls: number): Promise<Record<string, number>> {
     const counts: Record<string, number> = { v1: 0, v2: 0 };
     for (let n = 0; n < calls; n += 10) {

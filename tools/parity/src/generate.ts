@@ -48,7 +48,7 @@ export const typeUrls: Readonly<Record<Type, string>> = {
 };
 
 /**
- * What the generators give for each proxy of a scenario: bytes by resource name, by "key type".
+ * Generates the resources of each proxy of a scenario. Returns bytes by resource name, by "key type".
  *
  * @param extensions names of the extensions that each proxy's Envoy has; default: those of Istio's build
  */

@@ -1,4 +1,4 @@
-/** Whether a name matches a glob in which `*` stands for any characters, slashes too. */
+/** Reports whether a name matches a glob, in which `*` matches any characters including slashes. */
 export function matchesGlob(name: string, glob: string): boolean {
   const parts = glob.split("*");
   const first = parts.shift() ?? "";

@@ -1,9 +1,9 @@
 import { environmentOf, objectsOf, type Scenario } from "./scenario.js";
 
-/** Groups of scenarios that are about features of later work. */
+/** Groups of scenarios about features that are not implemented yet. */
 const groupsApart = new Set(["envoyfilter", "gateway-api", "proxyconfig", "security", "telemetry"]);
 
-/** Kinds of later work, by what they belong to. */
+/** Kinds that are not implemented yet, by feature. */
 const kindsApart: Readonly<Record<string, string>> = {
   Gateway: "Gateway API",
   GatewayClass: "Gateway API",
@@ -21,8 +21,8 @@ const kindsApart: Readonly<Record<string, string>> = {
 };
 
 /**
- * What of later work a recorded situation needs; undefined where it needs nothing and so must agree. Ambient mode that
- * is only switched on is no such need: proxies beside workloads are configured all the same.
+ * Returns the unsupported feature that a recorded scenario needs; undefined if it needs none and must match. Ambient
+ * mode that is merely enabled does not count: sidecars are configured in the same way.
  */
 export function laterWork(s: Scenario): string | undefined {
   const [group = ""] = s.name.split("/");

@@ -87,7 +87,7 @@ export function objectsOf(s: Scenario): JsonObject[] {
   return [...base, ...own];
 }
 
-/** What the reference gave: resources by proxy key and type, the base's with the scenario's changes applied. */
+/** Returns Istio's resources by proxy key and type: those of the base with the scenario's changes applied. */
 export function expectedOf(s: Scenario): Map<string, readonly JsonObject[]> {
   const out = new Map<string, readonly JsonObject[]>();
   const folder = join(s.folder ?? s.base, "expected");
@@ -126,7 +126,7 @@ function identity(d: JsonObject): string {
   return `${String(d["kind"])}/${String(m["namespace"] ?? "")}/${String(m["name"])}`;
 }
 
-/** What is read from a base is read once, and is then the same objects for all of its scenarios. */
+/** Caches the contents of files by path, so that all scenarios of a base share its objects. */
 function once<T>(read: (file: string) => T): (file: string) => T {
   const known = new Map<string, T>();
   return (file) => {

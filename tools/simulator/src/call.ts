@@ -1,12 +1,12 @@
 /** A request and the connection that it comes on. */
 export interface Call {
-  /** Where the connection goes. Default `1.3.3.7`. */
+  /** Destination address of the connection. Default `1.3.3.7`. */
   readonly address?: string;
   readonly port: number;
   readonly protocol: "http" | "http2" | "tcp";
   /** `tls`: of any client; `mtls`: with an identity of the mesh. Default `plaintext`. */
   readonly tls?: "plaintext" | "tls" | "mtls";
-  /** What the client offers by ALPN. Default: as an Istio proxy does for the protocol. Only with TLS. */
+  /** ALPN protocol of the client. Default: that of an Istio proxy for the protocol. Only with TLS. */
   readonly alpn?: string;
   readonly hostHeader?: string;
   /** Default with `tls`: the host. An identity of the mesh comes without. */
@@ -34,7 +34,7 @@ export type CallError =
   | "invalid TLS"
   | "invalid mTLS";
 
-/** What becomes of a call: how far it came, by names, and why no farther. */
+/** The result of a call: names of the objects that matched, and the reason if it failed. */
 export interface Outcome {
   readonly error?: CallError;
   readonly listenerMatched?: string;

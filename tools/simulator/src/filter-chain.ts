@@ -2,7 +2,7 @@ import type { CidrRange } from "@istiod/envoy-api/envoy/config/core/v3/address";
 import type { FilterChain, FilterChainMatch } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { prefixLength } from "./cidr.js";
 
-/** What a filter chain can be chosen by. */
+/** Properties of a connection that a filter chain can match. */
 export interface Connection {
   readonly address: string;
   readonly port: number;
@@ -12,7 +12,7 @@ export interface Connection {
   readonly applicationProtocols: readonly string[];
 }
 
-/** How well a chain fits by one criterion; undefined: not at all. A chain that does not say fits least. */
+/** Scores a chain by one criterion; undefined if it does not match. A chain without the criterion scores lowest. */
 type Fit = (match: FilterChainMatch | undefined, connection: Connection) => number | undefined;
 
 const unsaid = 0;
@@ -61,7 +61,7 @@ function byTransport(match: FilterChainMatch | undefined, { transportProtocol }:
   return wanted === "" ? unsaid : wanted === transportProtocol ? 1 : undefined;
 }
 
-/** What the client offers first counts most. */
+/** Prefers the client's first protocols. */
 function byApplication(match: FilterChainMatch | undefined, { applicationProtocols }: Connection): number | undefined {
   return best(match?.applicationProtocols ?? [], (name) => {
     const at = applicationProtocols.indexOf(name);

@@ -7,8 +7,8 @@ const tlsInspector = "envoy.filters.listener.tls_inspector";
 const httpInspector = "envoy.filters.listener.http_inspector";
 
 /**
- * What a listener knows of a connection when it chooses the filter chain: of TLS and HTTP only what its listener
- * filters find out.
+ * Properties of a connection by which a listener selects its filter chain. Those of TLS and HTTP are set only if a
+ * listener filter detects them.
  */
 export function connectionSeen(listener: Listener, { address, port, protocol, tls, alpn, sni }: WholeCall): Connection {
   const to = { address, port };

@@ -5,7 +5,7 @@ import type {
   RouteMatch,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 
-/** What a route can be chosen by. */
+/** Properties of a request that a route can match. */
 export interface Request {
   /** With its query. */
   readonly path: string;
@@ -14,8 +14,8 @@ export interface Request {
 }
 
 /**
- * Whether a route matches a request: by path, headers and query parameters. What no request of a {@link Request}'s form
- * can tell (fractions at run time, metadata, client certificates) counts as not matched.
+ * Reports whether a route matches a request by path, headers and query parameters. Conditions that a {@link Request}
+ * cannot express (runtime fractions, metadata, client certificates) do not match.
  */
 export function matchesRoute(match: RouteMatch, request: Request): boolean {
   const [path = "", query = ""] = splitQuery(request.path);

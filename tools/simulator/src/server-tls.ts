@@ -6,9 +6,9 @@ import { DownstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/t
 const workloadCertificate = "default";
 
 /**
- * Whether the end of TLS takes a client: one with an identity of the mesh if it asks for a certificate and shows the
- * workload's own, any other if not. (A client with an identity asks for the server's, so it does not take another
- * certificate.)
+ * Reports whether the TLS server accepts a client. A client with a mesh identity needs a server that requests a client
+ * certificate and presents the workload's own, since the client verifies its identity. Other clients are accepted in
+ * all other cases.
  */
 export function acceptsClient({ configType }: TransportSocket, client: "tls" | "mtls"): boolean {
   const context =

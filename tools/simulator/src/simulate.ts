@@ -11,14 +11,14 @@ import { matchesRoute } from "./route-match.js";
 import { acceptsClient } from "./server-tls.js";
 import { chooseVirtualHost } from "./virtual-host.js";
 
-/** What a proxy was configured with. */
+/** The configuration of a proxy. */
 export interface ProxyState {
   readonly listeners: readonly Listener[];
   /** Route configurations by name. */
   readonly routes: ReadonlyMap<string, RouteConfiguration>;
 }
 
-/** What a proxy does with a call. */
+/** Simulates a call through a proxy, and returns its result. */
 export function simulate(state: ProxyState, given: Call): Outcome {
   const call = wholeCall(given);
   const listener = chooseListener(state.listeners, call);

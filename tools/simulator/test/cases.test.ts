@@ -7,7 +7,7 @@ import { findScenarios, generate, type Scenario } from "@istiod/parity";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Call, type Outcome, type ProxyState, simulate } from "../src/index.js";
 
-/** What the reference's tests say of a call: only what is named counts, and an error always does. */
+/** The expected result of a call. Only fields that are set are compared, and errors always. */
 interface Recorded {
   readonly proxy: string;
   readonly name: string;

@@ -9,7 +9,7 @@ import {
   routesOf,
 } from "@istiod/xds-server/testing";
 
-/** What a proxy keeps of a resource. */
+/** The state that a proxy keeps for a resource. */
 export interface Entry {
   readonly name: string;
   /** Delta: the server's. */
@@ -20,7 +20,7 @@ export interface Entry {
   readonly refersTo: readonly string[];
 }
 
-/** What a response carries: one object for all proxies of a thread that were sent the same. */
+/** The contents of a response, shared by all proxies of a thread that receive the same. */
 export interface Content {
   readonly entries: readonly Entry[];
   readonly removed: readonly string[];

@@ -2,17 +2,17 @@ import type { Variant } from "@istiod/xds-server";
 import { encodeRequest } from "@istiod/xds-server/testing";
 import type { Content, Entry } from "./content.js";
 
-/** What is done with a response of a type. */
+/** Rules for applying a response of a type. */
 export interface Taking {
-  /** Whether what the response does not carry is gone: clusters and listeners in state of the world. */
+  /** Removes resources that are not in the response: clusters and listeners in state of the world. */
   readonly isFull: boolean;
   /** Names that are asked for; others are ignored. Undefined: all are. */
   readonly wanted: ReadonlySet<string> | undefined;
 }
 
 /**
- * What proxies have of one type. It never changes: what a response leads from one to the next is computed once, and
- * thousands of proxies that were sent the same hold the same object.
+ * The resources of one type that proxies hold. Immutable: the result of applying a response is computed once, and
+ * thousands of proxies that receive the same responses share the same object.
  */
 export class Holding {
   static readonly nothing = new Holding(new Map(), new Set());

@@ -38,7 +38,7 @@ interface ProxyEvents {
 }
 
 interface TypeState {
-  /** Whether a request for the type went out, and a response came, on this stream. */
+  /** A request for the type was sent, and a response received, on this stream. */
   asked: boolean;
   answered: boolean;
   nonce: string;
@@ -50,7 +50,7 @@ interface TypeState {
 }
 
 const types = [clusterType, endpointType, listenerType, routeType];
-/** Which type's names come from which. */
+/** Types whose resource names come from resources of another type. */
 const referring: Readonly<Record<string, string>> = { [endpointType]: clusterType, [routeType]: listenerType };
 const grpcPrefix = 5;
 const noNames: ReadonlySet<string> = new Set();
@@ -89,7 +89,7 @@ export class SimulatedProxy {
     this.#types = new Map(types.map((type) => [type, fresh(type)]));
   }
 
-  /** Whether each type that it needs was answered on this stream. */
+  /** Reports whether every type that it needs has been answered on this stream. */
   get complete(): boolean {
     return this.#complete;
   }
@@ -98,7 +98,7 @@ export class SimulatedProxy {
     return this.#channel !== undefined;
   }
 
-  /** What it has of a type. */
+  /** Returns the resources that it holds of a type. */
   held(typeUrl: string): ReadonlyMap<string, Entry> {
     return this.#type(typeUrl).holding.entries;
   }

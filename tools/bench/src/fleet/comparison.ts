@@ -8,17 +8,17 @@ export const shortNames: Readonly<Record<string, string>> = Object.fromEntries(
   [clusterType, endpointType, listenerType, routeType].map((typeUrl) => [typeUrl, xdsShortName(typeUrl)]),
 );
 
-/** Clocks of two processes and the time in the socket: what istiod's times may be off by, in milliseconds. */
+/** Tolerance for istiod's times, in milliseconds: clocks of two processes, and time in the socket. */
 const toleranceMs = 20;
 const grpcPrefix = 5;
 
-/** What istiod says that it sent in a step, by its metrics. */
+/** Responses of a step according to istiod's metrics. */
 export interface Counted {
   readonly before: Counters;
   readonly after: Counters;
 }
 
-/** What istiod says of the changes of a step, added up. Times are milliseconds since the epoch. */
+/** The sum of istiod's reports on the changes of a step. Times are milliseconds since the epoch. */
 export interface ReportedChange {
   readonly commits: number;
   /** Of the commit that touched most. */
@@ -55,9 +55,9 @@ export function reportedChange(reports: readonly ChangeReport[]): ReportedChange
 }
 
 /**
- * In what istiod's account of a step differs from what the proxies saw, as sentences; empty if in nothing. Its metrics
- * count all responses. Its report of a change counts those that the change led to, and not the answers to what proxies
- * then asked, so it may tell of fewer.
+ * Returns the differences between istiod's account of a step and the proxies', one sentence each. istiod's metrics
+ * count all responses. Its report of a change counts only pushes that the change caused, not responses to the
+ * subscriptions that follow, so its figures may be lower.
  */
 export function mismatches(
   seen: PartReport,

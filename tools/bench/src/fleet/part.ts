@@ -3,7 +3,7 @@ import type { Address, Target } from "@istiod/xds-server/testing";
 import { SimulatedProxy } from "../client/simulated-proxy.js";
 import { addTraffic, noTraffic, type PartReport, type Traffic } from "./traffic.js";
 
-/** A proxy of the fleet, as a thread can be told of it. */
+/** A proxy of the fleet, as passed to a thread. */
 export interface MemberOptions {
   /** An encoded node. */
   readonly node: Uint8Array;
@@ -14,13 +14,13 @@ export interface PartOptions<T extends Target = Address> {
   readonly target: T;
   readonly variant: Variant;
   readonly members: readonly MemberOptions[];
-  /** Where the part tells how far it is, for others to look at while it is busy. */
+  /** Progress of the part, readable by other threads while it is busy. */
   readonly progress: SharedArrayBuffer;
 }
 
 /**
- * How far a part is: when it last sent or got anything, in milliseconds since the epoch, and how many proxies have all
- * they need.
+ * The progress of a part: the time of its last traffic, in milliseconds since the epoch, and the number of proxies that
+ * have all resources that they need.
  */
 export interface Progress {
   readonly activeAt: number;
@@ -49,7 +49,7 @@ interface Member {
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** Proxies that one thread simulates, and what they saw since the last reset. */
+/** The proxies of one thread, and their traffic since the last reset. */
 export class FleetPart {
   readonly #members: readonly Member[];
   readonly #progress: Float64Array;
@@ -69,13 +69,13 @@ export class FleetPart {
     for (const { proxy } of this.#members) proxy.connect();
   }
 
-  /** Drops all streams; what they hold is kept. */
+  /** Closes all streams. Proxies keep their resources. */
   drop(): void {
     for (const { proxy } of this.#members) proxy.drop();
     this.#progress[cells.dropped] = this.#members.length;
   }
 
-  /** Begins a step. */
+  /** Starts a step. */
   reset(connecting: boolean): void {
     this.#types = new Map();
     this.#requests = { messages: 0, bytes: 0 };

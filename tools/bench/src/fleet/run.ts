@@ -21,9 +21,9 @@ import { quantile, type RunReport, type StepReport } from "./step-report.js";
 import { type Tokens, writeTokens } from "./tokens.js";
 import { totalOf } from "./traffic.js";
 
-/** An istiod that somebody else started: on which directory it reads, its process, and where it serves. */
+/** An istiod that was started elsewhere. */
 export interface RunningIstiod extends Pick<IstiodProcess, "pid" | "xds" | "http"> {
-  /** Empty; the mesh is written into it. */
+  /** Its configuration directory, empty. The mesh is written into it. */
   readonly directory: string;
 }
 
@@ -31,27 +31,27 @@ export interface RunOptions {
   readonly mesh: MeshOptions;
   readonly variant: Variant;
   readonly script: readonly Step[];
-  /** Threads that simulate the proxies; 0: the caller's. Default 1. */
+  /** Threads that simulate the proxies; 0: the caller's thread. Default 1. */
   readonly threads?: number;
-  /** Over TLS, with a bearer token for each service account. Default false. */
+  /** Uses TLS, with a bearer token for each service account. Default false. */
   readonly tls?: boolean;
   readonly ports?: readonly [xds: number, http: number] | undefined;
-  /** Default: one is started. */
+  /** Default: a new istiod. */
   readonly istiod?: RunningIstiod | undefined;
-  /** Whether istiod is profiled by Linux' perf in each step. Default false. */
+  /** Profiles istiod with Linux `perf` in each step. Default false. */
   readonly profile?: boolean;
-  /** A step ends when for so long nothing was sent or came, and istiod does not compute. Default 1,000 ms. */
+  /** Time without traffic or computation after which a step ends. Default 1,000 ms. */
   readonly quietMs?: number;
-  /** A step lasts at least so long. Default 2,000 ms. */
+  /** Minimum length of a step. Default 2,000 ms. */
   readonly minWaitMs?: number;
   /** Length of the step `idle`. Default 10,000 ms. */
   readonly idleMs?: number;
-  /** Longest step. Default 300,000 ms. */
+  /** Timeout of a step. Default 300,000 ms. */
   readonly stepMs?: number;
   readonly onStep?: (step: StepReport) => void;
 }
 
-/** Serves a mesh to a fleet and makes the changes of a script, measuring what each costs. */
+/** Serves a mesh to a fleet, and measures the cost of each change of a script. */
 export async function runFleet(options: RunOptions): Promise<RunReport> {
   if (options.script.some(({ name }) => name === "restart") && (options.tls === true || options.istiod !== undefined)) {
     throw new Error(
@@ -132,10 +132,10 @@ async function ready(http: string): Promise<void> {
   }
 }
 
-/** Below so many cores over half a second, istiod is taken not to compute. */
+/** CPU usage over half a second, in cores, below which istiod counts as idle. */
 const idleCores = 0.3;
 /**
- * Within so many milliseconds a change has been read and committed, also where others keep istiod from the processor.
+ * Timeout in milliseconds until a change has been read and committed, generous because other processes may use the CPU.
  */
 const commitMs = 20_000;
 
@@ -229,8 +229,8 @@ class Run {
   }
 
   /**
-   * Ends istiod and starts it again, while the proxies keep what they have. What it took until it was ready, for
-   * people.
+   * Restarts istiod while the proxies keep their resources. Returns a description of the time and CPU until it was
+   * ready.
    */
   async #restart(): Promise<string> {
     await this.#fleet.do({ do: "drop" });
@@ -251,7 +251,7 @@ class Run {
     return { what: made.what, at: await apply(this.#directory, made) };
   }
 
-  /** Waits until nothing more comes. True if that took too long. */
+  /** Waits until traffic has stopped. Returns true on timeout. */
   async #settle(begun: number, connecting: boolean): Promise<boolean> {
     const { quietMs = 1000, minWaitMs = 2000, stepMs = 300_000 } = this.#options;
     const samples: { readonly at: number; readonly cpu: number }[] = [];

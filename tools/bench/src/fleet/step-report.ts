@@ -5,15 +5,15 @@ import type { ReportedChange } from "./comparison.js";
 import type { Traffic } from "./traffic.js";
 
 /**
- * What one step cost and what the proxies saw of it. Milliseconds count from the change, or from when the fleet was
- * told to connect.
+ * The cost of one step, and the traffic of the proxies. Milliseconds count from the change, or from the start of
+ * connecting.
  */
 export interface StepReport {
   readonly name: string;
   readonly index?: number;
-  /** What was done, for people. */
+  /** Description of the change. */
   readonly what: string;
-  /** Proxies that got at least one response. */
+  /** Proxies that received at least one response. */
   readonly touched: number;
   /** By type URL. */
   readonly types: Readonly<Record<string, Traffic>>;
@@ -21,7 +21,7 @@ export interface StepReport {
   readonly requests: { readonly messages: number; readonly bytes: number };
   /** Of all threads of istiod, over the whole step. */
   readonly serverCpuSeconds: number;
-  /** Of the fleet and what measures it. */
+  /** Of the benchmark itself. */
   readonly ownCpuSeconds: number;
   readonly firstResponseMs: number | undefined;
   /** Of the proxies that were touched: when the last acknowledgement of each was handed to the transport. */
@@ -38,16 +38,16 @@ export interface StepReport {
   readonly load: number;
   readonly timedOut: boolean;
   readonly broken: Readonly<Record<string, number>>;
-  /** Proxies that do not have an answer for all that they need. */
+  /** Proxies without a response for every type that they need. */
   readonly incomplete: number;
-  /** What istiod says of the change. */
+  /** istiod's report on the change. */
   readonly istiod?: ReportedChange & {
     readonly firstAckMs: number | undefined;
     readonly lastAckMs: number | undefined;
   };
-  /** What istiod spent its CPU on, if it was asked for. */
+  /** Profile of istiod's CPU, if requested. */
   readonly profile?: Profile;
-  /** Where istiod's account differs from the proxies'. */
+  /** Differences between istiod's account and the proxies'. */
   readonly mismatches: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export interface RunReport {
   readonly steps: readonly StepReport[];
 }
 
-/** Why a step failed, as sentences; empty if it did not. */
+/** Returns the reasons why a step failed, one sentence each. */
 export function failures({ name, timedOut, incomplete, broken, mismatches }: StepReport): string[] {
   return [
     ...(timedOut ? [`${name}: did not become quiet`] : []),

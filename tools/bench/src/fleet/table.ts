@@ -82,7 +82,7 @@ export function lines<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   return [line(columns.map(({ head }) => head)), ...cells.map(line)];
 }
 
-/** What was run, in a line. */
+/** Returns a one-line description of a run. */
 export function title({ mesh, variant, proxies, tls, ready }: Omit<RunReport, "steps">): string {
   const { services, namespaces, endpoints = 3, scoped = 0, seed } = mesh;
   const scope =

@@ -1,4 +1,4 @@
-/** What came, or went. */
+/** Counts of messages in one direction. */
 export interface Traffic {
   messages: number;
   resources: number;
@@ -17,9 +17,9 @@ export function addTraffic(to: Traffic, more: Traffic): void {
   to.bytes += more.bytes;
 }
 
-/** What a part of the fleet saw in one step. Times are milliseconds since the epoch. */
+/** The traffic of a part of the fleet in one step. Times are milliseconds since the epoch. */
 export interface PartReport {
-  /** Proxies that got at least one response. */
+  /** Proxies that received at least one response. */
   readonly touched: number;
   readonly firstResponseAt: number | undefined;
   /** Of each proxy that was touched: when its last acknowledgement was handed to the transport. */
@@ -27,12 +27,12 @@ export interface PartReport {
   /** By type URL. */
   readonly types: Readonly<Record<string, Traffic>>;
   readonly requests: { readonly messages: number; readonly bytes: number };
-  /** Why streams broke, and how often. */
+  /** Counts of broken streams by reason. */
   readonly broken: Readonly<Record<string, number>>;
   readonly incomplete: number;
 }
 
-/** The sum of what the parts saw. */
+/** Returns the sum of the reports of all parts. */
 export function mergeReports(parts: readonly PartReport[]): PartReport {
   const types: Record<string, Traffic> = {};
   const broken: Record<string, number> = {};

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { FleetPart, type PartOptions } from "./part.js";
 
-/** What a thread with a part of the fleet is asked to do; each is answered, `report` with a report. */
+/** Commands to a thread with a part of the fleet. Each is acknowledged, and `report` returns a report. */
 export type PartCommand =
   { readonly do: "connect" | "drop" | "report" } | { readonly do: "reset"; readonly connecting: boolean };
 

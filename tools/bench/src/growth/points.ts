@@ -28,7 +28,7 @@ export interface Point {
   readonly proxies: number;
 }
 
-/** What one kind of change costs in a mesh of one size; of the repetitions, the median. */
+/** The cost of one kind of change in a mesh of one size: the median of the repetitions. */
 export interface GrowthPoint extends Point {
   readonly namespaces: number;
   readonly change: string;

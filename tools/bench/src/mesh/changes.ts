@@ -1,10 +1,10 @@
 import type { Mesh, Service } from "./mesh.js";
 import { istioObject, type KubernetesObject, podObject } from "./objects.js";
 
-/** What one change writes, and what it takes away. */
+/** Objects that a change writes and removes. */
 export interface Change {
   readonly kind: ChangeKind;
-  /** What it does, for people. */
+  /** Description of the change. */
   readonly what: string;
   readonly put: readonly KubernetesObject[];
   readonly removed: readonly KubernetesObject[];
@@ -16,7 +16,7 @@ interface Edit {
   readonly removed?: readonly KubernetesObject[];
 }
 
-/** How each kind of change is made to the mesh; `i` says to which object, counted round. */
+/** Edits of the mesh by kind of change. `i` selects the object, modulo their number. */
 const edits = {
   metadata(mesh, i) {
     const service = mesh.serviceAt(i);
@@ -132,10 +132,10 @@ export const changeKinds = Object.keys(edits) as readonly ChangeKind[];
 export const isChangeKind = (text: string): text is ChangeKind => Object.hasOwn(edits, text);
 
 /**
- * Changes the mesh and gives what is to be written for it.
+ * Changes the mesh, and returns the objects to write.
  *
- * @param i the object to change: the number of a service, namespace or route, counted round
- * @throws RangeError where the mesh has nothing of the kind
+ * @param i the object to change: the index of a service, namespace or route, modulo their number
+ * @throws RangeError if the mesh has no such object
  */
 export function change(mesh: Mesh, kind: ChangeKind, i: number): Change {
   mesh.nextVersion();

@@ -26,39 +26,39 @@ export interface MeshOptions {
   readonly namespaces: number;
   /** Pods of each service, of versions v1 and v2 in turn. Default 3. */
   readonly endpoints?: number;
-  /** Pods that carry a proxy. Default 50. */
+  /** Pods with a sidecar. Default 50. */
   readonly proxies?: number;
   /**
-   * How many of them are in the first namespace, for meshes of different sizes in which a change there is to touch as
-   * many. Default: as chance has it.
+   * Number of sidecars in the first namespace, so that a change there touches as many proxies in meshes of different
+   * sizes. Default: random.
    */
   readonly inFirst?: number;
   /**
-   * Of this part of the namespaces, evenly spread, a Sidecar limits what they see to themselves and the root namespace.
-   * Default 0.
+   * Share of the namespaces, evenly spread, with a Sidecar that limits visibility to the namespace itself and the root
+   * namespace. Default 0.
    */
   readonly scoped?: number;
-  /** So many of the following namespaces are seen as well where a Sidecar limits. Default 0. */
+  /** Number of following namespaces that such a Sidecar makes visible in addition. Default 0. */
   readonly neighbours?: number;
-  /** Two gateways with so many routes; 0: no gateways. Default 50. */
+  /** Number of routes of two gateways; 0: no gateways. Default 50. */
   readonly gatewayRoutes?: number;
   /** Equal seeds give equal objects, proxies and changes. */
   readonly seed: number;
 }
 
-/** A service with what belongs to it, as it is at present. */
+/** The current state of a service with its pods and rules. */
 export interface Service {
   readonly number: number;
   readonly name: string;
   readonly namespace: string;
   readonly ports: readonly Port[];
-  /** Whether it has a VirtualService and a DestinationRule. */
+  /** Has a VirtualService and a DestinationRule. */
   readonly routed: boolean;
   readonly timeoutSeconds: number;
   readonly maxConnections: number;
   readonly age: number;
   pods: readonly Pod[];
-  /** Names of pods that are not among the endpoints. */
+  /** Names of pods that are not ready. */
   readonly out: Set<string>;
   exists: boolean;
   weight: number;
@@ -78,7 +78,7 @@ const servicePorts = (number: number): readonly Port[] => [
     : []),
 ];
 
-/** Every k-th so that the part is met as evenly as possible. */
+/** Reports whether the ith element is selected, such that the share of selected elements is evenly spread. */
 const picked = (i: number, part: number): boolean => Math.floor(i * part) !== Math.floor((i + 1) * part);
 
 /**
@@ -86,18 +86,18 @@ const picked = (i: number, part: number): boolean => Math.floor(i * part) !== Ma
  * DestinationRule with two subsets; every tenth has a TCP and a gRPC port as well; strict mTLS, an AuthorizationPolicy
  * for each namespace, nodes in three zones, and gateways.
  *
- * @throws RangeError for sizes that do not go together
+ * @throws RangeError for inconsistent sizes
  */
 export class Mesh {
   readonly random: Random;
   readonly namespaces: readonly string[];
   readonly services: Service[];
-  /** How often the policy of each namespace was changed; absent: it has none. */
+  /** Number of edits of the policy of each namespace; absent if it has none. */
   readonly policies = new Map<string, number>();
   /** Namespaces with a PeerAuthentication of their own. */
   readonly permissive = new Set<string>();
   readonly routes: number[];
-  /** Services that changes added, the latest last. */
+  /** Services added by changes, the latest last. */
   readonly added: Service[] = [];
   readonly nodes: number;
   readonly #options: MeshOptions;
@@ -128,7 +128,7 @@ export class Mesh {
     this.#proxied = this.random.shuffled(this.services.flatMap(({ pods }) => pods.filter(({ sidecar }) => sidecar)));
   }
 
-  /** Everything that the mesh consists of at present. */
+  /** Returns all current objects of the mesh. */
   objects(): KubernetesObject[] {
     const { scoped = 0 } = this.#options;
     const at = (age: number): { age: number; resourceVersion: number } => ({ age, resourceVersion: 1000 });
@@ -154,7 +154,7 @@ export class Mesh {
   }
 
   /**
-   * Where the proxies live: two gateways first, if there are any, then sidecars in an order that spreads them over the
+   * Returns the proxies: two gateways first, if there are any, then sidecars in an order that spreads them over the
    * mesh.
    */
   proxies(): readonly ProxyPlace[] {
@@ -164,7 +164,7 @@ export class Mesh {
     ];
   }
 
-  /** All objects of a service. */
+  /** Returns all objects of a service. */
   objectsOf(service: Service): KubernetesObject[] {
     return [
       ...service.pods.map((pod) => podObject(pod, 1000)),
@@ -209,18 +209,18 @@ export class Mesh {
     return gatewayRouteObject(route, name, namespace, this.routes[route] ?? 1, this.#at(route));
   }
 
-  /** The service with this number, counted round. */
+  /** Returns the service of an index, modulo their number. */
   serviceAt(number: number): Service {
     return this.services[number % this.services.length] as Service;
   }
 
-  /** A new pod of a service, with an address that no other ever had. */
+  /** Creates a pod of a service, with an address that was never used before. */
   newPod(service: Service, version: string): Pod {
     const { name, namespace, ports } = service;
     return this.#pod(`${name}-${version}-${service.podsMade++}`, namespace, name, version, ports, false);
   }
 
-  /** A service that is not yet part of the mesh, with two pods and no rules. */
+  /** Creates a service with two pods and no rules, without adding it to the mesh. */
   newService(namespace: string): Service {
     const at = this.#addedEver++;
     const service: Service = {

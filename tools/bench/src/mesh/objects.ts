@@ -1,4 +1,4 @@
-/** An object as YAML would give it. */
+/** A Kubernetes object. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -6,7 +6,7 @@ export interface KubernetesObject {
   readonly [key: string]: unknown;
 }
 
-/** What metadata a change touches without touching the meaning. */
+/** Metadata that a change sets without an effect on configuration. */
 export interface Revision {
   /** Creation time, in seconds after the first object of the mesh. */
   readonly age: number;
@@ -29,7 +29,7 @@ export interface Pod {
   readonly ip: string;
   readonly node: number;
   readonly ports: readonly Port[];
-  /** Whether it carries a proxy. */
+  /** Has a sidecar. */
   readonly sidecar: boolean;
   readonly ready: boolean;
   readonly age: number;
@@ -44,7 +44,7 @@ export const nodeName = (node: number): string => `node-${node}`;
 export const zoneOf = (node: number): string => zones[node % zones.length] ?? zones[0];
 const hostOf = (name: string, namespace: string): string => `${name}.${namespace}.svc.cluster.local`;
 
-/** An IPv4 address of its own for each number, none of which ends in 0 or 255. */
+/** Returns a unique IPv4 address for each number, never ending in 0 or 255. */
 export function address(first: number, second: number, n: number): string {
   const subnet = Math.floor(n / 254);
   return `${first}.${second + (subnet >> 8)}.${subnet & 255}.${(n % 254) + 1}`;
@@ -243,9 +243,7 @@ export function destinationRuleObject(
   });
 }
 
-/**
- * Who may call what in a namespace: the namespace itself and the gateway. Only `revision` of its paths ever changes.
- */
+/** Returns a policy that allows calls from the namespace itself and the gateway. `revision` is part of a path. */
 export function authorizationPolicyObject(namespace: string, revision: number, at: Revision): KubernetesObject {
   return istioObject("AuthorizationPolicy", "allow", namespace, at, {
     action: "ALLOW",

@@ -2,7 +2,7 @@ import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { nodeName, type Pod, podLabels, region, zoneOf } from "./objects.js";
 
-/** Where a proxy lives, and what its agent would report of it. Written as JSON, for other clients too. */
+/** Location and node metadata of a proxy. Also written as JSON, for other clients. */
 export interface ProxyPlace {
   readonly id: string;
   readonly type: "sidecar" | "router";
@@ -64,7 +64,7 @@ export function placeOf(pod: Pod, type: ProxyPlace["type"]): ProxyPlace {
   };
 }
 
-/** What the proxy says of itself in its first request. */
+/** Returns the node of the proxy's first request. */
 export function nodeOf({ id, cluster, metadata, region, zone }: ProxyPlace): Node {
   return create(NodeSchema, {
     id,

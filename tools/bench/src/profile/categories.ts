@@ -1,4 +1,4 @@
-/** What a server of configuration spends its time with. */
+/** Categories of CPU time. */
 export const categories = [
   "generation",
   "encoding",
@@ -13,7 +13,7 @@ export const categories = [
 ] as const;
 export type Category = (typeof categories)[number];
 
-/** The first pattern that a frame matches says what it belongs to; a frame that matches none says nothing. */
+/** Patterns of frames. The first match decides the category of a frame. */
 const patterns: readonly (readonly [RegExp, Category])[] = [
   [
     /v8::internal::.*(Heap::|Scaveng|MarkCompact|Marking|Sweep|Evacuat|Evacuator|GCTracer|Collect(All)?Garbage|Marker|ConcurrentMark|ArrayBufferSweeper|YoungGeneration|LocalHeap|PagedSpace|NewSpace)/,
@@ -49,7 +49,9 @@ function categoryOfFrame(frame: string): Category | undefined {
 }
 
 /**
- * What a sample of the processor belongs to, by the innermost frame that tells. @param stack frames, innermost first
+ * Returns the category of a CPU sample, by the innermost frame that has one.
+ *
+ * @param stack frames, innermost first
  */
 export function categoryOf(stack: readonly string[]): Category {
   for (const frame of stack) {

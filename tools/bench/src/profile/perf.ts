@@ -6,12 +6,12 @@ import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { categories, type Category, categoryOf } from "./categories.js";
 
-/** Flags with which Node tells perf the names of functions that it compiled. */
+/** Node flags that give perf the names of compiled functions. */
 export const perfFlags = ["--perf-basic-prof", "--interpreted-frames-native-stack"] as const;
 
 const samplesPerSecond = 499;
 
-/** What a process spent CPU on. */
+/** A CPU profile of a process. */
 export interface Profile {
   readonly samples: number;
   /** Part of all samples, by category. */

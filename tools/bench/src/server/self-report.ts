@@ -9,7 +9,7 @@ export interface Counters {
   readonly proxies: number;
 }
 
-/** What istiod tells of itself over HTTP. */
+/** istiod's metrics and change reports over HTTP. */
 export interface SelfReport {
   counters(): Promise<Counters>;
   /** The changes after a revision, oldest first. */

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
-/** Bytes that a process has in memory. */
+/** Memory of a process in bytes. */
 export interface Memory {
   readonly rss: number;
-  /** The most since the start, or since it was last reset. */
+  /** Peak since the start or the last reset. */
   readonly peak: number;
 }
 
@@ -39,7 +39,7 @@ export function memory(pid: number): Memory {
   return { rss: bytes("VmRSS"), peak: bytes("VmHWM") };
 }
 
-/** Begins a new peak. False where that is not allowed: then the peak is that since the start. */
+/** Resets the peak. Returns false if that is not permitted; the peak is then that since the start. */
 export function resetPeak(pid: number): boolean {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, "5");

@@ -16,16 +16,16 @@ import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/ro
 import { type Resource, resource } from "@istiod/resources";
 
 /**
- * The same cluster, endpoints, listener or route configuration by another name: all have theirs in field 1, and of a
- * field given twice the later stands.
+ * Renames a cluster, endpoints, listener or route configuration. All have their name in field 1, and of a repeated
+ * scalar field the last value wins.
  */
 export function renamed({ bytes }: Resource, name: string): Resource {
   return resource(name, joinEncoded([bytes, encodeStringField(1, name)]));
 }
 
 /**
- * The same listener with a name and addresses of its own and without a socket, so that no address is taken twice. It is
- * not transparent either: Envoy 1.40 crashes where there is no socket to set that on.
+ * Returns a listener with another name and unique addresses that does not bind, so that addresses never conflict.
+ * `transparent` is cleared as well: Envoy 1.40 crashes if there is no socket to set the option on.
  *
  * @param n unique, from 1
  */
@@ -44,7 +44,7 @@ export function unbound({ bytes }: Resource, name: string, n: number): Resource 
   return resource(name, toBinary(ListenerSchema, listener));
 }
 
-/** A cluster for which Envoy asks for the endpoints of this name. */
+/** Returns a cluster that makes Envoy subscribe to endpoints. */
 export function endpointAsker(name: string): Resource {
   return resource(
     name,
@@ -59,14 +59,14 @@ export function endpointAsker(name: string): Resource {
   );
 }
 
-/** A listener for which Envoy asks for the route configuration of this name. @param n unique, from 1 */
+/** Returns a listener that makes Envoy subscribe to a route configuration. @param n unique, from 1 */
 export function routeAsker(name: string, n: number): Resource {
   return listenerOf(name, n, {
     routeSpecifier: { case: "rds", value: { routeConfigName: name, configSource: ads() } },
   });
 }
 
-/** A listener for which Envoy asks for the filter of this name. @param n unique, from 1 */
+/** Returns a listener that makes Envoy subscribe to an HTTP filter by ECDS. @param n unique, from 1 */
 export function filterAsker({ name, bytes }: Resource, n: number): Resource {
   const typeUrl = fromBinary(TypedExtensionConfigSchema, bytes).typedConfig?.typeUrl ?? "";
   return listenerOf(

@@ -13,25 +13,25 @@ import { supplies } from "./supplies.js";
 import { eventually } from "../eventually.js";
 import { claimSubnet } from "../mesh/subnet.js";
 
-/** A resource that Envoy did not take, and what it said. */
+/** A response that Envoy rejected, with its error message. */
 export interface Refusal {
   readonly typeUrl: string;
   readonly message: string;
 }
 
-/** An Envoy of which nothing is asked but whether it takes resources. */
+/** An Envoy without traffic that accepts or rejects resources. */
 export interface BareEnvoy {
-  /** Names of the extensions that it was built with. */
+  /** Names of the extensions in its build. */
   readonly extensions: readonly string[];
-  /** Offers resources of one type; gives what was refused. */
+  /** Sends resources of one type, and returns the rejections. */
   offer(typeUrl: string, resources: readonly Resource[]): Promise<readonly Refusal[]>;
   close(): Promise<void>;
 }
 
-/** Clusters that Istio's bootstrap has and that generated resources name. */
+/** Clusters of Istio's bootstrap that generated resources refer to. */
 const bootstrapClusters = ["sds-grpc", "xds-grpc", "prometheus_stats", "agent", "zipkin"];
 
-/** Starts an Envoy that takes its configuration from here. */
+/** Starts an Envoy that is configured by this process. */
 export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
   const subnet = await claimSubnet();
   const answered = new Map<string, Refusal | undefined>();

@@ -5,24 +5,24 @@ import { join } from "node:path";
 
 export interface EnvoyProcessOptions {
   readonly binary: string;
-  /** Where its admin interface is, on port 15000. */
+  /** Address of its admin interface, on port 15000. */
   readonly address: string;
-  /** Where its clusters and listeners come from, by delta over plaintext. */
+  /** The xDS server of its clusters and listeners, over delta xDS in plaintext. */
   readonly xds: { readonly host: string; readonly port: number };
-  /** Clusters beside that, all of which lead to the same place. */
+  /** Names of additional static clusters, all with the xDS server as endpoint. */
   readonly clusters?: readonly string[];
 }
 
-/** An Envoy with no more bootstrap than it needs to ask for its configuration. */
+/** An Envoy with a minimal bootstrap: its xDS server and admin interface. */
 export interface EnvoyProcess {
-  /** How it ended; undefined while it runs. */
+  /** Exit code or signal; undefined while it runs. */
   readonly ended: number | string | undefined;
-  /** Asks its admin interface. */
+  /** Sends a GET request to its admin interface. */
   admin(path: string): Promise<string>;
   kill(): Promise<void>;
 }
 
-/** Starts an Envoy; it need not answer yet when this resolves. */
+/** Starts an Envoy. It may not be ready yet when this resolves. */
 export async function startEnvoyProcess({
   binary,
   address,
@@ -32,7 +32,7 @@ export async function startEnvoyProcess({
   const directory = await mkdtemp(join(tmpdir(), "istiod-e2e-bare-"));
   const file = join(directory, "bootstrap.json");
   await writeFile(file, JSON.stringify(bootstrap(address, xds, clusters)));
-  // Access logs open /dev/stdout, which cannot be done where that is a socket, as it is under a test runner.
+  // Access logs open /dev/stdout, which fails if it is a socket, as under a test runner.
   const output = await open(join(directory, "output"), "w");
   const envoy = spawn(
     binary,

@@ -7,8 +7,9 @@ import { endpointType, routeType, secretType } from "@istiod/xds-server";
 import { certificateFor } from "../certificates.js";
 
 /**
- * What Envoy asks for beside what it is offered: endpoints, routes and secrets of any name. Envoy answers for clusters
- * only when all of them are warm, and a cluster is warm when it has its endpoints and secrets.
+ * Returns a lookup of endpoints, routes and secrets of any name, which Envoy requests because other resources refer to
+ * them. Envoy acknowledges clusters only once all of them are warm, and a cluster is warm once it has its endpoints and
+ * secrets.
  */
 export async function supplies(): Promise<(typeUrl: string, name: string) => Resource | undefined> {
   const { root, server } = await certificateFor("example.org");
@@ -33,7 +34,7 @@ export async function supplies(): Promise<(typeUrl: string, name: string) => Res
   };
 }
 
-/** Istio's names of secrets that hold roots and no certificate. */
+/** Reports whether a secret holds root certificates only, by Istio's naming convention. */
 function isForValidation(name: string): boolean {
   return name === "ROOTCA" || name.startsWith("file-root:") || name.endsWith("-cacert");
 }

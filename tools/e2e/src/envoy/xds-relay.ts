@@ -15,16 +15,16 @@ import {
   DeltaDiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 
-/** What passes a relay. */
+/** Options of a relay. */
 export interface XdsRelayOptions {
   readonly host: string;
-  /** Where the server is. */
+  /** Address of the server. */
   readonly to: { readonly host: string; readonly port: number };
-  /** What happens to a response: it is handed on, withheld, or the connection is lost in its place. */
+  /** Decides whether to forward a response, drop it, or close the connection instead. */
   readonly fate: (response: DeltaDiscoveryResponse) => "pass" | "drop" | "cut";
 }
 
-/** A relay between a delta client and its server, without TLS, that can lose the connection at a chosen message. */
+/** A plaintext relay between a delta xDS client and its server that can close the connection at a chosen response. */
 export interface XdsRelay {
   readonly host: string;
   readonly port: number;
@@ -33,7 +33,7 @@ export interface XdsRelay {
   close(): Promise<void>;
 }
 
-/** Starts a relay on a port of its own. */
+/** Starts a relay on a free port. */
 export async function startXdsRelay({ host, to, fate }: XdsRelayOptions): Promise<XdsRelay> {
   const streams: DeltaDiscoveryRequest[][] = [];
   const sessions = new Set<ServerHttp2Session>();

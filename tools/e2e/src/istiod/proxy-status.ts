@@ -1,4 +1,4 @@
-/** What a proxy was sent and has answered, by type URL, as istiod has it. */
+/** The sent and acknowledged versions of a proxy by type URL, from /debug/syncz. */
 export interface ProxyStatus {
   readonly proxy: string;
   readonly resources?: Readonly<
@@ -6,12 +6,12 @@ export interface ProxyStatus {
   >;
 }
 
-/** Asks istiod for the status of its proxies. */
+/** Requests the status of all proxies from istiod. */
 export async function readStatus(istiod: string): Promise<readonly ProxyStatus[]> {
   return (await (await fetch(`http://${istiod}:8080/debug/syncz`)).json()) as ProxyStatus[];
 }
 
-/** Whether everything that was sent has been answered. */
+/** Reports whether every response has been acknowledged or rejected. */
 export function acknowledged(proxies: readonly ProxyStatus[]): boolean {
   return proxies.every((p) =>
     Object.values(p.resources ?? {}).every(

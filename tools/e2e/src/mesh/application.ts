@@ -9,9 +9,9 @@ import { createServer as createHttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A request as an application saw it. */
+/** A request as an application received it. */
 export interface Seen {
-  /** The workload that was asked. */
+  /** Name of the workload that received it. */
   readonly workload: string;
   readonly version: string;
   readonly method: string;
@@ -19,13 +19,14 @@ export interface Seen {
   readonly headers: IncomingHttpHeaders;
   /** The caller's SPIFFE identity, as the proxy in front of the application verified it. */
   readonly peer: string;
-  /** The address that the connection came from, as the application saw it. */
+  /** Source address of the connection. */
   readonly from: string;
 }
 
 /**
- * What an application does with a request: 200 at once where it says nothing else. `times`: how many requests came
- * before.
+ * Returns the response to a request. Default: status 200 without delay.
+ *
+ * @param times number of earlier requests
  */
 export type Answer = (
   seen: Seen,
@@ -48,13 +49,13 @@ export interface ApplicationOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
-/** A running application: it answers with what it was asked, and remembers it. */
+/** A running application. It responds with the request as JSON, and records it. */
 export interface Application {
   readonly seen: readonly Seen[];
   close(): Promise<void>;
 }
 
-/** Starts an application. @throws Error where its port is taken */
+/** Starts an application. @throws Error if its port is in use */
 export async function startApplication(options: ApplicationOptions): Promise<Application> {
   const { address, port, answer, tls } = options;
   const all: Seen[] = [];

@@ -9,23 +9,25 @@ export interface CallOptions {
   readonly agent?: Agent | false;
   /** Milliseconds. Default: 15 s. */
   readonly timeout?: number;
-  /** For `https:`; names are checked unless said otherwise. */
+  /** For `https:`. The server name is verified unless `anyName` is set. */
   readonly tls?: { readonly ca?: string; readonly key?: string; readonly cert?: string; readonly anyName?: boolean };
 }
 
-/** What came back. */
+/** The response to a call. */
 export interface Answered {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** What the application saw, where an application answered. */
+  /** The request as the application received it; undefined if no application responded. */
   readonly seen: Seen | undefined;
   /** The server's certificate, for `https:`. */
   readonly certificate: ReturnType<TLSSocket["getPeerX509Certificate"]>;
 }
 
 /**
- * Asks for a URL at an address that need not be the URL's host. @throws Error of the socket where there is no answer
+ * Sends a request for a URL to an address that may differ from the URL's host.
+ *
+ * @throws Error of the socket if there is no response
  */
 export function call(address: string, url: string, options: CallOptions = {}): Promise<Answered> {
   const { protocol, hostname, port, host, pathname, search } = new URL(url);
@@ -67,7 +69,7 @@ export function call(address: string, url: string, options: CallOptions = {}): P
         }),
       );
     });
-    outgoing.on("timeout", () => outgoing.destroy(new Error(`${url}: no answer in ${common.timeout} ms`)));
+    outgoing.on("timeout", () => outgoing.destroy(new Error(`${url}: no response within ${common.timeout} ms`)));
     outgoing.on("error", reject);
     outgoing.end();
   });

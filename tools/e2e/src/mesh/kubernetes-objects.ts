@@ -3,9 +3,9 @@ import type { Subnet } from "./subnet.js";
 import { applicationPort, servicePort, type Workload } from "./workload.js";
 
 /**
- * The objects that Kubernetes would hold for these workloads, YAML.
+ * Returns the Kubernetes objects of workloads, YAML.
  *
- * @param redirected whether their traffic is redirected; if not, there are Sidecars by which it need not be
+ * @param redirected their traffic is redirected; otherwise Sidecars with `captureMode: NONE` are added
  */
 export function kubernetesObjects(workloads: readonly Workload[], subnet: Subnet, redirected = false): string {
   const namespaces = new Set([...workloads.map((w) => w.namespace), "istio-system"]);

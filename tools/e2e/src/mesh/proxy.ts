@@ -7,11 +7,11 @@ import type { Workload } from "./workload.js";
 
 export interface ProxyOptions {
   readonly envoy: string;
-  /** Whether Envoy asks for differences or for the whole state. */
+  /** Makes Envoy use delta xDS; otherwise state of the world. */
   readonly delta: boolean;
 }
 
-/** Starts the agent of a workload, with its Envoy; resolves when Envoy is ready to take traffic. */
+/** Starts the agent of a workload with its Envoy, and resolves when Envoy is ready for traffic. */
 export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, delta }: ProxyOptions): Promise<Agent> {
   const directory = await prepareDirectory(of, istiod);
   const env = {
@@ -37,7 +37,7 @@ export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, de
   return agent;
 }
 
-/** Makes an agent's directory, with the root that it trusts and the token that it has. */
+/** Creates an agent's directory with its root certificate and token. */
 export async function prepareDirectory(of: Workload, istiod: IstiodPlaces): Promise<string> {
   const directory = join(istiod.work, "agents", of.name);
   const secrets = join(directory, "var/run/secrets");
@@ -48,7 +48,7 @@ export async function prepareDirectory(of: Workload, istiod: IstiodPlaces): Prom
   return directory;
 }
 
-/** What every agent is told. */
+/** Returns the environment variables that all agents need. */
 export function proxyEnvironment(
   of: Workload,
   istiod: IstiodPlaces,
@@ -73,14 +73,14 @@ export function proxyEnvironment(
   };
 }
 
-/** What this workload's agent is told beside that. */
+/** Returns the additional environment variables of a workload's agent. */
 export function ownEnvironment(of: Workload): Record<string, string> {
   return Object.fromEntries(
     Object.entries(of.env ?? {}).map(([name, value]) => [name, value.replaceAll("{{address}}", of.address)]),
   );
 }
 
-/** Gives a workload a token of its own, by which istiod knows it. */
+/** Writes the token by which istiod authenticates a workload. */
 export async function issueToken(istiod: IstiodPlaces, of: Workload, token: string): Promise<void> {
   await mkdir(join(istiod.work, "tokens", of.namespace), { recursive: true });
   await writeFile(tokenFile(istiod, of), token, { mode: 0o600 });

@@ -1,22 +1,23 @@
 import { createServer } from "node:net";
 
-/** A part of 127.0.0.0/8 that no other mesh on this machine uses meanwhile. */
+/** A subnet of 127.0.0.0/8 that no other mesh on this machine uses. */
 export interface Subnet {
-  /** Where the nth workload is reached; n from 1. */
+  /** Returns the inbound address of the nth workload, from 1. */
   address(n: number): string;
-  /** Where the nth workload calls out. */
+  /** Returns the outbound address of the nth workload. */
   outbound(n: number): string;
-  /** The nth pod's address in a network of its own, and what distinguishes that network's names. */
+  /** Returns the address of the nth pod in the pod network. */
   pod(n: number): string;
+  /** Distinguishes the names of network devices and namespaces. */
   readonly id: string;
-  /** The nth service's cluster IP; nobody listens there. */
+  /** Returns the cluster IP of the nth service, at which nothing listens. */
   service(n: number): string;
   release(): void;
 }
 
 const claimPort = 15999;
 
-/** Claims a subnet by listening on its last address, so that test files that run side by side do not meet. */
+/** Claims a subnet by listening on its last address, so that test files that run in parallel do not conflict. */
 export async function claimSubnet(): Promise<Subnet> {
   for (;;) {
     const second = 64 + Math.floor(Math.random() * 60);

@@ -8,20 +8,20 @@ import {
 } from "@istiod/redirection";
 import type { Subnet } from "../mesh/subnet.js";
 
-/** Networks as pods have them: a namespace for each, all on one bridge of this machine. */
+/** Networks of pods: a network namespace for each, all on one bridge of this machine. */
 export interface PodNetwork {
-  /** This machine's address on the bridge: what is outside the pods. */
+  /** This machine's address on the bridge. */
   readonly gateway: string;
-  /** Words before a command line by which it runs in a pod. */
+  /** Returns the command prefix that enters the network of a pod. */
   inside(pod: string): readonly string[];
-  /** Makes the nth pod's network, from 1. */
+  /** Creates the network of the nth pod, from 1. */
   add(pod: string, n: number): Promise<void>;
-  /** Leads a pod's traffic through its proxy. */
+  /** Redirects a pod's traffic to its proxy. */
   capture(pod: string, capture: Partial<CaptureConfig>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Makes the bridge. */
+/** Creates the bridge. */
 export async function makePodNetwork(subnet: Subnet): Promise<PodNetwork> {
   const env = await findIptables();
   if (!env) throw new Error("no iptables: ask whyNoRedirection() first");
@@ -56,7 +56,7 @@ export async function makePodNetwork(subnet: Subnet): Promise<PodNetwork> {
   };
 }
 
-/** Why no traffic can be redirected on this machine; undefined where it can. */
+/** Returns the reason why traffic cannot be redirected on this machine; undefined if it can. */
 export async function whyNoRedirection(): Promise<string | undefined> {
   if (process.platform !== "linux") return "redirection needs Linux";
   if (process.getuid?.() !== 0) return "redirection needs root";
@@ -64,7 +64,7 @@ export async function whyNoRedirection(): Promise<string | undefined> {
   if (!env) return "no iptables: install it, or run `npx istiod-iptables install`";
   const name = `e2e-try-${process.pid}`;
   const made = await localRunner()("ip", ["netns", "add", name]);
-  if (made.code !== 0) return `network namespaces cannot be made here: ${made.stderr.trim()}`;
+  if (made.code !== 0) return `cannot create network namespaces: ${made.stderr.trim()}`;
   try {
     await applyCapture(
       { ...defaultCaptureConfig, outboundRanges: "*", inboundPorts: "*" },
@@ -72,7 +72,7 @@ export async function whyNoRedirection(): Promise<string | undefined> {
     );
     return undefined;
   } catch (error) {
-    return `this kernel takes no rules of redirection: ${(error as Error).message.split("\n")[0]}`;
+    return `the kernel does not support the redirection rules: ${(error as Error).message.split("\n")[0]}`;
   } finally {
     await localRunner()("ip", ["netns", "del", name]);
   }

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Seen } from "../mesh/application.js";
 
-/** What runs in a pod. */
+/** Settings of the application in a pod. */
 export interface PodSettings {
   readonly name: string;
   readonly version: string;
-  /** Ports that answer with what they were asked. */
+  /** Ports that serve HTTP, responding with the request. */
   readonly httpPorts: readonly number[];
-  /** Ports that give back what they are sent. */
+  /** Ports that echo TCP. */
   readonly tcpPorts: readonly number[];
 }
 
-/** What a pod is to do. */
+/** A request to send from a pod. */
 export type PodOrder = { readonly id: number } & (
   | {
       readonly kind: "http";
@@ -23,7 +23,7 @@ export type PodOrder = { readonly id: number } & (
   | { readonly kind: "dns"; readonly server: string; readonly name: string }
 );
 
-/** What came of it; fields by kind, or an error. */
+/** The result of an order: fields by kind, or an error. */
 export interface PodAnswer {
   readonly error?: string;
   readonly status?: number;

@@ -5,8 +5,8 @@ import { call } from "../mesh/call.js";
 import type { PodAnswer, PodOrder, PodSettings } from "./pod-orders.js";
 
 /**
- * What runs in a pod beside the proxy: applications, and calls to others. It is told what to do by messages, and is not
- * root.
+ * The application process of a pod. It serves HTTP and TCP, and sends requests on orders from its parent. It does not
+ * run as root.
  */
 const { name, version, httpPorts, tcpPorts } = JSON.parse(process.argv[2] ?? "{}") as PodSettings;
 // Traffic of the proxy's user would not be redirected.

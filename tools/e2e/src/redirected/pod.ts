@@ -14,7 +14,7 @@ export const proxyGroup = 1337;
 
 type Order = PodOrder extends infer O ? (O extends PodOrder ? Omit<O, "id"> : never) : never;
 
-/** A process in a pod that can be told what to do. */
+/** The application process of a pod, which takes orders. */
 export interface Pod {
   order(order: Order): Promise<PodAnswer>;
   kill(): Promise<void>;
@@ -26,13 +26,13 @@ const agent = join(
   "bin/pilot-agent.js",
 );
 
-/** Why pods have nothing to run; undefined where they have. */
+/** Returns the reason why pods cannot be started; undefined if they can. */
 export function whyNoPods(): string | undefined {
   const built = existsSync(program) && existsSync(join(dirname(agent), "../bundle/main.js"));
   return built ? undefined : "pods and agents are not built: npm run build";
 }
 
-/** Starts the applications of a pod. @param inside words before the command line by which it runs there */
+/** Starts the applications of a pod. @param inside command prefix that enters the network of the pod */
 export async function startPod(inside: readonly string[], settings: PodSettings): Promise<Pod> {
   const child = start(inside, [program, JSON.stringify(settings)], {
     env: { PATH: process.env["PATH"] },
@@ -60,7 +60,7 @@ export async function startPod(inside: readonly string[], settings: PodSettings)
   };
 }
 
-/** Starts the agent of a pod, with its Envoy; resolves when Envoy is ready to take traffic. Gives what ends both. */
+/** Starts the agent of a pod with its Envoy. Resolves when Envoy is ready, with a function that stops both. */
 export async function startPodProxy(
   inside: readonly string[],
   of: Workload,
@@ -117,7 +117,7 @@ function start(inside: readonly string[], args: readonly string[], options: Spaw
     kill: async () => {
       process.off("exit", atExit);
       if (child.exitCode !== null || child.signalCode !== null) return;
-      // The agent ends its Envoy, which a kill of the agent would leave behind.
+      // On SIGTERM the agent stops its Envoy, which would survive a SIGKILL of the agent.
       child.kill("SIGTERM");
       const late = setTimeout(() => child.kill("SIGKILL"), 10_000);
       await exited;
