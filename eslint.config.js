@@ -113,17 +113,6 @@ const depConstraints = [
 ];
 
 const typescript = ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts", "examples/**/*.ts"];
-/** Projects whose doc comments still begin with relative clauses. Add none. */
-const unrevisedDocComments = [
-  "packages/service-discovery",
-  "packages/status-page",
-  "packages/proxy-config",
-  "packages/analysis",
-  "packages/ca",
-  "packages/explain",
-  "packages/resources",
-  "apps/pilot-agent",
-];
 const counted = { skipBlankLines: true, skipComments: true };
 const sources = ["packages/*/src/**/*.ts", "apps/*/src/**/*.ts", "tools/*/src/**/*.ts"];
 
@@ -189,7 +178,6 @@ export default [
         },
         {
           files: sources,
-          ignores: unrevisedDocComments.map((project) => `${project}/**`),
           plugins: { local: { rules: { "doc-comment": docComment } } },
           rules: { "local/doc-comment": "error" },
         },

@@ -1,5 +1,5 @@
 // ESLint rule: a doc comment begins with a verb in the third person or with a noun.
-const relative = /^\*\s*(What|Who|Whoever|How|Where|Whether|That which)\b/;
+const relative = /^\*(?:\s*\*)?\s*(What|Who|Whoever|How|Where|Whether|That which)\b/;
 
 /** @type {import("eslint").Rule.RuleModule} */
 export default {

@@ -9,7 +9,7 @@ const series = (type: Series["type"], names: string, ...labels: string[]): Serie
   names.split(" ").map((name) => ({ name, type, ...(labels.length > 0 && { labels }) }));
 
 /**
- * What the queries of Istio's published control-plane dashboard need of istiod itself, whose other queries ask the
+ * Series of istiod that the queries of Istio's published control-plane dashboard need. Its other queries ask the
  * container (`container_*`) and Envoy (`envoy_cluster_upstream_cx_active`). Left out, as injection is not served:
  * `sidecar_injection_success_total`, `sidecar_injection_failure_total`.
  */

@@ -268,7 +268,7 @@ it("gives JSON", async () => {
 
 it("answers every debug command", async () => {
   const commands = await debug<string[]>("list");
-  // What the reference lists, but for the injection webhook's templates.
+  // The list of the reference, except for the injection webhook's templates.
   const reference = [
     "adsz",
     "adsz?push=true",

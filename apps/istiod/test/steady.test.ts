@@ -262,7 +262,7 @@ it(
       await settled();
     };
     const state = async (): Promise<Record<string, number>> => {
-      // What is kept of the last change differs by what it was.
+      // The state kept for the last change depends on its kind, so both states end with the same change.
       await istiod.become(new Map([...mesh, ["policy.a", policy("a", "/last")]]));
       await renewed();
       await istiod.settled();

@@ -41,7 +41,7 @@ export interface Analyzer {
   readonly codes: readonly Code[];
   /** Mostly empty for schema analyzers, whose messages are the problems of documents. */
   readonly rules: readonly Rule[];
-  /** Whether the analyzer runs only if it is selected by name. Default: false. */
+  /** True if the analyzer runs only if it is selected by name. Default: false. */
   readonly onRequest?: boolean;
 }
 

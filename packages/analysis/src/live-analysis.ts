@@ -49,7 +49,7 @@ export class LiveAnalysis<C> {
   #started: Promise<void> | undefined;
   /** By identity, in the order in which they were found. */
   readonly #new = new Map<string, Finding>();
-  /** Whether a commit that may change findings has not been analyzed yet. */
+  /** True if a commit that may change findings has not been analyzed yet. */
   #waiting = false;
   #stopped = false;
   #cancelTimer = (): void => undefined;

@@ -85,7 +85,7 @@ interface Mistake {
   readonly at: string;
   /** The object. Default: the only one that is added. */
   readonly origin?: string;
-  /** What the message must contain: the value, and how to fix it. */
+  /** Required content of the message: the value, and how to fix it. */
   readonly says: readonly string[];
 }
 

@@ -8,7 +8,7 @@ const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".proto"))
   .sort();
 
-/** What a line declares: a message, an enum, a service, a method, a oneof, a field or a value. */
+/** The declaration on a line: a message, an enum, a service, a method, a oneof, a field or a value. */
 const declaration =
   /^\s*(?:(?:message|enum|service|rpc|oneof) \w+|(?!option|syntax|reserved|import)[\w.<>, ]* ?\w+ = \d+)/;
 

@@ -19,7 +19,7 @@ function schemaOf(apiVersion: string, kind: string): DescMessage | undefined {
   return registry.getMessage(kind === "ProxyConfig" ? "istio.networking.v1beta1.ProxyConfig" : `${group}.${kind}`);
 }
 
-/** That a message is the same after bytes and after JSON; else what is wrong. */
+/** Returns the differences of a message after a round trip through bytes and through JSON. */
 function roundTrip(schema: DescMessage, json: JsonValue): string | undefined {
   try {
     const read = fromJson(schema, json, { registry });

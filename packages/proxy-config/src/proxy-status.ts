@@ -29,7 +29,7 @@ export interface ProxyStatuses {
 }
 
 export interface ProxyStatusTableOptions {
-  /** Whether to print a column for each type instead of the list of subscribed types. Default: false. */
+  /** Prints a column for each type instead of the list of subscribed types. Default: false. */
   readonly verbose?: boolean;
   /** Reference time for ages, in milliseconds since the epoch. Default: now. */
   readonly now?: number;

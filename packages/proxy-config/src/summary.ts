@@ -14,9 +14,9 @@ export interface SummaryOptions {
   readonly listeners?: ListenerFilter;
   readonly routes?: RouteFilter;
   readonly endpoints?: EndpointFilter;
-  /** Whether to print a row for each filter chain and route. Default: true. */
+  /** Prints a row for each filter chain and route. Default: true. */
   readonly verbose?: boolean;
-  /** Whether each table has a title. Default: false. */
+  /** True if each table has a title. Default: false. */
   readonly headers?: boolean;
   /** Time at which certificates must be valid, in milliseconds since the epoch. Default: now. */
   readonly now?: number;

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { clusters, clusterTable, formatTable, readConfigDump, secretsJson } from "@istiod/proxy-config";
 
-// As Envoy's admin interface answers to /config_dump; here with a private key that somebody pasted.
+// A response of Envoy's /config_dump, with a private key that must not be printed.
 const text = JSON.stringify({
   configs: [
     {

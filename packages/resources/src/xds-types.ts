@@ -9,7 +9,7 @@ export interface XdsType {
   readonly shortName?: string;
   /** `named`: clients subscribe by name only, so that a first request without names is not a wildcard subscription. */
   readonly subscription: "wildcard" | "named";
-  /** Whether a state-of-the-world response must contain every resource, because clients delete absent ones. */
+  /** True if a state-of-the-world response must contain every resource, because clients delete absent ones. */
   readonly fullState: boolean;
   /** Position in a push. Types without a position follow in the order of the first requests. */
   readonly pushOrder?: number;

@@ -2,7 +2,7 @@ import type { CertificateStatus } from "./model.js";
 import { day, duration } from "./time.js";
 
 export interface AssessedCertificate extends CertificateStatus {
-  /** Whether it expires soon, or its renewal is overdue. */
+  /** True if it expires soon, or its renewal is overdue. */
   readonly isLate: boolean;
   /** Description such as `expires in 12d`. */
   readonly verdict: string;

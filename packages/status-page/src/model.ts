@@ -55,7 +55,7 @@ export interface ProxyStatus {
   readonly kind: string;
   readonly version: string;
   readonly connectedAt: number;
-  /** Whether a change has not been sent to the proxy yet. */
+  /** True if a change has not been sent to the proxy yet. */
   readonly pushPending: boolean;
   readonly types: readonly TypeStatus[];
   /** Subscriptions by type. */

@@ -4,7 +4,7 @@ import { html, type Html, type HtmlValue, link } from "./html.js";
 export interface Column<T> {
   readonly label: string;
   readonly cell: (row: T) => HtmlValue;
-  /** Whether the column has numbers, which are right-aligned. */
+  /** True if the column has numbers, which are right-aligned. */
   readonly isNumber?: boolean;
 }
 

@@ -3,7 +3,7 @@ export function sectionOf(page: string, id: string): string {
   return new RegExp(`<section id="${id}"[^]*?</section>`).exec(page)?.[0] ?? "";
 }
 
-/** What a reader sees of markup, with one space between any two words. */
+/** Returns the visible text of markup, with one space between two words. */
 export function textOf(markup: string): string {
   const entities: Readonly<Record<string, string>> = {
     "&lt;": "<",

@@ -9,7 +9,7 @@ const projects = ["packages", "apps", "tools"].flatMap((group) =>
     .filter((name) => existsSync(join(root, group, name, "package.json")))
     .map((name) => `${group}/${name}`),
 );
-/** Where a package keeps the example that its README shows first: there it is type-checked and linted like a test. */
+/** Path of the example that a package's README shows first. There it is type-checked and linted like a test. */
 const file = (project: string): string => join(root, project, "test", "readme-example.ts");
 
 // Paths in examples are relative to the repository, wherever the tests were started.

@@ -3,8 +3,8 @@ export const levels = ["none", "fatal", "error", "warn", "info", "debug"] as con
 export type Level = (typeof levels)[number];
 
 /**
- * What is logged of a scope: lines of its level and of those before it, with a stack from `stackTrace` on, with who
- * wrote them.
+ * Settings of a scope: it logs lines of its level and of less verbose ones, with a stack trace from `stackTrace` on,
+ * and with the caller.
  */
 export interface ScopeSettings {
   readonly output: Level;

@@ -30,8 +30,8 @@ export interface LogScopesOptions {
 }
 
 /**
- * What is logged of each scope. It can be changed while istiod runs, and holds for the loggers made from `options`: a
- * child with the binding `scope` is of that scope, any other of its parent's.
+ * The settings of each scope, which can be changed while istiod runs. They apply to the loggers created from `options`:
+ * a child with the binding `scope` belongs to that scope, any other to its parent's.
  */
 export class LogScopes {
   readonly #rules: LogScopesOptions;

@@ -3,8 +3,8 @@ import { formatProblem, type Problem } from "@istiod/config-schema";
 import type { SourceStatus } from "@istiod/status-page";
 
 /**
- * Whether each source is current. One of which a file cannot be read at all is stale; one with a document that is
- * rejected is not.
+ * Returns the state of each source. A source with a file that cannot be read is stale; one with a rejected document is
+ * not.
  */
 export function sourceStatuses(
   named: ReadonlyMap<Source, Pick<SourceStatus, "name" | "location">>,

@@ -77,7 +77,7 @@ export function withLengthPrefix(message: Buffer): Buffer {
   return Buffer.concat([length, message]);
 }
 
-/** How queries are forwarded. */
+/** Options of forwarding. */
 export interface Forwarding {
   readonly servers: readonly UpstreamServer[];
   /** Timeout of each server in milliseconds. */

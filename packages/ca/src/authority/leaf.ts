@@ -21,7 +21,7 @@ export interface Leaf {
   readonly publicKeyDer: Uint8Array;
   /** Subject alternative names; at least one. */
   readonly names: readonly string[];
-  /** Whether to repeat the first name as the common name if it fits, for old clients that ignore other names. */
+  /** Repeats the first name as the common name if it fits, for old clients that ignore other names. */
   readonly commonName: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;

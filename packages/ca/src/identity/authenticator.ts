@@ -2,7 +2,10 @@ import { CaError } from "../errors.js";
 
 /** An authenticated caller. */
 export interface Caller {
-  /** SPIFFE URIs, or other names of a certificate from another CA; the primary one first. */
+  /**
+   * SPIFFE URIs, or other names of a certificate from another CA; the primary one first. `spiffeIdentities` returns the
+   * parsed SPIFFE URIs among them.
+   */
   readonly identities: readonly string[];
   /** Name of the authenticator that accepted the credentials. */
   readonly by: string;
@@ -19,7 +22,7 @@ export interface Caller {
 export interface Credentials {
   /** DER of the client certificate; only if TLS has verified it against the mesh's roots. */
   readonly verifiedCertificate?: Uint8Array;
-  /** Whether the connection is encrypted. */
+  /** True if the connection is encrypted. */
   readonly encrypted: boolean;
   /** Returns a request header or gRPC metadata entry by its lower-case name. */
   header(name: string): string | undefined;

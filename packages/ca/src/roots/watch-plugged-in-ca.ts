@@ -11,7 +11,7 @@ export interface WatchPluggedInCaOptions {
   /** Milliseconds without changes that end a burst. Default: 100. */
   readonly debounce?: number;
   /**
-   * Whether roots may be added or removed (Istio's ISTIO_MULTIROOT_MESH). Even then, one set must contain the
+   * Allows roots to be added or removed (Istio's ISTIO_MULTIROOT_MESH). Even then, one set must contain the
    * other, because replacing all roots in one step would break every connection. Default: false.
    */
   readonly multiRoot?: boolean;

@@ -25,7 +25,7 @@ export interface CertificateServiceOptions {
   /** Tried in order. */
   readonly authenticators: readonly Authenticator[];
   /**
-   * Whether to accept credentials over plaintext connections (Istio's XDS_AUTH_PLAINTEXT). Default: false, because
+   * Accepts credentials over plaintext connections (Istio's XDS_AUTH_PLAINTEXT). Default: false, because
    * tokens could be intercepted.
    */
   readonly plaintext?: boolean;
@@ -53,7 +53,7 @@ export function certificateService(options: CertificateServiceOptions): ServiceI
   return {
     async createCertificate(request, context) {
       events?.requested?.();
-      const { caller, names } = await whoAsks(request, context, options);
+      const { caller, names } = await admitCaller(request, context, options);
       try {
         const issued = await authority.sign({
           request: request.csr,
@@ -77,38 +77,53 @@ export function certificateService(options: CertificateServiceOptions): ServiceI
   };
 }
 
-async function whoAsks(
+/**
+ * Returns the authenticated caller and the names that its certificate may have.
+ *
+ * @throws ConnectError `Unauthenticated` in both cases of a rejection, as Istio's CA: the reason is in `events` only
+ */
+async function admitCaller(
   request: IstioCertificateRequest,
   context: HandlerContext,
-  {
-    authenticators,
-    plaintext = false,
-    mayImpersonate,
-    events,
-    peer = ({ values }) => values.get(connectionKey),
-  }: CertificateServiceOptions,
+  options: CertificateServiceOptions,
 ): Promise<{ caller: Caller; names: readonly string[] }> {
   try {
-    const credentials = credentialsOf(peer(context));
-    if (!credentials.encrypted && !plaintext) {
-      throw new CaError(
-        "unauthenticated",
-        `${credentials.peer ?? "caller"}: credentials are not accepted over plaintext connections`,
-      );
-    }
-    const caller = await authenticate(authenticators, credentials);
-    const other = request.metadata?.["ImpersonatedIdentity"];
-    if (typeof other !== "string" || other === "") return { caller, names: caller.identities };
-    parseSpiffeUri(other);
-    if (!(await mayImpersonate?.(caller, other))) {
-      throw new CaError("unauthenticated", `${caller.identities[0]} may not impersonate ${other}`);
-    }
-    return { caller, names: [other] };
+    const caller = await authenticateCaller(context, options);
+    return { caller, names: await authorizedNames(request, caller, options) };
   } catch (cause) {
     const error = CaError.from(cause, "unauthenticated", "authentication");
-    events?.authenticationFailed?.(error);
+    options.events?.authenticationFailed?.(error);
     throw new ConnectError("request authenticate failure", Code.Unauthenticated);
   }
+}
+
+async function authenticateCaller(
+  context: HandlerContext,
+  { authenticators, plaintext = false, peer = ({ values }) => values.get(connectionKey) }: CertificateServiceOptions,
+): Promise<Caller> {
+  const credentials = credentialsOf(peer(context));
+  if (!credentials.encrypted && !plaintext) {
+    throw new CaError(
+      "unauthenticated",
+      `${credentials.peer ?? "caller"}: credentials are not accepted over plaintext connections`,
+    );
+  }
+  return authenticate(authenticators, credentials);
+}
+
+/** Returns the caller's own names, or the identity that it may impersonate. Any further rule on CSRs belongs here. */
+async function authorizedNames(
+  request: IstioCertificateRequest,
+  caller: Caller,
+  { mayImpersonate }: CertificateServiceOptions,
+): Promise<readonly string[]> {
+  const impersonated = request.metadata?.["ImpersonatedIdentity"];
+  if (typeof impersonated !== "string" || impersonated === "") return caller.identities;
+  parseSpiffeUri(impersonated);
+  if (!(await mayImpersonate?.(caller, impersonated))) {
+    throw new CaError("unauthenticated", `${caller.identities[0]} may not impersonate ${impersonated}`);
+  }
+  return [impersonated];
 }
 
 /** Returns one PEM per element. The last element has all roots, because clients trust the last element. */

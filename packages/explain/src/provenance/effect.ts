@@ -7,7 +7,7 @@ import { isResource, type Producer } from "./producer.js";
 
 /** The effect of an object on a resource, found by dry runs. */
 export interface Effect {
-  /** Whether the resource would differ without the object, or without one of its fields. */
+  /** True if the resource would differ without the object, or without one of its fields. */
   readonly changesResource: boolean;
   /** Paths of the fields without which the resource would differ, such as `spec.http[0].timeout`. */
   readonly fields: readonly string[];

@@ -12,9 +12,9 @@ export interface RouteFilter {
 }
 
 export interface RouteTableOptions {
-  /** Whether to print a row for each route instead of the number of virtual hosts. Default: true. */
+  /** Prints a row for each route instead of the number of virtual hosts. Default: true. */
   readonly verbose?: boolean | undefined;
-  /** Whether names start with `route/`. Default: false. */
+  /** True if names start with `route/`. Default: false. */
   readonly named?: boolean | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface SecretSummary {
   readonly name: string;
   readonly state: "ACTIVE" | "WARMING";
   readonly type: "CA" | "Cert Chain" | "";
-  /** Whether the certificate can be parsed and is currently valid. */
+  /** True if the certificate can be parsed and is currently valid. */
   readonly valid: boolean;
   /** Serial number in hexadecimal, at least 32 digits. */
   readonly serialNumber: string;

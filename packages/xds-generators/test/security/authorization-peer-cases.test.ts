@@ -18,7 +18,7 @@ interface Case {
   readonly input: string;
   /** Files with the expected filters, in their order. */
   readonly want: readonly string[];
-  /** Whether the filters are those of HTTP or of TCP, which is also the folder of the files. */
+  /** True if the filters are those of HTTP or of TCP, which is also the folder of the files. */
   readonly kind: "http" | "tcp";
   /** Name of a mesh configuration; default: Istio's defaults. */
   readonly meshConfig?: string;

@@ -32,7 +32,7 @@ export interface Markers {
 
 const languages = new Set(["", "sh", "bash", "console"]);
 
-/** What a block may need that a test does not set up. */
+/** Prerequisites of a block that a test does not set up. */
 const needs: Readonly<Record<string, string>> = {
   kubernetes: "needs a Kubernetes cluster",
   istioctl: "needs istioctl",

@@ -47,7 +47,7 @@ export class PageShell {
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });
-    // Where the test itself is killed, the end of its input ends the shell and what it has started.
+    // If the test is killed, the end of its input ends the shell and the processes that it started.
     shell.stdin?.write("trap 'kill 0' EXIT\n");
     return new PageShell(shell, directory, places);
   }

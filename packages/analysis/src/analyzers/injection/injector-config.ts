@@ -3,7 +3,7 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 
 /** Settings of a sidecar injector. */
 export interface InjectorConfig {
-  /** Whether namespaces without an injection label are injected. */
+  /** True if namespaces without an injection label are injected. */
   readonly enabledByDefault: boolean;
   /**
    * The injected proxy image without the suffix of an image type; undefined if the settings do not specify it.

@@ -27,7 +27,7 @@ export interface AssignmentTableOptions {
    * which the outlier check is `-` because only the proxy knows it. Default: `locality`.
    */
   readonly columns?: "locality" | "outlier" | undefined;
-  /** Whether rows start with `endpoint/`. Default: false. */
+  /** True if rows start with `endpoint/`. Default: false. */
   readonly named?: boolean | undefined;
 }
 

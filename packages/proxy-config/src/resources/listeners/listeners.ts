@@ -24,9 +24,9 @@ export interface ListenerFilter {
 }
 
 export interface ListenerTableOptions {
-  /** Whether to print a row for each filter chain instead of the listener's type. Default: true. */
+  /** Prints a row for each filter chain instead of the listener's type. Default: true. */
   readonly verbose?: boolean | undefined;
-  /** Whether rows start with `listener/` and the resource's name. Default: false. */
+  /** True if rows start with `listener/` and the resource's name. Default: false. */
   readonly named?: boolean | undefined;
 }
 
