@@ -1,5 +1,5 @@
 import { applyMeshConfig, meshConfig, meshConfigKey } from "@istiod/config-schema";
-import { commitYaml } from "@istiod/config-schema/testing";
+import { commitYaml, servicesWithPods } from "@istiod/config-schema/testing";
 import { Database } from "@istiod/incremental";
 import { podProxies, type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { ResourceSet } from "@istiod/resources";
@@ -8,52 +8,11 @@ import { generators, warmUp } from "../src/index.js";
 
 const pods = 6;
 
-function yaml(): string {
-  const objects = Array.from({ length: pods }, (_, i) => {
-    const name = `app-${i}`;
-    const ip = `10.1.0.${i + 1}`;
-    const labels = { app: name, "security.istio.io/tlsMode": "istio" };
-    return [
-      {
-        apiVersion: "v1",
-        kind: "Service",
-        metadata: { name, namespace: `ns-${i % 2}` },
-        spec: {
-          clusterIP: `10.2.0.${i + 1}`,
-          selector: { app: name },
-          ports: [{ name: "http", port: 80, targetPort: 8080 }],
-        },
-      },
-      {
-        apiVersion: "v1",
-        kind: "Pod",
-        metadata: { name, namespace: `ns-${i % 2}`, labels },
-        spec: { serviceAccountName: name, containers: [{ name: "app" }] },
-        status: { phase: "Running", podIP: ip, podIPs: [{ ip }] },
-      },
-      {
-        apiVersion: "discovery.k8s.io/v1",
-        kind: "EndpointSlice",
-        metadata: { name, namespace: `ns-${i % 2}`, labels: { "kubernetes.io/service-name": name } },
-        addressType: "IPv4",
-        endpoints: [
-          { addresses: [ip], conditions: { ready: true }, targetRef: { kind: "Pod", name, namespace: `ns-${i % 2}` } },
-        ],
-        ports: [{ name: "http", port: 8080, protocol: "TCP" }],
-      },
-    ];
-  });
-  return objects
-    .flat()
-    .map((object) => `---\n${JSON.stringify(object)}\n`)
-    .join("");
-}
-
 function mesh(): Database<Proxy> {
   const database = new Database<Proxy>();
   const config = applyMeshConfig({}, { warning: () => undefined, error: () => undefined });
   if (config) database.commit((tx) => tx.set(meshConfig, meshConfigKey, config));
-  commitYaml(database, yaml());
+  commitYaml(database, servicesWithPods(pods));
   return database;
 }
 
