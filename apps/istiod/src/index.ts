@@ -5,7 +5,7 @@ export { exitOf, statusCommand, statusExits } from "./commands/status.js";
 export { flagDefaults, flagGroups, flags, type FlagValues } from "./flags.js";
 export { connectionLimits } from "./connection-limits.js";
 export { startupWarnings } from "./startup-warnings.js";
-export { checkVariables, readVariables, variableGroups, variables } from "./variables.js";
+export { checkVariables, featureGroups, readVariables, variableGroups, variables } from "./variables.js";
 export { pushSettings, type PushSettings } from "./push-settings.js";
 export { serveControlZ } from "./logging/control-z.js";
 export { type LogFlags, openLog } from "./logging/open-log.js";

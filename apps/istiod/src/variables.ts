@@ -1,6 +1,7 @@
 import { multiClusterGroup } from "@istiod/config-schema";
-import { features, featureVariables } from "@istiod/push-context";
-import { discoverySettingVariables } from "@istiod/service-discovery";
+import type { Feature } from "@istiod/config-schema";
+import { features } from "@istiod/push-context";
+import { discoveryFeatures } from "@istiod/service-discovery";
 import {
   booleanSetting,
   durationSetting,
@@ -211,21 +212,39 @@ export const variables = {
   ...debugVariables,
 } as const;
 
-/** The variables of push-context, which shape the proxies' configuration. Flags set some of them as well. */
-export const featureSettings: SettingTable = Object.fromEntries(
-  Object.entries(features).map(([name, { setting }]) => [name, setting]),
-);
+/**
+ * The features of service discovery and of the proxies' configuration. Those that flags set, or that other variables
+ * have in common, are in one group only.
+ */
+export const featureGroups: Readonly<Record<string, SettingTable>> = {
+  "Service discovery": settingsOf(discoveryFeatures),
+  "Proxy configuration": settingsOf(features, discoveryFeatures),
+};
 
 /** Names of all variables that istiod reads. */
 export const readVariables: ReadonlySet<string> = new Set([
   ...variablesOf(flags),
   ...variablesOf(variables),
-  ...featureVariables,
-  ...discoverySettingVariables,
+  ...Object.values(featureGroups).flatMap(variablesOf),
 ]);
 
 /** Reads every variable once, so that an invalid one fails the startup. @throws SettingError */
 export function checkVariables(env: Environment): void {
-  readSettings(variables, env);
-  readSettings(featureSettings, env);
+  for (const table of [variables, ...Object.values(featureGroups)]) readSettings(table, env);
 }
+
+/** Returns the settings of features, without those whose variable another table has. */
+function settingsOf(table: FeatureTable, excluded: FeatureTable = {}): SettingTable {
+  const declared = new Set([
+    ...Object.values(excluded).map(({ variable }) => variable),
+    ...variablesOf(flags),
+    ...variablesOf(variables),
+  ]);
+  return Object.fromEntries(
+    Object.entries(table)
+      .filter(([, { variable }]) => !declared.has(variable))
+      .map(([name, { setting }]) => [name, setting]),
+  );
+}
+
+type FeatureTable = Readonly<Record<string, Feature<unknown>>>;

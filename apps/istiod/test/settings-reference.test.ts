@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { flagGroups, flags, variableGroups, variables } from "@istiod/istiod";
+import { featureGroups, flagGroups, flags, variableGroups, variables } from "@istiod/istiod";
 import { settingsReference } from "@istiod/settings";
 import { expect, it } from "vitest";
 
@@ -18,7 +18,10 @@ it("docs/reference/istiod-settings.md has every flag and variable (npm run docs:
     Object.entries(flagGroups).map(([title, table]) => [`Flags: ${title.toLowerCase()}`, table]),
   );
   const variableTables = Object.fromEntries(
-    Object.entries(variableGroups).map(([title, table]) => [`Variables: ${title.toLowerCase()}`, table]),
+    Object.entries({ ...variableGroups, ...featureGroups }).map(([title, table]) => [
+      `Variables: ${title.toLowerCase()}`,
+      table,
+    ]),
   );
   const expected = `${introduction}\n${settingsReference({ ...flagTables, ...variableTables })}`;
   if (process.env["UPDATE_DOCS"]) await writeFile(page, expected);

@@ -139,8 +139,7 @@ describe("environment variables", () => {
 
   it("that are read anywhere are known to be read", () => {
     const read = /(?:\benv|\benvironment)(?:\?\.)?(?:\[|, )"([A-Z][A-Z0-9_]+)"/g;
-    const declared =
-      /(?:\bvariable: |\w*(?:Variable|Feature|Flag|Number|setting|text|name|flag)\()"([A-Z][A-Z0-9_]{2,})"/g;
+    const declared = /(?:\bvariable: |\w*(?:Variable|Feature|Flag|Number)\(\s*)"([A-Z][A-Z0-9_]{2,})"/g;
     const found = new Set(
       sources.flatMap((text) => [...text.matchAll(read), ...text.matchAll(declared)].map(([, name = ""]) => name)),
     );

@@ -152,6 +152,17 @@ export {
   type ClusterNamespace,
 } from "./mesh/discovered-namespaces.js";
 export { clusterIdVariable, environment } from "./mesh/environment.js";
+export {
+  booleanFeature,
+  durationFeature,
+  type Feature,
+  featureWhen,
+  floatFeature,
+  integerFeature,
+  listFeature,
+  nameFeature,
+  stringFeature,
+} from "./mesh/feature.js";
 export { matchesLabelSelector } from "./mesh/label-selector.js";
 export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";
 export { defaultMeshConfig } from "./mesh/mesh-defaults.js";

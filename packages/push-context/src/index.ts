@@ -39,7 +39,7 @@ export { serviceTargets } from "./proxy/service-targets.js";
 
 export { podProxies, podProxy, proxyNamed } from "./pod-proxies/pod-proxies.js";
 
-export { features, featureVariables } from "./mesh/features.js";
+export { features } from "./mesh/features.js";
 export { mesh, rootNamespace } from "./mesh/mesh-config.js";
 
 export { exportScope, isExportedTo } from "./visibility/export-to.js";

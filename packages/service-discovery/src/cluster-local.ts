@@ -1,7 +1,7 @@
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { isWildcardHost } from "./model/service.js";
-import { settings } from "./settings/environment.js";
+import { settings } from "./settings/features.js";
 
 interface ClusterLocalSetting {
   readonly host: string;

@@ -8,7 +8,7 @@ import { isImported } from "./multi-cluster/imports.js";
 import type { ServiceInCluster } from "./kubernetes/kubernetes-service.js";
 import { serviceEntryEndpoints } from "./service-entry/entry-endpoints.js";
 import { splitKey } from "./services.js";
-import { settings } from "./settings/environment.js";
+import { settings } from "./settings/features.js";
 
 /**
  * All endpoints of a service key (`namespace/hostname`), for all ports: of its ServiceEntries, then of its Kubernetes

@@ -67,10 +67,7 @@ export {
 } from "./protocol.js";
 export { aliasesOf, declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
 
-export {
-  settings as discoverySettings,
-  settingVariables as discoverySettingVariables,
-} from "./settings/environment.js";
+export { features as discoveryFeatures, settings as discoverySettings } from "./settings/features.js";
 
 export { servicesSelecting } from "./targets/kubernetes-targets.js";
 export type { ProxyIdentity } from "./targets/proxy-identity.js";

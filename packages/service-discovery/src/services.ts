@@ -9,7 +9,7 @@ import {
 import type { Service } from "./model/service.js";
 import { clusterSetService } from "./multi-cluster/imports.js";
 import { addressesOf } from "./service-entry/convert-service-entry.js";
-import { settings } from "./settings/environment.js";
+import { settings } from "./settings/features.js";
 import {
   entryService,
   serviceEntriesByKey,

@@ -4,7 +4,7 @@ import { inlineEndpoints } from "./endpoints.js";
 import type { Endpoint } from "./model/endpoint.js";
 import type { Labels } from "./model/service.js";
 import { workloadNetwork } from "./network/workload-network.js";
-import { settings } from "./settings/environment.js";
+import { settings } from "./settings/features.js";
 
 const TUNNEL_LABEL = "networking.istio.io/tunnel";
 const REDIRECTION_ANNOTATION = "ambient.istio.io/redirection";

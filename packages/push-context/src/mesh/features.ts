@@ -8,14 +8,16 @@ import {
   listFeature,
   nameFeature,
   stringFeature,
-} from "./feature-flag.js";
+} from "@istiod/config-schema";
+import { discoveryFeatures } from "@istiod/service-discovery";
 
-const ambient = booleanFeature("PILOT_ENABLE_AMBIENT", false);
+const { ambient } = discoveryFeatures;
 
 /** A flag of ambient mode: `whenAmbient` is its default there, and it is false elsewhere. */
-const ambientFlag = (variable: string, whenAmbient: boolean): Feature<boolean> =>
-  featureWhen(ambient, booleanFeature(variable, whenAmbient), false);
-const ambientNumber = (variable: string): Feature<number> => featureWhen(ambient, integerFeature(variable, 0), 0);
+const ambientFlag = (variable: string, whenAmbient: boolean, help: string): Feature<boolean> =>
+  featureWhen(ambient, booleanFeature(variable, whenAmbient, help), false);
+const ambientNumber = (variable: string, help: string): Feature<number> =>
+  featureWhen(ambient, integerFeature(variable, 0, help), 0);
 
 /**
  * The environment variables that affect generated configuration, with istiod's defaults (pilot/pkg/features). Call one
@@ -23,107 +25,263 @@ const ambientNumber = (variable: string): Feature<number> => featureWhen(ambient
  */
 export const features = {
   // Resource selection
-  /** Gateways receive only the clusters that their routes refer to. */
-  filterGatewayClusters: booleanFeature("PILOT_FILTER_GATEWAY_CLUSTER_CONFIG", false),
-  /** A gateway workload selects only Gateways of its own namespace. */
-  scopeGatewayToNamespace: booleanFeature("PILOT_SCOPE_GATEWAY_TO_NAMESPACE", false),
-  /** Gateways of the Gateway API do not merge with Istio Gateways of other namespaces. */
-  strictGatewayMerging: booleanFeature("PILOT_ENABLE_STRICT_GATEWAY_MERGING", true),
-  /** Workload selectors apply to gateways of the Gateway API too. */
-  selectorBasedGatewayApiPolicy: booleanFeature("ENABLE_SELECTOR_BASED_K8S_GATEWAY_POLICY", true),
-  /** Egress hosts without a port select services in the same way as those with one. */
-  unifiedSidecarScope: booleanFeature("PILOT_UNIFIED_SIDECAR_SCOPE", true),
-  /** If several namespaces declare a hostname, a Kubernetes Service is preferred, then the oldest service. */
-  sidecarPicksBestServiceNamespace: booleanFeature("PILOT_SIDECAR_PICK_BEST_SERVICE_NAMESPACE", true),
-  /** Service ports get inbound listeners in addition to those of Sidecar.ingress. */
-  sidecarServiceInboundListenerMerge: booleanFeature("PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE", false),
-  tlsOnSidecarIngress: booleanFeature("ENABLE_TLS_ON_SIDECAR_INGRESS", false),
-  /** DestinationRules for one host are not merged if their exportTo differs. */
-  enhancedDestinationRuleMerge: booleanFeature("ENABLE_ENHANCED_DESTINATIONRULE_MERGE", true),
+  filterGatewayClusters: booleanFeature(
+    "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",
+    false,
+    "send gateways only the clusters that their routes refer to",
+  ),
+  scopeGatewayToNamespace: booleanFeature(
+    "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",
+    false,
+    "let a gateway workload select only Gateways of its own namespace",
+  ),
+  strictGatewayMerging: booleanFeature(
+    "PILOT_ENABLE_STRICT_GATEWAY_MERGING",
+    true,
+    "do not merge gateways of the Gateway API with Istio Gateways of other namespaces",
+  ),
+  selectorBasedGatewayApiPolicy: booleanFeature(
+    "ENABLE_SELECTOR_BASED_K8S_GATEWAY_POLICY",
+    true,
+    "apply policies with a workload selector to gateways of the Gateway API too",
+  ),
+  unifiedSidecarScope: booleanFeature(
+    "PILOT_UNIFIED_SIDECAR_SCOPE",
+    true,
+    "select services for egress hosts without a port in the same way as for those with one",
+  ),
+  sidecarPicksBestServiceNamespace: booleanFeature(
+    "PILOT_SIDECAR_PICK_BEST_SERVICE_NAMESPACE",
+    true,
+    "prefer a Kubernetes Service, then the oldest service, if several namespaces declare a hostname",
+  ),
+  sidecarServiceInboundListenerMerge: booleanFeature(
+    "PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE",
+    false,
+    "generate inbound listeners for service ports in addition to those of Sidecar.ingress",
+  ),
+  tlsOnSidecarIngress: booleanFeature(
+    "ENABLE_TLS_ON_SIDECAR_INGRESS",
+    false,
+    "terminate TLS at the ingress listeners of Sidecars that configure it",
+  ),
+  enhancedDestinationRuleMerge: booleanFeature(
+    "ENABLE_ENHANCED_DESTINATIONRULE_MERGE",
+    true,
+    "do not merge DestinationRules for one host if their exportTo differs",
+  ),
 
   // Addresses and names
-  dualStack: booleanFeature("ISTIO_DUAL_STACK", false),
-  additionalIpv4OutboundListener: booleanFeature("ISTIO_ENABLE_IPV4_OUTBOUND_LISTENER_FOR_IPV6_CLUSTERS", false),
-  ipAutoallocate: booleanFeature("PILOT_ENABLE_IP_AUTOALLOCATE", true),
-  /** Virtual hosts also have the fully qualified domain name with its trailing dot. */
-  absoluteFqdnDomains: booleanFeature("PILOT_ENABLE_ABSOLUTE_FQDN_VHOST_DOMAIN", true),
-  multiclusterHeadless: booleanFeature("ENABLE_MULTICLUSTER_HEADLESS", true),
-  headlessFilterChainListener: booleanFeature("PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER", false),
+  dualStack: discoveryFeatures.dualStack,
+  additionalIpv4OutboundListener: booleanFeature(
+    "ISTIO_ENABLE_IPV4_OUTBOUND_LISTENER_FOR_IPV6_CLUSTERS",
+    false,
+    "add an IPv4 outbound listener to proxies with IPv6 addresses only",
+  ),
+  ipAutoallocate: discoveryFeatures.ipAutoallocate,
+  absoluteFqdnDomains: booleanFeature(
+    "PILOT_ENABLE_ABSOLUTE_FQDN_VHOST_DOMAIN",
+    true,
+    "add the fully qualified domain name with its trailing dot to virtual hosts",
+  ),
+  multiclusterHeadless: booleanFeature(
+    "ENABLE_MULTICLUSTER_HEADLESS",
+    true,
+    "resolve headless services in the name table to endpoints of the same network in any cluster",
+  ),
+  headlessFilterChainListener: booleanFeature(
+    "PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER",
+    false,
+    "generate one listener with a filter chain for each endpoint of a headless TCP service, in place of a listener for each",
+  ),
 
   // Services and endpoints
-  sendUnhealthyEndpoints: booleanFeature("PILOT_SEND_UNHEALTHY_ENDPOINTS", false),
-  autoSendUnhealthyEndpoints: booleanFeature("PILOT_AUTO_SEND_UNHEALTHY_ENDPOINTS", true),
-  edsForHeadless: booleanFeature("PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES", false),
-  persistentSessionFilter: booleanFeature("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false),
-  persistentSessionLabel: stringFeature("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session"),
-  persistentSessionHeaderLabel: stringFeature(
-    "PILOT_PERSISTENT_SESSION_HEADER_LABEL",
-    "istio.io/persistent-session-header",
+  sendUnhealthyEndpoints: booleanFeature(
+    "PILOT_SEND_UNHEALTHY_ENDPOINTS",
+    false,
+    "send unhealthy endpoints, marked as such",
   ),
-  drainingLabel: stringFeature("PILOT_DRAINING_LABEL", "istio.io/draining"),
-  localityWeightedLb: booleanFeature("ENABLE_LOCALITY_WEIGHTED_LB_CONFIG", false),
+  autoSendUnhealthyEndpoints: booleanFeature(
+    "PILOT_AUTO_SEND_UNHEALTHY_ENDPOINTS",
+    true,
+    "send unhealthy endpoints of services for which minHealthPercent is set",
+  ),
+  edsForHeadless: booleanFeature(
+    "PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES",
+    false,
+    "send the endpoints of headless services, in place of the original destination",
+  ),
+  persistentSessionFilter: booleanFeature(
+    "PILOT_ENABLE_PERSISTENT_SESSION_FILTER",
+    false,
+    "generate the stateful session filter for services with persistent sessions",
+  ),
+  persistentSessionLabel: discoveryFeatures.persistentSessionLabel,
+  persistentSessionHeaderLabel: discoveryFeatures.persistentSessionHeaderLabel,
+  drainingLabel: stringFeature(
+    "PILOT_DRAINING_LABEL",
+    "istio.io/draining",
+    "label of endpoints that are sent as draining; empty for none",
+  ),
+  localityWeightedLb: booleanFeature(
+    "ENABLE_LOCALITY_WEIGHTED_LB_CONFIG",
+    false,
+    "set locality-weighted load balancing for every cluster, not only where a DestinationRule configures it",
+  ),
 
   // Clusters
-  dnsCaresUdpMaxQueries: integerFeature("PILOT_DNS_CARES_UDP_MAX_QUERIES", 100),
+  dnsCaresUdpMaxQueries: integerFeature(
+    "PILOT_DNS_CARES_UDP_MAX_QUERIES",
+    100,
+    "maximum number of queries of Envoy's DNS resolver over one UDP channel",
+  ),
   /** Milliseconds. */
-  dnsJitter: durationFeature("PILOT_DNS_JITTER_DURATION", 100),
-  allowAnyDynamicDnsMaxHosts: integerFeature("PILOT_ALLOW_ANY_DYNAMIC_DNS_MAX_HOSTS", 1024),
-  disableTrackRemaining: booleanFeature("DISABLE_TRACK_REMAINING_CB_METRICS", true),
-  preferDestinationRuleTlsForExternal: booleanFeature("PREFER_DESTINATIONRULE_TLS_FOR_EXTERNAL_SERVICES", true),
-  canonicalServiceForMeshExternal: booleanFeature("LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES", false),
+  dnsJitter: durationFeature("PILOT_DNS_JITTER_DURATION", 100, "jitter of the DNS refresh of clusters"),
+  allowAnyDynamicDnsMaxHosts: integerFeature(
+    "PILOT_ALLOW_ANY_DYNAMIC_DNS_MAX_HOSTS",
+    1024,
+    "maximum number of hosts in the DNS cache of dynamic forward proxies",
+  ),
+  disableTrackRemaining: booleanFeature(
+    "DISABLE_TRACK_REMAINING_CB_METRICS",
+    true,
+    "do not track the remaining resources of circuit breakers",
+  ),
+  preferDestinationRuleTlsForExternal: booleanFeature(
+    "PREFER_DESTINATIONRULE_TLS_FOR_EXTERNAL_SERVICES",
+    true,
+    "prefer the TLS settings of DestinationRules to the metadata of endpoints, for services outside of the mesh",
+  ),
+  canonicalServiceForMeshExternal: discoveryFeatures.canonicalServiceForMeshExternal,
 
   // Listeners and routes
-  http10: booleanFeature("PILOT_HTTP10", false),
-  proxy100Continue: booleanFeature("ENABLE_100_CONTINUE_HEADERS", true),
-  useRemoteAddress: booleanFeature("PILOT_SIDECAR_USE_REMOTE_ADDRESS", false),
-  hcmInternalNetworks: booleanFeature("ENABLE_HCM_INTERNAL_NETWORKS", false),
-  quicListeners: booleanFeature("PILOT_ENABLE_QUIC_LISTENERS", false),
-  mysqlFilter: booleanFeature("PILOT_ENABLE_MYSQL_FILTER", false),
-  redisFilter: booleanFeature("PILOT_ENABLE_REDIS_FILTER", false),
-  mongoFilter: booleanFeature("PILOT_ENABLE_MONGO_FILTER", true),
-  alpnFilter: booleanFeature("PILOT_ENABLE_ALPN_FILTER", true),
-  disableMxAlpn: booleanFeature("PILOT_DISABLE_MX_ALPN", false),
+  http10: booleanFeature("PILOT_HTTP10", false, "accept HTTP/1.0"),
+  proxy100Continue: booleanFeature("ENABLE_100_CONTINUE_HEADERS", true, "pass 100-continue responses through"),
+  useRemoteAddress: booleanFeature(
+    "PILOT_SIDECAR_USE_REMOTE_ADDRESS",
+    false,
+    "use the remote address of the connection as the client's address at outbound listeners of sidecars",
+  ),
+  hcmInternalNetworks: booleanFeature(
+    "ENABLE_HCM_INTERNAL_NETWORKS",
+    false,
+    "treat the networks of the mesh as internal addresses",
+  ),
+  quicListeners: booleanFeature(
+    "PILOT_ENABLE_QUIC_LISTENERS",
+    false,
+    "generate HTTP/3 listeners for gateways whose Service has the UDP port",
+  ),
+  mysqlFilter: booleanFeature("PILOT_ENABLE_MYSQL_FILTER", false, "generate the MySQL filter"),
+  redisFilter: booleanFeature("PILOT_ENABLE_REDIS_FILTER", false, "generate the Redis filter"),
+  mongoFilter: booleanFeature("PILOT_ENABLE_MONGO_FILTER", true, "generate the MongoDB filter"),
+  alpnFilter: booleanFeature("PILOT_ENABLE_ALPN_FILTER", true, "generate Istio's ALPN filter"),
+  disableMxAlpn: booleanFeature(
+    "PILOT_DISABLE_MX_ALPN",
+    false,
+    "do not offer the ALPN protocol istio-peer-exchange of metadata exchange",
+  ),
   /** Milliseconds; 0 disables the timeout. */
-  gatewayTransportSocketConnectTimeout: durationFeature("PILOT_GATEWAY_TRANSPORT_SOCKET_CONNECT_TIMEOUT", 15_000),
-  maxConnectionsPerSocketEvent: integerFeature("MAX_CONNECTIONS_PER_SOCKET_EVENT_LOOP", 1),
-  routeCollapse: booleanFeature("PILOT_ENABLE_ROUTE_COLLAPSE_OPTIMIZATION", true),
-  disableShadowHostSuffix: booleanFeature("DISABLE_SHADOW_HOST_SUFFIX", true),
+  gatewayTransportSocketConnectTimeout: durationFeature(
+    "PILOT_GATEWAY_TRANSPORT_SOCKET_CONNECT_TIMEOUT",
+    15_000,
+    "timeout of TLS handshakes at gateways; 0s for none",
+  ),
+  maxConnectionsPerSocketEvent: integerFeature(
+    "MAX_CONNECTIONS_PER_SOCKET_EVENT_LOOP",
+    1,
+    "maximum number of connections that a listener accepts per socket event; 0 for no limit",
+  ),
+  routeCollapse: booleanFeature(
+    "PILOT_ENABLE_ROUTE_COLLAPSE_OPTIMIZATION",
+    true,
+    "merge virtual hosts with equal routes",
+  ),
+  disableShadowHostSuffix: booleanFeature(
+    "DISABLE_SHADOW_HOST_SUFFIX",
+    true,
+    "do not append -shadow to the host of mirrored requests",
+  ),
 
   // Security
-  /** "istiod", "false", "hybrid", "true" or "envoy": whether istiod or the proxy fetches the keys of a jwksUri. */
-  remoteJwks: stringFeature("PILOT_JWT_ENABLE_REMOTE_JWKS", "false"),
-  skipValidateTrustDomain: booleanFeature("PILOT_SKIP_VALIDATE_TRUST_DOMAIN", false),
-  multipleCustomAuthzProviders: booleanFeature("PILOT_ENABLE_MULTIPLE_CUSTOM_AUTHZ_PROVIDERS", false),
-  /** "fips-140-2", "pqc", "fips-140-3" or empty: restricts TLS versions, cipher suites and curves. */
-  compliancePolicy: stringFeature("COMPLIANCE_POLICY", ""),
+  remoteJwks: stringFeature(
+    "PILOT_JWT_ENABLE_REMOTE_JWKS",
+    "false",
+    "fetcher of the keys of a jwksUri: istiod or false for istiod, envoy for the proxy, hybrid or true for the proxy if the server is in the mesh and istiod otherwise",
+  ),
+  skipValidateTrustDomain: booleanFeature(
+    "PILOT_SKIP_VALIDATE_TRUST_DOMAIN",
+    false,
+    "do not verify the trust domain of peers",
+  ),
+  multipleCustomAuthzProviders: booleanFeature(
+    "PILOT_ENABLE_MULTIPLE_CUSTOM_AUTHZ_PROVIDERS",
+    false,
+    "allow several providers of CUSTOM policies for one workload",
+  ),
+  compliancePolicy: stringFeature(
+    "COMPLIANCE_POLICY",
+    "",
+    "restriction of TLS versions, cipher suites and curves: fips-140-2, fips-140-3, pqc, or empty for none",
+  ),
 
   // Telemetry
-  /** Percent of requests, 0 to 100. */
-  traceSampling: floatFeature("PILOT_TRACE_SAMPLING", 1),
-  telemetryLabel: booleanFeature("PILOT_ENABLE_TELEMETRY_LABEL", true),
-  endpointTelemetryLabel: booleanFeature("PILOT_ENDPOINT_TELEMETRY_LABEL", true),
-  metadataExchange: booleanFeature("PILOT_ENABLE_METADATA_EXCHANGE", true),
-  metadataExchangeAdditionalLabels: listFeature("PILOT_MX_ADDITIONAL_LABELS"),
+  traceSampling: floatFeature("PILOT_TRACE_SAMPLING", 1, "percentage of requests that are traced, 0 to 100"),
+  telemetryLabel: booleanFeature(
+    "PILOT_ENABLE_TELEMETRY_LABEL",
+    true,
+    "add the metadata of services to clusters, for telemetry",
+  ),
+  endpointTelemetryLabel: booleanFeature(
+    "PILOT_ENDPOINT_TELEMETRY_LABEL",
+    true,
+    "add the metadata of workloads to endpoints, for telemetry",
+  ),
+  metadataExchange: booleanFeature("PILOT_ENABLE_METADATA_EXCHANGE", true, "generate the metadata exchange filters"),
+  metadataExchangeAdditionalLabels: listFeature(
+    "PILOT_MX_ADDITIONAL_LABELS",
+    "further labels of workloads that are exchanged, separated by commas",
+  ),
 
   // Ambient
   ambient,
-  sendHbone: ambientFlag("PILOT_ENABLE_SENDING_HBONE", true),
-  sidecarListensHbone: ambientFlag("PILOT_ENABLE_SIDECAR_LISTENING_HBONE", true),
-  preferHbone: ambientFlag("PILOT_PREFER_SENDING_HBONE", false),
-  ambientBaggage: ambientFlag("AMBIENT_ENABLE_BAGGAGE", false),
+  sendHbone: ambientFlag(
+    "PILOT_ENABLE_SENDING_HBONE",
+    true,
+    "let sidecars and gateways originate HBONE tunnels; with PILOT_ENABLE_AMBIENT only",
+  ),
+  sidecarListensHbone: ambientFlag(
+    "PILOT_ENABLE_SIDECAR_LISTENING_HBONE",
+    true,
+    "let sidecars terminate HBONE tunnels; with PILOT_ENABLE_AMBIENT only",
+  ),
+  preferHbone: ambientFlag(
+    "PILOT_PREFER_SENDING_HBONE",
+    false,
+    "prefer HBONE to mutual TLS for endpoints that accept both; with PILOT_ENABLE_AMBIENT only",
+  ),
+  ambientBaggage: ambientFlag(
+    "AMBIENT_ENABLE_BAGGAGE",
+    false,
+    "exchange peer metadata in the baggage header of tunnels; with PILOT_ENABLE_AMBIENT only",
+  ),
   /** Bytes; 0 keeps Envoy's default. */
-  hboneInitialStreamWindow: ambientNumber("PILOT_HBONE_INITIAL_STREAM_WINDOW_SIZE"),
+  hboneInitialStreamWindow: ambientNumber(
+    "PILOT_HBONE_INITIAL_STREAM_WINDOW_SIZE",
+    "initial stream window of tunnels in bytes; 0 for Envoy's default; with PILOT_ENABLE_AMBIENT only",
+  ),
   /** Bytes; 0 keeps Envoy's default. */
-  hboneInitialConnectionWindow: ambientNumber("PILOT_HBONE_INITIAL_CONNECTION_WINDOW_SIZE"),
+  hboneInitialConnectionWindow: ambientNumber(
+    "PILOT_HBONE_INITIAL_CONNECTION_WINDOW_SIZE",
+    "initial connection window of tunnels in bytes; 0 for Envoy's default; with PILOT_ENABLE_AMBIENT only",
+  ),
 
   // This istiod
-  /** ID of the cluster that this istiod runs in. */
-  clusterId: nameFeature("CLUSTER_ID", "Kubernetes"),
-  /** Domain suffix of Kubernetes services; set from the flag --domain. */
-  domainSuffix: nameFeature("DOMAIN_SUFFIX", "cluster.local"),
-  /** Namespace of the gateways that serve Kubernetes Ingresses. */
-  ingressNamespace: nameFeature("K8S_INGRESS_NS", "istio-system"),
+  clusterId: nameFeature("CLUSTER_ID", "Kubernetes", "ID of the cluster that istiod runs in; set by --clusterID"),
+  domainSuffix: discoveryFeatures.domain,
+  ingressNamespace: nameFeature(
+    "K8S_INGRESS_NS",
+    "istio-system",
+    "namespace of the gateways that serve Kubernetes Ingresses",
+  ),
 } as const;
-
-/** Names of all features' environment variables. */
-export const featureVariables: readonly string[] = Object.values(features).map(({ variable }) => variable);

@@ -1,5 +1,5 @@
 import type { QueryContext } from "@istiod/incremental";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 
 /** Domain of clusterset services (Kubernetes Multi-Cluster Services API). */
 const CLUSTER_SET_DOMAIN = "clusterset.local";

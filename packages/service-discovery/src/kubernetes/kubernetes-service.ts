@@ -2,7 +2,7 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import { namespaces, nodes, services, type ServiceObject } from "@istiod/config-schema";
 import { hasLabels } from "../labels.js";
 import type { Service } from "../model/service.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { spiffeId } from "../settings/mesh.js";
 import { convertKubernetesService, NODE_SELECTOR } from "./convert-service.js";
 import { kubernetesHostname } from "./hostname.js";

@@ -2,7 +2,7 @@ import { services, workloadEntriesByNamespace } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { selects } from "../labels.js";
 import type { Endpoint } from "../model/endpoint.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { entryWorkload } from "../workloads/workload-entry.js";
 import type { ServiceInCluster } from "./kubernetes-service.js";

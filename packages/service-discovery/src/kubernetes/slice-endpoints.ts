@@ -11,7 +11,7 @@ import { withTopology } from "../labels.js";
 import { DISABLED_TLS_MODE, type Endpoint, type Health } from "../model/endpoint.js";
 import type { Workload } from "../model/workload.js";
 import { workloadNetwork } from "../network/workload-network.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { exportTargets } from "./convert-service.js";

@@ -3,7 +3,7 @@ import { query } from "@istiod/incremental";
 import { isClusterLocal } from "../cluster-local.js";
 import { kubernetesHostname } from "../kubernetes/hostname.js";
 import type { ServiceInCluster } from "../kubernetes/kubernetes-service.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { isImported } from "./imports.js";
 
 /** Clients that may receive a cluster's endpoints of a service. */

@@ -3,7 +3,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { clusterSetHostname } from "../kubernetes/hostname.js";
 import { kubernetesService, type ServiceInCluster } from "../kubernetes/kubernetes-service.js";
 import type { Service } from "../model/service.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 
 /** Returns the ServiceImports of a service with an address: that of the config cluster first, then by cluster. */
 function importsWithAddress(q: QueryContext, namespace: string, name: string): readonly ServiceImportObject[] {

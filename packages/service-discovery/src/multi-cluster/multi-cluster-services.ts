@@ -2,7 +2,7 @@ import { serviceExports, serviceImports, services } from "@istiod/config-schema"
 import { query, type QueryContext } from "@istiod/incremental";
 import { clusterSetHostname, kubernetesHostname } from "../kubernetes/hostname.js";
 import type { ServiceInCluster } from "../kubernetes/kubernetes-service.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { discoverability, isExported, type Discoverability } from "./exports.js";
 import { clusterSetService, isImported } from "./imports.js";
 

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { type Commit, type Database, query, type View } from "@istiod/incremental";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { resolvedHosts } from "./gateway-selection.js";
 import { networkGateways } from "./gateways.js";
 

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { collection, query } from "@istiod/incremental";
 import type { NetworkGateway } from "../model/workload.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { networkGateways } from "./gateways.js";
 
 /** Resolved addresses of gateway hostnames, by hostname. An input that a DNS resolver outside of queries updates. */

@@ -3,7 +3,7 @@ import { meshNetworks, meshNetworksKey, namespaces } from "@istiod/config-schema
 import { query, type QueryContext } from "@istiod/incremental";
 import { NETWORK_LABEL } from "../labels.js";
 import type { Labels } from "../model/service.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { contains, parseCidr } from "./cidr.js";
 
 /**

@@ -10,7 +10,7 @@ import type { ServicePort as EntryPort } from "@istiod/istio-api/networking/v1al
 import { hasLabels, withTopology } from "../labels.js";
 import { DISABLED_TLS_MODE, type Endpoint, type Health } from "../model/endpoint.js";
 import type { Workload } from "../model/workload.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { convertWorkloadEntry, entryWorkload, UNIX_PREFIX } from "../workloads/workload-entry.js";

@@ -1,7 +1,7 @@
 import { namespaces, serviceEntries, type ServiceEntryObject } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { Service } from "../model/service.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { visibilityLimit } from "../settings/mesh.js";
 import { addressesOf, convertServiceEntry } from "./convert-service-entry.js";
 import { hashedAddresses } from "./hashed-addresses.js";

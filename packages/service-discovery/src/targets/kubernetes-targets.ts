@@ -8,7 +8,7 @@ import type { Labels } from "../model/service.js";
 import type { ServiceTarget, Workload } from "../model/workload.js";
 import { isImported } from "../multi-cluster/imports.js";
 import { kubernetesPortProtocol } from "../protocol.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { proxyWorkloadEntry } from "./proxy-workload-entry.js";
 import { proxyPodKey } from "./proxy-pod.js";
 import type { ProxyIdentity } from "./proxy-identity.js";

@@ -1,6 +1,6 @@
 import { namespaces, podsByAddress, services } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { objectNameOf, type ProxyIdentity } from "./proxy-identity.js";
 

@@ -7,7 +7,7 @@ import { DISABLED_TLS_MODE, ISTIO_MUTUAL_TLS_MODE } from "../model/endpoint.js";
 import type { Labels } from "../model/service.js";
 import type { Workload } from "../model/workload.js";
 import { workloadNetwork } from "../network/workload-network.js";
-import { settings } from "../settings/environment.js";
+import { settings } from "../settings/features.js";
 import { spiffeId } from "../settings/mesh.js";
 
 /** Prefix of an address that is the path of a Unix socket. */

@@ -1,4 +1,3 @@
-import { environment } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import {
   booleanSetting,
@@ -10,6 +9,7 @@ import {
   type Setting,
   stringSetting,
 } from "@istiod/settings";
+import { environment } from "./environment.js";
 
 /** An environment variable of istiod. Queries read it as an input, so that the dependency on it is recorded. */
 export interface Feature<T> {
@@ -23,42 +23,42 @@ export interface Feature<T> {
 }
 
 /** Declares a boolean in Go's syntax. */
-export function booleanFeature(variable: string, fallback: boolean): Feature<boolean> {
-  return feature(booleanSetting({ variable, default: fallback, help: "" }));
+export function booleanFeature(variable: string, fallback: boolean, help: string): Feature<boolean> {
+  return feature(booleanSetting({ variable, default: fallback, help }));
 }
 
 /** Declares a string. */
-export function stringFeature(variable: string, fallback: string): Feature<string> {
-  return feature(stringSetting({ variable, default: fallback, help: "" }));
+export function stringFeature(variable: string, fallback: string, help: string): Feature<string> {
+  return feature(stringSetting({ variable, default: fallback, help }));
 }
 
 /** Declares a string for which an empty value counts as absent. */
-export function nameFeature(variable: string, fallback: string): Feature<string> {
-  const setting = stringSetting({ variable, default: fallback, help: "" });
+export function nameFeature(variable: string, fallback: string, help: string): Feature<string> {
+  const setting = stringSetting({ variable, default: fallback, help });
   return feature({ ...setting, parse: (text) => (text === "" ? undefined : text) });
 }
 
 /** Declares an integer. */
-export function integerFeature(variable: string, fallback: number): Feature<number> {
-  return feature(integerSetting({ variable, default: fallback, help: "" }));
+export function integerFeature(variable: string, fallback: number, help: string): Feature<number> {
+  return feature(integerSetting({ variable, default: fallback, help }));
 }
 
 /** Declares a decimal number. */
-export function floatFeature(variable: string, fallback: number): Feature<number> {
-  return feature(numberSetting({ variable, default: fallback, help: "" }));
+export function floatFeature(variable: string, fallback: number, help: string): Feature<number> {
+  return feature(numberSetting({ variable, default: fallback, help }));
 }
 
 /** Declares a duration in Go's syntax. Its value is milliseconds. */
-export function durationFeature(variable: string, fallbackMs: number): Feature<number> {
-  const setting = durationSetting({ variable, default: fallbackMs, help: "" });
+export function durationFeature(variable: string, fallbackMs: number, help: string): Feature<number> {
+  const setting = durationSetting({ variable, default: fallbackMs, help });
   return feature({ ...setting, parse: parseDurationMs });
 }
 
 /** Declares a list separated by commas, sorted and without repetitions. */
-export function listFeature(variable: string): Feature<readonly string[]> {
+export function listFeature(variable: string, help: string): Feature<readonly string[]> {
   return feature(
     defineSetting<readonly string[]>(
-      { variable, default: [], help: "" },
+      { variable, default: [], help },
       {
         type: "list",
         expected: "values separated by commas",
