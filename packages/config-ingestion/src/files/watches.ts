@@ -1,7 +1,7 @@
 import { watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { Clock } from "@istiod/settings";
-import { errorCode } from "./file-system.js";
+import { errorCode, isAbsent } from "./file-system.js";
 import { isConfigFile } from "./load-directory.js";
 
 /** Interval, in milliseconds, at which a directory that cannot be watched is read. */
@@ -113,39 +113,39 @@ export class Watches {
     this.#targets.delete(target);
   }
 
-  #open(
-    directory: string,
-    relevant: (event: string, name: string | null) => boolean,
-    changed: (name: string | null) => void,
-  ): Watch {
+  #open(directory: string, relevant: Relevance, changed: (name: string | null) => void): Watch {
     try {
-      const watcher = watch(directory, { persistent: true }, (event, name) => {
-        if (relevant(event, name)) changed(name);
-      });
-      watcher.on("error", () => {
-        watcher.close();
-        this.#directories.delete(directory);
-        changed(null);
-      });
-      return watcher;
+      return this.#watch(directory, relevant, changed);
     } catch (cause) {
-      return this.#poll(directory, changed, cause);
+      return this.#poll(directory, { cause, relevant, changed });
     }
   }
 
-  #poll(directory: string, changed: (name: null) => void, cause: unknown): Watch {
-    const reason =
-      errorCode(cause) === "ENOSPC"
-        ? "the limit of inotify watches is reached (fs.inotify.max_user_watches)"
-        : cause instanceof Error
-          ? cause.message
-          : String(cause);
-    this.#polled.set(directory, `cannot be watched and is read every ${pollInterval / 1000}s instead: ${reason}`);
+  #watch(directory: string, relevant: Relevance, changed: (name: string | null) => void): Watch {
+    const watcher = watch(directory, { persistent: true }, (event, name) => {
+      if (relevant(event, name)) changed(name);
+    });
+    watcher.on("error", () => {
+      watcher.close();
+      this.#directories.delete(directory);
+      changed(null);
+    });
+    return watcher;
+  }
+
+  /**
+   * Polls a directory that cannot be watched. One that does not exist is watched, and counts as changed, once it does.
+   */
+  #poll(directory: string, { cause, relevant, changed }: UnwatchableDirectory): Watch {
+    this.#polled.set(directory, `cannot be watched and is read every ${pollInterval / 1000}s instead: ${why(cause)}`);
+    let watcher: Watch | undefined;
     let cancel = (): void => undefined;
     const schedule = (): void => {
       cancel = this.#clock.after(pollInterval, () => {
-        changed(null);
-        schedule();
+        if (isAbsent(cause)) watcher = this.#tryWatch(directory, relevant, changed);
+        if (watcher !== undefined || !isAbsent(cause)) changed(null);
+        if (watcher === undefined) schedule();
+        else this.#polled.delete(directory);
       });
     };
     schedule();
@@ -153,9 +153,32 @@ export class Watches {
       close: () => {
         this.#polled.delete(directory);
         cancel();
+        watcher?.close();
       },
     };
   }
+
+  #tryWatch(directory: string, relevant: Relevance, changed: (name: string | null) => void): Watch | undefined {
+    try {
+      return this.#watch(directory, relevant, changed);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+type Relevance = (event: string, name: string | null) => boolean;
+
+interface UnwatchableDirectory {
+  /** The error of watching it. */
+  readonly cause: unknown;
+  readonly relevant: Relevance;
+  readonly changed: (name: string | null) => void;
+}
+
+function why(cause: unknown): string {
+  if (errorCode(cause) === "ENOSPC") return "the limit of inotify watches is reached (fs.inotify.max_user_watches)";
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** Reports whether an event may concern configuration: swap files of editors do not, `..data` of a ConfigMap does. */
