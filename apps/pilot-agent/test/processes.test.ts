@@ -35,8 +35,12 @@ describe("a guarded process", () => {
 
   it("is terminated with its group when its parent is killed", async () => {
     const started = await startParent("sleep 301 & echo started; wait", 5);
-    tree = started.tree;
-    expect(tree.filter(({ command }) => command.startsWith("sleep 301"))).toHaveLength(1);
+    // The shell forks before it runs the command, so its child is not a `sleep` at once.
+    const sleeping = (): number => {
+      tree = listTree(started.parent.pid!);
+      return tree.filter(({ command }) => command.startsWith("sleep 301")).length;
+    };
+    await expect.poll(sleeping, within).toBe(1);
     started.parent.kill("SIGKILL");
     await expect.poll(() => stillRunning(tree), within).toEqual([]);
   });
