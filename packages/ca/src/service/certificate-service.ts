@@ -80,7 +80,8 @@ export function certificateService(options: CertificateServiceOptions): ServiceI
 /**
  * Returns the authenticated caller and the names that its certificate may have.
  *
- * @throws ConnectError `Unauthenticated` in both cases of a rejection, as Istio's CA: the reason is in `events` only
+ * @throws ConnectError `Unauthenticated` if authentication or authorization fails, as in Istio's CA. Only `events` has the
+ *   reason.
  */
 async function admitCaller(
   request: IstioCertificateRequest,
