@@ -80,8 +80,8 @@ export function certificateService(options: CertificateServiceOptions): ServiceI
 /**
  * Returns the authenticated caller and the names that its certificate may have.
  *
- * @throws ConnectError `Unauthenticated` if authentication or authorization fails, as in Istio's CA. Only `events` has the
- *   reason.
+ * @throws ConnectError `Unauthenticated` if authentication or authorization fails, as in Istio's CA. Only `events` has
+ *   the reason.
  */
 async function admitCaller(
   request: IstioCertificateRequest,
