@@ -26,15 +26,7 @@ const order = [
   "proxy-config",
 ];
 /** Packages about the mesh's configuration and what is generated from it. */
-const model = [
-  "config-schema",
-  "config-ingestion",
-  "service-discovery",
-  "push-context",
-  "analysis",
-  "xds-generators",
-  "explain",
-];
+const model = order.slice(order.indexOf("config-schema"), order.indexOf("explain") + 1);
 const encoding = ["protobuf-wire", "envoy-api", "resources"];
 /** Packages that each package must not import although they are above it in the table. */
 const ignorant = {

@@ -5,11 +5,12 @@ import { create, type DescMessage, fromBinary, type MessageShape } from "@bufbui
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import type { LbEndpoint } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
-import { type Discovery, flagDefaults, type FlagValues, startDiscovery } from "@istiod/istiod";
+import { type Discovery, startDiscovery } from "@istiod/istiod";
 import { clusterType, endpointType, listenerType, routeType, secretType, type Variant } from "@istiod/xds-server";
 import { EnvoyClient, type EnvoyClientOptions, XdsClient } from "@istiod/xds-server/testing";
 import { pino } from "pino";
 import { afterEach } from "vitest";
+import { flagValues } from "../serving.js";
 import { documents, service, workloads } from "./objects.js";
 
 /** Both variants of the protocol: every feature is tested on each. */
@@ -57,21 +58,6 @@ export function node(host: string, ip: string, { type = "sidecar", app, labels, 
       ...metadata,
     },
   });
-}
-
-/** The flags with their defaults, over which some are set; it listens for plaintext xDS on a free port of loopback. */
-function flagValues(set: Partial<FlagValues>): FlagValues {
-  const quiet = {
-    meshConfig: "",
-    networksConfig: "",
-    grpcAddr: "127.0.0.1:0",
-    secureGRPCAddr: "",
-    httpAddr: "127.0.0.1:0",
-    httpsAddr: "",
-    monitoringAddr: "",
-    shutdownDuration: 0,
-  };
-  return { ...flagDefaults({}), ...quiet, ...set };
 }
 
 const sentinel = "outbound|80||sentinel.sentinel.svc.cluster.local";
@@ -132,7 +118,12 @@ export class Mesh {
         list.push(msg);
     };
     const log = pino({ level: "warn" }, { write });
-    const values = flagValues({ configDir: this.directory, meshConfig: this.meshConfig });
+    const values = flagValues({
+      configDir: this.directory,
+      meshConfig: this.meshConfig,
+      grpcAddr: "127.0.0.1:0",
+      shutdownDuration: 0,
+    });
     this.#discovery = await startDiscovery(values, { PILOT_DEBOUNCE_AFTER: "10ms" }, log, "test");
     this.#witness = new XdsClient(this.address, { variant: "delta", node: node("witness.sentinel", "10.255.0.1") });
     this.#witness.subscribe(endpointType, [sentinel]);

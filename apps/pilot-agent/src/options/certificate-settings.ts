@@ -1,0 +1,114 @@
+import {
+  booleanSetting,
+  durationSetting,
+  enumSetting,
+  integerSetting,
+  numberSetting,
+  stringSetting,
+} from "@istiod/settings";
+
+/** Settings of the agent's certificates and of its connection to the control plane. */
+export const certificateSettings = {
+  caAddress: stringSetting({
+    variable: "CA_ADDR",
+    default: "",
+    help: "address of the certificate authority; empty for the discovery address",
+  }),
+  caProvider: enumSetting<"Citadel">(
+    { variable: "CA_PROVIDER", default: "Citadel", help: "kind of certificate authority; Citadel is istiod's" },
+    ["Citadel"],
+  ),
+  caRoot: stringSetting({
+    variable: "CA_ROOT_CA",
+    default: "",
+    help: "PEM file with the root certificates of the certificate authority, or SYSTEM; empty for ./var/run/secrets/istio/root-cert.pem",
+  }),
+  xdsRoot: stringSetting({
+    variable: "XDS_ROOT_CA",
+    default: "",
+    help: "PEM file with the root certificates of istiod's xDS server, or SYSTEM; empty for ./var/run/secrets/istio/root-cert.pem",
+  }),
+  istiodSan: stringSetting({
+    variable: "ISTIOD_SAN",
+    default: "",
+    help: "name that istiod's certificate must have; empty for the host of the discovery address, or istiod.istio-system.svc for localhost; not used for an authority in CA_ADDR",
+  }),
+  secretTtl: durationSetting({
+    variable: "SECRET_TTL",
+    default: 24 * 3_600_000,
+    help: "requested lifetime of certificates",
+  }),
+  graceRatio: numberSetting({
+    variable: "SECRET_GRACE_PERIOD_RATIO",
+    default: 0.5,
+    help: "remaining fraction of a certificate's lifetime at which it is renewed",
+  }),
+  graceJitter: numberSetting({
+    variable: "SECRET_GRACE_PERIOD_RATIO_JITTER",
+    default: 0.01,
+    help: "maximum jitter of that fraction, in both directions",
+  }),
+  rsaKeySize: integerSetting(
+    { variable: "WORKLOAD_RSA_KEY_SIZE", default: 2048, help: "size of the workload's RSA key in bits" },
+    { min: 2048 },
+  ),
+  eccAlgorithm: enumSetting<"" | "ECDSA">(
+    {
+      variable: "ECC_SIGNATURE_ALGORITHM",
+      default: "",
+      help: "elliptic curve algorithm of the workload's key: ECDSA; empty for RSA",
+    },
+    ["ECDSA"],
+  ),
+  eccCurve: enumSetting<"P256" | "P384">(
+    { variable: "ECC_CURVE", default: "P256", help: "curve of an ECDSA key: P256 or P384" },
+    ["P256", "P384"],
+  ),
+  pkcs8Key: booleanSetting({
+    variable: "PKCS8_KEY",
+    default: false,
+    help: "encode keys as PKCS #8 instead of PKCS #1 and SEC 1",
+  }),
+  outputCerts: stringSetting({
+    variable: "OUTPUT_CERTS",
+    default: "",
+    help: "directory to which key.pem, cert-chain.pem and root-cert.pem are written; empty to disable",
+  }),
+  provCert: stringSetting({
+    variable: "PROV_CERT",
+    default: "",
+    help: "directory with key.pem, cert-chain.pem and root-cert.pem that authenticate a virtual machine to the certificate authority",
+  }),
+  fileMountedCerts: booleanSetting({
+    variable: "FILE_MOUNTED_CERTS",
+    default: false,
+    help: "read certificates from files only, without a certificate authority",
+  }),
+  fileDebounce: durationSetting({
+    variable: "FILE_DEBOUNCE_DURATION",
+    default: 100,
+    help: "quiet period after a change of a certificate file before it is read",
+  }),
+  workloadIdentitySocket: stringSetting({
+    variable: "WORKLOAD_IDENTITY_SOCKET_FILE",
+    default: "socket",
+    help: "file name of the SDS socket in ./var/run/secrets/workload-spiffe-uds; another program must serve any but the default",
+  }),
+  certSigner: stringSetting({
+    variable: "ISTIO_META_CERT_SIGNER",
+    default: "",
+    help: "signer that the certificate authority should use",
+  }),
+  tokenFile: stringSetting({
+    variable: "ISTIO_TOKEN_FILE",
+    default: "./var/run/secrets/tokens/istio-token",
+    help: "file with the workload's token",
+    isExtension: true,
+  }),
+  caPlaintext: booleanSetting({
+    variable: "CA_PLAINTEXT",
+    default: false,
+    help: "connect to the certificate authority without TLS, as always to port 15010; only for trusted networks",
+    isExtension: true,
+  }),
+} as const;
