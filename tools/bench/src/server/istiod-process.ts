@@ -25,6 +25,14 @@ export interface IstiodOptions {
    * profile shows the file of each function.
    */
   readonly execArgv?: readonly string[];
+  /** Serves plaintext xDS on another port beside TLS. Default: with `tlsTokens`, TLS only. */
+  readonly alsoPlaintext?: boolean;
+  /** Limit of V8's old generation in MiB. Default: Node's. */
+  readonly maxOldSpaceMiB?: number;
+  /** Additional flags of `discovery`, by name without the dashes. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Additional environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Startup timeout in milliseconds. Default 180,000. */
   readonly readyMs?: number;
 }
@@ -33,6 +41,8 @@ export interface IstiodOptions {
 export interface IstiodProcess {
   readonly pid: number;
   readonly xds: Address;
+  /** The plaintext port beside TLS, if `alsoPlaintext` is set; otherwise equal to `xds`. */
+  readonly plaintext: Address;
   /** Serves `/metrics` and `/debug`. */
   readonly http: string;
   /** Milliseconds from the start of the process to the ready file. */
@@ -58,15 +68,18 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
     const work = await mkdtemp(join(tmpdir(), "istiod-bench-"));
     closers.defer(() => rm(work, { recursive: true, force: true }));
     const [xdsPort, httpPort] = options.ports ?? [await freePort(), await freePort()];
+    const plaintextPort = options.alsoPlaintext === true ? await freePort() : undefined;
     const startedAt = performance.now();
-    const child = forkIstiod(istiodArguments(options, work, xdsPort, httpPort), options.execArgv ?? []);
+    const child = forkIstiod(istiodArguments(options, { work, xdsPort, httpPort, plaintextPort }), options);
     closers.defer(() => stopProcess(child));
     await untilReady(child, join(work, readyFile), options.readyMs ?? 180_000);
     const readyMs = performance.now() - startedAt;
     const tls = options.tlsTokens === undefined ? {} : { tls: await serverTls(work) };
+    const xds = { host: "127.0.0.1", port: xdsPort, ...tls };
     return {
       pid: child.pid ?? 0,
-      xds: { host: "127.0.0.1", port: xdsPort, ...tls },
+      xds,
+      plaintext: plaintextPort === undefined ? xds : { host: "127.0.0.1", port: plaintextPort },
       http: `http://127.0.0.1:${httpPort}`,
       readyMs,
       heap: oneAtATime((request: ProbeRequest) => ask(child, request)),
@@ -77,36 +90,52 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
 
 const readyFile = "ready";
 
+interface Places {
+  /** Directory for the ready file and the CA. */
+  readonly work: string;
+  readonly xdsPort: number;
+  readonly httpPort: number;
+  readonly plaintextPort: number | undefined;
+}
+
 function istiodArguments(
-  { directory, tlsTokens }: IstiodOptions,
-  work: string,
-  xdsPort: number,
-  httpPort: number,
+  { directory, tlsTokens, flags: additional }: IstiodOptions,
+  { work, xdsPort, httpPort, plaintextPort }: Places,
 ): readonly string[] {
   const xds = `127.0.0.1:${xdsPort}`;
+  const grpcAddr = plaintextPort === undefined ? "" : `127.0.0.1:${plaintextPort}`;
   const flags = {
     configDir: directory,
     meshConfig: "",
     networksConfig: "",
     ...(tlsTokens === undefined
       ? { grpcAddr: xds, secureGRPCAddr: "" }
-      : { grpcAddr: "", secureGRPCAddr: xds, caDir: join(work, "ca"), tokensDir: tlsTokens }),
+      : { grpcAddr, secureGRPCAddr: xds, caDir: join(work, "ca"), tokensDir: tlsTokens }),
     httpAddr: `127.0.0.1:${httpPort}`,
     monitoringAddr: "",
     httpsAddr: "",
     shutdownDuration: "0s",
     readyFile: join(work, readyFile),
     log_output_level: "error",
+    ...additional,
   };
   return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-function forkIstiod(flags: readonly string[], execArgv: readonly string[]): ChildProcess {
+function forkIstiod(
+  flags: readonly string[],
+  { execArgv = [], maxOldSpaceMiB, env }: Pick<IstiodOptions, "execArgv" | "maxOldSpaceMiB" | "env">,
+): ChildProcess {
   const bundled = join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js");
   return fork(execArgv.length > 0 ? unbundled : bundled, ["discovery", ...flags], {
     // The limit on new streams is not part of the measurement.
-    env: { ...process.env, PILOT_MAX_REQUESTS_PER_SECOND: "100000" },
-    execArgv: [...execArgv, "--import", probe],
+    env: { ...process.env, PILOT_MAX_REQUESTS_PER_SECOND: "100000", ...env },
+    execArgv: [
+      ...execArgv,
+      ...(maxOldSpaceMiB === undefined ? [] : [`--max-old-space-size=${maxOldSpaceMiB}`]),
+      "--import",
+      probe,
+    ],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
 }

@@ -1,0 +1,5 @@
+import type { Target } from "../target.js";
+import { wireFields } from "./wire-fields.js";
+
+/** Every target, by area. */
+export const targets: readonly Target[] = [wireFields];
