@@ -1,6 +1,7 @@
 export { SimulatedProxy, type SimulatedProxyOptions } from "./client/simulated-proxy.js";
 export { type Column, lines } from "./fleet/table.js";
 export { type Tokens, writeTokens } from "./fleet/tokens.js";
+export { change } from "./mesh/changes.js";
 export { apply, writeObjects } from "./mesh/directory.js";
 export { Mesh, type MeshOptions } from "./mesh/mesh.js";
 export { nodeOf, type ProxyPlace } from "./mesh/proxies.js";

@@ -1,0 +1,57 @@
+import type { IstiodTarget } from "./target/istiod-target.js";
+
+/** An attack on a running istiod, by a caller that can reach its ports. */
+export interface Attack {
+  /** Kebab-case, unique. */
+  readonly name: string;
+  /** One line: the caller, and what it sends. */
+  readonly description: string;
+  /**
+   * Sends a bounded number of bytes and connections for a bounded time, and closes everything that it has opened.
+   * Returns what was sent and how istiod answered, in a line.
+   *
+   * @param scale share of the full size, above 0 and at most 1
+   */
+  run(target: IstiodTarget, scale: number): Promise<string>;
+}
+
+/** Limits of the effect of an attack. */
+export interface Bounds {
+  /** Bytes that its resident set may grow by. */
+  readonly rssGrowth: number;
+  /** Longest time to an answer of `/ready`, in milliseconds. */
+  readonly readyMs: number;
+}
+
+/** The effect of an attack. */
+export interface Effect {
+  readonly attack: string;
+  /** The line that the attack returned. */
+  readonly sent: string;
+  readonly alive: boolean;
+  /** Bytes, by the peak during the attack. */
+  readonly rssGrowth: number;
+  /** Milliseconds. */
+  readonly ready: { readonly max: number; readonly p99: number; readonly failures: number };
+  /** Streams of honest proxies that were closed. */
+  readonly streamsLost: number;
+  /** An edit after the attack reached every honest proxy. */
+  readonly updated: boolean;
+}
+
+/** Returns the bounds that an effect exceeds, in words. */
+export function violations(effect: Effect, bounds: Bounds): string[] {
+  const { alive, rssGrowth, ready, streamsLost, updated } = effect;
+  return [
+    ...(alive ? [] : ["istiod exited"]),
+    ...(rssGrowth > bounds.rssGrowth ? [`memory grew by ${mebibytes(rssGrowth)}`] : []),
+    ...(ready.max > bounds.readyMs ? [`/ready took ${ready.max.toFixed(0)} ms`] : []),
+    ...(ready.failures > 0 ? [`/ready failed ${ready.failures} times`] : []),
+    ...(streamsLost > 0 ? [`${streamsLost} honest streams were closed`] : []),
+    ...(updated ? [] : ["an update did not reach all honest proxies"]),
+  ];
+}
+
+export function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+}
