@@ -1,15 +1,15 @@
 import { createSocket } from "node:dgram";
-import { createServer } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { decode, encode, type Packet, streamDecode, streamEncode } from "dns-packet";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DnsServer, type DnsServerOptions } from "../src/dns/dns-server.js";
-import { decodeQuery } from "../src/dns/message.js";
+import { decodeQuery } from "../src/dns/query.js";
 import { NameLookup } from "../src/dns/name-table.js";
 import { parseResolvConf } from "../src/dns/resolv-conf.js";
-import { queryTcp, queryUdp, type UpstreamServer } from "../src/dns/forwarding.js";
+import { exchangeTcp, exchangeUdp, type UpstreamServer } from "../src/dns/exchange.js";
+import { listenOnBoth } from "./name-server.js";
 
 const scope = {
   namespace: "shop",
@@ -33,6 +33,8 @@ const table = create(NameTableSchema, {
   },
 });
 
+const isResponse = (): boolean => true;
+
 /** Starts a name server that resolves one name, or never responds. */
 async function nameServer(answers: boolean): Promise<UpstreamServer & { asked: string[] }> {
   const asked: string[] = [];
@@ -47,23 +49,19 @@ async function nameServer(answers: boolean): Promise<UpstreamServer & { asked: s
       answers: [{ type: "A", name: query.questions![0]!.name, ttl: 5, data: "192.0.2.9" }],
     });
   };
-  const udp = createSocket("udp4");
-  udp.on("message", (message, from) => {
-    const answer = respond(message);
-    if (answer) udp.send(answer, from.port, from.address);
-  });
-  await new Promise<void>((resolve) => udp.bind(0, "127.0.0.1", resolve));
-  const { port } = udp.address();
-  const tcp = createServer((socket) =>
-    socket
-      .on("error", () => undefined)
-      .on("data", (bytes) => {
-        const answer = respond(bytes.subarray(2));
-        if (answer) socket.write(Buffer.concat([Buffer.from([answer.length >> 8, answer.length & 255]), answer]));
-      }),
+  const port = await listenOnBoth(
+    (message, reply) => {
+      const answer = respond(message);
+      if (answer) reply(answer);
+    },
+    (socket) =>
+      socket
+        .on("error", () => undefined)
+        .on("data", (bytes) => {
+          const answer = respond(bytes.subarray(2));
+          if (answer) socket.write(Buffer.concat([Buffer.from([answer.length >> 8, answer.length & 255]), answer]));
+        }),
   );
-  await new Promise<void>((resolve) => tcp.listen(port, "127.0.0.1", resolve));
-  afterAll(() => (udp.close(), tcp.close()));
   return { address: "127.0.0.1", port, asked };
 }
 
@@ -102,9 +100,9 @@ async function serve(
           ],
   });
   const udp = async (name: string, type: "A" | "AAAA" | "MX" = "A", udpSize?: number) =>
-    decode(await queryUdp(at, encode(packet(name, type, udpSize)), 2000));
+    decode(await exchangeUdp({ server: at, message: encode(packet(name, type, udpSize)), timeout: 2000, isResponse }));
   const tcp = async (name: string, type: "A" | "AAAA" | "MX" = "A") =>
-    decode(await queryTcp(at, encode(packet(name, type)), 2000));
+    decode(await exchangeTcp({ server: at, message: encode(packet(name, type)), timeout: 2000, isResponse }));
   return { server, at, udp, tcp };
 }
 
@@ -221,11 +219,12 @@ describe("the DNS server", () => {
     });
     await server.start();
     const answer = decode(
-      await queryUdp(
-        { address: "127.0.0.1", port: server.ports[0]! },
-        encode({ type: "query", id: 7, questions: [{ type: "A", name: "cart.shop" }] }),
-        1000,
-      ),
+      await exchangeUdp({
+        server: { address: "127.0.0.1", port: server.ports[0]! },
+        message: encode({ type: "query", id: 7, questions: [{ type: "A", name: "cart.shop" }] }),
+        timeout: 1000,
+        isResponse,
+      }),
     );
     expect(code(answer)).toBe(2);
     await server.close();

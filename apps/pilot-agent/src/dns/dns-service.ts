@@ -12,6 +12,7 @@ import type { Proxy } from "../proxy.js";
 import type { ResourceHandler } from "../xds-proxy/agent-resources.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import { DnsServer } from "./dns-server.js";
+import { isLoopback } from "./local-addresses.js";
 import { NameLookup } from "./name-table.js";
 import { readResolvConf } from "./resolv-conf.js";
 
@@ -67,15 +68,21 @@ export class DnsService {
         ),
         timeout: options.dnsForwardTimeout,
         parallel: options.dnsForwardParallel,
+        maxConcurrent: options.dnsMaxForwards,
       },
+      maxConnections: options.dnsMaxConnections,
+      allowRemoteClients: options.dnsRemoteClients,
       events: {
         query: () => metrics.dnsRequests.inc(),
         forwarded: () => metrics.dnsUpstreamRequests.inc(),
         failed: () => metrics.dnsUpstreamFailures.inc(),
+        rejected: (reason) => metrics.dnsRejected.inc({ reason }),
       },
       log,
     });
     await this.#server.start();
+    if (!options.dnsRemoteClients && !addresses.every(isLoopback))
+      log.info("DNS queries of other machines are refused; set DNS_REMOTE_CLIENTS=true to resolve them");
     log.info(`Starting local DNS server on ${addresses.map((address) => `${address}:${listen.port}`).join(", ")}`);
   }
 

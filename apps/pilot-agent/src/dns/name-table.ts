@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { NameTable } from "@istiod/istio-api/networking/nds/v1/nds";
+import { encodeName } from "./wire-name.js";
 
 /** Addresses of a name by IP family. */
 export interface Addresses {
@@ -33,10 +34,13 @@ export class NameLookup {
     const [search] = scope.search;
     this.#suffix = search === undefined ? undefined : `.${search}`;
     for (const [hostname, info] of Object.entries(table.table)) {
-      const addresses = { v4: info.ips.filter((ip) => isIPv4(ip)), v6: info.ips.filter((ip) => isIPv6(ip)) };
+      const addresses = {
+        v4: info.ips.filter((ip) => isIPv4(ip)),
+        v6: info.ips.filter((ip) => isIPv6(ip) && !ip.includes("%")),
+      };
       if (addresses.v4.length + addresses.v6.length === 0) continue;
       for (const name of info.registry === KUBERNETES ? kubernetesNames(hostname, info, scope) : [hostname])
-        this.#names.set(normalize(name), addresses);
+        this.#add(normalize(name), addresses);
     }
   }
 
@@ -57,6 +61,11 @@ export class NameLookup {
     const alias = stripped === undefined ? undefined : this.#names.get(stripped);
     if (stripped !== undefined && alias) return { canonical: stripped, addresses: alias };
     return this.#wildcard(name, stripped);
+  }
+
+  /** Adds a name. One that is not well formed cannot be queried or sent, and is ignored. */
+  #add(name: string, addresses: Addresses): void {
+    if (encodeName(name)) this.#names.set(name, addresses);
   }
 
   #wildcard(name: string, stripped: string | undefined): Answer | undefined {

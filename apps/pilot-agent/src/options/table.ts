@@ -111,6 +111,30 @@ const names = {
     default: 5000,
     help: "timeout of an upstream name server",
   }),
+  dnsMaxForwards: integerSetting(
+    {
+      variable: "DNS_MAX_FORWARDED_QUERIES",
+      default: 2048,
+      help: "maximum number of queries that wait for upstream name servers, half of them of one client; further ones get SERVFAIL",
+      isExtension: true,
+    },
+    { min: 1 },
+  ),
+  dnsMaxConnections: integerSetting(
+    {
+      variable: "DNS_MAX_CONNECTIONS",
+      default: 256,
+      help: "maximum number of TCP connections to the DNS server, half of them of one client",
+      isExtension: true,
+    },
+    { min: 1 },
+  ),
+  dnsRemoteClients: booleanSetting({
+    variable: "DNS_REMOTE_CLIENTS",
+    default: false,
+    help: "resolve queries of other machines, if DNS_PROXY_ADDR is not a loopback address",
+    isExtension: true,
+  }),
   resolvConf: stringSetting({
     variable: "DNS_RESOLV_CONF",
     default: "/etc/resolv.conf",

@@ -18,6 +18,9 @@ export interface AgentMetrics {
   readonly dnsRequests: Counter;
   readonly dnsUpstreamRequests: Counter;
   readonly dnsUpstreamFailures: Counter;
+  readonly dnsRejected: Counter<"reason">;
+  readonly unexpectedErrors: Counter;
+  readonly statusRejected: Counter<"reason">;
 }
 
 /** Creates the metrics in a registry of their own. */
@@ -55,6 +58,9 @@ export function agentMetrics(): AgentMetrics {
       "dns_upstream_failures_total",
       "DNS queries without a response from any upstream name server.",
     ),
+    dnsRejected: counter("dns_rejected_total", "DNS queries and connections rejected by a limit.", ["reason"]),
+    unexpectedErrors: counter("unexpected_errors_total", "Errors that no part of the agent handled."),
+    statusRejected: counter("status_rejected_total", "Requests to the status port rejected by a limit.", ["reason"]),
   };
 }
 
