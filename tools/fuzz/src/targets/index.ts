@@ -1,5 +1,6 @@
 import type { Target } from "../target.js";
+import { dnsMessages } from "./dns-messages.js";
 import { wireFields } from "./wire-fields.js";
 
 /** Every target, by area. */
-export const targets: readonly Target[] = [wireFields];
+export const targets: readonly Target[] = [dnsMessages, wireFields];
