@@ -6,6 +6,7 @@ import docComment from "./tools/test/doc-comment-rule.mjs";
 const order = [
   "settings",
   "metrics",
+  "admin-server",
   "incremental",
   "protobuf-wire",
   "envoy-api",
@@ -64,6 +65,7 @@ const depConstraints = [
     sourceTag: "pkg:pilot-agent",
     onlyDependOnLibsWithTags: [
       "pkg:settings",
+      "pkg:admin-server",
       "pkg:protobuf-wire",
       "pkg:envoy-api",
       "pkg:istio-api",

@@ -98,6 +98,13 @@ const servingFlags = {
     default: ":15014",
     help: "address of metrics; empty to serve them on --httpAddr",
   }),
+  httpAllowedHosts: listSetting({
+    flag: "httpAllowedHosts",
+    placeholder: "names",
+    default: [],
+    help: "host names by which programs on this machine may call the HTTP ports, beside localhost and addresses",
+    isExtension: true,
+  }),
   shutdownDuration: durationSetting({
     flag: "shutdownDuration",
     default: 10_000,

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createAdminServer } from "@istiod/admin-server";
 import type { ListenAddress } from "./flags.js";
 
 /** Answers one path. */
@@ -31,7 +32,7 @@ export class HttpServer {
 
   private constructor(site: Site) {
     this.#site = site;
-    this.#server = createServer((request, response) => {
+    this.#server = createAdminServer((request, response) => {
       void answer(this.#site, request, response).catch((error: unknown) => {
         if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
         response.end(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -30,7 +30,7 @@ export {
   type Credentials,
 } from "./identity/authenticator.js";
 export { clientCertificate } from "./identity/client-certificate.js";
-export { credentialsOf, isLoopback, type Peer, peerOf } from "./identity/peer.js";
+export { credentialsOf, type Peer, peerOf } from "./identity/peer.js";
 export { readTokenKeys, signedTokens, type SignedTokensOptions } from "./identity/signed-tokens.js";
 export {
   identityOfSubject,

@@ -1,4 +1,4 @@
-import { credentialsOf, isLoopback } from "@istiod/ca";
+import { credentialsOf } from "@istiod/ca";
 import { expect, test } from "vitest";
 
 const certificates = [Uint8Array.of(1), Uint8Array.of(2)];
@@ -24,16 +24,4 @@ test("credentials have the headers of the request, and messages name the peer's 
     "10.0.0.1:4711",
   ]);
   expect(credentialsOf({ address: "", port: 0, headers: {} }).peer).toBeUndefined();
-});
-
-test.each([
-  ["127.0.0.1", true],
-  ["127.9.9.9", true],
-  ["::1", true],
-  ["::ffff:127.0.0.1", true],
-  ["10.0.0.1", false],
-  ["::ffff:10.0.0.1", false],
-  [undefined, false],
-])("isLoopback(%s) is %s", (address, expected) => {
-  expect(isLoopback(address)).toBe(expected);
 });

@@ -1,18 +1,13 @@
 import type { IncomingMessage } from "node:http";
-import {
-  authenticate,
-  type Authenticator,
-  CaError,
-  credentialsOf,
-  isLoopback,
-  peerOf,
-  spiffeIdentities,
-} from "@istiod/ca";
+import { crossSiteReason, isLoopback } from "@istiod/admin-server";
+import { authenticate, type Authenticator, CaError, credentialsOf, peerOf, spiffeIdentities } from "@istiod/ca";
 import type { Refusal } from "../http-server.js";
 import { type AuthorizeDebug, debugAuthorization, type DebugAuthorizationOptions } from "./authorization.js";
 
 export interface DebugAccessOptions extends DebugAuthorizationOptions {
   readonly authenticators: () => readonly Authenticator[];
+  /** Host names that callers on this machine may use, beside localhost. Default: none. */
+  readonly allowedHosts?: readonly string[];
   /** Called for each rejected request, with the authenticated identities of its caller, if any. */
   readonly onRejected?: (
     request: IncomingMessage,
@@ -27,7 +22,10 @@ const refusals = {
   namespace: { status: 403, message: "not for callers of this namespace" },
 } as const;
 
-/** The guard of debug commands and the status page over HTTP. Other paths are open. */
+/**
+ * The guard of the HTTP ports: rejects requests of other web sites, and authorizes debug commands and the status page.
+ * Other paths are open to all callers.
+ */
 export class DebugAccess {
   readonly #options: DebugAccessOptions;
   readonly #authorize: AuthorizeDebug;
@@ -40,6 +38,8 @@ export class DebugAccess {
   }
 
   async guard(request: IncomingMessage, path: string): Promise<Refusal | undefined> {
+    const crossSite = crossSiteReason(request, this.#options.allowedHosts);
+    if (crossSite !== undefined) return this.#reject(request, path, { status: 403, message: crossSite });
     if (!(path === "/" || path.startsWith("/debug")) || isLoopback(request.socket.remoteAddress)) return undefined;
     const identities = await this.#identities(request);
     const decision = this.#authorize(
@@ -49,13 +49,14 @@ export class DebugAccess {
         : { kind: "authenticated", namespace: spiffeIdentities(identities)[0]?.namespace },
       path.slice("/debug/".length),
     );
-    if (!decision.allowed) {
-      const refusal = refusals[decision.reason];
-      this.#options.onRejected?.(request, path, refusal, identities);
-      return refusal;
-    }
+    if (!decision.allowed) return this.#reject(request, path, refusals[decision.reason], identities);
     if (decision.namespace !== undefined) this.#namespaces.set(request, decision.namespace);
     return undefined;
+  }
+
+  #reject(request: IncomingMessage, path: string, refusal: Refusal, identities?: readonly string[]): Refusal {
+    this.#options.onRejected?.(request, path, refusal, identities);
+    return refusal;
   }
 
   /** Returns the namespace whose proxies the caller of an allowed request may see; undefined: all proxies. */

@@ -13,6 +13,7 @@ export function cacheCommand<C>(database: Database<C>, server: Pick<XdsServer, "
     name: "cachez",
     about:
       "Distinct resources that connected proxies have; ?sizes=true: bytes; ?stats=true: statistics of the incremental engine; ?clear=true: evicts unused results",
+    changesState: (query) => Boolean(query.get("clear")),
     answer({ query }) {
       if (query.get("clear")) {
         database.evict();

@@ -3,6 +3,11 @@ export interface DebugCommand {
   readonly name: string;
   /** One line for the index. */
   readonly about: string;
+  /**
+   * Reports whether a query changes state or takes long. Over HTTP such a query needs POST, or a caller on this
+   * machine.
+   */
+  readonly changesState?: (query: URLSearchParams) => boolean;
   readonly answer: (request: DebugRequest) => DebugAnswer | Promise<DebugAnswer>;
 }
 

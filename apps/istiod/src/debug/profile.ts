@@ -10,6 +10,7 @@ const maxSeconds = 300;
  */
 export function profileCommands(enabled: boolean): readonly DebugCommand[] {
   if (!enabled) return [];
+  const oneAtATime = exclusive();
   return [
     {
       name: "pprof/",
@@ -28,8 +29,9 @@ export function profileCommands(enabled: boolean): readonly DebugCommand[] {
     {
       name: "pprof/profile",
       about: "CPU profile in V8's form; ?seconds=30",
+      changesState: () => true,
       answer: ({ query }) =>
-        inspected(async (session) => {
+        oneAtATime(async (session) => {
           await session.post("Profiler.enable");
           await session.post("Profiler.start");
           await sleep(seconds(query, 30) * 1000);
@@ -39,8 +41,9 @@ export function profileCommands(enabled: boolean): readonly DebugCommand[] {
     {
       name: "pprof/heap",
       about: "Sampled allocations in V8's form; ?seconds=10",
+      changesState: () => true,
       answer: ({ query }) =>
-        inspected(async (session) => {
+        oneAtATime(async (session) => {
           await session.post("HeapProfiler.startSampling");
           await sleep(seconds(query, 10) * 1000);
           return json((await session.post("HeapProfiler.stopSampling")).profile);
@@ -68,12 +71,19 @@ function seconds(query: URLSearchParams, defaultSeconds: number): number {
   return Math.min(maxSeconds, Math.max(0.1, Number(query.get("seconds") ?? defaultSeconds) || defaultSeconds));
 }
 
-async function inspected<R>(use: (session: Session) => Promise<R>): Promise<R> {
-  const session = new Session();
-  session.connect();
-  try {
-    return await use(session);
-  } finally {
-    session.disconnect();
-  }
+/** Returns a function that records one profile at a time: each costs CPU, and its result memory. */
+function exclusive(): (record: (session: Session) => Promise<DebugAnswer>) => Promise<DebugAnswer> {
+  let isRecording = false;
+  return async (record) => {
+    if (isRecording) return textAnswer(429, "another profile is being recorded");
+    isRecording = true;
+    const session = new Session();
+    try {
+      session.connect();
+      return await record(session);
+    } finally {
+      session.disconnect();
+      isRecording = false;
+    }
+  };
 }

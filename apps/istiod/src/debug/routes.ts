@@ -1,3 +1,4 @@
+import { mayChangeState } from "@istiod/admin-server";
 import { explainProxy } from "@istiod/explain";
 import { type Proxy, proxyNamed } from "@istiod/push-context";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -37,10 +38,14 @@ export function debugRoutes(
   namespaceOf: (request: IncomingMessage) => string | undefined,
 ): Map<string, Route> {
   const routes = new Map<string, Route>();
-  for (const { name, answer } of commands) {
-    routes.set(`/debug/${name}`, async ({ url, http }, response) =>
-      write(url, response, await answer({ query: url.searchParams, namespace: namespaceOf(http) })),
-    );
+  for (const { name, answer, changesState } of commands) {
+    routes.set(`/debug/${name}`, async ({ url, http }, response) => {
+      if (changesState?.(url.searchParams) === true && !mayChangeState(http)) {
+        response.writeHead(405, { "content-type": "text/plain", allow: "POST" }).end("method must be POST\n");
+        return;
+      }
+      write(url, response, await answer({ query: url.searchParams, namespace: namespaceOf(http) }));
+    });
   }
   routes.set("/debug", (_, response) => {
     const rows = commands

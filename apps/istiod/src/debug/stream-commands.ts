@@ -23,6 +23,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
     {
       name: "adsz",
       about: "Connected proxies and their subscriptions; ?push=true pushes the current state to all",
+      changesState: (query) => Boolean(query.get("push")),
       answer: (request) => adsz({ server, proxyOf }, request),
     },
     {
@@ -45,6 +46,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
     commands.push({
       name: "force_disconnect",
       about: "Disconnects a proxy; ?proxyID=",
+      changesState: () => true,
       answer: (request) =>
         ofProxy({ server, proxyOf }, request, ({ id }) =>
           textAnswer(server.disconnect(id, "requested by /debug/force_disconnect") ? 200 : 404, "OK"),

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { isLoopback } from "@istiod/ca";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { createAdminServer, crossSiteReason, isLoopback, readBody } from "@istiod/admin-server";
 import { type Level, levels } from "./levels.js";
 import type { LogScopes, Scope } from "./log-scopes.js";
 
@@ -25,7 +25,7 @@ export async function serveControlZ(
   { address, port }: { readonly address: string; readonly port: number },
   scopes: LogScopes,
 ): Promise<Server> {
-  const server = createServer((request, response) => {
+  const server = createAdminServer((request, response) => {
     void answer(scopes, request, response).catch((error: unknown) =>
       reject(response, 400, error instanceof Error ? error.message : String(error)),
     );
@@ -40,6 +40,8 @@ export async function serveControlZ(
 async function answer(scopes: LogScopes, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (!isLoopback(request.socket.remoteAddress))
     return reject(response, 403, "only requests from this machine are allowed");
+  const crossSite = crossSiteReason(request);
+  if (crossSite !== undefined) return reject(response, 403, crossSite);
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   if (pathname === "/scopej") return void response.writeHead(301, { location: "/scopej/" }).end();
   const [, encoded] = /^\/scopej\/([^/]*)$/.exec(pathname) ?? [];
@@ -51,7 +53,7 @@ async function answer(scopes: LogScopes, request: IncomingMessage, response: Ser
   const scope = scopes.get(name);
   if (scope === undefined) return reject(response, 400, `unknown scope name: ${name}`);
   if (method === "GET") return write(response, info(scope));
-  const told = JSON.parse(await body(request)) as Partial<ScopeInfo>;
+  const told = JSON.parse((await readBody(request, maxBodyBytes)).toString()) as Partial<ScopeInfo>;
   const [output, stackTrace] = [levelNamed(told.output_level), levelNamed(told.stack_trace_level)];
   // Istio takes absent callers for none, too: what clients send is what they want.
   scopes.set(name, {
@@ -69,17 +71,6 @@ function info({ name, description, output, stackTrace, callers }: Scope): ScopeI
 /** A level by its name; what is none is left as it is. */
 function levelNamed(name: unknown): Level | undefined {
   return levels.find((level) => level === name);
-}
-
-async function body(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBodyBytes) throw new Error(`unable to decode request: more than ${maxBodyBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function write(response: ServerResponse, value: unknown): void {

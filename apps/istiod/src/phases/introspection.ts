@@ -110,7 +110,7 @@ function debugOptions(
 
 /** Returns the authorization of debug requests. Without authenticators only callers on this machine are allowed. */
 export function debugAccess(
-  { env, log }: Pick<Startup, "env" | "log">,
+  { values, env, log }: Pick<Startup, "values" | "env" | "log">,
   { rootNamespace }: Pick<Mesh, "rootNamespace">,
   { authenticators }: Pick<Security, "authenticators">,
 ): DebugAccess {
@@ -119,6 +119,7 @@ export function debugAccess(
     authenticators: () => authenticators,
     rootNamespace,
     env,
+    allowedHosts: values.httpAllowedHosts,
     onRejected: ({ socket }, path, { status, message }, identities) =>
       debugLog.warn(
         { peer: socket.remoteAddress, path, status, ...(identities && { identities }) },

@@ -1,4 +1,5 @@
-import { certificateRoutes, isLoopback } from "@istiod/ca";
+import { isLoopback } from "@istiod/admin-server";
+import { certificateRoutes } from "@istiod/ca";
 import { type Listening, peerKey } from "@istiod/xds-server";
 import { debugRoutes } from "../debug/routes.js";
 import type { ListenAddress } from "../flags.js";

@@ -40,8 +40,3 @@ export function peerOf(request: IncomingMessage | Http2ServerRequest): Peer {
   const certificate = tls.getPeerX509Certificate()?.raw;
   return { ...peer, tls: { verified: tls.authorized, certificates: certificate ? [certificate] : [] } };
 }
-
-/** Reports whether an address is a loopback address. */
-export function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === "::1");
-}
