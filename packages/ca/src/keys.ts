@@ -7,7 +7,7 @@ export type KeyType =
   { readonly type: "rsa"; readonly bits: number } | { readonly type: "ecdsa"; readonly curve: "P-256" | "P-384" };
 
 /** Accepted RSA key sizes. The minimum follows NIST SP 800-57. The maximum bounds the cost of verification. */
-const rsaBits = { min: 2048, max: 8192 } as const;
+export const rsaBits = { min: 2048, max: 8192 } as const;
 
 const curves: Readonly<Record<string, "P-256" | "P-384">> = { prime256v1: "P-256", secp384r1: "P-384" };
 

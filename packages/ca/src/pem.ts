@@ -28,3 +28,9 @@ export function parseCertificates(pem: string, what: string): X509Certificate[] 
     }
   });
 }
+
+/** Encodes DER as one PEM block with a newline at its end. */
+export function encodePem(label: string, der: Buffer): string {
+  const lines = der.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
+  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`;
+}

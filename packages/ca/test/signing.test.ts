@@ -39,6 +39,8 @@ describe.each<[string, KeyType]>([
     ["RSA", ["rsa:2048"]],
     ["P-256", P256],
     ["P-384", P384],
+    ["P-521", ["ec", "-pkeyopt", "ec_paramgen_curve:secp521r1"]],
+    ["Ed25519", ["ed25519"]],
   ])("signs for a key %s, and openssl verifies the chain for both sides of a connection", async (_name, newkey) => {
     const csr = await request(newkey);
     const issued = await ca.sign({ request: csr.request, names: [CART] });
@@ -149,14 +151,11 @@ describe("sign rejects", () => {
       message: "RSA key of 1024 bits: expected 2048 to 8192",
     });
     await expect(
-      sign((await request(["ec", "-pkeyopt", "ec_paramgen_curve:secp521r1"])).request),
-    ).rejects.toMatchObject({ code: "csr" });
-    await expect(
       sign((await request(["ec", "-pkeyopt", "ec_paramgen_curve:secp256k1"])).request),
     ).rejects.toMatchObject({ code: "csr" });
-    await expect(sign((await request(["ed25519"])).request)).rejects.toMatchObject({
+    await expect(sign((await request(["ed448"])).request)).rejects.toMatchObject({
       code: "csr",
-      message: "key of type ed25519: expected RSA or ECDSA",
+      message: "key algorithm with object identifier 2b6571: expected RSA, ECDSA or Ed25519",
     });
   });
 

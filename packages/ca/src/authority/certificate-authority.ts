@@ -36,6 +36,10 @@ export interface IssuedCertificate {
   readonly roots: string;
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
+  /** Serial number of the leaf in hexadecimal. */
+  readonly serialNumber: string;
+  /** Type and size of the leaf's key, such as `RSA 2048` or `P-256`. */
+  readonly key: string;
 }
 
 const hourMs = 3600 * 1000;
@@ -85,7 +89,7 @@ export class CertificateAuthority {
       );
     }
     const bundle = this.#bundle;
-    const { publicKeyDer, wantsCommonName } = await readSigningRequest(request);
+    const { key, publicKeyDer, wantsCommonName } = await readSigningRequest(request);
     const leaf = await signLeaf(
       {
         publicKeyDer,
@@ -96,7 +100,14 @@ export class CertificateAuthority {
       },
       bundle,
     );
-    return { certificate: leaf.pem, chain: bundle.chain, roots: bundle.rootsPem, notAfter: leaf.notAfter };
+    return {
+      certificate: leaf.pem,
+      chain: bundle.chain,
+      roots: bundle.rootsPem,
+      notAfter: leaf.notAfter,
+      serialNumber: leaf.serialNumber,
+      key: key.description,
+    };
   }
 
   /** Expiry times of the first root and the signing certificate, in milliseconds since the epoch. */

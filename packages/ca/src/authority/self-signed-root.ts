@@ -11,7 +11,7 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from "../x509.js";
-import { serialNumber } from "./leaf.js";
+import { randomSerialNumber } from "./leaf-template.js";
 
 export interface SelfSignedRootOptions {
   /** The subject's organization; Istio uses the trust domain. */
@@ -57,7 +57,7 @@ async function selfSign(key: KeyObject, subject: Name, now: number, lifetime: nu
     const signer = await signingKey(key);
     const publicKey = Uint8Array.from(createPublicKey(key).export({ type: "spki", format: "der" }));
     const certificate = await X509CertificateGenerator.create({
-      serialNumber: serialNumber(),
+      serialNumber: randomSerialNumber().toString("hex"),
       subject,
       issuer: subject,
       notBefore: new Date(now),

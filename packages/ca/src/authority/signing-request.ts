@@ -1,21 +1,25 @@
-import { createPublicKey, type KeyObject } from "node:crypto";
 import { CaError } from "../errors.js";
-import { keyTypeOf } from "../keys.js";
-import { Pkcs10CertificateRequest } from "../x509.js";
+import { DerReader } from "../der/reader.js";
+import { contextConstructed, tags } from "../der/tags.js";
+import { readSubjectKey, type SubjectKey } from "./public-key-info.js";
+import { verifyRequestSignature } from "./request-signature.js";
 
 /** A verified signing request: its key, and whether it has a common name. Other contents are ignored. */
 export interface SigningRequest {
-  readonly publicKey: KeyObject;
+  readonly key: SubjectKey;
   /** Subject public key info, DER. */
   readonly publicKeyDer: Buffer;
   readonly wantsCommonName: boolean;
 }
 
 /** Limit on the size of a request in characters. A request with an 8192-bit RSA key has less than 5,000. */
-const maxRequestLength = 64 * 1024;
+export const maxRequestLength = 64 * 1024;
 
 const beginMarker = /-----BEGIN (NEW )?CERTIFICATE REQUEST-----/;
 const endMarker = /-----END (NEW )?CERTIFICATE REQUEST-----/;
+
+/** id-at-commonName, 2.5.4.3. */
+const commonNameOid = "550403";
 
 /**
  * Reads a PKCS#10 request in PEM and checks its signature (RFC 2986). Its names and extensions are ignored,
@@ -26,18 +30,58 @@ const endMarker = /-----END (NEW )?CERTIFICATE REQUEST-----/;
 export async function readSigningRequest(pem: string): Promise<SigningRequest> {
   const der = derOf(pem);
   try {
-    const request = new Pkcs10CertificateRequest(der);
-    const publicKey = createPublicKey({ key: Buffer.from(request.publicKey.rawData), format: "der", type: "spki" });
-    keyTypeOf(publicKey, "csr");
-    if (!(await request.verify())) throw new CaError("csr", "signing request: its signature does not match its key");
-    return {
-      publicKey,
-      publicKeyDer: publicKey.export({ type: "spki", format: "der" }),
-      wantsCommonName: request.subjectName.getField("CN").some((name) => name !== ""),
-    };
+    const request = parse(der);
+    const key = readSubjectKey(request.publicKeyDer);
+    await verifyRequestSignature(request.signed, request.algorithm, request.signature, key);
+    return { key, publicKeyDer: request.publicKeyDer, wantsCommonName: request.hasCommonName };
   } catch (error) {
     throw CaError.from(error, "csr", "signing request cannot be read");
   }
+}
+
+interface ParsedRequest {
+  /** The signed part. */
+  readonly signed: Buffer;
+  readonly publicKeyDer: Buffer;
+  readonly hasCommonName: boolean;
+  /** Contents of the signature's AlgorithmIdentifier. */
+  readonly algorithm: Buffer;
+  readonly signature: Buffer;
+}
+
+function parse(der: Buffer): ParsedRequest {
+  const whole = new DerReader(der);
+  const request = whole.enter(tags.sequence, "request");
+  whole.end("request");
+  const signed = request.element(tags.sequence, "request info");
+  const algorithm = request.contents(tags.sequence, "signature algorithm");
+  const signature = request.octetsOfBitString("signature");
+  request.end("request");
+
+  const info = new DerReader(signed).enter(tags.sequence, "request info");
+  if (!info.contents(tags.integer, "version").equals(version1)) throw new CaError("csr", "version: expected 1");
+  const subject = info.enter(tags.sequence, "subject");
+  const publicKeyDer = info.element(tags.sequence, "public key");
+  if (!info.isAtEnd) info.contents(contextConstructed(0), "attributes");
+  info.end("request info");
+  return { signed, publicKeyDer, hasCommonName: hasCommonName(subject), algorithm, signature };
+}
+
+const version1 = Buffer.of(0);
+
+function hasCommonName(subject: DerReader): boolean {
+  let found = false;
+  while (!subject.isAtEnd) {
+    const names = subject.enter(tags.set, "subject");
+    while (!names.isAtEnd) {
+      const name = names.enter(tags.sequence, "subject");
+      const type = name.contents(tags.oid, "subject attribute").toString("hex");
+      const value = name.contents(name.nextTag ?? tags.utf8String, "subject attribute");
+      name.end("subject attribute");
+      found ||= type === commonNameOid && value.length > 0;
+    }
+  }
+  return found;
 }
 
 function derOf(pem: string): Buffer {
