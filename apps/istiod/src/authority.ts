@@ -2,13 +2,14 @@ import {
   type Authenticator,
   CertificateAuthority,
   DirectoryRootStore,
-  clientCertificate,
+  clientCertificates,
   istiodNames,
   keepRoot,
   readPluggedInCa,
   RootRotation,
   selfSignedBundle,
   tokenDirectory,
+  type TrustBundle,
   watchPluggedInCa,
 } from "@istiod/ca";
 import type { X509Certificate } from "node:crypto";
@@ -16,10 +17,11 @@ import type { Logger } from "pino";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";
 
-/** The certificate authority of this istiod and the authenticators of its callers. */
+/** The certificate authority of this istiod. */
 export interface RunningAuthority {
   readonly authority: CertificateAuthority;
-  readonly authenticators: readonly Authenticator[];
+  /** Trust domain of all identities that it certifies. */
+  readonly trustDomain: string;
   /** Names in istiod's own certificate. */
   readonly names: readonly string[];
   /**
@@ -42,10 +44,6 @@ export async function startAuthority(
   env: NodeJS.ProcessEnv,
   log: Logger,
 ): Promise<RunningAuthority | undefined> {
-  const authenticators = [
-    clientCertificate,
-    ...(values.tokensDir ? [await checkedTokens(values.tokensDir, trustDomain, log)] : []),
-  ];
   const names = istiodNames({
     namespace: values.namespace,
     revision: variables.revision.read(env),
@@ -54,10 +52,26 @@ export async function startAuthority(
   const issuer =
     (await startPluggedInCa(env, log)) ??
     (values.caDir ? await startSelfSignedCa(values.caDir, trustDomain, env, log) : undefined);
-  return issuer && { ...issuer, authenticators, names };
+  return issuer && { ...issuer, trustDomain, names };
 }
 
-type Issuer = Omit<RunningAuthority, "authenticators" | "names">;
+/**
+ * Returns the authenticators of callers in Istio's order: client certificates, which must lead to a root of their own
+ * trust domain, then the tokens of --tokensDir. A certificate takes precedence over a token for another identity.
+ */
+export async function callerAuthenticators(
+  values: FlagValues,
+  trustDomain: string,
+  bundles: () => readonly TrustBundle[],
+  log: Logger,
+): Promise<readonly Authenticator[]> {
+  return [
+    clientCertificates({ bundles }),
+    ...(values.tokensDir ? [await checkedTokens(values.tokensDir, trustDomain, log)] : []),
+  ];
+}
+
+type Issuer = Omit<RunningAuthority, "trustDomain" | "names">;
 
 async function startPluggedInCa(env: NodeJS.ProcessEnv, log: Logger): Promise<Issuer | undefined> {
   const directory = variables.rootCaDirectory.read(env);

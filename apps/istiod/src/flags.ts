@@ -160,7 +160,14 @@ const certificateFlags = {
     flag: "caCertFile",
     placeholder: "file",
     default: "",
-    help: "root certificates for client certificates in addition to the CA's own, reloaded on change",
+    help: "root certificates for client certificates of --caCertTrustDomain in addition to the CA's own, reloaded on change",
+  }),
+  caCertTrustDomain: stringSetting({
+    flag: "caCertTrustDomain",
+    placeholder: "domain",
+    default: "",
+    isExtension: true,
+    help: "trust domain of the roots in --caCertFile, whose identities they prove; empty to reject their certificates",
   }),
   tlsMinVersion: enumSetting<"1.2" | "1.3">(
     {

@@ -1,26 +1,28 @@
-import { keepServingTls, type KeptServingTls, type ServingFiles } from "@istiod/ca";
+import { keepServingTls, type KeptServingTls, type RootsFile, type ServingFiles } from "@istiod/ca";
 import type { Logger } from "pino";
 import type { RunningAuthority } from "./authority.js";
 import type { FlagValues } from "./flags.js";
 
 /**
- * Keeps the certificate that istiod serves with, and the roots by which it verifies clients: those that the flags name,
- * or those of its own authority.
+ * Keeps istiod's serving certificate and the roots that verify its clients: those of its own authority, and those of
+ * --caCertFile for the trust domain in --caCertTrustDomain.
  *
- * @throws Error where a file cannot be used, or no certificate is issued.
+ * @throws Error if a file is invalid, or no certificate can be issued
  */
 export async function servingTls(
   values: FlagValues,
-  { authority, names }: RunningAuthority,
+  { authority, trustDomain, names }: RunningAuthority,
   log: Logger,
 ): Promise<KeptServingTls> {
   const files = servingFiles(values);
+  const roots = clientRoots(values, trustDomain, log);
   try {
     return await keepServingTls({
       authority,
+      trustDomain,
       names,
       ...(files !== undefined && { files }),
-      ...(values.caCertFile !== "" && { rootsFile: values.caCertFile }),
+      ...(roots !== undefined && { roots }),
       onReload: (reloaded) => log.info({ files: reloaded }, `reloaded ${reloaded.join(" and ")}`),
       onError: (error) =>
         log.error({ err: error }, `TLS certificates not renewed, keeping the last good ones: ${error.message}`),
@@ -28,6 +30,35 @@ export async function servingTls(
   } catch (error) {
     throw new Error(`--secureGRPCAddr ${values.secureGRPCAddr}: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/**
+ * Returns the file of --caCertFile with the trust domain of its roots. Roots without a trust domain verify nobody:
+ * otherwise their CA could issue every identity of the mesh, including istiod's own.
+ */
+function clientRoots(
+  { caCertFile, caCertTrustDomain }: FlagValues,
+  trustDomain: string,
+  log: Logger,
+): RootsFile | undefined {
+  if (caCertFile === "") {
+    if (caCertTrustDomain !== "")
+      throw new Error(`--caCertTrustDomain ${caCertTrustDomain}: --caCertFile is missing, they belong together`);
+    return undefined;
+  }
+  if (caCertTrustDomain === "") {
+    log.warn(
+      { file: caCertFile },
+      `--caCertFile ${caCertFile}: its roots belong to no trust domain, so certificates of its CA are rejected; set --caCertTrustDomain to ${trustDomain} if the CA may issue every identity of this mesh`,
+    );
+    return undefined;
+  }
+  if (caCertTrustDomain !== trustDomain)
+    log.warn(
+      { file: caCertFile },
+      `--caCertTrustDomain ${caCertTrustDomain} is not the trust domain of this mesh (${trustDomain}), whose identities alone are authorized`,
+    );
+  return { file: caCertFile, trustDomain: caCertTrustDomain };
 }
 
 function servingFiles({ tlsCertFile, tlsKeyFile }: FlagValues): ServingFiles | undefined {

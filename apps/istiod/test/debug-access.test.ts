@@ -12,6 +12,12 @@ const authenticators = () => [
   ),
 ];
 
+const strangers = () => [
+  staticTokens([
+    [tokenOf("stranger"), { trustDomain: "other.example", namespace: "istio-system", serviceAccount: "istiod" }],
+  ]),
+];
+
 const rejected: unknown[] = [];
 
 async function ask(
@@ -19,7 +25,8 @@ async function ask(
   { from = "10.0.0.1", token, env = {} }: { from?: string; token?: string; env?: NodeJS.ProcessEnv },
 ): Promise<string> {
   const access = new DebugAccess({
-    authenticators,
+    authenticators: () => [...authenticators(), ...strangers()],
+    trustDomain: "cluster.local",
     rootNamespace: () => "istio-system",
     env,
     onRejected: (_, at, { status }, identities) => rejected.push([at, status, identities]),
@@ -64,4 +71,11 @@ it("limits callers in other namespaces to a few endpoints and to their own proxi
     await ask("/debug/configz", { token: "tools", env: { DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES: "other, tools" } }),
   ).toBe("200 all");
   expect(await ask("/debug/configz", { token: "shop", env: { ENABLE_DEBUG_ENDPOINT_AUTH: "false" } })).toBe("200 all");
+});
+
+it("allows nothing to the root namespace of another trust domain", async () => {
+  rejected.splice(0);
+  for (const path of ["/", "/debug/configz", "/debug/config_dump"])
+    expect(await ask(path, { token: "stranger" })).toBe("403");
+  expect(rejected[0]).toEqual(["/", 403, ["spiffe://other.example/ns/istio-system/sa/istiod"]]);
 });

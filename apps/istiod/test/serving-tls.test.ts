@@ -66,6 +66,7 @@ describe("the certificate of --tlsCertFile", () => {
       tlsCertFile: join(root, "tls.crt"),
       tlsKeyFile: join(root, "tls.key"),
       caCertFile: join(root, "roots.pem"),
+      caCertTrustDomain: "cluster.local",
     });
     port = istiod.addresses["secureGRPCAddr"]?.port ?? 0;
   });

@@ -8,11 +8,12 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import {
   CertificateAuthority,
   certificateRoutes,
-  clientCertificate,
+  clientCertificates,
   connectionValues,
   issueServingCertificate,
   createSelfSignedRoot,
   selfSignedBundle,
+  trustBundleOf,
   staticTokens,
 } from "@istiod/ca";
 import { AggregatedDiscoveryService } from "@istiod/envoy-api/envoy/service/discovery/v3/ads";
@@ -83,7 +84,11 @@ export class FakeIstiod {
     const tokens = staticTokens([[TOKEN, { trustDomain: "cluster.local", namespace: "shop", serviceAccount: "cart" }]]);
     const ca = certificateRoutes({
       authority: this.authority,
-      authenticators: [clientCertificate, tokens],
+      trustDomain: "cluster.local",
+      authenticators: [
+        clientCertificates({ bundles: () => [trustBundleOf("cluster.local", this.authority.bundle)] }),
+        tokens,
+      ],
       plaintext: !this.tls,
     });
     const routes = (router: ConnectRouter): void => {

@@ -19,6 +19,7 @@ export {
   keepServingTls,
   type KeepServingTlsOptions,
   type KeptServingTls,
+  type RootsFile,
   type ServingTls,
 } from "./authority/serving-tls.js";
 export { CaError, type CaErrorCode } from "./errors.js";
@@ -29,19 +30,20 @@ export {
   type Caller,
   type Credentials,
 } from "./identity/authenticator.js";
-export { clientCertificate } from "./identity/client-certificate.js";
+export { clientCertificates, type ClientCertificatesOptions } from "./identity/client-certificate.js";
 export { credentialsOf, type Peer, peerOf } from "./identity/peer.js";
 export { readTokenKeys, signedTokens, type SignedTokensOptions } from "./identity/signed-tokens.js";
 export {
+  identityIn,
   identityOfSubject,
   parseSpiffeUri,
-  spiffeIdentities,
   type SpiffeIdentity,
   spiffeUri,
 } from "./identity/spiffe-identity.js";
 export { staticTokens } from "./identity/static-tokens.js";
 export { tokenDirectory, type TokenDirectory, type TokenDirectoryOptions } from "./identity/token-directory.js";
 export { type UnusableToken } from "./identity/token-files.js";
+export { type TrustBundle, trustBundleOf, verifiedIdentity } from "./identity/trust-bundle.js";
 export type { KeyType } from "./keys.js";
 export { DirectoryRootStore } from "./roots/directory-root-store.js";
 export { keepRoot, selfSignedBundle } from "./roots/keep-root.js";

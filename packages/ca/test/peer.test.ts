@@ -5,9 +5,13 @@ const certificates = [Uint8Array.of(1), Uint8Array.of(2)];
 const peer = { address: "10.0.0.1", port: 4711, headers: { authorization: "Bearer abc", accept: ["a", "b"] } };
 
 test("a client certificate is a credential only if TLS has verified it", () => {
-  expect(credentialsOf({ ...peer, tls: { verified: true, certificates } }).verifiedCertificate).toBe(certificates[0]);
-  expect(credentialsOf({ ...peer, tls: { verified: false, certificates } }).verifiedCertificate).toBeUndefined();
-  expect(credentialsOf({ ...peer, tls: { verified: true, certificates: [] } }).verifiedCertificate).toBeUndefined();
+  expect(credentialsOf({ ...peer, tls: { verified: true, certificates } })).toMatchObject({
+    verifiedChain: certificates,
+  });
+  const unverified = credentialsOf({ ...peer, tls: { verified: false, certificates } });
+  expect([unverified.verifiedChain, unverified.hasUnverifiedCertificate]).toEqual([undefined, true]);
+  const none = credentialsOf({ ...peer, tls: { verified: true, certificates: [] } });
+  expect([none.verifiedChain, none.hasUnverifiedCertificate]).toEqual([undefined, undefined]);
 });
 
 test("a connection is encrypted only with TLS", () => {

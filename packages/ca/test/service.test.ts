@@ -9,7 +9,7 @@ import {
   CertificateAuthority,
   certificateRoutes,
   type CertificateServiceOptions,
-  clientCertificate,
+  clientCertificates,
   connectionValues,
   issueServingCertificate,
   istiodNames,
@@ -17,6 +17,7 @@ import {
   type RenewedCertificate,
   createSelfSignedRoot,
   selfSignedBundle,
+  trustBundleOf,
   signErrorLabel,
   staticTokens,
 } from "@istiod/ca";
@@ -44,7 +45,12 @@ async function serve(options: Partial<CertificateServiceOptions> = {}) {
     3600_000,
     Date.now(),
   );
-  const routes = certificateRoutes({ authority, authenticators: [clientCertificate, tokens], ...options });
+  const routes = certificateRoutes({
+    authority,
+    trustDomain: "td",
+    authenticators: [clientCertificates({ bundles: () => [trustBundleOf("td", authority.bundle)] }), tokens],
+    ...options,
+  });
   const server = http2.createSecureServer(
     {
       key: serving.key,
@@ -207,7 +213,7 @@ describe("CreateCertificate", () => {
     [true, undefined],
   ])("over plaintext takes a token only when told to (%s)", async (plaintext, code) => {
     const authority = await makeAuthority();
-    const routes = certificateRoutes({ authority, authenticators: [tokens], plaintext });
+    const routes = certificateRoutes({ authority, trustDomain: "td", authenticators: [tokens], plaintext });
     const server = http2.createServer(connectNodeAdapter({ routes, contextValues: connectionValues }));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const session = new Set<http2.ServerHttp2Session>();

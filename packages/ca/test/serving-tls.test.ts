@@ -53,13 +53,14 @@ async function authorityOf(organization: string): Promise<CertificateAuthority> 
 }
 
 /** A TLS server that shows what is kept. */
-async function serve(options: Pick<KeepServingTlsOptions, "authority" | "files" | "rootsFile">) {
+async function serve(options: Pick<KeepServingTlsOptions, "authority" | "files" | "roots">) {
   const events: string[] = [];
   const server = createServer({ requestCert: true, rejectUnauthorized: false }, (socket) =>
     socket.on("error", () => undefined).pipe(socket),
   );
   const context = ({ cert, key, clientCa }: ServingTls): void => server.setSecureContext({ cert, key, ca: clientCa });
   const kept: KeptServingTls = await keepServingTls({
+    trustDomain: "cluster.local",
     names: ["istiod.istio-system.svc"],
     debounce: 20,
     onReload: (files) => events.push(`reloaded ${files.join(" ")}`),
@@ -200,7 +201,12 @@ describe("client root certificates", () => {
       authorityOf("third"),
     ]);
     await writeFile(rootsFile, second.bundle.rootsPem);
-    const { kept, events } = await serve({ authority, rootsFile });
+    const roots = { file: rootsFile, trustDomain: "other.example" };
+    const { kept, events } = await serve({ authority, roots });
+    expect(kept.current().trustBundles.map(({ trustDomain, roots: { length } }) => [trustDomain, length])).toEqual([
+      ["cluster.local", 1],
+      ["other.example", 1],
+    ]);
     expect(kept.current().clientCa).toBe(authority.bundle.rootsPem + second.bundle.rootsPem);
     await writeFile(rootsFile, second.bundle.rootsPem + third.bundle.rootsPem);
     await expect.poll(() => rootsIn(kept.current()), { timeout: 10_000 }).toBe(3);
@@ -218,6 +224,7 @@ describe("client root certificates", () => {
     const seen: string[] = [];
     const kept = await keepServingTls({
       authority,
+      trustDomain: "cluster.local",
       names: [],
       files: { certFile: join(directory, "tls.crt"), keyFile: join(directory, "tls.key") },
     });

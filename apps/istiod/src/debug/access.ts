@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { crossSiteReason, isLoopback } from "@istiod/admin-server";
-import { authenticate, type Authenticator, CaError, credentialsOf, peerOf, spiffeIdentities } from "@istiod/ca";
+import { authenticate, type Authenticator, CaError, credentialsOf, identityIn, peerOf } from "@istiod/ca";
 import type { Refusal } from "../http-server.js";
 import { type AuthorizeDebug, debugAuthorization, type DebugAuthorizationOptions } from "./authorization.js";
 
@@ -8,6 +8,8 @@ export interface DebugAccessOptions extends DebugAuthorizationOptions {
   readonly authenticators: () => readonly Authenticator[];
   /** Host names that callers on this machine may use, beside localhost. Default: none. */
   readonly allowedHosts?: readonly string[];
+  /** Trust domain of this mesh. Callers of other trust domains are in no namespace of it. */
+  readonly trustDomain: string;
   /** Called for each rejected request, with the authenticated identities of its caller, if any. */
   readonly onRejected?: (
     request: IncomingMessage,
@@ -46,7 +48,7 @@ export class DebugAccess {
       "http",
       identities === undefined
         ? { kind: "unauthenticated" }
-        : { kind: "authenticated", namespace: spiffeIdentities(identities)[0]?.namespace },
+        : { kind: "authenticated", namespace: identityIn(this.#options.trustDomain, identities)?.namespace },
       path.slice("/debug/".length),
     );
     if (!decision.allowed) return this.#reject(request, path, refusals[decision.reason], identities);

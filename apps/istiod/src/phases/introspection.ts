@@ -112,11 +112,12 @@ function debugOptions(
 export function debugAccess(
   { values, env, log }: Pick<Startup, "values" | "env" | "log">,
   { rootNamespace }: Pick<Mesh, "rootNamespace">,
-  { authenticators }: Pick<Security, "authenticators">,
+  { authenticators, trustDomain }: Pick<Security, "authenticators" | "trustDomain">,
 ): DebugAccess {
   const debugLog = log.child({ scope: "debug" });
   return new DebugAccess({
     authenticators: () => authenticators,
+    trustDomain,
     rootNamespace,
     env,
     allowedHosts: values.httpAllowedHosts,

@@ -26,7 +26,7 @@ export interface BoundAddress {
 export async function openHttp(startup: Startup, mesh: Mesh): Promise<HttpServer | undefined> {
   const { env, settings } = startup;
   if (settings.addresses.httpAddr === undefined) return undefined;
-  const access = debugAccess(startup, mesh, { authenticators: [] });
+  const access = debugAccess(startup, mesh, { authenticators: [], trustDomain: "" });
   const page = statusRoute({ ...startingStatus(startup, mesh), monitoring: () => undefined });
   const routes: [string, Route][] = [
     ["/ready", (_, response) => void response.writeHead(503).end()],
@@ -48,7 +48,7 @@ export async function openListeners(
   const { access, commands, status } = introspection;
   const plaintext = grpcAddr && (await listenPlaintext(startup, serving, grpcAddr));
   const secure =
-    secureGRPCAddr && security.secure && (await listenTls(startup, security.secure, serving, secureGRPCAddr));
+    secureGRPCAddr && security.secure && (await listenTls(startup, security, security.secure, serving, secureGRPCAddr));
   const guard: Site["guard"] = (request, path) => access.guard(request, path);
   const isDebugServed = variables.debugOnHttp.read(env);
   const debug = isDebugServed ? [...debugRoutes(commands, (request) => access.namespaceOf(request))] : [];
@@ -90,13 +90,15 @@ function listenPlaintext({ values, settings }: Startup, { server }: Serving, at:
 
 async function listenTls(
   { values, env, settings }: Startup,
+  { trustDomain, authenticators }: Security,
   secure: SecureServing,
   { server }: Serving,
   at: ListenAddress,
 ): Promise<Listening> {
-  const { authority, authenticators, events, limits } = secure;
+  const { authority, events, limits } = secure;
   const routes = certificateRoutes({
     authority,
+    trustDomain,
     authenticators,
     events,
     peer: (context) => context.values.get(peerKey),

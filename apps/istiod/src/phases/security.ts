@@ -5,9 +5,11 @@ import {
   certificateMetrics,
   type KeptServingTls,
   type ServingTls,
+  type TrustBundle,
+  trustBundleOf,
 } from "@istiod/ca";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
-import { type RunningAuthority, startAuthority } from "../authority.js";
+import { callerAuthenticators, type RunningAuthority, startAuthority } from "../authority.js";
 import { servingTls } from "../serving-tls.js";
 import { type TlsLimits, tlsLimits } from "../tls-limits.js";
 import type { Mesh } from "./mesh.js";
@@ -17,6 +19,8 @@ import type { Startup } from "./startup.js";
 export interface Security {
   /** Absent: this istiod issues no certificates. */
   readonly authority: RunningAuthority | undefined;
+  /** Trust domain of this mesh. Callers of others are not authorized for anything. */
+  readonly trustDomain: string;
   /** Empty without an authority: every caller is unauthenticated. */
   readonly authenticators: readonly Authenticator[];
   /** Absent if no TLS listener is configured. */
@@ -26,7 +30,6 @@ export interface Security {
 /** Prerequisites of serving over TLS. */
 export interface SecureServing {
   readonly authority: CertificateAuthority;
-  readonly authenticators: readonly Authenticator[];
   readonly events: CertificateEvents;
   readonly limits: TlsLimits;
   current(): ServingTls;
@@ -40,8 +43,13 @@ export async function openSecurity(startup: Startup, { database }: Mesh): Promis
   const authorityLog = log.child({ scope: "pkica" });
   const authority = await startAuthority(values, trustDomain, env, authorityLog);
   if (authority !== undefined) closers.defer(() => authority.stop());
-  const secure = startup.settings.addresses.secureGRPCAddr && (await openTls(startup, authority, authorityLog));
-  return { authority, authenticators: authority?.authenticators ?? [], secure };
+  const { secureGRPCAddr } = startup.settings.addresses;
+  const tls = secureGRPCAddr && (await openTls(startup, authority, authorityLog));
+  if (authority === undefined) return { authority, trustDomain, authenticators: [], secure: undefined };
+  const bundles = (): readonly TrustBundle[] =>
+    tls === undefined ? [trustBundleOf(trustDomain, authority.authority.bundle)] : tls.current().trustBundles;
+  const authenticators = await callerAuthenticators(values, trustDomain, bundles, authorityLog);
+  return { authority, trustDomain, authenticators, secure: tls };
 }
 
 async function openTls(
@@ -58,7 +66,6 @@ async function openTls(
   closers.defer(() => tls.stop());
   return {
     authority: authority.authority,
-    authenticators: authority.authenticators,
     events: certificateMetrics(meter, authority.authority),
     limits,
     current: () => tls.current(),

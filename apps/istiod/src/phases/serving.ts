@@ -15,7 +15,7 @@ export interface Serving {
 export function openServing(
   { settings, log, meter, closers }: Startup,
   { database, reporting }: Mesh,
-  { authority, authenticators }: Security,
+  security: Security,
 ): Serving {
   const certificateErrors = meter.counter({
     name: "pilot_sds_certificate_errors_total",
@@ -24,7 +24,7 @@ export function openServing(
   const source = new MeshSource({
     database,
     log: log.child({ scope: "ads" }),
-    ...(authority && { authorize: streamIdentity(authenticators) }),
+    ...(security.authority && { authorize: streamAuthorization(log, meter, security) }),
     onSecretDenied: () => certificateErrors.add(),
   });
   const server = createXdsServer(source, {
@@ -36,4 +36,26 @@ export function openServing(
   closers.defer(() => server.close({ graceMs: settings.shutdownMs }));
   reporting.started();
   return { source, server };
+}
+
+/** Returns the authorization of streams, which logs and counts rejected ones. */
+function streamAuthorization(
+  log: Startup["log"],
+  meter: Startup["meter"],
+  { authenticators, trustDomain }: Security,
+): ReturnType<typeof streamIdentity> {
+  const rejections = meter.counter({
+    name: "istiod_xds_rejected_callers_total",
+    help: "xDS streams rejected because of the caller's credentials: unauthenticated, trust_domain, or identity.",
+    labels: ["reason"],
+  });
+  const adsLog = log.child({ scope: "ads" });
+  return streamIdentity({
+    authenticators,
+    trustDomain,
+    onRejected: ({ nodeId }, { address }, reason, details) => {
+      rejections.add({ reason });
+      adsLog.warn({ proxy: nodeId, peer: address, reason }, `Unauthorized XDS: ${details}`);
+    },
+  });
 }

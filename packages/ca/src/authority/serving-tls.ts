@@ -1,6 +1,8 @@
 import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
 import { followFiles } from "../files/follow-files.js";
+import { type TrustBundle, trustBundleOf } from "../identity/trust-bundle.js";
+import { parseCertificates } from "../pem.js";
 import type { CertificateAuthority } from "./certificate-authority.js";
 import { keepServingCertificate, type RenewedCertificate, type ServingCertificate } from "./serving-certificate.js";
 import { readRootsFile, readServingFiles, type ServingFiles } from "./serving-files.js";
@@ -11,20 +13,31 @@ export interface ServingTls {
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** PEM of the root certificates of clients. */
+  /** PEM of the root certificates of clients, those of all trust bundles. */
   readonly clientCa: string;
+  /** The root certificates of clients by trust domain. */
+  readonly trustBundles: readonly TrustBundle[];
   /** Time of the next renewal, in milliseconds since the epoch; absent for a certificate from files. */
   readonly renewalDue?: number;
 }
 
+/** A file of root certificates and the trust domain that they belong to. */
+export interface RootsFile {
+  readonly file: string;
+  /** Trust domain whose identities the roots prove, and no other's. */
+  readonly trustDomain: string;
+}
+
 export interface KeepServingTlsOptions {
   readonly authority: CertificateAuthority;
+  /** Trust domain whose identities the authority's roots prove. */
+  readonly trustDomain: string;
   /** Names in a certificate that the authority issues. */
   readonly names: readonly string[];
   /** Files of the server certificate. Default: the authority issues one. */
   readonly files?: ServingFiles;
-  /** File of root certificates of clients, in addition to the authority's. */
-  readonly rootsFile?: string;
+  /** Root certificates of clients in addition to the authority's. */
+  readonly roots?: RootsFile;
   /** Milliseconds without further changes after which files are read. Default: 100. */
   readonly debounce?: number;
   readonly clock?: Clock;
@@ -52,7 +65,7 @@ export interface KeptServingTls {
  * @throws CaError if the first certificate or roots cannot be loaded or issued
  */
 export async function keepServingTls(options: KeepServingTlsOptions): Promise<KeptServingTls> {
-  const { authority, rootsFile } = options;
+  const { authority, trustDomain } = options;
   const listeners = new Set<(tls: ServingTls) => void>();
   const stops: (() => void)[] = [];
   const stop = (): void => {
@@ -62,7 +75,7 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
     const changed = (): void => {
       for (const listener of [...listeners]) listener(current());
     };
-    const roots = rootsFile === undefined ? (): string => "" : await followedRoots(options, rootsFile, changed, stops);
+    const roots = options.roots && (await followedRoots(options, options.roots, changed, stops));
     const certificate = await (options.files === undefined
       ? issuedCertificate(options, changed, stops)
       : followedCertificate(options, options.files, changed, stops));
@@ -71,7 +84,8 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
       return {
         cert,
         key,
-        clientCa: authority.bundle.rootsPem + roots(),
+        clientCa: authority.bundle.rootsPem + (roots === undefined ? "" : roots().pem),
+        trustBundles: [trustBundleOf(trustDomain, authority.bundle), ...(roots === undefined ? [] : [roots().bundle])],
         ...(renewalDue !== undefined && { renewalDue }),
       };
     };
@@ -91,11 +105,15 @@ type CurrentCertificate = () => ServingCertificate & Partial<RenewedCertificate>
 
 async function followedRoots(
   options: KeepServingTlsOptions,
-  file: string,
+  { file, trustDomain }: RootsFile,
   changed: () => void,
   stops: (() => void)[],
-): Promise<() => string> {
-  const followed = await followFiles({ ...reporting(options, [file], changed), read: () => readRootsFile(file) });
+): Promise<() => { readonly pem: string; readonly bundle: TrustBundle }> {
+  const read = async () => {
+    const pem = await readRootsFile(file);
+    return { pem, bundle: { trustDomain, roots: parseCertificates(pem, file) } };
+  };
+  const followed = await followFiles({ ...reporting(options, [file], changed), read });
   stops.push(() => followed.stop());
   return () => followed.current();
 }

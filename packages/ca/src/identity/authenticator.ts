@@ -2,10 +2,7 @@ import { CaError } from "../errors.js";
 
 /** An authenticated caller. */
 export interface Caller {
-  /**
-   * SPIFFE URIs, or other names of a certificate from another CA; the primary one first. `spiffeIdentities` returns the
-   * parsed SPIFFE URIs among them.
-   */
+  /** SPIFFE URIs, the primary one first. `identityIn` returns the identity of a trust domain among them. */
   readonly identities: readonly string[];
   /** Name of the authenticator that accepted the credentials. */
   readonly by: string;
@@ -20,8 +17,10 @@ export interface Caller {
 
 /** Credentials presented by a caller. */
 export interface Credentials {
-  /** DER of the client certificate; only if TLS has verified it against the mesh's roots. */
-  readonly verifiedCertificate?: Uint8Array;
+  /** DER of the client's certificates, leaf first; only if TLS has verified them against the server's roots. */
+  readonly verifiedChain?: readonly Uint8Array[];
+  /** True if the client has presented a certificate that TLS has not verified. */
+  readonly hasUnverifiedCertificate?: boolean;
   /** True if the connection is encrypted. */
   readonly encrypted: boolean;
   /** Returns a request header or gRPC metadata entry by its lower-case name. */

@@ -1,3 +1,4 @@
+import type { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
@@ -21,12 +22,12 @@ export interface Peer {
 
 /** Returns the credentials that a peer presents. Excludes client certificates that TLS has not verified. */
 export function credentialsOf({ address, port, headers, tls }: Peer): Credentials {
-  const certificate = tls?.verified ? tls.certificates[0] : undefined;
+  const hasCertificate = tls !== undefined && tls.certificates.length > 0;
   return {
     encrypted: tls !== undefined,
     header: (name) => [headers[name]].flat()[0],
     ...(address !== "" && { peer: `${address}:${port}` }),
-    ...(certificate && { verifiedCertificate: certificate }),
+    ...(hasCertificate && (tls.verified ? { verifiedChain: tls.certificates } : { hasUnverifiedCertificate: true })),
   };
 }
 
@@ -37,6 +38,16 @@ export function peerOf(request: IncomingMessage | Http2ServerRequest): Peer {
   // The socket of an HTTP/2 session is a proxy, not an instance of TLSSocket.
   if (!socket || !("encrypted" in socket) || !socket.encrypted) return peer;
   const tls = socket as TLSSocket;
-  const certificate = tls.getPeerX509Certificate()?.raw;
-  return { ...peer, tls: { verified: tls.authorized, certificates: certificate ? [certificate] : [] } };
+  return { ...peer, tls: { verified: tls.authorized, certificates: presentedChain(tls) } };
+}
+
+/** Returns the certificates of a TLS client in DER, leaf first. */
+function presentedChain(tls: TLSSocket): Uint8Array[] {
+  const chain = new Map<string, Uint8Array>();
+  let certificate: X509Certificate | undefined = tls.getPeerX509Certificate();
+  while (certificate !== undefined && !chain.has(certificate.fingerprint256)) {
+    chain.set(certificate.fingerprint256, certificate.raw);
+    certificate = certificate.issuerCertificate;
+  }
+  return [...chain.values()];
 }

@@ -9,6 +9,9 @@ export interface SpiffeIdentity {
   readonly serviceAccount: string;
 }
 
+/** Maximum length in bytes (SPIFFE ID §2.3). All accepted characters are ASCII. */
+const maxUriLength = 2048;
+
 /** SPIFFE ID §2.1: lower-case letters, digits, dots, dashes and underscores; at most 255 bytes. */
 const trustDomainPattern = /^[a-z0-9._-]{1,255}$/;
 
@@ -25,17 +28,22 @@ const serviceAccountPattern =
  * @throws CaError `identity` if a part is invalid
  */
 export function spiffeUri(identity: SpiffeIdentity): string {
-  const trustDomain = identity.trustDomain.replaceAll("@", ".");
-  check(trustDomainPattern, trustDomain, "trust domain");
-  check(namespacePattern, identity.namespace, "namespace");
-  check(serviceAccountPattern, identity.serviceAccount, "service account");
+  const trustDomain = sanitizedTrustDomain(identity.trustDomain);
+  checkParts({ ...identity, trustDomain });
   return `spiffe://${trustDomain}/ns/${identity.namespace}/sa/${identity.serviceAccount}`;
 }
 
-/** Parses the URI of an identity. @throws CaError `identity` */
+/**
+ * Parses the URI of an identity. The URI must be exactly what {@link spiffeUri} formats: without user information,
+ * port, query, fragment, percent-encoding, or empty or relative path segments (SPIFFE ID §2).
+ *
+ * @throws CaError `identity`
+ */
 export function parseSpiffeUri(uri: string): SpiffeIdentity {
+  if (uri.length > maxUriLength)
+    throw new CaError("identity", `URI of ${uri.length} characters: a SPIFFE ID has at most ${maxUriLength}`);
   const [trustDomain, ns, namespace, sa, serviceAccount, ...rest] = uri.startsWith("spiffe://")
-    ? uri.slice(9).split("/")
+    ? uri.slice("spiffe://".length).split("/")
     : [];
   if (
     trustDomain === undefined ||
@@ -51,19 +59,25 @@ export function parseSpiffeUri(uri: string): SpiffeIdentity {
     );
   }
   const identity = { trustDomain, namespace, serviceAccount };
-  spiffeUri(identity);
+  checkParts(identity);
   return identity;
 }
 
-/** Returns the workload identities among a caller's identities; other names are skipped. */
-export function spiffeIdentities(identities: readonly string[]): readonly SpiffeIdentity[] {
-  return identities.flatMap((identity) => {
+/**
+ * Returns the first identity of a trust domain among a caller's identities; undefined if it has none. Identities of
+ * other trust domains, including aliases of this one, are those of strangers.
+ */
+export function identityIn(trustDomain: string, identities: readonly string[]): SpiffeIdentity | undefined {
+  const sanitized = sanitizedTrustDomain(trustDomain);
+  for (const uri of identities) {
     try {
-      return [parseSpiffeUri(identity)];
+      const identity = parseSpiffeUri(uri);
+      if (identity.trustDomain === sanitized) return identity;
     } catch {
-      return [];
+      // Names that are not workload identities do not count.
     }
-  });
+  }
+  return undefined;
 }
 
 const subjectPrefix = "system:serviceaccount:";
@@ -83,6 +97,17 @@ export function identityOfSubject(subject: string, trustDomain: string): SpiffeI
   const identity = { trustDomain, namespace, serviceAccount };
   spiffeUri(identity);
   return identity;
+}
+
+/** Returns a trust domain as it occurs in identities. As in Istio, an `@` becomes a dot. */
+export function sanitizedTrustDomain(trustDomain: string): string {
+  return trustDomain.replaceAll("@", ".");
+}
+
+function checkParts({ trustDomain, namespace, serviceAccount }: SpiffeIdentity): void {
+  check(trustDomainPattern, trustDomain, "trust domain");
+  check(namespacePattern, namespace, "namespace");
+  check(serviceAccountPattern, serviceAccount, "service account");
 }
 
 function check(rule: RegExp, value: string, what: string): void {

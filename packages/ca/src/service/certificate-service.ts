@@ -4,7 +4,7 @@ import type { CertificateAuthority } from "../authority/certificate-authority.js
 import { CaError, type CaErrorCode } from "../errors.js";
 import { authenticate, type Authenticator, type Caller } from "../identity/authenticator.js";
 import { credentialsOf, type Peer } from "../identity/peer.js";
-import { parseSpiffeUri } from "../identity/spiffe-identity.js";
+import { identityIn, parseSpiffeUri, spiffeUri } from "../identity/spiffe-identity.js";
 import { splitCertificates } from "../pem.js";
 import { connectionKey } from "./connection.js";
 
@@ -22,6 +22,8 @@ export interface CertificateEvents {
 
 export interface CertificateServiceOptions {
   readonly authority: CertificateAuthority;
+  /** The only trust domain whose identities are certified. */
+  readonly trustDomain: string;
   /** Tried in order. */
   readonly authenticators: readonly Authenticator[];
   /**
@@ -112,17 +114,26 @@ async function authenticateCaller(
   return authenticate(authenticators, credentials);
 }
 
-/** Returns the caller's own names, or the identity that it may impersonate. Any further rule on CSRs belongs here. */
+/**
+ * Returns the one name of the certificate: the caller's own identity, or the one that it may impersonate. Any further
+ * rule on CSRs belongs here.
+ */
 async function authorizedNames(
   request: IstioCertificateRequest,
   caller: Caller,
-  { mayImpersonate }: CertificateServiceOptions,
+  { trustDomain, mayImpersonate }: CertificateServiceOptions,
 ): Promise<readonly string[]> {
+  const own = identityIn(trustDomain, caller.identities);
+  if (own === undefined)
+    throw new CaError(
+      "unauthenticated",
+      `${caller.identities.join(", ")}: not an identity of trust domain ${trustDomain}`,
+    );
   const impersonated = request.metadata?.["ImpersonatedIdentity"];
-  if (typeof impersonated !== "string" || impersonated === "") return caller.identities;
+  if (typeof impersonated !== "string" || impersonated === "") return [spiffeUri(own)];
   parseSpiffeUri(impersonated);
-  if (!(await mayImpersonate?.(caller, impersonated))) {
-    throw new CaError("unauthenticated", `${caller.identities[0]} may not impersonate ${impersonated}`);
+  if (identityIn(trustDomain, [impersonated]) === undefined || !(await mayImpersonate?.(caller, impersonated))) {
+    throw new CaError("unauthenticated", `${spiffeUri(own)} may not impersonate ${impersonated}`);
   }
   return [impersonated];
 }
