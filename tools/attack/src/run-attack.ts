@@ -1,6 +1,7 @@
 import { setInterval } from "node:timers";
 import { memory } from "@istiod/bench";
 import type { Attack, Effect } from "./attack.js";
+import { percentile } from "./percentile.js";
 import type { IstiodTarget } from "./target/istiod-target.js";
 import { probeReady } from "./target/ready-probe.js";
 
@@ -28,9 +29,4 @@ export async function runAttack(attack: Attack, target: IstiodTarget, scale = 1)
     streamsLost: target.streamsLost - lost,
     updated,
   };
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }

@@ -1,9 +1,12 @@
+export { differencesFromFresh, type SettledProxy, untilSettled } from "./churn/fleet.js";
+export { randomChange } from "./churn/random-change.js";
 export { SimulatedProxy, type SimulatedProxyOptions } from "./client/simulated-proxy.js";
 export { type Column, lines } from "./fleet/table.js";
 export { type Tokens, writeTokens } from "./fleet/tokens.js";
 export { change } from "./mesh/changes.js";
 export { apply, writeObjects } from "./mesh/directory.js";
 export { Mesh, type MeshOptions } from "./mesh/mesh.js";
+export { Random } from "./mesh/random.js";
 export { nodeOf, type ProxyPlace } from "./mesh/proxies.js";
 export { positive, runCommand } from "./options.js";
 export { type IstiodOptions, type IstiodProcess, startIstiod } from "./server/istiod-process.js";

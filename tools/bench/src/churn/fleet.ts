@@ -141,7 +141,7 @@ function newProxy(
 }
 
 /** Waits until a proxy has all it needs and no response is outstanding. Returns false on timeout. */
-async function untilSettled(proxy: SimulatedProxy): Promise<boolean> {
+export async function untilSettled(proxy: SimulatedProxy): Promise<boolean> {
   for (const until = Date.now() + settleMs; Date.now() < until; await wait(50)) {
     if (!proxy.complete) continue;
     const late = wait(until - Date.now(), false, { ref: false });
@@ -166,8 +166,9 @@ async function untilSettled(proxy: SimulatedProxy): Promise<boolean> {
 export async function differencesFromFresh(
   { place, proxy, settled: isSettled }: SettledProxy,
   server: Address,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<string[]> {
-  const fresh = newProxy(server, place, "delta");
+  const fresh = newProxy(server, place, "delta", { headers });
   fresh.connect();
   try {
     if (!(await untilSettled(fresh))) return ["a new proxy did not receive all resources that it needs"];

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -29,6 +30,8 @@ export interface IstiodOptions {
   readonly alsoPlaintext?: boolean;
   /** Limit of V8's old generation in MiB. Default: Node's. */
   readonly maxOldSpaceMiB?: number;
+  /** Directory of the CA, kept when istiod stops. Default: a temporary one. */
+  readonly caDir?: string;
   /** Additional flags of `discovery`, by name without the dashes. */
   readonly flags?: Readonly<Record<string, string>>;
   /** Additional environment variables. */
@@ -49,6 +52,8 @@ export interface IstiodProcess {
   readonly readyMs: number;
   /** Returns memory figures. Requests are sent one at a time. */
   heap(request: ProbeRequest): Promise<HeapReport>;
+  /** Kills the process: SIGKILL, without a grace period. */
+  kill(): Promise<void>;
   /** Stops the process: SIGTERM, and SIGKILL after a grace period. */
   stop(): Promise<void>;
 }
@@ -74,7 +79,7 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
     closers.defer(() => stopProcess(child));
     await untilReady(child, join(work, readyFile), options.readyMs ?? 180_000);
     const readyMs = performance.now() - startedAt;
-    const tls = options.tlsTokens === undefined ? {} : { tls: await serverTls(work) };
+    const tls = options.tlsTokens === undefined ? {} : { tls: await serverTls(options.caDir ?? join(work, "ca")) };
     const xds = { host: "127.0.0.1", port: xdsPort, ...tls };
     return {
       pid: child.pid ?? 0,
@@ -83,6 +88,12 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
       http: `http://127.0.0.1:${httpPort}`,
       readyMs,
       heap: oneAtATime((request: ProbeRequest) => ask(child, request)),
+      kill: async () => {
+        const exit = once(child, "exit");
+        child.kill("SIGKILL");
+        await exit;
+        await closers.close();
+      },
       stop: () => closers.close(),
     };
   });
@@ -99,7 +110,7 @@ interface Places {
 }
 
 function istiodArguments(
-  { directory, tlsTokens, flags: additional }: IstiodOptions,
+  { directory, tlsTokens, caDir, flags: additional }: IstiodOptions,
   { work, xdsPort, httpPort, plaintextPort }: Places,
 ): readonly string[] {
   const xds = `127.0.0.1:${xdsPort}`;
@@ -110,7 +121,7 @@ function istiodArguments(
     networksConfig: "",
     ...(tlsTokens === undefined
       ? { grpcAddr: xds, secureGRPCAddr: "" }
-      : { grpcAddr, secureGRPCAddr: xds, caDir: join(work, "ca"), tokensDir: tlsTokens }),
+      : { grpcAddr, secureGRPCAddr: xds, caDir: caDir ?? join(work, "ca"), tokensDir: tlsTokens }),
     httpAddr: `127.0.0.1:${httpPort}`,
     monitoringAddr: "",
     httpsAddr: "",
@@ -153,8 +164,8 @@ async function untilReady(child: ChildProcess, file: string, timeoutMs: number):
   }
 }
 
-async function serverTls(work: string): Promise<NonNullable<Address["tls"]>> {
-  return { ca: await readFile(join(work, "ca", "ca-cert.pem"), "utf8"), servername: "istiod.istio-system.svc" };
+async function serverTls(caDir: string): Promise<NonNullable<Address["tls"]>> {
+  return { ca: await readFile(join(caDir, "ca-cert.pem"), "utf8"), servername: "istiod.istio-system.svc" };
 }
 
 /** Returns a function that calls another only after its previous call has settled. */

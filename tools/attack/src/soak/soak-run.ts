@@ -1,0 +1,232 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import {
+  apply,
+  type IstiodProcess,
+  Mesh,
+  Random,
+  randomChange,
+  startIstiod,
+  type Tokens,
+  writeObjects,
+  writeTokens,
+} from "@istiod/bench";
+import { Closers } from "@istiod/settings";
+import type { Attack } from "../attack.js";
+import type { IstiodTarget } from "../target/istiod-target.js";
+import { probeReady } from "../target/ready-probe.js";
+import { HonestProxies } from "./honest-proxies.js";
+
+export interface SoakOptions {
+  readonly minutes: number;
+  readonly proxies: number;
+  readonly services: number;
+  /** Limit of V8's old generation in MiB. */
+  readonly heapMiB: number;
+  /** Changes of the mesh per second. */
+  readonly rate: number;
+  /** Number of times that istiod is killed, all in the first half. */
+  readonly kills: number;
+  readonly seed: number;
+}
+
+/** The figures of a soak. */
+export interface SoakResult {
+  readonly changes: number;
+  readonly attacks: ReadonlyMap<string, number>;
+  readonly kills: number;
+  /** Unexpected exits of istiod. */
+  readonly exits: number;
+  /** Milliseconds of the answers of `/ready`, without restarts. */
+  readonly ready: readonly number[];
+  readonly readyFailures: number;
+  /** Reasons for which honest streams ended while istiod was running, with counts. */
+  readonly lost: ReadonlyMap<string, number>;
+  /** Longest time until all proxies had a stream again after a kill, in milliseconds. */
+  readonly longestRecoveryMs: number;
+  /** Bytes on the heap after collection: three minutes after the last kill, and at the end. */
+  readonly heap: { readonly early: number; readonly end: number };
+  readonly differences: readonly string[];
+}
+
+const recoveryMs = 120_000;
+/** Time from the last kill to the first measurement of the heap. */
+const settlingMs = 180_000;
+
+/** Changes, attacks and kills at the same time. */
+export class SoakRun {
+  readonly #options: SoakOptions;
+  readonly #attacks: readonly Attack[];
+  readonly #random: Random;
+  readonly #mesh: Mesh;
+  readonly #counts = new Map<string, number>();
+  readonly #ready: number[] = [];
+  readonly #log: (line: string) => void;
+  #readyFailures = 0;
+  #changes = 0;
+  #exits = 0;
+  #kills = 0;
+  #longestRecovery = 0;
+  #over = false;
+  /** Set while istiod restarts. */
+  #restarting = false;
+
+  constructor(options: SoakOptions, attacks: readonly Attack[], log: (line: string) => void) {
+    this.#options = options;
+    this.#attacks = attacks;
+    this.#log = log;
+    this.#random = new Random(options.seed);
+    const { services, proxies, seed } = options;
+    this.#mesh = new Mesh({ services, namespaces: 10, proxies, scoped: 0.5, gatewayRoutes: 0, seed });
+  }
+
+  async run(): Promise<SoakResult> {
+    const closers = new Closers();
+    try {
+      return await this.#runAll(closers);
+    } finally {
+      this.#over = true;
+      await closers.close();
+    }
+  }
+
+  async #runAll(closers: Closers): Promise<SoakResult> {
+    const root = await mkdtemp(join(tmpdir(), "istiod-soak-"));
+    closers.defer(() => rm(root, { recursive: true, force: true }));
+    const directory = join(root, "mesh");
+    await writeObjects(directory, this.#mesh.objects());
+    const tokens = await writeTokens(join(root, "tokens"), this.#mesh.proxies());
+    const start = this.#starter(root, directory, tokens);
+    let istiod = await start();
+    closers.defer(() => istiod.stop());
+    const fleet = new HonestProxies(istiod, this.#mesh.proxies(), tokens);
+    closers.defer(() => fleet.close());
+    fleet.connect();
+    await this.#recovered(fleet);
+    const current = (): IstiodProcess => istiod;
+    const running = Promise.all([this.#change(directory), this.#attack(current, tokens)]);
+    const halfMs = (this.#options.minutes * 60_000) / 2;
+    for (let left = this.#options.kills; left > 0; left--) {
+      await this.#probed(current, halfMs / this.#options.kills);
+      fleet.expectsLoss = this.#restarting = true;
+      await istiod.kill();
+      this.#kills++;
+      istiod = await start();
+      this.#restarting = false;
+      await this.#recovered(fleet);
+      fleet.expectsLoss = false;
+    }
+    const restMs = this.#options.minutes * 60_000 - halfMs;
+    const settling = Math.min(settlingMs, restMs / 2);
+    await this.#probed(current, settling);
+    const early = (await istiod.heap("collect")).heap;
+    await this.#probed(current, restMs - settling);
+    this.#over = true;
+    await running;
+    await wait(5000);
+    const end = (await istiod.heap("collect")).heap;
+    const fresh = await startIstiod({ directory, tlsTokens: tokens.directory });
+    closers.defer(() => fresh.stop());
+    return {
+      changes: this.#changes,
+      attacks: this.#counts,
+      kills: this.#kills,
+      exits: this.#exits,
+      ready: this.#ready,
+      readyFailures: this.#readyFailures,
+      lost: fleet.reasons,
+      longestRecoveryMs: this.#longestRecovery,
+      heap: { early, end },
+      differences: await fleet.differences(fresh),
+    };
+  }
+
+  /** Returns a function that starts istiod at the same ports, with the same CA. */
+  #starter(root: string, directory: string, tokens: Tokens): () => Promise<IstiodProcess> {
+    let ports: readonly [number, number] | undefined;
+    return async () => {
+      const istiod = await startIstiod({
+        directory,
+        ports,
+        caDir: join(root, "ca"),
+        tlsTokens: tokens.directory,
+        alsoPlaintext: true,
+        maxOldSpaceMiB: this.#options.heapMiB,
+        env: { PILOT_MAX_REQUESTS_PER_SECOND: "" },
+      });
+      ports = [istiod.xds.port, Number(new URL(istiod.http).port)];
+      return istiod;
+    };
+  }
+
+  async #recovered(fleet: HonestProxies): Promise<void> {
+    const startedAt = performance.now();
+    while (!fleet.complete) {
+      if (performance.now() - startedAt > recoveryMs) throw new Error("the proxies did not recover");
+      await wait(50);
+    }
+    this.#longestRecovery = Math.max(this.#longestRecovery, performance.now() - startedAt);
+  }
+
+  /** Polls `/ready` for a time. */
+  async #probed(istiod: () => IstiodProcess, forMs: number): Promise<void> {
+    const stop = probeReady(istiod().http);
+    for (const until = performance.now() + forMs; performance.now() < until; await wait(200))
+      if (!isRunning(istiod().pid)) {
+        this.#exits++;
+        throw new Error("istiod exited");
+      }
+    const { ms, failures } = await stop();
+    this.#ready.push(...ms);
+    this.#readyFailures += failures;
+    this.#log(
+      `${this.#changes} changes, ${this.#kills} kills, ${[...this.#counts.values()].reduce((a, b) => a + b, 0)} attacks, /ready max ${Math.max(0, ...ms).toFixed(0)} ms, ${failures} failures`,
+    );
+  }
+
+  async #change(directory: string): Promise<void> {
+    while (!this.#over) {
+      await apply(directory, randomChange(this.#mesh));
+      this.#changes++;
+      await wait(1000 / this.#options.rate);
+    }
+  }
+
+  /** Runs attacks in random order, one after another. */
+  async #attack(istiod: () => IstiodProcess, tokens: Tokens): Promise<void> {
+    const places = this.#mesh.proxies();
+    while (!this.#over) {
+      const attack = this.#random.pick(this.#attacks);
+      if (this.#restarting) await wait(500);
+      else {
+        const target = targetOf(istiod(), places, tokens);
+        const sent = await attack.run(target, 0.2 + 0.8 * this.#random.unit()).catch((error: unknown) => String(error));
+        this.#counts.set(attack.name, (this.#counts.get(attack.name) ?? 0) + 1);
+        this.#log(`${attack.name}: ${sent.slice(0, 200)}`);
+      }
+    }
+  }
+}
+
+function targetOf(istiod: IstiodProcess, places: IstiodTarget["places"], tokens: Tokens): IstiodTarget {
+  return {
+    istiod,
+    places,
+    tokens,
+    streamsLost: 0,
+    isAlive: () => isRunning(istiod.pid),
+    update: () => Promise.resolve(true),
+    close: () => Promise.resolve(),
+  };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
