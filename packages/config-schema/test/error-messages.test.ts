@@ -94,7 +94,7 @@ test.each<[string, string, string]>([
   [
     "a long pattern",
     object("VirtualService", `hosts: [a.b]\nhttp:\n- match:\n  - uri: {regex: "${"a".repeat(1025)}"}\n  ${route}`),
-    "8: VirtualService n/x: http[0].match[0].uri.regex: has 1025 characters, expected at most 1024",
+    "8: VirtualService n/x: http[0].match[0].uri.regex: has 1025 bytes, expected at most 1024",
   ],
   [
     "hosts that overlap",

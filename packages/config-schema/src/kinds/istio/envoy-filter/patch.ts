@@ -6,7 +6,7 @@ import {
   type EnvoyFilter_ListenerMatch as ListenerMatch,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { Place } from "../../../validation/place.js";
-import { checkRegex, maxRegexLength } from "../../../validation/regex.js";
+import { checkRegex, maxRegexLength } from "../../../validation/regex/regex.js";
 
 const connectionManagers = ["envoy.filters.network.http_connection_manager", "envoy.http_connection_manager"];
 

@@ -4,7 +4,7 @@ import { checkDestination } from "../../../validation/network/destination.js";
 import { checkOptionalDuration } from "../../../validation/durations.js";
 import { checkHttpRetry } from "../../../validation/traffic/http-retry.js";
 import { each, type Place } from "../../../validation/place.js";
-import { checkRegex } from "../../../validation/regex.js";
+import { checkRegex } from "../../../validation/regex/regex.js";
 import { checkCorsPolicy } from "./cors.js";
 import { checkFault, checkHttpStatus } from "./fault.js";
 import { checkHeaders, isAuthority } from "./headers.js";

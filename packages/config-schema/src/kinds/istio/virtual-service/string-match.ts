@@ -1,6 +1,6 @@
 import type { StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { Place } from "../../../validation/place.js";
-import { checkRegex } from "../../../validation/regex.js";
+import { checkRegex } from "../../../validation/regex/regex.js";
 
 export function checkStringMatch(match: StringMatch | undefined, place: Place): void {
   if (match?.matchType.case === "prefix" && match.matchType.value === "")

@@ -1,0 +1,49 @@
+import type { Place } from "../place.js";
+import { expandedLength } from "./expanded-length.js";
+import { maxProgramSize } from "./program-size.js";
+
+/** Maximum length of a pattern in bytes, as in Istio. */
+export const maxRegexLength = 1024;
+
+/**
+ * Maximum size of a pattern's program: `re2.max_program_size.error_level` of Istio's bootstrap. Envoy rejects a whole
+ * route configuration or listener with a larger one.
+ */
+export const maxRegexProgramSize = 32_768;
+
+const encodings = ["latin1", "utf8"] as const;
+
+/** Checks a pattern in RE2's syntax, which is matched in linear time. */
+export function checkRegex(pattern: string, place: Place): void {
+  const fault = regexFault(pattern);
+  if (fault !== undefined) place.error(fault);
+}
+
+/** Returns the reason why proxies would reject a pattern; undefined if they accept it. */
+export function regexFault(pattern: string): string | undefined {
+  const length = Buffer.byteLength(pattern);
+  if (length > maxRegexLength) return `has ${length} bytes, expected at most ${maxRegexLength}`;
+  const escape = wideEscape(pattern);
+  if (escape !== undefined) return `has ${escape}, expected the character itself: proxies match bytes`;
+  const expanded = expandedLength(pattern);
+  if (expanded > maxRegexProgramSize)
+    return `has ${expanded} elements with its repetitions, expected at most ${maxRegexProgramSize}`;
+  let fits: boolean;
+  try {
+    fits = encodings.every((encoding) => maxProgramSize(pattern, encoding, maxRegexProgramSize) <= maxRegexProgramSize);
+  } catch (cause) {
+    return `is no RE2 pattern: ${cause instanceof Error ? cause.message : String(cause)}`;
+  }
+  return fits
+    ? undefined
+    : `compiles to a program of more than ${maxRegexProgramSize} instructions, which proxies reject: expected fewer repetitions`;
+}
+
+/** Returns an escape sequence of a character beyond Latin-1, which Envoy 1.40 rejects. */
+function wideEscape(pattern: string): string | undefined {
+  for (const [escape, hexadecimal, octal] of pattern.matchAll(/\\(?:x\{([0-9A-Fa-f]+)\}|([0-7]{1,3})|[^])/g)) {
+    const code = hexadecimal === undefined ? Number.parseInt(octal ?? "0", 8) : Number.parseInt(hexadecimal, 16);
+    if (code > 0xff) return escape;
+  }
+  return undefined;
+}
