@@ -86,7 +86,7 @@ export function istioYaml(kind: string, name: string, spec: object, namespace = 
 export function destinationRule(host: string, spec: object, namespace = "shop"): string {
   return istioYaml(
     "DestinationRule",
-    host.replaceAll(/[*.]/g, "-").replaceAll(/^-+/g, "any-"),
+    host.replaceAll(/[*.]/g, "-").replaceAll(/^-+$/g, "any").replaceAll(/^-+/g, "any-"),
     { host, ...spec },
     namespace,
   );

@@ -103,7 +103,7 @@ function decodeObject(
 ): Decoded {
   const kind = (options.kinds ?? allKinds).find((k) => k.kind === envelope.kind && k.group === envelope.group);
   if (kind === undefined) return ignoredKind(path, envelope);
-  const manifest = readManifest(envelope, kind.scope, report);
+  const manifest = readManifest(envelope, kind, report);
   if (manifest === undefined) return { outcome: "rejected", issues, path };
   const { namespace, name } = manifest;
   const subject: Subject = { group: envelope.group, kind: envelope.kind, namespace, name };

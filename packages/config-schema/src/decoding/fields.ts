@@ -83,6 +83,10 @@ export class Fields {
     return (this.#fields?.[name] ?? undefined) !== undefined;
   }
 
+  isString(name: string): boolean {
+    return typeof this.#fields?.[name] === "string";
+  }
+
   /** Returns an integer; undefined if absent. */
   integer(name: string): number | undefined {
     const value = this.#fields?.[name] ?? undefined;
@@ -147,6 +151,11 @@ export class Fields {
     return (Object.keys(value).length === 0 ? {} : { [name]: value }) as {
       readonly [K in N]?: Readonly<Record<string, string>>;
     };
+  }
+
+  /** Reports that a value below the object breaks a rule. `path` is relative to the object. */
+  fault(path: FieldPath, value: unknown, expected: string): void {
+    this.#report.error([...this.#path, ...path], `is ${this.#describe(value)}, expected ${expected}`);
   }
 
   #array(name: string): readonly unknown[] {

@@ -1,4 +1,17 @@
-import type { KeySelector, Manifest } from "../kinds/kind.js";
+import type { KeySelector, Kind, Manifest, NameRule } from "../kinds/kind.js";
+import {
+  expectedLabel,
+  expectedLabelKey,
+  expectedLabelValue,
+  expectedSubdomain,
+} from "../validation/kubernetes/fields.js";
+import {
+  isLabelKey,
+  isLabelValue,
+  isLowerCaseLabel,
+  isMixedCaseSubdomain,
+  isSubdomain,
+} from "../validation/kubernetes/names.js";
 import { describe } from "./fields.js";
 import { record } from "./json.js";
 import { quoteHint } from "./quote-hint.js";
@@ -47,29 +60,34 @@ export function readEnvelope(document: unknown, report: Report): Envelope | unde
 /** Reads the namespace and name of an object. Returns undefined if it reported them as invalid. */
 export function readManifest(
   envelope: Envelope,
-  scope: "namespaced" | "cluster",
+  { scope, nameRule = "subdomain" }: Pick<Kind, "scope" | "nameRule">,
   report: Report,
 ): Manifest | undefined {
   const { apiVersion, kind, body } = envelope;
   const metadata = record(body["metadata"]);
   const name = metadata?.["name"];
-  if (!isName(name)) {
+  if (typeof name !== "string" || !nameChecks[nameRule](name)) {
     if (metadata === undefined)
       report.error(["metadata"], `is ${describe(body["metadata"])}, expected a mapping with a name`);
     else
       report.error(
         ["metadata", "name"],
-        `is ${describe(name)}, expected a name${quoteHint(name, report.wordAt?.(["metadata", "name"]))}`,
+        `is ${describe(name)}, expected ${typeof name === "string" ? expectedNames[nameRule] : "a name"}${quoteHint(name, report.wordAt?.(["metadata", "name"]))}`,
       );
     return undefined;
   }
+  if (nameRule === "mixedCaseSubdomain" && !isSubdomain(name))
+    report.warning(
+      ["metadata", "name"],
+      `is ${describe(name)}, which Kubernetes rejects: expected ${expectedSubdomain}`,
+    );
   const given = metadata?.["namespace"] ?? "";
   const namespace = scope === "cluster" ? "" : given === "" ? "default" : given;
-  if (scope === "namespaced" && !isName(namespace)) {
+  if (scope === "namespaced" && !(typeof namespace === "string" && isLowerCaseLabel(namespace))) {
     const path = ["metadata", "namespace"];
     report.error(
       path,
-      `is ${describe(namespace)}, expected the name of a namespace${quoteHint(namespace, report.wordAt?.(path))}`,
+      `is ${describe(namespace)}, expected the name of a namespace${typeof namespace === "string" ? `: ${expectedLabel}` : ""}${quoteHint(namespace, report.wordAt?.(path))}`,
     );
     return undefined;
   }
@@ -90,13 +108,31 @@ export function readKeys(
     return none;
   }
   const kept: [string, string][] = [];
+  let size = 0;
   for (const [key, v] of Object.entries(entries)) {
     const path = ["metadata", field, key];
     if (typeof v !== "string" && v !== null)
       report.error(path, `is ${describe(v)}, expected a string${quoteHint(v, report.wordAt?.(path))}`);
-    else if (read === "all" || read(key)) kept.push([key, v ?? ""]);
+    else {
+      const fault = field === "labels" ? labelFault(key, v ?? "") : annotationFault(key);
+      if (fault !== undefined) report.error(path, fault);
+      else if (read === "all" || read(key)) kept.push([key, v ?? ""]);
+      size += Buffer.byteLength(key) + Buffer.byteLength(v ?? "");
+    }
   }
+  if (field === "annotations" && size > maxAnnotationsSize)
+    report.error(["metadata", field], `has ${size} bytes, expected at most ${maxAnnotationsSize}`);
   return kept.length === 0 ? none : Object.fromEntries(kept);
+}
+
+function labelFault(key: string, value: string): string | undefined {
+  if (!isLabelKey(key)) return `has the key ${describe(key)}, expected ${expectedLabelKey}`;
+  return isLabelValue(value) ? undefined : `is ${describe(value)}, expected ${expectedLabelValue}`;
+}
+
+/** Returns the fault of an annotation's key, which is a label's key except for its case. */
+function annotationFault(key: string): string | undefined {
+  return isLabelKey(key.toLowerCase()) ? undefined : `has the key ${describe(key)}, expected ${expectedLabelKey}`;
 }
 
 /** Returns the creation time in milliseconds since the Unix epoch; 0 if absent. */
@@ -117,6 +153,17 @@ export function readCreationTimestamp(manifest: Manifest, report: Report): numbe
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
 
-function isName(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= 253 && !value.includes("/");
-}
+const nameChecks: Readonly<Record<NameRule, (name: string) => boolean>> = {
+  label: isLowerCaseLabel,
+  subdomain: isSubdomain,
+  mixedCaseSubdomain: isMixedCaseSubdomain,
+};
+
+const expectedNames: Readonly<Record<NameRule, string>> = {
+  label: expectedLabel,
+  subdomain: expectedSubdomain,
+  mixedCaseSubdomain: expectedSubdomain,
+};
+
+/** Maximum size of all annotations of an object in bytes, with their keys. */
+const maxAnnotationsSize = 256 * 1024;

@@ -5,6 +5,8 @@ import type { Report } from "../decoding/report.js";
 /** Selects the keys of labels or annotations that are kept. */
 export type KeySelector = "all" | ((key: string) => boolean);
 
+export type NameRule = "label" | "subdomain" | "mixedCaseSubdomain";
+
 /** A parsed document with a valid envelope. */
 export interface Manifest {
   readonly apiVersion: string;
@@ -27,6 +29,11 @@ export interface KindDeclaration<S, T> {
   readonly group: string;
   readonly versions: readonly string[];
   readonly scope: "namespaced" | "cluster";
+  /**
+   * Rule of an object's name: a DNS label, a DNS subdomain, or a DNS subdomain that may have upper case and inner
+   * underscores, with a warning, since files of Istio's custom resources have them. Default: a DNS subdomain.
+   */
+  readonly nameRule?: NameRule;
   readonly collection: Collection<ConfigObject<S, T>>;
   readonly labels: KeySelector;
   readonly annotations: KeySelector;

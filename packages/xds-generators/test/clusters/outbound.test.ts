@@ -103,7 +103,7 @@ describe("clusters of a service", () => {
   });
 
   it("exchange no metadata if all endpoints are reached through HBONE, which carries it", () => {
-    const labels = { "networking.istio.io/tunnel": "other,http" };
+    const labels = { "networking.istio.io/tunnel": "http" };
     const subsets = [{ name: "v1", labels: {} }];
     const mesh = new TestMesh(
       serviceYaml("cart") +

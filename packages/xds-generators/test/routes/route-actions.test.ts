@@ -358,7 +358,7 @@ describe("a consistent hash", () => {
 });
 
 describe("persistent sessions", () => {
-  const labelled = serviceYaml("cart", { ip: "10.96.0.1", labels: { "istio.io/persistent-session": "session:/cart" } });
+  const labelled = serviceYaml("cart", { ip: "10.96.0.1", labels: { "istio.io/persistent-session": "session" } });
   const filter = "envoy.filters.http.stateful_session";
 
   it("add a cookie to the virtual host and its routes, if the feature is enabled", () => {
@@ -368,7 +368,7 @@ describe("persistent sessions", () => {
     expect(sessions.hosts("80")["cart.shop.svc.cluster.local:80"]).toMatchObject({
       typedPerFilterConfig: {
         [filter]: {
-          statefulSession: { sessionState: { typedConfig: { cookie: { name: "session", path: "/cart" } } } },
+          statefulSession: { sessionState: { typedConfig: { cookie: { name: "session", path: "/" } } } },
         },
       },
       routes: [{ typedPerFilterConfig: { [filter]: expect.anything() } }],

@@ -20,6 +20,7 @@ export const customResourceDefinitionKind = declareKind<CustomResourceDefinition
   group: "apiextensions.k8s.io",
   versions: ["v1"],
   scope: "cluster",
+  nameRule: "mixedCaseSubdomain",
   collection: customResourceDefinitions,
   labels: isIstioKey,
   annotations: isIstioKey,

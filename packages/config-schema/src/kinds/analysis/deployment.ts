@@ -28,6 +28,7 @@ export const deploymentKind = declareKind<DeploymentSpec, undefined>({
   group: "apps",
   versions: ["v1"],
   scope: "namespaced",
+  nameRule: "mixedCaseSubdomain",
   collection: deployments,
   labels: "all",
   annotations: isIstioKey,

@@ -22,6 +22,7 @@ function routeKind(of: Collection<GatewayRouteObject>, versions: readonly string
     group: "gateway.networking.k8s.io",
     versions,
     scope: "namespaced",
+    nameRule: "mixedCaseSubdomain",
     collection: of,
     labels: isIstioKey,
     annotations: isIstioKey,

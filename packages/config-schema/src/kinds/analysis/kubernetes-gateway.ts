@@ -32,6 +32,7 @@ export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefine
   group: "gateway.networking.k8s.io",
   versions: ["v1", "v1beta1"],
   scope: "namespaced",
+  nameRule: "mixedCaseSubdomain",
   collection: kubernetesGateways,
   labels: "all",
   annotations: isIstioKey,

@@ -51,6 +51,7 @@ function webhookConfigurationKind(of: Collection<WebhookConfigurationObject>): K
     group: "admissionregistration.k8s.io",
     versions: ["v1", "v1beta1"],
     scope: "cluster",
+    nameRule: "mixedCaseSubdomain",
     collection: of,
     labels: "all",
     annotations: isIstioKey,

@@ -44,6 +44,7 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
     group,
     versions,
     scope: "namespaced",
+    nameRule: "mixedCaseSubdomain",
     collection,
     labels,
     annotations: isIstioKey,

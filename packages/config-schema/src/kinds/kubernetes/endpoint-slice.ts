@@ -2,6 +2,15 @@ import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import {
+  checkedString,
+  checkedStrings,
+  expectedAddress,
+  expectedLabel,
+  expectedSubdomain,
+  optional,
+} from "../../validation/kubernetes/fields.js";
+import { isLowerCaseLabel, isPlainIpAddress, isSubdomain } from "../../validation/kubernetes/names.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
 
@@ -58,21 +67,28 @@ export const endpointSliceKind = declareKind<EndpointSliceSpec, undefined>({
   key: clusterKey,
   decode(manifest, report) {
     const body = Fields.of(manifest.body, report);
+    const addressType = body.string("addressType", "IPv4");
+    const isValid = addressType === "FQDN" ? isSubdomain : isPlainIpAddress;
     return {
       spec: {
-        addressType: body.string("addressType", "IPv4"),
+        addressType,
         service: body.object("metadata").stringMap("labels")[serviceNameLabel] ?? "",
         endpoints: body.list("endpoints").map((e) => {
           const conditions = e.object("conditions");
           const ready = conditions.boolean("ready", true);
           const target = e.object("targetRef");
           return {
-            addresses: e.strings("addresses"),
+            addresses: checkedStrings(
+              e,
+              "addresses",
+              isValid,
+              addressType === "FQDN" ? "a domain name" : expectedAddress,
+            ),
             ready,
             serving: conditions.boolean("serving", true),
             terminating: conditions.boolean("terminating", !ready),
-            ...e.optionalString("hostname"),
-            ...e.optionalString("nodeName"),
+            ...optional("hostname", checkedString(e, "hostname", isLowerCaseLabel, expectedLabel)),
+            ...optional("nodeName", checkedString(e, "nodeName", isSubdomain, expectedSubdomain)),
             ...e.optionalString("zone"),
             ...(target.present && {
               targetRef: {
@@ -84,7 +100,7 @@ export const endpointSliceKind = declareKind<EndpointSliceSpec, undefined>({
           };
         }),
         ports: body.list("ports").map((p) => ({
-          name: p.string("name"),
+          name: checkedString(p, "name", isLowerCaseLabel, expectedLabel),
           ...p.optionalPort("port"),
           protocol: p.string("protocol", "TCP"),
           ...p.optionalString("appProtocol"),

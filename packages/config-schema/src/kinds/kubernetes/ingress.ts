@@ -2,6 +2,8 @@ import { collection } from "@istiod/incremental";
 import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { checkedString, checkedStrings, expectedLabel } from "../../validation/kubernetes/fields.js";
+import { isLowerCaseLabel, isPlainIpAddress, isSubdomain } from "../../validation/kubernetes/names.js";
 import { declareKind } from "../kind.js";
 
 export interface IngressTls {
@@ -61,8 +63,14 @@ export const ingressKind = declareKind<IngressSpec, undefined>({
     return {
       spec: {
         ...spec.optionalString("ingressClassName"),
-        tls: spec.list("tls").map((tls) => ({ hosts: tls.strings("hosts"), secretName: tls.string("secretName") })),
-        rules: spec.list("rules").map((rule) => ({ host: rule.string("host"), paths: pathsOf(rule.object("http")) })),
+        tls: spec.list("tls").map((tls) => ({
+          hosts: checkedStrings(tls, "hosts", isIngressHost, expectedHost),
+          secretName: tls.string("secretName"),
+        })),
+        rules: spec.list("rules").map((rule) => ({
+          host: checkedString(rule, "host", isIngressHost, expectedHost),
+          paths: pathsOf(rule.object("http")),
+        })),
       },
     };
   },
@@ -76,10 +84,22 @@ function pathsOf(http: Fields): readonly IngressPath[] | undefined {
     return {
       path: path.string("path"),
       ...((pathType === "Exact" || pathType === "Prefix") && { pathType }),
-      ...(service.present && { service: { name: service.string("name"), port: portOf(service.object("port")) } }),
+      ...(service.present && {
+        service: {
+          name: checkedString(service, "name", isLowerCaseLabel, expectedLabel),
+          port: portOf(service.object("port")),
+        },
+      }),
     };
   });
 }
+
+/** Reports whether a string is a domain name, whose first label may be `*`. */
+function isIngressHost(text: string): boolean {
+  return text === "" || (isSubdomain(text.startsWith("*.") ? text.slice(2) : text) && !isPlainIpAddress(text));
+}
+
+const expectedHost = "a domain name in lower case, whose first label may be *";
 
 function portOf(port: Fields): number | string {
   return port.optionalPort("number").number ?? port.string("name");

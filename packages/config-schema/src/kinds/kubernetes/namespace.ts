@@ -15,6 +15,7 @@ export const namespaceKind = declareKind<NamespaceSpec, undefined>({
   group: "",
   versions: ["v1"],
   scope: "cluster",
+  nameRule: "label",
   collection: namespaces,
   labels: "all",
   annotations: isIstioKey,

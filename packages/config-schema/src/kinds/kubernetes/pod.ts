@@ -3,6 +3,19 @@ import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { readContainers, readRunAsUser, type Container } from "./container.js";
+import {
+  checkedString,
+  expectedAddress,
+  expectedLabel,
+  expectedPortName,
+  expectedSubdomain,
+} from "../../validation/kubernetes/fields.js";
+import {
+  isContainerPortName,
+  isLowerCaseLabel,
+  isPlainIpAddress,
+  isSubdomain,
+} from "../../validation/kubernetes/names.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
 
@@ -73,10 +86,10 @@ export const podKind = declareKind<PodSpec, PodStatus>({
     const spec = body.object("spec");
     const status = body.object("status");
     const owner = metadata.list("ownerReferences").find((o) => o.boolean("controller"));
-    const podIP = status.string("podIP");
+    const podIP = checkedString(status, "podIP", isPlainIpAddress, expectedAddress);
     const podIPs = status
       .list("podIPs")
-      .map((i) => i.string("ip"))
+      .map((i) => checkedString(i, "ip", isPlainIpAddress, expectedAddress))
       .filter((ip) => ip !== "" && ip !== podIP);
     const running = [
       ...spec.list("containers"),
@@ -84,14 +97,14 @@ export const podKind = declareKind<PodSpec, PodStatus>({
     ];
     return {
       spec: {
-        serviceAccountName: spec.string("serviceAccountName", "default"),
-        nodeName: spec.string("nodeName"),
+        serviceAccountName: checkedString(spec, "serviceAccountName", isSubdomain, expectedSubdomain) || "default",
+        nodeName: checkedString(spec, "nodeName", isSubdomain, expectedSubdomain),
         hostNetwork: spec.boolean("hostNetwork"),
-        hostname: spec.string("hostname"),
-        subdomain: spec.string("subdomain"),
+        hostname: checkedString(spec, "hostname", isLowerCaseLabel, expectedLabel),
+        subdomain: checkedString(spec, "subdomain", isLowerCaseLabel, expectedLabel),
         ports: running.flatMap((c) =>
           c.list("ports").map((p) => ({
-            name: p.string("name"),
+            name: checkedString(p, "name", isContainerPortName, expectedPortName),
             containerPort: p.port("containerPort"),
             protocol: p.string("protocol", "TCP"),
           })),

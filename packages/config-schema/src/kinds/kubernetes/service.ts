@@ -2,6 +2,21 @@ import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import {
+  checkedString,
+  checkedStrings,
+  checkSelectorLabels,
+  expectedAddress,
+  expectedLabel,
+  expectedPortName,
+} from "../../validation/kubernetes/fields.js";
+import {
+  isContainerPortName,
+  isLabelKey,
+  isLowerCaseLabel,
+  isPlainIpAddress,
+  isSubdomain,
+} from "../../validation/kubernetes/names.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
 
@@ -54,6 +69,7 @@ export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
   group: "",
   versions: ["v1"],
   scope: "namespaced",
+  nameRule: "label",
   collection: services,
   labels: "all",
   annotations: isIstioKey,
@@ -62,6 +78,12 @@ export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
   decode(manifest, report) {
     const body = Fields.of(manifest.body, report);
     const spec = body.object("spec");
+    const selector = spec.optionalStringMap("selector");
+    checkSelectorLabels(spec, "selector", selector.selector);
+    for (const p of spec.list("ports")) {
+      checkedString(p, "appProtocol", isLabelKey, "an IANA service name or a name with a domain as prefix");
+      if (p.isString("targetPort")) checkedString(p, "targetPort", isContainerPortName, expectedPortName);
+    }
     const loadBalancer = body
       .object("status")
       .object("loadBalancer")
@@ -70,19 +92,19 @@ export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
     return {
       spec: {
         type: spec.string("type", "ClusterIP"),
-        clusterIP: spec.string("clusterIP"),
-        clusterIPs: spec.strings("clusterIPs"),
-        externalIPs: spec.strings("externalIPs"),
-        externalName: spec.string("externalName"),
+        clusterIP: checkedString(spec, "clusterIP", isClusterIp, expectedAddress),
+        clusterIPs: checkedStrings(spec, "clusterIPs", isClusterIp, expectedAddress),
+        externalIPs: checkedStrings(spec, "externalIPs", isPlainIpAddress, expectedAddress),
+        externalName: checkedString(spec, "externalName", isExternalName, "a domain name in lower case"),
         ports: spec.list("ports").map((p) => ({
-          name: p.string("name"),
+          name: checkedString(p, "name", isLowerCaseLabel, expectedLabel),
           port: p.port("port"),
           protocol: p.string("protocol", "TCP"),
           ...p.optionalString("appProtocol"),
           ...p.optionalPortOrName("targetPort"),
           ...p.optionalPort("nodePort"),
         })),
-        ...spec.optionalStringMap("selector"),
+        ...selector,
         publishNotReadyAddresses: spec.boolean("publishNotReadyAddresses"),
         ...spec.optionalString("internalTrafficPolicy"),
         ...spec.optionalString("trafficDistribution"),
@@ -91,3 +113,12 @@ export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
     };
   },
 });
+
+/** Reports whether a string is the cluster IP of a Service: an address, or `None` for a headless one. */
+function isClusterIp(text: string): boolean {
+  return text === "None" || text === "" || isPlainIpAddress(text);
+}
+
+function isExternalName(text: string): boolean {
+  return isSubdomain(text.endsWith(".") ? text.slice(0, -1) : text);
+}
