@@ -40,7 +40,7 @@ const ignorant = {
   explain: ["config-ingestion"],
   "xds-server": ["istio-api", "incremental", ...model],
   "push-report": ["protobuf-wire", "envoy-api", "istio-api", ...model.filter((name) => name !== "config-schema")],
-  ca: ["incremental", ...encoding, ...model, "xds-server", "push-report"],
+  ca: ["incremental", "envoy-api", "resources", ...model, "xds-server", "push-report"],
   injector: [
     "incremental",
     ...encoding,

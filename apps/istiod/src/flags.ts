@@ -191,6 +191,15 @@ const certificateFlags = {
     help: "directory of the self-signed root, created if absent; empty for no CA unless one is plugged in by ROOT_CA_DIR",
     isExtension: true,
   }),
+  caMaxQueuedRequests: integerSetting(
+    {
+      flag: "caMaxQueuedRequests",
+      default: 5000,
+      help: "maximum number of authenticated certificate requests that wait to be signed",
+      isExtension: true,
+    },
+    { min: 1, max: 1_000_000 },
+  ),
   tokensDir: stringSetting({
     flag: "tokensDir",
     placeholder: "dir",

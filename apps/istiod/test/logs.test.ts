@@ -148,6 +148,7 @@ it("changes log levels at runtime, as istioctl admin log does", async () => {
     "model",
     "pkica",
     "push",
+    "serverca",
     "validation",
   ]);
   expect(all[0]).toEqual({

@@ -51,11 +51,21 @@ export { readPluggedInCa } from "./roots/plugged-in-ca.js";
 export { type RootCheck, RootRotation, type RootRotationOptions } from "./roots/root-rotation.js";
 export type { RootStore, StoredRoot } from "./roots/root-store.js";
 export { watchPluggedInCa, type WatchPluggedInCaOptions } from "./roots/watch-plugged-in-ca.js";
-export { certificateMetrics } from "./service/certificate-metrics.js";
+export { type AuditLine, type AuditLogOptions, certificateAuditLog } from "./service/audit-log.js";
+export {
+  type CertificateCalls,
+  certificateCalls,
+  type CertificateCallsOptions,
+  type CertificateLimits,
+} from "./service/certificate-calls.js";
 export {
   type CertificateEvents,
-  certificateRoutes,
-  type CertificateServiceOptions,
-  signErrorLabel,
-} from "./service/certificate-service.js";
+  type Issuance,
+  joinEvents,
+  type RejectionReason,
+} from "./service/certificate-events.js";
+export { certificateMetrics, observeQueue } from "./service/certificate-metrics.js";
+export { certificateRoutes, type CertificateServiceOptions } from "./service/certificate-service.js";
+export type { IssuanceOptions } from "./service/issuance.js";
+export { signErrorLabel } from "./service/sign-error-label.js";
 export { connectionValues } from "./service/connection.js";

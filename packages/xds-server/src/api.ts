@@ -1,5 +1,6 @@
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Resource, ResourceSet } from "@istiod/resources";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Attribution } from "./attribution.js";
 import type { Clock } from "@istiod/settings";
@@ -52,6 +53,11 @@ export interface ListenOptions {
   readonly transport?: TransportName;
   /** Additional services on the same port. */
   readonly routes?: (router: ConnectRouter) => void;
+  /**
+   * Handlers of further gRPC methods by path, called with the headers of a call before its body is read. They take
+   * precedence over `routes`.
+   */
+  readonly calls?: ReadonlyMap<string, (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void>;
   /**
    * Interval of keepalive pings, and the timeout after which the connection is closed. Default 30,000 and 10,000 ms.
    */

@@ -12,6 +12,7 @@ const scopeDescriptions: Readonly<Record<string, string>> = {
   delta: "Delta streams: connections, pushes and rejections",
   debug: "Rejected debug requests",
   model: "The model of the mesh: unresolved hostnames of gateways",
+  serverca: "Certificates issued and requests for them refused",
   pkica: "The certificate authority and istiod's own certificate",
   push: "Changes, the pushes that they cause, and their results",
   validation: "Rejected objects, with the reason",

@@ -1,6 +1,6 @@
 import { isLoopback } from "@istiod/admin-server";
-import { certificateRoutes } from "@istiod/ca";
-import { type Listening, peerKey } from "@istiod/xds-server";
+import { certificateCalls, observeQueue } from "@istiod/ca";
+import type { Listening } from "@istiod/xds-server";
 import { debugRoutes } from "../debug/routes.js";
 import type { ListenAddress } from "../flags.js";
 import { HttpServer, type Route, type Site } from "../http-server.js";
@@ -89,20 +89,21 @@ function listenPlaintext({ values, settings }: Startup, { server }: Serving, at:
 }
 
 async function listenTls(
-  { values, env, settings }: Startup,
+  { values, env, settings, meter }: Startup,
   { trustDomain, authenticators }: Security,
   secure: SecureServing,
   { server }: Serving,
   at: ListenAddress,
 ): Promise<Listening> {
   const { authority, events, limits } = secure;
-  const routes = certificateRoutes({
+  const certificates = certificateCalls({
     authority,
     trustDomain,
     authenticators,
     events,
-    peer: (context) => context.values.get(peerKey),
+    maxQueued: values.caMaxQueuedRequests,
   });
+  observeQueue(meter, certificates);
   const listener = await listening(
     "secureGRPCAddr",
     values.secureGRPCAddr,
@@ -110,7 +111,7 @@ async function listenTls(
       ...listenOptions(at),
       ...settings.connections,
       tls: { ...secure.current(), ...limits },
-      ...(variables.caServer.read(env) && { routes }),
+      ...(variables.caServer.read(env) && { calls: certificates.handlers }),
     }),
   );
   const renew = (): void => listener.renew({ ...secure.current(), ...limits });

@@ -2,7 +2,9 @@ import {
   type Authenticator,
   type CertificateAuthority,
   type CertificateEvents,
+  certificateAuditLog,
   certificateMetrics,
+  joinEvents,
   type KeptServingTls,
   type ServingTls,
   type TrustBundle,
@@ -53,20 +55,27 @@ export async function openSecurity(startup: Startup, { database }: Mesh): Promis
 }
 
 async function openTls(
-  { values, env, meter, closers }: Startup,
+  { values, env, log, meter, closers }: Startup,
   authority: RunningAuthority | undefined,
-  log: Startup["log"],
+  authorityLog: Startup["log"],
 ): Promise<SecureServing> {
   if (authority === undefined)
     throw new Error(
       '--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""',
     );
   const limits = tlsLimits(values, env);
-  const tls = await servingTls(values, authority, log);
+  const tls = await servingTls(values, authority, authorityLog);
+  const auditLog = log.child({ scope: "serverca" });
   closers.defer(() => tls.stop());
   return {
     authority: authority.authority,
-    events: certificateMetrics(meter, authority.authority),
+    events: joinEvents(
+      certificateMetrics(meter, authority.authority),
+      certificateAuditLog({
+        info: (line, message) => auditLog.info(line, message),
+        warn: (line, message) => auditLog.warn(line, message),
+      }),
+    ),
     limits,
     current: () => tls.current(),
     onChange: (listener) => tls.onChange(listener),

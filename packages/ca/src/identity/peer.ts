@@ -32,7 +32,7 @@ export function credentialsOf({ address, port, headers, tls }: Peer): Credential
 }
 
 /** Returns the client of a request to a server of Node. */
-export function peerOf(request: IncomingMessage | Http2ServerRequest): Peer {
+export function peerOf(request: IncomingMessage | Pick<Http2ServerRequest, "stream" | "headers">): Peer {
   const socket = "stream" in request ? (request.stream.session?.socket as Socket | undefined) : request.socket;
   const peer = { address: socket?.remoteAddress ?? "", port: socket?.remotePort ?? 0, headers: request.headers };
   // The socket of an HTTP/2 session is a proxy, not an instance of TLSSocket.

@@ -1,6 +1,8 @@
 import type { Meter } from "@istiod/metrics";
 import type { CertificateAuthority } from "../authority/certificate-authority.js";
-import { type CertificateEvents, signErrorLabel } from "./certificate-service.js";
+import type { CertificateCalls } from "./certificate-calls.js";
+import type { CertificateEvents } from "./certificate-events.js";
+import { signErrorLabel } from "./sign-error-label.js";
 
 /** Returns the events of a certificate service that count in Istio's metrics, and registers the authority's expiry. */
 export function certificateMetrics(
@@ -21,6 +23,11 @@ export function certificateMetrics(
     help: "Requests that could not be signed.",
     labels: ["error"],
   });
+  const rejected = meter.counter({
+    name: "istiod_certificate_requests_rejected",
+    help: "Certificate requests that were turned away before signing, by reason.",
+    labels: ["reason"],
+  });
   const expiry = (name: string, subject: string, timestampMs: () => number): void => {
     meter.observeGauge(
       { name: `citadel_server_${name}_expiry_timestamp`, help: `The ${subject} expires, in Unix seconds.` },
@@ -37,9 +44,18 @@ export function certificateMetrics(
     requested: () => requested.add(),
     authenticationFailed: () => unauthenticated.add(),
     issued: () => issued.add(),
+    rejected: (reason) => rejected.add({ reason }),
     signingFailed: (error) => {
       if (error.code === "csr") notParsed.add();
       failed.add({ error: signErrorLabel(error.code) });
     },
   };
+}
+
+/** Registers the length of the queue of certificate requests. */
+export function observeQueue(meter: Meter, { queueLength }: Pick<CertificateCalls, "queueLength">): void {
+  meter.observeGauge(
+    { name: "istiod_certificate_queue_length", help: "Authenticated certificate requests that wait to be signed." },
+    queueLength,
+  );
 }

@@ -127,10 +127,13 @@ function streamListener(
   const others = additionalServices(server, options, maxRequestBytes);
   const buffers = new MessageBuffers(clock);
   return (stream, headers, flags, rawHeaders) => {
-    const method = viaConnect ? undefined : discoveryMethods.get(headers[":path"] ?? "");
-    if (method === undefined) others.emit("stream", stream, headers, flags, rawHeaders);
+    const path = headers[":path"] ?? "";
+    const method = viaConnect ? undefined : discoveryMethods.get(path);
+    const handler = options.calls?.get(path);
+    if (method === undefined && handler === undefined) others.emit("stream", stream, headers, flags, rawHeaders);
     else if (headers[":method"] !== "POST") stream.respond({ ":status": 405 }, { endStream: true });
     else if (!isGrpc(headers["content-type"])) stream.respond({ ":status": 415 }, { endStream: true });
+    else if (method === undefined) handler?.(stream, headers);
     else {
       const call = new GrpcCall(stream, headers, method, clock);
       if (options.maxAge !== undefined && stream.session !== undefined) trackCall(calls, stream.session, stream, call);
