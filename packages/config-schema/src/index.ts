@@ -2,6 +2,7 @@ export { clusterKey, meshKey, type ConfigObject, type NegativeCondition } from "
 export { applyChanges, type ObjectChange, setObjects } from "./object-change.js";
 
 export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } from "./decoding/decode.js";
+export { failClosed, type RejectedIdentity } from "./decoding/fail-closed.js";
 export { formatPath, type FieldPath, type IssueCode, type Report } from "./decoding/report.js";
 
 export { formatProblem, formatSubject, type Problem, subjectOf } from "./manifests/problem.js";
@@ -13,13 +14,21 @@ export {
   type ReadOptions,
   readText,
 } from "./manifests/read-text.js";
+export { PolicyScanner, type UnparsedPolicy, type UnparsedPolicyOptions } from "./manifests/unparsed-policies.js";
 export { rejectedConfigs } from "./rejected-configs.js";
 export { FieldLines } from "./yaml/field-line.js";
-export { type DocumentText, type ParsedDocument, parseYaml, splitDocuments, type SyntaxFault } from "./yaml/yaml.js";
+export {
+  type DocumentText,
+  type ParsedDocument,
+  parseYaml,
+  documentsOf,
+  splitDocuments,
+  type SyntaxFault,
+} from "./yaml/yaml.js";
 
 export { allKinds, analysisKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
 export { hostBucket, hostBuckets } from "./kinds/host-bucket.js";
-export { type Kind } from "./kinds/kind.js";
+export { type FailClosed, type Kind } from "./kinds/kind.js";
 
 export {
   type CustomResourceDefinitionObject,
@@ -52,6 +61,8 @@ export {
   type AuthorizationPolicyObject,
   authorizationPolicies,
   authorizationPoliciesByNamespace,
+  rejectedAuthorizationPolicies,
+  rejectedAuthorizationPoliciesByNamespace,
   authorizationPolicyKind,
 } from "./kinds/istio/authorization-policy/authorization-policy.js";
 export {
@@ -66,6 +77,8 @@ export {
   type PeerAuthenticationObject,
   peerAuthentications,
   peerAuthenticationsByNamespace,
+  rejectedPeerAuthentications,
+  rejectedPeerAuthenticationsByNamespace,
   peerAuthenticationKind,
 } from "./kinds/istio/peer-authentication.js";
 export { type ProxyConfigObject, proxyConfigsByNamespace, proxyConfigKind } from "./kinds/istio/proxy-config.js";
@@ -73,6 +86,8 @@ export {
   type RequestAuthenticationObject,
   requestAuthentications,
   requestAuthenticationsByNamespace,
+  rejectedRequestAuthentications,
+  rejectedRequestAuthenticationsByNamespace,
   requestAuthenticationKind,
 } from "./kinds/istio/request-authentication.js";
 export {
@@ -81,7 +96,14 @@ export {
   serviceEntriesByHost,
   serviceEntryKind,
 } from "./kinds/istio/service-entry/service-entry.js";
-export { type SidecarObject, sidecars, sidecarsByNamespace, sidecarKind } from "./kinds/istio/sidecar/sidecar.js";
+export {
+  type SidecarObject,
+  sidecars,
+  sidecarsByNamespace,
+  rejectedSidecars,
+  rejectedSidecarsByNamespace,
+  sidecarKind,
+} from "./kinds/istio/sidecar/sidecar.js";
 export { type TelemetryObject, telemetries, telemetriesByNamespace, telemetryKind } from "./kinds/istio/telemetry.js";
 export { type TrafficExtensionObject, trafficExtensionKind } from "./kinds/istio/traffic-extension.js";
 export {

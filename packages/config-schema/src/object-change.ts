@@ -9,13 +9,17 @@ export interface ObjectChange {
   readonly key: string;
   /** Undefined if the object was removed. */
   readonly object: ConfigObject<unknown, unknown> | undefined;
+  /** True if the object substitutes for a rejected one: see `Kind.failClosed`. Default false. */
+  readonly isSubstitute?: boolean;
 }
 
 /** Writes changes into the collections of their kinds: `database.commit((tx) => applyChanges(tx, changes))`. */
 export function applyChanges(tx: Transaction, changes: readonly ObjectChange[]): void {
-  for (const { kind, key, object } of changes) {
-    if (object === undefined) tx.delete(kind.collection, key);
-    else tx.set(kind.collection, key, object);
+  for (const { kind, key, object, isSubstitute = false } of changes) {
+    const collection = isSubstitute ? kind.failClosed?.collection : kind.collection;
+    if (collection === undefined) continue;
+    if (object === undefined) tx.delete(collection, key);
+    else tx.set(collection, key, object);
   }
 }
 

@@ -131,7 +131,7 @@ export {
   unverifiableJwks,
 } from "./authorization/jwks.js";
 export { providerAddress } from "./authorization/provider-address.js";
-export { applicableJwtRules } from "./authorization/request-authentications.js";
+export { applicableJwtRules, rejectsAllRequests } from "./authorization/request-authentications.js";
 
 export { accessLogTargets } from "./telemetry/access-logs.js";
 export { applicableTelemetry, type ApplicableTelemetry } from "./telemetry/applicable-telemetry.js";

@@ -21,12 +21,17 @@ export interface ObjectInput {
 const namedKinds: readonly Kind[] = [...allKinds, ...analysisKinds];
 const kindOf = new Map<Collection<unknown>, Kind>(namedKinds.map((kind) => [kind.collection, kind]));
 
+const isSubstitute: ReadonlySet<Collection<unknown>> = new Set(
+  allKinds.flatMap(({ failClosed }) => failClosed?.collection ?? []),
+);
+
 /** Returns the name of a changed object. */
 export function nameOf({ collection, key }: Change): ObjectName {
   const parts = key.split("/");
   const name = parts.at(-1) ?? key;
   const kind = kindOf.get(collection);
-  if (kind === undefined) return { kind: collection.name, namespace: "", name };
+  if (kind === undefined)
+    return { kind: collection.name, namespace: isSubstitute.has(collection) ? (parts.at(-2) ?? "") : "", name };
   return { kind: kind.kind, namespace: kind.scope === "cluster" ? "" : (parts.at(-2) ?? ""), name };
 }
 

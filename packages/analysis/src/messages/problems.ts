@@ -6,6 +6,8 @@ const codes = {
   "ineffective-match": "IST0131",
   "unknown-kind": "MESH0001",
   "unsupported-kind": "MESH0002",
+  "fails-closed": "IST0106",
+  "stored-version": "IST0106",
 } as const;
 
 /** Returns the code for a problem of a document. */

@@ -4,6 +4,7 @@ import type { Kind, Manifest } from "../kinds/kind.js";
 import { readNegativeConditions } from "./conditions.js";
 import { record } from "./json.js";
 import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
+import { failClosed, readableName, readableNamespace } from "./fail-closed.js";
 import { unknownKindFault } from "./unknown-kind.js";
 import type { FieldPath, Report, IssueCode } from "./report.js";
 
@@ -62,6 +63,8 @@ export type Decoded =
       readonly subject?: Subject;
       readonly kind?: Kind;
       readonly key?: string;
+      /** The object that applies instead if there is no good version. Its name is empty if it cannot be read. */
+      readonly substitute?: ConfigObject<unknown, unknown>;
       readonly issues: readonly Issue[];
       readonly path: FieldPath;
     }
@@ -102,22 +105,26 @@ function decodeObject(
   options: DecodeOptions,
 ): Decoded {
   const kind = (options.kinds ?? allKinds).find((k) => k.kind === envelope.kind && k.group === envelope.group);
-  if (kind === undefined) return ignoredKind(path, envelope);
+  if (kind === undefined) return unreadKind(path, envelope, options);
   const manifest = readManifest(envelope, kind, report);
-  if (manifest === undefined) return { outcome: "rejected", issues, path };
+  const substituted = (): Partial<Extract<Decoded, { outcome: "rejected" }>> => {
+    const substitute = substituteOf(kind, envelope.body, options);
+    return substitute === undefined ? {} : { kind, substitute };
+  };
+  if (manifest === undefined) return { outcome: "rejected", issues, path, ...substituted() };
   const { namespace, name } = manifest;
   const subject: Subject = { group: envelope.group, kind: envelope.kind, namespace, name };
   const cluster = options.cluster ?? defaultCluster;
   const key = kind.key({ cluster, namespace, name });
-  const rejected: Decoded = { outcome: "rejected", subject, kind, key, issues, path };
+  const rejected = (): Decoded => ({ outcome: "rejected", subject, kind, key, issues, path, ...substituted() });
   if (!kind.versions.includes(envelope.version)) {
     report.error(
       ["apiVersion"],
       `is ${envelope.apiVersion}, expected ${kind.versions.map((v) => (kind.group === "" ? v : `${kind.group}/${v}`)).join(" or ")}`,
     );
-    return rejected;
+    return rejected();
   }
-  const revision = revisionOf(kind, manifest);
+  const revision = revisionOf(kind, manifest.body);
   if (options.revision && revision !== undefined && revision !== options.revision)
     return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, issues: [], path };
   if (kind.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
@@ -137,28 +144,61 @@ function decodeObject(
   };
   if (content !== undefined && !issues.some((i) => i.severity === "error")) kind.validate?.(object, report);
   if (content === undefined || (options.acceptInvalid !== true && issues.some((i) => i.severity === "error")))
-    return rejected;
+    return rejected();
   return { outcome: "accepted", subject, kind, key, object, issues, path };
 }
 
-/** Returns the outcome for an object of a kind that is not read. It does not affect other objects of its file. */
-function ignoredKind(path: FieldPath, envelope: Envelope): Decoded {
+/**
+ * Returns the outcome for an object of a kind that is not read. It does not affect other objects of its file, unless
+ * its kind is a misspelled one that restricts: then it is a rejected object of that kind.
+ */
+function unreadKind(path: FieldPath, envelope: Envelope, options: DecodeOptions): Decoded {
   const fault = allKinds.some((known) => known.kind === envelope.kind && known.group === envelope.group)
     ? undefined
     : unknownKindFault(envelope);
   const metadata = record(envelope.body["metadata"]) ?? {};
   const text = (name: string): string => (typeof metadata[name] === "string" ? metadata[name] : "");
   const subject = { group: envelope.group, kind: envelope.kind, namespace: text("namespace"), name: text("name") };
-  const issues = fault === undefined ? [] : [{ ...fault, path: [...path, ...fault.path] }];
+  if (fault === undefined) return { outcome: "ignored", kind: envelope.kind, subject, issues: [], path };
+  const { meant, ...issue } = fault;
+  const issues = [{ ...issue, path: [...path, ...issue.path] }];
+  const substitute = meant && substituteOf(meant, envelope.body, options);
+  if (meant !== undefined && substitute !== undefined) {
+    const key = meant.key(substitute);
+    return {
+      outcome: "rejected",
+      subject,
+      kind: meant,
+      ...(substitute.name !== "" && { key }),
+      substitute,
+      issues,
+      path,
+    };
+  }
   return { outcome: "ignored", kind: envelope.kind, subject, issues, path };
 }
 
 /** Returns the revision that an object belongs to; undefined if it belongs to all. */
-function revisionOf({ group }: Kind, { body }: Manifest): string | undefined {
+function revisionOf({ group }: Kind, body: Manifest["body"]): string | undefined {
   const revision = group.endsWith(".istio.io")
     ? record(record(body["metadata"])?.["labels"])?.["istio.io/rev"]
     : undefined;
   return typeof revision === "string" ? revision : undefined;
+}
+
+/** Returns the substitute of a rejected object of a kind that restricts, if the namespace can be read. */
+function substituteOf(
+  kind: Kind,
+  body: Manifest["body"],
+  options: DecodeOptions,
+): ConfigObject<unknown, unknown> | undefined {
+  const { cluster = defaultCluster, kinds, revision, acceptInvalid = false } = options;
+  if (kind.failClosed === undefined || acceptInvalid || kinds?.includes(kind) === false) return undefined;
+  const own = revisionOf(kind, body);
+  if (revision && own !== undefined && revision !== own) return undefined;
+  const namespace = readableNamespace(body);
+  if (namespace === undefined) return undefined;
+  return failClosed(kind, { namespace, name: readableName(body), cluster }, body);
 }
 
 function collectAt(at: FieldPath, issues: Issue[], { wordAt }: DecodeOptions): Report {

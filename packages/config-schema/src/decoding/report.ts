@@ -3,9 +3,11 @@ export type FieldPath = readonly (string | number)[];
 
 /**
  * Kind of an issue that analysis reports under a code of its own: a route or a match that is unreachable behind earlier
- * ones; a kind that does not exist or is not supported.
+ * ones; a kind that does not exist or is not supported; a rejected object that fails closed, or of which a stored
+ * version is active.
  */
-export type IssueCode = "unreachable-rule" | "ineffective-match" | "unknown-kind" | "unsupported-kind";
+export type IssueCode =
+  "unreachable-rule" | "ineffective-match" | "unknown-kind" | "unsupported-kind" | "fails-closed" | "stored-version";
 
 /** Receives the faults of one document. */
 export interface Report {

@@ -10,6 +10,8 @@ export interface UnknownKind {
   readonly path: FieldPath;
   readonly message: string;
   readonly code: IssueCode;
+  /** The kind that was likely meant, if there is one. */
+  readonly meant?: Kind;
 }
 
 const gatewayApi = "gateway.networking.k8s.io";
@@ -58,7 +60,8 @@ export function unknownKindFault({ kind, group, apiVersion }: Envelope): Unknown
   }
   const namesake = allKinds.find((known) => known.kind === kind);
   if (namesake !== undefined && isLikelyMeant(group, namesake.group)) {
-    return unknown(["apiVersion"], `is ${apiVersion}, expected ${formatVersions(namesake)} for ${kind}`);
+    const message = `is ${apiVersion}, expected ${formatVersions(namesake)} for ${kind}`;
+    return { ...unknown(["apiVersion"], message), meant: namesake };
   }
   const candidates = [
     ...allKinds.filter((known) => known.group === group).map((known) => known.kind),
@@ -67,18 +70,24 @@ export function unknownKindFault({ kind, group, apiVersion }: Envelope): Unknown
   if (candidates.length === 0 && !group.endsWith(".istio.io")) return undefined;
   if (group === "" && unusedCoreKinds.has(kind)) return undefined;
   const [nearest] = nearestNames(kind, candidates);
-  if (nearest !== undefined)
-    return unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; did you mean ${nearest}?`);
+  if (nearest !== undefined) return misspelled({ kind, apiVersion }, nearest);
   if (!group.endsWith(".istio.io") && group !== "") return undefined;
   const [elsewhere] = nearestNames(
     kind,
     allKinds.map((known) => known.kind),
   );
-  if (elsewhere !== undefined)
-    return unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; did you mean ${elsewhere}?`);
+  if (elsewhere !== undefined) return misspelled({ kind, apiVersion }, elsewhere);
   const hint =
     candidates.length === 0 ? `Istio has no kinds in group ${group}` : `expected one of ${candidates.join(", ")}`;
   return unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; ${hint}`);
+}
+
+function misspelled({ kind, apiVersion }: Pick<Envelope, "kind" | "apiVersion">, nearest: string): UnknownKind {
+  const meant = allKinds.find((known) => known.kind === nearest);
+  return {
+    ...unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; did you mean ${nearest}?`),
+    ...(meant && { meant }),
+  };
 }
 
 function unknown(path: FieldPath, message: string): UnknownKind {

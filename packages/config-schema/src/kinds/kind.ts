@@ -22,6 +22,24 @@ interface Content<S, T> {
   readonly status?: T;
 }
 
+/**
+ * Rule by which objects of a restricting kind fail closed: what applies instead of an object that is rejected and has
+ * no last good version.
+ */
+export interface FailClosed {
+  /** Substitutes of rejected objects, by the keys of the objects. */
+  readonly collection: Collection<ConfigObject<unknown, unknown>>;
+  /** The effect on the selected workloads, as a clause: `every request is denied`. */
+  readonly effect: string;
+  /**
+   * Returns specs that restrict as much as the kind can, from the selection that the rejected object states to its
+   * whole namespace. The first one that is valid applies. None if the object certainly does not restrict.
+   *
+   * @param body the rejected object; undefined if it cannot be parsed
+   */
+  substitutes(body: Readonly<Record<string, unknown>> | undefined): readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Declaration of a kind: how its objects are recognized, decoded, validated and stored. */
 export interface KindDeclaration<S, T> {
   readonly kind: string;
@@ -42,10 +60,14 @@ export interface KindDeclaration<S, T> {
   key(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string;
   /** Decodes the content of a document. Returns undefined if it reported that it cannot be decoded. */
   decode(manifest: Manifest, report: Report): Content<S, T> | undefined;
+  /** Returns the document of an object: what `decode` reads as an equal object. Set for kinds that restrict. */
+  encode?(object: ConfigObject<S, T>): Readonly<Record<string, unknown>>;
   /** Validates a decoded object. Errors reject it, warnings do not. */
   validate?(object: ConfigObject<S, T>, report: Report): void;
   /** Reports whether a document of this kind is never read, such as Helm's release Secrets. */
   skip?(manifest: Manifest): boolean;
+  /** Set for kinds that restrict. */
+  readonly failClosed?: FailClosed;
 }
 
 /** A kind with any content. Only the kind's own module knows the type of the content. */

@@ -2,7 +2,9 @@ import type { ConfigObject } from "../config-object.js";
 import type { Kind } from "../kinds/kind.js";
 import { decode, type DecodeOptions } from "../decoding/decode.js";
 import { problemOf, type Problem } from "./problem.js";
-import type { FieldPath } from "../decoding/report.js";
+import { type FieldPath, formatPath } from "../decoding/report.js";
+import { allKinds } from "../kinds/all-kinds.js";
+import { unnamed, unparsedPolicies } from "./unparsed-policies.js";
 import { parseYaml, splitDocuments, type DocumentText } from "../yaml/yaml.js";
 
 /** An object of a document, with its place. */
@@ -17,6 +19,10 @@ export interface LocatedObject {
   readonly line: number;
   /** Path of the object in its document; not empty for an item of a List. */
   readonly path: FieldPath;
+  /** The object that applies if this one was rejected and there is no good version. */
+  readonly substitute?: ConfigObject<unknown, unknown>;
+  /** True if the object's name cannot be read; the one in its key stands for it. */
+  readonly isUnnamed?: boolean;
 }
 
 /** Content of one document of a file. */
@@ -52,7 +58,12 @@ export function readDocument(document: DocumentText, file: string, options: Read
       path: [],
       message: `is not YAML: ${parsed.message}`,
     };
-    return { objects: [], problems: [problem], ignored: noneIgnored, unreadable: true };
+    return {
+      objects: unparsedObjects(document, file, parsed.line, options),
+      problems: [problem],
+      ignored: noneIgnored,
+      unreadable: true,
+    };
   }
   const objects: LocatedObject[] = [];
   const problems: Problem[] = [];
@@ -66,19 +77,41 @@ export function readDocument(document: DocumentText, file: string, options: Read
       if (decoded.issues.length === 0) ignored.set(decoded.kind, (ignored.get(decoded.kind) ?? 0) + 1);
       continue;
     }
-    const { kind, key } = decoded;
-    if (kind === undefined || key === undefined) unreadable = true;
-    else
-      objects.push({
-        kind,
-        key,
-        object: decoded.outcome === "accepted" ? decoded.object : undefined,
-        file,
-        line: parsed.lineOf(decoded.path),
-        path: decoded.path,
-      });
+    const { kind } = decoded;
+    const at = { file, line: parsed.lineOf(decoded.path), path: decoded.path };
+    const substitute = decoded.outcome === "rejected" ? decoded.substitute : undefined;
+    if (kind !== undefined && decoded.key !== undefined) {
+      const object = decoded.outcome === "accepted" ? decoded.object : undefined;
+      objects.push({ kind, key: decoded.key, object, ...at, ...(substitute && { substitute }) });
+      continue;
+    }
+    unreadable = true;
+    if (kind !== undefined && substitute !== undefined) {
+      const named = { ...substitute, name: substitute.name || unnamed(`${document.text}${formatPath(decoded.path)}`) };
+      objects.push({ kind, key: kind.key(named), object: undefined, ...at, substitute: named, isUnnamed: true });
+    } else objects.push(...unparsedObjects(document, file, at.line, options));
   }
   return { objects, problems, ignored: ignored.size === 0 ? noneIgnored : ignored, unreadable };
+}
+
+/** Returns the policies that a document which cannot be decoded appears to define. */
+function unparsedObjects(
+  { text }: DocumentText,
+  file: string,
+  line: number,
+  { cluster = "Kubernetes", kinds = allKinds, revision = "", acceptInvalid = false }: ReadOptions,
+): readonly LocatedObject[] {
+  if (acceptInvalid) return [];
+  return unparsedPolicies(text, { cluster, kinds, revision }).map(({ kind, substitute, isUnnamed }) => ({
+    kind,
+    key: kind.key(substitute),
+    object: undefined,
+    file,
+    line,
+    path: [],
+    substitute,
+    isUnnamed,
+  }));
 }
 
 /** Returns a reading of the same document some lines further down. */

@@ -1,6 +1,13 @@
 import type { Place } from "./place.js";
 
 const parseableBooleans = new Set(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"]);
+const trueWords = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+
+/** Reports whether an annotation's value means true. */
+export function isTrue(value: string): boolean {
+  return trueWords.has(value);
+}
+
 const internal = [
   "internal.istio.io/webhook-always-reject",
   "internal.istio.io/parent-namespace",

@@ -57,28 +57,31 @@ const directives = /^(?:[^\S\r\n]*(?:#.*)?\r?\n)*%.*\r?\n(?:[^\S\r\n]*(?:[#%].*)
  * skipped.
  */
 export function splitDocuments(text: string): readonly DocumentText[] {
-  const documents: DocumentText[] = [];
+  return [...documentsOf(text)];
+}
+
+/** Yields the documents of a file one by one: see {@link splitDocuments}. */
+export function* documentsOf(text: string): Generator<DocumentText> {
   let line = 1;
   let from = 0;
   let fromLine = 1;
-  const addDocument = (to: number): void => {
-    const part = text.slice(from, to);
-    if (/^[^\S\r\n]*[^#\s]/m.test(part.replace(/^---/, ""))) documents.push({ text: part, line: fromLine });
-  };
   for (let at = 0; at < text.length; line++) {
     const newline = text.indexOf("\n", at);
     const end = newline < 0 ? text.length : newline + 1;
     if (text.startsWith("---", at) && /^---(?:\s|$)/.test(text.slice(at, Math.min(end, at + 5)))) {
       if (!directives.test(text.slice(from, at))) {
-        addDocument(at);
+        yield* documentIn(text.slice(from, at), fromLine);
         from = at;
         fromLine = line;
       }
     }
     at = end;
   }
-  addDocument(text.length);
-  return documents;
+  yield* documentIn(text.slice(from), fromLine);
+}
+
+function documentIn(text: string, line: number): readonly DocumentText[] {
+  return /^[^\S\r\n]*[^#\s]/m.test(text.replace(/^---/, "")) ? [{ text, line }] : [];
 }
 
 /** Parses one document. Never throws. */

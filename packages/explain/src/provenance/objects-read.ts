@@ -5,7 +5,10 @@ import { resolvedHosts } from "@istiod/service-discovery";
 
 /** An object that was read. */
 export interface ObjectRead {
-  /** Kubernetes kind, or `MeshConfig`, `MeshNetworks`, `Environment`, `ResolvedHost`, `Jwks`. */
+  /**
+   * Kubernetes kind; `RejectedAuthorizationPolicy` and the like for objects in place of rejected ones; `MeshConfig`,
+   * `MeshNetworks`, `Environment`, `ResolvedHost`, `Jwks`.
+   */
   readonly kind: string;
   /** Empty for cluster-scoped kinds and for inputs that are not Kubernetes objects. */
   readonly namespace: string;
@@ -20,9 +23,14 @@ export interface ObjectRead {
   readonly changedAt: number;
 }
 
+/** Collections of the objects that apply in place of rejected ones. */
+const substitutes = allKinds.flatMap(({ failClosed }) => failClosed?.collection ?? []);
+const substituteKinds = new Set(substitutes.map(({ name }) => name));
+
 const collections: ReadonlyMap<string, Collection<unknown>> = new Map(
   [
     ...allKinds.map(({ collection }) => collection),
+    ...substitutes,
     environment,
     meshConfig,
     meshNetworks,
@@ -74,7 +82,7 @@ function nameOf(kind: string, key: string): Pick<ObjectRead, "namespace" | "name
       ? { cluster, namespace: "", name: rest.join("/") }
       : { cluster, namespace: rest[0] ?? "", name: rest.slice(1).join("/") };
   }
-  return allKinds.some((each) => each.kind === kind) && !clusterScopedKinds.has(kind)
+  return (allKinds.some((each) => each.kind === kind) && !clusterScopedKinds.has(kind)) || substituteKinds.has(kind)
     ? { namespace: parts[0] ?? "", name: parts.slice(1).join("/") }
     : { namespace: "", name: key };
 }

@@ -1,4 +1,8 @@
-import { type PeerAuthenticationObject, peerAuthenticationsByNamespace } from "@istiod/config-schema";
+import {
+  type PeerAuthenticationObject,
+  peerAuthenticationsByNamespace,
+  rejectedPeerAuthenticationsByNamespace,
+} from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { inNamespace, selects } from "../proxy/facts.js";
@@ -28,6 +32,7 @@ export function modeOfPort(modes: PeerModes, port: number): MutualTlsMode {
  */
 export const namespaceMutualTlsMode = query("namespaceMutualTlsMode", (q, namespace: string): MutualTlsMode => {
   const root = rootNamespace(q);
+  if (q.call(rejectedSelectors, namespace).some((selector) => Object.keys(selector).length === 0)) return "STRICT";
   const mesh = q.call(namespaceWidePolicy, root);
   const meshMode: MutualTlsMode = mesh === undefined ? "UNKNOWN" : (declaredMode(mesh.spec.mtls) ?? "PERMISSIVE");
   const own = namespace === root ? undefined : q.call(namespaceWidePolicy, namespace);
@@ -48,7 +53,9 @@ export function namespacePeerModes(q: QueryContext, namespace: string): (labels:
   const defaults = q.call(defaultMode, namespace);
   const policies = q.call(selectingPolicies, namespace);
   const unselected = policyModes(defaults, undefined);
+  const rejected = q.call(rejectedSelectors, namespace);
   return (labels) => {
+    if (rejected.some((selector) => selectorMatches(selector, labels))) return strictModes;
     const oldest = policies.find((policy) => selectorMatches(policy.spec.selector?.matchLabels ?? {}, labels));
     return oldest === undefined ? unselected : policyModes(defaults, oldest);
   };
@@ -58,6 +65,8 @@ export function namespacePeerModes(q: QueryContext, namespace: string): (labels:
 export const clientPeerModes = query("clientPeerModes", (q): PeerModes => {
   // Only namespaces with policies of their own tell clients apart.
   const namespace = q.call(namespacesWithPolicies).find((name) => q.ask(inNamespace, name));
+  const rejected = q.call(rejectedSelectors, namespace ?? rootNamespace(q));
+  if (rejected.some((selector) => selects(q, selector))) return strictModes;
   if (namespace === undefined) return policyModes(q.call(defaultMode, rootNamespace(q)), undefined);
   const oldest = q.call(selectingPolicies, namespace).find((policy) => selects(q, policy.spec.selector?.matchLabels));
   return policyModes(q.call(defaultMode, namespace), oldest);
@@ -70,8 +79,22 @@ export const inboundMutualTlsMode = query("inboundMutualTlsMode", (q, port: numb
 
 const namespacesWithPolicies = query("namespacesWithPeerAuthentication", (q): readonly string[] => {
   const root = rootNamespace(q);
-  return q.keys(peerAuthenticationsByNamespace).filter((name) => name !== root);
+  const names = [...q.keys(peerAuthenticationsByNamespace), ...q.keys(rejectedPeerAuthenticationsByNamespace)];
+  return [...new Set(names)].filter((name) => name !== root).sort();
 });
+
+const strictModes: PeerModes = { mode: "STRICT", ports: {} };
+
+/**
+ * The selectors of rejected PeerAuthentications without a good version that concern a namespace: its own and those of
+ * the root namespace. The selected workloads accept mutual TLS only, whatever other policies say and however old they
+ * are.
+ */
+const rejectedSelectors = query("rejectedPeerAuthenticationSelectors", (q, namespace: string): readonly Labels[] =>
+  [...new Set([rootNamespace(q), namespace])].flatMap((name) =>
+    q.read(rejectedPeerAuthenticationsByNamespace, name).map(({ spec }) => spec.selector?.matchLabels ?? {}),
+  ),
+);
 
 /** The oldest policy of a namespace without a workload selector; in the root namespace, the mesh-wide policy. */
 const namespaceWidePolicy = query(

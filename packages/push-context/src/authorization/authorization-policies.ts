@@ -1,5 +1,9 @@
-import { type AuthorizationPolicyObject, authorizationPoliciesByNamespace } from "@istiod/config-schema";
-import { query } from "@istiod/incremental";
+import {
+  type AuthorizationPolicyObject,
+  authorizationPoliciesByNamespace,
+  rejectedAuthorizationPoliciesByNamespace,
+} from "@istiod/config-schema";
+import { query, type QueryContext } from "@istiod/incremental";
 import {
   AuthorizationPolicy_Action as Action,
   type Rule,
@@ -28,24 +32,53 @@ export interface ApplicablePolicies {
   readonly allow: readonly ApplicablePolicy[];
 }
 
-/** The AuthorizationPolicies that apply to the client. Source: pilot/pkg/model/authorization.go. */
+/**
+ * The AuthorizationPolicies that apply to the client. A rejected one without a good version denies everything.
+ * Source: pilot/pkg/model/authorization.go.
+ */
 export const applicableAuthorizationPolicies = query("applicableAuthorizationPolicies", (q): ApplicablePolicies => {
-  const root = rootNamespace(q);
-  const others = q.keys(authorizationPoliciesByNamespace).filter((namespace) => namespace !== root);
-  const own = others.length === 0 ? undefined : q.ask(namespaceAmong, others);
-  const found = [root, ...(own === undefined ? [] : [own])].flatMap((namespace) =>
-    q.call(policiesOfNamespace, namespace).filter(({ spec }) => appliesToClient(q, { ...spec, namespace })),
-  );
+  const found = applying(q, authorizationPoliciesByNamespace, policiesOfNamespace);
+  const rejected = applying(q, rejectedAuthorizationPoliciesByNamespace, rejectedPoliciesOfNamespace);
   const of = (action: Action): readonly ApplicablePolicy[] =>
     found.filter(({ spec }) => spec.action === action).map(applicable);
-  return { custom: of(Action.CUSTOM), audit: of(Action.AUDIT), deny: of(Action.DENY), allow: of(Action.ALLOW) };
+  return {
+    custom: of(Action.CUSTOM),
+    audit: of(Action.AUDIT),
+    deny: [...of(Action.DENY), ...rejected.map(inPlaceOfRejected)],
+    allow: of(Action.ALLOW),
+  };
 });
+
+/** Returns the policies of the root namespace and of the client's that apply to the client. */
+function applying(
+  q: QueryContext,
+  byNamespace: typeof authorizationPoliciesByNamespace,
+  policiesOf: typeof policiesOfNamespace,
+): readonly AuthorizationPolicyObject[] {
+  const root = rootNamespace(q);
+  const others = q.keys(byNamespace).filter((namespace) => namespace !== root);
+  const own = others.length === 0 ? undefined : q.ask(namespaceAmong, others);
+  return [root, ...(own === undefined ? [] : [own])].flatMap((namespace) =>
+    q.call(policiesOf, namespace).filter(({ spec }) => appliesToClient(q, { ...spec, namespace })),
+  );
+}
 
 const policiesOfNamespace = query(
   "authorizationPoliciesOfNamespace",
   (q, namespace: string): readonly AuthorizationPolicyObject[] =>
     [...q.read(authorizationPoliciesByNamespace, namespace)].sort(oldestFirst),
 );
+
+const rejectedPoliciesOfNamespace = query(
+  "rejectedAuthorizationPoliciesOfNamespace",
+  (q, namespace: string): readonly AuthorizationPolicyObject[] =>
+    [...q.read(rejectedAuthorizationPoliciesByNamespace, namespace)].sort(oldestFirst),
+);
+
+/** Names a substitute so that Envoy's logs tell it from a policy of the same name that applies. */
+function inPlaceOfRejected(policy: AuthorizationPolicyObject): ApplicablePolicy {
+  return applicable({ ...policy, name: `${policy.name} (rejected)` });
+}
 
 function applicable({ namespace, name, annotations, spec }: AuthorizationPolicyObject): ApplicablePolicy {
   return {

@@ -1,4 +1,8 @@
-import { type RequestAuthenticationObject, requestAuthenticationsByNamespace } from "@istiod/config-schema";
+import {
+  rejectedRequestAuthenticationsByNamespace,
+  type RequestAuthenticationObject,
+  requestAuthenticationsByNamespace,
+} from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { rootNamespace } from "../mesh/mesh-config.js";
@@ -20,6 +24,22 @@ export const applicableJwtRules = query("applicableJwtRules", (q): readonly JWTR
     )
     .flatMap(({ spec }) => spec.jwtRules)
     .sort((a, b) => (a.issuer < b.issuer ? -1 : a.issuer > b.issuer ? 1 : 0));
+});
+
+/**
+ * Reports whether the client must reject every HTTP request, because a RequestAuthentication that selects it was
+ * rejected and has no good version: which tokens are valid, where they are found, and which headers carry their claims
+ * is unknown, so that a request with a forged header could not be told from an authenticated one.
+ */
+export const rejectsAllRequests = query("rejectsAllRequests", (q): boolean => {
+  const root = rootNamespace(q);
+  const others = q.keys(rejectedRequestAuthenticationsByNamespace).filter((namespace) => namespace !== root);
+  const own = others.length === 0 ? undefined : q.ask(namespaceAmong, others);
+  return [...(own === undefined ? [] : [own]), root].some((namespace) =>
+    q
+      .read(rejectedRequestAuthenticationsByNamespace, namespace)
+      .some(({ spec }) => appliesToClient(q, { ...spec, namespace })),
+  );
 });
 
 const requestAuthenticationsOf = query(

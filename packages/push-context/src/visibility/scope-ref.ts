@@ -9,6 +9,8 @@ export interface ScopeRef {
   readonly gateway?: true;
   /** The Sidecar that applies, `namespace/name`; absent if none does and everything is imported. */
   readonly sidecar?: string;
+  /** A rejected Sidecar that limits outbound traffic to the registry, `namespace/name`; absent if there is none. */
+  readonly rejectedSidecar?: string;
   /** The client's namespace; absent if it sees the same as a namespace without objects. */
   readonly namespace?: string;
 }

@@ -1,4 +1,4 @@
-import { sidecars } from "@istiod/config-schema";
+import { rejectedSidecars, sidecars } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_OutboundTrafficPolicy_Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
 import {
@@ -14,13 +14,14 @@ import { proxyType } from "../proxy/facts.js";
 import { allHosts } from "./egress-hosts.js";
 import { clientNamespace, distinguishingNamespace } from "./distinguishing-namespaces.js";
 import type { ScopeRef } from "./scope-ref.js";
-import { ownSidecar, rootSidecar } from "./selected-sidecar.js";
+import { ownSidecar, rootSidecar, selectedRejectedSidecar } from "./selected-sidecar.js";
 
 export type { ScopeRef } from "./scope-ref.js";
 
 /** Returns a memo key of a scope. It is shorter than the canonical form, because scoped queries are called often. */
-export function scopeKey({ gateway, sidecar = "", namespace = "" }: ScopeRef): string {
-  return `${gateway === true ? "gateway" : sidecar} ${namespace}`;
+export function scopeKey({ gateway, sidecar = "", rejectedSidecar, namespace = "" }: ScopeRef): string {
+  const key = `${gateway === true ? "gateway" : sidecar} ${namespace}`;
+  return rejectedSidecar === undefined ? key : `${key} ${rejectedSidecar}`;
 }
 
 /** One egress listener of a scope. */
@@ -67,11 +68,14 @@ const clientScope = query("scope", (q): ScopeRef => {
     return { gateway: true, ...withNamespace(q.ask(distinguishingNamespace, undefined)) };
   }
   const own = q.ask(ownSidecar, undefined);
+  const rejectedSidecar = selectedRejectedSidecar(q, own !== undefined);
+  const rejected = rejectedSidecar === undefined ? {} : { rejectedSidecar };
   if (own !== undefined) {
-    return own;
+    return { ...own, ...rejected };
   }
   const root = q.call(rootSidecar);
   return {
+    ...rejected,
     ...(root === undefined ? {} : { sidecar: root.key }),
     ...withNamespace(q.ask(root?.refersToClient === true ? clientNamespace : distinguishingNamespace, undefined)),
   };
@@ -103,10 +107,15 @@ export const ingressListeners = query(
   { key: sidecarKey },
 );
 
-/** The outbound traffic policy of a scope: that of its Sidecar, else of the mesh. */
+/**
+ * The outbound traffic policy of a scope: REGISTRY_ONLY if a rejected Sidecar without a good version selects the
+ * client, else that of its Sidecar, else of the mesh.
+ */
 export const outboundTraffic = query(
   "outboundTraffic",
   (q, scope: ScopeRef): OutboundTraffic => {
+    if (scope.rejectedSidecar !== undefined && q.read(rejectedSidecars, scope.rejectedSidecar) !== undefined)
+      return { mode: "REGISTRY_ONLY" };
     const declared = q.call(sidecarSpec, scope)?.outboundTrafficPolicy;
     if (declared !== undefined) {
       return {
@@ -117,7 +126,7 @@ export const outboundTraffic = query(
     const meshPolicy = mesh(q).outboundTrafficPolicy;
     return { mode: meshPolicy === undefined ? "REGISTRY_ONLY" : meshModes[meshPolicy.mode] };
   },
-  { key: sidecarKey },
+  { key: ({ sidecar = "", rejectedSidecar = "" }) => `${sidecar} ${rejectedSidecar}` },
 );
 
 /** The Sidecar of a scope. */

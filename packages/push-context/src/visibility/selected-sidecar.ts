@@ -1,5 +1,5 @@
-import { type SidecarObject, sidecarsByNamespace } from "@istiod/config-schema";
-import { fact, type FactContext, query } from "@istiod/incremental";
+import { rejectedSidecarsByNamespace, type SidecarObject, sidecarsByNamespace } from "@istiod/config-schema";
+import { fact, type FactContext, query, type QueryContext } from "@istiod/incremental";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { labelsOf, selectorMatches } from "../proxy/labels.js";
 import type { Proxy } from "../proxy/proxy.js";
@@ -36,6 +36,33 @@ export const rootSidecar = query("rootSidecar", (q) => {
     }
   );
 });
+
+/**
+ * Returns the key of a rejected Sidecar without a good version that selects the client: one of its own namespace, or,
+ * for clients that no Sidecar of their own namespace selects, one of the root namespace. The first by key applies:
+ * all of them have the same effect.
+ */
+export function selectedRejectedSidecar(q: QueryContext, hasOwn: boolean): string | undefined {
+  if (q.keys(rejectedSidecarsByNamespace).length === 0) return undefined;
+  return q.ask(ownRejectedSidecar, undefined) ?? (hasOwn ? undefined : q.call(rootRejectedSidecar));
+}
+
+const ownRejectedSidecar = fact("rejectedSidecar", (proxy: Proxy, _: void, q: FactContext): string | undefined => {
+  const candidates = q.read(rejectedSidecarsByNamespace, proxy.namespace);
+  return candidates
+    .filter(({ spec }) => selectorMatches(spec.workloadSelector?.labels ?? {}, labelsOf(proxy, q)))
+    .map(({ namespace, name }) => `${namespace}/${name}`)
+    .sort()[0];
+});
+
+const rootRejectedSidecar = query("rootRejectedSidecar", (q): string | undefined =>
+  q
+    .read(rejectedSidecarsByNamespace, rootNamespace(q))
+    .filter(({ spec }) => spec.workloadSelector === undefined)
+    .map(({ namespace, name }) => `${namespace}/${name}`)
+    .sort()
+    .at(0),
+);
 
 function bySelectorThenAge(a: SidecarObject, b: SidecarObject): number {
   return (

@@ -10,7 +10,14 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/filters/http/jwt_authn/v3/config";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
-import { applicableJwtRules, localJwks, remoteJwksServer, proxyType } from "@istiod/push-context";
+import {
+  applicableJwtRules,
+  localJwks,
+  proxyType,
+  rejectsAllRequests,
+  remoteJwksServer,
+  unverifiableJwks,
+} from "@istiod/push-context";
 import { duration } from "../envoy/duration.js";
 import { type HttpFilter, httpFilter } from "../envoy/filters.js";
 import { outboundClusterName } from "../resource-names.js";
@@ -18,15 +25,35 @@ import { jwtFilterName, jwtPayloadKey } from "./jwt-claims.js";
 
 /**
  * The JWT filter for the client's RequestAuthentications; none if there are none. Tokens are optional but must be
- * valid. Source: pilot/pkg/security/authn/policy_applier.go.
+ * valid. A rejected RequestAuthentication without a good version makes every request fail.
+ * Source: pilot/pkg/security/authn/policy_applier.go.
  */
 export const jwtFilters = query("jwtFilters", (q): readonly HttpFilter[] => {
+  if (q.call(rejectsAllRequests)) return [httpFilter(jwtFilterName, anyPack(JwtAuthenticationSchema, unsatisfiable))];
   const rules = q.call(applicableJwtRules);
   if (rules.length === 0) return [];
   // Routes of gateways may depend on claims.
   const clearRouteCache = q.ask(proxyType) !== "sidecar";
   const providers = rules.map((rule) => provider(q, rule, clearRouteCache));
   return [httpFilter(jwtFilterName, anyPack(JwtAuthenticationSchema, authentication(providers)))];
+});
+
+/** Requires a token that no key verifies, of every request, including CORS preflights. */
+const unsatisfiable: JwtAuthentication = create(JwtAuthenticationSchema, {
+  rules: [
+    {
+      match: { pathSpecifier: { case: "prefix", value: "/" } },
+      requirementType: { case: "requires", value: providerRequirement("rejected") },
+    },
+  ],
+  providers: {
+    rejected: {
+      jwksSourceSpecifier: {
+        case: "localJwks",
+        value: { specifier: { case: "inlineString", value: unverifiableJwks } },
+      },
+    },
+  },
 });
 
 function authentication(providers: readonly JwtProvider[]): JwtAuthentication {

@@ -1,4 +1,4 @@
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf";
 import type { Collection } from "@istiod/incremental";
 import { meshKey, type ConfigObject } from "../../config-object.js";
 import { decodeMessage } from "../../decoding/decode-message.js";
@@ -6,7 +6,7 @@ import { checkAnnotations } from "../../validation/metadata.js";
 import { Place } from "../../validation/place.js";
 import { shapeCheck, type Shape } from "../../validation/shape.js";
 import { isIstioKey } from "./istio-keys.js";
-import { declareKind, type Kind, type KeySelector } from "../kind.js";
+import { declareKind, type FailClosed, type Kind, type KeySelector } from "../kind.js";
 
 export interface IstioKindOptions<D extends DescMessage, T> {
   readonly kind: string;
@@ -24,6 +24,8 @@ export interface IstioKindOptions<D extends DescMessage, T> {
   readonly specRequired?: boolean;
   /** Condition types that are kept where they are negative. Default: none. */
   readonly conditions?: readonly string[];
+  /** Set for kinds that restrict. */
+  readonly failClosed?: FailClosed;
   status?(status: unknown): T | undefined;
   /** Reports whether the object supports dry run (`istio.io/dry-run`). Default: it does not. */
   dryRunAllowed?(spec: MessageShape<D>): boolean;
@@ -49,6 +51,7 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
     labels,
     annotations: isIstioKey,
     ...(options.conditions !== undefined && { conditions: options.conditions }),
+    ...(options.failClosed !== undefined && { failClosed: options.failClosed }),
     key: options.key ?? meshKey,
     decode(manifest, report) {
       const json = manifest.body["spec"] ?? undefined;
@@ -59,6 +62,22 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
       const status = options.status?.(manifest.body["status"]);
       return status === undefined ? { spec } : { spec, status };
     },
+    ...(options.failClosed !== undefined && {
+      encode: ({ spec, ...object }: ConfigObject<MessageShape<D>, T>) => ({
+        apiVersion: `${group}/${versions[0]}`,
+        kind,
+        metadata: {
+          name: object.name,
+          namespace: object.namespace,
+          labels: object.labels,
+          annotations: object.annotations,
+          ...(object.creationTimestamp !== 0 && {
+            creationTimestamp: new Date(object.creationTimestamp).toISOString(),
+          }),
+        },
+        spec: toJson(schema, spec),
+      }),
+    }),
     validate(object, report) {
       checkAnnotations(
         object.annotations,

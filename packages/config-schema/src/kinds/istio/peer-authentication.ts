@@ -9,6 +9,7 @@ import { isPort } from "../../validation/network/addresses.js";
 import type { Place } from "../../validation/place.js";
 import { notEmpty, type Shape } from "../../validation/shape.js";
 import { checkSelector, selectorShape } from "../../validation/targets.js";
+import { selections } from "../selections.js";
 import { istioKind } from "./istio-kind.js";
 
 export type PeerAuthenticationObject = ConfigObject<PeerAuthentication>;
@@ -19,6 +20,15 @@ export const peerAuthentications = collection<PeerAuthenticationObject>("PeerAut
 
 export const peerAuthenticationsByNamespace = index(peerAuthentications, "byNamespace", (v) => [v.namespace]);
 
+/** STRICT policies in place of rejected policies without a good version. */
+export const rejectedPeerAuthentications = collection<PeerAuthenticationObject>("RejectedPeerAuthentication", {
+  filter: discoveryNamespacesFilter,
+});
+
+export const rejectedPeerAuthenticationsByNamespace = index(rejectedPeerAuthentications, "byNamespace", (v) => [
+  v.namespace,
+]);
+
 const shape: Shape = { ...selectorShape, portLevelMtls: notEmpty };
 
 export const peerAuthenticationKind = istioKind({
@@ -28,6 +38,12 @@ export const peerAuthenticationKind = istioKind({
   schema: PeerAuthenticationSchema,
   collection: peerAuthentications,
   shape,
+  failClosed: {
+    collection: rejectedPeerAuthentications,
+    effect: "mutual TLS is STRICT on every port",
+    substitutes: (body) =>
+      selections(body, "selector").map((selection) => ({ ...selection, mtls: { mode: "STRICT" } })),
+  },
   validate,
 });
 

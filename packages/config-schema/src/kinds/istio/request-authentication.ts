@@ -10,6 +10,7 @@ import { checkJwks } from "../../validation/jwt/jwks.js";
 import { each, type Place } from "../../validation/place.js";
 import { atMost, atMostOne, matches, notEmpty, required, size, type Shape } from "../../validation/shape.js";
 import { attachmentShape, checkAttachment } from "../../validation/targets.js";
+import { selections } from "../selections.js";
 import { istioKind } from "./istio-kind.js";
 
 export type RequestAuthenticationObject = ConfigObject<RequestAuthentication>;
@@ -19,6 +20,15 @@ export const requestAuthentications = collection<RequestAuthenticationObject>("R
 });
 
 export const requestAuthenticationsByNamespace = index(requestAuthentications, "byNamespace", (v) => [v.namespace]);
+
+/** Selections of rejected policies without a good version, without rules. */
+export const rejectedRequestAuthentications = collection<RequestAuthenticationObject>("RejectedRequestAuthentication", {
+  filter: discoveryNamespacesFilter,
+});
+
+export const rejectedRequestAuthenticationsByNamespace = index(rejectedRequestAuthentications, "byNamespace", (v) => [
+  v.namespace,
+]);
 
 const header = /^[-_A-Za-z0-9]+$/;
 const httpUrl = /^https?:\/\/[^\s/\\]/i;
@@ -48,6 +58,11 @@ export const requestAuthenticationKind = istioKind({
   schema: RequestAuthenticationSchema,
   collection: requestAuthentications,
   shape,
+  failClosed: {
+    collection: rejectedRequestAuthentications,
+    effect: "every HTTP request is rejected with status 401",
+    substitutes: (body) => selections(body, "selector", "targetRef", "targetRefs"),
+  },
   validate,
 });
 

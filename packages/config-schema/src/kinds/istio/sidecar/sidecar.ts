@@ -13,6 +13,8 @@ import type { Place } from "../../../validation/place.js";
 import { serverTlsShape } from "../../../validation/traffic/server-tls.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { checkWorkloadSelector, workloadSelectorShape } from "../../../validation/targets.js";
+import { record } from "../../../decoding/json.js";
+import { selections } from "../../selections.js";
 import { istioKind } from "../istio-kind.js";
 import { checkEgress } from "./egress.js";
 import { checkIngress } from "./ingress.js";
@@ -22,6 +24,11 @@ export type SidecarObject = ConfigObject<Sidecar>;
 export const sidecars = collection<SidecarObject>("Sidecar", { filter: discoveryNamespacesFilter });
 
 export const sidecarsByNamespace = index(sidecars, "byNamespace", (v) => [v.namespace]);
+
+/** REGISTRY_ONLY Sidecars in place of rejected Sidecars without a good version. They do not limit visibility. */
+export const rejectedSidecars = collection<SidecarObject>("RejectedSidecar", { filter: discoveryNamespacesFilter });
+
+export const rejectedSidecarsByNamespace = index(rejectedSidecars, "byNamespace", (v) => [v.namespace]);
 
 const shape: Shape = {
   ...workloadSelectorShape,
@@ -38,8 +45,27 @@ export const sidecarKind = istioKind({
   schema: SidecarSchema,
   collection: sidecars,
   shape,
+  failClosed: {
+    collection: rejectedSidecars,
+    effect: "outbound traffic to hosts outside of the registry is blocked (REGISTRY_ONLY)",
+    substitutes: (body) =>
+      leavesOutboundOpen(body)
+        ? []
+        : selections(body, "workloadSelector").map((selection) => ({
+            ...selection,
+            outboundTrafficPolicy: { mode: "REGISTRY_ONLY" },
+          })),
+  },
   validate,
 });
+
+/** Reports whether a Sidecar has no outbound traffic policy, or allows any destination. */
+function leavesOutboundOpen(body: Readonly<Record<string, unknown>> | undefined): boolean {
+  const spec = record(body?.["spec"]);
+  if (spec === undefined) return false;
+  const policy = spec["outboundTrafficPolicy"] ?? undefined;
+  return policy === undefined || record(policy)?.["mode"] === "ALLOW_ANY";
+}
 
 /** Validates a spec as Istio's `ValidateSidecar` does. */
 function validate({ spec, namespace }: SidecarObject, place: Place): void {
