@@ -66,6 +66,37 @@ export const meshFlags = {
   }),
 } as const;
 
+/** The flags of how a serving istiod reads the directories of objects. */
+const configFileFlags = {
+  stateDir: stringSetting({
+    flag: "stateDir",
+    placeholder: "dir",
+    default: "",
+    help: "directory of the last good versions of policies, which replicas can share; empty: a policy that is rejected at startup fails closed",
+    isExtension: true,
+  }),
+  maxConfigFileBytes: integerSetting(
+    {
+      flag: "maxConfigFileBytes",
+      placeholder: "bytes",
+      default: 64 * 1024 * 1024,
+      help: "maximum size of a file of objects; a larger one is rejected",
+      isExtension: true,
+    },
+    { min: 1024, max: 512 * 1024 * 1024 },
+  ),
+  maxConfigFileDocuments: integerSetting(
+    {
+      flag: "maxConfigFileDocuments",
+      placeholder: "number",
+      default: 100_000,
+      help: "maximum number of documents of a file of objects; a file with more is rejected",
+      isExtension: true,
+    },
+    { min: 1 },
+  ),
+} as const;
+
 const servingFlags = {
   grpcAddr: stringSetting({
     flag: "grpcAddr",
@@ -304,7 +335,7 @@ const loggingFlags = {
 
 /** The flags of `istiod discovery`, by the groups of the reference. */
 export const flagGroups = {
-  Mesh: meshFlags,
+  Mesh: { ...meshFlags, ...configFileFlags },
   Servers: servingFlags,
   Certificates: certificateFlags,
   Kubernetes: kubernetesFlags,
@@ -317,11 +348,15 @@ export const flagGroups = {
  */
 export const flags = {
   ...meshFlags,
+  ...configFileFlags,
   ...servingFlags,
   ...certificateFlags,
   ...kubernetesFlags,
   ...loggingFlags,
 } as const;
+
+/** Values of the flags of how directories of objects are read. */
+export type ConfigFileFlags = SettingValues<typeof configFileFlags>;
 
 /** The values of the flags. Durations are milliseconds. */
 export type FlagValues = SettingValues<typeof flags>;

@@ -1,4 +1,10 @@
-import { DirectorySource, meshConfigFile, meshNetworksFile, type Source } from "@istiod/config-ingestion";
+import {
+  DirectorySource,
+  type FileLimits,
+  meshConfigFile,
+  meshNetworksFile,
+  type Source,
+} from "@istiod/config-ingestion";
 import {
   allKinds,
   analysisKinds,
@@ -10,7 +16,7 @@ import {
 } from "@istiod/config-schema";
 import type { SettingValues } from "@istiod/settings";
 import { environmentSource } from "./environment-source.js";
-import type { meshFlags } from "./flags.js";
+import type { ConfigFileFlags, meshFlags } from "./flags.js";
 import { variables } from "./variables.js";
 
 /** Values of the flags that define the objects of a mesh. */
@@ -32,9 +38,14 @@ export interface MeshSources {
 /**
  * Returns the sources that the flags define: environment, mesh configuration, networks and objects.
  *
+ * @param files default: without last good versions, and with the default bounds of files
  * @throws Error that names the flag that cannot be used.
  */
-export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSources {
+export function meshSources(
+  values: MeshFlags,
+  env: NodeJS.ProcessEnv,
+  files: Partial<ConfigFileFlags> = {},
+): MeshSources {
   if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
   const revision = variables.revision.read(env);
   const multiCluster = multiClusterKinds(
@@ -46,6 +57,10 @@ export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSour
     ...multiCluster,
     ...analysisKinds,
   ];
+  const limits: FileLimits = {
+    ...(files.maxConfigFileBytes !== undefined && { maxBytes: files.maxConfigFileBytes }),
+    ...(files.maxConfigFileDocuments !== undefined && { maxDocuments: files.maxConfigFileDocuments }),
+  };
   const remote = new Map<string, DirectorySource>();
   for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {
     if (cluster === values.clusterID)
@@ -53,13 +68,15 @@ export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSour
         `--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`,
       );
     if (remote.has(cluster)) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is given twice`);
-    remote.set(cluster, new DirectorySource({ directory, cluster, kinds: read(remoteKinds), revision }));
+    remote.set(cluster, new DirectorySource({ directory, cluster, kinds: read(remoteKinds), revision, limits }));
   }
   const own = new DirectorySource({
     directory: values.configDir,
     cluster: values.clusterID,
     kinds: read(allKinds),
     revision,
+    limits,
+    ...(files.stateDir && { stateDirectory: files.stateDir }),
   });
   const named = new Map<Source, { readonly name: string; readonly location: string }>([
     [meshConfigFile(values.meshConfig), { name: "Mesh configuration", location: values.meshConfig || "defaults" }],

@@ -3,7 +3,7 @@ export { type SourceState } from "./ingestion/source-set.js";
 export { type Source, type SourceUpdate } from "./ingestion/source.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 
-export { DirectorySource, type DirectorySourceOptions } from "./files/directory-source.js";
+export { DirectorySource, type DirectorySourceOptions, type FileLimits } from "./files/directory-source.js";
 export { FileSource, type FileSourceOptions, meshConfigFile, meshNetworksFile } from "./files/file-source.js";
 export { loadDirectory, type LoadedDirectory } from "./files/load-directory.js";
 export { type NamedText, readObjectFiles, readOptionalFile } from "./files/read-files.js";
@@ -11,5 +11,6 @@ export { type NamedText, readObjectFiles, readOptionalFile } from "./files/read-
 export { queueDepth, sourceMetrics, type SourceMetrics } from "./metrics/source-metrics.js";
 
 export { Ledger, type Location } from "./ledger/ledger.js";
+export { type RejectedPolicy } from "./ledger/stored-versions.js";
 export { changesEndpointsAlone } from "./ingestion/endpoint-changes.js";
 export { type Write } from "./ingestion/write.js";

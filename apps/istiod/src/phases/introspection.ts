@@ -12,6 +12,7 @@ import { debugOverXds } from "../debug/over-xds.js";
 import { debugCommands, type DebugOptions } from "../debug/routes.js";
 import { readProxy } from "../mesh-source.js";
 import { cacheMetrics } from "../metrics/cache-metrics.js";
+import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
 import { processMetrics } from "../metrics/process-metrics.js";
 import { certificateStatuses } from "../status/certificate-statuses.js";
 import { sourceStatuses } from "../status/source-statuses.js";
@@ -28,6 +29,8 @@ export interface Introspection {
   readonly access: DebugAccess;
   readonly status: StatusSources;
   readonly analysis: LiveAnalysis<Proxy>;
+  /** Returns the body of a positive answer to `/ready`. */
+  readonly readiness: () => string;
 }
 
 /** Registers the metrics, and answers debug commands over xDS. */
@@ -56,7 +59,8 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
     certificates: () => certificateStatuses(security.authority, security.secure?.current()),
     waitingFor: () => [],
   };
-  return { commands, access: debugAccess(startup, mesh, security), status, analysis };
+  const readiness = (): string => rejectedPoliciesSummary(sources.own.rejectedPolicies());
+  return { commands, access: debugAccess(startup, mesh, security), status, analysis, readiness };
 }
 
 /** Registers the metrics. Returns the faults in the resources of connected proxies. */
@@ -68,6 +72,7 @@ function registerMetrics(
   closers.defer(processMetrics(registry, version));
   cacheMetrics(meter, database);
   queueDepth(meter, ingestion);
+  rejectedPolicyMetrics(meter, () => sources.own.rejectedPolicies());
   return modelMetrics(meter, {
     database,
     clients: () => server.connections().flatMap(({ node }) => source.clientOf(node) ?? []),

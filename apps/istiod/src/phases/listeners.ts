@@ -59,7 +59,7 @@ export async function openListeners(
   const page = statusRoute({ ...status, monitoring: () => monitoring?.address });
   http?.serve({
     routes: new Map<string, Route>([
-      ["/ready", (_, response) => void response.writeHead(200).end()],
+      ["/ready", (_, response) => void response.writeHead(200).end(introspection.readiness())],
       ...(isDebugServed ? [["/", page] satisfies [string, Route]] : []),
       ...debug,
       ...(monitoring === undefined ? metrics : []),

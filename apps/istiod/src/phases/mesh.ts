@@ -23,7 +23,7 @@ export interface Mesh {
 
 /** Opens the sources and starts to read them. @throws Error that names the flag or file that cannot be used */
 export async function openMesh({ values, env, settings, log, meter, closers }: Startup): Promise<Mesh> {
-  const sources = meshSources(values, env);
+  const sources = meshSources(values, env, values);
   for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);
   const database = new Database<Proxy>({
     onObserverError: (error) => log.error({ err: error }, "commit observer failed"),

@@ -1,12 +1,29 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Problem, allKinds, applyChanges, type Kind } from "@istiod/config-schema";
+import { setImmediate } from "node:timers/promises";
+import {
+  allKinds,
+  applyChanges,
+  type Kind,
+  PolicyScanner,
+  type Problem,
+  type UnparsedPolicyOptions,
+} from "@istiod/config-schema";
 import { IngestionError } from "../errors.js";
 import type { Clock } from "@istiod/settings";
 import { processClock } from "../ingestion/process-clock.js";
 import { DirectoryTree } from "./directory-tree.js";
 import { describeError, isAbsent } from "./file-system.js";
-import { Ledger, type Location } from "../ledger/ledger.js";
+import { Ledger, type Location, TooManyDocumentsError } from "../ledger/ledger.js";
+import type { RejectedPolicy } from "../ledger/stored-versions.js";
+import { StoredPolicies } from "../state/stored-policies.js";
+import {
+  type FileContent,
+  OversizedFileError,
+  readRegularFile,
+  scanRegularFile,
+  UnusableFileError,
+} from "./read-regular-file.js";
 import type { Source, SourceUpdate } from "../ingestion/source.js";
 import { Watches } from "./watches.js";
 
@@ -23,8 +40,25 @@ export interface DirectorySourceOptions {
    * Default: empty, all are read.
    */
   readonly revision?: string;
+  /** Directory of the last good versions of policies, which replicas may share. Default: they are kept in memory. */
+  readonly stateDirectory?: string;
+  readonly limits?: FileLimits;
   readonly clock?: Clock;
 }
+
+/** Bounds of each file. A file that exceeds one is rejected as a whole. */
+export interface FileLimits {
+  /** Default 64 MiB. */
+  readonly maxBytes?: number;
+  /** Default 100,000. */
+  readonly maxDocuments?: number;
+}
+
+/** Milliseconds of parsing after which other work runs. */
+const sliceMs = 25;
+
+/** Bytes of an oversized file that are searched for policies. */
+const maxScannedBytes = 1024 * 1024 * 1024;
 
 /** Number of files read at a time. */
 const parallelReads = 16;
@@ -45,15 +79,33 @@ export class DirectorySource implements Source {
   /** Files that became empty, each with its grace period. */
   readonly #emptied = new Map<string, GracePeriod>();
   #parentWatch: { close(): void } | undefined;
+  readonly #limits: Required<FileLimits>;
+  readonly #scanOptions: UnparsedPolicyOptions;
+  readonly #policies: StoredPolicies;
   #notify: () => void = () => undefined;
 
   constructor(options: DirectorySourceOptions) {
     const { directory, cluster, kinds = allKinds, revision = "", clock = processClock } = options;
+    const { maxBytes = 64 * 1024 * 1024, maxDocuments = 100_000 } = options.limits ?? {};
+    this.#limits = { maxBytes, maxDocuments };
+    this.#scanOptions = { cluster: cluster ?? "Kubernetes", kinds, revision };
     this.#directory = resolve(directory);
     this.#clock = clock;
     this.#watches = new Watches(clock, (path, name) => this.#onChange(path, name));
     this.#tree = new DirectoryTree(this.#directory, this.#watches);
-    this.#ledger = new Ledger({ kinds, revision, ...(cluster !== undefined && { cluster }) });
+    this.#policies = new StoredPolicies(
+      { directory: this.#directory, faults: () => this.#tree.faults() },
+      options.stateDirectory === undefined
+        ? undefined
+        : { directory: options.stateDirectory, cluster: this.#scanOptions.cluster, revision, clock },
+    );
+    const stored = this.#policies.versions;
+    this.#ledger = new Ledger({
+      kinds,
+      revision,
+      ...(cluster !== undefined && { cluster }),
+      ...(stored !== undefined && { stored }),
+    });
   }
 
   async start(changed: () => void): Promise<void> {
@@ -73,17 +125,29 @@ export class DirectorySource implements Source {
         `${this.#directory} is not a directory, expected a directory of YAML files`,
       );
     this.#parentWatch = this.#watches.watchParent(this.#directory);
+    await this.#policies.start(changed);
   }
 
   async read(): Promise<SourceUpdate> {
-    const { changed, removed, writtenAt } = await this.#tree.scan();
-    const texts = await readAll(changed);
+    const { changed, removed, unreadable, writtenAt } = await this.#tree.scan();
     for (const file of removed) {
       this.#endGracePeriod(file);
-      this.#ledger.removeFile(file);
+      this.#forgetFile(file);
     }
-    for (const [file, text] of texts) this.#record(file, text);
+    for (const [file, reason] of unreadable) {
+      this.#policies.requireKnown(file, reason);
+      this.#ledger.markUnreadable(file, reason);
+    }
+    const pause = pauseEvery(sliceMs);
+    for (let i = 0; i < changed.length; i += parallelReads) {
+      const files = changed.slice(i, i + parallelReads);
+      const contents = await Promise.all(files.map((file) => this.#readFile(file)));
+      for (const [at, file] of files.entries())
+        await this.#record(file, contents[at] ?? new Error("was not read"), pause);
+    }
+    await this.#policies.consult(this.#ledger);
     const changes = this.#ledger.takeChanges();
+    await this.#policies.store(this.#ledger);
     return {
       apply: (tx) => applyChanges(tx, changes),
       problems: this.problems(),
@@ -94,6 +158,7 @@ export class DirectorySource implements Source {
   stop(): void {
     this.#parentWatch?.close();
     this.#watches.closeAll();
+    this.#policies.stop();
     for (const { cancel } of this.#emptied.values()) cancel();
     this.#emptied.clear();
   }
@@ -104,7 +169,9 @@ export class DirectorySource implements Source {
       [...faults].map(([file, message]) => ({ severity, file, line: 0, path: [], message }));
     return [
       ...ofFiles("error", this.#tree.faults()),
+      ...ofFiles("warning", this.#tree.unusable()),
       ...ofFiles("warning", this.#watches.faults()),
+      ...this.#policies.problems(),
       ...this.#ledger.problems(),
     ];
   }
@@ -124,25 +191,75 @@ export class DirectorySource implements Source {
     return this.#ledger.locate(kind, key);
   }
 
+  /** Returns the rejected objects of kinds that restrict, with what applies instead. */
+  rejectedPolicies(): readonly RejectedPolicy[] {
+    return this.#ledger.rejectedPolicies();
+  }
+
   #onChange(directory: string, name?: string): void {
     this.#tree.markDirty(directory, name);
     this.#notify();
   }
 
-  #record(file: string, text: string | Error): void {
-    if (text instanceof Error) {
-      this.#tree.reread(file);
-      if (isAbsent(text)) this.#ledger.removeFile(file);
-      else this.#ledger.markUnreadable(file, describeError(text));
+  async #readFile(file: string): Promise<FileContent | Error> {
+    try {
+      return await readRegularFile(file, this.#limits.maxBytes);
+    } catch (cause) {
+      return cause instanceof Error ? cause : new Error(String(cause));
+    }
+  }
+
+  async #record(file: string, content: FileContent | Error, pause: Pause): Promise<void> {
+    if (content instanceof Error) {
+      await this.#recordFault(file, content);
       return;
     }
+    const { text, state } = content;
     if (this.#ledger.hasDefinitions(file) && text.trim() === "" && this.#emptied.get(file)?.isOver !== true) {
       this.#tree.reread(file);
       this.#startGracePeriod(file);
       return;
     }
     this.#endGracePeriod(file);
-    this.#ledger.replaceFile(file, text);
+    this.#policies.fileRead(file, state);
+    try {
+      await this.#ledger.replaceFileInSlices(file, text, { maxDocuments: this.#limits.maxDocuments, pause });
+    } catch (cause) {
+      if (!(cause instanceof TooManyDocumentsError)) throw cause;
+      await this.#rejectFile(file, cause);
+    }
+  }
+
+  async #recordFault(file: string, fault: Error): Promise<void> {
+    if (fault instanceof OversizedFileError) {
+      await this.#rejectFile(file, fault);
+      return;
+    }
+    this.#tree.reread(file);
+    if (isAbsent(fault)) {
+      this.#forgetFile(file);
+      return;
+    }
+    if (fault instanceof UnusableFileError) {
+      this.#ledger.markUnreadable(file, fault.message);
+      this.#startGracePeriod(file);
+      return;
+    }
+    const reason = describeError(fault);
+    this.#policies.requireKnown(file, reason);
+    this.#ledger.markUnreadable(file, reason);
+  }
+
+  /** Rejects a file that exceeds a limit. The policies that it appears to define fail closed. */
+  async #rejectFile(file: string, fault: Error): Promise<void> {
+    const scanner = new PolicyScanner(this.#scanOptions);
+    await scanRegularFile(file, maxScannedBytes, (chunk) => scanner.add(chunk)).catch(() => undefined);
+    this.#ledger.markUnreadable(file, `${fault.message}; its last good objects stay active`, scanner.end());
+  }
+
+  #forgetFile(file: string): void {
+    this.#ledger.removeFile(file);
+    this.#policies.fileRemoved(file);
   }
 
   #startGracePeriod(file: string): void {
@@ -169,20 +286,15 @@ interface GracePeriod {
   readonly cancel: () => void;
 }
 
-async function readAll(files: readonly string[]): Promise<ReadonlyMap<string, string | Error>> {
-  const texts = new Map<string, string | Error>();
-  for (const file of files) texts.set(file, "");
-  const queue = [...files];
-  const reader = async (): Promise<void> => {
-    for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-      texts.set(
-        file,
-        await readFile(file, "utf8").catch((cause: unknown) =>
-          cause instanceof Error ? cause : new Error(String(cause)),
-        ),
-      );
-    }
+type Pause = () => Promise<void> | undefined;
+
+/** Returns a function that, called between steps of work, lets other work run whenever a slice of time is used up. */
+function pauseEvery(ms: number): Pause {
+  let sliceStart = performance.now();
+  return () => {
+    if (performance.now() - sliceStart < ms) return undefined;
+    return setImmediate().then(() => {
+      sliceStart = performance.now();
+    });
   };
-  await Promise.all(Array.from({ length: parallelReads }, reader));
-  return texts;
 }

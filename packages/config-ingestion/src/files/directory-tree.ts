@@ -1,7 +1,7 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { describeError, isAbsent } from "./file-system.js";
+import { describeError, errorCode, isAbsent } from "./file-system.js";
 import { isConfigFile } from "./load-directory.js";
 import type { Watches } from "./watches.js";
 
@@ -10,6 +10,8 @@ export interface TreeDifference {
   /** Files that are new, or whose text may have changed. */
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+  /** Files that exist and whose properties cannot be read, with the reason. */
+  readonly unreadable: ReadonlyMap<string, string>;
   /** Time, in milliseconds since the epoch, when the newest changed file was written; 0 if there is none. */
   readonly writtenAt: number;
 }
@@ -25,7 +27,14 @@ interface DirectoryRecord {
   directories: Set<string>;
   /** Reason why the last scan could not read it. */
   fault: string | undefined;
+  /** Entries named like configuration that cannot hold any, each with the reason. */
+  readonly unusable: Map<string, string>;
+  /** Files whose properties cannot be read, each with the reason. */
+  readonly unreadable: Map<string, string>;
 }
+
+/** Largest depth of directories, and largest number of them: links can form exponentially many paths. */
+const limits = { depth: 32, directories: 10_000 };
 
 /**
  * Largest number of changed names for which a directory's files are checked one by one. With more, the directory is
@@ -78,6 +87,11 @@ export class DirectoryTree {
     );
   }
 
+  /** Returns the entries that cannot hold configuration, with the reason. */
+  unusable(): ReadonlyMap<string, string> {
+    return new Map([...this.#records.values()].flatMap(({ unusable }) => [...unusable]));
+  }
+
   async scan(): Promise<TreeDifference> {
     const directories = [...this.#dirty].sort(([a], [b]) => (a < b ? -1 : 1));
     this.#dirty.clear();
@@ -89,7 +103,8 @@ export class DirectoryTree {
       if (names === "all" || !(await this.#scanFiles(path, names)))
         await this.#scanDirectory(path, this.#ancestorsOf(path));
     }
-    return { changed: this.#changed, removed: this.#removed, writtenAt: this.#writtenAt };
+    const unreadable = new Map([...this.#records.values()].flatMap((record) => [...record.unreadable]));
+    return { changed: this.#changed, removed: this.#removed, unreadable, writtenAt: this.#writtenAt };
   }
 
   /**
@@ -139,10 +154,19 @@ export class DirectoryTree {
           files: before?.files ?? new Map(),
           directories: before?.directories ?? new Set(),
           fault: describeError(cause),
+          unusable: new Map(),
+          unreadable: new Map(),
         });
       return;
     }
-    const record: DirectoryRecord = { id, files: new Map(), directories: new Set(), fault: undefined };
+    const record: DirectoryRecord = {
+      id,
+      files: new Map(),
+      directories: new Set(),
+      fault: undefined,
+      unusable: new Map(),
+      unreadable: new Map(),
+    };
     this.#records.set(path, record);
     const linked = new Set<string>();
     const found = await Promise.all(entries.map((entry) => inspect(join(path, entry.name), entry, linked)));
@@ -163,11 +187,20 @@ export class DirectoryTree {
     before: DirectoryRecord | undefined,
   ): void {
     const known = before?.files.get(file);
+    record.unusable.delete(file);
+    record.unreadable.delete(file);
     if (stats === undefined) {
       if (known !== undefined && !isAbsent(fault)) record.files.set(file, known);
+      if (!isConfigFile(basename(file)) || isAbsent(fault)) return;
+      if (errorCode(fault) === "ELOOP") record.unusable.set(file, "is a loop of symbolic links");
+      else record.unreadable.set(file, describeError(fault));
       return;
     }
-    if (!stats.isFile() || !isConfigFile(basename(file))) return;
+    if (!isConfigFile(basename(file))) return;
+    if (!stats.isFile()) {
+      if (!stats.isDirectory()) record.unusable.set(file, `is ${typeOf(stats)}, expected a file`);
+      return;
+    }
     const version = `${identify(stats)}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
     record.files.set(file, version);
     if (known === version) return;
@@ -181,8 +214,13 @@ export class DirectoryTree {
     record: DirectoryRecord,
     ancestors: ReadonlySet<string>,
   ): Promise<void> {
-    record.directories.add(path);
     const known = this.#records.get(path);
+    if (ancestors.size > limits.depth || (known === undefined && this.#records.size >= limits.directories)) {
+      const limit = ancestors.size > limits.depth ? `${limits.depth} levels deep` : `${limits.directories} directories`;
+      record.unusable.set(path, `is not read: there are more than ${limit}`);
+      return;
+    }
+    record.directories.add(path);
     if (known === undefined || known.id !== identify(stats) || known.fault !== undefined)
       await this.#scanDirectory(path, ancestors);
   }
@@ -212,6 +250,12 @@ interface Inspected {
   readonly file: string;
   readonly stats?: BigIntStats;
   readonly fault?: unknown;
+}
+
+function typeOf(stats: BigIntStats): string {
+  if (stats.isFIFO()) return "a FIFO";
+  if (stats.isSocket()) return "a socket";
+  return stats.isBlockDevice() || stats.isCharacterDevice() ? "a device" : "no file";
 }
 
 async function statFile(file: string): Promise<Inspected> {

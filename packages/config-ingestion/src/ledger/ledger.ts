@@ -11,9 +11,13 @@ import {
   readDocument,
   type Reading,
   type ReadOptions,
-  splitDocuments,
+  documentsOf,
   subjectOf,
+  type UnparsedPolicy,
 } from "@istiod/config-schema";
+import { structurallyEqual } from "@istiod/incremental";
+import { enforcedInstead, type RejectedRecord } from "./enforced-instead.js";
+import type { RejectedPolicy, StoreChanges, StoredVersion, StoredVersions } from "./stored-versions.js";
 import { StringPool } from "./string-pool.js";
 
 /** The place where an object is defined. */
@@ -25,17 +29,44 @@ export interface Location {
   readonly path: FieldPath;
 }
 
+/** A file with more documents than allowed. */
+export class TooManyDocumentsError extends Error {
+  constructor(maxDocuments: number) {
+    super(`has more than ${maxDocuments} documents (--maxConfigFileDocuments)`);
+    this.name = "TooManyDocumentsError";
+  }
+}
+
+interface DocumentRecord {
+  readonly digest: string;
+  readonly line: number;
+  readonly reading: Reading;
+}
+
 interface FileRecord {
-  readonly documents: readonly { readonly digest: string; readonly line: number; readonly reading: Reading }[];
+  readonly documents: readonly DocumentRecord[];
   /** Definitions in the file, the first of each key. Without `object` if it is rejected or unreadable now. */
   readonly definitions: readonly LocatedObject[];
   readonly problems: readonly Problem[];
+  /** True if it is unknown which objects the file, or a document of it, defines. */
+  readonly isPartial: boolean;
 }
 
 interface ObjectRecord {
   /** Definitions by path and line. The first is the one that applies. */
   definitions: LocatedObject[];
   active: ConfigObject<unknown, unknown> | undefined;
+  /** The last good version: the last one that applied as the first definition. */
+  lastGood: ConfigObject<unknown, unknown> | undefined;
+  /** The object that applies in addition, because the first definition is rejected and has no good version. */
+  substitute: ConfigObject<unknown, unknown> | undefined;
+  /** The stored version that is active because the first definition is rejected. */
+  stored: StoredVersion | undefined;
+}
+
+export interface LedgerOptions extends DecodeOptions {
+  /** Default: last good versions are kept in memory only. */
+  readonly stored?: StoredVersions;
 }
 
 /**
@@ -51,8 +82,12 @@ export class Ledger {
   readonly #strings = new StringPool();
   readonly #options: ReadOptions;
 
-  constructor(options: DecodeOptions = {}) {
+  readonly #stored: StoredVersions | undefined;
+  #storeChanges: StoreChanges = { accepted: [], deleted: [] };
+
+  constructor({ stored, ...options }: LedgerOptions = {}) {
     this.#options = { ...options, strings: this.#strings };
+    this.#stored = stored;
   }
 
   /** Number of strings that are pooled for sharing between objects. */
@@ -67,8 +102,33 @@ export class Ledger {
 
   /** Records a file's current text. Documents with unchanged text are not parsed again. */
   replaceFile(file: string, text: string): void {
+    this.#replaceDocuments(file, [...this.#readDocuments(file, text)]);
+  }
+
+  /**
+   * Records a file's current text as `replaceFile` does, and lets other work run in between. Only one file may be read
+   * at a time.
+   *
+   * @param pause called after each document; a promise is awaited
+   * @throws TooManyDocumentsError before anything is recorded
+   */
+  async replaceFileInSlices(
+    file: string,
+    text: string,
+    { maxDocuments = Infinity, pause }: { readonly maxDocuments?: number; pause(): Promise<void> | undefined },
+  ): Promise<void> {
+    const documents: DocumentRecord[] = [];
+    for (const document of this.#readDocuments(file, text)) {
+      documents.push(document);
+      if (documents.length > maxDocuments) throw new TooManyDocumentsError(maxDocuments);
+      const paused = pause();
+      if (paused !== undefined) await paused;
+    }
+    this.#replaceDocuments(file, documents);
+  }
+
+  #replaceDocuments(file: string, documents: readonly DocumentRecord[]): void {
     const before = this.#files.get(file);
-    const documents = this.#readDocuments(file, text, before);
     const readings = documents.map((document) => document.reading);
     const problems = readings.flatMap((reading) => reading.problems);
     const definitions = new Map<string, LocatedObject>();
@@ -78,20 +138,34 @@ export class Ledger {
       if (first === undefined) definitions.set(id, object);
       else problems.push(conflict(object, first));
     }
-    if (readings.some((reading) => reading.unreadable)) {
-      for (const definition of before?.definitions ?? []) {
-        const id = identityOf(definition);
-        if (!definitions.has(id)) definitions.set(id, { ...definition, object: undefined });
-      }
-    }
-    this.#recordFile(file, { documents, definitions: [...definitions.values()], problems });
+    const isPartial = readings.some((reading) => reading.unreadable);
+    if (isPartial) keepPrevious(definitions, before?.definitions ?? []);
+    this.#recordFile(file, { documents, definitions: [...definitions.values()], problems, isPartial });
   }
 
-  /** Records that a file exists and cannot be read: its objects keep their last good version. */
-  markUnreadable(file: string, message: string): void {
-    const definitions = (this.#files.get(file)?.definitions ?? []).map((d) => ({ ...d, object: undefined }));
+  /**
+   * Records that a file exists and cannot be read: its objects keep their last good version.
+   *
+   * @param policies the policies that the file appears to define
+   */
+  markUnreadable(file: string, message: string, policies: readonly UnparsedPolicy[] = []): void {
+    const definitions = new Map<string, LocatedObject>();
+    for (const { kind, substitute, isUnnamed } of policies) {
+      const object = {
+        kind,
+        key: kind.key(substitute),
+        object: undefined,
+        file,
+        line: 0,
+        path: [],
+        substitute,
+        isUnnamed,
+      };
+      definitions.set(identityOf(object), object);
+    }
+    keepPrevious(definitions, this.#files.get(file)?.definitions ?? []);
     const problems: Problem[] = [{ severity: "error", file, line: 0, path: [], message }];
-    this.#recordFile(file, { documents: [], definitions, problems });
+    this.#recordFile(file, { documents: [], definitions: [...definitions.values()], problems, isPartial: true });
   }
 
   /** Records that a file is gone. Objects that no other file defines are removed. */
@@ -107,10 +181,13 @@ export class Ledger {
       for (const key of keys) {
         const record = records?.get(key);
         if (record === undefined) continue;
-        const before = record.active;
-        record.active = activeObject(record);
+        const { active, substitute } = record;
+        this.#update(record, kind, key);
+        if (this.#stored !== undefined && kind.failClosed !== undefined) this.#noteStoreChange(record, kind, key);
         if (record.definitions.length === 0) records?.delete(key);
-        if (record.active !== before) changes.push({ kind, key, object: record.active });
+        if (record.active !== active) changes.push({ kind, key, object: record.active });
+        if (record.substitute !== substitute)
+          changes.push({ kind, key, object: record.substitute, isSubstitute: true });
       }
     }
     this.#changedKeys.clear();
@@ -118,9 +195,56 @@ export class Ledger {
     return changes;
   }
 
+  /** Reports whether it is known which objects every file defines. */
+  get isComplete(): boolean {
+    return ![...this.#files.values()].some(({ isPartial }) => isPartial);
+  }
+
+  /** Reports whether any file defines an object, also if it is rejected. */
+  isDefined(kind: Kind, key: string): boolean {
+    return (this.#objects.get(kind)?.get(key)?.definitions.length ?? 0) > 0;
+  }
+
+  /** Adds the objects that files which cannot be read defined when another process last read them. */
+  addStoredDefinitions(): void {
+    for (const [file, record] of this.#files) {
+      if (!record.isPartial) continue;
+      const missing = (this.#stored?.definedIn(file) ?? []).filter(({ kind, key }) => !this.isDefined(kind, key));
+      if (missing.length === 0) continue;
+      const definitions = new Map(record.definitions.map((definition) => [identityOf(definition), definition]));
+      keepPrevious(definitions, missing);
+      this.#recordFile(file, { ...record, definitions: [...definitions.values()] });
+    }
+  }
+
+  /** Returns what the changes taken last mean for stored versions, once. */
+  takeStoreChanges(): StoreChanges {
+    const changes = this.#storeChanges;
+    this.#storeChanges = { accepted: [], deleted: [] };
+    return changes;
+  }
+
+  /** Marks rejected objects as possibly changed, because stored versions changed. */
+  reconsiderRejected(): void {
+    for (const { kind, key } of this.rejectedPolicies())
+      getOrCreate(this.#changedKeys, kind, () => new Set<string>()).add(key);
+  }
+
+  /** Returns the rejected objects of kinds that restrict, with what applies instead. */
+  rejectedPolicies(): readonly RejectedPolicy[] {
+    return [...this.#rejectedRecords()].map(({ kind, key, first, record }) => ({
+      kind,
+      key,
+      file: first.file,
+      line: first.line,
+      enforced: record.stored !== undefined ? "stored" : record.substitute !== undefined ? "fail-closed" : "last-good",
+    }));
+  }
+
   /** Returns all current problems, by path and line. */
   problems(): readonly Problem[] {
     const problems = [...this.#files.values()].flatMap((file) => file.problems);
+    for (const rejected of this.#rejectedRecords()) problems.push(...enforcedInstead(rejected));
     for (const [kind, keys] of this.#conflictingKeys) {
       for (const key of keys) {
         const [first, ...others] = this.#objects.get(kind)?.get(key)?.definitions ?? [];
@@ -156,17 +280,63 @@ export class Ledger {
     return this.#objects.get(kind)?.get(key)?.definitions[0];
   }
 
-  #readDocuments(file: string, text: string, before: FileRecord | undefined): FileRecord["documents"] {
-    const known = new Map(before?.documents.map((document) => [document.digest, document]));
-    return splitDocuments(text).map((document) => {
+  #noteStoreChange({ definitions: [first] }: ObjectRecord, kind: Kind, key: string): void {
+    if (first === undefined) this.#storeChanges.deleted.push({ kind, key });
+    else if (first.object !== undefined)
+      this.#storeChanges.accepted.push({ kind, key, object: first.object, file: first.file });
+  }
+
+  *#rejectedRecords(): Generator<RejectedRecord & { readonly record: ObjectRecord }> {
+    for (const [kind, records] of this.#objects) {
+      if (kind.failClosed === undefined) continue;
+      for (const [key, record] of records) {
+        const [first] = record.definitions;
+        if (first === undefined || first.object !== undefined) continue;
+        if (record.active !== undefined || record.substitute !== undefined) yield { kind, key, first, record };
+      }
+    }
+  }
+
+  /**
+   * Decides what applies: the first definition; if that is rejected, the last good version; without one, the first
+   * accepted definition, and for kinds that restrict the substitute of the rejected one as well.
+   */
+  #update(record: ObjectRecord, kind: Kind, key: string): void {
+    const [first] = record.definitions;
+    record.stored = undefined;
+    record.substitute = undefined;
+    if (first === undefined) {
+      record.active = undefined;
+      return;
+    }
+    if (first.object !== undefined) {
+      record.active = record.lastGood = first.object;
+      return;
+    }
+    const stored = kind.failClosed === undefined ? undefined : this.#stored?.lastGood(kind, key);
+    if (typeof stored === "object") {
+      record.stored = stored;
+      record.active = structurallyEqual(record.active, stored.object) ? record.active : stored.object;
+      return;
+    }
+    if (stored === "none") record.lastGood = undefined;
+    const accepted = record.definitions.find((definition) => definition.object !== undefined)?.object;
+    if (kind.failClosed === undefined) record.lastGood ??= accepted;
+    else if (record.lastGood === undefined) record.substitute = first.substitute;
+    record.active = record.lastGood ?? accepted;
+  }
+
+  *#readDocuments(file: string, text: string): Generator<DocumentRecord> {
+    const known = new Map(this.#files.get(file)?.documents.map((document) => [document.digest, document]));
+    for (const document of documentsOf(text)) {
       const digest = createHash("sha1").update(document.text).digest("base64");
       const unchanged = known.get(digest);
       const reading =
         unchanged === undefined
           ? readDocument(document, file, this.#options)
           : moveReading(unchanged.reading, document.line - unchanged.line);
-      return { digest, line: document.line, reading };
-    });
+      yield { digest, line: document.line, reading };
+    }
   }
 
   /** Yields the active objects, and the definitions that could become active. */
@@ -193,7 +363,7 @@ export class Ledger {
 
   #edit({ kind, key }: LocatedObject, edit: (definitions: LocatedObject[]) => LocatedObject[]): void {
     const records = getOrCreate(this.#objects, kind, () => new Map<string, ObjectRecord>());
-    const record = getOrCreate(records, key, (): ObjectRecord => ({ definitions: [], active: undefined }));
+    const record = getOrCreate(records, key, newRecord);
     record.definitions = edit(record.definitions);
     getOrCreate(this.#changedKeys, kind, () => new Set<string>()).add(key);
     const conflicting = getOrCreate(this.#conflictingKeys, kind, () => new Set<string>());
@@ -202,14 +372,24 @@ export class Ledger {
   }
 }
 
+function newRecord(): ObjectRecord {
+  return { definitions: [], active: undefined, lastGood: undefined, substitute: undefined, stored: undefined };
+}
+
 /**
- * Returns the object that applies: the first definition; if that is rejected, the last good version; without one, the
- * first accepted definition.
+ * Adds the previous definitions of a file of which a part cannot be read. An unnamed rejected object is taken for one
+ * of them if there is one of its kind and namespace.
  */
-function activeObject({ definitions, active }: ObjectRecord): ConfigObject<unknown, unknown> | undefined {
-  const [first] = definitions;
-  if (first === undefined) return undefined;
-  return first.object ?? active ?? definitions.find((definition) => definition.object !== undefined)?.object;
+function keepPrevious(definitions: Map<string, LocatedObject>, previous: readonly LocatedObject[]): void {
+  const kept = previous.filter(({ isUnnamed = false, ...d }) => !isUnnamed && !definitions.has(identityOf(d)));
+  for (const [id, { isUnnamed = false, kind, substitute }] of definitions)
+    if (isUnnamed && kept.some((d) => d.kind === kind && namespaceOf(d) === substitute?.namespace))
+      definitions.delete(id);
+  for (const definition of kept) definitions.set(identityOf(definition), { ...definition, object: undefined });
+}
+
+function namespaceOf({ kind, key }: LocatedObject): string {
+  return subjectOf(kind, key).namespace;
 }
 
 function conflict({ kind, key, file, line }: LocatedObject, first: LocatedObject): Problem {

@@ -65,8 +65,9 @@ function validation(meter: Meter): Pick<SourceMetrics, "committed" | "problems">
       }
     },
     problems(found) {
-      for (const { severity, subject } of found) {
-        if (severity !== "error" || !subject) continue;
+      for (const { severity, subject, code } of found) {
+        // These say what applies instead of an object whose rejection is a problem of its own.
+        if (severity !== "error" || !subject || code === "fails-closed" || code === "stored-version") continue;
         rejected.add({ type: subject.kind.toLowerCase(), name: `${subject.namespace}/${subject.name}` });
         invalid.add({ ...labelsOf(subject.kind, subject.group), reason: "invalid_resource" });
       }

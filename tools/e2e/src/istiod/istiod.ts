@@ -17,6 +17,8 @@ export interface IstiodPlaces {
   readonly config: string;
   /** The directory of the CA root, the tokens and the mesh configuration. */
   readonly work: string;
+  /** Directory of the last good versions of policies. Default: none. */
+  readonly stateDir?: string;
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -76,7 +78,13 @@ export function whyNoProcess(): string | undefined {
   return existsSync(join(dirname(program), "../bundle/main.js")) ? undefined : "istiod is not built: npm run build";
 }
 
-function values({ address, debugAddress = address, config, work }: IstiodPlaces): Record<string, string> {
+function values({
+  address,
+  debugAddress = address,
+  config,
+  work,
+  stateDir = "",
+}: IstiodPlaces): Record<string, string> {
   return {
     configDir: config,
     meshConfig: join(work, "mesh.yaml"),
@@ -86,6 +94,7 @@ function values({ address, debugAddress = address, config, work }: IstiodPlaces)
     httpAddr: `${debugAddress}:8080`,
     monitoringAddr: `${address}:15014`,
     httpsAddr: "",
+    stateDir,
     caDir: join(work, "ca"),
     tokensDir: join(work, "tokens"),
     log_output_level: "debug",

@@ -30,6 +30,8 @@ export interface MeshOptions {
   readonly meshConfig?: string;
   /** Runs istiod in the process of the test, or in one of its own that can be killed. Default: `in-process`. */
   readonly istiod?: "in-process" | "process";
+  /** Makes istiod store the last good versions of policies. Default: false. */
+  readonly storesPolicies?: boolean;
   /** Makes Envoys use delta xDS; otherwise state of the world. Default: true. */
   readonly delta?: boolean;
 }
@@ -72,7 +74,12 @@ export async function startMesh(options: MeshOptions): Promise<Mesh> {
     const subnet = await claimSubnet();
     closers.defer(() => subnet.release());
     const work = await createWorkDirectory(closers);
-    const places: IstiodPlaces = { address: subnet.address(253), config: join(work, "config"), work };
+    const places: IstiodPlaces = {
+      address: subnet.address(253),
+      config: join(work, "config"),
+      work,
+      ...(options.storesPolicies === true && { stateDir: join(work, "state") }),
+    };
     const workloads = options.workloads.map((o, n) => place(o, subnet.address(n + 1), subnet.outbound(n + 1)));
     const config = new ConfigDirectory(places, (text) => expandAddresses(text, workloads));
     await config.create({
