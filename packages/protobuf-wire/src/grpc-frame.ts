@@ -44,11 +44,17 @@ export function encodeFrame(firstPart: Uint8Array, messageLength = firstPart.len
 /** Splits a byte stream into gRPC frames. */
 export class FrameReader {
   readonly #queue = new ByteQueue();
+  readonly #maxLength: number | undefined;
+
+  /** @param maxLength maximum length of a message in bytes; default: that of the format, 4 GiB */
+  constructor(maxLength?: number) {
+    this.#maxLength = maxLength;
+  }
 
   /**
    * Adds a chunk and returns the frames that are complete.
    *
-   * @throws WireError `compressed` for a compressed message
+   * @throws WireError `compressed` for a compressed message, `too-long` as soon as a prefix exceeds the limit
    */
   push(chunk: Buffer): Frame[] {
     this.#queue.push(chunk);
@@ -59,7 +65,7 @@ export class FrameReader {
 
   #next(): Frame | undefined {
     const prefix = this.#queue.peek(framePrefixLength);
-    const bytes = prefix && this.#queue.take(framePrefixLength + readFrameLength(prefix));
+    const bytes = prefix && this.#queue.take(framePrefixLength + readFrameLength(prefix, this.#maxLength));
     return bytes && { bytes, message: bytes.subarray(framePrefixLength) };
   }
 }

@@ -93,3 +93,9 @@ test("law: a byte queue returns the bytes that were pushed, in order", () => {
     }),
   );
 });
+
+test("rejects a message that is longer than the limit as soon as its prefix arrives", () => {
+  const prefix = encodeFrame(Buffer.alloc(0), 101);
+  expect(() => new FrameReader(100).push(prefix)).toThrow("gRPC message larger than max (101 vs. 100)");
+  expect(new FrameReader(100).push(encodeFrame(Buffer.alloc(100)))).toHaveLength(1);
+});
