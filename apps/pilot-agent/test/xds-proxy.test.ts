@@ -21,6 +21,7 @@ import { HEALTH_TYPE } from "../src/xds-proxy/discovery-protocol.js";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
 import { typeUrlIn } from "../src/xds-proxy/type-url.js";
 import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
+import { recordingLog } from "./recording-log.js";
 
 const CLUSTER_TYPE = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
 const DELTA = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
@@ -373,6 +374,61 @@ describe("the xDS proxy", () => {
     expect(fromBinary(DeltaDiscoveryResponseSchema, envoy.messages[count - 1]!).resources[0]!.name).toBe(
       `c${count - 1}`,
     );
+    await xdsProxy.close();
+  });
+
+  it("ends the stream if a message of either side is larger than the limit", async () => {
+    const istiod = await FakeIstiod.start({
+      async *deltaAggregatedResources(requests) {
+        for await (const { typeUrl } of requests) yield { typeUrl, nonce: "1", resources: [cluster("big", 2000)] };
+      },
+    });
+    const { xdsProxy, socket } = await relayTo(istiod, { maxMessageBytes: 1000 });
+    const receiver = new FakeEnvoy(socket, DELTA);
+    receiver.ask({ typeUrl: CLUSTER_TYPE });
+    await expect.poll(() => receiver.trailers?.["grpc-status"]).toBe("13");
+    expect(decodeURIComponent(String(receiver.trailers?.["grpc-message"]))).toContain("larger than max");
+    expect(receiver.messages).toEqual([]);
+    const sender = new FakeEnvoy(socket, DELTA);
+    sender.ask({ typeUrl: "x".repeat(2000) });
+    await expect.poll(() => sender.trailers?.["grpc-status"]).toBe("13");
+    await xdsProxy.close();
+  });
+
+  it("treats types with the names of an object's properties as unknown, and logs each once", async () => {
+    const types = ["__proto__", "constructor", "toString", "line\nbreak"];
+    const istiod = await FakeIstiod.start({
+      async *deltaAggregatedResources(requests) {
+        for await (const { typeUrl } of requests) {
+          for (let n = 0; n < 10; n++)
+            for (const type of types) yield { typeUrl: type, nonce: "n", resources: [cluster("a")] };
+          yield { typeUrl, nonce: "last", resources: [] };
+        }
+      },
+    });
+    const { log, messages } = recordingLog();
+    const { xdsProxy, socket } = await relayTo(istiod, { handlers: { [nameTableType]: () => undefined }, log });
+    const envoy = new FakeEnvoy(socket, DELTA);
+    envoy.ask({ typeUrl: CLUSTER_TYPE });
+    await expect.poll(() => envoy.messages.length).toBe(1);
+    expect(messages().filter((line) => line.startsWith("Skipping"))).toHaveLength(types.length);
+    await xdsProxy.close();
+  });
+
+  it("serves the next stream after one that is reset at once", async () => {
+    const istiod = await FakeIstiod.start({
+      async *deltaAggregatedResources(requests) {
+        for await (const { typeUrl } of requests) yield { typeUrl, nonce: "1", resources: [cluster("a")] };
+      },
+    });
+    const { xdsProxy, socket } = await relayTo(istiod);
+    for (let n = 0; n < 20; n++) {
+      new FakeEnvoy(socket, DELTA).leave();
+      new FakeEnvoy(socket, "/other").leave();
+    }
+    const envoy = new FakeEnvoy(socket, DELTA);
+    envoy.ask({ typeUrl: CLUSTER_TYPE });
+    await expect.poll(() => envoy.messages.length).toBe(1);
     await xdsProxy.close();
   });
 

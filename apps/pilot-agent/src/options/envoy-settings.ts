@@ -75,6 +75,15 @@ export const envoySettings = {
     default: true,
     help: "use delta xDS instead of state of the world",
   }),
+  xdsMaxMessageBytes: integerSetting(
+    {
+      variable: "XDS_MAX_MESSAGE_BYTES",
+      default: 256 * 1024 * 1024,
+      help: "maximum size of a discovery message between Envoy and istiod",
+      isExtension: true,
+    },
+    { min: 1024 * 1024 },
+  ),
   dualStack: booleanSetting({
     variable: "ISTIO_DUAL_STACK",
     default: false,

@@ -50,6 +50,7 @@ export async function startXdsProxy(
     },
     handlers: names ? names.handlers : {},
     events: countedEvents(metrics),
+    maxMessageBytes: options.xdsMaxMessageBytes,
     log,
   });
   closers.defer(loggedClose("xDS proxy", () => xdsProxy.close(), log));

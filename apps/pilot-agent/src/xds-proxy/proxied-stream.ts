@@ -9,6 +9,8 @@ import { typeUrlIn } from "./type-url.js";
 
 export interface ProxiedStreamOptions {
   readonly downstream: ServerHttp2Stream;
+  /** Maximum size of a message in either direction. */
+  readonly maxMessageBytes: number;
   readonly protocol: DiscoveryProtocol;
   readonly handlers: Readonly<Record<string, ResourceHandler>>;
   readonly events: XdsProxyEvents;
@@ -21,16 +23,23 @@ const OK = "0";
 const CANCELLED = "1";
 const INTERNAL = "13";
 const UNAVAILABLE = "14";
+/** Bytes of Envoy's requests that wait for the connection to istiod. */
+const MAX_PENDING_BYTES = 1024 * 1024;
+/** Unknown types that are logged for a stream, and characters of a type or status message. */
+const MAX_LOGGED_TYPES = 16;
+const MAX_LOGGED_LENGTH = 1024;
 /** NGHTTP2_CANCEL (RFC 9113 §7). */
 const RESET_CANCEL = 8;
 
 /** One of Envoy's streams and the stream to istiod that it is forwarded on. */
 export class ProxiedStream {
   readonly #options: ProxiedStreamOptions;
-  readonly #fromEnvoy = new FrameReader();
-  readonly #fromIstiod = new FrameReader();
-  /** Requests received before the connection to istiod was established. */
+  readonly #fromEnvoy: FrameReader;
+  readonly #fromIstiod: FrameReader;
+  /** Requests received before the connection to istiod was established. Envoy's stream pauses beyond the limit. */
   #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  readonly #skippedTypes = new Set<string>();
   #session: ClientHttp2Session | undefined;
   #upstream: ClientHttp2Stream | undefined;
   #hasSubscribed = false;
@@ -40,6 +49,8 @@ export class ProxiedStream {
 
   constructor(options: ProxiedStreamOptions) {
     this.#options = options;
+    this.#fromEnvoy = new FrameReader(options.maxMessageBytes);
+    this.#fromIstiod = new FrameReader(options.maxMessageBytes);
     const { downstream } = options;
     downstream.on("data", (bytes: Buffer) =>
       this.#guard(() => this.#fromEnvoy.push(bytes).forEach((frame) => this.#request(frame))),
@@ -49,7 +60,7 @@ export class ProxiedStream {
       const { code, message } = this.#status ?? { code: OK, message: "" };
       downstream.sendTrailers({
         "grpc-status": code,
-        ...(message === "" ? {} : { "grpc-message": encodeURIComponent(message) }),
+        ...(message === "" ? {} : { "grpc-message": encodeMessage(message) }),
       });
     });
     downstream.on("close", () => {
@@ -95,8 +106,12 @@ export class ProxiedStream {
     upstream.on("end", () => this.#finish());
     upstream.on("error", (error) => this.end(UNAVAILABLE, `upstream stream: ${reasonOf(error)}`, "istiod"));
     upstream.on("close", () => this.end(UNAVAILABLE, "upstream stream closed", "istiod"));
-    upstream.on("drain", () => downstream.resume());
+    upstream.on("drain", () => {
+      downstream.resume();
+      if (!downstream.writableNeedDrain) upstream.resume();
+    });
     downstream.on("drain", () => upstream.resume());
+    downstream.resume();
     for (const bytes of this.#pending) this.#send(bytes);
     this.#pending = [];
     if (downstream.readableEnded) upstream.end();
@@ -133,11 +148,19 @@ export class ProxiedStream {
     const { protocol, events, handlers, downstream, log } = this.#options;
     const typeUrl = typeUrlIn(message, protocol.responseTypeField);
     events.response?.(typeUrl);
-    const handler = handlers[typeUrl];
+    const handler = Object.hasOwn(handlers, typeUrl) ? handlers[typeUrl] : undefined;
     if (handler) this.#handle(message, typeUrl, handler);
-    else if (!isEnvoyType(typeUrl))
-      log.warn(`Skipping forwarding type url ${typeUrl} to Envoy as is not a valid Envoy type`);
+    else if (!isEnvoyType(typeUrl)) this.#skip(typeUrl, log);
     else if (!downstream.destroyed && !downstream.write(bytes)) this.#upstream?.pause();
+  }
+
+  /** Logs a type that Envoy does not know, once a stream. */
+  #skip(typeUrl: string, log: Log): void {
+    if (this.#skippedTypes.size >= MAX_LOGGED_TYPES || this.#skippedTypes.has(typeUrl)) return;
+    this.#skippedTypes.add(typeUrl);
+    log.warn(
+      `Skipping forwarding type url ${typeUrl.slice(0, MAX_LOGGED_LENGTH)} to Envoy as is not a valid Envoy type`,
+    );
   }
 
   /** Passes a response to its handler and sends the ACK or NACK. */
@@ -152,17 +175,23 @@ export class ProxiedStream {
       log.warn(`sending NACK for ${typeUrl}: ${rejection}`);
     }
     this.#send(protocol.request(typeUrl, { nonce, version }, rejection));
+    // A server that does not read its ACKs must not fill the agent's memory with them.
+    if (this.#upstream?.writableNeedDrain) this.#upstream.pause();
   }
 
   #send(bytes: Buffer): void {
-    if (!this.#upstream) this.#pending.push(bytes);
-    else if (this.#upstream.writable && !this.#upstream.write(bytes)) this.#options.downstream.pause();
+    if (!this.#upstream) {
+      this.#pending.push(bytes);
+      this.#pendingBytes += bytes.length;
+      if (this.#pendingBytes > MAX_PENDING_BYTES) this.#options.downstream.pause();
+    } else if (this.#upstream.writable && !this.#upstream.write(bytes)) this.#options.downstream.pause();
   }
 
   #finish(): void {
     if (this.#status) return;
     const headers = this.#trailers ?? {};
-    const code = String(headers["grpc-status"] ?? UNAVAILABLE);
+    const status = headers["grpc-status"];
+    const code = typeof status === "string" && /^(?:\d|1[0-6])$/.test(status) ? status : UNAVAILABLE;
     const message = typeof headers["grpc-message"] === "string" ? decodeMessage(headers["grpc-message"]) : "";
     this.#options.log.info(
       `upstream stream terminated with gRPC status ${code}${message === "" ? "" : `: ${message}`}`,
@@ -186,6 +215,12 @@ export class ProxiedStream {
     session?.close();
     this.#options.onEnd();
   }
+}
+
+/** Encodes a gRPC status message, which trailers have little room for. */
+function encodeMessage(message: string): string {
+  // Encoding and decoding replaces unpaired surrogates, which cannot be encoded as a URI component.
+  return encodeURIComponent(Buffer.from(message.slice(0, MAX_LOGGED_LENGTH)).toString());
 }
 
 function decodeMessage(text: string): string {

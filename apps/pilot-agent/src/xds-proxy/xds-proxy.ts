@@ -14,11 +14,15 @@ export interface XdsProxyOptions {
   /** Handlers by type URL. The agent subscribes to these types once Envoy has subscribed to listeners. */
   readonly handlers?: Readonly<Record<string, ResourceHandler>>;
   readonly events?: XdsProxyEvents;
+  /** Maximum size of a message in either direction, in bytes. Default: 256 MiB. */
+  readonly maxMessageBytes?: number;
   readonly log?: Log;
 }
 
 /** Response headers of a gRPC stream. */
 const GRPC_HEADERS = { ":status": 200, "content-type": "application/grpc" } as const;
+/** A first push to a proxy of the largest mesh has tens of megabytes. */
+const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 /** gRPC status codes. */
 const CANCELLED = "1";
 const UNIMPLEMENTED = "12";
@@ -49,6 +53,8 @@ export class XdsProxy {
     this.#server.on("stream", (stream, headers) => {
       stream.on("error", (error) => this.#log.debug(`downstream stream: ${reasonOf(error)}`));
       const protocol = [delta, stateOfTheWorld].find(({ path }) => path === headers[":path"]);
+      // A stream may be closed before it is served, and then rejects headers.
+      if (stream.destroyed || stream.closed) return;
       if (protocol) void this.#forward(stream, protocol);
       else stream.respond({ ...GRPC_HEADERS, "grpc-status": UNIMPLEMENTED }, { endStream: true });
     });
@@ -73,10 +79,11 @@ export class XdsProxy {
   }
 
   async #forward(downstream: ServerHttp2Stream, protocol: DiscoveryProtocol): Promise<void> {
-    const { upstream, handlers = {}, events = {} } = this.#options;
+    const { upstream, handlers = {}, events = {}, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = this.#options;
     downstream.respond(GRPC_HEADERS, { waitForTrailers: true });
     const proxied = new ProxiedStream({
       downstream,
+      maxMessageBytes,
       protocol,
       handlers,
       events,
