@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AgentError, reasonOf } from "../errors.js";
+import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import { probeGrpc } from "./grpc-probe.js";
 import { type HttpResponse, probeHttp } from "./http-probe.js";
@@ -26,6 +27,21 @@ export interface AppProbesOptions {
 /** Runs the probe of a path; `undefined` if the path is not a probe's. */
 export type AppProbes = (path: string, headers: IncomingHttpHeaders) => Promise<HttpResponse> | undefined;
 
+/** Headers of the connection and of the framing of the kubelet's request (RFC 9110 §7.6.1). */
+const NOT_FORWARDED: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "http2-settings",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
 const PATH = /^\/(app-health|app-lifecycle)\/[^/]+\/(livez|readyz|startupz|prestopz|poststartz)$/;
 
 /**
@@ -35,12 +51,14 @@ const PATH = /^\/(app-health|app-lifecycle)\/[^/]+\/(livez|readyz|startupz|prest
  */
 export function appProbes({ text, host, statusPort, localAddress, log }: AppProbesOptions): AppProbes {
   const probes = text === "" ? {} : readProbes(text);
+  const limited = new LimitedLog(log);
   const source = localAddress === undefined ? {} : { localAddress };
   const run = async (probe: AppProbe, headers: IncomingHttpHeaders): Promise<HttpResponse> => {
     const timeout = (probe.timeoutSeconds || 1) * 1000;
     if (probe.httpGet) {
       const { path = "/", port, scheme } = probe.httpGet;
-      const { connection: _, host: named = "", ...passed } = headers;
+      const { host: named = "" } = headers;
+      const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => !NOT_FORWARDED.has(name)));
       const hostHeader = named.endsWith(`:${statusPort}`) ? named.replace(/\d+$/, String(port)) : named;
       const forward = hostHeader === "" ? passed : { ...passed, host: hostHeader };
       return probeHttp({ host, port, path, https: scheme === "HTTPS", headers: forward, timeout, ...source });
@@ -51,10 +69,10 @@ export function appProbes({ text, host, statusPort, localAddress, log }: AppProb
     return { status: 200, body: "" };
   };
   return (path, headers) => {
-    const probe = probes[path];
+    const probe = Object.hasOwn(probes, path) ? probes[path] : undefined;
     if (probe) {
       return run(probe, headers).catch((error: unknown) => {
-        log.warn(`probe ${path}: ${reasonOf(error)}`);
+        limited.write("warn", `probe ${path}: ${reasonOf(error)}`);
         return { status: 500, body: "" };
       });
     }

@@ -10,6 +10,7 @@ export interface GrpcProbe extends ProbeTarget {
 
 /** Maximum size of a response in bytes. A HealthCheckResponse has a single enum field. */
 const MAX_RESPONSE_BYTES = 4096;
+const MAX_SESSION_MEGABYTES = 1;
 /** `HealthCheckRequest.service` and `HealthCheckResponse.status` */
 const FIELD = 1;
 /** `HealthCheckResponse.ServingStatus.SERVING` */
@@ -19,7 +20,11 @@ const SERVING = 1;
 export async function probeGrpc({ host, port, timeout, localAddress, service }: GrpcProbe): Promise<void> {
   const socket = connect({ host, port, ...(localAddress ? { localAddress } : {}) });
   const authority = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const session = connectHttp2(`http://${authority}`, { createConnection: () => socket });
+  const session = connectHttp2(`http://${authority}`, {
+    createConnection: () => socket,
+    maxSessionMemory: MAX_SESSION_MEGABYTES,
+    settings: { enablePush: false },
+  });
   const timer = setTimeout(() => session.destroy(new Error(`no response within ${timeout / 1000}s`)), timeout);
   try {
     const { status, body } = await callHealth(session, service);
@@ -58,6 +63,8 @@ function callHealth(session: ClientHttp2Session, service: string): Promise<GrpcR
       if (size > MAX_RESPONSE_BYTES) reject(new Error(`response larger than ${MAX_RESPONSE_BYTES} bytes`));
       else chunks.push(chunk);
     });
+    stream.on("close", () => reject(new Error("stream closed before the end of the response")));
+    session.on("close", () => reject(new Error("connection closed before the end of the response")));
     stream.on("end", () => resolve({ status, body: Buffer.concat(chunks) }));
     stream.end(encodeFrame(encodeStringField(FIELD, service)));
   });

@@ -20,6 +20,9 @@ export interface HealthCheckOptions {
   readonly log?: Log;
 }
 
+/** Characters of a reason, which may be a line that a command of the application printed. */
+const MAX_REASON_LENGTH = 1024;
+
 /** Health checks of an application outside Kubernetes, where no kubelet runs probes. */
 export class HealthCheck {
   readonly #options: HealthCheckOptions;
@@ -47,7 +50,10 @@ export class HealthCheck {
     if (this.#stopped) return;
     this.#cancel = this.#clock.after(
       delay,
-      () => void this.#check().then(() => this.#schedule((this.#options.probe.periodSeconds || 10) * 1000)),
+      () =>
+        void this.#check()
+          .catch((error: unknown) => this.#options.log?.error(`health check: ${reasonOf(error)}`))
+          .then(() => this.#schedule((this.#options.probe.periodSeconds || 10) * 1000)),
     );
   }
 
@@ -59,7 +65,7 @@ export class HealthCheck {
       await this.#probe();
       health = { healthy: true };
     } catch (error) {
-      health = { healthy: false, reason: reasonOf(error) };
+      health = { healthy: false, reason: reasonOf(error).slice(0, MAX_REASON_LENGTH) };
     }
     this.#consecutive = health.healthy
       ? { healthy: this.#consecutive.healthy + 1, unhealthy: 0 }

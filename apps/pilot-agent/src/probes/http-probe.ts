@@ -1,4 +1,4 @@
-import http, { type OutgoingHttpHeaders } from "node:http";
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import https from "node:https";
 import type { ProbeTarget } from "./probe.js";
 
@@ -15,38 +15,34 @@ export interface HttpResponse {
 }
 
 const MAX_BODY_BYTES = 10 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_REDIRECTS = 10;
 
 /**
- * Sends an HTTP request as the kubelet does: certificates are not verified, and redirects on the same host are
- * followed. A redirect to another host is a success.
+ * Sends an HTTP request as the kubelet does: certificates are not verified, and redirects to the same host, port and
+ * scheme are followed. Any other redirect is a success, as for the kubelet, but is not followed: the probe's author
+ * chose a port of the workload, and the application must not lead the agent to another.
  */
 export async function probeHttp(probe: HttpProbe): Promise<HttpResponse> {
+  const signal = AbortSignal.timeout(probe.timeout);
+  const origin = `${probe.https ? "https" : "http"}://${probe.host.includes(":") ? `[${probe.host}]` : probe.host}:${probe.port}`;
   let path = probe.path.startsWith("/") ? probe.path : `/${probe.path}`;
-  let secure = probe.https;
-  let { port } = probe;
   for (let count = 0; count <= MAX_REDIRECTS; count++) {
-    const { status, body, location } = await sendRequest({ ...probe, path, https: secure, port });
+    const { status, body, location } = await sendRequest({ ...probe, path }, signal);
     if (status < 300 || status >= 400 || location === undefined) return { status, body };
-    const base = `${secure ? "https" : "http"}://${probe.host.includes(":") ? `[${probe.host}]` : probe.host}:${port}${path}`;
+    const base = `${origin}${path}`;
     const next = URL.canParse(location, base) ? new URL(location, base) : undefined;
-    if (!next || next.hostname !== new URL(base).hostname) return { status: 200, body: "" };
+    if (!next || next.origin !== new URL(origin).origin) return { status: 200, body: "" };
     path = `${next.pathname}${next.search}`;
-    secure = next.protocol === "https:";
-    port = Number(next.port) || (secure ? 443 : 80);
   }
   throw new Error(`more than ${MAX_REDIRECTS} redirects`);
 }
 
-function sendRequest({
-  host,
-  port,
-  path,
-  https: secure,
-  headers,
-  timeout,
-  localAddress,
-}: HttpProbe): Promise<HttpResponse & { location?: string }> {
+type LocatedResponse = HttpResponse & { readonly location?: string };
+
+/** Sends a request. Settles at the latest when the signal aborts. */
+function sendRequest(probe: HttpProbe, signal: AbortSignal): Promise<LocatedResponse> {
+  const { host, port, path, https: secure, headers, timeout, localAddress } = probe;
   return new Promise((resolve, reject) => {
     const options = {
       host,
@@ -54,30 +50,40 @@ function sendRequest({
       path,
       headers,
       agent: false as const,
-      signal: AbortSignal.timeout(timeout),
+      maxHeaderSize: MAX_HEADER_BYTES,
       ...(localAddress ? { localAddress } : {}),
     };
-    const call = (secure ? https.request({ ...options, rejectUnauthorized: false }) : http.request(options)).on(
-      "error",
-      reject,
-    );
-    call.on("response", (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on("error", reject);
-      response.on("data", (chunk: Buffer) => {
-        if (size < MAX_BODY_BYTES) chunks.push(chunk);
-        size += chunk.length;
-      });
-      response.on("end", () => {
-        const { location } = response.headers;
-        resolve({
-          status: response.statusCode ?? 0,
-          body: Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString("utf8"),
-          ...(location === undefined ? {} : { location }),
-        });
-      });
-    });
+    const call = secure ? https.request({ ...options, rejectUnauthorized: false }) : http.request(options);
+    const end = (outcome: Error | LocatedResponse): void => {
+      signal.removeEventListener("abort", abort);
+      call.destroy();
+      if (outcome instanceof Error) reject(outcome);
+      else resolve(outcome);
+    };
+    const abort = (): void => end(new Error(`no response within ${timeout / 1000}s`));
+    signal.addEventListener("abort", abort, { once: true });
+    call.on("error", end);
+    call.on("close", () => end(new Error("connection closed before the end of the response")));
+    call.on("response", (response) => readResponse(response, end));
     call.end();
+    if (signal.aborted) abort();
   });
+}
+
+/** Reads a response until its end or the limit of its body. */
+function readResponse(response: IncomingMessage, end: (outcome: Error | LocatedResponse) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const finish = (): void => {
+    const { location } = response.headers;
+    const body = Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString("utf8");
+    end({ status: response.statusCode ?? 0, body, ...(location === undefined ? {} : { location }) });
+  };
+  response.on("error", end);
+  response.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= MAX_BODY_BYTES) finish();
+  });
+  response.on("end", finish);
 }

@@ -32,7 +32,7 @@ export function probeTcp({ host, port, timeout, localAddress }: ProbeTarget): Pr
 export function probeExec(command: readonly string[], timeout: number): Promise<void> {
   const [file = "", ...args] = command;
   return new Promise((resolve, reject) => {
-    execFile(file, args, { timeout }, (error, _out, err) => {
+    execFile(file, args, { timeout, killSignal: "SIGKILL" }, (error, _out, err) => {
       if (error) reject(new Error(`${file}: ${err.trim().split("\n").at(-1) || error.message}`));
       else resolve();
     });
