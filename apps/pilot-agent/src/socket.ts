@@ -1,34 +1,88 @@
-import { mkdir, rm } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { chmod, lstat, mkdir, rm } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import { dirname, relative } from "node:path";
+import { isMainThread } from "node:worker_threads";
 import { listenError, SettingError } from "@istiod/settings";
 import { AgentError } from "./errors.js";
 import { findPortOwner, formatPortOwner } from "./processes/port-owner.js";
 
 /** Maximum length of a Unix socket's path in bytes, without the terminating zero (unix(7)). */
 const MAX_PATH_BYTES = 107;
+/** Mode of directories in which users may replace their own files only, such as /tmp. */
+const STICKY = 0o1000;
 
 /**
- * Listens on a Unix socket, whose directory is created if absent. A stale socket is replaced.
+ * Listens on a Unix socket that only this user can connect to. Its directory is created for this user only if absent,
+ * and becomes private if this user owns it, unless it is shared by others as /tmp is. A stale socket is replaced.
  *
- * @throws AgentError `address`
+ * @throws AgentError `address`, also if the socket or its directory belongs to another user than root, or is a link
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   const listenPath = shortPath(path);
-  if (await acceptsConnections(path)) throw new AgentError("address", `socket ${path} is served by another process`);
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await preparePrivateDirectory(dirname(path));
+    await checkSocket(path);
+    if (await acceptsConnections(path)) throw new AgentError("address", `socket ${path} is served by another process`);
     await rm(path, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(listenPath, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
+    await listen(server, () => withPrivateUmask(() => server.listen(listenPath)));
+    await chmod(path, 0o600);
   } catch (error) {
     throw AgentError.from(error, "address", `socket ${path} cannot be listened on`);
   }
+}
+
+/**
+ * Checks that a path is absent, or a socket of this user or root.
+ *
+ * @throws AgentError `address`
+ */
+export async function checkSocket(path: string): Promise<void> {
+  const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (!stats) return;
+  if (!stats.isSocket()) throw new AgentError("address", `${path} is not a socket`);
+  if (!isTrustedOwner(stats)) throw new AgentError("address", `socket ${path} belongs to user ID ${stats.uid}`);
+}
+
+async function preparePrivateDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const stats = await lstat(directory);
+  if (!stats.isDirectory()) throw new AgentError("address", `${directory} is not a directory`);
+  if (!isTrustedOwner(stats)) throw new AgentError("address", `directory ${directory} belongs to user ID ${stats.uid}`);
+  const isShared = (stats.mode & STICKY) !== 0;
+  if (stats.uid === process.getuid?.() && !isShared && (stats.mode & 0o077) !== 0) await chmod(directory, 0o700);
+}
+
+/** Root's files are trusted, because volumes of a pod belong to root, and root may do everything. */
+function isTrustedOwner({ uid }: Stats): boolean {
+  return uid === 0 || uid === process.getuid?.();
+}
+
+/** Runs a function while files are created for this user only. Worker threads cannot change the mask. */
+function withPrivateUmask(action: () => void): void {
+  if (!isMainThread) return action();
+  const mask = process.umask(0o177);
+  try {
+    action();
+  } finally {
+    process.umask(mask);
+  }
+}
+
+/** Starts listening and waits for it. Later errors, such as of a failed accept, do not end the process. */
+async function listen(server: Server, start: () => void): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.once("listening", () => {
+      server.off("error", reject);
+      server.on("error", () => undefined);
+      resolve();
+    });
+    start();
+  });
 }
 
 /**
@@ -45,13 +99,7 @@ export async function listenOnPort(
   setting: string,
 ): Promise<void> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, address, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
+    await listen(server, () => server.listen(port, address));
   } catch (error) {
     const owner =
       (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? await findPortOwner(port, address) : undefined;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentError } from "../errors.js";
 import type { IssuedCertificate } from "./workload-certificate.js";
@@ -12,7 +12,7 @@ import type { IssuedCertificate } from "./workload-certificate.js";
  */
 export async function writeCertificate(directory: string, certificate: IssuedCertificate): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true });
+    await mkdir(directory, { recursive: true, mode: 0o700 });
     await replace(join(directory, "key.pem"), certificate.key);
     await replace(join(directory, "cert-chain.pem"), certificate.chain);
     await replace(join(directory, "root-cert.pem"), certificate.roots);
@@ -23,6 +23,11 @@ export async function writeCertificate(directory: string, certificate: IssuedCer
 
 async function replace(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}`;
-  await writeFile(temporary, text, { mode: 0o600 });
-  await rename(temporary, path);
+  try {
+    await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }
