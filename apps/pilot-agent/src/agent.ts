@@ -9,6 +9,7 @@ import { startProxy } from "./startup/envoy.js";
 import { startIdentity } from "./startup/identity.js";
 import { Shutdown, superviseAgent } from "./startup/shutdown.js";
 import { readinessCheck, startStatusServer } from "./startup/status.js";
+import { type UnexpectedErrorHandler, unexpectedErrorHandler } from "./startup/unexpected-errors.js";
 import { agentMetrics } from "./status/metrics.js";
 
 /** Options of {@link startAgent}. Node metadata and headers are read from `env`, which Envoy inherits. */
@@ -28,6 +29,8 @@ export interface Agent {
   terminate(): Promise<void>;
   /** @throws AgentError that names the reason while the proxy is not ready */
   checkReady(): Promise<void>;
+  /** Counts and logs an error that nothing else handled. */
+  readonly onUnexpectedError: UnexpectedErrorHandler;
 }
 
 /**
@@ -52,14 +55,15 @@ async function start(inputs: AgentInputs, closers: Closers): Promise<Agent> {
   const xdsProxy = await startXdsProxy(context, metrics, names, closers);
   const envoyReadiness = options.disableEnvoy ? undefined : new EnvoyReadiness(admin);
   startHealthCheck(context, xdsProxy, envoyReadiness, closers);
-  const checkReady = readinessCheck(context, { metrics, names, envoyReadiness, shutdown });
+  const checkReady = readinessCheck(context, { metrics, identity, names, envoyReadiness, shutdown });
   const status = await startStatusServer(context, { metrics, names, checkReady, shutdown }, closers);
   const envoy = options.disableEnvoy ? undefined : await startProxy(context, identity, shutdown, closers);
 
   const ended = superviseAgent({ envoy, shutdown, closers, log });
+  const onUnexpectedError = unexpectedErrorHandler(metrics, log);
   const terminate = async (): Promise<void> => {
     shutdown.request();
     await ended;
   };
-  return { proxy, statusPort: status?.port, ended, terminate, checkReady };
+  return { proxy, statusPort: status?.port, ended, terminate, checkReady, onUnexpectedError };
 }

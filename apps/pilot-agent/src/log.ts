@@ -26,5 +26,15 @@ function formatText(line: string): string {
   const details = Object.entries(rest).map(
     ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
-  return `${[time, LEVELS[level] ?? level, msg ?? "", ...details].join("\t")}\n`;
+  return `${[time, LEVELS[level] ?? level, msg ?? "", ...details].map(escapeControls).join("\t")}\n`;
 }
+
+/** Escapes control characters, which could forge lines or command a terminal. */
+function escapeControls(text: string | number): string {
+  return String(text).replace(
+    /[\0-\x1f\x7f-\x9f\u2028\u2029]/g,
+    (char) => ESCAPES[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

@@ -27,6 +27,9 @@ export interface CaClientOptions {
   readonly timeout?: number;
 }
 
+/** Maximum size of a chain with its roots in bytes. */
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
+
 /**
  * Generates a key and requests a certificate for it (`istio.v1.auth.IstioCertificateService`). Each call opens its own
  * connection and rereads roots and token, so that rotated ones apply at once.
@@ -46,6 +49,7 @@ export async function requestCertificate(options: CaClientOptions): Promise<Issu
     baseUrl: url,
     sessionManager: sessions,
     interceptors: [requestHeaders(options, token)],
+    readMaxBytes: MAX_RESPONSE_BYTES,
   });
   try {
     const response = await createClient(IstioCertificateService, transport).createCertificate(
@@ -87,7 +91,9 @@ function parseChain(certChain: readonly string[], key: string): IssuedCertificat
   try {
     const leaf = new X509Certificate(chain);
     if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error("it does not match the private key");
-    return { key, chain, roots, notAfter: Date.parse(leaf.validTo) };
+    const notAfter = Date.parse(leaf.validTo);
+    if (Number.isNaN(notAfter)) throw new Error(`its expiry ${JSON.stringify(leaf.validTo)} is not a time`);
+    return { key, chain, roots, notAfter };
   } catch (error) {
     throw new AgentError("authority", `certificate authority: invalid certificate: ${reasonOf(error)}`, {
       cause: error,

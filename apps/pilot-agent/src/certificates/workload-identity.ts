@@ -8,7 +8,8 @@ import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";
 import type { Proxy } from "../proxy.js";
 import { sdsRoutes } from "../sds/sds-service.js";
-import { acceptsConnections, listenOnSocket } from "../socket.js";
+import { acceptsConnections, checkSocket, listenOnSocket } from "../socket.js";
+import { ServedCertificate } from "./served-certificate.js";
 import { requestCertificate } from "./ca-client.js";
 import { writeCertificate } from "./write-certificate.js";
 import { CERTIFICATE_DIRECTORIES, hasCertificateFiles, workloadSecrets } from "./workload-secrets.js";
@@ -40,6 +41,7 @@ export class WorkloadIdentity {
   readonly credentialSocket: boolean;
   readonly #inputs: WorkloadIdentityInputs;
   readonly #certificate: WorkloadCertificate | undefined;
+  readonly #served: ServedCertificate;
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
 
@@ -47,6 +49,8 @@ export class WorkloadIdentity {
   static async prepare(inputs: WorkloadIdentityInputs): Promise<WorkloadIdentity> {
     const { options } = inputs;
     const socket = resolve(options.directory, SOCKET_DIRECTORY, options.workloadIdentitySocket);
+    // A socket that WORKLOAD_IDENTITY_SOCKET_FILE names may belong to the user of its server, such as SPIRE's agent.
+    if (options.workloadIdentitySocket === AGENT_SOCKET) await checkSocket(socket);
     const isExternal = await acceptsConnections(socket);
     if (!isExternal && options.workloadIdentitySocket !== AGENT_SOCKET) {
       throw new AgentError("address", `WORKLOAD_IDENTITY_SOCKET_FILE: no process serves certificates on ${socket}`);
@@ -74,7 +78,8 @@ export class WorkloadIdentity {
       quiet: options.fileDebounce,
       log,
     });
-    this.#server = createServer(connectNodeAdapter({ routes: sdsRoutes(secrets, log) }));
+    this.#served = new ServedCertificate(secrets, this.#inputs.clock);
+    this.#server = createServer(connectNodeAdapter({ routes: sdsRoutes(this.#served, log) }));
     this.#server.on("session", (session) => {
       this.#sessions.add(session);
       session.on("close", () => this.#sessions.delete(session));
@@ -103,6 +108,11 @@ export class WorkloadIdentity {
   secondsToExpiry(): number | undefined {
     const current = this.#certificate?.current;
     return current && (current.notAfter - this.#inputs.clock.now()) / 1000;
+  }
+
+  /** @throws AgentError `authority` if the certificate that Envoy has is expired */
+  checkValid(): void {
+    this.#served.checkValid();
   }
 
   #createCertificate(): WorkloadCertificate {

@@ -10,6 +10,7 @@ import { type Options, optionTable } from "../options/table.js";
 import { parseProxyType } from "../proxy.js";
 import { ISTIO_VERSION } from "../version.js";
 import { iptablesCommand } from "./iptables.js";
+import { handleUnexpectedErrors } from "../startup/unexpected-errors.js";
 import { requestAdmin } from "./request.js";
 import { waitUntilReady } from "./wait.js";
 
@@ -49,6 +50,7 @@ function proxyCommand(env: Environment, exit: (code: number) => void): SettingsC
     const log = stderrLog(logLevel(options.logLevel), options.logAsJson);
     for (const warning of [...command.settingWarnings(), ...proxyEnvironmentWarnings(env)]) log.warn(warning);
     const agent = await startAgent({ type: parseProxyType(type), options, env, log });
+    handleUnexpectedErrors(process, agent.onUnexpectedError);
     const terminate = (signal: string): void => {
       log.info(`received ${signal}, shutting down`);
       agent.terminate().catch((error: unknown) => log.error(String(error)));

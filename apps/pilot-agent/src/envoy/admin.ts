@@ -7,6 +7,9 @@ export interface Admin {
   readonly port: number;
 }
 
+/** A configuration dump of a large mesh has some hundred megabytes. */
+const MAX_BODY_BYTES = 512 * 1024 * 1024;
+
 /**
  * Sends a request to Envoy's admin interface.
  *
@@ -24,9 +27,14 @@ export function fetchAdmin(
   return new Promise((resolve, reject) => {
     const fail = (reason: string, cause?: unknown): void =>
       reject(new AgentError("envoy", `Envoy admin ${address}:${port}${path}: ${reason}`, { cause }));
-    const call = request({ host: address, port, method, path, timeout, agent: false }, (response) => {
+    const call = request({ host: address, port, method, path, agent: false }, (response) => {
       const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      let size = 0;
+      response.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_BODY_BYTES) call.destroy(new Error(`response larger than ${MAX_BODY_BYTES} bytes`));
+        else chunks.push(chunk);
+      });
       response.on("error", (error) => fail(error.message, error));
       response.on("end", () => {
         const body = Buffer.concat(chunks).toString("utf8");
@@ -34,8 +42,12 @@ export function fetchAdmin(
         else fail(`HTTP status ${response.statusCode}`);
       });
     });
-    call.on("timeout", () => call.destroy(new Error(`no response within ${timeout / 1000}s`)));
+    const timer = setTimeout(() => call.destroy(new Error(`no response within ${timeout / 1000}s`)), timeout);
     call.on("error", (error) => fail(error.message, error));
+    call.on("close", () => {
+      clearTimeout(timer);
+      fail("connection closed before the end of the response");
+    });
     call.end();
   });
 }

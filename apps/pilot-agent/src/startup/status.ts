@@ -1,4 +1,5 @@
 import type { Closers } from "@istiod/settings";
+import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import type { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";
 import { drainEnvoy } from "../envoy/termination.js";
@@ -15,6 +16,7 @@ export type ReadinessCheck = () => Promise<void>;
 
 export interface ReadinessInputs {
   readonly metrics: AgentMetrics;
+  readonly identity: WorkloadIdentity;
   readonly names: DnsService | undefined;
   readonly envoyReadiness: EnvoyReadiness | undefined;
   readonly shutdown: Shutdown;
@@ -22,10 +24,11 @@ export interface ReadinessInputs {
 
 /** Returns the proxy's readiness check. Its first success sets the startup duration metric. */
 export function readinessCheck({ clock, startedAt }: AgentContext, inputs: ReadinessInputs): ReadinessCheck {
-  const { metrics, names, envoyReadiness, shutdown } = inputs;
+  const { metrics, identity, names, envoyReadiness, shutdown } = inputs;
   let wasReady = false;
   return async () => {
     if (shutdown.isRequested) throw new AgentError("envoy", "the agent is shutting down");
+    identity.checkValid();
     await envoyReadiness?.check();
     names?.checkReady();
     if (!wasReady) metrics.startupDuration.set((clock.now() - startedAt) / 1000);

@@ -1,4 +1,5 @@
 import { AgentError } from "../errors.js";
+import { MetricLines } from "./metric-lines.js";
 
 /** An application's metrics endpoint. */
 export interface ScrapeTarget {
@@ -8,6 +9,7 @@ export interface ScrapeTarget {
 
 /** Maximum size of one application's metrics in bytes, which bounds the agent's memory. */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
+const MAX_REDIRECTS = 5;
 
 /** Ports of the agent and Envoy: scraping one would recurse, or duplicate Envoy's metrics. */
 const RESERVED = [15000, 15001, 15004, 15006, 15008, 15020, 15021, 15053, 15090];
@@ -40,26 +42,76 @@ export function scrapeTargets(text: string, statusPort: number): ScrapeTarget[] 
   });
 }
 
-/** Fetches metrics in text format. @param timeout milliseconds @throws AgentError `envoy` that names the URL */
-export async function scrape(url: string, timeout: number): Promise<string> {
+export interface Scrape {
+  readonly url: string;
+  /** Timeout in milliseconds, until the end of the response. */
+  readonly timeout: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Well-formed lines of an application's metrics. */
+export interface ApplicationMetrics {
+  readonly text: string;
+  /** The number of malformed lines. */
+  readonly dropped: number;
+}
+
+/** Fetches an application's metrics in text format. @throws AgentError `envoy` that names the URL */
+export async function scrapeApplication(scrape: Scrape): Promise<ApplicationMetrics> {
   try {
-    const response = await fetch(url, {
-      signal: AbortSignal.timeout(timeout),
-      headers: { accept: "text/plain;version=0.0.4" },
-    });
-    if (!response.ok) throw new Error(`HTTP status ${response.status}`);
-    const pieces: Uint8Array[] = [];
+    const lines = new MetricLines();
+    const texts: string[] = [];
     let size = 0;
-    for await (const piece of response.body ?? []) {
+    for await (const piece of await open(scrape)) {
       size += piece.length;
       if (size > MAX_BODY_BYTES) throw new Error(`more than ${MAX_BODY_BYTES} bytes`);
-      pieces.push(piece);
+      texts.push(lines.push(Buffer.from(piece)));
     }
-    const text = Buffer.concat(pieces)
-      .toString("utf8")
-      .replace(/# EOF\n?$/, "");
-    return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+    texts.push(lines.end());
+    return { text: texts.join(""), dropped: lines.dropped };
   } catch (error) {
-    throw AgentError.from(error, "envoy", `failed scraping metrics from ${url}`);
+    throw AgentError.from(error, "envoy", `failed scraping metrics from ${scrape.url}`);
   }
+}
+
+/**
+ * Fetches Envoy's metrics and passes whole lines on as they arrive, because they may be larger than is kept in memory.
+ *
+ * @throws AgentError `envoy` that names the URL
+ */
+export async function scrapeEnvoy(scrape: Scrape, write: (lines: Buffer) => Promise<void>): Promise<void> {
+  try {
+    let rest = Buffer.alloc(0);
+    for await (const piece of await open(scrape)) {
+      const bytes = Buffer.concat([rest, piece]);
+      const end = bytes.lastIndexOf("\n") + 1;
+      rest = bytes.subarray(end);
+      if (end > 0) await write(bytes.subarray(0, end));
+    }
+    if (rest.length > 0) await write(Buffer.concat([rest, Buffer.from("\n")]));
+  } catch (error) {
+    throw AgentError.from(error, "envoy", `failed scraping metrics from ${scrape.url}`);
+  }
+}
+
+/** Sends a request and follows redirects to the same host and port. */
+async function open({ url, timeout, signal }: Scrape): Promise<AsyncIterable<Uint8Array>> {
+  const ends = AbortSignal.timeout(timeout);
+  let target = new URL(url);
+  for (let count = 0; count <= MAX_REDIRECTS; count++) {
+    const response = await fetch(target, {
+      signal: signal ? AbortSignal.any([ends, signal]) : ends,
+      headers: { accept: "text/plain;version=0.0.4" },
+      redirect: "manual",
+    });
+    if (response.ok) return response.body ?? new Blob([]).stream();
+    await response.body?.cancel();
+    const location = response.headers.get("location");
+    if (response.status < 300 || response.status > 399 || location === null || !URL.canParse(location, target.href))
+      throw new Error(`HTTP status ${response.status}`);
+    const next = new URL(location, target);
+    if (next.origin !== target.origin) throw new Error(`redirect to another host or port (${next.origin})`);
+    target = next;
+  }
+  throw new Error(`more than ${MAX_REDIRECTS} redirects`);
 }

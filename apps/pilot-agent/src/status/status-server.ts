@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { reasonOf } from "../errors.js";
-import type { Log } from "../log.js";
+import { LimitedLog } from "../log-limit.js";
 import type { AppProbes } from "../probes/app-probes.js";
+import { Shares } from "../shares.js";
 import { listenOnPort } from "../socket.js";
-import type { AgentMetrics } from "./metrics.js";
-import { scrape, type ScrapeTarget } from "./scrape.js";
+import { MergedMetrics, type MergedMetricsOptions } from "./merged-metrics.js";
+import { isFromOtherSite, isLocal, requestTarget } from "./request-checks.js";
 
-export interface StatusServerOptions {
+export interface StatusServerOptions extends MergedMetricsOptions {
   readonly port: number;
   /** Default: all addresses. */
   readonly address?: string;
@@ -17,38 +18,67 @@ export interface StatusServerOptions {
   readonly quit: () => void;
   /** Starts draining Envoy, without shutting down. */
   readonly drain: () => void;
-  readonly metrics: AgentMetrics;
   /** Serves metrics to loopback callers only. Default: false. */
   readonly localMetricsOnly?: boolean;
-  /** URL of Envoy's metrics; absent without Envoy. */
-  readonly envoyMetrics?: string;
-  readonly applications: readonly ScrapeTarget[];
-  /** Host of the application, as in a URL. */
-  readonly applicationHost: string;
   /** Runs the probes of `/app-health/…` and `/app-lifecycle/…`. */
   readonly probe?: AppProbes;
   /** Returns the DNS name table, for /debug/ndsz. */
   readonly names?: () => unknown;
-  readonly log: Log;
+  /** Limits, half of each for one client. */
+  readonly limits?: Partial<StatusLimits>;
 }
 
-/** Default timeout of a scrape in milliseconds, if the scraper does not send its own. */
-const SCRAPE_TIMEOUT = 10_000;
+export interface StatusLimits {
+  /** Connections. Default: 512. */
+  readonly connections: number;
+  /** Scrapes at the same time. Default: 8. */
+  readonly scrapes: number;
+  /** Probes at the same time. Default: 64. */
+  readonly probes: number;
+}
+
+/** Milliseconds for a whole request, between requests of a connection, and without progress of a response. */
+const REQUEST_TIMEOUT = 10_000;
+const KEEP_ALIVE_TIMEOUT = 30_000;
+const INACTIVITY_TIMEOUT = 90_000;
+const CHECK_INTERVAL = 1000;
+const MAX_HEADER_BYTES = 16 * 1024;
 
 /** The status server (port 15020): readiness, merged metrics, application probes, drain and quit. */
 export class StatusServer {
   readonly #options: StatusServerOptions;
   readonly #server: Server;
+  readonly #log: LimitedLog;
+  readonly #merged: MergedMetrics;
+  readonly #connections: Shares;
+  readonly #scrapes: Shares;
+  readonly #probes: Shares;
   #wasReady = false;
 
   constructor(options: StatusServerOptions) {
     this.#options = options;
-    this.#server = createServer((request, response) => {
-      this.#handle(request, response).catch((error: unknown) => {
-        options.log.error(`status: ${reasonOf(error)}`);
-        if (!response.headersSent) response.writeHead(500);
-        response.end();
-      });
+    this.#log = new LimitedLog(options.log);
+    this.#merged = new MergedMetrics(options);
+    const { connections = 512, scrapes = 8, probes = 64 } = options.limits ?? {};
+    this.#connections = new Shares(connections);
+    this.#scrapes = new Shares(scrapes);
+    this.#probes = new Shares(probes);
+    this.#server = createServer(
+      {
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headersTimeout: REQUEST_TIMEOUT,
+        requestTimeout: REQUEST_TIMEOUT,
+        keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+        connectionsCheckingInterval: CHECK_INTERVAL,
+      },
+      (request, response) => this.#serve(request, response),
+    );
+    this.#server.timeout = INACTIVITY_TIMEOUT;
+    this.#server.on("error", (error) => this.#log.write("warn", `status port: ${error.message}`));
+    this.#server.on("connection", (socket) => {
+      const release = this.#take("connections", this.#connections, socket.remoteAddress);
+      if (release) socket.once("close", release);
+      else socket.destroy();
     });
   }
 
@@ -68,28 +98,37 @@ export class StatusServer {
     await closed;
   }
 
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    // No request needs a body. The connection of one is closed, so that it is not read to its end.
+    if (request.headers["content-length"] ?? request.headers["transfer-encoding"])
+      response.setHeader("connection", "close");
+    response.on("error", () => undefined);
+    this.#handle(request, response).catch((error: unknown) => {
+      this.#log.write("error", `status: ${reasonOf(error)}`);
+      if (response.headersSent) response.destroy();
+      else respond(response, 500, "");
+    });
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname, search } = new URL(request.url ?? "/", "http://agent");
-    const { quit, drain, names, probe } = this.#options;
-    switch (pathname) {
+    const target = requestTarget(request.url);
+    if (!target) return respond(response, 400, "the request target must be a path without dot segments\n");
+    const { quit, drain, names } = this.#options;
+    switch (target.path) {
       case "/healthz/ready":
         return this.#handleReadiness(response);
       case "/metrics":
       case "/stats/prometheus":
-        return this.#handleMetrics(request, response, search);
+        return this.#handleMetrics(request, response, target.search);
       case "/quitquitquit":
-        return this.#handleLocal(request, response, "POST", quit);
+        return this.#handleAction(request, response, quit);
       case "/drain":
-        return this.#handleLocal(request, response, "POST", drain);
+        return this.#handleAction(request, response, drain);
       case "/debug/ndsz":
-        if (!isLocal(request)) return respond(response, 403, "only requests from localhost are allowed\n");
+        if (!this.#isPermitted(request, response)) return;
         return respond(response, 200, `${JSON.stringify(names?.() ?? {}, undefined, 2)}\n`, "application/json");
-      default: {
-        const outcome = probe?.(pathname, request.headers);
-        if (!outcome) return respond(response, 404, "");
-        const { status, body } = await outcome;
-        return respond(response, status, body);
-      }
+      default:
+        return this.#handleProbe(request, response, target.path);
     }
   }
 
@@ -107,32 +146,53 @@ export class StatusServer {
     respond(response, 200, "");
   }
 
-  /** Serves the metrics of the agent, Envoy and the application. The failure of one does not affect the others. */
   async #handleMetrics(request: IncomingMessage, response: ServerResponse, query: string): Promise<void> {
     if (this.#options.localMetricsOnly === true && !isLocal(request))
       return respond(response, 403, "only requests from localhost are allowed\n");
-    const { metrics, envoyMetrics, applications, applicationHost, log } = this.#options;
-    metrics.scrapes.inc();
-    const scraperTimeout = Number(request.headers["x-prometheus-scrape-timeout-seconds"]);
-    const timeout = scraperTimeout > 0 ? scraperTimeout * 1000 : SCRAPE_TIMEOUT;
-    const scrapePart = (type: "envoy" | "application", url: string): Promise<string> =>
-      scrape(url, timeout).catch((error: unknown) => {
-        metrics.scrapeFailures.inc({ type });
-        log.warn(reasonOf(error));
-        return "";
-      });
-    const parts = await Promise.all([
-      envoyMetrics === undefined ? "" : scrapePart("envoy", `${envoyMetrics}${query}`),
-      ...applications.map(({ port, path }) => scrapePart("application", `http://${applicationHost}:${port}${path}`)),
-    ]);
-    respond(response, 200, (await metrics.registry.metrics()) + parts.join(""), metrics.registry.contentType);
+    const release = this.#take("scrapes", this.#scrapes, request.socket.remoteAddress);
+    if (!release) return respond(response, 503, "too many scrapes at the same time\n");
+    try {
+      await this.#merged.write(response, query, Number(request.headers["x-prometheus-scrape-timeout-seconds"]));
+    } finally {
+      release();
+    }
   }
 
-  #handleLocal(request: IncomingMessage, response: ServerResponse, method: string, action: () => void): void {
-    if (!isLocal(request)) return respond(response, 403, "only requests from localhost are allowed\n");
-    if (request.method !== method) return respond(response, 405, `method must be ${method}\n`);
+  async #handleProbe(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const release = this.#take("probes", this.#probes, request.socket.remoteAddress);
+    if (!release) return respond(response, 503, "too many probes at the same time\n");
+    try {
+      const outcome = await this.#options.probe?.(path, request.headers);
+      if (outcome) respond(response, outcome.status, outcome.body);
+      else respond(response, 404, "");
+    } finally {
+      release();
+    }
+  }
+
+  #handleAction(request: IncomingMessage, response: ServerResponse, action: () => void): void {
+    if (!this.#isPermitted(request, response)) return;
+    if (request.method !== "POST") return respond(response, 405, "method must be POST\n");
     respond(response, 200, "OK");
     action();
+  }
+
+  /** Responds with 403 unless a tool on this machine sent the request. */
+  #isPermitted(request: IncomingMessage, response: ServerResponse): boolean {
+    const isPermitted = isLocal(request) && !isFromOtherSite(request);
+    if (!isPermitted) {
+      const reason = isLocal(request)
+        ? "requests of other sites are not allowed: use localhost or an IP address"
+        : "only requests from localhost are allowed";
+      respond(response, 403, `${reason}\n`);
+    }
+    return isPermitted;
+  }
+
+  #take(reason: keyof StatusLimits, shares: Shares, client = ""): (() => void) | undefined {
+    const release = shares.take(client);
+    if (!release) this.#options.metrics.statusRejected.inc({ reason });
+    return release;
   }
 }
 
@@ -144,10 +204,4 @@ function respond(
 ): void {
   response.writeHead(status, body === "" ? {} : { "content-type": contentType });
   response.end(body);
-}
-
-/** Reports whether a request comes from a loopback address. */
-function isLocal({ socket }: IncomingMessage): boolean {
-  const address = socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
-  return address.startsWith("127.") || address === "::1";
 }

@@ -1,0 +1,95 @@
+import type { ServerResponse } from "node:http";
+import { reasonOf } from "../errors.js";
+import { LimitedLog } from "../log-limit.js";
+import type { Log } from "../log.js";
+import type { AgentMetrics } from "./metrics.js";
+import { scrapeApplication, scrapeEnvoy, type ScrapeTarget } from "./scrape.js";
+
+export interface MergedMetricsOptions {
+  readonly metrics: AgentMetrics;
+  /** URL of Envoy's metrics; absent without Envoy. */
+  readonly envoyMetrics?: string;
+  readonly applications: readonly ScrapeTarget[];
+  /** Host of the application, as in a URL. */
+  readonly applicationHost: string;
+  readonly log: Log;
+}
+
+/** Timeouts of a scrape in milliseconds: the default, and the longest that a scraper can ask for. */
+const SCRAPE_TIMEOUT = 10_000;
+const MAX_SCRAPE_TIMEOUT = 60_000;
+/** Part of the scraper's timeout for applications, so that a slow one does not make it discard Envoy's metrics. */
+const APPLICATION_SHARE = 0.8;
+
+/** The metrics of the agent, Envoy and the application. The failure of one does not affect the others. */
+export class MergedMetrics {
+  readonly #options: MergedMetricsOptions;
+  readonly #log: LimitedLog;
+
+  constructor(options: MergedMetricsOptions) {
+    this.#options = options;
+    this.#log = new LimitedLog(options.log);
+  }
+
+  /**
+   * Writes the metrics and ends the response.
+   *
+   * @param query query of Envoy's metrics, with its question mark
+   * @param scraperTimeout seconds, from X-Prometheus-Scrape-Timeout-Seconds
+   */
+  async write(response: ServerResponse, query: string, scraperTimeout: number): Promise<void> {
+    const { metrics, envoyMetrics, applications, applicationHost } = this.#options;
+    metrics.scrapes.inc();
+    const timeout = Math.ceil(
+      Math.min(scraperTimeout > 0 ? scraperTimeout * 1000 : SCRAPE_TIMEOUT, MAX_SCRAPE_TIMEOUT),
+    );
+    const abort = new AbortController();
+    response.once("close", () => abort.abort());
+    const { signal } = abort;
+    const scraped = applications.map(({ port, path }) =>
+      this.#scrapeApplication(
+        `http://${applicationHost}:${port}${path}`,
+        Math.ceil(timeout * APPLICATION_SHARE),
+        signal,
+      ),
+    );
+    response.writeHead(200, { "content-type": metrics.registry.contentType });
+    await write(response, await metrics.registry.metrics());
+    if (envoyMetrics !== undefined) {
+      const url = `${envoyMetrics}${query}`;
+      await scrapeEnvoy({ url, timeout, signal }, (lines) => write(response, lines)).catch((error: unknown) =>
+        this.#failed("envoy", reasonOf(error)),
+      );
+    }
+    for (const text of scraped) await write(response, await text);
+    response.end();
+  }
+
+  async #scrapeApplication(url: string, timeout: number, signal: AbortSignal): Promise<string> {
+    try {
+      const { text, dropped } = await scrapeApplication({ url, timeout, signal });
+      if (dropped > 0) this.#failed("application", `metrics from ${url}: dropped ${dropped} malformed lines`);
+      return text;
+    } catch (error) {
+      this.#failed("application", reasonOf(error));
+      return "";
+    }
+  }
+
+  #failed(type: "envoy" | "application", reason: string): void {
+    this.#options.metrics.scrapeFailures.inc({ type });
+    this.#log.write("warn", reason);
+  }
+}
+
+/** Writes a part and waits until the client has read enough of the earlier ones. */
+async function write(response: ServerResponse, part: string | Buffer): Promise<void> {
+  if (part.length === 0 || response.destroyed || response.write(part)) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.once("drain", done).once("close", done);
+  });
+}
