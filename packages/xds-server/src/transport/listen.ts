@@ -19,6 +19,7 @@ import { GrpcCall } from "./grpc-call.js";
 import { keepAlive, limitAge } from "./keep-alive.js";
 import { MessageBuffers } from "./message-buffers.js";
 import { discoveryMethods } from "./methods.js";
+import { paceHandshakes } from "./paced-handshakes.js";
 import { peerKey, peerOf } from "./peer.js";
 
 const grpcUnimplemented = "12";
@@ -57,6 +58,7 @@ export async function listen(
   const secure =
     tls === undefined ? undefined : createSecureServer({ ...http2Options(options), ...secureOptions(tls) });
   const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(options));
+  if (secure !== undefined) paceHandshakes(secure, clock);
   const sessions = new Set<ServerHttp2Session>();
   const calls: SessionCalls = new WeakMap();
   http2.on("session", (session: ServerHttp2Session) => {
