@@ -10,7 +10,13 @@ import { XdsClient } from "@istiod/xds-server/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { client, decoded, folder, serve } from "./serving.js";
 
-const names = ["kubernetes://front", "kubernetes://other", "kubernetes://gone", "kubernetes://bank/vault"];
+const names = [
+  "kubernetes://front",
+  "kubernetes://other",
+  "kubernetes://gone",
+  "kubernetes://bank/vault",
+  "kubernetes://hidden",
+];
 const gateway = create(NodeSchema, {
   id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local",
   metadata: { NAMESPACE: "edge", SERVICE_ACCOUNT: "gw", CLUSTER_ID: "Kubernetes" } as JsonObject,
@@ -23,6 +29,28 @@ function secret(name: string, namespace: string, key: string): string {
     metadata: { name, namespace },
     type: "kubernetes.io/tls",
     stringData: { "tls.crt": `chain of ${name}`, "tls.key": key },
+  });
+}
+
+const pod = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "gw", namespace: "edge", labels: { app: "gw" } },
+  spec: { serviceAccountName: "gw" },
+  status: { phase: "Running", podIPs: [{ ip: "10.1.0.9" }] },
+});
+
+function gatewayFor(...credentialNames: readonly string[]): string {
+  const servers = credentialNames.map((credentialName, index) => ({
+    port: { number: 443, name: `https-${index}`, protocol: "HTTPS" },
+    hosts: [`h${index}.example`],
+    tls: { mode: "SIMPLE", credentialName },
+  }));
+  return JSON.stringify({
+    apiVersion: "networking.istio.io/v1",
+    kind: "Gateway",
+    metadata: { name: "front", namespace: "edge" },
+    spec: { selector: { app: "gw" }, servers },
   });
 }
 
@@ -48,7 +76,11 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
       "config/front.yaml": secret("front", "edge", "k-first"),
       "config/other.yaml": secret("other", "edge", "k-other"),
       "config/vault.yaml": secret("vault", "bank", "k-vault"),
+      "config/hidden.yaml": secret("hidden", "edge", "k-hidden"),
+      "config/pod.yaml": pod,
+      "config/gateway.yaml": gatewayFor("front", "other", "gone"),
       "tokens/edge/gw": "token-of-the-gateway",
+      "tokens/edge/web": "token-of-the-web-app",
     });
     const istiod = await serve({
       configDir: join(root, "config"),
@@ -87,7 +119,7 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
       },
     });
     const seen = dump + JSON.stringify(istiod.lines);
-    for (const value of ["k-first", "k-second", "k-other", "k-vault"])
+    for (const value of ["k-first", "k-second", "k-other", "k-vault", "k-hidden"])
       expect(seen.includes(value) || seen.includes(base64(value))).toBe(false);
     expect(
       istiod.lines
@@ -96,8 +128,52 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
         .sort(),
     ).toEqual([
       "secret not served: Secret edge/gone not found",
-      "secret not served: the proxy is not in namespace bank",
+      "secret not served: no Gateway or DestinationRule that selects the proxy refers to it",
+      "secret not served: the proxy is not in its namespace",
     ]);
+  });
+
+  test("are granted at once when a Gateway refers to them, and removed when none does any more", async () => {
+    const { istiod, root } = await start();
+    const replaceGateway = async (...credentialNames: string[]): Promise<void> => {
+      await writeFile(join(root, "gateway.tmp"), gatewayFor(...credentialNames));
+      await rename(join(root, "gateway.tmp"), join(root, "config/gateway.yaml"));
+    };
+    const proxy = authenticated(istiod, variant, "token-of-the-gateway");
+    proxy.subscribe(secretType, ["kubernetes://hidden", "kubernetes://front"]);
+    const received = async (): Promise<readonly string[]> =>
+      decoded(SecretSchema, await proxy.accept(secretType)).map(({ name }) => name);
+    expect(await received()).toEqual(["kubernetes://front"]);
+    await replaceGateway("front", "hidden");
+    expect(await received()).toContain("kubernetes://hidden");
+    await replaceGateway("hidden");
+    // State-of-the-world responses cannot remove a secret from a stream.
+    if (variant === "delta") expect((await proxy.accept(secretType)).removed).toEqual(["kubernetes://front"]);
+    const denied = "secret not served: no Gateway or DestinationRule that selects the proxy refers to it";
+    await expect
+      .poll(() => istiod.lines.filter((line) => line.msg === denied && "secret" in line && line.secret), {
+        timeout: 10_000,
+      })
+      .toHaveLength(2);
+    const again = authenticated(istiod, variant, "token-of-the-gateway");
+    again.subscribe(secretType, ["kubernetes://hidden", "kubernetes://front"]);
+    expect(decoded(SecretSchema, await again.accept(secretType)).map(({ name }) => name)).toEqual([
+      "kubernetes://hidden",
+    ]);
+  });
+
+  test("are denied to another workload of the namespace, whatever type and labels it claims", async () => {
+    const { istiod } = await start();
+    const web = create(NodeSchema, {
+      id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local",
+      metadata: { NAMESPACE: "edge", CLUSTER_ID: "Kubernetes", LABELS: { app: "gw" } } as JsonObject,
+    });
+    const proxy = authenticated(istiod, variant, "token-of-the-web-app", web);
+    proxy.subscribe(secretType, names);
+    expect((await proxy.accept(secretType)).resources).toEqual([]);
+    expect(istiod.lines.map(({ msg }) => msg)).toContain(
+      "secret not served: no Pod or WorkloadEntry of the proxy's namespace is known with its name or address, and its service account",
+    );
   });
 
   test.each([

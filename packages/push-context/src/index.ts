@@ -96,7 +96,8 @@ export { isWildcard } from "./traffic-policy/host-pattern.js";
 export { effectiveLocalitySetting, type LocalitySetting } from "./traffic-policy/locality-setting.js";
 
 export { clientServices } from "./gateways/client-services.js";
-export { refersToCredential } from "./gateways/credential-references.js";
+export { credentialReference, rootCertificatesSuffix } from "./gateways/credential-name.js";
+export { type CredentialAccess, credentialAccess } from "./gateways/credential-references.js";
 export type { BoundServer, MergedGateway, RejectedServer, ServerGroup } from "./gateways/gateway-server.js";
 export { mergeServers } from "./gateways/merge-servers.js";
 export { mergedGateway, serversOfRoute } from "./gateways/merged-gateway.js";

@@ -72,6 +72,7 @@ export { features as discoveryFeatures, settings as discoverySettings } from "./
 export { servicesSelecting } from "./targets/kubernetes-targets.js";
 export type { ProxyIdentity } from "./targets/proxy-identity.js";
 export { registeredLabels, serviceTargets } from "./targets/service-targets.js";
+export { verifiedLabels } from "./targets/verified-workload.js";
 
 export { acceptsTunnels, everyEndpointAcceptsTunnels, hasTunnels } from "./tunnels.js";
 

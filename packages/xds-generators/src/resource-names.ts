@@ -33,7 +33,7 @@ export const allowAnyDnsCache = "allow_any_dfp_dns_cache";
 export const dnsCacheName = (hostname: string): string => `${hostname}_dfp_dns_cache`;
 
 /** The suffix of a secret's name that requests its root certificates. */
-export const rootCertificatesSuffix = "-cacert";
+export { rootCertificatesSuffix } from "@istiod/push-context";
 
 type ClusterDirection = "outbound" | "inbound" | "inbound-vip";
 

@@ -121,9 +121,13 @@ const kinds: Readonly<Record<string, (namespace: string) => string>> = {
   }),
 };
 
-/** Objects without a namespace. */
+/** Objects without a namespace, and the Pod of the gateway, which may have the secret. */
 const everywhere =
-  "---\n{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: istio}, spec: {controller: istio.io/ingress-controller}}\n";
+  "---\n{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: istio}, spec: {controller: istio.io/ingress-controller}}\n" +
+  object("v1", "Pod", "edge", {
+    labels: { app: "edge", istio: "edge" },
+    status: { phase: "Running", podIPs: [{ ip: "10.1.0.3" }] },
+  })("istio-system");
 const spaces = ["shop", "pay", "istio-system"];
 const selectors = [
   { matchLabels: { mesh: "on" } },

@@ -1,34 +1,87 @@
-import { ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import {
+  type ServerTLSSettings,
+  ServerTLSSettings_TLSmode as TlsMode,
+} from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { query, type QueryContext } from "@istiod/incremental";
-import { verifiedAsServiceAccount, verifiedInNamespace } from "../proxy/facts.js";
+import { verifiedAsServiceAccount, verifiedInNamespace, verifiedNamespace } from "../proxy/facts.js";
+import { isVerifiedWorkload } from "../proxy/verified-workload.js";
+import { ruleRefersToSecret } from "../traffic-policy/credential-rules.js";
+import {
+  type CredentialReference,
+  credentialReference,
+  declaredCredential,
+  rootCertificatesSuffix,
+} from "./credential-name.js";
 import { gatewayObject, mergedGateway } from "./merged-gateway.js";
+import { servesOnVerifiedWorkload } from "./verified-router.js";
 
-const gatewaySecretPrefix = "kubernetes-gateway://";
-const rootsSuffix = "-cacert";
 const serviceAccountAnnotation = "internal.istio.io/service-account-name";
 const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 
+/** Access to a secret: granted, or denied because of the namespace, the workload, or the lack of a reference. */
+export type CredentialAccess = "granted" | "other-namespace" | "unknown-workload" | "not-referenced";
+
 /**
- * Reports whether a Gateway that the client serves refers to a credential `kubernetes-gateway://namespace/name` in the
- * Gateway's own namespace. The client must be authenticated in that namespace, as the service account that the Gateway
- * was generated for, if any. Source: `VerifiedCertificateReferences` in pilot/pkg/model/gateway.go.
+ * The access of the client to the Secret that a resource name refers to. The Secret must be in the namespace of the
+ * client's authenticated identity. The client's Pod or WorkloadEntry must be known, and selected by a Gateway that
+ * refers to the Secret, or be a client of a DestinationRule that does. Names of the form
+ * `kubernetes-gateway://namespace/name` are granted only for Gateways in that namespace, to the service account that the
+ * Gateway was generated for, if any. Source: pilot/pkg/xds/sds.go and `VerifiedCertificateReferences` in
+ * pilot/pkg/model/gateway.go, which grant the other names to every proxy whose service account may list Secrets.
  */
-export const refersToCredential = query("refersToCredential", (q, resourceName: string): boolean => {
-  const [namespace = ""] = resourceName.slice(gatewaySecretPrefix.length).split("/");
-  if (!resourceName.startsWith(gatewaySecretPrefix) || !q.ask(verifiedInNamespace, namespace)) return false;
-  const servers = q.call(mergedGateway)?.groups.flatMap((group) => group.servers) ?? [];
-  return servers.some(({ gateway, tls }) => {
-    if (tls === undefined || !gateway.startsWith(`${namespace}/`) || !isGeneratedForClient(q, gateway)) return false;
-    const names = tls.credentialNames.length > 0 ? tls.credentialNames : [tls.credentialName];
-    const mutual = tls.mode === TlsMode.MUTUAL || tls.mode === TlsMode.OPTIONAL_MUTUAL;
-    return (
-      tls.caCertCredentialName === resourceName ||
-      names.some((name) => name === resourceName || (mutual && name + rootsSuffix === resourceName))
-    );
-  });
+export const credentialAccess = query("credentialAccess", (q, resourceName: string): CredentialAccess => {
+  const reference = credentialReference(resourceName);
+  const own = q.ask(verifiedNamespace);
+  if (reference === undefined || own === undefined) return "not-referenced";
+  const { source, name, namespace = own } = reference;
+  if (source === "configmap") return "not-referenced";
+  if (!q.ask(verifiedInNamespace, namespace)) return "other-namespace";
+  if (!q.ask(isVerifiedWorkload)) return "unknown-workload";
+  const isReferenced =
+    gatewayRefersTo(q, { source, namespace, name }) ||
+    (source === "kubernetes" && q.call(ruleRefersToSecret, { namespace, name }));
+  return isReferenced ? "granted" : "not-referenced";
 });
 
-function isGeneratedForClient(q: QueryContext, key: string): boolean {
+/** @param target in the client's own namespace */
+function gatewayRefersTo(q: QueryContext, target: CredentialReference): boolean {
+  const servers = q.call(mergedGateway)?.groups.flatMap((group) => group.servers) ?? [];
+  const isTarget = (credentialName: string): boolean => {
+    const declared = declaredCredential(credentialName);
+    return (
+      declared?.source === target.source &&
+      declared.name === target.name &&
+      (declared.namespace ?? target.namespace) === target.namespace
+    );
+  };
+  return servers.some(
+    ({ gateway, tls }) =>
+      tls !== undefined &&
+      namesOf(tls).some(isTarget) &&
+      (target.source !== "kubernetes-gateway" || isOfGateway(q, gateway, target)) &&
+      q.call(servesOnVerifiedWorkload, gateway),
+  );
+}
+
+/** Returns the credentials that a server's proxy requests. */
+function namesOf({
+  credentialName,
+  credentialNames,
+  caCertCredentialName,
+  mode,
+}: ServerTLSSettings): readonly string[] {
+  const names = credentialNames.length > 0 ? credentialNames : credentialName === "" ? [] : [credentialName];
+  const isMutual = mode === TlsMode.MUTUAL || mode === TlsMode.OPTIONAL_MUTUAL;
+  return [
+    ...names,
+    ...(isMutual ? names.map((name) => name + rootCertificatesSuffix) : []),
+    ...(caCertCredentialName === "" ? [] : [caCertCredentialName]),
+  ];
+}
+
+/** Reports whether a Gateway is in the Secret's namespace, and was generated for the client, if for anyone. */
+function isOfGateway(q: QueryContext, key: string, { namespace }: CredentialReference): boolean {
+  if (!key.startsWith(`${namespace}/`)) return false;
   const annotations = q.call(gatewayObject, key)?.annotations ?? {};
   const account = annotations[serviceAccountAnnotation] ?? "";
   const owner = annotations[parentNamespaceAnnotation];

@@ -31,6 +31,11 @@ const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 const semanticsAnnotation = "internal.istio.io/gateway-semantics";
 const serviceAccountAnnotation = "internal.istio.io/service-account-name";
 
+/** Reports whether a Gateway selects the workloads of Services, instead of those with labels. */
+export function selectsByServices({ annotations }: GatewayObject): boolean {
+  return annotations[servicesAnnotation] !== undefined;
+}
+
 interface Selection {
   readonly gateway: GatewayObject;
   readonly selected: SelectedGateway;

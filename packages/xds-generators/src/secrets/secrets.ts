@@ -2,16 +2,16 @@ import { configMaps, secrets as secretObjects } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   cluster,
+  type CredentialAccess,
+  credentialAccess,
+  credentialReference,
   features,
   proxyConfig,
-  refersToCredential,
-  verifiedInNamespace,
+  rootCertificatesSuffix,
   verifiedNamespace,
 } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { rootCertificatesSuffix } from "../resource-names.js";
 import { findKeyPair, findRootCertificates, type SecretEntries } from "./certificates.js";
-import { credentialReference } from "./credential-name.js";
 import { keyPairResource, rootsResource } from "./secret-resource.js";
 
 /** The resource, or the reason why it is denied. Reasons reveal no content of secrets. */
@@ -26,10 +26,17 @@ export const secretByName = query("secretByName", (q, name: string): Resource | 
   return "resource" in lookup ? lookup.resource : undefined;
 });
 
+const reasons: Readonly<Record<Exclude<CredentialAccess, "granted">, string>> = {
+  "other-namespace": "the proxy is not in its namespace",
+  "unknown-workload":
+    "no Pod or WorkloadEntry of the proxy's namespace is known with its name or address, and its service account",
+  "not-referenced": "no Gateway or DestinationRule that selects the proxy refers to it",
+};
+
 /**
  * A secret by name, or the reason why it is denied. Clients must be authenticated. A Secret is served only within its
- * namespace, one of the Gateway API only for a Gateway that may reference it. Certificates of ConfigMaps are public.
- * Source: pilot/pkg/xds/sds.go. Istio also requires that the proxy's service account may list Secrets.
+ * namespace, to the workloads of Gateways and DestinationRules that refer to it; see {@link credentialAccess}.
+ * Certificates of ConfigMaps are public.
  */
 export const secretLookup = query("secretLookup", (q, resourceName: string): SecretLookup => {
   const own = q.ask(verifiedNamespace);
@@ -38,10 +45,8 @@ export const secretLookup = query("secretLookup", (q, resourceName: string): Sec
   if (reference === undefined) return { denied: "not a valid secret name" };
   const { source, name } = reference;
   const namespace = reference.namespace ?? own;
-  if (source === "kubernetes" && !q.ask(verifiedInNamespace, namespace))
-    return { denied: `the proxy is not in namespace ${namespace}` };
-  if (source === "kubernetes-gateway" && !q.call(refersToCredential, resourceName))
-    return { denied: "no Gateway of the proxy is allowed to reference it" };
+  const access = source === "configmap" ? "granted" : q.call(credentialAccess, resourceName);
+  if (access !== "granted") return { denied: reasons[access] };
 
   const clusters = source === "kubernetes" ? clustersOfProxy(q) : [features.clusterId(q)];
   const roots = source === "configmap" || name.endsWith(rootCertificatesSuffix);

@@ -5,6 +5,7 @@ import { proxyFromNode } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { describe, expect, it } from "vitest";
 import { lookups, secretLookup } from "../../src/index.js";
+import { secrets } from "../../src/secrets/index.js";
 import { istioYaml } from "../mesh-yaml.js";
 import { TestMesh } from "../mesh.js";
 
@@ -13,7 +14,9 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 describe("secrets of gateways", () => {
   it("include a certificate for an authenticated proxy", () => {
-    const mesh = new TestMesh(secret("front", { "tls.crt": "CHAIN", "tls.key": "KEY", "tls.ocsp-staple": "STAPLE" }));
+    const mesh = new TestMesh(
+      edge("front") + secret("front", { "tls.crt": "CHAIN", "tls.key": "KEY", "tls.ocsp-staple": "STAPLE" }),
+    );
     const expected = {
       tlsCertificate: {
         certificateChain: { inlineBytes: base64("CHAIN") },
@@ -27,7 +30,7 @@ describe("secrets of gateways", () => {
 
   it("prefer non-empty entries cert and key", () => {
     const both = { cert: "C", key: "K", "tls.crt": "CHAIN", "tls.key": "KEY" };
-    const mesh = new TestMesh(secret("both", both) + secret("half", { ...both, cert: "" }));
+    const mesh = new TestMesh(edge("both", "half") + secret("both", both) + secret("half", { ...both, cert: "" }));
     expect(gateway(mesh).json("kubernetes://both")).toMatchObject({
       tlsCertificate: { certificateChain: { inlineBytes: base64("C") } },
     });
@@ -37,7 +40,9 @@ describe("secrets of gateways", () => {
   });
 
   it("include roots from a separate Secret, or from the key's", () => {
-    const mesh = new TestMesh(secret("mutual", { cert: "C", key: "K", cacert: "ROOTS", crl: "REVOKED" }));
+    const mesh = new TestMesh(
+      edge("mutual") + secret("mutual", { cert: "C", key: "K", cacert: "ROOTS", crl: "REVOKED" }),
+    );
     const beside = { trustedCa: { inlineBytes: base64("ROOTS") }, crl: { inlineBytes: base64("REVOKED") } };
     expect(gateway(mesh).json("kubernetes://mutual-cacert")).toEqual({
       name: "kubernetes://mutual-cacert",
@@ -63,7 +68,7 @@ describe("secrets of gateways", () => {
   });
 
   it("are denied to unauthenticated proxies, and to those of another namespace whatever they claim", () => {
-    const mesh = new TestMesh(secret("front", { cert: "C", key: "K", cacert: "R" }));
+    const mesh = new TestMesh(edge("front") + secret("front", { cert: "C", key: "K", cacert: "R" }));
     for (const name of ["kubernetes://front", "kubernetes://edge/front", "kubernetes://edge/front-cacert"]) {
       expect(gateway(mesh, { verified: undefined }).json(name)).toBeUndefined();
       expect(gateway(mesh, { verified: "shop" }).json(name)).toBeUndefined();
@@ -72,34 +77,20 @@ describe("secrets of gateways", () => {
   });
 
   it("of the Gateway API are served only if a Gateway of the proxy references them", () => {
-    const gateways = (credentialName: string): string =>
-      istioYaml(
-        "Gateway",
-        "front",
-        {
-          selector: { app: "edge" },
-          servers: [
-            {
-              port: { number: 443, name: "https", protocol: "HTTPS" },
-              hosts: ["*"],
-              tls: { mode: "MUTUAL", credentialName },
-            },
-          ],
-        },
-        "edge",
-      );
     const name = "kubernetes-gateway://edge/front";
-    const mesh = new TestMesh(secret("front", { cert: "C", key: "K", cacert: "R" }) + gateways("other"));
+    const mesh = new TestMesh(edge("other") + secret("front", { cert: "C", key: "K", cacert: "R" }));
     expect(gateway(mesh).json(name)).toBeUndefined();
-    mesh.apply(gateways(name));
+    mesh.apply(gatewayFor(name));
     expect(gateway(mesh).json(name)).toBeDefined();
     expect(gateway(mesh).json(`${name}-cacert`)).toBeDefined();
+    expect(gateway(mesh).json("kubernetes://front")).toBeUndefined();
     expect(gateway(mesh, { verified: "shop" }).json(name)).toBeUndefined();
-    expect(gateway(mesh, { labels: { app: "another" } }).json(name)).toBeUndefined();
+    mesh.apply(pod("gw", { app: "another" }));
+    expect(gateway(mesh).json(name)).toBeUndefined();
   });
 
   it("delegate the key to hardware if the proxy's configuration says so", () => {
-    const mesh = new TestMesh(secret("front", { cert: "C", key: "K", "tls.ocsp-staple": "S" }), {
+    const mesh = new TestMesh(edge("front") + secret("front", { cert: "C", key: "K", "tls.ocsp-staple": "S" }), {
       defaultConfig: { privateKeyProvider: { cryptomb: { pollDelay: "0.01s", fallback: true } } },
     });
     expect(gateway(mesh).json("kubernetes://front")?.["tlsCertificate"]).toEqual({
@@ -118,7 +109,9 @@ describe("secrets of gateways", () => {
   });
 
   it("are rebuilt only if they change", () => {
-    const mesh = new TestMesh(secret("a", { cert: "C", key: "K" }) + secret("b", { cert: "C", key: "K" }));
+    const mesh = new TestMesh(
+      edge("a", "b") + secret("a", { cert: "C", key: "K" }) + secret("b", { cert: "C", key: "K" }),
+    );
     const proxy = gateway(mesh);
     const [a, b] = [proxy.resource("kubernetes://a"), proxy.resource("kubernetes://b")];
     expect([a?.name, b?.name]).toEqual(["kubernetes://a", "kubernetes://b"]);
@@ -131,7 +124,9 @@ describe("secrets of gateways", () => {
 
   it("are denied with a reason that reveals no content", () => {
     const mesh = new TestMesh(
-      secret("odd", { "tls.crt": "CHAIN", password: "hunter2", token: "t0p" }) + secret("empty", {}),
+      edge("odd", "empty", "gone") +
+        secret("odd", { "tls.crt": "CHAIN", password: "hunter2", token: "t0p" }) +
+        secret("empty", {}),
     );
     const why = (name: string, verified?: string): unknown =>
       gateway(mesh, { verified: verified ?? "edge" }).answer(name);
@@ -142,8 +137,14 @@ describe("secrets of gateways", () => {
       denied: "missing or empty: cacert or ca.crt; found: nothing",
     });
     expect(why("kubernetes://gone")).toEqual({ denied: "Secret edge/gone not found" });
-    expect(why("kubernetes://odd", "shop")).toEqual({ denied: "Secret shop/odd not found" });
-    expect(why("kubernetes://edge/odd", "shop")).toEqual({ denied: "the proxy is not in namespace edge" });
+    expect(why("kubernetes://edge/odd", "shop")).toEqual({ denied: "the proxy is not in its namespace" });
+    expect(why("kubernetes://hidden")).toEqual({
+      denied: "no Gateway or DestinationRule that selects the proxy refers to it",
+    });
+    expect(why("kubernetes://odd", "shop")).toEqual({
+      denied:
+        "no Pod or WorkloadEntry of the proxy's namespace is known with its name or address, and its service account",
+    });
     for (const name of [
       "invalid://",
       "builtin://",
@@ -158,6 +159,183 @@ describe("secrets of gateways", () => {
   });
 });
 
+describe("private keys are served only to workloads that need them", () => {
+  const keys = secret("front", { cert: "C", key: "THE KEY", cacert: "R" }) + secret("vault", { cert: "C", key: "K" });
+  const front = "kubernetes://front";
+
+  it("to the Pod that a Gateway selects, as of the moment when the Gateway is added, until it is removed", () => {
+    const mesh = new TestMesh(keys + pod("gw", { app: "edge" }));
+    const proxy = gateway(mesh);
+    expect(proxy.resource(front)).toBeUndefined();
+    mesh.apply(gatewayFor("front"));
+    expect(proxy.resource(front)?.name).toBe(front);
+    expect(proxy.resource("kubernetes://front-cacert")?.name).toBe("kubernetes://front-cacert");
+    expect(proxy.resource("kubernetes://vault")).toBeUndefined();
+    mesh.apply(gatewayFor("vault"));
+    expect(proxy.resource(front)).toBeUndefined();
+    expect(proxy.resource("kubernetes://vault")?.name).toBe("kubernetes://vault");
+    mesh.remove(gatewayFor("vault"));
+    expect(proxy.resource("kubernetes://vault")).toBeUndefined();
+  });
+
+  it.each<[string, string, Parameters<typeof gateway>[1]]>([
+    ["a sidecar", pod("gw", { app: "edge" }), { type: "sidecar" }],
+    ["a proxy that only claims labels", pod("gw", { app: "web" }), {}],
+    ["a proxy that claims labels as of a virtual machine", pod("gw", {}), { labels: { "istio.io/test-vm": "yes" } }],
+    ["a proxy without a Pod", "", {}],
+    ["a Pod with another service account", pod("gw", { app: "edge" }, { serviceAccountName: "web" }), {}],
+    ["a Pod with another address", pod("gw", { app: "edge" }, { address: "10.1.0.7" }), {}],
+    ["a proxy that claims another cluster", pod("gw", { app: "edge" }), { cluster: "elsewhere" }],
+    [
+      "a proxy that claims the name of a Pod of another namespace",
+      pod("gw", { app: "edge" }, { namespace: "shop" }),
+      { id: "gw.shop" },
+    ],
+  ])("not to %s", (_, pods, options) => {
+    const mesh = new TestMesh(keys + gatewayFor("front") + pods);
+    expect(gateway(mesh, options).resource(front)).toBeUndefined();
+    mesh.apply(pod("gw", { app: "edge" }));
+    if (options?.type === undefined && options?.cluster === undefined && options?.id === undefined)
+      expect(gateway(mesh).resource(front)?.name).toBe(front);
+  });
+
+  it("to the WorkloadEntry that a Gateway selects, with its service account and address", () => {
+    const entry = (serviceAccount: string): string =>
+      istioYaml("WorkloadEntry", "vm", { address: "10.1.0.9", labels: { app: "edge" }, serviceAccount }, "edge");
+    const mesh = new TestMesh(keys + gatewayFor("front") + entry("gw"));
+    expect(gateway(mesh).resource(front)?.name).toBe(front);
+    mesh.apply(entry("web"));
+    expect(gateway(mesh).resource(front)).toBeUndefined();
+    mesh.apply(entry(""));
+    expect(gateway(mesh).resource(front)).toBeUndefined();
+  });
+
+  it("for Gateways of other namespaces, from the proxy's own namespace only", () => {
+    const other = (...names: string[]): string => gatewayObject("far", "far", { app: "edge" }, names);
+    const mesh = new TestMesh(keys + pod("gw", { app: "edge" }) + other("front", "kubernetes://far/stolen"));
+    expect(gateway(mesh).resource(front)?.name).toBe(front);
+    expect(gateway(mesh).answer("kubernetes://far/stolen")).toEqual({ denied: "the proxy is not in its namespace" });
+    mesh.apply(other("kubernetes-gateway://edge/front"));
+    expect(gateway(mesh).resource("kubernetes-gateway://edge/front")).toBeUndefined();
+  });
+
+  it("for a Gateway without a selector, only to workloads that another Gateway selects", () => {
+    const all = gatewayObject("all", "edge", {}, ["front"]);
+    const mesh = new TestMesh(keys + pod("gw", { app: "edge" }) + all);
+    expect(gateway(mesh).resource(front)).toBeUndefined();
+    mesh.apply(gatewayFor("vault"));
+    expect(gateway(mesh).resource(front)?.name).toBe(front);
+  });
+
+  it("to sidecars that a DestinationRule of their namespace selects", () => {
+    const rule = (spec: object, namespace = "edge"): string =>
+      istioYaml("DestinationRule", "out", { host: "outside.example", ...spec }, namespace);
+    const tls = { mode: "MUTUAL", credentialName: "front", sni: "outside.example" };
+    const selected = { trafficPolicy: { tls }, workloadSelector: { matchLabels: { app: "web" } } };
+    const mesh = new TestMesh(keys + pod("gw", { app: "web" }) + rule(selected));
+    const sidecar = gateway(mesh, { type: "sidecar" });
+    expect(sidecar.resource(front)?.name).toBe(front);
+    expect(sidecar.resource("kubernetes://front-cacert")?.name).toBe("kubernetes://front-cacert");
+    expect(sidecar.resource("kubernetes://vault")).toBeUndefined();
+    const simple = { ...selected, trafficPolicy: { tls: { ...tls, mode: "SIMPLE" } } };
+    mesh.apply(rule(simple));
+    expect(sidecar.resource(front)).toBeUndefined();
+    expect(sidecar.resource("kubernetes://front-cacert")?.name).toBe("kubernetes://front-cacert");
+    for (const spec of [
+      { ...selected, workloadSelector: { matchLabels: { app: "other" } } },
+      { trafficPolicy: { tls } },
+      { ...selected, trafficPolicy: { tls: { ...tls, credentialName: "vault" } } },
+    ]) {
+      mesh.apply(rule(spec));
+      expect(sidecar.resource(front)).toBeUndefined();
+    }
+    mesh.apply(rule({ ...selected, trafficPolicy: { portLevelSettings: [{ port: { number: 443 }, tls }] } }));
+    expect(sidecar.resource(front)?.name).toBe(front);
+    mesh.apply(pod("gw", { app: "other" }));
+    expect(sidecar.resource(front)).toBeUndefined();
+    mesh.apply(pod("gw", { app: "web" }));
+    mesh.remove(rule({}));
+    mesh.apply(rule(selected, "shop"));
+    expect(sidecar.resource(front)).toBeUndefined();
+  });
+
+  it("to routers by DestinationRules that are exported to them", () => {
+    const rule = (exportTo: string[], namespace: string): string =>
+      istioYaml(
+        "DestinationRule",
+        "out",
+        {
+          host: "outside.example",
+          exportTo,
+          subsets: [{ name: "v1", trafficPolicy: { tls: { mode: "MUTUAL", credentialName: "front" } } }],
+        },
+        namespace,
+      );
+    const mesh = new TestMesh(keys + edge("vault") + rule(["."], "shop"));
+    const proxy = gateway(mesh);
+    expect(proxy.resource(front)).toBeUndefined();
+    mesh.apply(rule(["edge"], "shop"));
+    expect(proxy.resource(front)?.name).toBe(front);
+    mesh.apply(rule(["*"], "shop"));
+    expect(proxy.resource(front)?.name).toBe(front);
+    expect(gateway(mesh, { type: "sidecar" }).resource(front)).toBeUndefined();
+    mesh.apply(pod("gw", { app: "web" }));
+    expect(proxy.resource(front)).toBeUndefined();
+  });
+
+  it("not by wildcard, and not as another type", () => {
+    const mesh = new TestMesh(keys + edge("front"));
+    const proxy = gateway(mesh);
+    expect(proxy.resource(front)?.name).toBe(front);
+    expect(proxy.resource("*")).toBeUndefined();
+    expect(proxy.wildcard()).toEqual([]);
+    expect(Buffer.from(proxy.resource(front)?.bytes ?? []).toString("latin1")).toContain("THE KEY");
+    for (const [type, lookup] of Object.entries(lookups)) {
+      const bytes = lookup === secretOf ? [] : (proxy.resourceOf(type, front)?.bytes ?? []);
+      expect(`${type}: ${Buffer.from(bytes).toString("latin1")}`).not.toContain("THE KEY");
+    }
+  });
+});
+
+/** The gateway's Pod, and a Gateway that selects it and refers to credentials. */
+function edge(...credentialNames: readonly string[]): string {
+  return pod("gw", { app: "edge" }) + gatewayFor(...credentialNames);
+}
+
+function gatewayFor(...credentialNames: readonly string[]): string {
+  return gatewayObject("front", "edge", { app: "edge" }, credentialNames);
+}
+
+function gatewayObject(
+  name: string,
+  namespace: string,
+  selector: Record<string, string>,
+  credentialNames: readonly string[],
+): string {
+  const servers = credentialNames.map((credentialName, index) => ({
+    port: { number: 443, name: `https-${index}`, protocol: "HTTPS" },
+    hosts: [`h${index}.example`],
+    tls: { mode: "MUTUAL", credentialName },
+  }));
+  return istioYaml("Gateway", name, { selector, servers }, namespace);
+}
+
+interface PodOptions {
+  readonly serviceAccountName?: string;
+  readonly address?: string;
+  readonly namespace?: string;
+}
+
+function pod(name: string, labels: Record<string, string>, options: PodOptions = {}): string {
+  const { serviceAccountName = "gw", address = "10.1.0.9", namespace = "edge" } = options;
+  return document({
+    kind: "Pod",
+    metadata: { name, namespace, labels },
+    spec: { serviceAccountName },
+    status: { phase: "Running", podIPs: [{ ip: address }] },
+  });
+}
+
 function secret(name: string, entries: Record<string, string>): string {
   return document({
     kind: "Secret",
@@ -171,20 +349,28 @@ function document(object: object): string {
 }
 
 interface Asker {
+  wildcard(): readonly string[];
+  resourceOf(type: string, name: string): Resource | undefined;
   resource(name: string): Resource | undefined;
   answer(name: string): unknown;
   json(name: string): JsonObject | undefined;
 }
 
-/** A gateway in namespace `edge`, authenticated as of `verified`. */
-function gateway(
-  mesh: TestMesh,
-  options: { verified?: string | undefined; labels?: Record<string, string> } = {},
-): Asker {
+interface ProxyOptions {
+  readonly verified?: string | undefined;
+  readonly labels?: Record<string, string>;
+  readonly type?: "router" | "sidecar";
+  readonly id?: string;
+  readonly cluster?: string;
+}
+
+/** A gateway in namespace `edge`, authenticated as of `verified`, which claims the labels of the Gateway's selector. */
+function gateway(mesh: TestMesh, options: ProxyOptions = {}): Asker {
   const namespace = "verified" in options ? options.verified : "edge";
+  const { type = "router", id = "gw.edge", cluster = "Kubernetes", labels } = options;
   const node = {
-    id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local",
-    metadata: { NAMESPACE: "edge", CLUSTER_ID: "Kubernetes", LABELS: { app: "edge", ...options.labels } },
+    id: `${type}~10.1.0.9~${id}~edge.svc.cluster.local`,
+    metadata: { NAMESPACE: "edge", CLUSTER_ID: cluster, LABELS: { app: "edge", ...labels } },
   };
   const view = mesh.db.view({
     ...proxyFromNode(node),
@@ -193,6 +379,8 @@ function gateway(
   const resource = (name: string): Resource | undefined => view.call(secretOf, name);
   return {
     resource,
+    wildcard: () => [...view.call(secrets)].map(({ name }) => name),
+    resourceOf: (typeUrl, name) => view.call(lookups[typeUrl]!, name),
     answer: (name) => view.call(secretLookup, name),
     json: (name) => {
       const found = resource(name);

@@ -1,10 +1,13 @@
 /** The object that a secret's resource name refers to. */
-interface CredentialReference {
+export interface CredentialReference {
   readonly source: "kubernetes" | "kubernetes-gateway" | "configmap";
   /** Undefined: the proxy's own. */
   readonly namespace: string | undefined;
   readonly name: string;
 }
+
+/** Suffix of the name of a secret that has only the root certificates. */
+export const rootCertificatesSuffix = "-cacert";
 
 /**
  * Parses `kubernetes://[namespace/]name`, `kubernetes-gateway://namespace/name` or `configmap://namespace/name`;
@@ -20,6 +23,17 @@ export function credentialReference(resourceName: string): CredentialReference |
   }
   if (source !== "kubernetes-gateway" && source !== "configmap") return undefined;
   return first === "" || second === undefined || second === "" ? undefined : { source, namespace: first, name: second };
+}
+
+const externalPrefix = "sds://";
+
+/**
+ * Parses a `credentialName`. Names without a source are those of Kubernetes Secrets; external ones are too, if the
+ * proxy has no server for them. Source: `ToResourceName` in pilot/pkg/model/credentials/resource.go.
+ */
+export function declaredCredential(credentialName: string): CredentialReference | undefined {
+  const name = credentialName.startsWith(externalPrefix) ? credentialName.slice(externalPrefix.length) : credentialName;
+  return credentialReference(name.includes("://") ? name : `kubernetes://${name}`);
 }
 
 function splitOnce(text: string, separator: string): readonly string[] {
