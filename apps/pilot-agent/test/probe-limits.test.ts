@@ -91,6 +91,7 @@ describe("an application's response", () => {
     ["another protocol", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n", undefined],
     ["no HTTP", "SSH-2.0-x\r\n", undefined],
     ["two lengths", `${head}content-length: 1\r\ncontent-length: 2\r\n\r\nab`, undefined],
+    ["status 0", "HTTP/1.1 000 OK\r\ncontent-length: 0\r\n\r\n", undefined],
     ["an impossible status", "HTTP/1.1 9999 x\r\n\r\n", undefined],
     ["a body that never ends", `${head}content-length: 10\r\n\r\nx`, undefined],
   ])("with %s fails within the timeout", async (_, text, endless) => {

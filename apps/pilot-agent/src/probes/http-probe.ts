@@ -76,8 +76,10 @@ function readResponse(response: IncomingMessage, end: (outcome: Error | LocatedR
   let size = 0;
   const finish = (): void => {
     const { location } = response.headers;
+    const { statusCode = 0 } = response;
+    if (statusCode < 100) return end(new Error(`impossible HTTP status ${statusCode}`));
     const body = Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString("utf8");
-    end({ status: response.statusCode ?? 0, body, ...(location === undefined ? {} : { location }) });
+    end({ status: statusCode, body, ...(location === undefined ? {} : { location }) });
   };
   response.on("error", end);
   response.on("data", (chunk: Buffer) => {
