@@ -1,6 +1,7 @@
 import type { Target } from "../target.js";
 import { dnsMessages } from "./dns-messages.js";
+import { probeAnswers } from "./probe-answers.js";
 import { wireFields } from "./wire-fields.js";
 
 /** Every target, by area. */
-export const targets: readonly Target[] = [dnsMessages, wireFields];
+export const targets: readonly Target[] = [dnsMessages, probeAnswers, wireFields];
