@@ -1,4 +1,4 @@
-import { createPublicKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
@@ -7,6 +7,7 @@ import {
   type IssuedCertificate,
   type KeyType,
   createSelfSignedRoot,
+  issueServingCertificate,
   selfSignedBundle,
 } from "@istiod/ca";
 import { FakeClock } from "@istiod/settings/testing";
@@ -214,5 +215,33 @@ describe("sign rejects", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("a serving certificate", () => {
+  const typeOf = (cert: string, key: string): string | undefined => {
+    const leaf = new X509Certificate(cert);
+    expect(leaf.checkPrivateKey(createPrivateKey(key))).toBe(true);
+    return `${leaf.publicKey.asymmetricKeyType} ${leaf.subjectAltName}`;
+  };
+
+  it("of a CA with an RSA key has an ECDSA key, and an RSA key for clients that accept no other", async () => {
+    const { ca } = await authority({ type: "rsa", bits: 2048 });
+    const { cert, key, fallback, notAfter } = await issueServingCertificate(ca, ["istiod.test"], HOUR, NOW);
+    expect(typeOf(cert, key)).toBe("ec DNS:istiod.test");
+    expect(typeOf(fallback!.cert, fallback!.key)).toBe("rsa DNS:istiod.test");
+    expect(Date.parse(new X509Certificate(fallback!.cert).validTo)).toBe(notAfter);
+    for (const chain of [cert, fallback!.cert])
+      await verify([chain, ca.bundle.rootsPem], { at: NOW / 1000, purpose: "sslserver" });
+  });
+
+  it.each(["P-256", "P-384"] as const)("of a CA with a key %s has a key of that type only", async (curve) => {
+    const { ca } = await authority({ type: "ecdsa", curve });
+    const { cert, key, fallback } = await issueServingCertificate(ca, ["istiod.test"], HOUR, NOW);
+    expect(typeOf(cert, key)).toBe("ec DNS:istiod.test");
+    expect(new X509Certificate(cert).publicKey.asymmetricKeyDetails?.namedCurve).toBe(
+      curve === "P-256" ? "prime256v1" : "secp384r1",
+    );
+    expect(fallback).toBeUndefined();
   });
 });

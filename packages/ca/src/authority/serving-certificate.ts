@@ -1,7 +1,7 @@
 import { createPublicKey } from "node:crypto";
 import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
-import { generateKey, keyTypeOf, privateKeyPem } from "../keys.js";
+import { generateKey, type KeyType, keyTypeOf, privateKeyPem } from "../keys.js";
 import type { CertificateAuthority } from "./certificate-authority.js";
 import { signLeaf } from "./leaf.js";
 
@@ -11,12 +11,16 @@ export interface ServingCertificate {
   readonly key: string;
   /** PEM of the leaf and the intermediates. */
   readonly cert: string;
+  /** A second certificate with an RSA key, for clients that do not accept ECDSA. */
+  readonly fallback?: { readonly key: string; readonly cert: string };
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
 }
 
 /**
- * Issues a key and certificate for a server in the CA's own process. The key has the same type as the CA's.
+ * Issues a key and certificate for a server in the CA's own process. The key is ECDSA, which signs a handshake about ten
+ * times faster than RSA: P-256, or P-384 if the CA's key is. A CA with an RSA key issues a second certificate with an
+ * RSA key of the same size.
  *
  * @param names DNS names, IP addresses and SPIFFE URIs
  * @param lifetime milliseconds
@@ -29,10 +33,16 @@ export async function issueServingCertificate(
   now: number,
 ): Promise<ServingCertificate> {
   const { bundle } = authority;
-  const key = await generateKey(keyTypeOf(createPublicKey(bundle.privateKey), "malformed"));
-  const publicKeyDer = createPublicKey(key).export({ type: "spki", format: "der" });
-  const leaf = await signLeaf({ publicKeyDer, names, commonName: false, now, lifetime }, bundle);
-  return { key: privateKeyPem(key), cert: [leaf.pem, ...bundle.chain].join(""), notAfter: leaf.notAfter };
+  const signer = keyTypeOf(createPublicKey(bundle.privateKey), "malformed");
+  const issue = async (type: KeyType) => {
+    const key = await generateKey(type);
+    const publicKeyDer = createPublicKey(key).export({ type: "spki", format: "der" });
+    const leaf = await signLeaf({ publicKeyDer, names, commonName: false, now, lifetime }, bundle);
+    return { key: privateKeyPem(key), cert: [leaf.pem, ...bundle.chain].join(""), notAfter: leaf.notAfter };
+  };
+  if (signer.type === "ecdsa") return issue(signer);
+  const [certificate, { key, cert }] = await Promise.all([issue({ type: "ecdsa", curve: "P-256" }), issue(signer)]);
+  return { ...certificate, fallback: { key, cert } };
 }
 
 /** A serving certificate with its renewal time. */

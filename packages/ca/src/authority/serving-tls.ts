@@ -13,6 +13,8 @@ export interface ServingTls {
   readonly cert: string;
   /** PEM. */
   readonly key: string;
+  /** A second certificate with an RSA key, for clients that do not accept ECDSA. Absent for a certificate from files. */
+  readonly fallback?: { readonly cert: string; readonly key: string };
   /** PEM of the root certificates of clients, those of all trust bundles. */
   readonly clientCa: string;
   /** The root certificates of clients by trust domain. */
@@ -80,12 +82,13 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
       ? issuedCertificate(options, changed, stops)
       : followedCertificate(options, options.files, changed, stops));
     const current = (): ServingTls => {
-      const { cert, key, renewalDue } = certificate();
+      const { cert, key, fallback, renewalDue } = certificate();
       return {
         cert,
         key,
         clientCa: authority.bundle.rootsPem + (roots === undefined ? "" : roots().pem),
         trustBundles: [trustBundleOf(trustDomain, authority.bundle), ...(roots === undefined ? [] : [roots().bundle])],
+        ...(fallback !== undefined && { fallback }),
         ...(renewalDue !== undefined && { renewalDue }),
       };
     };
