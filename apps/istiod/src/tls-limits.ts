@@ -28,7 +28,7 @@ const cipherSuites: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_256_CBC_SHA: "AES256-SHA",
 };
 
-const tls13Suites = ["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"];
+const tls13Suites = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 const aesOfTls13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"];
 const fipsSuites = [
   "ECDHE-ECDSA-AES128-GCM-SHA256",

@@ -81,13 +81,15 @@ export interface TlsOptions {
   readonly cert: string;
   /** PEM. */
   readonly key: string;
+  /** A second chain and key of another type, such as RSA beside ECDSA, for clients that do not accept the first. */
+  readonly fallback?: { readonly cert: string; readonly key: string };
   /** CA certificates in PEM that client certificates are verified against. Client certificates are optional. */
   readonly clientCa?: string;
   /** Default "TLSv1.2". */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
   /** Default: the newest. */
   readonly maxVersion?: "TLSv1.2" | "TLSv1.3";
-  /** OpenSSL cipher list. Without a suite of TLS 1.3 that version is not spoken. Default: Node's. */
+  /** OpenSSL cipher list. Without a suite of TLS 1.3 that version is not spoken. Default: Node's, AES-128-GCM first. */
   readonly ciphers?: string;
   /** Curves of the key exchange, separated by colons. Default: Node's. */
   readonly curves?: string;

@@ -18,8 +18,8 @@ export interface ServingCertificate {
 }
 
 /**
- * Issues a key and certificate for a server in the CA's own process. The key is ECDSA, which signs a handshake about ten
- * times faster than RSA: P-256, or P-384 if the CA's key is. A CA with an RSA key issues a second certificate with an
+ * Issues a key and certificate for a server in the CA's own process. The key is ECDSA, which signs about ten times as
+ * fast as RSA: P-256, or P-384 if the CA's key is. A CA with an RSA key issues a second certificate with an
  * RSA key of the same size.
  *
  * @param names DNS names, IP addresses and SPIFFE URIs

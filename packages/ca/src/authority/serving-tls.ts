@@ -13,7 +13,7 @@ export interface ServingTls {
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** A second certificate with an RSA key, for clients that do not accept ECDSA. Absent for a certificate from files. */
+  /** A second certificate with an RSA key, for clients that do not accept ECDSA. Absent if read from files. */
   readonly fallback?: { readonly cert: string; readonly key: string };
   /** PEM of the root certificates of clients, those of all trust bundles. */
   readonly clientCa: string;

@@ -1,7 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { encodeFrame } from "@istiod/protobuf-wire";
 import type { Clock } from "@istiod/settings";
 import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
@@ -9,42 +8,43 @@ import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call
 import { MessageReader } from "./message-reader.js";
 import type { MessageBuffers } from "./message-buffers.js";
 import { peerOf } from "./peer.js";
+import { StreamWriter } from "./stream-writer.js";
+import type { WriteSlots } from "./write-slots.js";
 
-/** Bytes passed to the HTTP/2 stream in one batch. */
-const batchBytes = 1024 * 1024;
-/**
- * Interval of progress checks while a batch is written, and the bytes that count as progress: pings are written to
- * stalled clients, too.
- */
-const progressMs = 5000;
-const progressBytes = 1024;
 /** A connection on which not even RST_STREAM can be sent is destroyed after this time. */
 const resetTimeoutMs = 1000;
 
-/** A gRPC call on a Node HTTP/2 stream. Shared bodies are written by reference; Node does not copy them. */
+/** A gRPC call on a Node HTTP/2 stream. */
 export class GrpcCall implements Call {
   readonly peer: Peer;
   readonly method: DiscoveryMethod;
   readonly copies = false;
-  outstandingBytes = 0;
 
   readonly #headers: IncomingHttpHeaders;
   readonly #stream: ServerHttp2Stream;
   readonly #clock: Clock;
+  readonly #writer: StreamWriter;
   #handler: CallHandler | undefined;
-  #unsent: Uint8Array[] = [];
-  /** Responses being written: the body cache holds bodies weakly, and finds them while they are referenced here. */
-  #unwritten: OutgoingMessage[] = [];
-  #writing = false;
-  #stopWatching: () => void = () => undefined;
   #ended: { readonly error: ConnectError | undefined } | undefined;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method: DiscoveryMethod, clock: Clock) {
+  /** @param slots limits the bytes that encrypted connections copy; absent in plaintext */
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    method: DiscoveryMethod,
+    clock: Clock,
+    slots: WriteSlots | undefined,
+  ) {
     this.#stream = stream;
+    this.#writer = new StreamWriter(stream, { clock, slots, progressed: () => this.#progressed() });
     this.#headers = headers;
     this.#clock = clock;
     this.method = method;
     this.peer = peerOf(stream.session as Parameters<typeof peerOf>[0], headers);
+  }
+
+  get outstandingBytes(): number {
+    return this.#writer.outstandingBytes;
   }
 
   /** Passes the requests of the call to the handler until the call is closed. */
@@ -72,10 +72,7 @@ export class GrpcCall implements Call {
     stream.once("close", () => {
       cancel?.();
       reader.close();
-      this.#stopWatching();
-      this.#unsent = [];
-      this.#unwritten = [];
-      this.outstandingBytes = 0;
+      this.#writer.close();
       handler.closed(closeReason(stream));
     });
     if (error !== undefined) return this.end(error);
@@ -104,18 +101,13 @@ export class GrpcCall implements Call {
   send(message: OutgoingMessage): void {
     if (this.#ended !== undefined || this.#stream.destroyed) return;
     this.#sendHeaders();
-    const head = encodeFrame(message.head, message.length);
-    this.outstandingBytes += message.length - message.head.length + head.length;
-    this.#unsent.push(head);
-    for (const body of message.bodies) for (const piece of body.pieces) this.#unsent.push(piece);
-    this.#unwritten.push(message);
-    this.#write();
+    this.#writer.write(message);
   }
 
   end(error?: ConnectError): void {
     if (this.#ended !== undefined) return;
     this.#ended = { error };
-    if (!this.#writing) this.#finish();
+    if (this.#writer.idle) this.#finish();
   }
 
   abort(): void {
@@ -134,57 +126,9 @@ export class GrpcCall implements Call {
     );
   }
 
-  #write(): void {
-    if (this.#writing || this.#stream.destroyed) return;
-    const batch: Uint8Array[] = [];
-    let bytes = 0;
-    let next = this.#unsent.shift();
-    for (; next !== undefined; next = this.#unsent.shift()) {
-      const room = batchBytes - bytes;
-      batch.push(next.length <= room ? next : next.subarray(0, room));
-      bytes += Math.min(next.length, room);
-      if (next.length >= room) break;
-    }
-    if (next !== undefined && bytes === batchBytes) {
-      const last = batch.at(-1)?.length ?? 0;
-      if (last < next.length) this.#unsent.unshift(next.subarray(last));
-    }
-    if (batch.length === 0) return;
-    this.#writing = true;
-    this.#watchProgress(this.#bytesWritten);
-    this.#stream.cork();
-    for (const piece of batch.slice(0, -1)) this.#stream.write(piece);
-    this.#stream.write(batch.at(-1), (error) => {
-      this.#writing = false;
-      this.#stopWatching();
-      if (error == null) this.#written(bytes);
-    });
-    this.#stream.uncork();
-  }
-
-  /** Bytes sent on the connection. Flow control holds back bytes that the client does not read. */
-  get #bytesWritten(): number {
-    return this.#stream.session?.socket.bytesWritten ?? 0;
-  }
-
-  #watchProgress(from: number): void {
-    this.#stopWatching = this.#clock.after(progressMs, () => {
-      if (this.#stream.destroyed) return;
-      const now = this.#bytesWritten;
-      const progressed = now >= from + progressBytes;
-      this.#watchProgress(progressed ? now : from);
-      if (progressed) this.#handler?.progressed();
-    });
-  }
-
-  #written(bytes: number): void {
-    this.outstandingBytes -= bytes;
-    if (this.#unsent.length > 0) this.#write();
-    else {
-      this.#unwritten = [];
-      if (this.#ended !== undefined) this.#finish();
-    }
+  #progressed(): void {
     if (this.#ended === undefined) this.#handler?.progressed();
+    else if (this.#writer.idle) this.#finish();
   }
 
   #finish(): void {

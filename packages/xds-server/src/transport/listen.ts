@@ -1,11 +1,9 @@
-import { constants as cryptoConstants } from "node:crypto";
 import {
   createSecureServer,
   createServer,
   type Http2SecureServer,
   type Http2Server,
   type IncomingHttpHeaders,
-  type SecureServerOptions,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
@@ -13,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Clock } from "@istiod/settings";
-import type { Listening, ListenOptions, TlsOptions, XdsServer } from "../api.js";
+import type { Listening, ListenOptions, XdsServer } from "../api.js";
 import { discoveryRoutes } from "./connect.js";
 import { GrpcCall } from "./grpc-call.js";
 import { keepAlive, limitAge } from "./keep-alive.js";
@@ -21,6 +19,8 @@ import { MessageBuffers } from "./message-buffers.js";
 import { discoveryMethods } from "./methods.js";
 import { paceHandshakes } from "./paced-handshakes.js";
 import { peerKey, peerOf } from "./peer.js";
+import { contextOptions, secureServerOptions } from "./tls-context.js";
+import { WriteSlots } from "./write-slots.js";
 
 const grpcUnimplemented = "12";
 /**
@@ -29,6 +29,9 @@ const grpcUnimplemented = "12";
  */
 const windowBytes = 128 * 1024;
 const lingerMs = 1000;
+/** Encrypted connections that may have large batches copied at the same time. */
+const writeSlots = 32;
+
 const defaultMaxRequestBytes = 4 * 1024 * 1024;
 
 const defaultMaxStreams = 100_000;
@@ -56,7 +59,7 @@ export async function listen(
 ): Promise<Listener> {
   const { tls } = options;
   const secure =
-    tls === undefined ? undefined : createSecureServer({ ...http2Options(options), ...secureOptions(tls) });
+    tls === undefined ? undefined : createSecureServer({ ...http2Options(options), ...secureServerOptions(tls) });
   const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(options));
   if (secure !== undefined) paceHandshakes(secure, clock);
   const sessions = new Set<ServerHttp2Session>();
@@ -128,6 +131,7 @@ function streamListener(
   const maxRequestBytes = options.maxRequestBytes ?? defaultMaxRequestBytes;
   const others = additionalServices(server, options, maxRequestBytes);
   const buffers = new MessageBuffers(clock);
+  const slots = options.tls === undefined ? undefined : new WriteSlots(writeSlots, clock);
   return (stream, headers, flags, rawHeaders) => {
     const path = headers[":path"] ?? "";
     const method = viaConnect ? undefined : discoveryMethods.get(path);
@@ -137,7 +141,7 @@ function streamListener(
     else if (!isGrpc(headers["content-type"])) stream.respond({ ":status": 415 }, { endStream: true });
     else if (method === undefined) handler?.(stream, headers);
     else {
-      const call = new GrpcCall(stream, headers, method, clock);
+      const call = new GrpcCall(stream, headers, method, clock, slots);
       if (options.maxAge !== undefined && stream.session !== undefined) trackCall(calls, stream.session, stream, call);
       call.serve(server.accept(call), maxRequestBytes, buffers);
     }
@@ -191,30 +195,4 @@ function additionalServices(
 
 function isGrpc(contentType: string | undefined): boolean {
   return contentType === "application/grpc" || contentType === "application/grpc+proto";
-}
-
-function secureOptions(tls: TlsOptions): SecureServerOptions {
-  return { ...contextOptions(tls), requestCert: true, rejectUnauthorized: false, ALPNProtocols: ["h2"] };
-}
-
-function contextOptions({
-  cert,
-  key,
-  clientCa,
-  minVersion,
-  maxVersion,
-  ciphers,
-  curves,
-}: TlsOptions): SecureServerOptions {
-  return {
-    cert,
-    key,
-    minVersion: minVersion ?? "TLSv1.2",
-    // Resumed TLS sessions lack the client's certificate chain.
-    secureOptions: cryptoConstants.SSL_OP_NO_TICKET,
-    ...(clientCa !== undefined && { ca: clientCa }),
-    ...(maxVersion !== undefined && { maxVersion }),
-    ...(ciphers !== undefined && { ciphers }),
-    ...(curves !== undefined && { ecdhCurve: curves }),
-  };
 }
