@@ -66,8 +66,8 @@ function sizeOf(pattern: string, encoding: Encoding, limit: number): number {
     sizes.set(runes, size);
     return { successors: [out], leaf: size };
   });
-  const linear = nodes.reduce((sum, { leaf = 2 }) => sum + leaf, constantSize);
-  return linear > limit ? linear : Math.max(linear, constantSize + flattenedSize(nodes, program.start, limit));
+  const linear = nodes.reduce((sum, { leaf = 0 }) => sum + leaf, constantSize);
+  return linear > limit ? linear : constantSize + flattenedSize(nodes, program.start, limit);
 }
 
 function classSize(op: number, runes: ArrayLike<number>, encoding: Encoding, known: Map<string, number>): number {

@@ -30,13 +30,22 @@ export function regexFault(pattern: string): string | undefined {
     return `has ${expanded} elements with its repetitions, expected at most ${maxRegexProgramSize}`;
   let fits: boolean;
   try {
-    fits = encodings.every((encoding) => maxProgramSize(pattern, encoding, maxRegexProgramSize) <= maxRegexProgramSize);
+    fits = isProgramWithin(pattern, maxRegexProgramSize);
   } catch (cause) {
     return `is no RE2 pattern: ${cause instanceof Error ? cause.message : String(cause)}`;
   }
   return fits
     ? undefined
     : `compiles to a program of more than ${maxRegexProgramSize} instructions, which proxies reject: expected fewer repetitions`;
+}
+
+/**
+ * Reports whether a pattern's program has at most `limit` instructions in every version of Envoy.
+ *
+ * @throws Error if the pattern is not in RE2's syntax
+ */
+export function isProgramWithin(pattern: string, limit: number): boolean {
+  return encodings.every((encoding) => maxProgramSize(pattern, encoding, limit) <= limit);
 }
 
 /** Returns an escape sequence of a character beyond Latin-1, which Envoy 1.40 rejects. */

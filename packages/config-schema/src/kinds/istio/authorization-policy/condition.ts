@@ -1,6 +1,13 @@
 import type { Condition } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import type { Place } from "../../../validation/place.js";
-import { checkIpBlocks, checkNotEmpty, checkPorts, checkServiceAccounts, checkWildcards } from "./values.js";
+import {
+  checkIpBlocks,
+  checkMatchedValues,
+  checkNotEmpty,
+  checkPorts,
+  checkServiceAccounts,
+  checkWildcards,
+} from "./values.js";
 
 type ValuesCheck = (values: readonly string[], place: Place) => void;
 
@@ -8,11 +15,11 @@ type ValuesCheck = (values: readonly string[], place: Place) => void;
 const keys: Readonly<Record<string, ValuesCheck>> = {
   "source.ip": checkIpBlocks,
   "remote.ip": checkIpBlocks,
-  "source.namespace": checkNotEmpty,
+  "source.namespace": checkMatchedValues,
   "source.serviceAccount": checkServiceAccounts,
-  "source.principal": checkNotEmpty,
+  "source.principal": checkMatchedValues,
   "source.trustDomain": checkWildcards,
-  "request.auth.principal": checkNotEmpty,
+  "request.auth.principal": checkMatchedValues,
   "request.auth.audiences": checkNotEmpty,
   "request.auth.presenter": checkNotEmpty,
   "destination.ip": checkIpBlocks,

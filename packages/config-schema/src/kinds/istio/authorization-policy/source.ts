@@ -1,6 +1,6 @@
 import type { Source } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { each, type Place } from "../../../validation/place.js";
-import { checkIpBlocks, checkNotEmpty, checkServiceAccounts, checkWildcards } from "./values.js";
+import { checkIpBlocks, checkMatchedValues, checkServiceAccounts, checkWildcards } from "./values.js";
 
 const named = [
   "principals",
@@ -17,7 +17,7 @@ const trustDomains = ["trustDomains", "notTrustDomains"] as const;
 export function checkSource(source: Source, place: Place): void {
   if ([...named, ...addresses, ...accounts, ...trustDomains].every((field) => source[field].length === 0))
     place.error("is empty, expected at least one field");
-  for (const field of named) checkNotEmpty(source[field], place.at(field));
+  for (const field of named) checkMatchedValues(source[field], place.at(field));
   for (const field of addresses) checkIpBlocks(source[field], place.at(field));
   for (const field of accounts) {
     checkServiceAccounts(source[field], place.at(field));

@@ -7,6 +7,23 @@ export function checkNotEmpty(values: readonly string[], place: Place): void {
   });
 }
 
+/** Maximum length of values that proxies match by a pattern, in bytes. */
+const maxPatternLength = 1024;
+
+/** Checks the length of values from which a pattern is built: Envoy rejects a listener with too large a pattern. */
+export function checkPatternLengths(values: readonly string[], place: Place): void {
+  each(values, place, (value, at) => {
+    const length = Buffer.byteLength(value);
+    if (length > maxPatternLength) at.error(`has ${length} bytes, expected at most ${maxPatternLength}`);
+  });
+}
+
+/** Checks values that are matched by a pattern: not empty, and not too long. */
+export function checkMatchedValues(values: readonly string[], place: Place): void {
+  checkNotEmpty(values, place);
+  checkPatternLengths(values, place);
+}
+
 export function checkIpBlocks(values: readonly string[], place: Place): void {
   each(values, place, (value, at) => {
     if (value.includes("/") ? !isCidr(value) : !isIpAddress(value))
@@ -23,7 +40,7 @@ export function checkPorts(values: readonly string[], place: Place): void {
 
 /** Checks values that may have a `*` at the start, at the end, or alone. */
 export function checkWildcards(values: readonly string[], place: Place): void {
-  checkNotEmpty(values, place);
+  checkMatchedValues(values, place);
   each(values, place, (value, at) => {
     const star = value.indexOf("*");
     if (star !== value.lastIndexOf("*") || (star > 0 && star < value.length - 1))

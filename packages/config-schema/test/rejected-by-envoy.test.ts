@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { decode } from "../src/index.js";
+
+/** Returns the errors of an object as `path: message`, without `spec`. */
+function errorsOf(apiVersion: string, kind: string, spec: object): string[] {
+  return decode({ apiVersion, kind, metadata: { name: "a", namespace: "shop" }, spec }).flatMap(({ issues }) =>
+    issues
+      .filter(({ severity }) => severity === "error")
+      .map(({ path, message }) => `${path.slice(1).join(".")}: ${message}`),
+  );
+}
+
+const policy = (rule: object): string[] =>
+  errorsOf("security.istio.io/v1", "AuthorizationPolicy", { action: "DENY", rules: [rule] });
+const paths = (path: string): string[] =>
+  policy({ to: [{ operation: { paths: [path] } }] }).map((error) =>
+    error.replace("rules.0.to.0.operation.paths.0: ", ""),
+  );
+
+test("path templates that make Envoy abort are rejected", () => {
+  expect(paths("{*}")).toEqual(['is "{*}", expected it to begin with /']);
+  expect(paths("a/{**}")).toEqual(['is "a/{**}", expected it to begin with /']);
+  expect(paths("//{*}")).toEqual(['is "//{*}", expected no empty segment']);
+  expect(paths("/a//{*}")).toEqual([
+    'is "/a//{*}", expected no empty segment',
+    'is "/a//{*}", expected segments of a path beside {*} and {**}',
+  ]);
+  expect(paths("/é/{*}")).toEqual(['is "/é/{*}", expected segments of a path beside {*} and {**}']);
+});
+
+test("path templates whose pattern is too large are rejected", () => {
+  expect(paths(`/${"a".repeat(1024)}/{*}`)).toEqual(["has 1029 bytes, expected at most 1024"]);
+  expect(paths("/{*}".repeat(33))).toEqual(["has 33 operators, expected at most 32"]);
+});
+
+test("honest path templates are accepted", () => {
+  for (const path of ["/{*}", "/{**}", "/a/{*}/b/", "/a/{**}/b", "/a.b/{*}/{**}", "/{*}".repeat(32), "a//b", "*"])
+    expect([path, paths(path)]).toEqual([path, []]);
+});
+
+test("values that become patterns are bounded", () => {
+  const long = "x".repeat(1025);
+  for (const field of ["namespaces", "notNamespaces", "trustDomains", "principals", "requestPrincipals"]) {
+    expect(policy({ from: [{ source: { [field]: [long] } }] })).toEqual([
+      `rules.0.from.0.source.${field}.0: has 1025 bytes, expected at most 1024`,
+    ]);
+    expect(policy({ from: [{ source: { [field]: [long.slice(1)] } }] })).toEqual([]);
+  }
+  expect(policy({ when: [{ key: "source.namespace", notValues: [long] }] })).toEqual([
+    "rules.0.when.0.notValues.0: has 1025 bytes, expected at most 1024",
+  ]);
+});
+
+const filter = (expression: string): string[] =>
+  errorsOf("telemetry.istio.io/v1", "Telemetry", { accessLogging: [{ filter: { expression } }] }).map((error) =>
+    error.replace("accessLogging.0.filter.expression: ", ""),
+  );
+
+test("expressions that make Envoy reject a listener are rejected", () => {
+  expect(filter("[1].exists(x, x == 1)")).toEqual([
+    "has a macro over a list such as exists() or map(), which proxies do not support",
+  ]);
+  expect(filter("true && foo(1)")).toEqual(["calls foo(), which proxies do not know"]);
+  expect(filter("Foo{a: 1} == 1")).toEqual(["creates Foo, which proxies do not know"]);
+  expect(filter("request.path.matches('[')")).toEqual(['has the pattern "[", which is no RE2 pattern']);
+  expect(filter("matches(request.path, 'a{100}')")).toEqual([
+    'has the pattern "a{100}", which compiles to a program of more than 100 instructions: proxies reject larger ones in expressions',
+  ]);
+  expect(filter(`${"1+".repeat(40)}1 == 41`)).toEqual(["is nested more than 24 levels deep"]);
+  expect(filter("a".repeat(1025))).toEqual(["has 1025 bytes, expected at most 1024"]);
+});
+
+test("honest expressions are accepted", () => {
+  for (const expression of [
+    "response.code >= 400",
+    "request.url_path.matches('^/api/v[0-9]+/.*$') || connection.mtls == false",
+    "has(request.headers['x-debug']) && !request.path.startsWith('/healthz')",
+    "'a' in request.headers && size(request.headers['a']) > 3",
+    "request.duration > duration('1s') && request.time < timestamp('2030-01-01T00:00:00Z')",
+    "re.extract(request.path, 'a', 'b') == 'c'",
+    "{'a': 1}['a'] == 1 ? true : false",
+    "xds.cluster_name != 'PassthroughCluster'",
+  ])
+    expect([expression, filter(expression)]).toEqual([expression, []]);
+});
