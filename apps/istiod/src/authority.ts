@@ -13,8 +13,10 @@ import {
   watchPluggedInCa,
 } from "@istiod/ca";
 import type { X509Certificate } from "node:crypto";
+import { join } from "node:path";
 import type { Logger } from "pino";
 import type { FlagValues } from "./flags.js";
+import { warnOfExposedKeys } from "./key-permissions.js";
 import { variables } from "./variables.js";
 
 /** The certificate authority of this istiod. */
@@ -65,6 +67,10 @@ export async function callerAuthenticators(
   bundles: () => readonly TrustBundle[],
   log: Logger,
 ): Promise<readonly Authenticator[]> {
+  if (values.tokensDir === "" && values.secureGRPCAddr !== "")
+    log.warn(
+      "--tokensDir is not set: callers are authenticated by certificates only, so workloads cannot get their first one",
+    );
   return [
     clientCertificates({ bundles }),
     ...(values.tokensDir ? [await checkedTokens(values.tokensDir, trustDomain, log)] : []),
@@ -85,6 +91,7 @@ async function startPluggedInCa(env: NodeJS.ProcessEnv, log: Logger): Promise<Is
     onReload: () => log.info({ directory }, "plugged-in CA reloaded"),
   });
   log.info({ directory }, "using the plugged-in CA");
+  await warnOfExposedKeys([join(directory, "ca-key.pem"), join(directory, "tls.key")], log);
   return { authority, stop };
 }
 
@@ -103,6 +110,7 @@ async function startSelfSignedCa(
     ...certificateLifetimes(env),
   });
   log.info({ directory }, "using a self-signed root");
+  await warnOfExposedKeys([join(directory, "ca-key.pem")], log);
   const interval = variables.rootCheckInterval.read(env);
   // As in Istio, an interval of zero turns rotation off.
   if (interval === 0) return { authority, stop: () => undefined };

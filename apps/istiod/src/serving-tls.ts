@@ -2,6 +2,7 @@ import { keepServingTls, type KeptServingTls, type RootsFile, type ServingFiles 
 import type { Logger } from "pino";
 import type { RunningAuthority } from "./authority.js";
 import type { FlagValues } from "./flags.js";
+import { warnOfExposedKeys } from "./key-permissions.js";
 
 /**
  * Keeps istiod's serving certificate and the roots that verify its clients: those of its own authority, and those of
@@ -15,6 +16,7 @@ export async function servingTls(
   log: Logger,
 ): Promise<KeptServingTls> {
   const files = servingFiles(values);
+  if (files !== undefined) await warnOfExposedKeys([files.keyFile], log);
   const roots = clientRoots(values, trustDomain, log);
   try {
     return await keepServingTls({

@@ -5,6 +5,7 @@ export {
   type LeafRequest,
 } from "./authority/certificate-authority.js";
 export { type SigningBundle, signingBundle, type SigningBundlePem } from "./authority/signing-bundle.js";
+export { readSigningRequest, type SigningRequest } from "./authority/signing-request.js";
 export { createSelfSignedRoot, renewSelfSignedRoot, type SelfSignedRootOptions } from "./authority/self-signed-root.js";
 export {
   issueServingCertificate,
@@ -23,6 +24,7 @@ export {
   type ServingTls,
 } from "./authority/serving-tls.js";
 export { CaError, type CaErrorCode } from "./errors.js";
+export { type ExposedKey, exposedKeys } from "./files/exposed-keys.js";
 export {
   authenticate,
   type Authenticator,

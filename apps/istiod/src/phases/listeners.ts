@@ -5,6 +5,7 @@ import { debugRoutes } from "../debug/routes.js";
 import type { ListenAddress } from "../flags.js";
 import { HttpServer, type Route, type Site } from "../http-server.js";
 import { listening, listenOptions } from "../listening.js";
+import { expiredCertificates } from "../status/expired-certificates.js";
 import { statusRoute } from "../status/status-route.js";
 import { variables } from "../variables.js";
 import { debugAccess, type Introspection, startingStatus } from "./introspection.js";
@@ -59,7 +60,7 @@ export async function openListeners(
   const page = statusRoute({ ...status, monitoring: () => monitoring?.address });
   http?.serve({
     routes: new Map<string, Route>([
-      ["/ready", (_, response) => void response.writeHead(200).end(introspection.readiness())],
+      ["/ready", readyRoute(security, introspection)],
       ...(isDebugServed ? [["/", page] satisfies [string, Route]] : []),
       ...debug,
       ...(monitoring === undefined ? metrics : []),
@@ -73,6 +74,15 @@ export async function openListeners(
     ...(secure && { secureGRPCAddr: secure }),
     ...(http && { httpAddr: http.address }),
     ...(monitoring && { monitoringAddr: monitoring.address }),
+  };
+}
+
+/** Answers 503 if a certificate has expired that clients or leaves depend on. */
+function readyRoute({ authority, secure }: Security, { readiness }: Introspection): Route {
+  return (_, response) => {
+    const expired = expiredCertificates(authority?.authority, secure?.current(), Date.now());
+    if (expired.length === 0) response.writeHead(200).end(readiness());
+    else response.writeHead(503, { "content-type": "text/plain" }).end(`${expired.join("\n")}\n`);
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Target } from "../target.js";
 import { dnsMessages } from "./dns-messages.js";
 import { probeAnswers } from "./probe-answers.js";
+import { signingRequests } from "./signing-requests.js";
 import { wireFields } from "./wire-fields.js";
 
 /** Every target, by area. */
-export const targets: readonly Target[] = [dnsMessages, probeAnswers, wireFields];
+export const targets: readonly Target[] = [dnsMessages, probeAnswers, signingRequests, wireFields];
