@@ -1,5 +1,6 @@
 import type { Attack } from "../attack.js";
+import { forgedCertificates } from "./identity/forged-certificates.js";
 import { streamAttacks } from "./streams/stream-attacks.js";
 
 /** Every attack on istiod. */
-export const attacks: readonly Attack[] = [...streamAttacks];
+export const attacks: readonly Attack[] = [...streamAttacks, forgedCertificates];

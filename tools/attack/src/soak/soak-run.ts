@@ -106,7 +106,7 @@ export class SoakRun {
     fleet.connect();
     await this.#recovered(fleet);
     const current = (): IstiodProcess => istiod;
-    const running = Promise.all([this.#change(directory), this.#attack(current, tokens)]);
+    const running = Promise.all([this.#change(directory), this.#attack(current, tokens, join(root, "ca"))]);
     const halfMs = (this.#options.minutes * 60_000) / 2;
     for (let left = this.#options.kills; left > 0; left--) {
       await this.#probed(current, halfMs / this.#options.kills);
@@ -195,13 +195,13 @@ export class SoakRun {
   }
 
   /** Runs attacks in random order, one after another. */
-  async #attack(istiod: () => IstiodProcess, tokens: Tokens): Promise<void> {
+  async #attack(istiod: () => IstiodProcess, tokens: Tokens, caDirectory: string): Promise<void> {
     const places = this.#mesh.proxies();
     while (!this.#over) {
       const attack = this.#random.pick(this.#attacks);
       if (this.#restarting) await wait(500);
       else {
-        const target = targetOf(istiod(), places, tokens);
+        const target = targetOf(istiod(), places, tokens, caDirectory);
         const sent = await attack.run(target, 0.2 + 0.8 * this.#random.unit()).catch((error: unknown) => String(error));
         this.#counts.set(attack.name, (this.#counts.get(attack.name) ?? 0) + 1);
         this.#log(`${attack.name}: ${sent.slice(0, 200)}`);
@@ -210,11 +210,17 @@ export class SoakRun {
   }
 }
 
-function targetOf(istiod: IstiodProcess, places: IstiodTarget["places"], tokens: Tokens): IstiodTarget {
+function targetOf(
+  istiod: IstiodProcess,
+  places: IstiodTarget["places"],
+  tokens: Tokens,
+  caDirectory: string,
+): IstiodTarget {
   return {
     istiod,
     places,
     tokens,
+    caDirectory,
     streamsLost: 0,
     isAlive: () => isRunning(istiod.pid),
     update: () => Promise.resolve(true),

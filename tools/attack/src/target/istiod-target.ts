@@ -37,6 +37,8 @@ export interface IstiodTarget {
   /** Of the honest proxies. */
   readonly places: readonly ProxyPlace[];
   readonly tokens: Tokens;
+  /** Directory of its certificate authority, with the key. */
+  readonly caDirectory: string;
   /** Number of honest streams that were closed since the start. */
   readonly streamsLost: number;
   isAlive(): boolean;
@@ -59,8 +61,10 @@ export async function startIstiodTarget(options: IstiodTargetOptions = {}): Prom
     await writeObjects(directory, mesh.objects());
     const places = mesh.proxies();
     const tokens = await writeTokens(join(root, "tokens"), places);
+    const caDirectory = join(root, "ca");
     const istiod = await startIstiod({
       directory,
+      caDir: caDirectory,
       tlsTokens: tokens.directory,
       alsoPlaintext: true,
       maxOldSpaceMiB: heapMiB,
@@ -75,6 +79,7 @@ export async function startIstiodTarget(options: IstiodTargetOptions = {}): Prom
       istiod,
       places,
       tokens,
+      caDirectory,
       get streamsLost() {
         return fleet.lost();
       },
