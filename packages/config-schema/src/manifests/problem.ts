@@ -40,11 +40,19 @@ export function formatProblem(problem: Problem): string {
   const { file, line, subject, path, message } = problem;
   const field = formatPath(path);
   return [
-    line === 0 ? file : `${file}:${line}`,
+    line === 0 ? printable(file) : `${printable(file)}:${line}`,
     ...(subject ? [formatSubject(subject)] : []),
     ...(field === "" ? [] : [field]),
     message,
   ].join(": ");
+}
+
+/** Escapes control characters, which the name of a file may have. */
+function printable(file: string): string {
+  return file.replace(
+    /[\p{Cc}\u2028\u2029]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** Formats an object as `Kind ns/name`, or `Kind name` for cluster-scoped kinds. */

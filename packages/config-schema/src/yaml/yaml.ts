@@ -31,6 +31,15 @@ export interface SyntaxFault {
 /** Maximum number of alias expansions in a document, a guard against exponential expansion. */
 const maxAliasCount = 1000;
 
+/** Maximum length of a document in characters. Kubernetes limits objects to about 1.5 MiB; a List holds several. */
+const maxLength = 4 * 1024 * 1024;
+
+/**
+ * Maximum length of a document that is parsed with positions, which takes about seven times as long. Faults of a longer
+ * one are reported at its first line.
+ */
+const maxPositionedLength = 512 * 1024;
+
 /** Unquoted words as Kubernetes reads them. Times are strings. */
 const words: ScalarTag[] = [
   {
@@ -86,10 +95,15 @@ function documentIn(text: string, line: number): readonly DocumentText[] {
 
 /** Parses one document. Never throws. */
 export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault {
+  const size = document.text.length;
+  if (size > maxLength)
+    return { line: document.line, message: `it has ${size} characters, expected at most ${maxLength} in one document` };
   if (isNestedTooDeeply(document.text)) return tooDeep(document);
   const quick = parsePlainYaml(document.text);
-  if (quick === undefined) return parseWithPositions(document);
+  if (quick === undefined)
+    return size > maxPositionedLength ? tooLongForPositions(document) : parseWithPositions(document);
   if (isTooDeep(quick.value)) return tooDeep(document);
+  if (size > maxPositionedLength) return { value: quick.value, lineOf: () => document.line, wordAt: () => undefined };
   let parsed: ParsedDocument | SyntaxFault | undefined;
   const positioned = (): ParsedDocument | undefined => {
     parsed ??= parseWithPositions(document);
@@ -135,6 +149,13 @@ export function parseWithPositions(document: DocumentText): ParsedDocument | Syn
       message: syntaxMessage(document, cause instanceof Error ? cause.message : String(cause)),
     };
   }
+}
+
+function tooLongForPositions(document: DocumentText): SyntaxFault {
+  return {
+    line: document.line,
+    message: `it is malformed or has anchors or tags, which a document of more than ${maxPositionedLength} characters cannot have`,
+  };
 }
 
 function tooDeep(document: DocumentText): SyntaxFault {
