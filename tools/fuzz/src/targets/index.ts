@@ -3,6 +3,7 @@ import { dnsMessages } from "./dns-messages.js";
 import { probeAnswers } from "./probe-answers.js";
 import { signingRequests } from "./signing-requests.js";
 import { wireFields } from "./wire-fields.js";
+import { yamlDocuments } from "./yaml-documents.js";
 
 /** Every target, by area. */
-export const targets: readonly Target[] = [dnsMessages, probeAnswers, signingRequests, wireFields];
+export const targets: readonly Target[] = [dnsMessages, probeAnswers, signingRequests, wireFields, yamlDocuments];
