@@ -83,3 +83,39 @@ test("honest expressions are accepted", () => {
   ])
     expect([expression, filter(expression)]).toEqual([expression, []]);
 });
+
+const route = (http: object): string[] =>
+  errorsOf("networking.istio.io/v1", "VirtualService", { hosts: ["a.example.com"], http: [http] }).map((error) =>
+    error.replace("http.0.", ""),
+  );
+const cart = { route: [{ destination: { host: "cart" } }] };
+
+test("headers, redirects and rewrites that make Envoy reject a route configuration are rejected", () => {
+  for (const operation of ["set", "add"])
+    expect(route({ ...cart, headers: { response: { [operation]: { "x\nb": "x" } } } })).toEqual([
+      `headers.response.${operation}.x\nb: has a control character in its name, expected the name of a header`,
+    ]);
+  expect(route({ ...cart, headers: { request: { remove: ["x\0"] } } })).toHaveLength(1);
+  for (const redirectCode of [300, 304, 305, 306, 399])
+    expect(route({ redirect: { uri: "/", redirectCode } })).toEqual([
+      `redirect.redirectCode: is ${redirectCode}, expected 301, 302, 303, 307 or 308, which proxies can send`,
+    ]);
+  for (const redirectCode of [301, 302, 303, 307, 308])
+    expect(route({ redirect: { uri: "/", redirectCode } })).toEqual([]);
+  for (const field of ["uri", "authority", "prefixRewrite"])
+    expect(route({ redirect: { [field]: "/a\r\nb" } })).toEqual([
+      `redirect.${field}: has a control character, expected text`,
+    ]);
+  for (const field of ["uri", "authority"])
+    expect(route({ ...cart, rewrite: { [field]: "/a\nb" } })).toEqual([
+      `rewrite.${field}: has a control character, expected text`,
+    ]);
+});
+
+test("names of query parameters are bounded", () => {
+  const long = "x".repeat(1025);
+  expect(route({ ...cart, match: [{ queryParams: { [long]: { exact: "a" } } }] })).toEqual([
+    `match.0.queryParams.${long}: has a name of 1025 bytes, expected 1 to 1024`,
+  ]);
+  expect(route({ ...cart, match: [{ queryParams: { "": { exact: "a" } } }] })).toHaveLength(1);
+});

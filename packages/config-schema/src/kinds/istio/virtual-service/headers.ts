@@ -31,8 +31,18 @@ function checkOperations(operations: Operations | undefined, place: Place, autho
   each(operations.remove, place.at("remove"), (name, at) => checkName(name, false, at));
 }
 
+/** Checks a text that becomes a header's value or a part of one. Envoy rejects control characters in it. */
+export function checkHeaderText(text: string, place: Place): void {
+  if (hasControlCharacter(text)) place.error("has a control character, expected text");
+}
+
+function hasControlCharacter(text: string): boolean {
+  return /[\u0000-\u001f\u007f]/.test(text);
+}
+
 function checkName(name: string, authorityAllowed: boolean, place: Place): void {
   if (name === "") place.error("has an empty name, expected the name of a header");
+  else if (hasControlCharacter(name)) place.error("has a control character in its name, expected the name of a header");
   else if ((name.startsWith(":") || name.toLowerCase() === "host") && !(authorityAllowed && isAuthority(name)))
     place.error(`is ${name}, expected a header that may be changed here`);
 }

@@ -6,6 +6,8 @@ import { checkGatewayNames } from "./gateway-names.js";
 import { checkRegexMatch, checkStringMatch } from "./string-match.js";
 
 const pseudoHeaders = [":method", ":scheme", ":authority", ":path", ":status"];
+/** Maximum length of the name of a query parameter in bytes (Envoy's `QueryParameterMatcher.name`). */
+const maxQueryParamName = 1024;
 const headerName = /^[!#$%&'*+\-.^_`|~A-Za-z0-9]+$/;
 
 /**
@@ -26,7 +28,12 @@ export function checkHttpMatch(match: HTTPMatchRequest, toGateway: boolean, plac
   }
   checkRegexMatch(match.uri, place.at("uri"));
   for (const field of ["scheme", "method", "authority"] as const) checkStringMatch(match[field], place.at(field));
-  for (const [name, value] of Object.entries(match.queryParams)) checkStringMatch(value, place.at("queryParams", name));
+  for (const [name, value] of Object.entries(match.queryParams)) {
+    const length = Buffer.byteLength(name);
+    if (length === 0 || length > maxQueryParamName)
+      place.at("queryParams", name).error(`has a name of ${length} bytes, expected 1 to ${maxQueryParamName}`);
+    checkStringMatch(value, place.at("queryParams", name));
+  }
   if (match.port !== 0) checkPort(match.port, place.at("port"));
   checkLabels(match.sourceLabels, place.at("sourceLabels"));
   checkGatewayNames(match.gateways, place.at("gateways"));

@@ -7,7 +7,7 @@ import { each, type Place } from "../../../validation/place.js";
 import { checkRegex } from "../../../validation/regex/regex.js";
 import { checkCorsPolicy } from "./cors.js";
 import { checkFault, checkHttpStatus } from "./fault.js";
-import { checkHeaders, isAuthority } from "./headers.js";
+import { checkHeaders, checkHeaderText, isAuthority } from "./headers.js";
 import { checkHttpMatch } from "./http-match.js";
 import { checkWeights } from "./weights.js";
 
@@ -90,12 +90,16 @@ function checkRedirect({ redirect, match }: HTTPRoute, place: Place): void {
   } else checkRedirectTarget(redirect, place);
 }
 
+/** Status codes of redirects that Envoy has; 0 for the default. */
+const redirectCodes: readonly number[] = [0, 301, 302, 303, 307, 308];
+
 function checkRedirectTarget(redirect: HTTPRedirect, place: Place): void {
   const { uri, prefixRewrite, authority, redirectPort, scheme, redirectCode } = redirect;
   if (uri === "" && prefixRewrite === "" && authority === "" && redirectPort.case === undefined && scheme === "")
     place.error("is empty, expected uri, authority, scheme or port");
-  if (redirectCode !== 0 && (redirectCode < 300 || redirectCode > 399))
-    place.at("redirectCode").error(`is ${redirectCode}, expected 300 to 399`);
+  for (const field of ["uri", "authority", "prefixRewrite"] as const) checkHeaderText(redirect[field], place.at(field));
+  if (!redirectCodes.includes(redirectCode))
+    place.at("redirectCode").error(`is ${redirectCode}, expected 301, 302, 303, 307 or 308, which proxies can send`);
   if (scheme !== "" && scheme !== "http" && scheme !== "https")
     place.at("scheme").error(`is ${JSON.stringify(scheme)}, expected http or https`);
   if (redirectPort.case === "port" && redirectPort.value !== 0 && !isPort(redirectPort.value))
@@ -119,6 +123,8 @@ function checkDirectResponse({ directResponse }: HTTPRoute, place: Place): void 
 function checkRewrite(rewrite: HTTPRewrite | undefined, place: Place): void {
   if (rewrite === undefined) return;
   const { uri, authority, uriRegexRewrite } = rewrite;
+  checkHeaderText(uri, place.at("uri"));
+  checkHeaderText(authority, place.at("authority"));
   if (uri !== "" && uriRegexRewrite !== undefined)
     place.at("uriRegexRewrite").error("is set beside uri, expected one of them");
   else if (uri === "" && uriRegexRewrite === undefined && authority === "")
