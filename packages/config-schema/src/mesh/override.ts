@@ -20,7 +20,13 @@ export function decodeTolerantly<D extends DescMessage>(
       report.error(path, message);
     },
   });
-  return rejected ? undefined : fromJson(schema, rewritten as JsonValue, { ignoreUnknownFields: true });
+  if (rejected) return undefined;
+  try {
+    return fromJson(schema, rewritten as JsonValue, { ignoreUnknownFields: true });
+  } catch (cause) {
+    report.error([], cause instanceof Error ? cause.message : String(cause));
+    return undefined;
+  }
 }
 
 /** Sets the fields of `target` that are present in `json`, from which `given` was decoded. */

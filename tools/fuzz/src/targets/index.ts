@@ -1,5 +1,6 @@
 import type { Target } from "../target.js";
 import { dnsMessages } from "./dns-messages.js";
+import { nodeMetadata } from "./node-metadata.js";
 import { probeAnswers } from "./probe-answers.js";
 import { signingRequests } from "./signing-requests.js";
 import { wireFields } from "./wire-fields.js";
@@ -7,3 +8,4 @@ import { yamlDocuments } from "./yaml-documents.js";
 
 /** Every target, by area. */
 export const targets: readonly Target[] = [dnsMessages, probeAnswers, signingRequests, wireFields, yamlDocuments];
+export const targets: readonly Target[] = [dnsMessages, nodeMetadata, probeAnswers, signingRequests, wireFields];
