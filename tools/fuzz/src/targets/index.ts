@@ -7,5 +7,11 @@ import { wireFields } from "./wire-fields.js";
 import { yamlDocuments } from "./yaml-documents.js";
 
 /** Every target, by area. */
-export const targets: readonly Target[] = [dnsMessages, probeAnswers, signingRequests, wireFields, yamlDocuments];
-export const targets: readonly Target[] = [dnsMessages, nodeMetadata, probeAnswers, signingRequests, wireFields];
+export const targets: readonly Target[] = [
+  dnsMessages,
+  nodeMetadata,
+  probeAnswers,
+  signingRequests,
+  wireFields,
+  yamlDocuments,
+];

@@ -1,0 +1,71 @@
+import { findEnvoy } from "@istiod/envoy-binary";
+import { whyNoEnvoy } from "@istiod/e2e";
+import { clusterType } from "@istiod/resources";
+import fc from "fast-check";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Acceptance } from "./hostile-objects/acceptance.js";
+import { hostileMesh, isAccepted, proxiesOf, resourcesFor } from "./hostile-objects/mesh.js";
+import { hostileObject, type Manifest } from "./hostile-objects/objects.js";
+
+const reason = await whyNoEnvoy();
+
+/** Number of meshes; long runs set the variable. */
+const cases = Number(process.env["HOSTILE_OBJECT_CASES"] ?? 60);
+const seed = Number(process.env["HOSTILE_OBJECT_SEED"] ?? 1);
+const batch = 50;
+
+const brief = (objects: readonly Manifest[]): string =>
+  JSON.stringify(objects.map(({ kind, metadata, spec }) => [kind, metadata.namespace, spec]))
+    .replaceAll(/(.)\1{50,}/g, "$1…")
+    .slice(0, 1500);
+
+describe("hostile objects that validation accepts", () => {
+  beforeEach(({ skip }) => skip(reason !== undefined, reason));
+  let acceptance: Acceptance;
+  beforeAll(async () => {
+    if (reason === undefined) acceptance = await Acceptance.start((await findEnvoy())!);
+  }, 60_000);
+  afterAll(() => acceptance?.close());
+
+  it(
+    "never become resources that Envoy rejects",
+    async () => {
+      const meshes = fc.sample(fc.array(hostileObject.filter(isAccepted), { minLength: 1, maxLength: 2 }), {
+        numRuns: cases,
+        seed,
+      });
+      const proxies = proxiesOf(acceptance.extensions);
+      for (const proxy of proxies)
+        acceptance.keep(resourcesFor(hostileMesh([]).database, proxy).get(clusterType) ?? []);
+      const faults: string[] = [];
+      let accepted = 0;
+      const settle = async (): Promise<void> => {
+        for (const { typeUrl, name, origin, message } of await acceptance.rejections())
+          faults.push(
+            `${typeUrl.split(".").at(-1)} ${name}: ${message.slice(0, 400)}\n    ${brief(hostileMesh(meshes[origin] ?? []).accepted)}`,
+          );
+      };
+      for (const [origin, objects] of meshes.entries()) {
+        const mesh = hostileMesh(objects);
+        accepted += mesh.accepted.length;
+        for (const proxy of proxies) {
+          try {
+            for (const [typeUrl, resources] of resourcesFor(mesh.database, proxy))
+              for (const resource of resources) acceptance.add(typeUrl, resource, origin);
+          } catch (error) {
+            faults.push(
+              `generation: ${error instanceof Error ? error.stack?.slice(0, 500) : String(error)}\n    ${brief(mesh.accepted)}`,
+            );
+          }
+        }
+        if (origin % batch === batch - 1) await settle();
+      }
+      await settle();
+      console.log(
+        `${cases} meshes, ${accepted} accepted objects, ${acceptance.size} distinct resources, ${faults.length} rejected`,
+      );
+      expect(faults).toEqual([]);
+    },
+    60_000 + cases * 1000,
+  );
+});

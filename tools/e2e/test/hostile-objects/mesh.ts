@@ -1,0 +1,128 @@
+import {
+  applyMeshConfig,
+  decode,
+  meshConfig,
+  meshConfigKey,
+  setObjects,
+  type LocatedObject,
+} from "@istiod/config-schema";
+import { proxyResources } from "@istiod/explain";
+import { Database } from "@istiod/incremental";
+import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import { clusterType, endpointType, listenerType, type Resource, routeType } from "@istiod/resources";
+import type { Manifest } from "./objects.js";
+
+export const offeredTypes = [clusterType, endpointType, listenerType, routeType] as const;
+
+const metadata = (name: string, labels = {}): Manifest["metadata"] => ({ name, namespace: "shop", labels });
+
+/** An honest mesh: a service with a workload, and the pod of an ingress gateway. */
+const honest: readonly object[] = [
+  ...["shop", "other", "istio-system"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: metadata("cart"),
+    spec: {
+      clusterIP: "10.96.0.1",
+      selector: { app: "cart" },
+      ports: [
+        { name: "http", port: 80, targetPort: 8080 },
+        { name: "tcp", port: 9000 },
+        { name: "tls", port: 443 },
+      ],
+    },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: metadata("cart-1", { app: "cart", "security.istio.io/tlsMode": "istio" }),
+    spec: { serviceAccountName: "cart", containers: [{ name: "app" }] },
+    status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }] },
+  },
+  {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: metadata("cart-1", { "kubernetes.io/service-name": "cart" }),
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["10.0.0.1"], targetRef: { kind: "Pod", namespace: "shop", name: "cart-1" } }],
+    ports: [
+      { name: "http", port: 8080 },
+      { name: "tcp", port: 9000 },
+      { name: "tls", port: 443 },
+    ],
+  },
+  {
+    apiVersion: "networking.istio.io/v1",
+    kind: "Gateway",
+    metadata: metadata("gw"),
+    spec: {
+      selector: { istio: "ingress" },
+      servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*/*"] }],
+    },
+  },
+];
+
+const extensionProviders = [
+  { name: "prometheus", prometheus: {} },
+  { name: "envoy", envoyFileAccessLog: { path: "/dev/null" } },
+  { name: "format", envoyFileAccessLog: { path: "/dev/null", logFormat: { text: "%REQ(A)% %PROTOCOL%\n" } } },
+  { name: "json", envoyFileAccessLog: { path: "/dev/null", logFormat: { labels: { a: "%REQ(A)%" } } } },
+  { name: "als", envoyHttpAls: { service: "cart.shop.svc.cluster.local", port: 80 } },
+  { name: "zipkin", zipkin: { service: "cart.shop.svc.cluster.local", port: 80 } },
+  { name: "otel", opentelemetry: { service: "cart.shop.svc.cluster.local", port: 80 } },
+];
+
+/** The mesh with additional objects. What validation rejects is left out. */
+export interface HostileMesh {
+  readonly database: Database<Proxy>;
+  readonly accepted: readonly Manifest[];
+}
+
+export function hostileMesh(objects: readonly Manifest[]): HostileMesh {
+  const database = new Database<Proxy>();
+  const located: LocatedObject[] = [];
+  const accepted: Manifest[] = [];
+  for (const manifest of [...honest, ...objects])
+    for (const decoded of decode(manifest)) {
+      if (decoded.outcome !== "accepted") continue;
+      located.push({ kind: decoded.kind, key: decoded.key, object: decoded.object } as LocatedObject);
+      if (objects.includes(manifest as Manifest)) accepted.push(manifest as Manifest);
+    }
+  const report = { warning: () => undefined, error: () => undefined };
+  const config = applyMeshConfig({ extensionProviders }, report);
+  if (config === undefined) throw new Error("the mesh configuration is rejected");
+  database.commit((tx) => {
+    tx.set(meshConfig, meshConfigKey, config);
+    setObjects(tx, located);
+  });
+  return { database, accepted };
+}
+
+/** Reports whether validation accepts an object. */
+export function isAccepted(manifest: Manifest): boolean {
+  return decode(manifest).every(({ outcome }) => outcome === "accepted");
+}
+
+/** A sidecar and a gateway of the mesh, whose Envoy has the given extensions. */
+export function proxiesOf(extensions: readonly string[]): readonly Proxy[] {
+  const domain = "svc.cluster.local";
+  return [
+    proxyFromNode({
+      id: `sidecar~10.0.0.1~cart-1.shop~shop.${domain}`,
+      metadata: { NAMESPACE: "shop", LABELS: { app: "cart" }, CLUSTER_ID: "Kubernetes" },
+      extensions: [...extensions],
+    }),
+    proxyFromNode({
+      id: `router~10.0.0.9~gw-1.istio-system~istio-system.${domain}`,
+      metadata: { NAMESPACE: "istio-system", LABELS: { istio: "ingress" }, CLUSTER_ID: "Kubernetes" },
+      extensions: [...extensions],
+    }),
+  ];
+}
+
+/** Returns the resources of a proxy by type. */
+export function resourcesFor(database: Database<Proxy>, proxy: Proxy): ReadonlyMap<string, readonly Resource[]> {
+  const all = proxyResources(database, proxy);
+  return new Map(offeredTypes.map((type) => [type, [...(all.get(type) ?? [])]]));
+}
