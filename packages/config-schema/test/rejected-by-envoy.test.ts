@@ -119,3 +119,13 @@ test("names of query parameters are bounded", () => {
   ]);
   expect(route({ ...cart, match: [{ queryParams: { "": { exact: "a" } } }] })).toHaveLength(1);
 });
+
+test("durations and weights that Envoy cannot hold are rejected", () => {
+  expect(route({ ...cart, timeout: "9223372036s" })).toEqual(["timeout: is 9223372036s, expected at most 9223372035s"]);
+  expect(route({ ...cart, timeout: "9223372035s" })).toEqual([]);
+  const weighted = (weight: number): object => ({ destination: { host: "cart" }, weight });
+  expect(route({ route: [weighted(2 ** 31 - 1), weighted(2 ** 31 - 1), weighted(2)] })).toEqual([
+    "route: has weights of 4294967296 in all, expected at most 4294967295",
+  ]);
+  expect(route({ route: [weighted(2 ** 31 - 1), weighted(2 ** 31 - 1), weighted(1)] })).toEqual([]);
+});

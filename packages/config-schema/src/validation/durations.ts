@@ -3,6 +3,9 @@ import type { Place } from "./place.js";
 
 const millisecond = 1_000_000n;
 
+/** Maximum duration in nanoseconds: Envoy rejects those that do not fit in 64 bits. */
+const longest = 9_223_372_035_000_000_000n;
+
 /** Returns a duration in nanoseconds; 0 if absent. */
 export function nanoseconds(duration: Duration | undefined): bigint {
   return duration === undefined ? 0n : duration.seconds * 1_000_000_000n + BigInt(duration.nanos);
@@ -12,6 +15,8 @@ export function nanoseconds(duration: Duration | undefined): bigint {
 export function checkDuration(duration: Duration | undefined, place: Place): void {
   const value = nanoseconds(duration);
   if (value < millisecond) place.error(`is ${formatDuration(duration)}, expected at least 1ms`);
+  else if (value > longest)
+    place.error(`is ${formatDuration(duration)}, expected at most ${longest / 1_000_000_000n}s`);
   else if (value % millisecond !== 0n) place.error(`is ${formatDuration(duration)}, expected whole milliseconds`);
 }
 
