@@ -2,10 +2,13 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
-import type { Resource, ResourceSet } from "@istiod/resources";
-import { generators, lookups, secretLookup } from "@istiod/xds-generators";
+import { endpointType, type Resource, type ResourceSet, xdsType } from "@istiod/resources";
+import { type Clock, monotonicClock } from "@istiod/settings";
+import { endpointServices, generators, lookups, secretLookup, unknownLoadAssignment } from "@istiod/xds-generators";
 import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
+import { DeniedSecrets } from "./denied-secrets.js";
+import { LineBudget, shortened } from "./logging/line-budget.js";
 
 /** A connected proxy and its view of the mesh. */
 export interface MeshClient {
@@ -13,8 +16,9 @@ export interface MeshClient {
   readonly view: View<Proxy>;
   /** The last good resources of each type, which are kept while generation fails. */
   readonly last: Map<string, ResourceSet>;
-  /** Requested secrets that are not served, by name, with the logged reason. */
-  readonly deniedSecrets: Map<string, string>;
+  readonly deniedSecrets: DeniedSecrets;
+  /** Limits the lines about failures. */
+  readonly lines: LineBudget;
 }
 
 export interface MeshSourceOptions {
@@ -27,6 +31,8 @@ export interface MeshSourceOptions {
   ) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
   /** Called when a requested secret is denied, once until the reason changes. */
   readonly onSecretDenied?: () => void;
+  /** Default: the clock of the process. */
+  readonly clock?: Clock;
 }
 
 /** The source of proxies' resources: what the generators build from the database's current revision. */
@@ -65,7 +71,14 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const claimed = readProxy(node);
     const verifiedIdentity = await this.#options.authorize?.(claimed, peer);
     const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
-    const client = { proxy, view: this.#options.database.view(proxy), last: new Map(), deniedSecrets: new Map() };
+    const { database, log, clock = monotonicClock } = this.#options;
+    const client = {
+      proxy,
+      view: database.view(proxy),
+      last: new Map(),
+      deniedSecrets: new DeniedSecrets(log, proxy.nodeId, clock),
+      lines: new LineBudget(clock),
+    };
     this.#clients.set(node, client);
     this.#byView.set(client.view, client);
     return client;
@@ -76,18 +89,29 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return this.#clients.get(node);
   }
 
+  /** Reports whether a type is known. Known types that nothing is generated for get empty responses. */
+  serves(typeUrl: string): boolean {
+    return xdsType(typeUrl) !== undefined;
+  }
+
+  identity({ proxy: { verifiedIdentity } }: MeshClient): string | undefined {
+    return verifiedIdentity && `${verifiedIdentity.namespace}/${verifiedIdentity.serviceAccount}`;
+  }
+
   resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
-    const generator = generators[typeUrl];
+    const generator = Object.hasOwn(generators, typeUrl) ? generators[typeUrl] : undefined;
     if (!generator) return undefined;
     try {
       const set = client.view.follow(generator);
       client.last.set(typeUrl, set);
       return set;
     } catch (error) {
-      this.#options.log.error(
-        { proxy: client.proxy.nodeId, type: typeUrl, err: error },
-        "generation failed, keeping the last good config",
-      );
+      const more = client.lines.take();
+      if (more !== undefined)
+        this.#options.log.error(
+          { proxy: client.proxy.nodeId, type: typeUrl, err: error, ...more },
+          "generation failed, keeping the last good config",
+        );
       const last = client.last.get(typeUrl);
       if (!last)
         throw new ConnectError(
@@ -100,21 +124,32 @@ export class MeshSource implements ResourceSource<MeshClient> {
 
   lookup(client: MeshClient, typeUrl: string, name: string): Resource | undefined {
     if (typeUrl === secretType) return this.#secret(client, name);
-    const lookup = lookups[typeUrl];
+    if (typeUrl === endpointType) {
+      const unknown = unknownLoadAssignment(client.view.follow(endpointServices), name);
+      if (unknown !== undefined) return unknown;
+    }
+    const lookup = Object.hasOwn(lookups, typeUrl) ? lookups[typeUrl] : undefined;
     return lookup && client.view.follow(lookup, name);
   }
 
+  unsubscribed({ view, deniedSecrets }: MeshClient, typeUrl: string, name: string): void {
+    if (typeUrl === secretType) {
+      deniedSecrets.delete(name);
+      view.drop(secretLookup, name);
+      return;
+    }
+    const lookup = Object.hasOwn(lookups, typeUrl) ? lookups[typeUrl] : undefined;
+    if (lookup !== undefined) view.drop(lookup, name);
+  }
+
   #secret({ proxy, view, deniedSecrets }: MeshClient, name: string): Resource | undefined {
-    const lookup = view.follow(secretLookup, name);
+    // Without an identity every name is denied: no memo is kept for it.
+    const lookup = proxy.verifiedIdentity === undefined ? unauthenticated : view.follow(secretLookup, name);
     if ("resource" in lookup) {
       deniedSecrets.delete(name);
       return lookup.resource;
     }
-    if (deniedSecrets.get(name) !== lookup.denied) {
-      this.#options.log.warn({ proxy: proxy.nodeId, secret: name }, `secret not served: ${lookup.denied}`);
-      this.#options.onSecretDenied?.();
-    }
-    deniedSecrets.set(name, lookup.denied);
+    if (deniedSecrets.add(name, lookup.denied)) this.#options.onSecretDenied?.();
     return undefined;
   }
 
@@ -129,11 +164,18 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 }
 
+const unauthenticated = {
+  denied: "the proxy is not authenticated; secrets are served only on the TLS port",
+} as const;
+
 /** Type URL of each followed query. */
 const typeOf = new Map<Query<never, unknown>, string>(
-  [...Object.entries(generators), ...Object.entries(lookups), [secretType, secretLookup] as const].map(
-    ([typeUrl, query]) => [query, typeUrl],
-  ),
+  [
+    ...Object.entries(generators),
+    ...Object.entries(lookups),
+    [secretType, secretLookup] as const,
+    [endpointType, endpointServices] as const,
+  ].map(([typeUrl, query]) => [query, typeUrl]),
 );
 
 const extensionNamesOf = new WeakMap<Node["extensions"], readonly string[]>();
@@ -162,7 +204,7 @@ export function readProxy(node: Node): Proxy {
       extensions: extensionNames(node.extensions),
     });
   } catch (error) {
-    if (error instanceof ProxyNodeError) throw new ConnectError(error.message, Code.InvalidArgument);
+    if (error instanceof ProxyNodeError) throw new ConnectError(shortened(error.message), Code.InvalidArgument);
     throw error;
   }
 }

@@ -15,6 +15,7 @@ import {
   stringSetting,
   variablesOf,
 } from "@istiod/settings";
+import { defaultLimits } from "@istiod/xds-server";
 import { flags } from "./flags.js";
 
 const hourMs = 3_600_000;
@@ -74,6 +75,65 @@ const pushVariables = {
 
 /** Maximum of gRPC's unsigned options. */
 const maxUint32 = 0xffff_ffff;
+
+const positive = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;
+
+const streamVariables = {
+  maxTypes: integerSetting(
+    {
+      variable: "PILOT_XDS_MAX_TYPES",
+      default: defaultLimits.authenticated.types,
+      help: "maximum number of resource types of an xDS stream",
+      isExtension: true,
+    },
+    positive,
+  ),
+  maxNames: integerSetting(
+    {
+      variable: "PILOT_XDS_MAX_NAMES",
+      default: defaultLimits.authenticated.names,
+      help: "maximum number of resource names that an xDS stream subscribes to",
+      isExtension: true,
+    },
+    positive,
+  ),
+  maxUnmatchedBytes: integerSetting(
+    {
+      variable: "PILOT_XDS_MAX_UNMATCHED_BYTES",
+      default: defaultLimits.authenticated.unmatchedBytes,
+      help: "maximum size of the names of an authenticated xDS stream that are not among the proxy's resources, with what is served for them, in bytes",
+      isExtension: true,
+    },
+    positive,
+  ),
+  maxUnauthenticatedUnmatchedBytes: integerSetting(
+    {
+      variable: "PILOT_XDS_MAX_UNAUTHENTICATED_UNMATCHED_BYTES",
+      default: defaultLimits.unauthenticated.unmatchedBytes,
+      help: "as PILOT_XDS_MAX_UNMATCHED_BYTES, for streams that are not authenticated",
+      isExtension: true,
+    },
+    positive,
+  ),
+  totalUnmatchedBytes: integerSetting(
+    {
+      variable: "PILOT_XDS_TOTAL_UNMATCHED_BYTES",
+      default: defaultLimits.authenticated.totalUnmatchedBytes,
+      help: "maximum of PILOT_XDS_MAX_UNMATCHED_BYTES of all authenticated streams; streams of the identity that uses most are ended, the latest first",
+      isExtension: true,
+    },
+    positive,
+  ),
+  totalUnauthenticatedUnmatchedBytes: integerSetting(
+    {
+      variable: "PILOT_XDS_TOTAL_UNAUTHENTICATED_UNMATCHED_BYTES",
+      default: defaultLimits.unauthenticated.totalUnmatchedBytes,
+      help: "as PILOT_XDS_TOTAL_UNMATCHED_BYTES, for streams that are not authenticated, by address",
+      isExtension: true,
+    },
+    positive,
+  ),
+} as const;
 
 const connectionVariables = {
   maxReceivedMessageSize: integerSetting(
@@ -194,6 +254,7 @@ export const variableGroups = {
   Identity: identityVariables,
   Sources: sourceVariables,
   Pushes: pushVariables,
+  "xDS streams": streamVariables,
   Connections: connectionVariables,
   "Certificate authority": certificateVariables,
   "Debugging and metrics": debugVariables,
@@ -207,6 +268,7 @@ export const variables = {
   ...identityVariables,
   ...sourceVariables,
   ...pushVariables,
+  ...streamVariables,
   ...connectionVariables,
   ...certificateVariables,
   ...debugVariables,

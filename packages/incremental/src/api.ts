@@ -79,6 +79,9 @@ export interface View<C> {
   /** Stops following a result. Does nothing if it is not followed. */
   unfollow(query: Query<void, unknown>): void;
   unfollow<A>(query: Query<A, unknown>, arg: A): void;
+  /** Drops a result, followed or not, with everything that only it uses, instead of keeping it for a while. */
+  drop(query: Query<void, unknown>): void;
+  drop<A>(query: Query<A, unknown>, arg: A): void;
   /** Returns everything that the result was computed from, by the records of its computation. */
   explain(query: Query<void, unknown>): Explanation;
   explain<A>(query: Query<A, unknown>, arg: A): Explanation;

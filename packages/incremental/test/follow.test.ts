@@ -211,6 +211,24 @@ describe("a followed result", () => {
     expect(db.stats().memos).toBe(0);
   });
 
+  it("is dropped with what only it uses, and computed again when it is called again", () => {
+    const db = new Database<{ group: string }>();
+    const inner: Query<string, number> = query("inner", (q, name: string): number => q.read(numbers, name) ?? 0);
+    const outer: Query<string, number> = query("outer", (q, name: string): number => q.call(inner, name) + 1);
+    const [one, two] = [db.view({ group: "a" }), db.view({ group: "b" })];
+    for (let i = 0; i < 100; i++) {
+      expect(one.follow(outer, `absent${i}`)).toBe(1);
+      one.drop(outer, `absent${i}`);
+    }
+    expect(db.stats().memos).toBe(0);
+    for (const view of [one, two]) expect(view.follow(outer, "shared")).toBe(1);
+    one.drop(outer, "shared");
+    one.drop(outer, "never called");
+    expect(db.stats().memos).toBe(2);
+    expect(db.commit((tx) => tx.set(numbers, "shared", 5)).affected).toMatchObject([{ view: two, query: outer }]);
+    expect([one.call(outer, "shared"), two.call(outer, "shared")]).toEqual([6, 6]);
+  });
+
   it("is reported once after all records were dropped, as by a stack overflow", () => {
     const db = new Database<{ group: string }>();
     const deep: Query<number, number> = query("deep", (q, n: number): number =>

@@ -64,7 +64,7 @@ export {
   sidecarSpec,
 } from "./visibility/scope.js";
 export { scopedAliases, scopedService, type ScopedService } from "./visibility/scoped-service.js";
-export { listenerServices, scopeServices, serviceInScope } from "./visibility/scoped-services.js";
+export { listenerServices, scopeServiceIndex, scopeServices, serviceInScope } from "./visibility/scoped-services.js";
 export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
 export { serviceHeader } from "./visibility/service-header.js";
 

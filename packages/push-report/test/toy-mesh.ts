@@ -11,7 +11,7 @@ import {
   type ObjectStatus,
   type StatusOptions,
 } from "@istiod/push-report";
-import { resource, ResourceSet } from "@istiod/resources";
+import { resource, ResourceSet, xdsType } from "@istiod/resources";
 import { createXdsServer, type ResourceSource, type SourceChange, type XdsServer } from "@istiod/xds-server";
 
 /** A client is its namespace. */
@@ -64,6 +64,7 @@ export class ToyMesh {
       pendingRevision: () => this.#attribution.pendingRevision,
     });
     const source: ResourceSource<View<Client>> = {
+      serves: (typeUrl) => typeUrl === toyType || xdsType(typeUrl) !== undefined,
       ready: () => true,
       open: (node) => {
         const view = this.database.view({ namespace: node.id.split(".")[1] ?? "" });

@@ -1,5 +1,5 @@
 export { generators, lookups } from "./generators.js";
-export { emptyAssignments } from "./endpoints/index.js";
+export { emptyAssignments, endpointServices, unknownLoadAssignment } from "./endpoints/index.js";
 export { omissions, type Omissions } from "./omissions.js";
 export {
   type ChainSource,

@@ -5,6 +5,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { Attribution } from "./attribution.js";
 import type { Clock } from "@istiod/settings";
 import type { Rejection, Variant, XdsEvent } from "./events.js";
+import type { LimitsByAuthentication } from "./limits.js";
 import type { OnDemandHandler, Peer } from "./source.js";
 import type { SubscribedNames } from "./subscribed-names.js";
 import type { Call, CallHandler } from "./transport/call.js";
@@ -22,6 +23,8 @@ export interface XdsServerOptions {
    * `ResourceExhausted`. Default: no limit.
    */
   readonly streamsPerSecond?: number;
+  /** Limits of each stream. Those of streams without an authenticated identity have lower defaults. */
+  readonly limits?: LimitsByAuthentication;
   /** Time after which a client that reads nothing is disconnected. Default 60,000 ms. */
   readonly sendTimeoutMs?: number;
   /** Outstanding bytes above which no further response is built for a client. Default 65,536. */

@@ -37,6 +37,8 @@ export interface RejectedEvent {
 export interface DisconnectEvent extends ConnectionFields {
   readonly kind: "disconnect";
   readonly reason: string;
+  /** Name of the gRPC status code, if the server ended the stream with an error. */
+  readonly code?: string;
   /** The internal error of the server or the source, which is not sent to the client. */
   readonly cause?: unknown;
   /** Milliseconds since the stream was admitted. */
@@ -50,6 +52,11 @@ export interface RequestEvent extends TypeFields {
   readonly bytes?: number;
   /** Set if the request's nonce is not the last one sent. */
   readonly stale: boolean;
+}
+
+/** A request of a type that the source does not serve. It has no effect but an empty response. */
+export interface IgnoredEvent extends TypeFields {
+  readonly kind: "ignored";
 }
 
 /** The content of a response. */
@@ -155,6 +162,7 @@ export type XdsEvent =
   | RejectedEvent
   | DisconnectEvent
   | RequestEvent
+  | IgnoredEvent
   | AckEvent
   | NackEvent
   | PushEvent

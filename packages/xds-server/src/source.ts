@@ -23,8 +23,23 @@ export interface ResourceSource<C = unknown> {
    */
   resources(client: C, typeUrl: string): ResourceSet | undefined;
 
+  /**
+   * Reports whether clients may subscribe to a type. A request of any other type gets an empty response without a
+   * subscription, and a stream with too many of these types is ended. Default: every type.
+   */
+  serves?(typeUrl: string): boolean;
+
+  /**
+   * Returns the verified identity of a client, by which limits are shared; undefined if it is not authenticated. Then
+   * the limits of unauthenticated streams apply, shared by address. Default: undefined.
+   */
+  identity?(client: C): string | undefined;
+
   /** Returns a resource that is not in the set of its type, for a client that subscribes to it by name. */
   lookup?(client: C, typeUrl: string, name: string): Resource | undefined;
+
+  /** Called when a client is no longer subscribed to a name that `lookup` was called with. */
+  unsubscribed?(client: C, typeUrl: string, name: string): void;
 
   /** Calls the listener after each change. Returns a function that stops this. */
   watch(listener: (change: SourceChange<C>) => void): () => void;

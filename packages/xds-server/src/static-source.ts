@@ -1,4 +1,4 @@
-import { ResourceSet, type Resource } from "@istiod/resources";
+import { ResourceSet, type Resource, xdsType } from "@istiod/resources";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Peer, ResourceSource, SourceChange } from "./source.js";
 
@@ -59,6 +59,7 @@ export function staticSource(sets: ResourceSets = {}): StaticSource {
       clients.add(client);
       return client;
     },
+    serves: (typeUrl) => current.has(typeUrl) || xdsType(typeUrl) !== undefined,
     resources: (_client, typeUrl) => current.get(typeUrl),
     watch(listener) {
       listeners.add(listener);

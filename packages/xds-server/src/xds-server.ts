@@ -6,10 +6,12 @@ import { admission } from "./connection/admission.js";
 import { Connection } from "./connection/connection.js";
 import { ConnectionRegistry } from "./connection/connection-registry.js";
 import { enforceSendTimeout } from "./connection/send-timeout.js";
-import type { ServerContext } from "./connection/server-context.js";
+import { SharedAllowance } from "./connection/shared-allowance.js";
+import type { ServerContext, StreamClass } from "./connection/server-context.js";
 import { endStreams, shuttingDown } from "./connection/shutdown.js";
 import { PushQueue } from "./push/push-queue.js";
 import type { Connection as ConnectionState, Listening, ListenOptions, XdsServer, XdsServerOptions } from "./api.js";
+import { defaultLimits, type StreamLimits } from "./limits.js";
 import type { OnDemandHandler, ResourceSource, SourceChange } from "./source.js";
 import type { Call, CallHandler } from "./transport/call.js";
 import { listen, type Listener } from "./transport/listen.js";
@@ -111,6 +113,10 @@ function serverContext<C>(
       maxCopiedBytes: options.maxCopiedBytes ?? 256 * 1024 * 1024,
       clock,
     }),
+    classes: {
+      authenticated: streamClass({ ...defaultLimits.authenticated, ...options.limits?.authenticated }),
+      unauthenticated: streamClass({ ...defaultLimits.unauthenticated, ...options.limits?.unauthenticated }),
+    },
     bodies: new BodyCache({
       clock,
       ...(options.bodyCacheBytes !== undefined && { bytes: options.bodyCacheBytes }),
@@ -122,4 +128,8 @@ function serverContext<C>(
     nextStreamNumber: () => ++streams,
     processPrefix: `${randomBytes(4).toString("base64url")}.`,
   };
+}
+
+function streamClass(limits: Required<StreamLimits>): StreamClass {
+  return { limits, allowance: new SharedAllowance(limits.totalUnmatchedBytes) };
 }

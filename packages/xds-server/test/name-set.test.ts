@@ -57,3 +57,26 @@ test("law: a list that nearly equals a set has exactly the listed names, and rep
     }),
   );
 });
+
+test("names of a resource set are not stored again, whichever of them a client subscribes to", () => {
+  const large = Array.from({ length: 10_000 }, (_, i) => `outbound|80||service-${i}`);
+  const set = setOf(large);
+  const names = NameSet.of(nameList(large.slice(1000)), set);
+  expect(names.size).toBe(9000);
+  expect(names.unshared).toBe(0);
+  for (const each of large.slice(0, 500)) names.add(each);
+  expect(names.unshared).toBe(0);
+  names.add("unknown");
+  expect(names.unshared).toBe(1);
+});
+
+test("names that a later resource set has are shared with it", () => {
+  const large = Array.from({ length: 1000 }, (_, i) => `n${i}`);
+  const names = NameSet.of(nameList(large), setOf(large.slice(0, 500)));
+  expect(names.unshared).toBe(500);
+  names.adaptTo(setOf(large.slice(0, 999)));
+  expect([names.size, names.unshared]).toEqual([1000, 1]);
+  names.adaptTo(setOf(["other"]));
+  expect([names.size, names.unshared]).toEqual([1000, 1000]);
+  expect([...names].sort()).toEqual([...large].sort());
+});

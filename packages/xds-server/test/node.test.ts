@@ -1,5 +1,5 @@
 import { WireError } from "@istiod/protobuf-wire";
-import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type JsonObject, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -60,24 +60,45 @@ test("proxies of one build share the fields that they have in common", () => {
 });
 
 test("shared fields of nodes are limited to two megabytes", () => {
-  const heavy = (id: number, bytes: number) =>
-    decoded(encoded({ userAgentName: `${id}`.padEnd(bytes, "x"), extensions: [{ name: "a" }] }));
-  const megabyte = 1000 * 1000;
-  const first = heavy(1, megabyte);
-  expect(heavy(1, megabyte).extensions).toBe(first.extensions);
-  heavy(2, megabyte);
-  expect(heavy(1, megabyte).extensions).toBe(first.extensions);
-  heavy(3, megabyte);
-  expect(heavy(1, megabyte).extensions).not.toBe(first.extensions);
-  expect(heavy(4, 3 * megabyte).extensions).not.toBe(heavy(4, 3 * megabyte).extensions);
+  const heavy = (id: number) =>
+    decoded(encoded({ userAgentName: `${id}`.padEnd(500_000, "x"), extensions: [{ name: "a" }] }));
+  const first = heavy(1);
+  for (const id of [1, 2, 3, 4]) heavy(id);
+  expect(heavy(1).extensions).toBe(first.extensions);
+  heavy(5);
+  expect(heavy(1).extensions).not.toBe(first.extensions);
 });
 
-test("unknown fields of a node are kept, without referencing the request's bytes", () => {
+test("unknown fields of a node are dropped", () => {
   const bytes = Buffer.concat([encoded({ id: "a" }), Buffer.from([0xf2, 0x3f, 1, 65])]);
   const node = decodeNode(bytes, 0, bytes.length);
-  bytes.fill(0);
-  expect(node.$unknown?.map(({ no }) => no)).toEqual([1022]);
-  expect(Buffer.from(toBinary(NodeSchema, node)).subarray(-2).toString("hex")).toBe("0141");
+  expect(node.id).toBe("a");
+  expect(node.$unknown).toBeUndefined();
+});
+
+const nested = (depth: number): JsonObject => (depth === 0 ? {} : { a: nested(depth - 1) });
+const named = (count: number): JsonObject => Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, ""]));
+
+test.each<[string, Parts, string]>([
+  ["an ID of 1,025 bytes", { id: "x".repeat(1025) }, "an ID or cluster of more than 1024 bytes"],
+  ["a cluster of 1,025 bytes", { cluster: "x".repeat(1025) }, "an ID or cluster of more than 1024 bytes"],
+  ["a label of 600 KB", { metadata: { LABELS: { a: "x".repeat(600_000) } } }, "metadata of more than 524288 bytes"],
+  ["20,000 labels", { metadata: { LABELS: named(20_000) } }, "metadata of too many values"],
+  ["5,000 keys", { metadata: named(5000) }, "metadata of too many values"],
+  ["a list of 5,000 values", { metadata: { A: Array(5000).fill(null) } }, "metadata of too many values"],
+  ["metadata in 40 levels", { metadata: nested(40) }, "metadata nested too deeply"],
+  ["5,000 extensions", { extensions: Array(5000).fill({}) }, "extensions and other fields of more than 4096 fields"],
+  ["an extension of 600 KB", { extensions: [{ name: "x".repeat(600_000) }] }, "more than 524288 bytes"],
+])("a node with %s is rejected", (_what, node, message) => {
+  expect(() => decoded(encoded(node))).toThrow(message);
+});
+
+test("a node with 1,000 labels, annotations of 256 KiB and 1,000 extensions is accepted", () => {
+  const metadata = { LABELS: named(1000), ANNOTATIONS: { "large.io/config": "x".repeat(256 * 1024) } };
+  const extensions = Array.from({ length: 1000 }, (_, i) => ({ name: `envoy.filters.http.f${i}`, typeUrls: ["t"] }));
+  const node = decoded(encoded({ id: "a", metadata, extensions }));
+  expect(node.metadata).toEqual(metadata);
+  expect(node.extensions.length).toBe(1000);
 });
 
 test.each([

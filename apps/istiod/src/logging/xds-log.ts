@@ -1,6 +1,8 @@
 import { xdsShortName } from "@istiod/resources";
+import { type Clock, monotonicClock } from "@istiod/settings";
 import type { NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
+import { LineBudgets, shortened } from "./line-budget.js";
 
 /** Returns the objects whose change made a revision. */
 type CausesOf = (revision: number) => readonly string[];
@@ -9,35 +11,55 @@ type CausesOf = (revision: number) => readonly string[];
 export type XdsLog = (event: XdsEvent) => void;
 
 /** Returns the log of xDS events, in the scope `delta` or `ads` by the variant of the protocol. */
-export function xdsLog(log: Logger, causesOf: CausesOf): XdsLog {
+export function xdsLog(log: Logger, causesOf: CausesOf, clock: Clock = monotonicClock): XdsLog {
   const logs = { sotw: log.child({ scope: "ads" }), delta: log.child({ scope: "delta" }) };
-  return (event) => logEvent(logs[event.kind === "rejected" ? "sotw" : event.variant], event, causesOf);
+  const streams = new LineBudgets(clock);
+  const addresses = new LineBudgets(clock);
+  return (event) => {
+    if (event.kind === "nack" || event.kind === "failure" || event.kind === "ignored") {
+      const more = streams.of(event.connection).take();
+      if (more !== undefined) logEvent(logs[event.variant], event, causesOf, more);
+    } else if (event.kind === "rejected") {
+      const more = addresses.of(event.peer.address).take();
+      if (more !== undefined) logEvent(logs.sotw, event, causesOf, more);
+    } else {
+      const suppressed = event.kind === "disconnect" ? streams.delete(event.connection) : 0;
+      logEvent(logs[event.variant], event, causesOf, suppressed === 0 ? {} : { suppressed });
+    }
+  };
 }
 
-function logEvent(log: Logger, event: XdsEvent, causesOf: CausesOf): void {
+/** @param more fields to add: the number of suppressed lines */
+function logEvent(log: Logger, event: XdsEvent, causesOf: CausesOf, more: object): void {
   switch (event.kind) {
     case "nack":
-      log.warn(rejection(event, causesOf), `rejected by the proxy: ${event.error.message}`);
+      log.warn(
+        { ...rejection(event, causesOf), ...more },
+        `rejected by the proxy: ${shortened(event.error.message, 4096)}`,
+      );
+      break;
+    case "ignored":
+      log.debug({ proxy: event.nodeId, type: event.typeUrl, ...more }, "unknown resource type");
       break;
     case "connect":
       log.info({ proxy: event.nodeId, connection: event.connection, variant: event.variant }, "connected");
       break;
     case "disconnect":
       log[event.cause === undefined ? "info" : "error"](
-        { proxy: event.nodeId, connection: event.connection, ...errorFields(event.cause) },
+        { proxy: event.nodeId, connection: event.connection, ...errorFields(event.cause), ...more },
         `disconnected: ${event.reason}`,
       );
       break;
     case "failure":
       log.error(
-        { proxy: event.nodeId, type: xdsShortName(event.typeUrl), ...errorFields(event.error) },
+        { proxy: event.nodeId, type: xdsShortName(event.typeUrl), ...errorFields(event.error), ...more },
         "generation failed, keeping the last good config",
       );
       break;
     case "rejected":
       log.warn(
-        { peer: event.peer.address, code: event.code, ...errorFields(event.cause) },
-        `stream rejected: ${event.message}`,
+        { peer: event.peer.address, code: event.code, ...errorFields(event.cause), ...more },
+        `stream rejected: ${shortened(event.message)}`,
       );
       break;
     case "push":
@@ -46,10 +68,21 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: CausesOf): void {
   }
 }
 
+/** Names of rejected resources in a line. */
+const maxNames = 20;
+
 function rejection({ nodeId, connection, typeUrl, error }: NackEvent, causesOf: CausesOf): object {
   const { revision, resources, nonce } = error;
   const cause = revision === undefined ? {} : { revision, cause: causesOf(revision) };
-  return { proxy: nodeId, connection, type: xdsShortName(typeUrl), resources, nonce, ...cause };
+  const named = resources.slice(0, maxNames).map((name) => shortened(name, 256));
+  return {
+    proxy: nodeId,
+    connection,
+    type: xdsShortName(typeUrl),
+    resources: named,
+    nonce: shortened(nonce, 64),
+    ...cause,
+  };
 }
 
 /** Fields of a response, named as in Istio's log line of a push. */

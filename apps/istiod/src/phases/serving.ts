@@ -31,6 +31,7 @@ export function openServing(
     attribution: reporting.attribution,
     observe: (event) => reporting.observe(event),
     concurrentPushes: settings.push.concurrentPushes,
+    limits: settings.streams,
     streamsPerSecond: settings.push.streamsPerSecond,
   });
   closers.defer(() => server.close({ graceMs: settings.shutdownMs }));

@@ -5,6 +5,7 @@ import type { Registry } from "prom-client";
 import { connectionLimits } from "../connection-limits.js";
 import { type FlagValues, listenAddress } from "../flags.js";
 import { pushSettings } from "../push-settings.js";
+import { streamLimits } from "../stream-limits.js";
 import { rejectUnservedProtections } from "../unserved-protections.js";
 import { checkVariables } from "../variables.js";
 
@@ -39,6 +40,7 @@ export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
   return {
     push: pushSettings(env),
     connections: connectionLimits(values, env),
+    streams: streamLimits(env),
     /** Addresses to listen on; undefined: not served. */
     addresses: {
       grpcAddr: listenAddress("grpcAddr", values.grpcAddr),

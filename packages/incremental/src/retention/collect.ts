@@ -45,6 +45,13 @@ export function dropRoot(engine: Engine, root: Root): void {
   root.detach();
 }
 
+/** Removes a client's result with everything that only it uses. */
+export function dropResult(engine: Engine, root: Root): void {
+  dropRoot(engine, root);
+  if (!isUsed(root.memo)) evict(engine, root.memo);
+  for (const input of engine.unused.takeInputs()) input.table.dropUnused(input);
+}
+
 /**
  * Drops records that are unused since the revision `before`, and roots last used in the revision `lastUse` or earlier.
  */

@@ -8,7 +8,7 @@ import type { AnyQuery, Call } from "../records/call.js";
 import { Root, type Client } from "../records/client.js";
 import { valid, type Memo } from "../records/memo.js";
 import type { Question } from "../records/question.js";
-import { collectBeyond, dropRoot, type RetentionLimits } from "../retention/collect.js";
+import { collectBeyond, dropResult, dropRoot, type RetentionLimits } from "../retention/collect.js";
 import { explain } from "./explain.js";
 import type { Explanation } from "./explanation.js";
 
@@ -56,6 +56,16 @@ export class ClientView<C> implements View<C> {
     if (root?.followed !== true) return;
     clients.unfollow(root);
     unused.roots.use(root, revision);
+  }
+
+  drop(query: AnyQuery, arg?: unknown): void {
+    this.#requireOutside("drop");
+    const engine = this.#engine;
+    const call = engine.store.call(query, arg);
+    call.dropIfEmpty();
+    const root = this.#record.roots.get(call);
+    if (root === undefined) return;
+    dropResult(engine, root);
   }
 
   explain(query: AnyQuery, arg?: unknown): Explanation {

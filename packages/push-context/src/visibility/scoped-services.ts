@@ -84,18 +84,22 @@ export const scopeServices = query(
 );
 
 /** Maps hosts to the scope's services. */
-const scopeServiceIndex = query(
+export const scopeServiceIndex = query(
   "scopeServiceIndex",
   (q, scope: ScopeRef): Readonly<Record<string, ScopedService>> =>
     Object.fromEntries(q.call(scopeServices, scope).map((scoped) => [scoped.hostname, scoped])),
   { key: scopeKey },
 );
 
+function serviceIn(index: Readonly<Record<string, ScopedService>>, hostname: string): ScopedService | undefined {
+  return Object.hasOwn(index, hostname) ? index[hostname] : undefined;
+}
+
 /** The service that a host refers to in a scope. */
 export const serviceInScope = query(
   "serviceInScope",
   (q, { scope, hostname }: { readonly scope: ScopeRef; readonly hostname: string }): ScopedService | undefined =>
-    q.call(scopeServiceIndex, scope)[hostname],
+    serviceIn(q.call(scopeServiceIndex, scope), hostname),
   { key: ({ scope, hostname }) => `${hostname} ${scopeKey(scope)}` },
 );
 

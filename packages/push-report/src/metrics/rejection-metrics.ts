@@ -29,9 +29,9 @@ export function rejectionMetrics(meter: Meter, types: TypeLabels): (event: XdsEv
   };
 }
 
-/** The name of a gRPC status code in Go. Clients may reject without a code. */
+/** The name of a gRPC status code in Go. Clients may reject without a code, or with any number. */
 function codeName(code: number): string {
-  return code === 0 ? "OK" : (Code[code] ?? `Code(${code})`);
+  return code === 0 ? "OK" : (Code[code] ?? "Code(other)");
 }
 
 /** The gauges with a label for the node. Series of a node end with its last stream, so that their number is bounded. */

@@ -7,6 +7,7 @@ import {
   type ScopedService,
   scopedService,
   scopeOf,
+  scopeServiceIndex,
   serviceInScope,
   findSubset,
 } from "@istiod/push-context";
@@ -33,6 +34,25 @@ export const loadAssignmentByName = query("loadAssignmentByName", (q, clusterNam
     ? q.call(loadAssignment, cluster)
     : buildAssignment(q, clusterName, cluster);
 });
+
+/** The services that names of EDS clusters can refer to, by hostname. */
+export const endpointServices = query("endpointServices", (q): Readonly<Record<string, ScopedService>> =>
+  q.call(scopeServiceIndex, scopeOf(q)),
+);
+
+/**
+ * Returns the empty load assignment of a cluster name that refers to none of the services, as `loadAssignmentByName`
+ * does, but without a memo for each unknown name; undefined for other names.
+ */
+export function unknownLoadAssignment(
+  services: Readonly<Record<string, ScopedService>>,
+  clusterName: string,
+): Resource | undefined {
+  if (clusterName === selfDiscoveryCluster) return undefined;
+  const hostname = parseClusterName(clusterName)?.hostname;
+  const isKnown = hostname !== undefined && Object.hasOwn(services, hostname);
+  return isKnown ? undefined : assignmentResource(clusterName, []);
+}
 
 /** The EDS cluster of a port of a service, as imported by a client's scope. */
 export interface EdsCluster {

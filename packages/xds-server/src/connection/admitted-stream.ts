@@ -5,10 +5,12 @@ import type { AdsStream } from "../protocol/ads-stream.js";
 import { type ClientSource, currentSet } from "../protocol/client-source.js";
 import { DeltaStream } from "../protocol/delta-stream.js";
 import { SotwStream } from "../protocol/sotw-stream.js";
+import type { StreamLimits } from "../limits.js";
 import type { ResourceSource } from "../source.js";
 import type { Call } from "../transport/call.js";
 import { type AnswerOf, OnDemandTypes } from "./on-demand-types.js";
 import type { ServerContext } from "./server-context.js";
+import { type SharedAllowance, shareKey } from "./shared-allowance.js";
 import { StreamEvents } from "./stream-events.js";
 
 /** An admitted stream and its state. */
@@ -21,6 +23,10 @@ export interface AdmittedStream<C> {
   readonly attribution: StreamAttribution;
   readonly onDemand: OnDemandTypes;
   readonly events: StreamEvents;
+  readonly limits: Required<StreamLimits>;
+  /** Memory that streams of the class share, and the key of the client's share. */
+  readonly allowance: SharedAllowance;
+  readonly shareKey: string;
   /** Time of admission in milliseconds since the epoch. */
   readonly at: number;
 }
@@ -44,6 +50,8 @@ export async function admitStream<C>(
     source.close?.(client);
     throw new ConnectError("the client is gone", Code.Canceled);
   }
+  const identity = source.identity?.(client);
+  const { limits, allowance } = context.classes[identity === undefined ? "unauthenticated" : "authenticated"];
   const number = context.nextStreamNumber();
   const id = `${node.id}-${number}`;
   const events = new StreamEvents(observe, id, node.id, method.variant);
@@ -53,10 +61,11 @@ export async function admitStream<C>(
     currentSet: (typeUrl) => currentSet(clientSource, typeUrl),
   });
   const noncePrefix = `${context.processPrefix}${number.toString(36)}.`;
-  const options = { source: clientSource, attribution, clock, noncePrefix };
+  const options = { source: clientSource, attribution, clock, noncePrefix, limits };
   const protocol: AdsStream = method.variant === "delta" ? new DeltaStream(options) : new SotwStream(options);
-  const onDemand = new OnDemandTypes(answerOf(context, node), (answer) => `${id}.${answer.toString(36)}`);
-  return { id, node, client, protocol, attribution, onDemand, events, at: clock.now() };
+  const onDemand = new OnDemandTypes(answerOf(context, node), (answer) => `${id}.${answer.toString(36)}`, limits.types);
+  const share = { limits, allowance, shareKey: shareKey(identity, peer) };
+  return { id, node, client, protocol, attribution, onDemand, events, ...share, at: clock.now() };
 }
 
 function answerOf<C>({ onDemand }: ServerContext<C>, node: Node): AnswerOf {
@@ -73,6 +82,8 @@ function bindSource<C>(source: ResourceSource<C>, client: C, failed: ClientSourc
   return {
     resources: (typeUrl) => source.resources(client, typeUrl),
     lookup: source.lookup && ((typeUrl, name) => source.lookup?.(client, typeUrl, name)),
+    serves: (typeUrl) => source.serves?.(typeUrl) ?? true,
+    unsubscribed: (typeUrl, name) => source.unsubscribed?.(client, typeUrl, name),
     failed,
   };
 }

@@ -1,19 +1,23 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { WireError } from "@istiod/protobuf-wire";
 import type { PushTarget } from "../push/push-queue.js";
 import type { Connection as Snapshot } from "../api.js";
 import type { Answer } from "../source.js";
 import type { Call, CallHandler } from "../transport/call.js";
 import { withTypeUrl } from "../transport/with-type-url.js";
+import { checkRequest, tooMuch } from "../protocol/request-limits.js";
 import type { XdsRequest } from "../wire/request.js";
 import { type AdmittedStream, admitStream } from "./admitted-stream.js";
 import type { ManagedConnection } from "./connection-registry.js";
 import { PushTimer } from "./push-timer.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { ServerContext } from "./server-context.js";
+import type { Sharer } from "./shared-allowance.js";
 import { snapshotOf } from "./snapshot.js";
 
 /** One stream of one client: connects the protocol's state with a call, the source and the push queue. */
-export class Connection<C = unknown> implements CallHandler, PushTarget, ManagedConnection {
+export class Connection<C = unknown> implements CallHandler, PushTarget, ManagedConnection, Sharer {
   readonly #context: ServerContext<C>;
   readonly #call: Call;
   readonly #writer: ResponseWriter;
@@ -24,6 +28,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   #ended = false;
   #endReason: string | undefined;
   #endCause: unknown;
+  #endCode: Code | undefined;
   /** Set while responses may be due but the client must read first. */
   #blocked = false;
 
@@ -65,13 +70,18 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     const { protocol, events, attribution } = this.#stream;
     const queueMs = this.#timer.started();
     if (queueMs !== undefined) events.pushStarted(attribution.pushStarted(), queueMs);
-    while (!this.#ended) {
-      if (this.#writer.full) {
-        this.#blocked = true;
-        return "blocked";
+    try {
+      while (!this.#ended) {
+        if (this.#writer.full) {
+          this.#blocked = true;
+          return "blocked";
+        }
+        if (!this.#sendNext(this.#stream)) break;
       }
-      if (!this.#sendNext(this.#stream)) break;
+    } catch (error) {
+      this.#fail(asConnectError(error));
     }
+    this.#shareOf(this.#stream);
     const summary = this.#timer.finished();
     attribution.pushFinished();
     if (this.#ended) return "done";
@@ -95,6 +105,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   end(error: ConnectError | undefined, reason: string): void {
     if (this.#ended) return;
     this.#endReason = reason;
+    this.#endCode = error?.code;
     this.#finish();
     this.#call.end(error);
   }
@@ -111,6 +122,11 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     this.#finish();
   }
 
+  exceeded(totalBytes: number): void {
+    const reason = `all streams together have more than ${totalBytes} bytes of resource names without a resource in their clients' sets`;
+    this.end(tooMuch(reason), reason);
+  }
+
   snapshot(): Snapshot | undefined {
     return this.#stream && snapshotOf(this.#call, this.#stream);
   }
@@ -118,7 +134,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   async #open(message: XdsRequest, bytes: number | undefined): Promise<void> {
     try {
       await this.#admitted;
-      const stream = await admitStream(this.#context, this.#call, message.node, () => this.#ended);
+      const stream = await admitStream(this.#context, this.#call, nodeOf(message), () => this.#ended);
       this.#stream = stream;
       this.#context.connections.opened(this, stream.client);
       stream.events.connected(stream.node, this.#call.peer);
@@ -132,9 +148,13 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     const { protocol, onDemand, events } = stream;
     try {
       const request = withTypeUrl(message, this.#call.method);
+      checkRequest(request, stream.limits);
       const handled = onDemand.request(request);
       if (handled === undefined) {
-        events.requested(protocol.request(request), bytes);
+        const receipt = protocol.request(request);
+        if (receipt === undefined) events.ignored(request.typeUrl);
+        else events.requested(receipt, bytes);
+        this.#shareOf(stream);
         if (protocol.due) this.#queue("request");
         return undefined;
       }
@@ -144,6 +164,11 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       this.#fail(asConnectError(error));
       return undefined;
     }
+  }
+
+  /** Charges the stream for the names that only it has. */
+  #shareOf({ protocol, allowance, shareKey }: AdmittedStream<C>): void {
+    if (!this.#ended) allowance.use(this, shareKey, protocol.unmatchedBytes);
   }
 
   async #answer(
@@ -196,11 +221,23 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     const { queue, source, clock, connections } = this.#context;
     queue.remove(this);
     if (this.#stream === undefined) return;
-    const { client, attribution, events, at } = this.#stream;
+    const { client, protocol, attribution, events, allowance, shareKey, at } = this.#stream;
+    allowance.use(this, shareKey, 0);
     connections.closed(this, client);
     attribution.close();
+    protocol.close();
     source.close?.(client);
-    events.disconnected(this.#endReason ?? "", clock.now() - at, this.#endCause);
+    events.disconnected(this.#endReason ?? "", clock.now() - at, this.#endCode, this.#endCause);
+  }
+}
+
+/** Returns the node of a request. @throws ConnectError `InvalidArgument` if it is malformed or too large */
+function nodeOf(message: XdsRequest): Node | undefined {
+  try {
+    return message.node;
+  } catch (error) {
+    if (error instanceof WireError) throw new ConnectError(`invalid node: ${error.message}`, Code.InvalidArgument);
+    throw error;
   }
 }
 

@@ -1,4 +1,6 @@
+import { tooMuch } from "../protocol/request-limits.js";
 import type { Answer } from "../source.js";
+import type { Digest } from "../wire/digest.js";
 import type { XdsRequest } from "../wire/request.js";
 
 /** Asks the handlers for a response; undefined for types that are subscribed to. */
@@ -8,18 +10,22 @@ export type AnswerOf = (typeUrl: string, names: Iterable<string>) => Answer | Pr
 export class OnDemandTypes {
   readonly #answerOf: AnswerOf;
   readonly #nonceOf: (number: number) => string;
+  readonly #maxTypes: number;
   #answers = 0;
-  /** Names of the last answered request by type, joined. */
-  readonly #answered = new Map<string, string>();
+  /** Digest of the names of the last answered request by type. */
+  readonly #answered = new Map<string, Digest>();
 
-  constructor(answerOf: AnswerOf, nonceOf: (number: number) => string) {
+  constructor(answerOf: AnswerOf, nonceOf: (number: number) => string, maxTypes: number) {
     this.#answerOf = answerOf;
     this.#nonceOf = nonceOf;
+    this.#maxTypes = maxTypes;
   }
 
   /**
    * Handles a request if its type is on-demand; returns undefined otherwise. The answer is undefined for an ACK that
    * requests nothing else.
+   *
+   * @throws ConnectError `ResourceExhausted` if the stream exceeds the maximum number of types
    */
   request({
     typeUrl,
@@ -27,12 +33,15 @@ export class OnDemandTypes {
     names,
   }: XdsRequest): { readonly answer: Answer | Promise<Answer> | undefined } | undefined {
     const previous = this.#answered.get(typeUrl);
-    const requested = previous === undefined ? undefined : [...names].join("\n");
-    const repeats = requested === "" || requested === previous;
-    if (previous !== undefined && responseNonce !== "" && repeats) return { answer: undefined };
+    const repeats = previous !== undefined && (names.size === 0 || names.digest.equals(previous));
+    if (responseNonce !== "" && repeats) return { answer: undefined };
     const answer = this.#answerOf(typeUrl, names);
     if (answer === undefined) return undefined;
-    this.#answered.set(typeUrl, requested ?? [...names].join("\n"));
+    if (previous === undefined && this.#answered.size >= this.#maxTypes) {
+      Promise.resolve(answer).catch(() => undefined);
+      throw tooMuch(`more than ${this.#maxTypes} on-demand types`);
+    }
+    this.#answered.set(typeUrl, names.digest);
     return { answer };
   }
 

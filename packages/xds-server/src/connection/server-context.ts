@@ -2,9 +2,17 @@ import type { Attribution } from "../attribution.js";
 import type { Clock } from "@istiod/settings";
 import type { XdsEvent } from "../events.js";
 import type { PushQueue } from "../push/push-queue.js";
+import type { StreamLimits } from "../limits.js";
 import type { OnDemandHandler, ResourceSource } from "../source.js";
 import type { BodyCache } from "../wire/body-cache.js";
 import type { ConnectionRegistry } from "./connection-registry.js";
+import type { SharedAllowance } from "./shared-allowance.js";
+
+/** Limits of streams of a class, and what they share. */
+export interface StreamClass {
+  readonly limits: Required<StreamLimits>;
+  readonly allowance: SharedAllowance;
+}
 
 /** The state that all connections of a server share. */
 export interface ServerContext<C> {
@@ -16,6 +24,7 @@ export interface ServerContext<C> {
   readonly bodies: BodyCache;
   readonly attribution: Attribution;
   readonly clock: Clock;
+  readonly classes: Readonly<Record<"authenticated" | "unauthenticated", StreamClass>>;
   readonly maxOutstandingBytes: number;
   readonly observe: (event: XdsEvent) => void;
   /** Resolves when a new stream may proceed. Rejects with a ConnectError if it may not. */

@@ -1,3 +1,4 @@
+import { Code } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Carried, Variant, XdsEvent } from "../events.js";
 import type { XdsResponse } from "../protocol/ads-stream.js";
@@ -25,9 +26,19 @@ export class StreamEvents {
     this.#observe({ kind: "connect", ...this.#stream, node, peer });
   }
 
-  /** @param cause the error that ended the stream, if any */
-  disconnected(reason: string, connectedMs: number, cause: unknown): void {
-    this.#observe({ kind: "disconnect", ...this.#stream, reason, connectedMs, ...(cause !== undefined && { cause }) });
+  /**
+   * @param code of the status that the server ended the stream with, if it is an error
+   * @param cause the internal error that ended the stream, if any
+   */
+  disconnected(reason: string, connectedMs: number, code: Code | undefined, cause: unknown): void {
+    this.#observe({
+      kind: "disconnect",
+      ...this.#stream,
+      reason,
+      connectedMs,
+      ...(code !== undefined && { code: Code[code] }),
+      ...(cause !== undefined && { cause }),
+    });
   }
 
   /** @param bytes length of the encoded request, if known */
@@ -54,6 +65,11 @@ export class StreamEvents {
       queueMs: Math.max(0, startedAt - trigger.since),
       buildMs: buildMs + encodingMs,
     });
+  }
+
+  /** Reports a request of a type that the source does not serve. */
+  ignored(typeUrl: string): void {
+    this.#observe({ kind: "ignored", ...this.#stream, typeUrl });
   }
 
   /** Reports the response to an on-demand request. */

@@ -5,13 +5,13 @@ import type { Subscription } from "../api.js";
 /** Returns the subscription of one type. Its `sent` set is created on access. */
 export function subscriptionOf(type: TypeState): Subscription {
   const { typeUrl, wildcard, names, known, last, nonceAcked, versionAcked, lastError } = type;
-  const outside = new Map(type.outside);
+  const outside = new Map(Array.from(type.outside.resources(), (resource) => [resource.name, resource]));
   return {
     typeUrl,
     wildcard,
     names,
     get sent() {
-      const others = [...outside.values()].filter((resource) => resource !== undefined);
+      const others = [...outside.values()];
       if (known === undefined || (wildcard && others.length === 0)) return known;
       return ResourceSet.of([...[...known].filter(({ name }) => wildcard || names.has(name)), ...others]);
     },

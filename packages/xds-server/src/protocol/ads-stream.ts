@@ -1,8 +1,11 @@
-import { clusterType, endpointType, type ResourceSet } from "@istiod/resources";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { clusterType, endpointType, ResourceSet } from "@istiod/resources";
 import type { ShownChanges, StreamAttribution } from "../attribution.js";
 import type { Clock } from "@istiod/settings";
 import type { Variant } from "../events.js";
+import type { StreamLimits } from "../limits.js";
 import type { Selection } from "../wire/body-cache.js";
+import { Digest } from "../wire/digest.js";
 import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import { type ClientSource, currentSet } from "./client-source.js";
@@ -10,9 +13,10 @@ import { InitialVersions } from "./initial-versions.js";
 import { NameSet } from "./name-set.js";
 import { Pass, type Step } from "./pass.js";
 import { type Receipt, receive } from "./receipt.js";
+import { checkBytes, checkNames, tooMuch, unmatchedBytesOf } from "./request-limits.js";
 import { select } from "./selection.js";
 import type { Trigger } from "./trigger.js";
-import { TypeState } from "./type-state.js";
+import { maxUnsharedNames, TypeState } from "./type-state.js";
 import { versionOf } from "./version.js";
 import { Warming } from "./warming.js";
 
@@ -37,6 +41,7 @@ export interface StreamOptions {
   readonly clock: Clock;
   /** Prefix that distinguishes this stream's nonces from those of other streams. */
   readonly noncePrefix: string;
+  readonly limits: Required<StreamLimits>;
 }
 
 /**
@@ -58,13 +63,17 @@ export abstract class AdsStream {
   readonly #noncePrefix: string;
   readonly #pass: Pass;
   readonly #warming = new Warming();
+  readonly #limits: Required<StreamLimits>;
   #responses = 0;
+  /** Requested types that the source does not serve, with the number of empty responses that are due. */
+  readonly #unservedTypes = new Map<string, number>();
 
-  constructor({ source, attribution, clock, noncePrefix }: StreamOptions) {
+  constructor({ source, attribution, clock, noncePrefix, limits }: StreamOptions) {
     this.#source = source;
     this.#attribution = attribution;
     this.#clock = clock;
     this.#noncePrefix = noncePrefix;
+    this.#limits = limits;
     this.#pass = new Pass(source, attribution, clock);
   }
 
@@ -77,18 +86,47 @@ export abstract class AdsStream {
    */
   protected abstract project(type: TypeState, selection: Selection): Selection | undefined;
 
-  /** Applies a request. */
-  request(request: XdsRequest): Receipt {
+  /**
+   * Applies a request. Returns undefined if the source does not serve its type: a first request is answered with an
+   * empty response, and nothing is kept.
+   *
+   * @throws ConnectError `ResourceExhausted` if the stream exceeds a limit
+   */
+  request(request: XdsRequest): Receipt | undefined {
     let type = this.types.get(request.typeUrl);
     const first = type === undefined;
-    if (type === undefined) this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
+    if (type === undefined) {
+      if (!this.#accepts(request)) return undefined;
+      this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
+    }
+    const before = type.unmatchedBytes;
     const receipt = receive(type, request, this.#clock);
     if (this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request");
     else if (!type.subscribed) {
       type.forget();
       this.#attribution.unmarked(type.typeUrl);
     }
+    if (request.names.size > 0) this.checkNames(type, before);
     return receipt;
+  }
+
+  /** Estimated size of the names that only this stream has, with their resources, in bytes. */
+  get unmatchedBytes(): number {
+    return unmatchedBytesOf(this.types);
+  }
+
+  /** Reports whether the client may subscribe to another type. */
+  #accepts({ typeUrl, responseNonce }: XdsRequest): boolean {
+    const { types } = this.#limits;
+    if (this.#source.serves(typeUrl)) {
+      if (this.types.size >= types) throw tooMuch(`more than ${types} resource types`);
+      return true;
+    }
+    const pending = this.#unservedTypes.get(typeUrl);
+    if (pending === undefined && this.#unservedTypes.size >= types)
+      throw tooMuch(`more than ${types} unknown resource types`);
+    this.#unservedTypes.set(typeUrl, (pending ?? 0) + (responseNonce === "" ? 1 : 0));
+    return false;
   }
 
   /**
@@ -104,6 +142,7 @@ export abstract class AdsStream {
       const affected = types === undefined || types.has(typeUrl) || type.failed;
       if (!affected && !this.#attribution.expectsNextChange(typeUrl)) continue;
       this.#mark(type, "change");
+      type.outsideChanged = true;
       this.#attribution.marked(typeUrl);
       marked = true;
     }
@@ -122,6 +161,7 @@ export abstract class AdsStream {
   get due(): boolean {
     if (!this.#pass.done) return true;
     for (const type of this.types.values()) if (type.due !== undefined) return true;
+    for (const pending of this.#unservedTypes.values()) if (pending > 0) return true;
     return false;
   }
 
@@ -130,7 +170,7 @@ export abstract class AdsStream {
     for (;;) {
       if (this.#pass.done) this.#pass.begin(this.types.values());
       const step = this.#pass.next();
-      if (step === undefined) return undefined;
+      if (step === undefined) return this.#answerUnserved();
       const response = this.#compose(step);
       if (response !== undefined) return response;
     }
@@ -144,6 +184,31 @@ export abstract class AdsStream {
 
   #mark(type: TypeState, reason: Trigger["reason"]): void {
     type.due ??= { reason, since: this.#clock.now() };
+  }
+
+  /** Returns the next empty response to a request of a type that the source does not serve. */
+  #answerUnserved(): XdsResponse | undefined {
+    for (const [typeUrl, pending] of this.#unservedTypes) {
+      if (pending === 0) continue;
+      this.#unservedTypes.set(typeUrl, pending - 1);
+      const [now, version] = [this.#clock.now(), versionOf(ResourceSet.empty, new Digest())];
+      const trigger = { reason: "request", since: now } as const;
+      const timing = { startedAt: now, buildMs: 0 };
+      return {
+        typeUrl,
+        nonce: this.#nextNonce(),
+        version,
+        selection: nothing,
+        trigger,
+        shown: { changes: [] },
+        ...timing,
+      };
+    }
+    return undefined;
+  }
+
+  #nextNonce(): string {
+    return `${this.#noncePrefix}${(++this.#responses).toString(36)}`;
   }
 
   #compose(step: Step): XdsResponse | undefined {
@@ -160,8 +225,8 @@ export abstract class AdsStream {
     const projected = this.project(type, selected);
     if (projected === undefined && !type.mustRespond) return undefined;
     type.mustRespond = false;
-    const nonce = `${this.#noncePrefix}${(++this.#responses).toString(36)}`;
-    const version = versionOf(set, type.outside);
+    const nonce = this.#nextNonce();
+    const version = versionOf(set, type.outside.digest);
     const selection = projected ?? nothing;
     const at = this.#clock.now();
     type.last = { nonce, version, at };
@@ -172,14 +237,32 @@ export abstract class AdsStream {
   #select({ type, set }: Step): Selection | undefined {
     const { typeUrl } = type;
     const { lookup } = this.#source;
-    const lookupName = lookup && ((name: string) => lookup(typeUrl, name));
+    const lookupName =
+      lookup &&
+      ((name: string) => {
+        // The resource of a name is not counted before it is looked up.
+        if (type.outside.bytes > this.#limits.unmatchedBytes) checkBytes(this.types, this.#limits);
+        return lookup(typeUrl, name);
+      });
     try {
       return select(type, set, lookupName, typeUrl === endpointType ? this.#warming.awaited : noNames);
     } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.ResourceExhausted) throw error;
       type.failed = true;
       this.#source.failed(typeUrl, error);
       return undefined;
     }
+  }
+
+  /** Drops what the source keeps for names that are not in the sets. The stream has ended. */
+  close(): void {
+    for (const { typeUrl, outside } of this.types.values())
+      for (const [name] of outside) this.#source.unsubscribed(typeUrl, name);
+  }
+
+  /** Drops what was kept for a name that the client has unsubscribed from. */
+  protected unsubscribed(type: TypeState, name: string): void {
+    if (type.outside.delete(name)) this.#source.unsubscribed(type.typeUrl, name);
   }
 
   /** Adds the endpoints that the given clusters wait for as the next step. */
@@ -193,9 +276,32 @@ export abstract class AdsStream {
     else this.#pass.prepend(endpoints, due);
   }
 
+  /**
+   * Checks the limits after names of a type were added.
+   *
+   * @param before estimated size of the type's names before; default 0
+   * @throws ConnectError `ResourceExhausted`
+   */
+  protected checkNames(type: TypeState, before = 0): void {
+    checkNames(this.types, type, before, this.#limits, () => currentSet(this.#source, type.typeUrl));
+  }
+
+  /** Number of names of a type that are not shared after which the limits must be checked. */
+  get #maxUnshared(): number {
+    return maxUnsharedNames(this.#limits.unmatchedBytes);
+  }
+
+  /** Reports whether so many names of a type are not shared that the limits must be checked. */
+  protected hasTooMany({ names }: TypeState): boolean {
+    return names.unshared > this.#maxUnshared;
+  }
+
   /** Returns the listed names as a name set, shared with the type's set where possible. */
   protected namesIn(type: TypeState, list: NameList): NameSet {
-    return list.size === 0 ? new NameSet() : NameSet.of(list, type.known ?? currentSet(this.#source, type.typeUrl));
+    if (list.size === 0) return new NameSet();
+    // The names of a large list may be in a newer set, and those in neither are limited.
+    const known = list.size > this.#maxUnshared ? undefined : type.known;
+    return NameSet.of(list, known ?? currentSet(this.#source, type.typeUrl), this.#maxUnshared);
   }
 
   /** Returns the listed versions detached from the request; undefined if there are none. */

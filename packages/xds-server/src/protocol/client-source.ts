@@ -5,6 +5,10 @@ export interface ClientSource {
   resources(typeUrl: string): ResourceSet | undefined;
   /** Undefined if the source has no resources outside its sets. */
   readonly lookup: ((typeUrl: string, name: string) => Resource | undefined) | undefined;
+  /** Reports whether a client may subscribe to a type. */
+  serves(typeUrl: string): boolean;
+  /** Reports that the client is no longer subscribed to a name that was looked up. */
+  unsubscribed(typeUrl: string, name: string): void;
   /** Reports that the source threw. The last response of the type stays active. */
   failed(typeUrl: string, error: unknown): void;
 }

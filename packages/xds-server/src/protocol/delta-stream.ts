@@ -19,7 +19,7 @@ export class DeltaStream extends AdsStream {
     for (const name of unsubscribe) {
       if (name === "*") type.wildcard = false;
       else if (type.names.delete(name)) {
-        type.outside.delete(name);
+        this.unsubscribed(type, name);
         type.resend.delete(name);
         // The client does not know whether the wildcard subscription includes the resource.
         if (type.wildcard && type.known !== undefined) type.resend.add(name);
@@ -62,16 +62,18 @@ export class DeltaStream extends AdsStream {
 
   #subscribeTo(type: TypeState, names: Iterable<string>, unsubscribe: readonly string[]): void {
     type.wasExplicit = true;
+    let everything = false;
     for (const name of names) {
       if (name !== "*") {
         type.names.add(name);
         type.resend.add(name);
-      } else if (!type.wildcard && !unsubscribe.includes("*")) {
-        type.wildcard = true;
-        type.known = undefined;
-        type.mustRespond = true;
-      }
+        if (this.hasTooMany(type)) this.checkNames(type);
+      } else everything = true;
     }
+    if (!everything || type.wildcard || unsubscribe.includes("*")) return;
+    type.wildcard = true;
+    type.known = undefined;
+    type.mustRespond = true;
   }
 
   protected project(_type: TypeState, selection: Selection): Selection | undefined {

@@ -7,6 +7,9 @@ import { versionsDigest, versionTable } from "./set-digest.js";
 const none: ReadonlyMap<string, string> = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
+/** Estimated size of an entry that the set does not have, in bytes. */
+const entryBytes = 256;
+
 /**
  * The initial versions of a reconnecting client, stored as the difference from a set: usually none, or a few resources.
  * Does not reference the request, which may list thousands of names.
@@ -14,6 +17,7 @@ const noNames: ReadonlySet<string> = new Set();
 export class InitialVersions implements VersionList {
   readonly size: number;
   readonly digest: Digest;
+  readonly longest: number;
   readonly set: ResourceSet;
   /** Versions of names that are not in the set. */
   readonly outsideSet: ReadonlyMap<string, string>;
@@ -27,6 +31,7 @@ export class InitialVersions implements VersionList {
   constructor(list: VersionList, set: ResourceSet) {
     this.size = list.size;
     this.digest = list.digest;
+    this.longest = list.longest;
     this.set = set;
     this.outsideSet = this.#differing = none;
     this.#absent = noNames;
@@ -55,6 +60,10 @@ export class InitialVersions implements VersionList {
   /** Reports whether the client has a resource of the set in the set's version. */
   has(name: string): boolean {
     return !this.#differing.has(name) && (this.#absent === undefined ? this.#same.has(name) : !this.#absent.has(name));
+  }
+
+  get bytes(): number {
+    return (this.outsideSet.size + this.#differing.size) * entryBytes;
   }
 
   unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [string, string])[] {

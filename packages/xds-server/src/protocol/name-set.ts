@@ -1,45 +1,54 @@
-import type { ResourceSet } from "@istiod/resources";
+import { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
 import type { NameList } from "../wire/names.js";
+import type { NameIndex } from "./name-index.js";
 import { namesDigest, namesOf } from "./set-digest.js";
 
-/** With more changes than this, a separate set costs less than a shared set with changes. */
+/** Up to this many names are stored as they are; a set that differs in more is adapted to the current resource set. */
 const maxChanges = 64;
-const noNames: ReadonlySet<string> = new Set();
+const noNames = namesOf(ResourceSet.empty);
 const encoder = new TextEncoder();
 
 /**
- * The names that a client subscribes to. Most clients subscribe to exactly the names of a resource set; they share one
- * collection and store their differences from it.
+ * The names that a client subscribes to. The names of a resource set are stored once for all clients; each client
+ * stores a bit per name if it does not subscribe to all of them, and the names that are not in the resource set.
  */
 export class NameSet implements Iterable<string> {
-  #shared: ReadonlySet<string> = noNames;
+  #shared: NameIndex = noNames;
+  /** A bit for each shared name that is absent; undefined if none is. */
+  #absent: Uint8Array | undefined;
+  #absentCount = 0;
   #added = new Set<string>();
-  #removed = new Set<string>();
   #digest = new Digest();
 
-  /** Creates a set of the listed names, sharing the names of the resource set if they are nearly the same. */
-  static of(list: NameList, set: ResourceSet | undefined): NameSet {
+  /**
+   * Creates a set of the listed names, sharing the names of the resource set.
+   *
+   * @param maxUnshared number of names that are not shared after which the rest of the list is skipped
+   */
+  static of(list: NameList, set: ResourceSet | undefined, maxUnshared = Infinity): NameSet {
     const names = new NameSet();
-    if (set === undefined || set.size <= maxChanges || Math.abs(list.size - set.size) > maxChanges) {
-      for (const name of list) names.add(name);
-      return names;
+    if (set !== undefined && list.size === set.size && list.size > maxChanges && list.digest.equals(namesDigest(set)))
+      names.#share(set);
+    else {
+      const shares = set !== undefined && set.size > maxChanges && list.size > maxChanges;
+      names.#select(list, shares ? namesOf(set) : noNames, { list, maxUnshared });
     }
-    names.#share(set);
-    if (list.size === set.size && list.digest.equals(names.#digest)) return names;
-    const listed = new Set(list);
-    for (const name of listed) names.add(name);
-    for (const name of names.#shared) if (!listed.has(name)) names.delete(name);
-    names.compact(set);
     return names;
   }
 
   get size(): number {
-    return this.#shared.size + this.#added.size - this.#removed.size;
+    return this.#shared.size - this.#absentCount + this.#added.size;
+  }
+
+  /** The number of names that are stored for this client alone: those that the shared resource set lacks. */
+  get unshared(): number {
+    return this.#added.size;
   }
 
   has(name: string): boolean {
-    return this.#added.has(name) || (this.#shared.has(name) && !this.#removed.has(name));
+    const number = this.#shared.numberOf(name);
+    return number === undefined ? this.#added.has(name) : !this.#isAbsent(number);
   }
 
   /** Reports whether these are exactly the names of the resource set. */
@@ -54,43 +63,83 @@ export class NameSet implements Iterable<string> {
   }
 
   add(name: string): void {
-    if (this.has(name)) return;
-    if (!this.#removed.delete(name)) this.#added.add(name);
-    this.#digest.add(encoder.encode(name));
+    if (this.#insert(name)) this.#digest.add(encoder.encode(name));
   }
 
   /** Removes a name. Returns false if it was absent. */
   delete(name: string): boolean {
-    if (!this.has(name)) return false;
-    if (!this.#added.delete(name)) this.#removed.add(name);
+    const number = this.#shared.numberOf(name);
+    if (number === undefined ? !this.#added.delete(name) : this.#isAbsent(number)) return false;
+    if (number !== undefined) {
+      this.#absent ??= new Uint8Array((this.#shared.size + 7) >> 3);
+      this.#absent[number >> 3] = (this.#absent[number >> 3] as number) | (1 << (number & 7));
+      this.#absentCount++;
+    }
     this.#digest.remove(encoder.encode(name));
     return true;
   }
 
-  /**
-   * Shares the names of the resource set if they are equal by now, or stops sharing if the differences have become too
-   * many.
-   */
+  /** Shares the names of the resource set if they are equal by now, or if the differences have become too many. */
   compact(set: ResourceSet): void {
-    if (this.#added.size + this.#removed.size === 0) return;
+    if (this.#added.size + this.#absentCount === 0) return;
     if (this.equals(set)) this.#share(set);
-    else if (this.#shared.size > 0 && this.#added.size + this.#removed.size > maxChanges) {
-      this.#added = new Set(this);
-      this.#removed = new Set();
-      this.#shared = noNames;
-    }
+    else if (this.#added.size + this.#absentCount > maxChanges) this.adaptTo(set);
+  }
+
+  /** Shares the names of the resource set that the set contains. Does nothing if their names are shared already. */
+  adaptTo(set: ResourceSet): void {
+    if (this.#shared.digest.equals(namesDigest(set))) return;
+    if (set.size > maxChanges && this.size > maxChanges) this.#select([...this], namesOf(set));
+    else if (this.#shared.size > 0) this.#select([...this], noNames);
   }
 
   *[Symbol.iterator](): Iterator<string> {
-    for (const name of this.#shared) if (!this.#removed.has(name)) yield name;
+    const { names } = this.#shared;
+    if (this.#absentCount < names.length)
+      for (let number = 0; number < names.length; number++) if (!this.#isAbsent(number)) yield names[number] as string;
     yield* this.#added;
+  }
+
+  #isAbsent(number: number): boolean {
+    return this.#absent !== undefined && ((this.#absent[number >> 3] as number) & (1 << (number & 7))) !== 0;
+  }
+
+  /** Adds a name without its digest. Returns false if it is present. */
+  #insert(name: string): boolean {
+    const number = this.#shared.numberOf(name);
+    if (number === undefined) return this.#added.size < this.#added.add(name).size;
+    if (this.#absent === undefined || !this.#isAbsent(number)) return false;
+    this.#absent[number >> 3] = (this.#absent[number >> 3] as number) & ~(1 << (number & 7));
+    this.#absentCount--;
+    return true;
   }
 
   #share(set: ResourceSet): void {
     this.#shared = namesOf(set);
+    this.#absent = undefined;
+    this.#absentCount = 0;
     this.#added = new Set();
-    this.#removed = new Set();
     this.#digest = new Digest();
     this.#digest.addAll(namesDigest(set));
+  }
+
+  /** Replaces all names. @param list the same names with their digest, if they are new */
+  #select(
+    names: Iterable<string>,
+    shared: NameIndex,
+    { list, maxUnshared }: { readonly list?: NameList; readonly maxUnshared: number } = { maxUnshared: Infinity },
+  ): void {
+    this.#shared = shared;
+    this.#absent = shared.size === 0 ? undefined : new Uint8Array((shared.size + 7) >> 3).fill(0xff);
+    this.#absentCount = shared.size;
+    this.#added = new Set();
+    for (const name of names) {
+      this.#insert(name);
+      if (this.#added.size > maxUnshared) break;
+    }
+    if (list === undefined) return;
+    this.#digest = new Digest();
+    if (list.size === this.size) this.#digest.addAll(list.digest);
+    else for (const name of this) this.#digest.add(encoder.encode(name));
   }
 }

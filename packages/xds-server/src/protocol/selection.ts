@@ -26,6 +26,7 @@ export function select(
   type.known = set;
   type.initialVersions = undefined;
   type.resend.clear();
+  type.outsideChanged = false;
   type.names.compact(set);
   return selection;
 }
@@ -78,7 +79,7 @@ function updateSelection(type: TypeState, known: ResourceSet, set: ResourceSet, 
   };
   if (lookup !== undefined) {
     for (const name of removed) if (type.names.has(name)) type.outside.set(name, undefined);
-    for (const [name, before] of type.outside) {
+    for (const [name, before] of type.outsideChanged || set !== known ? type.outside : []) {
       if (set.has(name)) {
         type.outside.delete(name);
         continue;
@@ -114,7 +115,7 @@ function filtered<T>(list: readonly T[], keep: (item: T) => boolean): readonly T
 /** Returns all subscribed resources as they were last sent. */
 export function everything(type: TypeState): Selection {
   const set = type.known ?? ResourceSet.empty;
-  const outside = [...type.outside.values()].filter((resource) => resource !== undefined);
+  const outside = [...type.outside.resources()];
   if (type.wildcard && outside.length === 0) return all(set);
   const resources = set.toArray().filter(({ name }) => type.covers(name));
   return { resources: [...resources, ...outside], removed: [] };

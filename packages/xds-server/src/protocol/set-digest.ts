@@ -1,6 +1,7 @@
 import type { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
 import { VersionTable } from "../wire/version-table.js";
+import { NameIndex } from "./name-index.js";
 
 interface Known {
   readonly names: Digest;
@@ -8,7 +9,7 @@ interface Known {
 }
 
 const byPart = new WeakMap<ResourceSet, Known>();
-const nameSets = new WeakMap<ResourceSet, ReadonlySet<string>>();
+const nameIndexes = new WeakMap<ResourceSet, NameIndex>();
 const tables = new WeakMap<ResourceSet, VersionTable>();
 const encoder = new TextEncoder();
 
@@ -23,9 +24,9 @@ export function versionsDigest(set: ResourceSet): Digest {
 }
 
 /** Returns a set's names: one object for all subscriptions that share it. */
-export function namesOf(set: ResourceSet): ReadonlySet<string> {
-  let names = nameSets.get(set);
-  if (names === undefined) nameSets.set(set, (names = new Set(Array.from(set, ({ name }) => name))));
+export function namesOf(set: ResourceSet): NameIndex {
+  let names = nameIndexes.get(set);
+  if (names === undefined) nameIndexes.set(set, (names = new NameIndex(set, namesDigest(set))));
   return names;
 }
 

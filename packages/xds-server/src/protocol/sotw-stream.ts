@@ -37,7 +37,7 @@ export class SotwStream extends AdsStream {
     }
     for (const name of before) {
       if (type.names.has(name)) continue;
-      type.outside.delete(name);
+      this.unsubscribed(type, name);
       type.resend.delete(name);
     }
     if (type.wildcard && !wasWildcard) {

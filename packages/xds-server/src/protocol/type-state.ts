@@ -1,10 +1,21 @@
-import type { Resource, ResourceSet } from "@istiod/resources";
+import type { ResourceSet } from "@istiod/resources";
 import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
 import { NameSet } from "./name-set.js";
+import { OutsideResources } from "./outside-resources.js";
 import type { Trigger } from "./trigger.js";
 import { type LastResponse, UnansweredResponses } from "./unanswered-responses.js";
+
+/** Estimated size of a name that was not looked up yet, in bytes. */
+const averageNameBytes = 1100;
+/** Names of this number that are not shared do not count, because those of small sets never are. */
+const freeNames = 128;
+
+/** Returns the number of names of one type that are not shared from which on they exceed a size in bytes. */
+export function maxUnsharedNames(bytes: number): number {
+  return freeNames + Math.ceil(bytes / averageNameBytes);
+}
 
 /** The state of one type on a stream: the subscription, the resources last sent, and pending responses. */
 export class TypeState {
@@ -21,7 +32,9 @@ export class TypeState {
   /** The source's set when the last response was built. The client has its subscribed resources. */
   known: ResourceSet | undefined;
   /** Subscribed names that are not in `known`, with the resource that was sent for them, if any. */
-  readonly outside = new Map<string, Resource | undefined>();
+  readonly outside = new OutsideResources();
+  /** Set if a change of the source may affect resources outside the set since they were last looked up. */
+  outsideChanged = false;
   /** Delta: versions of the client's resources when it connected. Cleared by the first response. */
   initialVersions: VersionList | undefined;
 
@@ -51,6 +64,12 @@ export class TypeState {
   /** Reports whether the client is subscribed to a name, explicitly or by wildcard. */
   covers(name: string): boolean {
     return this.wildcard || this.names.has(name);
+  }
+
+  /** Estimated size of the names that only this stream has, with their resources, in bytes. */
+  get unmatchedBytes(): number {
+    const { unshared } = this.names;
+    return Math.max(this.outside.bytes, (unshared - freeNames) * averageNameBytes) + (this.initialVersions?.bytes ?? 0);
   }
 
   /** Drops the state of a type without a subscription. A later subscription starts over. */

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Resource, ResourceSet } from "@istiod/resources";
+import type { Digest } from "../wire/digest.js";
 
 const known = new WeakMap<ResourceSet, string>();
 
@@ -7,10 +8,9 @@ const known = new WeakMap<ResourceSet, string>();
  * Returns the version of a type as a whole, for `version_info` and `system_version_info`: a hash of the names and
  * versions of the set and of subscribed resources outside the set.
  */
-export function versionOf(set: ResourceSet, outside: ReadonlyMap<string, Resource | undefined>): string {
+export function versionOf(set: ResourceSet, outside: Digest): string {
   const version = versionOfSet(set);
-  const more = [...outside.values()].filter((resource) => resource !== undefined);
-  return more.length === 0 ? version : digest([{ name: "", version }, ...more]);
+  return outside.size === 0 ? version : digest([{ name: outside.toString(), version }]);
 }
 
 /** Computes the version of a union from its parts' versions, so that shared parts are hashed once. */

@@ -1,4 +1,4 @@
-import { ResourceSet } from "@istiod/resources";
+import { ResourceSet, xdsType } from "@istiod/resources";
 import type { ResourceSource, SourceChange } from "../source.js";
 import { fakeResource } from "./fake-resources.js";
 
@@ -34,6 +34,10 @@ export class GroupSource implements ResourceSource<GroupMember> {
     const client = { group: id.split("-")[0] ?? "" };
     this.#known.set(client, new Set());
     return client;
+  }
+
+  serves(typeUrl: string): boolean {
+    return xdsType(typeUrl) !== undefined;
   }
 
   resources(client: GroupMember, typeUrl: string): ResourceSet {

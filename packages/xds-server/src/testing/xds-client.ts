@@ -49,6 +49,9 @@ interface TypeState {
   version: string;
 }
 
+/** A type that no source has resources of. */
+const fenceType = "fence/type";
+
 /**
  * A scripted client for both variants: it sends only the requests that the test calls for. It tracks nonces, versions
  * and lists of names as the protocol requires.
@@ -177,9 +180,8 @@ export class XdsClient {
    * requests a type that the source does not serve, which is answered last.
    */
   async settled(): Promise<ReceivedResponse[]> {
-    const typeUrl = `fence/${this.#fences++}`;
-    this.send({ typeUrl });
-    await this.next(typeUrl);
+    this.send({ typeUrl: fenceType, names: [`${this.#fences++}`] });
+    await this.next(fenceType);
     return this.#unread.splice(0);
   }
 

@@ -11,7 +11,18 @@ export function withTypeUrl(request: XdsRequest, { typeUrl }: DiscoveryMethod): 
   if (request.typeUrl === "") {
     if (typeUrl === undefined)
       throw new ConnectError("type URL is required for the aggregated discovery service", Code.InvalidArgument);
-    return { ...request, typeUrl };
+    const { responseNonce, errorDetail, names, unsubscribe, initialVersions } = request;
+    return {
+      get node() {
+        return request.node;
+      },
+      typeUrl,
+      responseNonce,
+      errorDetail,
+      names,
+      unsubscribe,
+      initialVersions,
+    };
   }
   if (typeUrl !== undefined && request.typeUrl !== typeUrl) {
     throw new ConnectError(`this service serves ${typeUrl}, not ${request.typeUrl}`, Code.InvalidArgument);

@@ -27,9 +27,10 @@ export class Digest {
     this.#sum(1);
   }
 
-  /** Removes an element of one part. */
-  remove(element: Uint8Array): void {
-    hash(viewOf(element), 0, element.length, seedHigh, seedLow);
+  /** Removes an element of one or two parts. */
+  remove(first: Uint8Array, second?: Uint8Array): void {
+    hash(viewOf(first), 0, first.length, seedHigh, seedLow);
+    if (second !== undefined) hash(viewOf(second), 0, second.length, high, low);
     this.#sum(-1);
   }
 
@@ -42,6 +43,10 @@ export class Digest {
 
   equals(other: Digest): boolean {
     return this.size === other.size && this.#high === other.#high && this.#low === other.#low;
+  }
+
+  toString(): string {
+    return `${this.size}.${this.#high >>> 0}.${this.#low >>> 0}`;
   }
 
   #sum(sign: 1 | -1): void {

@@ -13,6 +13,8 @@ const versionTag = (2 << 3) | delimited;
  */
 export class RepeatedField {
   readonly digest = new Digest();
+  /** Length of the longest entry in bytes. */
+  longest = 0;
   readonly #bytes: Buffer;
   readonly #field: number;
   readonly #from: number;
@@ -28,6 +30,7 @@ export class RepeatedField {
   /** Adds the next entry, a name. */
   addName(view: DataView, from: number, to: number): void {
     this.digest.addRange(view, from, to);
+    if (to - from > this.longest) this.longest = to - from;
     this.#to = to;
   }
 
@@ -36,6 +39,7 @@ export class RepeatedField {
     const nameFrom = from + 2;
     const nameTo = nameFrom + (this.#bytes[from + 1] ?? 0);
     const versionFrom = nameTo + 2;
+    if (to - from > this.longest) this.longest = to - from;
     this.#to = to;
     // Fast path: a name, then a version, both shorter than 128 bytes.
     if (
@@ -53,10 +57,16 @@ export class RepeatedField {
     }
   }
 
+  /** Length of the range in bytes. */
+  get bytes(): number {
+    return this.#to - this.#from;
+  }
+
   /** Returns a copy that does not reference the message. */
   copy(): RepeatedField {
     const copy = new RepeatedField(Buffer.from(this.#bytes.subarray(this.#from, this.#to)), this.#field, 0);
     copy.digest.addAll(this.digest);
+    copy.longest = this.longest;
     copy.#to = this.#to - this.#from;
     return copy;
   }
@@ -82,6 +92,14 @@ abstract class EncodedList {
 
   get digest(): Digest {
     return this.field.digest;
+  }
+
+  get longest(): number {
+    return this.field.longest;
+  }
+
+  get bytes(): number {
+    return this.field.bytes;
   }
 }
 

@@ -6,12 +6,18 @@ export interface NameList extends Iterable<string> {
   /** Number of entries, including duplicates. */
   readonly size: number;
   readonly digest: Digest;
+  /** Length of the longest name in bytes. */
+  readonly longest: number;
 }
 
 /** Versions of the resources that a client has, decoded on iteration. */
 export interface VersionList extends Iterable<readonly [name: string, version: string]> {
   readonly size: number;
   readonly digest: Digest;
+  /** Length of the longest entry in bytes. */
+  readonly longest: number;
+  /** Estimated size in bytes of what is kept with this list. */
+  readonly bytes: number;
   /** Returns the entries that are not in the table, and sets the marks of those that are. */
   unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [name: string, version: string])[];
   /** Returns a list that does not reference the request's bytes. */
@@ -30,6 +36,9 @@ export function nameList(names: readonly string[]): NameList {
       for (const name of names) digest.add(encoder.encode(name));
       return digest;
     },
+    get longest() {
+      return names.reduce((longest, name) => Math.max(longest, Buffer.byteLength(name)), 0);
+    },
     [Symbol.iterator]: () => names[Symbol.iterator](),
   };
 }
@@ -44,6 +53,12 @@ export function versionList(versions: Readonly<Record<string, string>>): Version
       digest = new Digest();
       for (const [name, version] of entries) digest.add(encoder.encode(name), encoder.encode(version));
       return digest;
+    },
+    get longest() {
+      return entries.reduce((longest, entry) => Math.max(longest, Buffer.byteLength(entry.join(""))), 0);
+    },
+    get bytes() {
+      return entries.reduce((sum, entry) => sum + entry.join("").length, 0);
     },
     unmatched: (table, marks) => unmatchedIn(entries, table, marks),
     detach: () => list,

@@ -9,6 +9,7 @@ import { nameList, noNames, noVersions, versionList, type NameList, type Version
 
 /** A `DiscoveryRequest` or `DeltaDiscoveryRequest`. Lists that the variant lacks are empty. */
 export interface XdsRequest {
+  /** Decoded on access, because only that of a stream's first request is used. Throws a WireError if it is invalid. */
   readonly node: Node | undefined;
   readonly typeUrl: string;
   readonly responseNonce: string;
@@ -23,7 +24,9 @@ export interface XdsRequest {
 
 /** Converts a decoded message of either variant. */
 export function requestOf(message: DeltaDiscoveryRequest | DiscoveryRequest): XdsRequest {
-  const { node, typeUrl, responseNonce, errorDetail } = message;
+  const { node, typeUrl, responseNonce } = message;
+  const status = message.errorDetail;
+  const errorDetail = status && { code: status.code, message: status.message.slice(0, maxMessageBytes) };
   const lists =
     message.$typeName === "envoy.service.discovery.v3.DiscoveryRequest"
       ? { names: nameList(message.resourceNames), unsubscribe: noNames, initialVersions: noVersions }
@@ -49,7 +52,7 @@ const fields = {
  */
 export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
   const numbers = fields[variant];
-  let node: Node | undefined;
+  let nodeRange: readonly [from: number, to: number] | undefined;
   let typeUrl = "";
   let responseNonce = "";
   let errorDetail: XdsRequest["errorDetail"];
@@ -68,11 +71,13 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
       (unsubscribe ??= new RepeatedField(bytes, field, reader.start)).addName(view, from, to);
     else if (field === numbers.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === numbers.responseNonce) responseNonce = bytes.toString("utf8", from, to);
-    else if (field === numbers.node) node = decodeNode(bytes, from, to);
+    else if (field === numbers.node) nodeRange = [from, to];
     else if (field === numbers.errorDetail) errorDetail = decodeStatus(bytes, from, to);
   }
   return {
-    node,
+    get node() {
+      return nodeRange && decodeNode(bytes, ...nodeRange);
+    },
     typeUrl,
     responseNonce,
     errorDetail,
@@ -82,13 +87,17 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
   };
 }
 
+/** A client's error message is cut at this length, because it is logged, kept, and searched for names of resources. */
+const maxMessageBytes = 4096;
+
 function decodeStatus(bytes: Buffer, from: number, to: number): { code: number; message: string } {
   let code = 0;
   let message = "";
   const reader = new FieldReader(bytes, from, to);
   while (reader.next()) {
     if (reader.field === 1 && !reader.delimited) code = reader.value;
-    else if (reader.field === 2 && reader.delimited) message = bytes.toString("utf8", reader.from, reader.to);
+    else if (reader.field === 2 && reader.delimited)
+      message = bytes.toString("utf8", reader.from, Math.min(reader.to, reader.from + maxMessageBytes));
   }
   return { code, message };
 }

@@ -72,7 +72,7 @@ export class SimulatedProxy {
   #first = true;
   #complete = false;
   #responses = 0;
-  readonly #fences = new Map<string, { readonly resolve: () => void; readonly reject: (error: Error) => void }>();
+  readonly #fences: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
   #fencesMade = 0;
 
   constructor(options: SimulatedProxyOptions) {
@@ -146,11 +146,10 @@ export class SimulatedProxy {
     let known: number;
     do {
       known = this.#responses;
-      const typeUrl = `fence/${this.#fencesMade++}`;
       await new Promise<void>((resolve, reject) => {
         if (this.#channel === undefined) return reject(new Error("there is no stream"));
-        this.#fences.set(typeUrl, { resolve, reject });
-        this.#send({ typeUrl });
+        this.#fences.push({ resolve, reject });
+        this.#send({ typeUrl: "fence/type", names: [`${this.#fencesMade++}`] });
       });
     } while (this.#responses > known);
   }
@@ -169,16 +168,14 @@ export class SimulatedProxy {
   }
 
   #forget(reason: string): void {
-    for (const { reject } of this.#fences.values()) reject(new Error(reason));
-    this.#fences.clear();
+    for (const { reject } of this.#fences.splice(0)) reject(new Error(reason));
   }
 
   #receive(message: Uint8Array): void {
     const { typeUrl, nonce, version, resources, removed, carried } = readResponse(this.#options.variant, message);
     const type = this.#types.get(typeUrl);
     if (type === undefined) {
-      this.#fences.get(typeUrl)?.resolve();
-      this.#fences.delete(typeUrl);
+      this.#fences.shift()?.resolve();
       return;
     }
     this.#backOff.reset();
