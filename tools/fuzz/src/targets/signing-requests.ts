@@ -2,11 +2,15 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node
 import { CaError, readSigningRequest } from "@istiod/ca";
 import type { Target } from "../target.js";
 
-/** Encodes an element with a length below 128, or of one or two octets. */
+/** Encodes an element of up to 65,535 octets. */
 function element(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(contents);
-  if (body.length < 0x80) return Buffer.concat([Buffer.of(tag, body.length), body]);
-  return Buffer.concat([Buffer.of(tag, 0x82, body.length >> 8, body.length & 0xff), body]);
+  return Buffer.concat([Buffer.of(tag), lengthOctets(body.length), body]);
+}
+
+function lengthOctets(length: number): Buffer {
+  if (length < 0x80) return Buffer.of(length);
+  return length < 0x100 ? Buffer.of(0x81, length) : Buffer.of(0x82, length >> 8, length & 0xff);
 }
 
 function request(privateKey: KeyObject, algorithm: string, hash: string | null): Buffer {
