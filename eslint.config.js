@@ -6,6 +6,7 @@ import docComment from "./tools/test/doc-comment-rule.mjs";
 const order = [
   "settings",
   "metrics",
+  "peer-address",
   "admin-server",
   "incremental",
   "protobuf-wire",
@@ -65,6 +66,7 @@ const depConstraints = [
     sourceTag: "pkg:pilot-agent",
     onlyDependOnLibsWithTags: [
       "pkg:settings",
+      "pkg:peer-address",
       "pkg:admin-server",
       "pkg:protobuf-wire",
       "pkg:envoy-api",

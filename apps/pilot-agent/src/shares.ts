@@ -1,4 +1,4 @@
-import { isIPv6 } from "node:net";
+import { addressGroup } from "@istiod/peer-address";
 
 /**
  * A bounded number of slots, of which one client gets half at most, so that it cannot exhaust those of the others. The
@@ -21,7 +21,7 @@ export class Shares {
 
   /** Takes a slot. @returns releases it, once; `undefined` if all slots or those of the client are in use */
   take(address: string): (() => void) | undefined {
-    const client = clientOf(address);
+    const client = addressGroup(address);
     const used = this.#used.get(client) ?? 0;
     if (this.#count >= this.#total || used >= this.#perClient) return undefined;
     this.#count++;
@@ -36,16 +36,4 @@ export class Shares {
       else this.#used.delete(client);
     };
   }
-}
-
-/** Returns the IPv4 address, or the /64 network of an IPv6 address. */
-export function clientOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped?.[1] !== undefined) return mapped[1];
-  if (!isIPv6(address)) return address;
-  const [front = "", back] = address.replace(/%.*$/, "").split("::");
-  const groups = front === "" ? [] : front.split(":");
-  const after = back === undefined || back === "" ? [] : back.split(":");
-  const zeros = back === undefined ? [] : Array<string>(Math.max(0, 8 - groups.length - after.length)).fill("0");
-  return [...groups, ...zeros, ...after].slice(0, 4).join(":");
 }

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { addressGroup } from "@istiod/peer-address";
 
 /**
  * Limits the connections of a server. At the limit, a new connection closes the oldest connection of the address that
@@ -9,7 +10,7 @@ export function limitConnections(server: Server, max: number): void {
   const byAddress = new Map<string, Set<Socket>>();
   let count = 0;
   server.on("connection", (socket: Socket) => {
-    const address = addressOf(socket);
+    const address = addressGroup(socket.remoteAddress ?? "");
     const ofAddress = byAddress.get(address) ?? new Set();
     byAddress.set(address, ofAddress.add(socket));
     count++;
@@ -20,19 +21,6 @@ export function limitConnections(server: Server, max: number): void {
     });
     if (count > max) largest(byAddress.values())?.values().next().value?.destroy();
   });
-}
-
-/** IPv6 hosts have a subnet of 64 bits for themselves. */
-function addressOf({ remoteAddress = "" }: Socket): string {
-  return remoteAddress.includes(".") ? remoteAddress : prefix64(remoteAddress);
-}
-
-function prefix64(address: string): string {
-  const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
-  const before = head === "" ? [] : head.split(":");
-  const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
-  return [...before, ...Array.from({ length: zeros }, () => "0"), ...after].slice(0, 4).join(":");
 }
 
 function largest(sets: Iterable<Set<Socket>>): Set<Socket> | undefined {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
-import { isLoopback } from "./loopback.js";
+import { isLoopback } from "@istiod/peer-address";
 
 /** The parts of a request that tell where it comes from. */
 export interface RequestOrigin {

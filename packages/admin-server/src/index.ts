@@ -1,4 +1,3 @@
 export { createAdminServer, type HttpLimits } from "./admin-server.js";
 export { crossSiteReason, mayChangeState, type RequestOrigin } from "./cross-site.js";
-export { isLoopback } from "./loopback.js";
 export { BodyTooLargeError, readBody } from "./read-body.js";

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { crossSiteReason, isLoopback } from "@istiod/admin-server";
+import { crossSiteReason } from "@istiod/admin-server";
+import { isLoopback } from "@istiod/peer-address";
 import { authenticate, type Authenticator, CaError, credentialsOf, identityIn, peerOf } from "@istiod/ca";
 import type { Refusal } from "../http-server.js";
 import { type AuthorizeDebug, debugAuthorization, type DebugAuthorizationOptions } from "./authorization.js";

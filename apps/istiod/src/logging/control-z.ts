@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { createAdminServer, crossSiteReason, isLoopback, readBody } from "@istiod/admin-server";
+import { createAdminServer, crossSiteReason, readBody } from "@istiod/admin-server";
+import { isLoopback } from "@istiod/peer-address";
 import { type Level, levels } from "./levels.js";
 import type { LogScopes, Scope } from "./log-scopes.js";
 

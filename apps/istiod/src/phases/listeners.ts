@@ -1,4 +1,4 @@
-import { isLoopback } from "@istiod/admin-server";
+import { isLoopback } from "@istiod/peer-address";
 import { certificateCalls, observeQueue } from "@istiod/ca";
 import type { Listening } from "@istiod/xds-server";
 import { debugRoutes } from "../debug/routes.js";

@@ -1,8 +1,9 @@
+import { isLoopback } from "@istiod/peer-address";
 import { type Clock, monotonicClock } from "@istiod/settings";
 import { type Log, silentLog } from "../log.js";
 import { Shares } from "../shares.js";
 import type { Forwarding } from "./forwarding.js";
-import { isLoopback, LocalAddresses } from "./local-addresses.js";
+import { LocalAddresses } from "./local-addresses.js";
 import type { NameLookup } from "./name-table.js";
 import { type DnsEvents, Resolver } from "./resolver.js";
 import { TcpListener } from "./tcp-listener.js";

@@ -3,6 +3,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type NameTable, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { nameTableType } from "@istiod/resources";
+import { isLoopback } from "@istiod/peer-address";
 import type { Clock } from "@istiod/settings";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
@@ -12,7 +13,6 @@ import type { Proxy } from "../proxy.js";
 import type { ResourceHandler } from "../xds-proxy/agent-resources.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import { DnsServer } from "./dns-server.js";
-import { isLoopback } from "./local-addresses.js";
 import { NameLookup } from "./name-table.js";
 import { readResolvConf } from "./resolv-conf.js";
 

@@ -1,20 +1,9 @@
 import { networkInterfaces } from "node:os";
-import { BlockList, isIP } from "node:net";
+import { isLoopback } from "@istiod/peer-address";
 import { type Clock, monotonicClock } from "@istiod/settings";
 
 /** Milliseconds between reads of the interfaces, which a flood from unknown addresses must not cause each time. */
 const REFRESH_INTERVAL = 1000;
-
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
-
-/** Reports whether an address is loopback, in IPv4, IPv6 or as an IPv4-mapped address. */
-export function isLoopback(address: string): boolean {
-  const bare = bareAddress(address);
-  const version = isIP(bare);
-  return version !== 0 && loopback.check(bare, version === 6 ? "ipv6" : "ipv4");
-}
 
 /** The addresses of this machine, or of the pod. */
 export class LocalAddresses {

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { crossSiteReason } from "@istiod/admin-server";
 import { reasonOf } from "../errors.js";
 import { LimitedLog } from "../log-limit.js";
 import type { AppProbes } from "../probes/app-probes.js";
 import { Shares } from "../shares.js";
 import { listenOnPort } from "../socket.js";
 import { MergedMetrics, type MergedMetricsOptions } from "./merged-metrics.js";
-import { isFromOtherSite, isLocal, requestTarget } from "./request-checks.js";
+import { isLocal, requestTarget } from "./request-checks.js";
 
 export interface StatusServerOptions extends MergedMetricsOptions {
   readonly port: number;
@@ -179,14 +180,9 @@ export class StatusServer {
 
   /** Responds with 403 unless a tool on this machine sent the request. */
   #isPermitted(request: IncomingMessage, response: ServerResponse): boolean {
-    const isPermitted = isLocal(request) && !isFromOtherSite(request);
-    if (!isPermitted) {
-      const reason = isLocal(request)
-        ? "requests of other sites are not allowed: use localhost or an IP address"
-        : "only requests from localhost are allowed";
-      respond(response, 403, `${reason}\n`);
-    }
-    return isPermitted;
+    const reason = isLocal(request) ? crossSiteReason(request) : "only requests from localhost are allowed";
+    if (reason !== undefined) respond(response, 403, `${reason}\n`);
+    return reason === undefined;
   }
 
   #take(reason: keyof StatusLimits, shares: Shares, client = ""): (() => void) | undefined {

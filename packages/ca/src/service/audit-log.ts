@@ -1,8 +1,8 @@
+import { addressGroup } from "@istiod/peer-address";
 import { type Clock, systemClock } from "@istiod/settings";
 import type { CaError } from "../errors.js";
 import type { Caller } from "../identity/authenticator.js";
 import type { Peer } from "../identity/peer.js";
-import { addressGroup } from "./address-group.js";
 import type { CertificateEvents } from "./certificate-events.js";
 
 /** Fields of a line. */

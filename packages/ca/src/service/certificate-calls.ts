@@ -8,10 +8,10 @@ import {
   IstioCertificateResponseSchema,
 } from "@istiod/istio-api/security/v1alpha1/ca";
 import { encodeFrame } from "@istiod/protobuf-wire";
+import { addressGroup } from "@istiod/peer-address";
 import { type Clock, systemClock } from "@istiod/settings";
 import type { Caller } from "../identity/authenticator.js";
 import { type Peer, peerOf } from "../identity/peer.js";
-import { addressGroup } from "./address-group.js";
 import type { RejectionReason } from "./certificate-events.js";
 import { FairQueue } from "./fair-queue.js";
 import { admitCaller, type AdmittedRequest, issue, type IssuanceOptions } from "./issuance.js";

@@ -1,5 +1,6 @@
 import type { Http2SecureServer } from "node:http2";
-import { isIPv6, type Socket } from "node:net";
+import type { Socket } from "node:net";
+import { addressGroup } from "@istiod/peer-address";
 import type { Clock } from "@istiod/settings";
 
 /** Handshakes begun in a turn of the event loop. Each takes one to two milliseconds. */
@@ -43,7 +44,7 @@ class HandshakeQueue {
   }
 
   push(socket: Socket): void {
-    const group = groupOf(socket.remoteAddress ?? "");
+    const group = addressGroup(socket.remoteAddress ?? "");
     const sockets = this.#waiting.get(group);
     if (sockets === undefined) this.#waiting.set(group, [socket]);
     else sockets.push(socket);
@@ -75,8 +76,3 @@ class HandshakeQueue {
 }
 
 function ignore(): void {}
-
-/** Returns an IPv4 address, or the first four groups of an IPv6 address as it is written. */
-function groupOf(address: string): string {
-  return isIPv6(address) && !address.includes(".") ? address.split(":").slice(0, 4).join(":") : address;
-}

@@ -1,0 +1,2 @@
+export { addressGroup } from "./address-group.js";
+export { isLoopback } from "./loopback.js";
