@@ -163,10 +163,10 @@ it("every link to a heading of a document leads to one", () => {
   expect(broken).toEqual([]);
 });
 
-it("every test that the changelog names exists", () => {
-  const tests = [...read("CHANGELOG.md").matchAll(/`((?:apps|packages|tools)\/[\w./-]+\/test\b[\w./-]*)`/g)].map(
+it.each(["CHANGELOG.md", "docs/security.md"])("every test that %s names exists", (page) => {
+  const tests = [...read(page).matchAll(/`((?:apps|packages|tools)\/[\w./-]+\/test\b[\w./-]*)`/g)].map(
     ([, path = ""]) => path,
   );
-  expect(tests).toContain("tools/test/test/page-commands.test.ts");
+  expect(tests.length).toBeGreaterThan(30);
   expect(tests.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
