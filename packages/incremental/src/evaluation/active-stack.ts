@@ -9,7 +9,10 @@ export interface Poison {
    * The position of the outermost computation on the cycle. Only that one is memoized: the others saw it unfinished.
    */
   readonly head: number;
-  /** True if the cycle includes a speculative answer, so it may not exist, and nothing on it is memoized. */
+  /**
+   * True if the cycle includes a speculative answer or the verification of an answer, so it may not exist in this form,
+   * and nothing on it is memoized.
+   */
   readonly speculative: boolean;
 }
 
@@ -17,7 +20,14 @@ export interface Poison {
 export class ActiveComputation {
   poison: Poison | null = null;
 
-  constructor(readonly owner: Computation | null) {}
+  /**
+   * @param direct false if reads of calls below are verified without these calls, as for answers: then a cycle lacks
+   *   the calls, or does not exist
+   */
+  constructor(
+    readonly owner: Computation | null,
+    readonly direct = true,
+  ) {}
 }
 
 /** The computations in progress, and the client that they are for. */
@@ -57,17 +67,19 @@ export class ActiveStack {
   /** Fails every computation on the cycle from the one at a position to the innermost one. */
   failCycle(from: number): never {
     const labels: string[] = [];
-    let speculation = -1;
+    let speculative = -1;
     for (let at = from; at < this.#depth; at++) {
-      const owner = this.#stack[at]?.owner;
+      const computation = this.#stack[at];
+      const owner = computation?.owner;
       if (owner) labels.push(owner.label);
-      else speculation = at;
+      if (!owner) speculative = at + 1;
+      else if (!computation.direct) speculative = at;
     }
     let first = 0;
     for (let i = 1; i < labels.length; i++) if ((labels[i] as string) < (labels[first] as string)) first = i;
     const error = new CycleError([...labels.slice(first), ...labels.slice(0, first)]);
-    const poison: Poison = { error, head: from, speculative: speculation >= 0 };
-    for (let at = speculation >= 0 ? speculation + 1 : from; at < this.#depth; at++) {
+    const poison: Poison = { error, head: from, speculative: speculative >= 0 };
+    for (let at = speculative >= 0 ? speculative : from; at < this.#depth; at++) {
       const computation = this.#stack[at];
       if (computation) computation.poison ??= poison;
     }

@@ -38,7 +38,7 @@ function isCycle(question: Question, memo: Memo): boolean {
  * result.
  */
 function verify(engine: Engine, client: Client, memo: Memo): boolean {
-  const computation = new ActiveComputation(memo.owner);
+  const computation = new ActiveComputation(memo.owner, false);
   const at = engine.active.push(computation);
   let moved: Set<Dependency> | null = null;
   try {
@@ -59,6 +59,8 @@ function verify(engine: Engine, client: Client, memo: Memo): boolean {
     return true;
   } catch (error) {
     if (computation.poison === null) throw error;
+    // It would be verified again whenever the cycle is entered elsewhere.
+    memo.validity = stale;
     return false;
   } finally {
     engine.active.pop(at);
