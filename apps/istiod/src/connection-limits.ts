@@ -1,4 +1,4 @@
-import type { ListenOptions } from "@istiod/xds-server";
+import type { ListenOptions, XdsServerOptions } from "@istiod/xds-server";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";
 
@@ -11,16 +11,28 @@ const unsetIntervalMs = 7_200_000;
 const unsetTimeoutMs = 20_000;
 const minIntervalMs = 1000;
 
+/** The limits that Istio has, and the timeouts and limits of the connections of one listener. */
+type Limits = Required<
+  Pick<
+    ListenOptions,
+    | "keepAlive"
+    | "maxRequestBytes"
+    | "maxStreams"
+    | "maxUnauthenticatedStreams"
+    | "handshakeTimeoutMs"
+    | "firstRequestTimeoutMs"
+    | "idleTimeoutMs"
+  >
+> &
+  Pick<ListenOptions, "maxAge">;
+
 /**
  * Returns the limits of gRPC connections from Istio's flags (`keepalive…`, pkg/keepalive/options.go) and variables
- * ISTIO_GPRC_MAXRECVMSGSIZE and ISTIO_GPRC_MAXSTREAMS (pilot/pkg/features/tuning.go).
+ * ISTIO_GPRC_MAXRECVMSGSIZE and ISTIO_GPRC_MAXSTREAMS (pilot/pkg/features/tuning.go), and from istiod's own variables.
  *
  * @throws SettingError naming an invalid variable
  */
-export function connectionLimits(
-  values: LimitFlags,
-  env: NodeJS.ProcessEnv,
-): Required<Pick<ListenOptions, "keepAlive" | "maxRequestBytes" | "maxStreams">> & Pick<ListenOptions, "maxAge"> {
+export function connectionLimits(values: LimitFlags, env: NodeJS.ProcessEnv): Limits {
   const { keepaliveInterval, keepaliveTimeout, keepaliveMaxServerConnectionAge: ms } = values;
   return {
     keepAlive: {
@@ -29,6 +41,32 @@ export function connectionLimits(
     },
     maxRequestBytes: variables.maxReceivedMessageSize.read(env),
     maxStreams: variables.maxStreams.read(env),
+    maxUnauthenticatedStreams: variables.maxUnauthenticatedStreams.read(env),
+    handshakeTimeoutMs: variables.handshakeTimeout.read(env),
+    firstRequestTimeoutMs: variables.firstRequestTimeout.read(env),
+    idleTimeoutMs: variables.connectionIdleTimeout.read(env),
     ...(ms > 0 && { maxAge: { ms, graceMs } }),
+  };
+}
+
+/**
+ * Returns the limits that all gRPC listeners share.
+ *
+ * @throws SettingError naming an invalid variable
+ */
+export function sharedLimits(
+  env: NodeJS.ProcessEnv,
+): Pick<XdsServerOptions, "connectionLimits" | "unfinishedRequestBytes" | "requestTimeoutMs" | "memoryThreshold"> {
+  const threshold = variables.memoryThreshold.read(env);
+  return {
+    connectionLimits: {
+      total: variables.maxConnections.read(env),
+      unauthenticated: variables.maxUnauthenticatedConnections.read(env),
+      perAddress: variables.maxConnectionsPerAddress.read(env),
+      perIdentity: variables.maxConnectionsPerIdentity.read(env),
+    },
+    unfinishedRequestBytes: variables.unfinishedRequestBytes.read(env),
+    requestTimeoutMs: variables.requestTimeout.read(env),
+    ...(threshold > 0 && { memoryThreshold: threshold / 100 }),
   };
 }

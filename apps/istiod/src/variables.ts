@@ -9,8 +9,10 @@ import {
   type Environment,
   integerSetting,
   listSetting,
+  invalidSetting,
   numberSetting,
   readSettings,
+  type Setting,
   type SettingTable,
   stringSetting,
   variablesOf,
@@ -135,6 +137,19 @@ const streamVariables = {
   ),
 } as const;
 
+/** Declares a timeout, which cannot be disabled: a client that never gets on would hold what it has for ever. */
+function limitDuration(variable: string, milliseconds: number, help: string): Setting<number> {
+  const setting = durationSetting({ variable, default: milliseconds, help, isExtension: true });
+  return {
+    ...setting,
+    read(env, given) {
+      const value = setting.read(env, given);
+      if (value <= 0) throw invalidSetting(variable, env[variable] ?? "", "a duration of more than 0s");
+      return value;
+    },
+  };
+}
+
 const connectionVariables = {
   maxReceivedMessageSize: integerSetting(
     {
@@ -151,6 +166,89 @@ const connectionVariables = {
       help: "maximum number of concurrent streams of a gRPC connection",
     },
     { min: 1, max: maxUint32 },
+  ),
+  maxUnauthenticatedStreams: integerSetting(
+    {
+      variable: "ISTIOD_MAX_UNAUTHENTICATED_STREAMS",
+      default: 100,
+      help: "maximum number of concurrent streams of a gRPC connection whose client is not authenticated",
+      isExtension: true,
+    },
+    { min: 1, max: maxUint32 },
+  ),
+  maxConnections: integerSetting(
+    {
+      variable: "ISTIOD_MAX_CONNECTIONS",
+      default: 20_000,
+      help: "maximum number of gRPC connections",
+      isExtension: true,
+    },
+    { min: 1 },
+  ),
+  maxUnauthenticatedConnections: integerSetting(
+    {
+      variable: "ISTIOD_MAX_UNAUTHENTICATED_CONNECTIONS",
+      default: 10_000,
+      help: "maximum number of gRPC connections whose clients are not authenticated",
+      isExtension: true,
+    },
+    { min: 1 },
+  ),
+  maxConnectionsPerAddress: integerSetting(
+    {
+      variable: "ISTIOD_MAX_CONNECTIONS_PER_ADDRESS",
+      default: 5000,
+      help: "maximum number of unauthenticated gRPC connections of one IPv4 address or IPv6 /64 network",
+      isExtension: true,
+    },
+    { min: 1 },
+  ),
+  maxConnectionsPerIdentity: integerSetting(
+    {
+      variable: "ISTIOD_MAX_CONNECTIONS_PER_IDENTITY",
+      default: 10_000,
+      help: "maximum number of gRPC connections of one authenticated identity",
+      isExtension: true,
+    },
+    { min: 1 },
+  ),
+  unfinishedRequestBytes: integerSetting(
+    {
+      variable: "ISTIOD_MAX_UNFINISHED_REQUEST_BYTES",
+      default: 64 * 1024 * 1024,
+      help: "bytes of all gRPC requests that have begun and are not complete; further ones wait",
+      isExtension: true,
+    },
+    { min: 1 },
+  ),
+  handshakeTimeout: limitDuration(
+    "ISTIOD_HANDSHAKE_TIMEOUT",
+    10_000,
+    "timeout of the TLS and HTTP/2 handshakes of a gRPC connection",
+  ),
+  firstRequestTimeout: limitDuration(
+    "ISTIOD_FIRST_REQUEST_TIMEOUT",
+    15_000,
+    "timeout of the first stream of a gRPC connection, and of the first request of a stream",
+  ),
+  requestTimeout: limitDuration(
+    "ISTIOD_REQUEST_TIMEOUT",
+    60_000,
+    "time in which a gRPC request must be complete once it has begun",
+  ),
+  connectionIdleTimeout: limitDuration(
+    "ISTIOD_CONNECTION_IDLE_TIMEOUT",
+    300_000,
+    "time after which a gRPC connection without streams is closed",
+  ),
+  memoryThreshold: integerSetting(
+    {
+      variable: "ISTIOD_MEMORY_THRESHOLD",
+      default: 85,
+      help: "percentage of the memory limit, without garbage, above which the newest gRPC connections are closed; 0 to disable",
+      isExtension: true,
+    },
+    { min: 0, max: 99 },
   ),
   compliancePolicy: enumSetting<"" | "fips-140-2" | "fips-140-3" | "pqc">(
     {

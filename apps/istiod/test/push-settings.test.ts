@@ -82,11 +82,29 @@ it.each([
 
 const limitFlags = flagDefaults({});
 
+/** Limits that Istio does not have. */
+const ownLimits = {
+  maxUnauthenticatedStreams: 100,
+  handshakeTimeoutMs: 10_000,
+  firstRequestTimeoutMs: 15_000,
+  idleTimeoutMs: 300_000,
+};
+
+it.each(["ISTIOD_HANDSHAKE_TIMEOUT", "ISTIOD_FIRST_REQUEST_TIMEOUT", "ISTIOD_CONNECTION_IDLE_TIMEOUT"])(
+  "%s cannot be disabled",
+  (variable) => {
+    expect(() => connectionLimits(limitFlags, { [variable]: "0s" })).toThrow(
+      `invalid value "0s" for ${variable}: expected a duration of more than 0s`,
+    );
+  },
+);
+
 it("has Istio's connection limits", () => {
   expect(connectionLimits(limitFlags, {})).toEqual({
     keepAlive: { intervalMs: 30_000, timeoutMs: 10_000 },
     maxRequestBytes: 4_194_304,
     maxStreams: 100_000,
+    ...ownLimits,
   });
   expect(
     connectionLimits(
@@ -98,6 +116,7 @@ it("has Istio's connection limits", () => {
     maxAge: { ms: 1_800_000, graceMs: 10_000 },
     maxRequestBytes: 100,
     maxStreams: 7,
+    ...ownLimits,
   });
   expect(connectionLimits({ ...limitFlags, keepaliveInterval: 1 }, {}).keepAlive.intervalMs).toBe(1000);
   expect(() => flags.keepaliveTimeout.read({}, ["long"])).toThrow(

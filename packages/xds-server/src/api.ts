@@ -6,6 +6,8 @@ import type { Attribution } from "./attribution.js";
 import type { Clock } from "@istiod/settings";
 import type { Rejection, Variant, XdsEvent } from "./events.js";
 import type { LimitsByAuthentication } from "./limits.js";
+import type { ConnectionLimits } from "./limits/connection-table.js";
+import type { MemoryMeter } from "./limits/memory-pressure.js";
 import type { OnDemandHandler, Peer } from "./source.js";
 import type { SubscribedNames } from "./subscribed-names.js";
 import type { Call, CallHandler } from "./transport/call.js";
@@ -19,12 +21,28 @@ export interface XdsServerOptions {
   /** Maximum number of pushes in progress (Istio: `PILOT_PUSH_THROTTLE`). Default 100. */
   readonly concurrentPushes?: number;
   /**
-   * Maximum rate of new streams per second. A stream that would be delayed by more than 1 s is rejected with
-   * `ResourceExhausted`. Default: no limit.
+   * Maximum rate of new streams per second, shared fairly between peers. More streams than are admitted in a second do
+   * not wait: those of the peers with the most are rejected with `ResourceExhausted`. Default: no limit.
    */
   readonly streamsPerSecond?: number;
   /** Limits of each stream. Those of streams without an authenticated identity have lower defaults. */
   readonly limits?: LimitsByAuthentication;
+  /** Maximum numbers of connections. Default: 20,000, 10,000, 5,000 and 10,000. */
+  readonly connectionLimits?: Partial<ConnectionLimits>;
+  /**
+   * Bytes of all requests that have begun and are not complete. One peer may use half of them. Further requests wait by
+   * flow control. Default 67,108,864.
+   */
+  readonly unfinishedRequestBytes?: number;
+  /** Time in which a request must be complete once it has begun. Default 60,000 ms. */
+  readonly requestTimeoutMs?: number;
+  /**
+   * Share of the heap's limit, or of the container's memory limit, above which new connections and streams are rejected
+   * and the newest connections are closed. Garbage does not count. Default: never.
+   */
+  readonly memoryThreshold?: number;
+  /** Measures the memory. Default: that of this process. */
+  readonly memoryMeter?: MemoryMeter;
   /** Time after which a client that reads nothing is disconnected. Default 60,000 ms. */
   readonly sendTimeoutMs?: number;
   /** Outstanding bytes above which no further response is built for a client. Default 65,536. */
@@ -77,6 +95,16 @@ export interface ListenOptions {
   readonly maxRequestBytes?: number;
   /** Maximum number of concurrent streams per connection. Default 100,000 (Istio: `ISTIO_GPRC_MAXSTREAMS`). */
   readonly maxStreams?: number;
+  /** The same until the client is authenticated by a stream. Default 100. */
+  readonly maxUnauthenticatedStreams?: number;
+  /** Time from the connection to the end of the TLS handshake and of HTTP/2's. Default 10,000 ms. */
+  readonly handshakeTimeoutMs?: number;
+  /**
+   * Time from the handshake to the first stream, and from there to the first request. Default 15,000 ms.
+   */
+  readonly firstRequestTimeoutMs?: number;
+  /** Time after the last stream in which a connection is kept. Default 300,000 ms. */
+  readonly idleTimeoutMs?: number;
 }
 
 export interface TlsOptions {

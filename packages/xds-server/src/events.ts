@@ -1,4 +1,6 @@
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import type { LimitReason } from "./limits/limit-reason.js";
+import type { PeerKey } from "./limits/peer-key.js";
 import type { Peer } from "./source.js";
 
 /** The two variants of the protocol: incremental and state-of-the-world. */
@@ -31,6 +33,24 @@ export interface RejectedEvent {
   readonly message: string;
   /** The internal error of the server or the source, which is not sent to the client. */
   readonly cause?: unknown;
+}
+
+/** A limit rejected or ended a connection, a stream or a request. */
+export interface LimitEvent {
+  readonly kind: "limit";
+  readonly reason: LimitReason;
+  /** The address or identity that the limit counts for. */
+  readonly peer: PeerKey;
+}
+
+/** An episode of memory pressure began or ended. */
+export interface MemoryPressureEvent {
+  readonly kind: "memoryPressure";
+  readonly isHigh: boolean;
+  /** Bytes of memory in use, without garbage. */
+  readonly used: number;
+  /** Maximum of these bytes. */
+  readonly limit: number;
 }
 
 /** An admitted stream ended. */
@@ -160,6 +180,8 @@ export interface FailureEvent extends TypeFields {
 export type XdsEvent =
   | ConnectEvent
   | RejectedEvent
+  | LimitEvent
+  | MemoryPressureEvent
   | DisconnectEvent
   | RequestEvent
   | IgnoredEvent

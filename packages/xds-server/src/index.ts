@@ -12,6 +12,9 @@ export type {
 } from "./attribution.js";
 export { createXdsServer } from "./xds-server.js";
 export { serve } from "./serve.js";
+export type { ConnectionLimits } from "./limits/connection-table.js";
+export type { LimitReason } from "./limits/limit-reason.js";
+export { addressKey, identifyPeer, type PeerIdentity, type PeerKey } from "./limits/peer-key.js";
 export { peerKey } from "./transport/peer.js";
 export type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./transport/call.js";
 export type { Body } from "./wire/body.js";

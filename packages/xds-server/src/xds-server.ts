@@ -2,13 +2,14 @@ import { randomBytes } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { noAttribution } from "./attribution.js";
 import { monotonicClock } from "@istiod/settings";
-import { admission } from "./connection/admission.js";
+import { rejected } from "./connection/admission.js";
 import { Connection } from "./connection/connection.js";
 import { ConnectionRegistry } from "./connection/connection-registry.js";
 import { enforceSendTimeout } from "./connection/send-timeout.js";
 import { SharedAllowance } from "./connection/shared-allowance.js";
 import type { ServerContext, StreamClass } from "./connection/server-context.js";
 import { endStreams, shuttingDown } from "./connection/shutdown.js";
+import { serverLimits, type ServerLimits } from "./limits/server-limits.js";
 import { PushQueue } from "./push/push-queue.js";
 import type { Connection as ConnectionState, Listening, ListenOptions, XdsServer, XdsServerOptions } from "./api.js";
 import { defaultLimits, type StreamLimits } from "./limits.js";
@@ -28,6 +29,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
 class SourceServer<C> implements XdsServer {
   readonly #context: ServerContext<C>;
   readonly #connections = new ConnectionRegistry<C>();
+  readonly #limits: ServerLimits;
   readonly #listeners = new Set<Listener>();
   readonly #stopWatching: () => void;
   readonly #stopSendTimeout: () => void;
@@ -35,11 +37,10 @@ class SourceServer<C> implements XdsServer {
 
   constructor(source: ResourceSource<C>, options: XdsServerOptions) {
     const clock = options.clock ?? monotonicClock;
-    const admit = admission(options.streamsPerSecond, clock);
-    this.#context = serverContext(source, this.#connections, options, async () => {
-      if (this.#closing !== undefined) throw shuttingDown();
-      if (!source.ready()) throw new ConnectError("the server has nothing to serve yet", Code.Unavailable);
-      await admit();
+    this.#limits = serverLimits(options, clock);
+    this.#context = serverContext(source, this.#connections, options, (call) => {
+      const error = this.#closing !== undefined ? shuttingDown() : source.ready() ? undefined : nothingToServe();
+      return error === undefined ? this.#limits.admit(call) : rejected(error);
     });
     this.#stopWatching = source.watch((change) => this.#changed(change));
     const timeoutMs = options.sendTimeoutMs ?? defaultSendTimeoutMs;
@@ -48,7 +49,7 @@ class SourceServer<C> implements XdsServer {
 
   async listen(options: ListenOptions): Promise<Listening> {
     if (this.#closing !== undefined) throw shuttingDown();
-    const listener = await listen(this, options, this.#context.clock);
+    const listener = await listen(this, options, this.#limits.listening);
     this.#listeners.add(listener);
     return listener;
   }
@@ -84,6 +85,7 @@ class SourceServer<C> implements XdsServer {
     for (const listener of this.#listeners) listener.goAway();
     await endStreams(this.#connections, graceMs, this.#context.clock);
     this.#stopSendTimeout();
+    this.#limits.stop();
     await Promise.all([...this.#listeners].map((listener) => listener.shutdown()));
   }
 
@@ -93,11 +95,15 @@ class SourceServer<C> implements XdsServer {
   }
 }
 
+function nothingToServe(): ConnectError {
+  return new ConnectError("the server has nothing to serve yet", Code.Unavailable);
+}
+
 function serverContext<C>(
   source: ResourceSource<C>,
   connections: ConnectionRegistry<C>,
   options: XdsServerOptions,
-  admit: () => Promise<void>,
+  admit: ServerContext<C>["admit"],
 ): ServerContext<C> {
   const clock = options.clock ?? monotonicClock;
   let streams = 0;

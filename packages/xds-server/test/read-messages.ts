@@ -1,17 +1,29 @@
+import { FakeClock } from "@istiod/settings/testing";
+import { LoopTimers } from "../src/limits/loop-timers.js";
+import { RequestMemory } from "../src/limits/request-memory.js";
 import { MessageReader } from "../src/transport/message-reader.js";
-import type { MessageBuffers } from "../src/transport/message-buffers.js";
+
+const mebibyte = 1024 * 1024;
+
+/** Memory for unfinished requests, of which nobody runs out. */
+export function ampleMemory(): RequestMemory {
+  return new RequestMemory({ maxBytes: 64 * mebibyte, timeoutMs: 60_000, timers: new LoopTimers(new FakeClock()) });
+}
 
 /** Copies of the messages of a body that comes in these chunks; `busy` is how a message is taken. */
 export async function readMessages(
   chunks: Iterable<Buffer>,
   maxBytes: number,
-  buffers?: MessageBuffers,
+  memory = ampleMemory(),
   busy: (message: Buffer) => Promise<void> | undefined = () => undefined,
 ): Promise<Buffer[]> {
   const read: Buffer[] = [];
   const reader = new MessageReader({
     maxBytes,
-    ...(buffers !== undefined && { buffers }),
+    begin: () =>
+      memory.begin("10.0.0.1", (error) => {
+        throw error;
+      }),
     message: (message) => {
       read.push(Buffer.from(message));
       return busy(message);

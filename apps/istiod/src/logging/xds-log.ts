@@ -2,7 +2,17 @@ import { xdsShortName } from "@istiod/resources";
 import { type Clock, monotonicClock } from "@istiod/settings";
 import type { NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
+import { BoundedLines } from "./bounded-lines.js";
 import { LineBudgets, shortened } from "./line-budget.js";
+
+/** Events of limits, which have no stream. */
+type LimitEvents = Extract<XdsEvent, { kind: "limit" | "memoryPressure" }>;
+
+/**
+ * Limits that are only counted: idle clients connect again when they need to, streams over the rate are logged as
+ * rejected, and connections that break while they are closed end with an error of HTTP/2.
+ */
+const unlogged: ReadonlySet<string> = new Set(["idle_timeout", "stream_rate", "http2_error"]);
 
 /** Returns the objects whose change made a revision. */
 type CausesOf = (revision: number) => readonly string[];
@@ -15,8 +25,10 @@ export function xdsLog(log: Logger, causesOf: CausesOf, clock: Clock = monotonic
   const logs = { sotw: log.child({ scope: "ads" }), delta: log.child({ scope: "delta" }) };
   const streams = new LineBudgets(clock);
   const addresses = new LineBudgets(clock);
+  const bounded = new BoundedLines(clock);
   return (event) => {
-    if (event.kind === "nack" || event.kind === "failure" || event.kind === "ignored") {
+    if (event.kind === "limit" || event.kind === "memoryPressure") logLimit(logs.sotw, event, bounded);
+    else if (event.kind === "nack" || event.kind === "failure" || event.kind === "ignored") {
       const more = streams.of(event.connection).take();
       if (more !== undefined) logEvent(logs[event.variant], event, causesOf, more);
     } else if (event.kind === "rejected") {
@@ -29,8 +41,31 @@ export function xdsLog(log: Logger, causesOf: CausesOf, clock: Clock = monotonic
   };
 }
 
+function logLimit(log: Logger, event: LimitEvents, bounded: BoundedLines): void {
+  switch (event.kind) {
+    case "limit":
+      if (unlogged.has(event.reason)) break;
+      bounded.write(
+        log,
+        "warn",
+        `limit ${event.reason}`,
+        { peer: event.peer, reason: event.reason },
+        `limit exceeded: ${event.reason}`,
+      );
+      break;
+    case "memoryPressure":
+      if (event.isHigh)
+        log.error(
+          { used: event.used, limit: event.limit },
+          "memory is short, rejecting new connections and closing the newest ones",
+        );
+      else log.info({ used: event.used, limit: event.limit }, "memory is no longer short");
+      break;
+  }
+}
+
 /** @param more fields to add: the number of suppressed lines */
-function logEvent(log: Logger, event: XdsEvent, causesOf: CausesOf, more: object): void {
+function logEvent(log: Logger, event: Exclude<XdsEvent, LimitEvents>, causesOf: CausesOf, more: object): void {
   switch (event.kind) {
     case "nack":
       log.warn(

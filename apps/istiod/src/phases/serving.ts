@@ -1,4 +1,6 @@
+import { monotonicClock } from "@istiod/settings";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
+import { BoundedLines } from "../logging/bounded-lines.js";
 import { MeshSource } from "../mesh-source.js";
 import { streamIdentity } from "../stream-identity.js";
 import type { Mesh } from "./mesh.js";
@@ -33,6 +35,7 @@ export function openServing(
     concurrentPushes: settings.push.concurrentPushes,
     limits: settings.streams,
     streamsPerSecond: settings.push.streamsPerSecond,
+    ...settings.limits,
   });
   closers.defer(() => server.close({ graceMs: settings.shutdownMs }));
   reporting.started();
@@ -51,12 +54,14 @@ function streamAuthorization(
     labels: ["reason"],
   });
   const adsLog = log.child({ scope: "ads" });
+  const bounded = new BoundedLines(monotonicClock);
   return streamIdentity({
     authenticators,
     trustDomain,
     onRejected: ({ nodeId }, { address }, reason, details) => {
       rejections.add({ reason });
-      adsLog.warn({ proxy: nodeId, peer: address, reason }, `Unauthorized XDS: ${details}`);
+      const fields = { proxy: nodeId, peer: address, reason };
+      bounded.write(adsLog, "warn", `Unauthorized XDS: ${reason}`, fields, `Unauthorized XDS: ${details}`);
     },
   });
 }

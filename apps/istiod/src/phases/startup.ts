@@ -2,7 +2,7 @@ import type { Meter } from "@istiod/metrics";
 import type { Closers } from "@istiod/settings";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { connectionLimits } from "../connection-limits.js";
+import { connectionLimits, sharedLimits } from "../connection-limits.js";
 import { type FlagValues, listenAddress } from "../flags.js";
 import { pushSettings } from "../push-settings.js";
 import { streamLimits } from "../stream-limits.js";
@@ -41,6 +41,7 @@ export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
     push: pushSettings(env),
     connections: connectionLimits(values, env),
     streams: streamLimits(env),
+    limits: sharedLimits(env),
     /** Addresses to listen on; undefined: not served. */
     addresses: {
       grpcAddr: listenAddress("grpcAddr", values.grpcAddr),

@@ -39,11 +39,12 @@ export interface AdmittedStream<C> {
  */
 export async function admitStream<C>(
   context: ServerContext<C>,
-  { peer, method }: Call,
+  call: Call,
   node: Node | undefined,
   hasEnded: () => boolean,
 ): Promise<AdmittedStream<C>> {
   const { source, clock, observe } = context;
+  const { peer, method } = call;
   if (node === undefined || node.id === "") throw new ConnectError("missing node information", Code.InvalidArgument);
   const client = await source.open(node, peer);
   if (hasEnded()) {
@@ -52,6 +53,12 @@ export async function admitStream<C>(
   }
   const identity = source.identity?.(client);
   const { limits, allowance } = context.classes[identity === undefined ? "unauthenticated" : "authenticated"];
+  try {
+    call.admitted?.(identity);
+  } catch (error) {
+    source.close?.(client);
+    throw error;
+  }
   const number = context.nextStreamNumber();
   const id = `${node.id}-${number}`;
   const events = new StreamEvents(observe, id, node.id, method.variant);

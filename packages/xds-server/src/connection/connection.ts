@@ -8,6 +8,7 @@ import type { Call, CallHandler } from "../transport/call.js";
 import { withTypeUrl } from "../transport/with-type-url.js";
 import { checkRequest, tooMuch } from "../protocol/request-limits.js";
 import type { XdsRequest } from "../wire/request.js";
+import type { Admission } from "./admission.js";
 import { type AdmittedStream, admitStream } from "./admitted-stream.js";
 import type { ManagedConnection } from "./connection-registry.js";
 import { PushTimer } from "./push-timer.js";
@@ -23,7 +24,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   readonly #writer: ResponseWriter;
   readonly #timer: PushTimer;
   /** Rejects if the stream exceeds the rate limit, which applies when it is opened, before its first request. */
-  readonly #admitted: Promise<void>;
+  readonly #admission: Admission;
   #stream: AdmittedStream<C> | undefined;
   #ended = false;
   #endReason: string | undefined;
@@ -37,8 +38,12 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     this.#call = call;
     this.#writer = new ResponseWriter(call, context);
     this.#timer = new PushTimer(context.clock);
-    this.#admitted = context.admit();
-    this.#admitted.catch((error: unknown) => this.#fail(asConnectError(error)));
+    this.#admission = context.admit(call);
+    this.admitted.catch((error: unknown) => this.#fail(asConnectError(error)));
+  }
+
+  get admitted(): Promise<void> {
+    return this.#admission.admitted;
   }
 
   get id(): string {
@@ -133,7 +138,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
 
   async #open(message: XdsRequest, bytes: number | undefined): Promise<void> {
     try {
-      await this.#admitted;
+      await this.admitted;
       const stream = await admitStream(this.#context, this.#call, nodeOf(message), () => this.#ended);
       this.#stream = stream;
       this.#context.connections.opened(this, stream.client);
@@ -218,6 +223,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   #finish(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#admission.cancel();
     const { queue, source, clock, connections } = this.#context;
     queue.remove(this);
     if (this.#stream === undefined) return;

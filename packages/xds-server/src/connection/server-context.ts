@@ -5,6 +5,8 @@ import type { PushQueue } from "../push/push-queue.js";
 import type { StreamLimits } from "../limits.js";
 import type { OnDemandHandler, ResourceSource } from "../source.js";
 import type { BodyCache } from "../wire/body-cache.js";
+import type { Call } from "../transport/call.js";
+import type { Admission } from "./admission.js";
 import type { ConnectionRegistry } from "./connection-registry.js";
 import type { SharedAllowance } from "./shared-allowance.js";
 
@@ -27,8 +29,8 @@ export interface ServerContext<C> {
   readonly classes: Readonly<Record<"authenticated" | "unauthenticated", StreamClass>>;
   readonly maxOutstandingBytes: number;
   readonly observe: (event: XdsEvent) => void;
-  /** Resolves when a new stream may proceed. Rejects with a ConnectError if it may not. */
-  readonly admit: () => Promise<void>;
+  /** Queues a new stream for admission. */
+  readonly admit: (call: Call) => Admission;
   /** Returns a number that is unique among the streams of this process. */
   readonly nextStreamNumber: () => number;
   /** Prefix of nonces, unique to this process. */

@@ -16,3 +16,4 @@ export { EnvoyClient, type EnvoyClientOptions } from "./envoy-client.js";
 export { idle } from "./idle.js";
 export { fakeCluster, fakeEdsCluster, fakeResource } from "./fake-resources.js";
 export { type GroupMember, GroupSource } from "./group-source.js";
+export { requestReader } from "./request-reader.js";

@@ -1,4 +1,5 @@
 import type { ConnectError } from "@connectrpc/connect";
+import type { PeerIdentity } from "../limits/peer-key.js";
 import type { Peer } from "../source.js";
 import type { Body } from "../wire/body.js";
 import type { XdsRequest } from "../wire/request.js";
@@ -7,6 +8,8 @@ import type { XdsRequest } from "../wire/request.js";
 export interface Call {
   readonly peer: Peer;
   readonly method: DiscoveryMethod;
+  /** The caller for limits. Default: from the peer. */
+  readonly identity?: PeerIdentity;
   /** Bytes passed to `send` and not yet written to the network. */
   readonly outstandingBytes: number;
   /** Reports whether outstanding bytes are copied for this call, rather than shared between calls. */
@@ -17,10 +20,19 @@ export interface Call {
   end(error?: ConnectError): void;
   /** Resets the call without sending outstanding bytes. */
   abort(): void;
+  /**
+   * Called when the stream is admitted.
+   *
+   * @param identity identity of the client, if the source has authenticated it
+   * @throws ConnectError `ResourceExhausted` if the identity has too many connections
+   */
+  admitted?(identity: string | undefined): void;
 }
 
 /** Receives the events of a call. */
 export interface CallHandler {
+  /** Resolves when requests may be passed. Rejects if the call is not admitted; the handler then ends it. */
+  readonly admitted: Promise<void>;
   /**
    * Handles a request. If this returns a promise, the next request must be passed after it settles.
    *

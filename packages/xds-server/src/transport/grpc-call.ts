@@ -5,11 +5,13 @@ import type { Clock } from "@istiod/settings";
 import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
-import { MessageReader } from "./message-reader.js";
-import type { MessageBuffers } from "./message-buffers.js";
+import type { LimitObserver } from "../limits/limit-reason.js";
+import type { PeerIdentity } from "../limits/peer-key.js";
+import type { AcceptedConnection } from "./accepted-connection.js";
 import { peerOf } from "./peer.js";
 import { StreamWriter } from "./stream-writer.js";
 import type { WriteSlots } from "./write-slots.js";
+import { readRequests, type RequestLimits } from "./request-intake.js";
 
 /** A connection on which not even RST_STREAM can be sent is destroyed after this time. */
 const resetTimeoutMs = 1000;
@@ -22,6 +24,7 @@ export class GrpcCall implements Call {
 
   readonly #headers: IncomingHttpHeaders;
   readonly #stream: ServerHttp2Stream;
+  readonly #connection: AcceptedConnection;
   readonly #clock: Clock;
   readonly #writer: StreamWriter;
   #handler: CallHandler | undefined;
@@ -33,10 +36,12 @@ export class GrpcCall implements Call {
     headers: IncomingHttpHeaders,
     method: DiscoveryMethod,
     clock: Clock,
+    connection: AcceptedConnection,
     slots: WriteSlots | undefined,
   ) {
     this.#stream = stream;
     this.#writer = new StreamWriter(stream, { clock, slots, progressed: () => this.#progressed() });
+    this.#connection = connection;
     this.#headers = headers;
     this.#clock = clock;
     this.method = method;
@@ -47,55 +52,43 @@ export class GrpcCall implements Call {
     return this.#writer.outstandingBytes;
   }
 
-  /** Passes the requests of the call to the handler until the call is closed. */
-  serve(handler: CallHandler, maxRequestBytes: number, buffers: MessageBuffers): void {
+  get identity(): PeerIdentity {
+    return this.#connection.identity;
+  }
+
+  admitted(identity: string | undefined): void {
+    this.#connection.admitted(identity);
+  }
+
+  /** Passes the requests of the call to the handler, once it is admitted and until it is closed. */
+  serve(handler: CallHandler, limits: RequestLimits, limited: LimitObserver): void {
     const stream = this.#stream;
     this.#handler = handler;
     const { error, timeoutMs } = this.#deadline();
     const cancel =
       timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => this.end(deadlineExceeded()));
-    const reader = new MessageReader({
-      maxBytes: maxRequestBytes,
-      buffers,
-      message: (message) => handler.request(this.#decode(message), message.length),
-    });
-    const failed = (failure: unknown): void => {
-      stream.removeAllListeners("data").resume();
-      reader.close();
-      this.end(
-        failure instanceof ConnectError
-          ? failure
-          : new ConnectError("internal error", Code.Internal, undefined, undefined, failure),
-      );
-    };
+    let stopReading: () => void = () => undefined;
     stream.on("error", () => undefined);
     stream.once("close", () => {
       cancel?.();
-      reader.close();
+      stopReading();
       this.#writer.close();
       handler.closed(closeReason(stream));
     });
     if (error !== undefined) return this.end(error);
-    stream.on("data", (chunk: Buffer) => {
-      try {
-        const busy = reader.push(chunk);
-        if (busy === undefined) return;
-        stream.pause();
-        busy.then(() => stream.resume(), failed);
-      } catch (failure) {
-        failed(failure);
-      }
-    });
-    stream.once("end", () => {
-      // A reset stream ends as well; "close" reports it.
-      if (stream.closed) return;
-      try {
-        reader.end();
-        handler.halfClosed();
-      } catch (failure) {
-        failed(failure);
-      }
-    });
+    const read = (): void => {
+      if (stream.destroyed || this.#ended !== undefined) return void stream.resume();
+      stopReading = readRequests(stream, this.identity.key, limits, {
+        message: (message) => handler.request(this.#decode(message), message.length),
+        halfClosed: () => handler.halfClosed(),
+        failed: (failure, reason) => {
+          if (reason !== undefined) limited(reason, this.identity.key);
+          this.end(connectErrorOf(failure));
+        },
+      });
+    };
+    // The handler ends a call that is not admitted; what the client sends is then discarded.
+    handler.admitted.then(read, () => void stream.resume());
   }
 
   send(message: OutgoingMessage): void {
@@ -155,6 +148,11 @@ export class GrpcCall implements Call {
     const header = this.#headers["grpc-timeout"];
     return typeof header === "string" ? parseTimeout(header, Number.MAX_SAFE_INTEGER) : {};
   }
+}
+
+function connectErrorOf(failure: unknown): ConnectError {
+  if (failure instanceof ConnectError) return failure;
+  return new ConnectError("internal error", Code.Internal, undefined, undefined, failure);
 }
 
 function deadlineExceeded(): ConnectError {

@@ -3,45 +3,51 @@ import {
   createServer,
   type Http2SecureServer,
   type Http2Server,
+  constants,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import type { Clock } from "@istiod/settings";
 import type { Listening, ListenOptions, XdsServer } from "../api.js";
+import { type RequestMemory, requestWindowBytes } from "../limits/request-memory.js";
+import { AcceptedConnection, Acceptor, type ConnectionSupervision } from "./accepted-connection.js";
+import { additionalServices, isGrpc } from "./additional-services.js";
 import { discoveryRoutes } from "./connect.js";
 import { GrpcCall } from "./grpc-call.js";
 import { keepAlive, limitAge } from "./keep-alive.js";
-import { MessageBuffers } from "./message-buffers.js";
+import { listenLimits, type ListenLimits } from "./listen-limits.js";
 import { discoveryMethods } from "./methods.js";
 import { paceHandshakes } from "./paced-handshakes.js";
-import { peerKey, peerOf } from "./peer.js";
+import type { RequestLimits } from "./request-intake.js";
 import { contextOptions, secureServerOptions } from "./tls-context.js";
 import { WriteSlots } from "./write-slots.js";
 
-const grpcUnimplemented = "12";
-/**
- * Flow-control window for requests. Requests are small, except first requests, which may wait for a buffer
- * (`MessageBuffers`).
- */
-const windowBytes = 128 * 1024;
 const lingerMs = 1000;
 /** Encrypted connections that may have large batches copied at the same time. */
 const writeSlots = 32;
 
-const defaultMaxRequestBytes = 4 * 1024 * 1024;
+/** Enough for a token of a service account and a path; Node's default is twice that. */
+const maxHeaderBytes = 32 * 1024;
 
-const defaultMaxStreams = 100_000;
-
-const http2Options = ({ maxStreams = defaultMaxStreams }: ListenOptions) => ({
-  settings: { initialWindowSize: windowBytes, maxConcurrentStreams: maxStreams },
+const http2Options = ({ maxStreams, maxUnauthenticatedStreams }: ListenLimits) => ({
+  settings: {
+    initialWindowSize: requestWindowBytes,
+    maxConcurrentStreams: Math.min(maxStreams, maxUnauthenticatedStreams),
+    maxHeaderListSize: maxHeaderBytes,
+  },
   // Node counts queued responses as memory of the session; they are shared between clients and bounded by the push
   // queue.
   maxSessionMemory: 4096,
 });
+
+/** State that the listeners of a server share. */
+export interface ListenContext extends ConnectionSupervision {
+  readonly clock: Clock;
+  readonly memory: RequestMemory;
+}
 
 /** A listener that can be drained. */
 export interface Listener extends Listening {
@@ -55,50 +61,54 @@ export interface Listener extends Listening {
 export async function listen(
   server: Pick<XdsServer, "accept">,
   options: ListenOptions,
-  clock: Clock,
+  shared: ListenContext,
 ): Promise<Listener> {
   const { tls } = options;
+  const { clock } = shared;
+  const limits = listenLimits(options);
   const secure =
-    tls === undefined ? undefined : createSecureServer({ ...http2Options(options), ...secureServerOptions(tls) });
-  const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(options));
+    tls === undefined ? undefined : createSecureServer({ ...http2Options(limits), ...secureServerOptions(tls) });
+  const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(limits));
+  const acceptor = new Acceptor(http2, (socket) => AcceptedConnection.accept(socket, shared, limits));
   if (secure !== undefined) paceHandshakes(secure, clock);
   const sessions = new Set<ServerHttp2Session>();
-  const calls: SessionCalls = new WeakMap();
   http2.on("session", (session: ServerHttp2Session) => {
     sessions.add(session);
-    session.setLocalWindowSize(windowBytes);
-    session.on("error", () => session.destroy());
+    const connection = acceptor.connectionOf(session);
+    if (connection === undefined) return session.destroy();
+    connection.opened(session);
     session.once("close", () => sessions.delete(session));
     keepAlive(session, options.keepAlive ?? { intervalMs: 30_000, timeoutMs: 10_000 }, clock);
     if (options.maxAge !== undefined)
-      limitAge(session, options.maxAge, clock, () => calls.get(session)?.forEach((call) => call.end(maxAgeReached())));
+      limitAge(session, options.maxAge, clock, () => connection.calls.forEach((call) => call.end(maxAgeReached())));
   });
-  http2.on("stream", streamListener(server, options, calls, clock));
+  http2.on("stream", streamListener(server, options, limits, acceptor, shared));
 
   const host = options.host ?? "127.0.0.1";
   await new Promise<void>((resolve, reject) => {
-    http2.once("error", reject);
-    http2.listen(options.port, host, () => {
-      http2.off("error", reject);
+    acceptor.server.once("error", reject);
+    acceptor.server.listen(options.port, host, () => {
+      acceptor.server.off("error", reject);
       // A failure to accept one connection does not affect the others.
+      acceptor.server.on("error", () => undefined);
       http2.on("error", () => undefined);
       resolve();
     });
   });
   return {
     host,
-    port: (http2.address() as AddressInfo).port,
+    port: (acceptor.server.address() as AddressInfo).port,
     renew: (renewed) => secure?.setSecureContext(contextOptions(renewed)),
     close: () => {
-      http2.close();
+      acceptor.server.close();
     },
     goAway: () => {
       for (const session of sessions) if (!session.destroyed) session.goaway();
     },
     shutdown: () =>
       new Promise((resolve) => {
-        http2.once("close", resolve);
-        http2.close();
+        acceptor.server.once("close", resolve);
+        acceptor.server.close();
         for (const session of sessions) if (!session.destroyed) session.close();
         clock.after(lingerMs, () => {
           for (const session of sessions) session.destroy();
@@ -106,9 +116,6 @@ export async function listen(
       }),
   };
 }
-
-/** Open discovery calls by HTTP/2 session. */
-type SessionCalls = WeakMap<object, Set<GrpcCall>>;
 
 type StreamListener = (
   stream: ServerHttp2Stream,
@@ -124,75 +131,39 @@ type StreamListener = (
 function streamListener(
   server: Pick<XdsServer, "accept">,
   options: ListenOptions,
-  calls: SessionCalls,
-  clock: Clock,
+  { maxRequestBytes, firstRequestTimeoutMs }: ListenLimits,
+  acceptor: Acceptor,
+  { clock, memory, timers, limited }: ListenContext,
 ): StreamListener {
   const viaConnect = options.transport === "connect";
-  const maxRequestBytes = options.maxRequestBytes ?? defaultMaxRequestBytes;
-  const others = additionalServices(server, options, maxRequestBytes);
-  const buffers = new MessageBuffers(clock);
+  const limits: RequestLimits = { maxRequestBytes, firstRequestTimeoutMs, memory, timers };
+  const routes = (router: ConnectRouter): void => {
+    if (viaConnect) discoveryRoutes(router, (call) => server.accept(call));
+    options.routes?.(router);
+  };
+  const others = additionalServices({ routes, limits, limited });
   const slots = options.tls === undefined ? undefined : new WriteSlots(writeSlots, clock);
   return (stream, headers, flags, rawHeaders) => {
+    const session = stream.session as ServerHttp2Session | undefined;
+    const connection = session && acceptor.connectionOf(session);
+    if (connection === undefined) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    connection.streamOpened(stream);
     const path = headers[":path"] ?? "";
     const method = viaConnect ? undefined : discoveryMethods.get(path);
     const handler = options.calls?.get(path);
-    if (method === undefined && handler === undefined) others.emit("stream", stream, headers, flags, rawHeaders);
+    if (method === undefined && handler === undefined) others(stream, headers, flags, rawHeaders);
     else if (headers[":method"] !== "POST") stream.respond({ ":status": 405 }, { endStream: true });
     else if (!isGrpc(headers["content-type"])) stream.respond({ ":status": 415 }, { endStream: true });
     else if (method === undefined) handler?.(stream, headers);
     else {
-      const call = new GrpcCall(stream, headers, method, clock, slots);
-      if (options.maxAge !== undefined && stream.session !== undefined) trackCall(calls, stream.session, stream, call);
-      call.serve(server.accept(call), maxRequestBytes, buffers);
+      const call = new GrpcCall(stream, headers, method, clock, connection, slots);
+      connection.calls.add(call);
+      stream.once("close", () => connection.calls.delete(call));
+      call.serve(server.accept(call), limits, limited);
     }
   };
 }
 
-function trackCall(calls: SessionCalls, session: object, stream: ServerHttp2Stream, call: GrpcCall): void {
-  const ofSession = calls.get(session) ?? new Set();
-  calls.set(session, ofSession.add(call));
-  stream.once("close", () => ofSession.delete(call));
-}
-
 function maxAgeReached(): ConnectError {
   return new ConnectError("max connection age reached, closing stream", Code.Unavailable);
-}
-
-/**
- * Creates a server that does not listen and serves the streams it is passed, with Connect's handlers for the additional
- * services.
- */
-function additionalServices(
-  server: Pick<XdsServer, "accept">,
-  options: ListenOptions,
-  maxRequestBytes: number,
-): Http2Server {
-  return createServer(
-    {},
-    connectNodeAdapter({
-      routes: (router) => {
-        if (options.transport === "connect") discoveryRoutes(router, (call) => server.accept(call));
-        options.routes?.(router);
-      },
-      readMaxBytes: maxRequestBytes,
-      contextValues: (request) => {
-        const session = "stream" in request ? (request.stream.session as ServerHttp2Session | undefined) : undefined;
-        return createContextValues().set(peerKey, peerOf(session, request.headers));
-      },
-      fallback: (request, response) => {
-        if (isGrpc(request.headers["content-type"])) {
-          response.writeHead(200, {
-            "content-type": "application/grpc",
-            "grpc-status": grpcUnimplemented,
-            "grpc-message": "unknown method",
-          });
-        } else response.writeHead(404);
-        response.end();
-      },
-    }),
-  );
-}
-
-function isGrpc(contentType: string | undefined): boolean {
-  return contentType === "application/grpc" || contentType === "application/grpc+proto";
 }

@@ -1,15 +1,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ByteQueue, framePrefixLength, readFrameLength, WireError } from "@istiod/protobuf-wire";
-import type { MessageBuffers } from "./message-buffers.js";
-
-/** Messages of at least this length are reassembled in pooled buffers. */
-const longMessage = 64 * 1024;
+import type { UnfinishedRequest } from "../limits/request-memory.js";
 
 export interface MessageReaderOptions {
   /** Longer messages fail with `ResourceExhausted`. */
   readonly maxBytes: number;
-  /** Pool for long messages. By default each has a buffer of its own. */
-  readonly buffers?: MessageBuffers;
+  /** Called when a message has begun and is not complete: it is then reassembled in the memory that is returned. */
+  readonly begin: () => UnfinishedRequest;
   /**
    * Handles a message. Its bytes are valid until this returns, or until the returned promise settles; then the next
    * message follows. `push` rethrows its errors.
@@ -17,15 +14,15 @@ export interface MessageReaderOptions {
   readonly message: (message: Buffer) => Promise<void> | undefined;
 }
 
-/** Splits a gRPC request body into messages, synchronously where neither a buffer nor the handler has to be awaited. */
+/** Splits a gRPC request body into messages, synchronously where neither memory nor the handler has to be awaited. */
 export class MessageReader {
   readonly #options: MessageReaderOptions;
-  readonly #received = new ByteQueue();
+  #received = new ByteQueue();
   /** Length of the message whose prefix was read. */
   #length: number | undefined;
-  /** Buffer of that message if it is long, and the bytes of it that were received. */
-  #long: Buffer | undefined;
-  #filled = 0;
+  /** The message that is being reassembled, and its buffer. */
+  #unfinished: UnfinishedRequest | undefined;
+  #buffer: Buffer | undefined;
   #delivering = false;
   #closed = false;
 
@@ -53,9 +50,10 @@ export class MessageReader {
       throw new ConnectError("request body ended within a message", Code.InvalidArgument);
   }
 
-  /** Stops reading and releases the buffer. */
+  /** Stops reading and releases the memory. */
   close(): void {
     this.#closed = true;
+    this.#received = new ByteQueue();
     if (!this.#delivering) this.#release();
   }
 
@@ -63,11 +61,14 @@ export class MessageReader {
     while (!this.#closed) {
       if (this.#length === undefined) {
         const prefix = this.#received.take(framePrefixLength);
-        if (prefix === undefined) return undefined;
+        if (prefix === undefined) return this.#keepPartOfPrefix();
         this.#length = lengthIn(prefix, this.#options.maxBytes);
-        const buffer = this.#length >= longMessage ? this.#options.buffers?.acquire(this.#length) : undefined;
-        if (buffer instanceof Promise) return buffer.then((each) => this.#use(each)).then(() => this.#read());
-        if (buffer !== undefined) this.#use(buffer);
+      }
+      if (this.#buffer === undefined && this.#received.length < this.#length) {
+        this.#unfinished ??= this.#options.begin();
+        const buffer = this.#unfinished.reserve(this.#length);
+        if (buffer instanceof Promise) return buffer.then((each) => (this.#use(each), this.#read()));
+        this.#use(buffer);
       }
       const message = this.#message(this.#length);
       if (message === undefined) return undefined;
@@ -78,22 +79,34 @@ export class MessageReader {
     return undefined;
   }
 
+  /** Copies the bytes: a chunk of one byte may be part of a large block of memory. */
+  #keepPartOfPrefix(): undefined {
+    const { length } = this.#received;
+    if (length === 0) return undefined;
+    this.#unfinished ??= this.#options.begin();
+    const copy = Buffer.allocUnsafeSlow(length);
+    this.#received.moveTo(copy, 0, length);
+    this.#received.push(copy);
+    return undefined;
+  }
+
   #use(buffer: Buffer): void {
-    this.#long = buffer;
-    this.#filled = 0;
     if (this.#closed) this.#release();
+    else this.#buffer = buffer;
   }
 
   /** Returns the message once all of it was received. */
   #message(length: number): Buffer | undefined {
-    if (this.#long === undefined) return this.#received.take(length);
-    this.#filled += this.#received.moveTo(this.#long, this.#filled, length - this.#filled);
-    return this.#filled < length ? undefined : this.#long.subarray(0, length);
+    if (this.#buffer === undefined || this.#unfinished === undefined) return this.#received.take(length);
+    const { filled } = this.#unfinished;
+    this.#unfinished.filled += this.#received.moveTo(this.#buffer, filled, length - filled);
+    return this.#unfinished.filled < length ? undefined : this.#buffer.subarray(0, length);
   }
 
   #deliver(message: Buffer): Promise<void> | undefined {
     let busy: Promise<void> | undefined;
     this.#delivering = true;
+    this.#unfinished?.completed();
     try {
       busy = this.#options.message(message);
       return busy?.finally(() => this.#delivered());
@@ -108,8 +121,9 @@ export class MessageReader {
   }
 
   #release(): void {
-    if (this.#long !== undefined) this.#options.buffers?.release(this.#long);
-    this.#long = undefined;
+    this.#unfinished?.release();
+    this.#unfinished = undefined;
+    this.#buffer = undefined;
   }
 }
 

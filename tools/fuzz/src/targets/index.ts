@@ -1,5 +1,6 @@
 import type { Target } from "../target.js";
 import { dnsMessages } from "./dns-messages.js";
+import { grpcFrames } from "./grpc-frames.js";
 import { nodeMetadata } from "./node-metadata.js";
 import { probeAnswers } from "./probe-answers.js";
 import { signingRequests } from "./signing-requests.js";
@@ -9,6 +10,7 @@ import { yamlDocuments } from "./yaml-documents.js";
 /** Every target, by area. */
 export const targets: readonly Target[] = [
   dnsMessages,
+  grpcFrames,
   nodeMetadata,
   probeAnswers,
   signingRequests,
