@@ -2,16 +2,17 @@ import { expect, it } from "vitest";
 import { runInWorker } from "../src/run-in-worker.js";
 import { selfTests } from "../src/targets/self-tests.js";
 
-const run = (name: string) => runInWorker(name, { cases: 100_000, seed: 1, corpus: [], hangMs: 2000, heapMiB: 64 });
+const run = (name: string, hangMs: number) =>
+  runInWorker(name, { cases: 100_000, seed: 1, corpus: [], hangMs, heapMiB: 64 });
 
 it("a hang is a fault with its input", async () => {
-  const { fault } = await run("self-test-hang");
+  const { fault } = await run("self-test-hang", 2000);
   expect(fault?.message).toBe("no answer within 2000 ms");
   expect([...(fault?.input ?? [])]).toContain(selfTests.trigger);
 }, 60_000);
 
 it("an exhausted heap is a fault", async () => {
-  const { fault } = await run("self-test-heap");
+  const { fault } = await run("self-test-heap", 50_000);
   expect(fault?.message).toContain("ERR_WORKER_OUT_OF_MEMORY");
 }, 60_000);
 

@@ -5,7 +5,9 @@ import type { Target } from "../target.js";
 const node = (metadata: unknown, id = "sidecar~10.0.0.1~cart-1.shop~shop.svc.cluster.local"): Uint8Array =>
   Buffer.from(JSON.stringify({ id, cluster: "cart.shop", locality: { region: "r" }, metadata }));
 
-/** Nodes of xDS requests as JSON, from which proxies are read. A node is read, or rejected with its documented error. */
+/**
+ * Nodes of xDS requests as JSON, from which proxies are read. A node is read, or rejected with its documented error.
+ */
 export const nodeMetadata: Target = {
   name: "node-metadata",
   description: "nodes of xDS requests",
