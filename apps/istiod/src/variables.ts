@@ -83,7 +83,7 @@ const positive = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;
 const streamVariables = {
   maxTypes: integerSetting(
     {
-      variable: "PILOT_XDS_MAX_TYPES",
+      variable: "ISTIOD_XDS_MAX_TYPES",
       default: defaultLimits.authenticated.types,
       help: "maximum number of resource types of an xDS stream",
       isExtension: true,
@@ -92,7 +92,7 @@ const streamVariables = {
   ),
   maxNames: integerSetting(
     {
-      variable: "PILOT_XDS_MAX_NAMES",
+      variable: "ISTIOD_XDS_MAX_NAMES",
       default: defaultLimits.authenticated.names,
       help: "maximum number of resource names that an xDS stream subscribes to",
       isExtension: true,
@@ -101,7 +101,7 @@ const streamVariables = {
   ),
   maxUnmatchedBytes: integerSetting(
     {
-      variable: "PILOT_XDS_MAX_UNMATCHED_BYTES",
+      variable: "ISTIOD_XDS_MAX_UNMATCHED_BYTES",
       default: defaultLimits.authenticated.unmatchedBytes,
       help: "maximum size of the names of an authenticated xDS stream that are not among the proxy's resources, with what is served for them, in bytes",
       isExtension: true,
@@ -110,27 +110,27 @@ const streamVariables = {
   ),
   maxUnauthenticatedUnmatchedBytes: integerSetting(
     {
-      variable: "PILOT_XDS_MAX_UNAUTHENTICATED_UNMATCHED_BYTES",
+      variable: "ISTIOD_XDS_MAX_UNAUTHENTICATED_UNMATCHED_BYTES",
       default: defaultLimits.unauthenticated.unmatchedBytes,
-      help: "as PILOT_XDS_MAX_UNMATCHED_BYTES, for streams that are not authenticated",
+      help: "as ISTIOD_XDS_MAX_UNMATCHED_BYTES, for streams that are not authenticated",
       isExtension: true,
     },
     positive,
   ),
   totalUnmatchedBytes: integerSetting(
     {
-      variable: "PILOT_XDS_TOTAL_UNMATCHED_BYTES",
+      variable: "ISTIOD_XDS_TOTAL_UNMATCHED_BYTES",
       default: defaultLimits.authenticated.totalUnmatchedBytes,
-      help: "maximum of PILOT_XDS_MAX_UNMATCHED_BYTES of all authenticated streams; streams of the identity that uses most are ended, the latest first",
+      help: "maximum of ISTIOD_XDS_MAX_UNMATCHED_BYTES of all authenticated streams; streams of the identity that uses most are ended, the latest first",
       isExtension: true,
     },
     positive,
   ),
   totalUnauthenticatedUnmatchedBytes: integerSetting(
     {
-      variable: "PILOT_XDS_TOTAL_UNAUTHENTICATED_UNMATCHED_BYTES",
+      variable: "ISTIOD_XDS_TOTAL_UNAUTHENTICATED_UNMATCHED_BYTES",
       default: defaultLimits.unauthenticated.totalUnmatchedBytes,
-      help: "as PILOT_XDS_TOTAL_UNMATCHED_BYTES, for streams that are not authenticated, by address",
+      help: "as ISTIOD_XDS_TOTAL_UNMATCHED_BYTES, for streams that are not authenticated, by address",
       isExtension: true,
     },
     positive,

@@ -84,8 +84,8 @@ describe("TLS", () => {
 
   it("is limited by COMPLIANCE_POLICY", async () => {
     const istiod = await serveTls({ tlsMinVersion: "1.3" }, { COMPLIANCE_POLICY: "fips-140-2" });
-    expect(await handshake(istiod)).toMatch(/^TLSv1\.2 ECDHE-RSA-AES(?:128|256)-GCM-SHA(?:256|384)$/);
-    expect(await handshake(istiod, { ciphers: "ECDHE-RSA-CHACHA20-POLY1305", maxVersion: "TLSv1.2" })).toBe(
+    expect(await handshake(istiod)).toMatch(/^TLSv1\.2 ECDHE-ECDSA-AES(?:128|256)-GCM-SHA(?:256|384)$/);
+    expect(await handshake(istiod, { ciphers: "ECDHE-ECDSA-CHACHA20-POLY1305", maxVersion: "TLSv1.2" })).toBe(
       "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE",
     );
   });

@@ -110,7 +110,7 @@ describe("flags", () => {
     expect(limits({})).toEqual({ minVersion: "TLSv1.2" });
     expect(limits({ tlsMinVersion: "1.3" })).toEqual({ minVersion: "TLSv1.3" });
     expect(limits({ tlsCipherSuites: ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"] }).ciphers).toBe(
-      "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256",
+      "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE-RSA-AES128-GCM-SHA256",
     );
     expect(() => flags.tlsMinVersion.read({}, ["1.1"])).toThrow(
       'invalid value "1.1" for --tls-min-version: expected one of 1.2, 1.3',
@@ -173,6 +173,23 @@ describe("environment variables", () => {
     expect([...readVariables].filter((name) => !istios.has(name)).sort()).toEqual([
       "DOMAIN_SUFFIX",
       "ENABLE_PROFILING",
+      "ISTIOD_CONNECTION_IDLE_TIMEOUT",
+      "ISTIOD_FIRST_REQUEST_TIMEOUT",
+      "ISTIOD_HANDSHAKE_TIMEOUT",
+      "ISTIOD_MAX_CONNECTIONS",
+      "ISTIOD_MAX_CONNECTIONS_PER_ADDRESS",
+      "ISTIOD_MAX_CONNECTIONS_PER_IDENTITY",
+      "ISTIOD_MAX_UNAUTHENTICATED_CONNECTIONS",
+      "ISTIOD_MAX_UNAUTHENTICATED_STREAMS",
+      "ISTIOD_MAX_UNFINISHED_REQUEST_BYTES",
+      "ISTIOD_MEMORY_THRESHOLD",
+      "ISTIOD_REQUEST_TIMEOUT",
+      "ISTIOD_XDS_MAX_NAMES",
+      "ISTIOD_XDS_MAX_TYPES",
+      "ISTIOD_XDS_MAX_UNAUTHENTICATED_UNMATCHED_BYTES",
+      "ISTIOD_XDS_MAX_UNMATCHED_BYTES",
+      "ISTIOD_XDS_TOTAL_UNAUTHENTICATED_UNMATCHED_BYTES",
+      "ISTIOD_XDS_TOTAL_UNMATCHED_BYTES",
     ]);
   });
 });
