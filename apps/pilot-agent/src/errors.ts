@@ -16,13 +16,16 @@ export type AgentErrorCode =
 /** The error of this package. */
 export class AgentError extends Error {
   override readonly name = "AgentError";
+  /** Time after which the authority asks to be called again, in milliseconds. */
+  readonly retryAfter: number | undefined;
 
   constructor(
     readonly code: AgentErrorCode,
     message: string,
-    options?: { cause?: unknown },
+    options: { readonly cause?: unknown; readonly retryAfter?: number | undefined } = {},
   ) {
     super(message, options);
+    this.retryAfter = options.retryAfter;
   }
 
   /** Wraps a thrown value. An AgentError is returned unchanged. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createServer, type Http2Server } from "node:http2";
 import { mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
@@ -14,6 +14,7 @@ import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v
 import { FakeClock } from "@istiod/settings/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { type CaClientOptions, requestCertificate } from "../src/certificates/ca-client.js";
+import { AgentError } from "../src/errors.js";
 import { expectedName } from "../src/certificates/control-plane-tls.js";
 import { readSecret, watchSecret } from "../src/certificates/file-secret.js";
 import { generateCsr, type KeySettings } from "../src/certificates/csr.js";
@@ -46,6 +47,22 @@ async function authorityClient(istiod: FakeIstiod, more: Partial<CaClientOptions
     ...more,
   };
 }
+
+it("reads the delay that an authority with too many requests asks for", async () => {
+  const server = createServer((_, response) => {
+    const status = { "grpc-status": "8", "grpc-message": "too many", "grpc-retry-pushback-ms": "1234" };
+    response.writeHead(200, { "content-type": "application/grpc", ...status }).end();
+  });
+  afterAll(() => server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const options = await authorityClient(await FakeIstiod.start());
+  const { tls: _, ...plaintext } = options;
+  await expect(requestCertificate({ ...plaintext, address: `127.0.0.1:${port}` })).rejects.toMatchObject({
+    code: "authority",
+    retryAfter: 1234,
+  });
+});
 
 describe("generateCsr", () => {
   it.each<[string, KeySettings, string]>([
@@ -219,6 +236,18 @@ describe("the workload certificate", () => {
     clock.advance(30_000);
     await expect.poll(() => given.map(({ key }) => key)).toEqual(["key 1", "key 2"]);
     await expect.poll(() => clock.pending).toEqual([12 * HOUR]);
+  });
+
+  it.each([
+    [20_000, 20_000],
+    [999_999_999, 30_000],
+    [100, 500],
+  ])("is requested again after the delay that the authority asks for (%s ms: %s)", async (retryAfter, wait) => {
+    const { clock, certificate } = keeper({
+      issue: () => Promise.reject(new AgentError("authority", "too many requests", { retryAfter })),
+    });
+    certificate.start();
+    await expect.poll(() => clock.pending).toEqual([wait]);
   });
 
   it("is requested at most once a second if issued expired", async () => {

@@ -64,7 +64,10 @@ export async function requestCertificate(options: CaClientOptions): Promise<Issu
   } catch (error) {
     throw error instanceof AgentError
       ? error
-      : new AgentError("authority", describeFailure(error, options, token), { cause: error });
+      : new AgentError("authority", describeFailure(error, options, token), {
+          cause: error,
+          retryAfter: retryAfter(error),
+        });
   } finally {
     sessions.abort();
   }
@@ -99,6 +102,12 @@ function parseChain(certChain: readonly string[], key: string): IssuedCertificat
       cause: error,
     });
   }
+}
+
+/** Returns the delay that an authority with too many requests asks for: gRPC's pushback. */
+function retryAfter(error: unknown): number | undefined {
+  const pushback = ConnectError.from(error).metadata.get("grpc-retry-pushback-ms");
+  return pushback !== null && /^\d{1,9}$/.test(pushback) ? Number(pushback) : undefined;
 }
 
 function describeFailure(error: unknown, { address, tokenFile }: CaClientOptions, token: string | undefined): string {

@@ -1,6 +1,6 @@
 import { Backoff } from "../backoff.js";
 import { type Clock, systemClock } from "@istiod/settings";
-import { reasonOf } from "../errors.js";
+import { AgentError, reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 
 /** A workload's private key and issued certificate; PEM. */
@@ -26,6 +26,9 @@ export interface WorkloadCertificateOptions {
   readonly log?: Log;
 }
 
+/** Milliseconds. A longer delay that an authority asks for is cut. */
+const MAX_RETRY_DELAY = 30_000;
+
 /**
  * The workload's certificate, requested on start and rotated with a new key at about half its lifetime. Failed requests
  * are retried with backoff, and the current certificate stays active meanwhile.
@@ -44,7 +47,7 @@ export class WorkloadCertificate {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLog;
-    this.#backoff = new Backoff(500, 30_000, options.random);
+    this.#backoff = new Backoff(500, MAX_RETRY_DELAY, options.random);
   }
 
   /** The current certificate; `undefined` until the first is issued. */
@@ -86,7 +89,8 @@ export class WorkloadCertificate {
       );
       for (const listener of [...this.#listeners]) listener(issued);
     } catch (error) {
-      wait = this.#backoff.next();
+      const asked = error instanceof AgentError ? (error.retryAfter ?? 0) : 0;
+      wait = Math.max(this.#backoff.next(), Math.min(asked, MAX_RETRY_DELAY));
       this.#log.warn({ retryInSeconds: Math.round(wait / 100) / 10 }, `failed to get certificate: ${reasonOf(error)}`);
     }
     if ((this.#state as string) === "stopped") return;
