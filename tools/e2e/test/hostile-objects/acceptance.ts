@@ -82,9 +82,18 @@ export class Acceptance {
     if (candidates.length === 1) return [{ typeUrl, name: first.name, origin: first.origin, message }];
     const half = candidates.length >> 1;
     return [
-      ...(await this.#bisect(typeUrl, candidates.slice(0, half))),
-      ...(await this.#bisect(typeUrl, candidates.slice(half))),
+      ...(await this.#bisect(typeUrl, this.#renewed(candidates.slice(0, half)))),
+      ...(await this.#bisect(typeUrl, this.#renewed(candidates.slice(half)))),
     ];
+  }
+
+  /** Returns candidates under other names, since the server does not send a resource again that was rejected. */
+  #renewed(candidates: readonly Candidate[]): readonly Candidate[] {
+    const prefix = `${++this.#offers}.`;
+    return candidates.map(({ resource, ...rest }) => ({
+      ...rest,
+      resource: renamed(resource, prefix + resource.name),
+    }));
   }
 
   /** Returns the message of a rejection, or that Envoy has ended; undefined if everything is accepted. */
