@@ -235,3 +235,28 @@ test("DestinationRules name the one that overrides them", () => {
     ["shop", "DestinationRule web/db"],
   ]);
 });
+
+it("a server of a Gateway is overridden by an earlier one with the same SNI", () => {
+  const gateway = (name: string, host: string, created: number): string =>
+    object(
+      "Gateway",
+      name,
+      {
+        selector: { istio: "ingress" },
+        servers: [
+          {
+            port: { number: 443, name: `https-${name}`, protocol: "HTTPS" },
+            hosts: [host],
+            tls: { mode: "SIMPLE", credentialName: "cert" },
+          },
+        ],
+      } as never,
+      { created },
+    );
+  const client = proxy("router", "shop", { istio: "ingress" });
+  expect(
+    lines(gateway("old", "*/a.example.com", 1) + gateway("new", "shop/a.example.com", 2), "0.0.0.0_443", client),
+  ).toEqual([
+    "Gateway new spec.servers[0] is overridden by Gateway shop/old spec.servers[0]: both match the same connections to 0.0.0.0:443",
+  ]);
+});

@@ -34,23 +34,6 @@ const present = folders.filter(existsSync);
 const noScenarios =
   present.length === 0 ? "no ../shared/scenarios or ../shared/cases beside this repository" : undefined;
 
-/** Resources that Istio generates in the same way, and that Envoy rejects in Istio's version as well. */
-const rejectedFromIstioToo: readonly { readonly from: string; readonly because: string }[] = [
-  { from: "core/TestGatewayConflicts__duplicate_tls_gateway", because: "has the same matching rules" },
-  {
-    from: "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_MUTUAL_TLS",
-    because: "SdsSecretConfigValidationError.Name",
-  },
-  {
-    from: "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_SIMPLE_TLS",
-    because: "SdsSecretConfigValidationError.Name",
-  },
-  {
-    from: "core/TestInboundNetworkFilterStatPrefix__service_only_pattern",
-    because: "TcpProxyValidationError.StatPrefix",
-  },
-];
-
 const offeredTypes = ["cds", "eds", "lds", "rds", "ecds"] as const satisfies readonly Type[];
 
 /** A generated resource, and a label that says where it comes from. */
@@ -102,15 +85,10 @@ describe.each(sources)("resources generated for a stock Envoy from $source", ({ 
   }, 600_000);
   afterAll(() => envoy?.close());
 
-  /** Returns the rejections of resources of a type, except those that Istio's version has too. */
+  /** Returns the rejections of resources of a type. */
   async function rejections(type: Type, offered: readonly Resource[]): Promise<string[]> {
     const messages = await envoy.offer(typeUrls[type], offered);
-    const lines = messages
-      .flatMap(({ message }) => message.split(/\n(?=\d+~)/))
-      .map((line) => line.replaceAll(/\s+/g, " "));
-    return lines.filter(
-      (line) => !rejectedFromIstioToo.some(({ from, because }) => line.includes(from) && line.includes(because)),
-    );
+    return messages.flatMap(({ message }) => message.split(/\n(?=\d+~)/)).map((line) => line.replaceAll(/\s+/g, " "));
   }
   const withUniqueNames = (type: Type): Resource[] =>
     collection.of(type).map(({ resource: each, label }) => renamed(each, label));

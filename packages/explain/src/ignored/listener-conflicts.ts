@@ -42,6 +42,8 @@ function describe(
   switch (source.kind) {
     case "route":
       return { kind: "VirtualService", key: source.virtualService, field: source.field };
+    case "server":
+      return { kind: "Gateway", key: source.gateway, field: `spec.servers[${source.index}]` };
     case "egress":
       return { kind: "Sidecar", key: source.sidecar, field: `spec.egress[${source.listener}]` };
     case "service": {

@@ -39,41 +39,91 @@ export function filterChainMatch(match: ChainMatch): FilterChainMatch | undefine
   return create(FilterChainMatchSchema, {
     applicationProtocols: [...applicationProtocols],
     transportProtocol,
-    serverNames: sniHosts.includes("*") ? [] : [...sniHosts].sort(),
-    prefixRanges: [...destinations].sort().flatMap((text) => {
+    serverNames: sniHosts.includes("*") ? [] : distinctNames(sniHosts),
+    prefixRanges: distinctRanges(destinations).flatMap((text) => {
       const range = parseCidrRange(text);
       return range === undefined || range.addressPrefix === unspecified ? [] : [range];
     }),
   });
 }
 
-/** Reports whether Envoy would reject two chains as duplicates: neither order nor bits beyond a prefix matter. */
-export function areEquivalentMatches(a: ChainMatch, b: ChainMatch): boolean {
-  return (
-    (a.transportProtocol ?? "") === (b.transportProtocol ?? "") &&
-    sameList(a.applicationProtocols ?? [], b.applicationProtocols ?? []) &&
-    sameSet(sniNames(a), sniNames(b)) &&
-    sameSet(destinationRanges(a), destinationRanges(b))
-  );
+/** Returns one name of those that differ only in case, sorted: Envoy ignores case, and rejects a name twice. */
+function distinctNames(names: readonly string[]): string[] {
+  const byName = new Map<string, string>();
+  for (const name of [...names].sort()) if (!byName.has(name.toLowerCase())) byName.set(name.toLowerCase(), name);
+  return [...byName.values()];
 }
 
-function sniNames({ sniHosts = [] }: ChainMatch): ReadonlySet<string> {
-  return new Set(sniHosts.filter((host) => host !== "*"));
+/** Returns one text for each range, sorted: Envoy rejects a chain that names a range twice. */
+function distinctRanges(destinations: readonly string[]): readonly string[] {
+  const byRange = new Map<string, string>();
+  for (const text of [...destinations].sort()) {
+    const prefix = parseIpPrefix(text);
+    const range = prefix === undefined ? text : formatMaskedPrefix(prefix);
+    if (!byRange.has(range)) byRange.set(range, text);
+  }
+  return [...byRange.values()];
 }
 
-function destinationRanges({ destinations = [] }: ChainMatch): ReadonlySet<string> {
-  return new Set(
-    destinations.flatMap((text) => {
-      const prefix = parseIpPrefix(text);
-      return prefix === undefined || prefix.address === unspecified ? [] : [formatMaskedPrefix(prefix)];
-    }),
-  );
+/**
+ * The matches of one listener's filter chains. Envoy rejects a listener whole if two of its chains share a combination
+ * of destination range, SNI, transport protocol and application protocol.
+ */
+export class ClaimedMatches<T> {
+  readonly #claims = new Map<string, { readonly match: MatchSets; readonly owner: T }[]>();
+
+  /** Claims a match. If another one shares a combination with it, returns that one's owner, and claims nothing. */
+  claim(match: ChainMatch, owner: T): T | undefined {
+    const claimed = matchSets(match);
+    const buckets = [...claimed.serverNames].map((name) => `${claimed.transportProtocol} ${name}`);
+    for (const bucket of buckets) {
+      const other = this.#claims.get(bucket)?.find(({ match: existing }) => overlap(existing, claimed));
+      if (other !== undefined) return other.owner;
+    }
+    for (const bucket of buckets) {
+      const entries = this.#claims.get(bucket);
+      if (entries === undefined) this.#claims.set(bucket, [{ match: claimed, owner }]);
+      else entries.push({ match: claimed, owner });
+    }
+    return undefined;
+  }
 }
 
-function sameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((item, i) => item === b[i]);
+/** The values of each criterion. A chain without a criterion has the value "". */
+interface MatchSets {
+  readonly transportProtocol: string;
+  readonly serverNames: ReadonlySet<string>;
+  readonly applicationProtocols: ReadonlySet<string>;
+  readonly destinations: ReadonlySet<string>;
 }
 
-function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-  return a.size === b.size && [...a].every((item) => b.has(item));
+function matchSets({
+  sniHosts = [],
+  destinations = [],
+  applicationProtocols = [],
+  transportProtocol = "",
+}: ChainMatch): MatchSets {
+  const ranges = destinations.flatMap((text) => {
+    const prefix = parseIpPrefix(text);
+    return prefix === undefined || prefix.address === unspecified ? [] : [formatMaskedPrefix(prefix)];
+  });
+  return {
+    transportProtocol,
+    serverNames: orAny(sniHosts.includes("*") ? [] : sniHosts.map((host) => host.toLowerCase())),
+    applicationProtocols: orAny(applicationProtocols),
+    destinations: orAny(ranges),
+  };
+}
+
+function orAny(values: readonly string[]): ReadonlySet<string> {
+  return new Set(values.length === 0 ? [""] : values);
+}
+
+function overlap(a: MatchSets, b: MatchSets): boolean {
+  return intersect(a.applicationProtocols, b.applicationProtocols) && intersect(a.destinations, b.destinations);
+}
+
+function intersect(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  for (const value of a) if (b.has(value)) return true;
+  return false;
 }

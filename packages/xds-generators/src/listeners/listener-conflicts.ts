@@ -2,12 +2,13 @@ import type { ChainPlan } from "./outbound/outbound-plan.js";
 
 /**
  * The source of a filter chain: a service port, a route of a VirtualService (by field) or an egress listener of a
- * Sidecar.
+ * Sidecar, or a server of a Gateway.
  */
 export type ChainSource =
   | { readonly kind: "service"; readonly id: string; readonly port: number }
   | { readonly kind: "route"; readonly virtualService: string; readonly field: string }
-  | { readonly kind: "egress"; readonly sidecar: string; readonly listener: number };
+  | { readonly kind: "egress"; readonly sidecar: string; readonly listener: number }
+  | { readonly kind: "server"; readonly gateway: string; readonly index: number };
 
 /** A source that is ignored at a listener because an existing one matches the same connections. */
 export interface ListenerConflict {

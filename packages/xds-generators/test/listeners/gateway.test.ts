@@ -245,3 +245,49 @@ describe("the topology in front of the gateway", () => {
     });
   });
 });
+
+describe("a gateway's listener that Envoy would reject because of one server", () => {
+  const at443 = (name: string, hosts: readonly string[], more: object = {}): object => ({
+    ...server(443, "HTTPS", hosts, more),
+    port: { number: 443, name, protocol: "HTTPS" },
+  });
+  const routesOf = (yaml: string, name: string): unknown[] =>
+    listenerOf(new TestMesh(yaml).proxy(router), name).filterChains.map(
+      (chain: Json) => managerOf(chain).rds.routeConfigName,
+    );
+
+  it.each([
+    { hosts: ["shop/a.example.com"], why: "the same host for another namespace" },
+    { hosts: ["A.Example.com"], why: "the same host in another case" },
+    { hosts: ["b.example.com", "shop/a.example.com"], why: "one of its hosts" },
+  ])("has no chain for a server whose SNI an earlier one has: $why", ({ hosts }) => {
+    const yaml =
+      gateway([at443("https-a", ["*/a.example.com"], simple)]) + gateway([at443("https-b", hosts, simple)], "second");
+    expect(routesOf(yaml, "0.0.0.0_443")).toEqual(["https.443.https-a.gateway.istio-system"]);
+  });
+
+  it("has one plaintext chain for the unspecified address and no address", () => {
+    const yaml =
+      gateway([server(80, "HTTP", ["a.example.com"])]) +
+      gateway([server(80, "HTTP", ["b.example.com"], { bind: "0.0.0.0" })], "second");
+    expect(routesOf(yaml, "0.0.0.0_80")).toEqual(["http.80"]);
+  });
+
+  it("does not exist for an address that another one has in another form", () => {
+    const yaml =
+      gateway([server(80, "HTTP", ["a.example.com"], { bind: "2001:db8::1" })]) +
+      gateway([server(80, "HTTP", ["b.example.com"], { bind: "2001:db8:0:0:0:0:0:1" })], "second");
+    expect(listenerNames(new TestMesh(yaml).proxy(router))).toEqual(["2001:db8::1_80"]);
+  });
+
+  it("requests a secret that is never served for a credential without a name", () => {
+    const tls = { mode: "SIMPLE", credentialNames: ["sds://"] };
+    const yaml = gateway([at443("https-a", ["a.example.com"], { tls }), at443("https-b", ["b.example.com"], simple)]);
+    const mesh = new TestMesh(yaml);
+    const listener = listenerOf(mesh.proxy({ ...router }), "0.0.0.0_443");
+    expect(listener.filterChains.map((chain: Json) => secrets(chain).tlsCertificateSdsSecretConfigs[0].name)).toEqual([
+      "invalid://",
+      "kubernetes://cert",
+    ]);
+  });
+});

@@ -11,7 +11,7 @@ import { sniDnatClusterName } from "../../resource-names.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { outboundStatPrefix, type TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
 import { tcpProxyFromPlan, terminalFilters } from "../tcp/tcp-proxy.js";
-import type { GatewayChain } from "./gateway-chain.js";
+import { type GatewayChain, serverSource } from "./gateway-chain.js";
 
 /**
  * Returns a chain for each service and subset that matches the server's hosts, by the SNI of mesh peers. Only mutual
@@ -46,7 +46,11 @@ export function autoPassthroughChains(q: QueryContext, server: BoundServer): rea
           ...tcpStatsFilters(q, "gateway"),
           ...terminalFilters(q, tcpProxyFromPlan(q, "gateway", plan), plan.protocol),
         ];
-        return { match: { sniHosts: [name], applicationProtocols: meshAlpn }, filters: () => filters };
+        return {
+          match: { sniHosts: [name], applicationProtocols: meshAlpn },
+          sources: [serverSource(server)],
+          filters: () => filters,
+        };
       });
     });
   });

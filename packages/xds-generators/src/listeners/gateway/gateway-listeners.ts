@@ -18,17 +18,18 @@ import {
 import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
 import { address, udpAddress } from "../../envoy/address.js";
+import { parseIpPrefix } from "../../envoy/ip-prefix.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/tls/downstream-tls.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { exactBalance, handshakeTimeout, maxConnectionsPerSocketEvent } from "../connection-limits.js";
-import { filterChainMatch } from "../filter-chain-match.js";
+import { ClaimedMatches, filterChainMatch } from "../filter-chain-match.js";
 import { connectionSettings, nonNegative } from "../http/connection-settings.js";
 import { managerFilter } from "../http/http-connection-manager.js";
 import { additionalAddresses, listenerName, wildcards } from "../listener-address.js";
-import { ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
+import { type ChainSource, ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
 import { proxyProtocol, tlsInspector } from "../listener-filters.js";
-import { type GatewayChain, quicTlsContextOf, tlsContextOf } from "./gateway-chain.js";
+import { type GatewayChain, quicTlsContextOf, serverSource, tlsContextOf } from "./gateway-chain.js";
 import { gatewayManager } from "./gateway-connection-manager.js";
 import { gatewayTcpChains } from "./gateway-tcp-chains.js";
 import type { SniHostRegistry } from "./sni-host-registry.js";
@@ -38,44 +39,89 @@ import type { SniHostRegistry } from "./sni-host-registry.js";
  * served. Source: pilot/pkg/networking/core/gateway.go.
  */
 export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
-  const byName = new Map<
-    string,
-    { readonly binds: readonly string[]; readonly port: number; readonly groups: ServerGroup[] }
-  >();
-  for (const group of q.call(mergedGateway)?.groups ?? []) {
-    if (group.port < 1024 && q.ask(isUnprivileged)) continue;
-    const binds = bindsOf(q, group);
-    const name = listenerName(binds[0] ?? "", group.port);
-    const listener = byName.get(name);
-    if (listener === undefined) byName.set(name, { binds, port: group.port, groups: [group] });
-    else listener.groups.push(group);
-  }
   const sni = new Map<number, SniHostRegistry>();
+  const { sockets } = socketsOf(q);
   return ResourceSet.of(
-    [...byName].flatMap(([name, { binds, port, groups }]) =>
-      [gatewayListener(q, name, binds, port, groups, sni), http3Listener(q, binds, port, groups)].filter(
-        (found) => found !== undefined,
-      ),
+    sockets.flatMap((socket) =>
+      [gatewayListener(q, socket, sni), http3Listener(q, socket)].filter((found) => found !== undefined),
     ),
   );
 });
 
 /**
- * Routes of VirtualServices that are ignored at a gateway's listener because another one matches the same connections.
+ * Servers and routes of VirtualServices that are ignored at a gateway's listener because another one matches the same
+ * connections.
  */
 export const gatewayListenerConflicts = query(
   "gatewayListenerConflicts",
   (q, name: string): readonly ListenerConflict[] => {
     const sni = new Map<number, SniHostRegistry>();
-    return (q.call(mergedGateway)?.groups ?? []).flatMap((group) => {
-      if (isHttp(parseProtocol(group.protocol))) return [];
-      const recorder = new ConflictRecorder();
-      for (const server of group.servers)
-        if (!isHttpsServerWithTlsTermination(server)) gatewayTcpChains(q, server, group.port, sni, recorder);
-      return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? recorder.conflicts : [];
-    });
+    const { sockets, conflicts } = socketsOf(q);
+    return [
+      ...conflicts.filter(({ name: existing }) => existing === name).map(({ conflict }) => conflict),
+      ...sockets.flatMap((socket) => {
+        const recorder = new ConflictRecorder();
+        distinctChains(chainsOf(q, socket, sni, recorder), socket, recorder);
+        distinctChains(http3Chains(q, socket), socket, recorder);
+        return socket.name === name ? recorder.conflicts : [];
+      }),
+    ];
   },
 );
+
+/** The address and port of a listener, with its servers. */
+interface GatewaySocket {
+  readonly name: string;
+  readonly binds: readonly string[];
+  readonly port: number;
+  readonly groups: ServerGroup[];
+}
+
+interface GatewaySockets {
+  readonly sockets: readonly GatewaySocket[];
+  /** Servers whose address is that of another listener, with its name. */
+  readonly conflicts: readonly { readonly name: string; readonly conflict: ListenerConflict }[];
+}
+
+/** Groups servers by listener. Envoy rejects a listener with an address of another one, so the first keeps it. */
+function socketsOf(q: QueryContext): GatewaySockets {
+  const byName = new Map<string, GatewaySocket>();
+  const byAddress = new Map<string, GatewaySocket>();
+  const conflicts: { readonly name: string; readonly conflict: ListenerConflict }[] = [];
+  for (const group of q.call(mergedGateway)?.groups ?? []) {
+    const { port } = group;
+    if (port < 1024 && q.ask(isUnprivileged)) continue;
+    const binds = bindsOf(q, group);
+    const name = listenerName(binds[0] ?? "", port);
+    const listener = byName.get(name);
+    if (listener !== undefined) {
+      listener.groups.push(group);
+      continue;
+    }
+    const addresses = binds.map((bind) => listenerName(canonicalAddress(bind), port));
+    const other = addresses.map((taken) => byAddress.get(taken)).find((found) => found !== undefined);
+    if (other === undefined) {
+      const socket = { name, binds, port, groups: [group] };
+      byName.set(name, socket);
+      for (const each of addresses) byAddress.set(each, socket);
+      continue;
+    }
+    const recorder = new ConflictRecorder();
+    for (const server of group.servers)
+      recorder.recordConflict(binds[0] ?? "", serverSource(server), firstSource(other), `both bind ${name}`);
+    conflicts.push(...recorder.conflicts.map((conflict) => ({ name: other.name, conflict })));
+  }
+  return { sockets: [...byName.values()], conflicts };
+}
+
+function firstSource({ groups: [group] }: GatewaySocket): ChainSource | undefined {
+  const [server] = group?.servers ?? [];
+  return server && serverSource(server);
+}
+
+function canonicalAddress(bind: string): string {
+  return parseIpPrefix(bind)?.address ?? bind;
+}
 
 function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {
   if (bind !== "") return [bind];
@@ -85,13 +131,11 @@ function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {
 
 function gatewayListener(
   q: QueryContext,
-  name: string,
-  binds: readonly string[],
-  port: number,
-  groups: readonly ServerGroup[],
+  socket: GatewaySocket,
   sni: Map<number, SniHostRegistry>,
 ): Resource | undefined {
-  const chains = groups.flatMap((group) => chainsOf(q, group, sni));
+  const { name, binds, port } = socket;
+  const chains = distinctChains(chainsOf(q, socket, sni), socket);
   if (chains.length === 0) return undefined;
   const [bind = "", ...others] = binds;
   const inspects = chains.some(({ match, tls }) => (match.sniHosts ?? []).length > 0 || tls !== undefined);
@@ -121,21 +165,17 @@ function commonListenerFields(q: QueryContext, name: string): MessageInitShape<t
 }
 
 /** Returns the UDP listener for the servers of a port with HTTP/3; undefined if there is none. */
-function http3Listener(
-  q: QueryContext,
-  binds: readonly string[],
-  port: number,
-  groups: readonly ServerGroup[],
-): Resource | undefined {
-  const servers = groups.flatMap((group) => group.servers.filter(({ http3 }) => http3));
-  if (servers.length === 0) return undefined;
+function http3Listener(q: QueryContext, socket: GatewaySocket): Resource | undefined {
+  const { binds, port } = socket;
+  const chains = distinctChains(http3Chains(q, socket), socket);
+  if (chains.length === 0) return undefined;
   const [bind = "", ...others] = binds;
   const name = `udp_${listenerName(bind, port)}`;
   const listener = create(ListenerSchema, {
     ...commonListenerFields(q, name),
     address: udpAddress(bind, port),
     additionalAddresses: others.map((other) => create(AdditionalAddressSchema, { address: udpAddress(other, port) })),
-    filterChains: servers.map((server) => filterChain(q, http3Chain(q, server), name)),
+    filterChains: chains.map((chain) => filterChain(q, chain, name)),
     udpListenerConfig: create(UdpListenerConfigSchema, { quicOptions: {}, downstreamSocketConfig: {} }),
   });
   return resource(name, toBinary(ListenerSchema, listener));
@@ -152,17 +192,51 @@ function filterChain(q: QueryContext, { match, tls, http3, filters }: GatewayCha
   });
 }
 
-function chainsOf(q: QueryContext, group: ServerGroup, sni: Map<number, SniHostRegistry>): readonly GatewayChain[] {
-  if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group.protocol, group.routeName)];
-  return group.servers.flatMap((server) =>
-    isHttpsServerWithTlsTermination(server) ? [httpsChain(q, server)] : gatewayTcpChains(q, server, group.port, sni),
-  );
+function chainsOf(
+  q: QueryContext,
+  { groups }: GatewaySocket,
+  sni: Map<number, SniHostRegistry>,
+  recorder?: ConflictRecorder,
+): readonly GatewayChain[] {
+  return groups.flatMap((group) => {
+    if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group)];
+    return group.servers.flatMap((server) =>
+      isHttpsServerWithTlsTermination(server)
+        ? [httpsChain(q, server)]
+        : gatewayTcpChains(q, server, group.port, sni, recorder),
+    );
+  });
 }
 
-function httpChain(q: QueryContext, protocol: string, routeName: string): GatewayChain {
+function http3Chains(q: QueryContext, { groups }: GatewaySocket): readonly GatewayChain[] {
+  return groups.flatMap(({ servers }) => servers.filter(({ http3 }) => http3).map((server) => http3Chain(q, server)));
+}
+
+/** Returns the chains without those that match connections of an earlier one: Envoy rejects a listener with both. */
+function distinctChains(
+  chains: readonly GatewayChain[],
+  { binds: [bind = ""], port }: GatewaySocket,
+  recorder?: ConflictRecorder,
+): readonly GatewayChain[] {
+  const matches = new ClaimedMatches<GatewayChain>();
+  return chains.filter((chain) => {
+    const existing = matches.claim(chain.match, chain);
+    for (const source of existing === undefined ? [] : chain.sources)
+      recorder?.recordConflict(
+        bind,
+        source,
+        existing?.sources[0],
+        `both match the same connections to ${bind}:${port}`,
+      );
+    return existing === undefined;
+  });
+}
+
+function httpChain(q: QueryContext, { protocol, routeName, servers }: ServerGroup): GatewayChain {
   const manager = q.call(gatewayManager, { grpcWeb: parseProtocol(protocol) === "GRPC-Web" });
   return {
     match: {},
+    sources: servers.map(serverSource),
     filters: (listener) => [
       managerFilter(q, "gateway", manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName }),
     ],
@@ -188,9 +262,10 @@ function tlsServerChain(
   q: QueryContext,
   server: BoundServer,
   manager: Uint8Array,
-): Pick<GatewayChain, "match" | "filters"> {
+): Pick<GatewayChain, "match" | "sources" | "filters"> {
   return {
     match: { sniHosts: server.sniHosts },
+    sources: [serverSource(server)],
     filters: (listener) => [
       managerFilter(
         q,

@@ -21,7 +21,7 @@ import { type TcpAndTlsRoutes, tcpAndTlsRoutes } from "../tcp/tcp-and-tls-routes
 import { type ListenerPort, routeProxyPlan, type TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
 import { tcpProxyFromPlan, terminalFilters } from "../tcp/tcp-proxy.js";
 import { autoPassthroughChains } from "./auto-passthrough-chains.js";
-import { type GatewayChain, tlsContextOf } from "./gateway-chain.js";
+import { type GatewayChain, serverSource, tlsContextOf } from "./gateway-chain.js";
 import { SniHostRegistry } from "./sni-host-registry.js";
 
 /** Returns the TCP chains of a server: with TLS that it terminates, with TLS that it passes through, or without TLS. */
@@ -43,6 +43,7 @@ export function gatewayTcpChains(
   return [
     {
       match: server.tls === undefined ? {} : { sniHosts: server.sniHosts },
+      sources: [serverSource(server)],
       ...(tls && { tls }),
       filters: () => filters,
     },
@@ -94,7 +95,7 @@ function passthroughChains(
           return [];
         }
         const filters = proxyFilters(q, proxy, false);
-        return [{ match: { sniHosts }, filters: () => filters }];
+        return [{ match: { sniHosts }, sources: [source], filters: () => filters }];
       }),
     ),
   );

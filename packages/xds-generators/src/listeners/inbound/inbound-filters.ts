@@ -158,5 +158,6 @@ function tcpStatPrefix(q: QueryContext, { cluster, hostname, service: id, servic
   if (pattern === "") return cluster;
   const found = id === undefined ? undefined : q.call(service, id);
   const named = found ?? { hostname, name: hostname, namespace: "", registry: "External" as const };
-  return formatStatName(pattern, { service: named, port: servicePort, targetPort: "unfilled" });
+  // Envoy rejects a listener with an empty stat prefix.
+  return formatStatName(pattern, { service: named, port: servicePort, targetPort: "unfilled" }) || cluster;
 }

@@ -1,7 +1,7 @@
 import type { QueryContext } from "@istiod/incremental";
 import { ipMode } from "@istiod/push-context";
 import { isHttp, isTcp, type Protocol } from "@istiod/service-discovery";
-import { areEquivalentMatches } from "../filter-chain-match.js";
+import { ClaimedMatches } from "../filter-chain-match.js";
 import { wildcards } from "../listener-address.js";
 import type { ChainSource, ConflictRecorder } from "../listener-conflicts.js";
 import { httpChainPlan, type ListenerRequest, serviceBinds, sourceOf } from "./listener-request.js";
@@ -23,6 +23,7 @@ interface ListenerEntry {
   readonly bindToPort: boolean;
   readonly port: number;
   chains: readonly ChainPlan[];
+  readonly matches: ClaimedMatches<ChainPlan>;
   /** The listener's protocol; undeclared once it must be detected. */
   protocol: Protocol;
   locked: boolean;
@@ -32,7 +33,7 @@ interface ListenerEntry {
 
 /**
  * Plans the outbound listeners at one port, keyed by primary address. HTTP services share a listener, other services
- * add filter chains to it as long as Envoy can distinguish them, and of equivalent chains the first is kept.
+ * add filter chains to it as long as Envoy can distinguish them, and of chains that overlap the first is kept.
  */
 export class PortPlanner {
   readonly #q: QueryContext;
@@ -137,7 +138,18 @@ export class PortPlanner {
   #set({ request, bind, binds }: Candidate, chains: readonly ChainPlan[], protocol: Protocol): void {
     const { bindToPort, port } = request;
     const source = sourceOf(request);
-    this.#entries.set(bind, { binds, bindToPort, port: port.number, chains, protocol, locked: false, source });
+    const entry: ListenerEntry = {
+      binds,
+      bindToPort,
+      port: port.number,
+      chains: [],
+      matches: new ClaimedMatches(),
+      protocol,
+      locked: false,
+      source,
+    };
+    this.#entries.set(bind, entry);
+    this.#merge(entry, chains);
   }
 
   /** Adds chains to a listener, except those with a match that Envoy would reject as a duplicate. */
@@ -146,7 +158,7 @@ export class PortPlanner {
     const [bind = ""] = entry.binds;
     const merged = [...entry.chains];
     for (const chain of chains) {
-      const same = merged.find((other) => areEquivalentMatches(other.match, chain.match));
+      const same = entry.matches.claim(chain.match, chain);
       if (same === undefined) merged.push(chain);
       else if (chain.kind === "tcp") {
         const reason = `both match the same connections to ${bind}:${entry.port}`;

@@ -91,7 +91,7 @@ export function serviceProxyPlan(q: QueryContext, scope: ScopeRef, service: Serv
   };
 }
 
-/** Returns the stat prefix by the mesh's pattern, or the given name if there is no pattern. */
+/** Returns the stat prefix by the mesh's pattern, or the given name if there is no pattern or it expands to nothing. */
 export function outboundStatPrefix(
   q: QueryContext,
   name: string,
@@ -100,7 +100,8 @@ export function outboundStatPrefix(
   subset = "",
 ): string {
   const pattern = mesh(q).outboundClusterStatName;
-  return pattern === "" || service === undefined ? name : formatStatName(pattern, { service, port, subset });
+  // Envoy rejects a listener with an empty stat prefix.
+  return (service && formatStatName(pattern, { service, port, subset })) || name;
 }
 
 /** Reports whether a service is a wildcard whose hosts are resolved on demand. */

@@ -57,6 +57,11 @@ function istiodSecret(credential: string): SdsSecretConfig {
   });
 }
 
+/** Returns a secret that is never served, so that TLS handshakes fail. It stands in for an unknown one. */
+export function invalidSecret(): SdsSecretConfig {
+  return istiodSecret(invalidPrefix);
+}
+
 /** Returns the secret for a `credentialName`. `ownServer`: the proxy has a Unix domain socket for external secrets. */
 export function credentialSecret(credential: string, ownServer: boolean): SdsSecretConfig {
   if (credential === builtinPrefix) return agentSecret(workloadCertificate);

@@ -6,10 +6,7 @@ import {
   TlsParameters_TlsProtocol as TlsProtocol,
   TlsParametersSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
-import {
-  type SdsSecretConfig,
-  SdsSecretConfigSchema,
-} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import type { SdsSecretConfig } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import {
   type CommonTlsContext,
   CommonTlsContext_CombinedCertificateValidationContextSchema as CombinedSchema,
@@ -37,7 +34,7 @@ import {
   serverFileCredentials,
   type TlsPayload,
 } from "./downstream-tls.js";
-import { credentialSecret, externalSecret, externalSecretPrefix } from "./sds-secret.js";
+import { credentialSecret, externalSecret, externalSecretPrefix, invalidSecret } from "./sds-secret.js";
 
 /**
  * Returns the TLS context of a server of a Gateway or of a Sidecar's ingress listener. Not for passthrough.
@@ -86,17 +83,18 @@ function fileValidation({ subjectAltNames, caCrl, insecureSkipVerify }: ServerTL
 }
 
 /**
- * Uses secrets from istiod or from an external SDS server. An empty secret stands in for an unknown one, so that Envoy
- * does not serve without TLS.
+ * Uses secrets from istiod or from an external SDS server. A secret that is never served stands in for an unknown one,
+ * so that Envoy neither serves without TLS nor rejects the listener.
  */
 function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: ServerTLSSettings): void {
   const { mode, subjectAltNames, verifyCertificateSpki, verifyCertificateHash } = settings;
   const names = settings.credentialNames.length > 0 ? settings.credentialNames : [settings.credentialName];
   const [first = ""] = names;
-  common.tlsCertificateSdsSecretConfigs = names.map((name) => serverSecret(q, name) ?? create(SdsSecretConfigSchema));
+  common.tlsCertificateSdsSecretConfigs = names.map((name) => serverSecret(q, name) ?? invalidSecret());
   const matchSubjectAltNames = subjectAltNames.map((name) => exactMatcher(name));
   if (mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) {
-    const roots = serverSecret(q, settings.caCertCredentialName || first + rootCertificatesSuffix);
+    const rootsName = settings.caCertCredentialName || first + rootCertificatesSuffix;
+    const roots = serverSecret(q, rootsName) ?? invalidSecret();
     common.validationContextType = {
       case: "combinedValidationContext",
       value: create(CombinedSchema, {
@@ -106,7 +104,7 @@ function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: S
           verifyCertificateHash,
           ...(settings.insecureSkipVerify === true && acceptUntrusted),
         },
-        ...(roots && { validationContextSdsSecretConfig: roots }),
+        validationContextSdsSecretConfig: roots,
       }),
     };
   } else if (subjectAltNames.length > 0) {
@@ -122,7 +120,7 @@ function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: S
  * istiod.
  */
 function serverSecret(q: QueryContext, credential: string): SdsSecretConfig | undefined {
-  if (credential === "") return undefined;
+  if (credential === "" || credential === externalSecretPrefix) return undefined;
   if (!credential.startsWith(externalSecretPrefix)) return credentialSecret(credential, false);
   if (q.ask(rawMetadata, "credential") === "true") return credentialSecret(credential, true);
   const provider = mesh(q).extensionProviders.find(({ provider: { case: kind } }) => kind === "sds")?.provider;
