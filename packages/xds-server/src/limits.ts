@@ -6,13 +6,13 @@ export interface StreamLimits {
   readonly names?: number;
   /**
    * Maximum size of the subscribed names that are not in the resource sets, in bytes: an estimate of what they and
-   * their resources occupy. Other names are stored once for all streams. Default 33,554,432, and 4,194,304 for
+   * their resources occupy. Other names are stored once for all streams. Default 134,217,728, and 67,108,864 for
    * streams that are not authenticated.
    */
   readonly unmatchedBytes?: number;
   /**
    * Maximum of `unmatchedBytes` of all streams, of which each may use 64 KiB freely. If it is exceeded, the streams of
-   * the identity or address that uses most are ended, the latest first. Default 134,217,728, and 33,554,432 for
+   * the identity or address that uses most are ended, the latest first. Default 268,435,456, and 134,217,728 for
    * streams that are not authenticated.
    */
   readonly totalUnmatchedBytes?: number;
@@ -31,16 +31,16 @@ export const defaultLimits: {
   authenticated: {
     types: 32,
     names: 250_000,
-    unmatchedBytes: 32 * 1024 * 1024,
-    totalUnmatchedBytes: 128 * 1024 * 1024,
+    unmatchedBytes: 128 * 1024 * 1024,
+    totalUnmatchedBytes: 256 * 1024 * 1024,
   },
   unauthenticated: {
     types: 32,
     names: 250_000,
-    unmatchedBytes: 4 * 1024 * 1024,
-    totalUnmatchedBytes: 32 * 1024 * 1024,
+    unmatchedBytes: 64 * 1024 * 1024,
+    totalUnmatchedBytes: 128 * 1024 * 1024,
   },
 };
 
 /** Maximum length of a resource name in bytes. */
-export const maxNameBytes = 4096;
+export const maxNameBytes = 16_384;

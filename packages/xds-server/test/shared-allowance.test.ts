@@ -48,10 +48,10 @@ test("the first 64 KiB of a stream are free, and what a stream releases is avail
 
 test.each([
   [undefined, "10.0.0.1", "10.0.0.1"],
-  [undefined, "::ffff:10.0.0.1", "::ffff:10.0.0.1"],
-  [undefined, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
-  [undefined, "2001:db8::5", "2001:db8:0:0"],
-  [undefined, "::1", "0:0:0:0"],
+  [undefined, "::ffff:10.0.0.1", "10.0.0.1"],
+  [undefined, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  [undefined, "2001:db8::5", "2001:db8:0:0::/64"],
+  [undefined, "::1", "0:0:0:0::/64"],
   ["spiffe://td/ns/a/sa/b", "10.0.0.1", "spiffe://td/ns/a/sa/b"],
 ])("the share of identity %s at %s is that of %s", (identity, address, key) => {
   expect(shareKey(identity, { address, port: 1, headers: {} })).toBe(key);

@@ -1,4 +1,4 @@
-import { isIPv6 } from "node:net";
+import { addressGroup } from "@istiod/peer-address";
 import type { Peer } from "../source.js";
 
 /** Bytes that each stream may use without counting towards the total. */
@@ -60,15 +60,5 @@ export class SharedAllowance {
 
 /** Returns the key by which a client shares: its identity, else its address; of IPv6 the first 64 bits. */
 export function shareKey(identity: string | undefined, { address }: Peer): string {
-  if (identity !== undefined) return identity;
-  return isIPv6(address) && !address.includes(".") ? prefixOf(address) : address;
-}
-
-/** Returns the first four groups of an IPv6 address. */
-function prefixOf(address: string): string {
-  const [head = "", tail = ""] = address.split("::");
-  const groups = head === "" ? [] : head.split(":");
-  const last = tail === "" ? [] : tail.split(":");
-  while (address.includes("::") && groups.length + last.length < 8) groups.push("0");
-  return [...groups, ...last].slice(0, 4).join(":");
+  return identity ?? addressGroup(address);
 }

@@ -13,6 +13,8 @@ export function nameBytes(name: string): number {
 /** Subscribed names that are not in the set of their type, with the resource that was sent for them, if any. */
 export class OutsideResources {
   readonly #resources = new Map<string, Resource | undefined>();
+  /** Names that were in the set when the client subscribed. They are not counted: the source removed them. */
+  readonly #lost = new Set<string>();
   #digest = new Digest();
   #bytes = 0;
 
@@ -30,6 +32,11 @@ export class OutsideResources {
     return this.#resources.size;
   }
 
+  /** The number of names whose resources have left the set. */
+  get lost(): number {
+    return this.#lost.size;
+  }
+
   get(name: string): Resource | undefined {
     return this.#resources.get(name);
   }
@@ -43,17 +50,25 @@ export class OutsideResources {
     this.#count(resource, 1);
   }
 
+  /** Adds a name whose resource has left the set. */
+  lose(name: string): void {
+    if (this.#resources.has(name)) return;
+    this.#lost.add(name);
+    this.#resources.set(name, undefined);
+  }
+
   /** Removes a name. Returns false if it was absent. */
   delete(name: string): boolean {
     const before = this.#resources.get(name);
     if (!this.#resources.delete(name)) return false;
-    this.#bytes -= nameBytes(name);
+    if (!this.#lost.delete(name)) this.#bytes -= nameBytes(name);
     this.#count(before, -1);
     return true;
   }
 
   clear(): void {
     this.#resources.clear();
+    this.#lost.clear();
     this.#digest = new Digest();
     this.#bytes = 0;
   }

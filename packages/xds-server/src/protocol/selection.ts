@@ -66,6 +66,8 @@ function updateSelection(type: TypeState, known: ResourceSet, set: ResourceSet, 
   const { changed, removed: gone } = difference(known, set);
   const resources = filtered(changed, ({ name }) => type.covers(name));
   const removed = filtered(gone, (name) => type.covers(name));
+  for (const name of removed) if (type.names.has(name)) type.outside.lose(name);
+  if (lookup === undefined) for (const { name } of resources) type.outside.delete(name);
   if (lookup === undefined && type.resend.size === 0) return { resources, removed };
 
   const sent = new Set(resources.map(({ name }) => name));
@@ -78,7 +80,6 @@ function updateSelection(type: TypeState, known: ResourceSet, set: ResourceSet, 
     more.push(found);
   };
   if (lookup !== undefined) {
-    for (const name of removed) if (type.names.has(name)) type.outside.set(name, undefined);
     for (const [name, before] of type.outsideChanged || set !== known ? type.outside : []) {
       if (set.has(name)) {
         type.outside.delete(name);

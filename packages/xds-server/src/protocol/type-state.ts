@@ -68,7 +68,7 @@ export class TypeState {
 
   /** Estimated size of the names that only this stream has, with their resources, in bytes. */
   get unmatchedBytes(): number {
-    const { unshared } = this.names;
+    const unshared = this.names.unshared - this.outside.lost;
     return Math.max(this.outside.bytes, (unshared - freeNames) * averageNameBytes) + (this.initialVersions?.bytes ?? 0);
   }
 
