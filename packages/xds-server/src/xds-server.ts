@@ -8,6 +8,7 @@ import { ConnectionRegistry } from "./connection/connection-registry.js";
 import { enforceSendTimeout } from "./connection/send-timeout.js";
 import { SharedAllowance } from "./connection/shared-allowance.js";
 import type { ServerContext, StreamClass } from "./connection/server-context.js";
+import { SliceQueue } from "./connection/slice-queue.js";
 import { endStreams, shuttingDown } from "./connection/shutdown.js";
 import { serverLimits, type ServerLimits } from "./limits/server-limits.js";
 import { PushQueue } from "./push/push-queue.js";
@@ -113,6 +114,7 @@ function serverContext<C>(
     onDemand: [],
     clock,
     admit,
+    slices: new SliceQueue(clock),
     queue: new PushQueue({
       concurrent: options.concurrentPushes ?? 100,
       blockedLimitMs,

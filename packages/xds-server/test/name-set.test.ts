@@ -2,6 +2,7 @@ import { resource, ResourceSet } from "@istiod/resources";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { NameSet } from "../src/protocol/name-set.js";
+import { complete } from "../src/sliced.js";
 import { nameList } from "../src/wire/names.js";
 
 const name = fc.integer({ min: 0, max: 120 }).map((i) => `n${i}`);
@@ -16,7 +17,7 @@ test("law: sharing does not change the set of names", () => {
   );
   fc.assert(
     fc.property(fc.uniqueArray(name), fc.boolean(), fc.array(step, { maxLength: 12 }), (initial, shared, steps) => {
-      const names = NameSet.of(nameList(initial), shared ? setOf(initial) : undefined);
+      const names = complete(NameSet.of(nameList(initial), shared ? setOf(initial) : undefined));
       const model = new Set(initial);
       for (const { verb, names: arguments_ } of steps) {
         if (verb === "compact") names.compact(setOf(arguments_));
@@ -47,7 +48,7 @@ test("law: a list that nearly equals a set has exactly the listed names, and rep
     fc.property(few, few, few, (without, more, other) => {
       const listed = [...new Set([...large.filter((each) => !without.includes(each)), ...more])];
       const set = setOf(large);
-      const names = NameSet.of(nameList(listed), set);
+      const names = complete(NameSet.of(nameList(listed), set));
       expect([...names].sort()).toEqual([...listed].sort());
       expect(names.size).toBe(listed.length);
       for (const each of [...large, ...more, ...other]) expect(names.has(each)).toBe(listed.includes(each));
@@ -61,7 +62,7 @@ test("law: a list that nearly equals a set has exactly the listed names, and rep
 test("names of a resource set are not stored again, whichever of them a client subscribes to", () => {
   const large = Array.from({ length: 10_000 }, (_, i) => `outbound|80||service-${i}`);
   const set = setOf(large);
-  const names = NameSet.of(nameList(large.slice(1000)), set);
+  const names = complete(NameSet.of(nameList(large.slice(1000)), set));
   expect(names.size).toBe(9000);
   expect(names.unshared).toBe(0);
   for (const each of large.slice(0, 500)) names.add(each);
@@ -72,7 +73,7 @@ test("names of a resource set are not stored again, whichever of them a client s
 
 test("names that a later resource set has are shared with it", () => {
   const large = Array.from({ length: 1000 }, (_, i) => `n${i}`);
-  const names = NameSet.of(nameList(large), setOf(large.slice(0, 500)));
+  const names = complete(NameSet.of(nameList(large), setOf(large.slice(0, 500))));
   expect(names.unshared).toBe(500);
   names.adaptTo(setOf(large.slice(0, 999)));
   expect([names.size, names.unshared]).toEqual([1000, 1]);

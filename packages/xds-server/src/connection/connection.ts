@@ -7,6 +7,8 @@ import type { Answer } from "../source.js";
 import type { Call, CallHandler } from "../transport/call.js";
 import { withTypeUrl } from "../transport/with-type-url.js";
 import { checkRequest, tooMuch } from "../protocol/request-limits.js";
+import { complete, sliceNames, type Sliced } from "../sliced.js";
+import type { Receipt } from "../protocol/receipt.js";
 import type { XdsRequest } from "../wire/request.js";
 import type { Admission } from "./admission.js";
 import { type AdmittedStream, admitStream } from "./admitted-stream.js";
@@ -32,6 +34,8 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   #endCode: Code | undefined;
   /** Set while responses may be due but the client must read first. */
   #blocked = false;
+  /** Set while a long request is applied in slices. Nothing is sent until it is complete. */
+  #applying = false;
 
   constructor(context: ServerContext<C>, call: Call) {
     this.#context = context;
@@ -71,7 +75,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   push(): "done" | "blocked" {
-    if (this.#stream === undefined) return "done";
+    if (this.#stream === undefined || this.#applying) return "done";
     const { protocol, events, attribution } = this.#stream;
     const queueMs = this.#timer.started();
     if (queueMs !== undefined) events.pushStarted(attribution.pushStarted(), queueMs);
@@ -156,11 +160,9 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       checkRequest(request, stream.limits);
       const handled = onDemand.request(request);
       if (handled === undefined) {
-        const receipt = protocol.request(request);
-        if (receipt === undefined) events.ignored(request.typeUrl);
-        else events.requested(receipt, bytes);
-        this.#shareOf(stream);
-        if (protocol.due) this.#queue("request");
+        const work = protocol.request(request);
+        if (isLong(request)) return this.#applyInSlices(stream, request, work, bytes);
+        this.#applied(stream, request, complete(work), bytes);
         return undefined;
       }
       events.requested({ typeUrl: request.typeUrl, stale: false }, bytes);
@@ -171,9 +173,54 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     }
   }
 
-  /** Charges the stream for the names that only it has. */
-  #shareOf({ protocol, allowance, shareKey }: AdmittedStream<C>): void {
-    if (!this.#ended) allowance.use(this, shareKey, protocol.unmatchedBytes);
+  /** Applies a long request in turns with others. Resolves when it is complete, or when the stream has ended. */
+  #applyInSlices(
+    stream: AdmittedStream<C>,
+    request: XdsRequest,
+    work: Sliced<Receipt | undefined>,
+    bytes: number | undefined,
+  ): Promise<void> {
+    this.#applying = true;
+    const slice = (): boolean => {
+      if (this.#ended) return false;
+      try {
+        const { done, value } = work.next();
+        if (done !== true) {
+          this.#shareOf(stream, value);
+          return true;
+        }
+        this.#applying = false;
+        this.#applied(stream, request, value, bytes);
+      } catch (error) {
+        this.#fail(asConnectError(error));
+      }
+      return false;
+    };
+    return new Promise((resolve) => {
+      this.#context.slices.add(() => {
+        const more = slice();
+        if (!more) resolve();
+        return more;
+      });
+    });
+  }
+
+  #applied(
+    stream: AdmittedStream<C>,
+    { typeUrl }: XdsRequest,
+    receipt: Receipt | undefined,
+    bytes: number | undefined,
+  ): void {
+    const { protocol, events } = stream;
+    if (receipt === undefined) events.ignored(typeUrl);
+    else events.requested(receipt, bytes);
+    this.#shareOf(stream);
+    if (protocol.due) this.#queue("request");
+  }
+
+  /** Charges the stream for the names that only it has, and for those of an unfinished request. */
+  #shareOf({ protocol, allowance, shareKey }: AdmittedStream<C>, unfinishedBytes = 0): void {
+    if (!this.#ended) allowance.use(this, shareKey, protocol.unmatchedBytes + unfinishedBytes);
   }
 
   async #answer(
@@ -235,6 +282,11 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     source.close?.(client);
     events.disconnected(this.#endReason ?? "", clock.now() - at, this.#endCode, this.#endCause);
   }
+}
+
+/** Reports whether a request lists more names than are handled at a time. */
+function isLong({ names, unsubscribe, initialVersions }: XdsRequest): boolean {
+  return names.size + unsubscribe.size + initialVersions.size > sliceNames;
 }
 
 /** Returns the node of a request. @throws ConnectError `InvalidArgument` if it is malformed or too large */

@@ -9,6 +9,7 @@ import type { Call } from "../transport/call.js";
 import type { Admission } from "./admission.js";
 import type { ConnectionRegistry } from "./connection-registry.js";
 import type { SharedAllowance } from "./shared-allowance.js";
+import type { SliceQueue } from "./slice-queue.js";
 
 /** Limits of streams of a class, and what they share. */
 export interface StreamClass {
@@ -23,6 +24,8 @@ export interface ServerContext<C> {
   /** Handlers of on-demand types, in the order in which they are asked. */
   readonly onDemand: OnDemandHandler[];
   readonly queue: PushQueue;
+  /** Long requests, which are applied in slices. */
+  readonly slices: SliceQueue;
   readonly bodies: BodyCache;
   readonly attribution: Attribution;
   readonly clock: Clock;

@@ -15,6 +15,7 @@ import { Pass, type Step } from "./pass.js";
 import { type Receipt, receive } from "./receipt.js";
 import { checkBytes, checkNames, tooMuch, unmatchedBytesOf } from "./request-limits.js";
 import { select } from "./selection.js";
+import type { Sliced } from "../sliced.js";
 import type { Trigger } from "./trigger.js";
 import { maxUnsharedNames, TypeState } from "./type-state.js";
 import { versionOf } from "./version.js";
@@ -78,7 +79,7 @@ export abstract class AdsStream {
   }
 
   /** Changes the subscription. Reports whether a response may be due. */
-  protected abstract subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean;
+  protected abstract subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): Sliced<boolean>;
 
   /**
    * Converts a selection in terms of delta to the content of this variant's response; undefined if there is nothing to
@@ -88,11 +89,12 @@ export abstract class AdsStream {
 
   /**
    * Applies a request. Returns undefined if the source does not serve its type: a first request is answered with an
-   * empty response, and nothing is kept.
+   * empty response, and nothing is kept. Until this is complete, no other request may be applied, and `next` must not
+   * be called.
    *
    * @throws ConnectError `ResourceExhausted` if the stream exceeds a limit
    */
-  request(request: XdsRequest): Receipt | undefined {
+  *request(request: XdsRequest): Sliced<Receipt | undefined> {
     let type = this.types.get(request.typeUrl);
     const first = type === undefined;
     if (type === undefined) {
@@ -101,7 +103,7 @@ export abstract class AdsStream {
     }
     const before = type.unmatchedBytes;
     const receipt = receive(type, request, this.#clock);
-    if (this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request");
+    if (yield* this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request");
     else if (!type.subscribed) {
       type.forget();
       this.#attribution.unmarked(type.typeUrl);
@@ -297,18 +299,18 @@ export abstract class AdsStream {
   }
 
   /** Returns the listed names as a name set, shared with the type's set where possible. */
-  protected namesIn(type: TypeState, list: NameList): NameSet {
+  protected *namesIn(type: TypeState, list: NameList): Sliced<NameSet> {
     if (list.size === 0) return new NameSet();
     // The names of a large list may be in a newer set, and those in neither are limited.
     const known = list.size > this.#maxUnshared ? undefined : type.known;
-    return NameSet.of(list, known ?? currentSet(this.#source, type.typeUrl), this.#maxUnshared);
+    return yield* NameSet.of(list, known ?? currentSet(this.#source, type.typeUrl), this.#maxUnshared);
   }
 
   /** Returns the listed versions detached from the request; undefined if there are none. */
-  protected versionsIn(type: TypeState, list: VersionList): VersionList | undefined {
+  protected *versionsIn(type: TypeState, list: VersionList): Sliced<VersionList | undefined> {
     if (list.size === 0) return undefined;
     const set = currentSet(this.#source, type.typeUrl);
-    return set === undefined ? list.detach() : new InitialVersions(list, set);
+    return set === undefined ? list.detach() : yield* InitialVersions.of(list, set);
   }
 }
 

@@ -1,7 +1,9 @@
 import { clusterType, endpointType, listenerType, xdsType } from "@istiod/resources";
 import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
+import type { NameList } from "../wire/names.js";
 import { AdsStream } from "./ads-stream.js";
+import { includes, sliceNames, type Sliced } from "../sliced.js";
 import type { TypeState } from "./type-state.js";
 
 /** The incremental variant of the xDS transport protocol. */
@@ -11,12 +13,14 @@ export class DeltaStream extends AdsStream {
   #unconfirmed: TypeState | undefined;
 
   /** Applies the subscription even if the nonce is stale, as the protocol requires for delta. */
-  protected subscribe(type: TypeState, request: XdsRequest, first: boolean): boolean {
-    const unsubscribe = [...request.unsubscribe];
-    if (first) this.#start(type, request, unsubscribe);
-    else if (request.names.size > 0) this.#subscribeTo(type, request.names, unsubscribe);
+  protected *subscribe(type: TypeState, request: XdsRequest, first: boolean): Sliced<boolean> {
+    const { unsubscribe } = request;
+    let handled = 0;
+    if (first) yield* this.#start(type, request);
+    else if (request.names.size > 0) yield* this.#subscribeTo(type, request.names, unsubscribe);
     if (type === this.#unconfirmed && request.responseNonce !== "") this.#resendIfStarting(type);
     for (const name of unsubscribe) {
+      if (++handled % sliceNames === 0) yield 0;
       if (name === "*") type.wildcard = false;
       else if (type.names.delete(name)) {
         this.unsubscribed(type, name);
@@ -29,13 +33,13 @@ export class DeltaStream extends AdsStream {
     return type.mustRespond || type.resend.size > 0;
   }
 
-  #start(type: TypeState, { names, initialVersions }: XdsRequest, unsubscribe: readonly string[]): void {
-    type.initialVersions = this.#isWarming(type) ? undefined : this.versionsIn(type, initialVersions);
+  *#start(type: TypeState, { names, unsubscribe, initialVersions }: XdsRequest): Sliced<void> {
+    type.initialVersions = this.#isWarming(type) ? undefined : yield* this.versionsIn(type, initialVersions);
     if (type.typeUrl === endpointType && type.initialVersions !== undefined) this.#unconfirmed = type;
     type.wasExplicit = names.size > 0;
-    if (names.size === 0 && unsubscribe.length === 0 && xdsType(type.typeUrl)?.subscription !== "named")
+    if (names.size === 0 && unsubscribe.size === 0 && xdsType(type.typeUrl)?.subscription !== "named")
       type.wildcard = true;
-    type.names = this.namesIn(type, names);
+    type.names = yield* this.namesIn(type, names);
     if (type.names.delete("*")) type.wildcard = true;
   }
 
@@ -60,17 +64,19 @@ export class DeltaStream extends AdsStream {
     endpoints.mustRespond = true;
   }
 
-  #subscribeTo(type: TypeState, names: Iterable<string>, unsubscribe: readonly string[]): void {
+  *#subscribeTo(type: TypeState, names: NameList, unsubscribe: NameList): Sliced<void> {
     type.wasExplicit = true;
     let everything = false;
+    let handled = 0;
     for (const name of names) {
+      if (++handled % sliceNames === 0) yield 0;
       if (name !== "*") {
         type.names.add(name);
         type.resend.add(name);
         if (this.hasTooMany(type)) this.checkNames(type);
       } else everything = true;
     }
-    if (!everything || type.wildcard || unsubscribe.includes("*")) return;
+    if (!everything || type.wildcard || (yield* includes(unsubscribe, "*"))) return;
     type.wildcard = true;
     type.known = undefined;
     type.mustRespond = true;

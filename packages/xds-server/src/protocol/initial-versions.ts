@@ -1,14 +1,18 @@
 import type { ResourceSet } from "@istiod/resources";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
-import { unmatchedIn, type VersionTable } from "../wire/version-table.js";
+import { type NameVersion, unmatchedBytes, unmatchedIn, type VersionTable } from "../wire/version-table.js";
 import { versionsDigest, versionTable } from "./set-digest.js";
+import { complete, type Sliced } from "../sliced.js";
 
 const none: ReadonlyMap<string, string> = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
-/** Estimated size of an entry that the set does not have, in bytes. */
-const entryBytes = 256;
+/** The entries of a list that a set lacks, and marks of the set's entries that are in the list. */
+interface Differences {
+  readonly unmatched: readonly NameVersion[];
+  readonly marks: Uint8Array;
+}
 
 /**
  * The initial versions of a reconnecting client, stored as the difference from a set: usually none, or a few resources.
@@ -28,25 +32,32 @@ export class InitialVersions implements VersionList {
   /** Names for which the client has the set's version, if these are fewer. */
   readonly #same: ReadonlySet<string> = noNames;
 
-  constructor(list: VersionList, set: ResourceSet) {
+  /** Compares the list with the set. */
+  static *of(list: VersionList, set: ResourceSet): Sliced<InitialVersions> {
+    if (list.digest.equals(versionsDigest(set))) return new InitialVersions(list, set, undefined);
+    const table = versionTable(set);
+    const marks = new Uint8Array(table.size);
+    return new InitialVersions(list, set, { unmatched: yield* list.unmatched(table, marks), marks });
+  }
+
+  /** @param differences undefined if the set has exactly the listed versions */
+  private constructor(list: VersionList, set: ResourceSet, differences: Differences | undefined) {
     this.size = list.size;
     this.digest = list.digest;
     this.longest = list.longest;
     this.set = set;
     this.outsideSet = this.#differing = none;
     this.#absent = noNames;
-    if (list.digest.equals(versionsDigest(set))) return;
+    if (differences === undefined) return;
+    const { unmatched, marks } = differences;
     const outsideSet = (this.outsideSet = new Map<string, string>());
     const differing = (this.#differing = new Map<string, string>());
-    const table = versionTable(set);
-    const marks = new Uint8Array(table.size);
-    for (const [name, version] of list.unmatched(table, marks))
-      (set.has(name) ? differing : outsideSet).set(name, version);
+    for (const [name, version] of unmatched) (set.has(name) ? differing : outsideSet).set(name, version);
     const marked = marks.reduce((sum, mark) => sum + mark, 0);
-    const few = marked * 2 < table.size;
+    const few = marked * 2 < marks.length;
     this.#absent = few
       ? undefined
-      : marked + differing.size === table.size
+      : marked + differing.size === marks.length
         ? noNames
         : namesAt(set, (index, name) => marks[index] === 0 && !differing.has(name));
     if (few) this.#same = namesAt(set, (index) => marks[index] === 1);
@@ -63,10 +74,10 @@ export class InitialVersions implements VersionList {
   }
 
   get bytes(): number {
-    return (this.outsideSet.size + this.#differing.size) * entryBytes;
+    return (this.outsideSet.size + this.#differing.size) * unmatchedBytes;
   }
 
-  unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [string, string])[] {
+  unmatched(table: VersionTable, marks: Uint8Array): Sliced<readonly NameVersion[]> {
     return unmatchedIn(this, table, marks);
   }
 
@@ -83,7 +94,7 @@ export class InitialVersions implements VersionList {
 
 /** Returns a list of versions relative to a set. */
 export function relativeTo(list: VersionList, set: ResourceSet): InitialVersions {
-  return list instanceof InitialVersions && list.set === set ? list : new InitialVersions(list, set);
+  return list instanceof InitialVersions && list.set === set ? list : complete(InitialVersions.of(list, set));
 }
 
 function namesAt(set: ResourceSet, includes: (index: number, name: string) => boolean): ReadonlySet<string> {

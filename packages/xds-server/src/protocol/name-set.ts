@@ -2,11 +2,14 @@ import { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
 import type { NameList } from "../wire/names.js";
 import type { NameIndex } from "./name-index.js";
+import { complete, sliceNames, type Sliced } from "../sliced.js";
 import { namesDigest, namesOf } from "./set-digest.js";
 
 /** Up to this many names are stored as they are; a set that differs in more is adapted to the current resource set. */
 const maxChanges = 64;
 const noNames = namesOf(ResourceSet.empty);
+/** Estimated size of a name that is stored for one client alone, in bytes. */
+const addedBytes = 128;
 const encoder = new TextEncoder();
 
 /**
@@ -26,13 +29,13 @@ export class NameSet implements Iterable<string> {
    *
    * @param maxUnshared number of names that are not shared after which the rest of the list is skipped
    */
-  static of(list: NameList, set: ResourceSet | undefined, maxUnshared = Infinity): NameSet {
+  static *of(list: NameList, set: ResourceSet | undefined, maxUnshared = Infinity): Sliced<NameSet> {
     const names = new NameSet();
     if (set !== undefined && list.size === set.size && list.size > maxChanges && list.digest.equals(namesDigest(set)))
       names.#share(set);
     else {
       const shares = set !== undefined && set.size > maxChanges && list.size > maxChanges;
-      names.#select(list, shares ? namesOf(set) : noNames, { list, maxUnshared });
+      yield* names.#select(list, shares ? namesOf(set) : noNames, { list, maxUnshared });
     }
     return names;
   }
@@ -89,8 +92,8 @@ export class NameSet implements Iterable<string> {
   /** Shares the names of the resource set that the set contains. Does nothing if their names are shared already. */
   adaptTo(set: ResourceSet): void {
     if (this.#shared.digest.equals(namesDigest(set))) return;
-    if (set.size > maxChanges && this.size > maxChanges) this.#select([...this], namesOf(set));
-    else if (this.#shared.size > 0) this.#select([...this], noNames);
+    if (set.size > maxChanges && this.size > maxChanges) complete(this.#select([...this], namesOf(set)));
+    else if (this.#shared.size > 0) complete(this.#select([...this], noNames));
   }
 
   *[Symbol.iterator](): Iterator<string> {
@@ -124,22 +127,27 @@ export class NameSet implements Iterable<string> {
   }
 
   /** Replaces all names. @param list the same names with their digest, if they are new */
-  #select(
+  *#select(
     names: Iterable<string>,
     shared: NameIndex,
     { list, maxUnshared }: { readonly list?: NameList; readonly maxUnshared: number } = { maxUnshared: Infinity },
-  ): void {
+  ): Sliced<void> {
     this.#shared = shared;
     this.#absent = shared.size === 0 ? undefined : new Uint8Array((shared.size + 7) >> 3).fill(0xff);
     this.#absentCount = shared.size;
     this.#added = new Set();
+    let handled = 0;
     for (const name of names) {
       this.#insert(name);
       if (this.#added.size > maxUnshared) break;
+      if (++handled % sliceNames === 0) yield this.#added.size * addedBytes;
     }
     if (list === undefined) return;
     this.#digest = new Digest();
-    if (list.size === this.size) this.#digest.addAll(list.digest);
-    else for (const name of this) this.#digest.add(encoder.encode(name));
+    if (list.size === this.size) return this.#digest.addAll(list.digest);
+    for (const name of this) {
+      this.#digest.add(encoder.encode(name));
+      if (++handled % sliceNames === 0) yield this.#added.size * addedBytes;
+    }
   }
 }

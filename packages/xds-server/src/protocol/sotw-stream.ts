@@ -3,18 +3,20 @@ import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import { everything } from "./selection.js";
+import { sliceNames, type Sliced } from "../sliced.js";
 import type { TypeState } from "./type-state.js";
 
 /** The state-of-the-world variant of the xDS transport protocol. */
 export class SotwStream extends AdsStream {
   readonly variant = "sotw";
 
-  protected subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean {
+  protected *subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): Sliced<boolean> {
     if (stale) return false;
     // A request without a nonce starts over: the client has no resources of this type.
     const initial =
       first || type.last === undefined || (request.responseNonce === "" && request.errorDetail === undefined);
-    if (type.listed === undefined || !request.names.digest.equals(type.listed)) this.#replaceNames(type, request);
+    if (type.listed === undefined || !request.names.digest.equals(type.listed))
+      yield* this.#replaceNames(type, request);
     if (initial) {
       type.known = undefined;
       type.outside.clear();
@@ -23,19 +25,22 @@ export class SotwStream extends AdsStream {
     return type.mustRespond || type.resend.size > 0;
   }
 
-  #replaceNames(type: TypeState, { names: list }: XdsRequest): void {
+  *#replaceNames(type: TypeState, { names: list }: XdsRequest): Sliced<void> {
     type.listed = list.digest;
     const explicit = list.size > 0;
     const before = type.names;
     const wasWildcard = type.wildcard;
-    type.names = this.namesIn(type, list);
+    type.names = yield* this.namesIn(type, list);
     type.wildcard =
       type.names.delete("*") || (!explicit && !type.wasExplicit && xdsType(type.typeUrl)?.subscription !== "named");
     type.wasExplicit ||= explicit;
+    let handled = 0;
     for (const name of type.names) {
+      if (++handled % sliceNames === 0) yield 0;
       if (!before.has(name) && !(wasWildcard && type.known?.has(name))) type.resend.add(name);
     }
     for (const name of before) {
+      if (++handled % sliceNames === 0) yield 0;
       if (type.names.has(name)) continue;
       this.unsubscribed(type, name);
       type.resend.delete(name);

@@ -1,7 +1,8 @@
 import { FieldReader } from "@istiod/protobuf-wire";
 import { Digest, viewOf } from "./digest.js";
+import { sliceNames, type Sliced } from "../sliced.js";
 import type { NameList, VersionList } from "./names.js";
-import type { VersionTable } from "./version-table.js";
+import { type NameVersion, unmatchedBytes, type VersionTable } from "./version-table.js";
 
 const delimited = 2;
 const nameTag = (1 << 3) | delimited;
@@ -116,8 +117,9 @@ export class EncodedVersions extends EncodedList implements VersionList {
     return new EncodedVersions(this.field.copy());
   }
 
-  unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [string, string])[] {
-    const unmatched: (readonly [string, string])[] = [];
+  *unmatched(table: VersionTable, marks: Uint8Array): Sliced<readonly NameVersion[]> {
+    const unmatched: NameVersion[] = [];
+    let handled = 0;
     let view: DataView | undefined;
     for (const [bytes, from, to] of this.field.values()) {
       const { nameFrom, nameTo, versionFrom, versionTo } = entryIn(bytes, from, to);
@@ -125,6 +127,7 @@ export class EncodedVersions extends EncodedList implements VersionList {
       if (index < 0)
         unmatched.push([bytes.toString("utf8", nameFrom, nameTo), bytes.toString("utf8", versionFrom, versionTo)]);
       else marks[index] = 1;
+      if (++handled % sliceNames === 0) yield unmatched.length * unmatchedBytes;
     }
     return unmatched;
   }

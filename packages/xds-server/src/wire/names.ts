@@ -1,5 +1,6 @@
 import { Digest } from "./digest.js";
-import { unmatchedIn, type VersionTable } from "./version-table.js";
+import type { Sliced } from "../sliced.js";
+import { type NameVersion, unmatchedIn, type VersionTable } from "./version-table.js";
 
 /** Names in a request, decoded on iteration. */
 export interface NameList extends Iterable<string> {
@@ -19,7 +20,7 @@ export interface VersionList extends Iterable<readonly [name: string, version: s
   /** Estimated size in bytes of what is kept with this list. */
   readonly bytes: number;
   /** Returns the entries that are not in the table, and sets the marks of those that are. */
-  unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [name: string, version: string])[];
+  unmatched(table: VersionTable, marks: Uint8Array): Sliced<readonly NameVersion[]>;
   /** Returns a list that does not reference the request's bytes. */
   detach(): VersionList;
 }

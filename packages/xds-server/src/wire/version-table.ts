@@ -1,6 +1,12 @@
+import { sliceNames, type Sliced } from "../sliced.js";
 import { hashHigh, hashLow, hashRanges, viewOf } from "./digest.js";
 
 const encoder = new TextEncoder();
+
+export type NameVersion = readonly [name: string, version: string];
+
+/** Estimated size of an entry that a table lacks, in bytes. */
+export const unmatchedBytes = 256;
 
 /**
  * A hash table of names with versions, keyed by a 64-bit hash, so that encoded requests can be looked up without
@@ -56,16 +62,18 @@ export class VersionTable {
 }
 
 /** Returns the entries that are not in the table, and sets the marks of those that are. */
-export function unmatchedIn(
-  list: Iterable<readonly [name: string, version: string]>,
+export function* unmatchedIn(
+  list: Iterable<NameVersion>,
   table: VersionTable,
   marks: Uint8Array,
-): (readonly [name: string, version: string])[] {
-  const unmatched: (readonly [string, string])[] = [];
+): Sliced<NameVersion[]> {
+  const unmatched: NameVersion[] = [];
+  let handled = 0;
   for (const entry of list) {
     const index = table.indexOf(entry[0], entry[1]);
     if (index < 0) unmatched.push(entry);
     else marks[index] = 1;
+    if (++handled % sliceNames === 0) yield unmatched.length * unmatchedBytes;
   }
   return unmatched;
 }
