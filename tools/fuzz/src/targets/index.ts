@@ -5,6 +5,7 @@ import { nodeMetadata } from "./node-metadata.js";
 import { probeAnswers } from "./probe-answers.js";
 import { signingRequests } from "./signing-requests.js";
 import { wireFields } from "./wire-fields.js";
+import { xdsRequests } from "./xds-requests.js";
 import { yamlDocuments } from "./yaml-documents.js";
 
 /** Every target, by area. */
@@ -15,5 +16,6 @@ export const targets: readonly Target[] = [
   probeAnswers,
   signingRequests,
   wireFields,
+  xdsRequests,
   yamlDocuments,
 ];
