@@ -178,6 +178,15 @@ onEach(["memory", "http2"], (variant, transport) => {
     for (const c of clients) expect((await c.next(endpointType)).names.length).toBeGreaterThanOrEqual(999);
   });
 
+  it("other versions of the set's resources do not count", async () => {
+    const names = numbered(1000, "known");
+    const sets = { [routeType]: names.map((name) => fakeResource(name)) };
+    const { client } = await setup(variant, transport, sets, limited({ unmatchedBytes: 100_000 }));
+    const c = client();
+    c.subscribe(routeType, names, Object.fromEntries(names.map((name) => [name, "an older version"])));
+    expect((await c.next(routeType)).names.length).toBe(1000);
+  });
+
   it("resources outside the set count with their bytes", async () => {
     const source = lookupSource();
     source.found = numbered(40).map((name) => fakeResource(name, "x".repeat(10_000)));

@@ -7,6 +7,8 @@ import { complete, type Sliced } from "../sliced.js";
 
 const none: ReadonlyMap<string, string> = new Map();
 const noNames: ReadonlySet<string> = new Set();
+/** Characters of a version up to which it does not count. */
+const usualVersionLength = 64;
 
 /** The entries of a list that a set lacks, and marks of the set's entries that are in the list. */
 interface Differences {
@@ -25,8 +27,12 @@ export class InitialVersions implements VersionList {
   readonly set: ResourceSet;
   /** Versions of names that are not in the set. */
   readonly outsideSet: ReadonlyMap<string, string>;
-  /** Names in the set for which the client has another version. */
+  /**
+   * Names in the set for which the client has another version. After an upgrade of the server these are all, so they do
+   * not count against the limits of a stream.
+   */
   readonly #differing: ReadonlyMap<string, string>;
+  #longVersionBytes = 0;
   /** Names in the set that the client lacks; undefined if `#same` is used instead. */
   readonly #absent: ReadonlySet<string> | undefined;
   /** Names for which the client has the set's version, if these are fewer. */
@@ -52,7 +58,11 @@ export class InitialVersions implements VersionList {
     const { unmatched, marks } = differences;
     const outsideSet = (this.outsideSet = new Map<string, string>());
     const differing = (this.#differing = new Map<string, string>());
-    for (const [name, version] of unmatched) (set.has(name) ? differing : outsideSet).set(name, version);
+    for (const [name, version] of unmatched) {
+      const known = set.get(name);
+      (known === undefined ? outsideSet : differing).set(known?.name ?? name, version);
+      if (known !== undefined) this.#longVersionBytes += Math.max(0, version.length - usualVersionLength);
+    }
     const marked = marks.reduce((sum, mark) => sum + mark, 0);
     const few = marked * 2 < marks.length;
     this.#absent = few
@@ -74,7 +84,7 @@ export class InitialVersions implements VersionList {
   }
 
   get bytes(): number {
-    return (this.outsideSet.size + this.#differing.size) * unmatchedBytes;
+    return this.outsideSet.size * unmatchedBytes + this.#longVersionBytes;
   }
 
   unmatched(table: VersionTable, marks: Uint8Array): Sliced<readonly NameVersion[]> {
