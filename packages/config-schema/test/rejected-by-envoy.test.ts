@@ -129,3 +129,17 @@ test("durations and weights that Envoy cannot hold are rejected", () => {
   ]);
   expect(route({ route: [weighted(2 ** 31 - 1), weighted(2 ** 31 - 1), weighted(1)] })).toEqual([]);
 });
+
+test("line breaks in the headers of tokens are rejected", () => {
+  const errors = (fromHeader: object): string[] =>
+    errorsOf("security.istio.io/v1", "RequestAuthentication", {
+      jwtRules: [{ issuer: "example.com", jwksUri: "https://example.com/keys", fromHeaders: [fromHeader] }],
+    });
+  expect(errors({ name: "x-token\n", prefix: "Bearer " })).toEqual([
+    'jwtRules.0.fromHeaders.0.name: is "x-token\\n", expected the name of a header',
+  ]);
+  expect(errors({ name: "x-token", prefix: "a\r\n" })).toEqual([
+    'jwtRules.0.fromHeaders.0.prefix: is "a\\r\\n", expected no line break',
+  ]);
+  expect(errors({ name: "x-token", prefix: "Bearer " })).toEqual([]);
+});

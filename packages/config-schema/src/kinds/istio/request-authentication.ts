@@ -30,6 +30,8 @@ export const rejectedRequestAuthenticationsByNamespace = index(rejectedRequestAu
   v.namespace,
 ]);
 
+/** Envoy rejects a listener with another name or prefix. */
+const singleLine = /^[^\0\r\n]*$/;
 const header = /^[-_A-Za-z0-9]+$/;
 const httpUrl = /^https?:\/\/[^\s/\\]/i;
 
@@ -40,7 +42,8 @@ const shape: Shape = {
   "jwtRules[].audiences[]": notEmpty,
   "jwtRules[].fromCookies[]": notEmpty,
   "jwtRules[].fromHeaders[]": required("name"),
-  "jwtRules[].fromHeaders[].name": notEmpty,
+  "jwtRules[].fromHeaders[].name": [notEmpty, matches(singleLine, "the name of a header")],
+  "jwtRules[].fromHeaders[].prefix": matches(singleLine, "no line break"),
   "jwtRules[].fromParams[]": notEmpty,
   "jwtRules[].issuer": notEmpty,
   "jwtRules[].jwksUri": size(1, 2048),
