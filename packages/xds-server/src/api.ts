@@ -5,7 +5,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { Attribution } from "./attribution.js";
 import type { Clock } from "@istiod/settings";
 import type { Rejection, Variant, XdsEvent } from "./events.js";
-import type { LimitsByAuthentication } from "./limits.js";
+import type { LimitsByAuthentication } from "./limits/stream-limits.js";
 import type { ConnectionLimits } from "./limits/connection-table.js";
 import type { MemoryMeter } from "./limits/memory-pressure.js";
 import type { OnDemandHandler, Peer } from "./source.js";

@@ -1,7 +1,7 @@
 export type { Answer, OnDemandHandler, Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
 export type * from "./events.js";
 export type * from "./api.js";
-export { defaultLimits, type LimitsByAuthentication, type StreamLimits } from "./limits.js";
+export { defaultLimits, type LimitsByAuthentication, type StreamLimits } from "./limits/stream-limits.js";
 export type { SubscribedNames } from "./subscribed-names.js";
 export type {
   AttributedResponse,

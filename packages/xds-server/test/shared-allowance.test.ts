@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SharedAllowance, shareKey } from "../src/connection/shared-allowance.js";
+import { SharedAllowance, shareKey } from "../src/limits/shared-allowance.js";
 
 const kilobytes = (count: number): number => count * 1024;
 

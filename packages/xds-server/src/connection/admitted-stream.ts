@@ -5,12 +5,12 @@ import type { AdsStream } from "../protocol/ads-stream.js";
 import { type ClientSource, currentSet } from "../protocol/client-source.js";
 import { DeltaStream } from "../protocol/delta-stream.js";
 import { SotwStream } from "../protocol/sotw-stream.js";
-import type { StreamLimits } from "../limits.js";
+import type { StreamLimits } from "../limits/stream-limits.js";
 import type { ResourceSource } from "../source.js";
 import type { Call } from "../transport/call.js";
 import { type AnswerOf, OnDemandTypes } from "./on-demand-types.js";
 import type { ServerContext } from "./server-context.js";
-import { type SharedAllowance, shareKey } from "./shared-allowance.js";
+import { type SharedAllowance, shareKey } from "../limits/shared-allowance.js";
 import { StreamEvents } from "./stream-events.js";
 
 /** An admitted stream and its state. */

@@ -16,7 +16,7 @@ import type { ManagedConnection } from "./connection-registry.js";
 import { PushTimer } from "./push-timer.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { ServerContext } from "./server-context.js";
-import type { Sharer } from "./shared-allowance.js";
+import type { Sharer } from "../limits/shared-allowance.js";
 import { snapshotOf } from "./snapshot.js";
 
 /** One stream of one client: connects the protocol's state with a call, the source and the push queue. */

@@ -2,13 +2,13 @@ import type { Attribution } from "../attribution.js";
 import type { Clock } from "@istiod/settings";
 import type { XdsEvent } from "../events.js";
 import type { PushQueue } from "../push/push-queue.js";
-import type { StreamLimits } from "../limits.js";
+import type { StreamLimits } from "../limits/stream-limits.js";
 import type { OnDemandHandler, ResourceSource } from "../source.js";
 import type { BodyCache } from "../wire/body-cache.js";
 import type { Call } from "../transport/call.js";
 import type { Admission } from "./admission.js";
 import type { ConnectionRegistry } from "./connection-registry.js";
-import type { SharedAllowance } from "./shared-allowance.js";
+import type { SharedAllowance } from "../limits/shared-allowance.js";
 import type { SliceQueue } from "./slice-queue.js";
 
 /** Limits of streams of a class, and what they share. */

@@ -3,7 +3,7 @@ import { clusterType, endpointType, ResourceSet } from "@istiod/resources";
 import type { ShownChanges, StreamAttribution } from "../attribution.js";
 import type { Clock } from "@istiod/settings";
 import type { Variant } from "../events.js";
-import type { StreamLimits } from "../limits.js";
+import type { StreamLimits } from "../limits/stream-limits.js";
 import type { Selection } from "../wire/body-cache.js";
 import { Digest } from "../wire/digest.js";
 import type { NameList, VersionList } from "../wire/names.js";

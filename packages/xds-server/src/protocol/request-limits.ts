@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { maxNameBytes, type StreamLimits } from "../limits.js";
+import { maxNameBytes, type StreamLimits } from "../limits/stream-limits.js";
 import type { ResourceSet } from "@istiod/resources";
 import type { XdsRequest } from "../wire/request.js";
 import type { TypeState } from "./type-state.js";
