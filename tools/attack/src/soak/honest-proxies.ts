@@ -22,7 +22,7 @@ export class HonestProxies {
   ended = 0;
   /** Reasons for the ends of streams while istiod was running. */
   readonly reasons = new Map<string, number>();
-  /** Set while istiod is down on purpose. */
+  /** Set while the proxies connect for the first time or after istiod was killed: new streams are limited in rate. */
   expectsLoss = false;
   readonly #tokens: Tokens;
   readonly #members: readonly Member[];

@@ -52,6 +52,8 @@ export interface SoakResult {
 }
 
 const recoveryMs = 120_000;
+/** Changes per service before the mesh is served, after which its size varies but does not grow. */
+const changesBefore = 80;
 /** Time from the last kill to the first measurement of the heap. */
 const settlingMs = 180_000;
 
@@ -96,6 +98,7 @@ export class SoakRun {
     const root = await mkdtemp(join(tmpdir(), "istiod-soak-"));
     closers.defer(() => rm(root, { recursive: true, force: true }));
     const directory = join(root, "mesh");
+    for (let change = 0; change < changesBefore * this.#options.services; change++) randomChange(this.#mesh);
     await writeObjects(directory, this.#mesh.objects());
     const tokens = await writeTokens(join(root, "tokens"), this.#mesh.proxies());
     const start = this.#starter(root, directory, tokens);
@@ -103,8 +106,10 @@ export class SoakRun {
     closers.defer(() => istiod.stop());
     const fleet = new HonestProxies(istiod, this.#mesh.proxies(), tokens);
     closers.defer(() => fleet.close());
+    fleet.expectsLoss = true;
     fleet.connect();
     await this.#recovered(fleet);
+    fleet.expectsLoss = false;
     const current = (): IstiodProcess => istiod;
     const running = Promise.all([this.#change(directory), this.#attack(current, tokens, join(root, "ca"))]);
     const halfMs = (this.#options.minutes * 60_000) / 2;
