@@ -100,7 +100,7 @@ describe("RequestAuthentication", () => {
     ["broken", '{"keys":'],
     ["empty", '{"keys":[]}'],
     ["unusable", '{"keys":[{"kty":"RSA","e":"AQAB","n":"x"}]}'],
-  ])("with %s keys is rejected alone, and listeners follow further changes", async (_, jwks) => {
+  ])("with %s keys closes the workloads that it selects until it is gone", async (_, jwks) => {
     await mesh.apply(
       "bad",
       JSON.stringify({
@@ -118,9 +118,13 @@ describe("RequestAuthentication", () => {
             level === "error" && msg.includes("RequestAuthentication istio-system/bad: jwtRules[0].jwks: "),
         ),
     ).toBe(true);
+    await becomes("uri", 401);
+    await expect.poll(() => status("inline", token(privateKey)), { timeout: 20_000 }).toBe(401);
+    await mesh.apply("bad", "");
+    await becomes("uri", 200);
     await mesh.apply("more", requirePrincipal("uri"));
     await becomes("uri", 403);
-    expect(await status("inline", token(privateKey))).toBe(200);
+    await expect.poll(() => status("inline", token(privateKey)), { timeout: 20_000 }).toBe(200);
     await mesh.apply("more", "");
     await becomes("uri", 200);
   });
