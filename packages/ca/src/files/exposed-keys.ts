@@ -21,7 +21,7 @@ async function exposed(path: string): Promise<ExposedKey | undefined> {
     if ((mode & othersMask) === 0) return undefined;
     return { path, mode: `0${(mode & 0o777).toString(8)}` };
   } catch {
-    // Whoever reads the file reports the error.
+    // The reader of the file reports the error.
     return undefined;
   }
 }
