@@ -10,6 +10,7 @@ const order = [
   "admin-server",
   "incremental",
   "protobuf-wire",
+  "kubernetes",
   "envoy-api",
   "istio-api",
   "resources",
@@ -32,6 +33,7 @@ const model = order.slice(order.indexOf("config-schema"), order.indexOf("explain
 const encoding = ["protobuf-wire", "envoy-api", "resources"];
 /** Packages that each package must not import although they are above it in the table. */
 const ignorant = {
+  kubernetes: ["admin-server", "incremental"],
   "config-schema": encoding,
   "config-ingestion": encoding,
   "service-discovery": ["config-ingestion", ...encoding],
