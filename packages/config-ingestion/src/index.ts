@@ -4,7 +4,9 @@ export { type Source, type SourceUpdate } from "./ingestion/source.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 
 export { DirectorySource, type DirectorySourceOptions, type FileLimits } from "./files/directory-source.js";
-export { FileSource, type FileSourceOptions, meshConfigFile, meshNetworksFile } from "./files/file-source.js";
+export { type DocumentPlace, type PlacedText } from "./mesh/document-place.js";
+export { FilePlace } from "./mesh/file-place.js";
+export { meshConfigFile, meshConfigSource, meshNetworksFile, meshNetworksSource } from "./mesh/mesh-sources.js";
 export { loadDirectory, type LoadedDirectory } from "./files/load-directory.js";
 export { type NamedText, readObjectFiles, readOptionalFile } from "./files/read-files.js";
 

@@ -1,1 +1,2 @@
 export { MemorySource } from "./memory-source.js";
+export { MemoryPlace } from "./memory-place.js";
