@@ -16,3 +16,13 @@ export { Ledger, type Location } from "./ledger/ledger.js";
 export { type RejectedPolicy } from "./ledger/stored-versions.js";
 export { changesEndpointsAlone } from "./ingestion/endpoint-changes.js";
 export { type Write } from "./ingestion/write.js";
+
+export { clusterOfKubeconfig, sanitizeKubeconfig } from "./clusters/untrusted-kubeconfig.js";
+export {
+  type OfferedClusters,
+  type RemoteCluster,
+  type RemoteClusterChange,
+  type RemoteClusterProblem,
+  RemoteClusters,
+  type RemoteClustersOptions,
+} from "./clusters/remote-clusters.js";

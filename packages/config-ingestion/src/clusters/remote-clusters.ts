@@ -1,0 +1,130 @@
+import { IngestionError } from "../errors.js";
+import { sanitizeKubeconfig } from "./untrusted-kubeconfig.js";
+
+/** Access to a cluster, as a Secret or a file gives it. */
+export interface RemoteCluster {
+  /** ID of the cluster. */
+  readonly cluster: string;
+  /** Secret or file that gives the access, for example `Secret istio-system/istio-remote-secret-east`. */
+  readonly origin: string;
+  /** Sanitized kubeconfig, as JSON. */
+  readonly kubeconfig: string;
+}
+
+/** A change to the clusters that are connected. */
+export type RemoteClusterChange =
+  | { readonly type: "add" | "replace"; readonly remote: RemoteCluster }
+  | { readonly type: "remove"; readonly cluster: string };
+
+/** A fault of a Secret or a file that gives access to clusters. */
+export interface RemoteClusterProblem {
+  readonly origin: string;
+  readonly cluster: string;
+  readonly message: string;
+}
+
+export interface RemoteClustersOptions {
+  /** ID of the cluster that this istiod reads its configuration from. It cannot be a remote one. */
+  readonly configCluster: string;
+  /** Credentials of kubeconfigs that are allowed: see `sanitizeKubeconfig`. */
+  readonly allowedCredentials?: ReadonlySet<string>;
+}
+
+/** Kubeconfigs of one Secret or file by the ID of the cluster; undefined: the Secret or file is deleted. */
+export type OfferedClusters = ReadonlyMap<string, Uint8Array | string> | undefined;
+
+interface Offer {
+  readonly remote: RemoteCluster | undefined;
+  /** Reason why the newest kubeconfig is rejected. The last good one is then kept. */
+  readonly fault?: string;
+}
+
+/**
+ * The clusters that Secrets and files give access to. Decides which of several accesses to one cluster is used.
+ *
+ * A cluster is removed only when no Secret and no file names it. A rejected kubeconfig keeps the last good one. If
+ * several name a cluster, the access in use stays in use until it is deleted; at first it is that of the first Secret
+ * or file by name, on every replica.
+ */
+export class RemoteClusters {
+  readonly #options: RemoteClustersOptions;
+  /** Offers by origin and cluster. */
+  readonly #offers = new Map<string, Map<string, Offer>>();
+  readonly #active = new Map<string, RemoteCluster>();
+
+  constructor(options: RemoteClustersOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the accesses in use, by cluster. */
+  active(): readonly RemoteCluster[] {
+    return [...this.#active.values()].sort((a, b) => (a.cluster < b.cluster ? -1 : 1));
+  }
+
+  /** Takes the current content of some Secrets or files, and returns the changes. */
+  update(contents: ReadonlyMap<string, OfferedClusters>): readonly RemoteClusterChange[] {
+    const clusters = new Set<string>();
+    for (const [origin, offered] of contents) {
+      const before = this.#offers.get(origin) ?? new Map<string, Offer>();
+      const after = new Map<string, Offer>();
+      for (const [cluster, kubeconfig] of offered ?? [])
+        after.set(cluster, this.#offer(origin, cluster, kubeconfig, before.get(cluster)?.remote));
+      for (const cluster of [...before.keys(), ...after.keys()]) clusters.add(cluster);
+      if (offered === undefined) this.#offers.delete(origin);
+      else this.#offers.set(origin, after);
+    }
+    return [...clusters].sort().flatMap((cluster) => this.#decide(cluster) ?? []);
+  }
+
+  /** Returns the faults of the current Secrets and files. */
+  problems(): readonly RemoteClusterProblem[] {
+    const problems: RemoteClusterProblem[] = [];
+    for (const [origin, offers] of this.#offers) {
+      for (const [cluster, { fault, remote }] of offers) {
+        const message = fault ?? this.#ignoredBecause(origin, cluster);
+        if (message === undefined) continue;
+        const kept = fault !== undefined && remote !== undefined ? "; the last good kubeconfig stays active" : "";
+        problems.push({ origin, cluster, message: `${message}${kept}` });
+      }
+    }
+    return problems.sort((a, b) => (a.origin + a.cluster < b.origin + b.cluster ? -1 : 1));
+  }
+
+  #offer(origin: string, cluster: string, kubeconfig: Uint8Array | string, lastGood: RemoteCluster | undefined): Offer {
+    if (cluster === this.#options.configCluster)
+      return { remote: undefined, fault: `${cluster} is the cluster of this istiod's configuration, and is ignored` };
+    const text = typeof kubeconfig === "string" ? kubeconfig : new TextDecoder().decode(kubeconfig);
+    try {
+      const sanitized = sanitizeKubeconfig(text, this.#options.allowedCredentials);
+      return { remote: lastGood?.kubeconfig === sanitized ? lastGood : { cluster, origin, kubeconfig: sanitized } };
+    } catch (error) {
+      if (!(error instanceof IngestionError)) throw error;
+      return { remote: lastGood, fault: error.message };
+    }
+  }
+
+  #decide(cluster: string): RemoteClusterChange | undefined {
+    const before = this.#active.get(cluster);
+    const offered = [...this.#offers].flatMap(([origin, offers]) => {
+      const remote = offers.get(cluster)?.remote;
+      return remote === undefined ? [] : [{ origin, remote }];
+    });
+    const kept = offered.find(({ origin }) => origin === before?.origin);
+    const [first] = offered.sort((a, b) => (a.origin < b.origin ? -1 : 1));
+    const remote = (kept ?? first)?.remote;
+    if (remote === before) return undefined;
+    if (remote === undefined) {
+      this.#active.delete(cluster);
+      return { type: "remove", cluster };
+    }
+    this.#active.set(cluster, remote);
+    if (before === undefined) return { type: "add", remote };
+    return before.kubeconfig === remote.kubeconfig ? undefined : { type: "replace", remote };
+  }
+
+  #ignoredBecause(origin: string, cluster: string): string | undefined {
+    const active = this.#active.get(cluster);
+    if (active === undefined || active.origin === origin) return undefined;
+    return `cluster ${cluster} is ignored, because ${active.origin} gives access to it`;
+  }
+}
