@@ -14,7 +14,8 @@ import type { Clock } from "@istiod/settings";
 import { processClock } from "../ingestion/process-clock.js";
 import { DirectoryTree } from "./directory-tree.js";
 import { describeError, isAbsent } from "./file-system.js";
-import { Ledger, type Location, TooManyDocumentsError } from "../ledger/ledger.js";
+import { TooManyDocumentsError } from "../ledger/file-documents.js";
+import { Ledger, type Location } from "../ledger/ledger.js";
 import type { RejectedPolicy } from "../ledger/stored-versions.js";
 import { StoredPolicies } from "../state/stored-policies.js";
 import {

@@ -1,10 +1,7 @@
-import { createHash } from "node:crypto";
-import { mkdir, readdir, stat, unlink } from "node:fs/promises";
+import { readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  allKinds,
   type ConfigObject,
-  decode,
   failClosed,
   type Kind,
   type LocatedObject,
@@ -16,16 +13,19 @@ import { IngestionError } from "../errors.js";
 import { describeError, isAbsent } from "../files/file-system.js";
 import { Watches } from "../files/watches.js";
 import type { StoredVersion, StoredVersions } from "../ledger/stored-versions.js";
-import { readEntry, syncDirectory, writeEntry } from "./entry-file.js";
-
-/** Version of the format of entries. Entries of another version are ignored. */
-const format = 1;
+import { encodeEntry, type Entry, loadEntry, storedAt } from "./entry.js";
+import { syncDirectory, writeEntry } from "./entry-file.js";
+import { entryName, type EntryName, identityIn, idOf, isAbove, matchesDigest, parseEntryName } from "./entry-name.js";
+import { openStoreDirectory } from "./store-directory.js";
 
 /** Number of entries written at a time. */
 const parallelWrites = 16;
 
 /** Largest number of entries. More are not stored. */
 const maxEntries = 50_000;
+
+/** Name of the file that says that a process has stored a whole configuration. */
+const initializedMarker = "initialized";
 
 export interface LastGoodStoreOptions {
   /** Directory that replicas may share. It is created if it does not exist. */
@@ -48,26 +48,6 @@ export interface AcceptedVersion {
   /** Reports whether the file still has the content that the version was read from. */
   readonly isCurrent: boolean;
 }
-
-/** The newest entry of an object. */
-interface Entry {
-  readonly id: string;
-  readonly name: string;
-  readonly order: bigint;
-  /** Undefined: the entry cannot be used. */
-  readonly content: EntryContent | undefined;
-  readonly fault: string | undefined;
-}
-
-interface EntryContent extends StoredVersion {
-  readonly kind: Kind;
-  readonly key: string;
-  readonly file: string;
-}
-
-const restrictingKinds = new Map(
-  allKinds.filter((kind) => kind.failClosed !== undefined).map((kind) => [kind.kind, kind]),
-);
 
 /**
  * The last good versions of policies in a directory. Each version is a file of its own that is never changed; its name
@@ -105,23 +85,7 @@ export class LastGoodStore implements StoredVersions {
   /** Opens the directory. @throws IngestionError that names the directory if it cannot be used */
   async start(changed: () => void): Promise<void> {
     this.#notify = changed;
-    try {
-      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      if (((await stat(this.#directory)).mode & 0o002) !== 0)
-        throw new IngestionError(
-          "unreadable",
-          `--stateDir: ${this.#directory} can be written by every user, expected mode 0700`,
-        );
-      await writeEntry(this.#directory, ".probe", "");
-      await unlink(join(this.#directory, ".probe"));
-    } catch (cause) {
-      if (cause instanceof IngestionError) throw cause;
-      throw new IngestionError(
-        "unreadable",
-        `--stateDir: ${this.#directory} ${describeError(cause)}, expected a writable directory`,
-        { cause },
-      );
-    }
+    await openStoreDirectory(this.#directory);
     await this.refresh();
     if (this.#problem !== undefined) throw new IngestionError("unreadable", `--stateDir: ${this.#problem.message}`);
     this.#watches.renew(this.#directory);
@@ -144,22 +108,17 @@ export class LastGoodStore implements StoredVersions {
       return false;
     }
     this.#isInitialized = names.includes(initializedMarker);
-    const newest = new Map<string, { readonly id: string; readonly name: string; readonly order: bigint }>();
-    for (const name of names) {
-      const parsed = parseName(name);
-      if (parsed === undefined) continue;
-      const known = newest.get(parsed.id);
-      if (known === undefined || isAbove(parsed, known)) newest.set(parsed.id, parsed);
-      const below = known === undefined ? undefined : isAbove(parsed, known) ? known : parsed;
-      if (below !== undefined) await this.#unlink(below.name).catch(() => undefined);
-    }
+    const newest = await this.#newestOf(names);
     const before = this.#entries;
     this.#entries = new Map();
     let isChanged = newest.size !== before.size;
     for (const [id, found] of newest) {
       const known = before.get(id);
       isChanged ||= known?.name !== found.name;
-      const entry = known?.name === found.name && known.content !== undefined ? known : await this.#load(found);
+      const entry =
+        known?.name === found.name && known.content !== undefined
+          ? known
+          : await loadEntry(this.#directory, found, this.#cluster);
       if (entry !== undefined) this.#entries.set(id, entry);
     }
     return isChanged;
@@ -247,64 +206,40 @@ export class LastGoodStore implements StoredVersions {
   }
 
   async #put(id: string, { kind, key, object, file, changedAt, isCurrent }: AcceptedVersion): Promise<void> {
-    const manifest = kind.encode?.(object);
-    if (manifest === undefined) return;
-    const text = JSON.stringify({ format, kind: kind.kind, key, file, manifest });
+    const text = encodeEntry(kind, { key, object, file });
+    if (text === undefined) return;
     const known = this.#entries.get(id);
-    if (known?.content !== undefined && known.name.endsWith(`~${digestOf(text)}.json`)) return;
+    if (known?.content !== undefined && matchesDigest(known, text)) return;
     if (known === undefined && this.#entries.size >= maxEntries)
       throw new Error(`${maxEntries} objects are stored already`);
     // A version that the file still has is the newest one, whatever the clocks of replicas say.
     const order = isCurrent && known !== undefined && known.order >= changedAt ? known.order + 1n : changedAt;
-    const name = `${id}~${order.toString().padStart(20, "0")}~${digestOf(text)}.json`;
-    await writeEntry(this.#directory, name, text);
+    const added = entryName(id, order, text);
+    await writeEntry(this.#directory, added.name, text);
     this.#writes++;
-    const content: EntryContent = { kind, key, object, file, storedAt: Number(order / 1_000_000n) };
-    if (known === undefined || isAbove({ order, name }, known))
-      this.#entries.set(id, { id, name, order, content, fault: undefined });
+    const content = { kind, key, object, file, storedAt: storedAt(order) };
+    if (known === undefined || isAbove(added, known)) this.#entries.set(id, { ...added, content, fault: undefined });
     if (known !== undefined && this.#entries.get(id) !== known) await this.#unlink(known.name);
+  }
+
+  /** Returns the newest entry of each object, and removes those below it. */
+  async #newestOf(names: readonly string[]): Promise<ReadonlyMap<string, EntryName>> {
+    const newest = new Map<string, EntryName>();
+    for (const name of names) {
+      const parsed = parseEntryName(name);
+      if (parsed === undefined) continue;
+      const known = newest.get(parsed.id);
+      if (known === undefined || isAbove(parsed, known)) newest.set(parsed.id, parsed);
+      const below = known === undefined ? undefined : isAbove(parsed, known) ? known : parsed;
+      if (below !== undefined) await this.#unlink(below.name).catch(() => undefined);
+    }
+    return newest;
   }
 
   async #unlink(name: string): Promise<void> {
     await unlink(join(this.#directory, name)).catch((cause: unknown) => {
       if (!isAbsent(cause)) throw cause;
     });
-  }
-
-  /** Reads an entry; undefined if another process removed it meanwhile. */
-  async #load(found: {
-    readonly id: string;
-    readonly name: string;
-    readonly order: bigint;
-  }): Promise<Entry | undefined> {
-    try {
-      const text = await readEntry(join(this.#directory, found.name));
-      if (!found.name.endsWith(`~${digestOf(text)}.json`))
-        return { ...found, content: undefined, fault: "does not match its digest" };
-      return { ...found, content: this.#decode(found, text), fault: undefined };
-    } catch (cause) {
-      if (isAbsent(cause)) return undefined;
-      return { ...found, content: undefined, fault: cause instanceof Error ? cause.message : String(cause) };
-    }
-  }
-
-  #decode({ id, order }: { readonly id: string; readonly order: bigint }, text: string): EntryContent {
-    const entry = JSON.parse(text) as {
-      readonly format: unknown;
-      readonly kind: unknown;
-      readonly key: unknown;
-      readonly file: unknown;
-      readonly manifest: unknown;
-    };
-    if (entry.format !== format) throw new Error(`has format ${JSON.stringify(entry.format)}, expected ${format}`);
-    const kind = restrictingKinds.get(String(entry.kind));
-    if (kind === undefined) throw new Error(`has kind ${JSON.stringify(entry.kind)}, expected a kind that restricts`);
-    const [decoded] = decode(entry.manifest, { cluster: this.#cluster, kinds: [kind] });
-    if (decoded?.outcome !== "accepted")
-      throw new Error(`is not valid any more: ${decoded?.issues[0]?.message ?? "no object"}`);
-    if (idOf(kind, decoded.key) !== id || typeof entry.file !== "string")
-      throw new Error("is of another object than its name says");
-    return { kind, key: decoded.key, object: decoded.object, file: entry.file, storedAt: Number(order / 1_000_000n) };
   }
 
   /** Returns the definition of an object in a file that cannot be read. */
@@ -324,39 +259,4 @@ export class LastGoodStore implements StoredVersions {
       ...(subject && { subject }),
     };
   }
-}
-
-const initializedMarker = "initialized";
-
-function idOf(kind: Kind, key: string): string {
-  const { namespace, name } = subjectOf(kind, key);
-  const id = `${kind.kind}~${namespace}~${name}`;
-  return id.length <= 160 ? id : `${kind.kind}~${createHash("sha256").update(key).digest("hex")}`;
-}
-
-/** Returns the object of an entry by the entry's name; undefined if the name is a digest. */
-function identityIn(id: string): { readonly kind: Kind; readonly key: string } | undefined {
-  const [kindName = "", namespace, name] = id.split("~");
-  const kind = restrictingKinds.get(kindName);
-  return kind === undefined || namespace === undefined || name === undefined
-    ? undefined
-    : { kind, key: `${namespace}/${name}` };
-}
-
-function parseName(name: string): { readonly id: string; readonly name: string; readonly order: bigint } | undefined {
-  const match = /^([A-Za-z]+(?:~[^~]+){1,2})~(\d{20})~[0-9a-f]{32}\.json$/.exec(name);
-  return match?.[1] === undefined || match[2] === undefined
-    ? undefined
-    : { id: match[1], name, order: BigInt(match[2]) };
-}
-
-function isAbove(
-  a: { readonly order: bigint; readonly name: string },
-  b: { readonly order: bigint; readonly name: string },
-): boolean {
-  return a.order > b.order || (a.order === b.order && a.name > b.name);
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }

@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { type ConfigObject, decode, type Kind } from "@istiod/config-schema";
+import { isAbsent } from "../files/file-system.js";
+import type { StoredVersion } from "../ledger/stored-versions.js";
+import { readEntry } from "./entry-file.js";
+import { type EntryName, idOf, matchesDigest, restrictingKind } from "./entry-name.js";
+
+/** Version of the format of entries. Entries of another version are ignored. */
+const format = 1;
+
+/** The newest entry of an object. */
+export interface Entry extends EntryName {
+  /** Undefined: the entry cannot be used. */
+  readonly content: EntryContent | undefined;
+  readonly fault: string | undefined;
+}
+
+export interface EntryContent extends StoredVersion {
+  readonly kind: Kind;
+  readonly key: string;
+  readonly file: string;
+}
+
+/** Returns the text of an entry; undefined for kinds whose objects cannot be encoded. */
+export function encodeEntry(
+  kind: Kind,
+  {
+    key,
+    object,
+    file,
+  }: { readonly key: string; readonly object: ConfigObject<unknown, unknown>; readonly file: string },
+): string | undefined {
+  const manifest = kind.encode?.(object);
+  return manifest === undefined ? undefined : JSON.stringify({ format, kind: kind.kind, key, file, manifest });
+}
+
+/** Reads an entry; undefined if another process removed it meanwhile. */
+export async function loadEntry(directory: string, name: EntryName, cluster: string): Promise<Entry | undefined> {
+  try {
+    const text = await readEntry(join(directory, name.name));
+    if (!matchesDigest(name, text)) return { ...name, content: undefined, fault: "does not match its digest" };
+    return { ...name, content: decodeEntry(name, text, cluster), fault: undefined };
+  } catch (cause) {
+    if (isAbsent(cause)) return undefined;
+    return { ...name, content: undefined, fault: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+/** Returns the time of an entry, in milliseconds since the epoch. */
+export function storedAt(order: bigint): number {
+  return Number(order / 1_000_000n);
+}
+
+function decodeEntry({ id, order }: EntryName, text: string, cluster: string): EntryContent {
+  const entry = JSON.parse(text) as {
+    readonly format: unknown;
+    readonly kind: unknown;
+    readonly key: unknown;
+    readonly file: unknown;
+    readonly manifest: unknown;
+  };
+  if (entry.format !== format) throw new Error(`has format ${JSON.stringify(entry.format)}, expected ${format}`);
+  const kind = restrictingKind(String(entry.kind));
+  if (kind === undefined) throw new Error(`has kind ${JSON.stringify(entry.kind)}, expected a kind that restricts`);
+  const [decoded] = decode(entry.manifest, { cluster, kinds: [kind] });
+  if (decoded?.outcome !== "accepted")
+    throw new Error(`is not valid any more: ${decoded?.issues[0]?.message ?? "no object"}`);
+  if (idOf(kind, decoded.key) !== id || typeof entry.file !== "string")
+    throw new Error("is of another object than its name says");
+  return { kind, key: decoded.key, object: decoded.object, file: entry.file, storedAt: storedAt(order) };
+}
