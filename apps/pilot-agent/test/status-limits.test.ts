@@ -102,16 +102,17 @@ describe("requests that change state", () => {
 });
 
 describe("connections to the status port", () => {
-  it("are limited in number, and one client gets half", async () => {
+  it("are limited in number, and the client with the most loses its oldest", async () => {
     const { server, rejected } = await status({ limits: { connections: 4 } });
     const closed: number[] = [];
     const sockets: Socket[] = [];
-    for (let n = 0; n < 4; n++) {
-      const socket = connect(server.port, "127.0.0.1");
+    for (let n = 0; n < 6; n++) {
+      const localAddress = n === 0 ? "127.0.0.2" : "127.0.0.1";
+      const socket = connect({ port: server.port, host: "127.0.0.1", localAddress });
       sockets.push(socket.on("close", () => closed.push(n)).on("error", () => undefined));
       await new Promise((resolve) => socket.once("connect", resolve));
     }
-    await expect.poll(() => closed.sort()).toEqual([2, 3]);
+    await expect.poll(() => closed.sort()).toEqual([1, 2]);
     expect(await rejected()).toEqual([["connections", 2]]);
     for (const socket of sockets) socket.destroy();
   });

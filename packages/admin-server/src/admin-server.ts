@@ -12,8 +12,10 @@ export interface HttpLimits {
   readonly headersMs?: number;
   /** Time to receive a whole request. Default 30,000. */
   readonly requestMs?: number;
-  /** Time without a transferred byte, unless an answer is being prepared. Default 60,000. */
+  /** Time without a transferred byte, unless an answer is being prepared and all of it so far was read. Default 60,000. */
   readonly idleMs?: number;
+  /** Called when a connection is closed because there are too many. */
+  readonly limited?: () => void;
 }
 
 const maxHeadersCount = 100;
@@ -27,6 +29,7 @@ export function createAdminServer(listener: RequestListener, limits: HttpLimits 
     headersMs = 10_000,
     requestMs = 30_000,
     idleMs = 60_000,
+    limited = () => undefined,
   } = limits;
   const responses = new WeakMap<Socket, ServerResponse>();
   const server = createServer(
@@ -46,8 +49,9 @@ export function createAdminServer(listener: RequestListener, limits: HttpLimits 
   server.maxRequestsPerSocket = maxRequestsPerConnection;
   server.setTimeout(idleMs, (socket) => {
     const response = responses.get(socket);
-    if (response === undefined || response.writableEnded) socket.destroy();
+    const isPreparing = response !== undefined && !response.writableEnded && response.writableLength === 0;
+    if (!isPreparing) socket.destroy();
   });
-  limitConnections(server, maxConnections);
+  limitConnections(server, maxConnections, limited);
   return server;
 }

@@ -4,9 +4,10 @@ import { addressGroup } from "@istiod/peer-address";
 
 /**
  * Limits the connections of a server. At the limit, a new connection closes the oldest connection of the address that
- * has the most, so that an address with many connections closes its own and the others are served.
+ * has the most, so that an address with many connections closes its own and the others are served. `limited` is called
+ * for each connection that is closed.
  */
-export function limitConnections(server: Server, max: number): void {
+export function limitConnections(server: Server, max: number, limited: () => void): void {
   const byAddress = new Map<string, Set<Socket>>();
   let count = 0;
   server.on("connection", (socket: Socket) => {
@@ -19,7 +20,9 @@ export function limitConnections(server: Server, max: number): void {
       ofAddress.delete(socket);
       if (ofAddress.size === 0 && byAddress.get(address) === ofAddress) byAddress.delete(address);
     });
-    if (count > max) largest(byAddress.values())?.values().next().value?.destroy();
+    if (count <= max) return;
+    largest(byAddress.values())?.values().next().value?.destroy();
+    limited();
   });
 }
 

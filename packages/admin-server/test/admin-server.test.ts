@@ -65,13 +65,26 @@ it("closes idle connections, but not while it prepares an answer", async () => {
   expect(answer).toContain("late");
 });
 
+it("closes connections of clients that do not read the answer", async () => {
+  let closed: () => void;
+  const close = new Promise<void>((resolve) => (closed = resolve));
+  const port = await serve({ idleMs: 50, headersMs: 1000 }, (_, response) => {
+    response.once("close", closed).write(Buffer.alloc(32 * 1024 * 1024));
+  });
+  const socket = await open(port);
+  socket.pause();
+  socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await close;
+});
+
 it("closes the connections of an address with many, and serves the others", async () => {
-  const port = await serve({ maxConnections: 5 });
+  let limited = 0;
+  const port = await serve({ maxConnections: 5, limited: () => limited++ });
   const other = await open(port, "127.0.0.2");
   let closed = 0;
   for (let number = 0; number < 20; number++) (await open(port)).once("close", () => closed++);
   while (closed < 16) await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(closed).toBe(16);
+  expect([closed, limited]).toEqual([16, 16]);
   other.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   const [chunk] = (await once(other, "data")) as [Buffer];
   expect(chunk.toString()).toMatch(/^HTTP\/1.1 200 /);

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { crossSiteReason } from "@istiod/admin-server";
+import { createAdminServer, crossSiteReason } from "@istiod/admin-server";
 import { reasonOf } from "../errors.js";
 import { LimitedLog } from "../log-limit.js";
 import type { AppProbes } from "../probes/app-probes.js";
@@ -25,25 +25,20 @@ export interface StatusServerOptions extends MergedMetricsOptions {
   readonly probe?: AppProbes;
   /** Returns the DNS name table, for /debug/ndsz. */
   readonly names?: () => unknown;
-  /** Limits, half of each for one client. */
   readonly limits?: Partial<StatusLimits>;
 }
 
 export interface StatusLimits {
-  /** Connections. Default: 512. */
+  /** Connections. At the limit, the client with the most loses its oldest. Default: 512. */
   readonly connections: number;
-  /** Scrapes at the same time. Default: 8. */
+  /** Scrapes at the same time, half of them for one client. Default: 8. */
   readonly scrapes: number;
-  /** Probes at the same time. Default: 64. */
+  /** Probes at the same time, half of them for one client. Default: 64. */
   readonly probes: number;
 }
 
-/** Milliseconds for a whole request, between requests of a connection, and without progress of a response. */
+/** Milliseconds for a whole request. No request has a body. */
 const REQUEST_TIMEOUT = 10_000;
-const KEEP_ALIVE_TIMEOUT = 30_000;
-const INACTIVITY_TIMEOUT = 90_000;
-const CHECK_INTERVAL = 1000;
-const MAX_HEADER_BYTES = 16 * 1024;
 
 /** The status server (port 15020): readiness, merged metrics, application probes, drain and quit. */
 export class StatusServer {
@@ -51,7 +46,6 @@ export class StatusServer {
   readonly #server: Server;
   readonly #log: LimitedLog;
   readonly #merged: MergedMetrics;
-  readonly #connections: Shares;
   readonly #scrapes: Shares;
   readonly #probes: Shares;
   #wasReady = false;
@@ -61,26 +55,15 @@ export class StatusServer {
     this.#log = new LimitedLog(options.log);
     this.#merged = new MergedMetrics(options);
     const { connections = 512, scrapes = 8, probes = 64 } = options.limits ?? {};
-    this.#connections = new Shares(connections);
     this.#scrapes = new Shares(scrapes);
     this.#probes = new Shares(probes);
-    this.#server = createServer(
-      {
-        maxHeaderSize: MAX_HEADER_BYTES,
-        headersTimeout: REQUEST_TIMEOUT,
-        requestTimeout: REQUEST_TIMEOUT,
-        keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
-        connectionsCheckingInterval: CHECK_INTERVAL,
-      },
-      (request, response) => this.#serve(request, response),
-    );
-    this.#server.timeout = INACTIVITY_TIMEOUT;
-    this.#server.on("error", (error) => this.#log.write("warn", `status port: ${error.message}`));
-    this.#server.on("connection", (socket) => {
-      const release = this.#take("connections", this.#connections, socket.remoteAddress);
-      if (release) socket.once("close", release);
-      else socket.destroy();
+    this.#server = createAdminServer((request, response) => this.#serve(request, response), {
+      maxConnections: connections,
+      headersMs: REQUEST_TIMEOUT,
+      requestMs: REQUEST_TIMEOUT,
+      limited: () => options.metrics.statusRejected.inc({ reason: "connections" }),
     });
+    this.#server.on("error", (error) => this.#log.write("warn", `status port: ${error.message}`));
   }
 
   /** @throws AgentError `address` */
