@@ -1,8 +1,10 @@
 /**
- * `unreadable`: a source does not exist or permission is denied. `invalid`: configuration that is required at startup
- * was rejected.
+ * - `unreadable`: a source does not exist or cannot be read
+ * - `forbidden`: a permission is missing; the message names it
+ * - `invalid`: configuration that is required at startup was rejected
+ * - `unknown-source`, `duplicate-source`: a source that an ingestion does not have, or has already
  */
-export type IngestionErrorCode = "unreadable" | "invalid";
+export type IngestionErrorCode = "unreadable" | "forbidden" | "invalid" | "unknown-source" | "duplicate-source";
 
 /** The only error class of this package. Problems of documents are reported, not thrown. */
 export class IngestionError extends Error {

@@ -1,5 +1,7 @@
-export { Ingestion, type CommitTiming, type IngestionOptions } from "./ingestion/ingestion.js";
-export { type SourceState } from "./ingestion/source-set.js";
+export { Ingestion } from "./ingestion/ingestion.js";
+export { type CommitTiming, type IngestionOptions, type SourceEntry } from "./ingestion/ingestion-options.js";
+export { type SourceOptions, type SourceState } from "./ingestion/source-set.js";
+export { formatSyncState, type SyncState } from "./ingestion/sync-state.js";
 export { type Source, type SourceUpdate } from "./ingestion/source.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 
@@ -10,6 +12,7 @@ export { meshConfigFile, meshConfigSource, meshNetworksFile, meshNetworksSource 
 export { loadDirectory, type LoadedDirectory } from "./files/load-directory.js";
 export { type NamedText, readObjectFiles, readOptionalFile } from "./files/read-files.js";
 
+export { clusterMetrics } from "./metrics/cluster-metrics.js";
 export { queueDepth, sourceMetrics, type SourceMetrics } from "./metrics/source-metrics.js";
 
 export { Ledger, type Location } from "./ledger/ledger.js";

@@ -72,6 +72,8 @@ const emptyFileGrace = 500;
  * that are replaced by renaming or half written, links that are repointed, and directories that come and go.
  */
 export class DirectorySource implements Source {
+  readonly name: string;
+  readonly cluster: string;
   readonly #directory: string;
   readonly #clock: Clock;
   readonly #watches: Watches;
@@ -89,8 +91,9 @@ export class DirectorySource implements Source {
     const { directory, cluster, kinds = allKinds, revision = "", clock = processClock } = options;
     const { maxBytes = 64 * 1024 * 1024, maxDocuments = 100_000 } = options.limits ?? {};
     this.#limits = { maxBytes, maxDocuments };
-    this.#scanOptions = { cluster: cluster ?? "Kubernetes", kinds, revision };
-    this.#directory = resolve(directory);
+    this.cluster = cluster ?? "Kubernetes";
+    this.#scanOptions = { cluster: this.cluster, kinds, revision };
+    this.name = this.#directory = resolve(directory);
     this.#clock = clock;
     this.#watches = new Watches(clock, (path, name) => this.#onChange(path, name));
     this.#tree = new DirectoryTree(this.#directory, this.#watches);

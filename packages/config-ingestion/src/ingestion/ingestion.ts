@@ -3,52 +3,11 @@ import type { Problem } from "@istiod/config-schema";
 import type { Clock } from "@istiod/settings";
 import { processClock } from "./process-clock.js";
 import { Debounce } from "./debounce.js";
+import type { CommitTiming, IngestionOptions, SourceEntry } from "./ingestion-options.js";
 import { ProblemTracker } from "./problem-tracker.js";
 import type { Source } from "./source.js";
-import { type ReadResult, SourceSet, type SourceState } from "./source-set.js";
-import type { Write } from "./write.js";
-
-export interface IngestionOptions {
-  /**
-   * Milliseconds without a further change after which a burst of changes is committed. Default 100, as Istio's
-   * `PILOT_DEBOUNCE_AFTER`.
-   */
-  readonly debounceAfter?: number;
-  /**
-   * Milliseconds after which a burst is committed although changes keep coming. Default 10,000, as Istio's
-   * `PILOT_DEBOUNCE_MAX`.
-   */
-  readonly debounceMax?: number;
-  readonly clock?: Clock;
-  /**
-   * Reports whether a write is committed without debouncing. Writes of endpoints are, where Istio's
-   * `PILOT_ENABLE_EDS_DEBOUNCE` is false: see `changesEndpointsAlone`. Default: every write is debounced.
-   *
-   * @param before the value that the write replaces; undefined if there is none
-   */
-  skipsDebounce?(write: Write, before: unknown): boolean;
-  /** Called with new problems. A problem is reported again only after it was resolved. */
-  onProblems?(problems: readonly Problem[]): void;
-  /** Called with problems that were resolved. */
-  onResolved?(problems: readonly Problem[]): void;
-  /**
-   * Called after every commit that changed something. The commit itself is announced by the database: see
-   * `Database.observe`.
-   */
-  onCommitTiming?(timing: CommitTiming): void;
-}
-
-/** Durations of one commit of an ingestion. */
-export interface CommitTiming {
-  /** Revision that the commit created. */
-  readonly revision: number;
-  /** Milliseconds from the first change of the burst to the commit. */
-  readonly debounceMs: number;
-  /** Milliseconds that the commit took, including its observers. */
-  readonly commitMs: number;
-  /** Milliseconds that reading the sources took before the commit. */
-  readonly readMs: number;
-}
+import { type ReadResult, type SourceOptions, SourceSet, type SourceState } from "./source-set.js";
+import { PendingWrites, type Write } from "./write.js";
 
 /** Milliseconds in which changes that may skip debouncing are coalesced. */
 const mergeWindow = 5;
@@ -56,18 +15,22 @@ const mergeWindow = 5;
 /** Upper bound of the quiet time, in milliseconds, that the first commit waits for. */
 const startupQuietLimit = 500;
 
-/** Milliseconds after which the first commit is made although changes keep coming. */
+/** Milliseconds after the first sync after which the first commit is made although changes keep coming. */
 const startupTimeout = 10_000;
 
 /**
  * Reads sources into a database: everything in one commit at startup, then one commit for each burst of changes,
- * whichever sources they come from. Unchanged objects are not written.
+ * whichever sources they come from. Unchanged objects are not written. Sources can be added, replaced and removed at
+ * any time.
  *
- * The first commit waits for the end of a burst as well: half of a configuration that is still being written, such as
- * services whose endpoints are missing, must not become the first state.
+ * The first commit waits until every source has synced or missed its deadline, and for the end of a burst: half of a
+ * configuration that is still being written, such as services whose endpoints are missing, must not become the first
+ * state.
+ *
+ * If several sources define an object, that of the first source applies.
  */
 export class Ingestion<C> {
-  /** Resolves after the first commit. Rejects with `IngestionError` if a source cannot be read at all. */
+  /** Resolves after the first commit. Rejects with `IngestionError` if a required source cannot be read at all. */
   readonly ready: Promise<void>;
   readonly #database: Database<C>;
   readonly #sources: SourceSet;
@@ -76,23 +39,31 @@ export class Ingestion<C> {
   readonly #startupQuiet: number;
   readonly #debounce: Debounce;
   readonly #tracker = new ProblemTracker();
-  /** Writes that were read and are still debounced. */
-  #pendingWrites: Write[] = [];
+  readonly #pending = new PendingWrites();
   /** Time of the first change that is not committed. */
   #burstStart: number | undefined;
   #readMs = 0;
   #cancelUrgent: (() => void) | undefined;
   #started = false;
   #startupDebounce: Debounce | undefined;
+  /** Continues the startup when a sync state may have changed. */
+  #wakeStartup: () => void = () => undefined;
   #stopped = false;
   #work: Promise<void> = Promise.resolve();
 
-  constructor(database: Database<C>, sources: readonly Source[], options: IngestionOptions = {}) {
+  constructor(database: Database<C>, sources: readonly (Source | SourceEntry)[], options: IngestionOptions = {}) {
     const { debounceAfter = 100, debounceMax = 10_000, clock = processClock } = options;
     this.#database = database;
-    this.#sources = new SourceSet(sources, clock);
     this.#options = options;
     this.#clock = clock;
+    this.#sources = new SourceSet({
+      clock,
+      currentValue: (collection, key) => {
+        const pending = this.#pending.get(collection, key);
+        return pending === undefined ? database.read(collection, key) : pending.value;
+      },
+      notify: () => this.#onChange(),
+    });
     this.#startupQuiet = Math.min(debounceAfter, startupQuietLimit);
     this.#debounce = new Debounce({
       quiet: debounceAfter,
@@ -100,8 +71,42 @@ export class Ingestion<C> {
       clock,
       fire: () => this.#enqueue(() => this.#commitAll()),
     });
+    for (const entry of sources) {
+      const { source, ...how } = "source" in entry ? entry : { source: entry };
+      this.#sources.add(source, { isRequired: true, ...how });
+    }
     this.ready = this.#start();
     this.ready.catch(() => undefined);
+  }
+
+  /**
+   * Adds a source after the others. Its objects are committed at once when it has synced. Before the first commit,
+   * that waits for the source as well.
+   *
+   * @throws IngestionError if the source was added before
+   */
+  add(source: Source, options: SourceOptions = {}): void {
+    this.#sources.add(source, options);
+  }
+
+  /**
+   * Replaces a source, for example when the credentials of a cluster change: `next` starts now, and when it has synced,
+   * one commit writes the differences, and `current` stops. Until then `current` stays active. A replacement that has
+   * not synced yet is replaced itself.
+   *
+   * @throws IngestionError if `current` is not a source, or `next` was added before
+   */
+  replace(current: Source, next: Source, options: Pick<SourceOptions, "syncTimeout"> = {}): void {
+    this.#sources.replace(current, next, options);
+  }
+
+  /**
+   * Stops a source and its replacement, and removes its objects in one commit.
+   *
+   * @throws IngestionError if it is not a source
+   */
+  remove(source: Source): void {
+    this.#sources.remove(source);
   }
 
   /** Returns the current problems of all sources. */
@@ -126,7 +131,7 @@ export class Ingestion<C> {
 
   /** Number of changed sources that are not read yet, and of objects that are read and not committed yet. */
   get pendingCount(): number {
-    return this.#sources.changedCount + this.#pendingWrites.length;
+    return this.#sources.changedCount + this.#pending.size;
   }
 
   /** Stops the sources and waits for the commit in progress. The database keeps its content. */
@@ -134,6 +139,7 @@ export class Ingestion<C> {
     this.#stopped = true;
     this.#debounce.cancel();
     this.#startupDebounce?.flush();
+    this.#wakeStartup();
     this.#cancelUrgent?.();
     this.#sources.stop();
     await this.#work.catch(() => undefined);
@@ -141,9 +147,8 @@ export class Ingestion<C> {
 
   async #start(): Promise<void> {
     try {
-      await this.#sources.start(() => this.#onChange());
-      const writes = await this.#readStable();
-      if (!this.#stopped) this.#commit(writes, { endsBurst: true });
+      await this.#readStable();
+      if (!this.#stopped) this.#commit(this.#pending.take(), { endsBurst: true });
       this.#started = true;
     } catch (cause) {
       await this.stop();
@@ -153,18 +158,32 @@ export class Ingestion<C> {
   }
 
   /** Reads all sources, and those that change meanwhile, until they are quiet or the startup timeout has passed. */
-  async #readStable(): Promise<readonly Write[]> {
+  async #readStable(): Promise<void> {
+    await this.#settled();
     const deadline = this.#clock.now() + startupTimeout;
-    let { writes, contentAge } = this.#noteDuration(await this.#sources.readAll());
-    // Sources that were written so recently may be written again.
-    while ((this.#sources.changedCount > 0 || contentAge < this.#startupQuiet) && !this.#stopped) {
-      if (this.#clock.now() >= deadline) break;
-      await this.#quietTime(deadline);
-      const next = this.#noteDuration(await this.#sources.readChanged());
-      writes = [...writes, ...next.writes];
-      contentAge = next.contentAge;
+    for (;;) {
+      const { contentAge } = await this.#readChanged();
+      this.#throwStartupFault();
+      // Sources that were written so recently may be written again.
+      const isQuiet = this.#sources.changedCount === 0 && contentAge >= this.#startupQuiet;
+      if (this.#stopped || (isQuiet && this.#sources.isSettled) || this.#clock.now() >= deadline) return;
+      if (!isQuiet) await this.#quietTime(deadline);
+      await this.#settled();
     }
-    return writes;
+  }
+
+  /** Waits until every source has synced or missed its deadline. @throws the error of a required source */
+  async #settled(): Promise<void> {
+    for (;;) {
+      this.#throwStartupFault();
+      if (this.#stopped || this.#sources.isSettled) return;
+      await new Promise<void>((resolve) => (this.#wakeStartup = resolve));
+    }
+  }
+
+  #throwStartupFault(): void {
+    const fault = this.#sources.startupFault;
+    if (fault !== undefined && !this.#stopped) throw fault;
   }
 
   /** Waits until nothing has changed for the startup quiet time, or until the deadline. */
@@ -183,7 +202,10 @@ export class Ingestion<C> {
   #onChange(): void {
     if (this.#stopped) return;
     if (this.#started) this.#scheduleCommit();
-    else this.#startupDebounce?.trigger();
+    else {
+      this.#startupDebounce?.trigger();
+      this.#wakeStartup();
+    }
   }
 
   #scheduleCommit(): void {
@@ -204,31 +226,26 @@ export class Ingestion<C> {
   }
 
   async #commitAll(): Promise<void> {
-    const { writes } = this.#noteDuration(await this.#sources.readChanged());
+    await this.#readChanged();
     if (this.#stopped) return;
-    this.#commit([...this.#pendingWrites.splice(0), ...writes], { endsBurst: this.#sources.changedCount === 0 });
+    this.#commit(this.#pending.take(), { endsBurst: this.#sources.changedCount === 0 });
   }
 
   /** Commits the writes that skip debouncing, and keeps the others until the burst ends. */
   async #commitUrgent(): Promise<void> {
-    const { writes } = this.#noteDuration(await this.#sources.readChanged());
+    await this.#readChanged();
     if (this.#stopped) return;
-    const urgent = new Set(
-      writes.filter(
-        (write) => this.#options.skipsDebounce?.(write, this.#database.read(write.collection, write.key)) === true,
-      ),
+    const urgent = this.#pending.take(
+      (write) => this.#options.skipsDebounce?.(write, this.#database.read(write.collection, write.key)) === true,
     );
-    this.#pendingWrites = [
-      ...this.#pendingWrites.filter((pending) => ![...urgent].some((write) => isSameEntry(write, pending))),
-      ...writes.filter((write) => !urgent.has(write)),
-    ];
-    const endsBurst = this.#pendingWrites.length === 0 && this.#sources.changedCount === 0;
+    const endsBurst = this.#pending.size === 0 && this.#sources.changedCount === 0;
     if (endsBurst) this.#debounce.cancel();
-    if (endsBurst || urgent.size > 0) this.#commit([...urgent], { endsBurst });
+    if (endsBurst || urgent.length > 0) this.#commit(urgent, { endsBurst });
     else this.#reportProblems();
   }
 
-  #noteDuration(result: ReadResult): ReadResult {
+  async #readChanged(): Promise<ReadResult> {
+    const result = await this.#sources.readChanged((write) => this.#pending.add(write));
     this.#readMs = result.readMs;
     return result;
   }
@@ -257,8 +274,4 @@ export class Ingestion<C> {
     if (found.length > 0) this.#options.onProblems?.(found);
     if (resolved.length > 0) this.#options.onResolved?.(resolved);
   }
-}
-
-function isSameEntry(a: Write, b: Write): boolean {
-  return a.collection === b.collection && a.key === b.key;
 }

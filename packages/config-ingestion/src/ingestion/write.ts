@@ -17,3 +17,38 @@ export function recordWrites(write: (tx: Transaction) => void): Write[] {
   });
   return writes;
 }
+
+/** Writes that were read and are not committed yet. The last write of an entry replaces earlier ones. */
+export class PendingWrites {
+  readonly #writes = new Map<Collection<unknown>, Map<string, Write>>();
+
+  get size(): number {
+    let size = 0;
+    for (const ofCollection of this.#writes.values()) size += ofCollection.size;
+    return size;
+  }
+
+  add(write: Write): void {
+    const ofCollection = this.#writes.get(write.collection);
+    if (ofCollection === undefined) this.#writes.set(write.collection, new Map([[write.key, write]]));
+    else ofCollection.set(write.key, write);
+  }
+
+  /** Returns the write of an entry; undefined if there is none. */
+  get(collection: Collection<unknown>, key: string): Write | undefined {
+    return this.#writes.get(collection)?.get(key);
+  }
+
+  /** Removes and returns the writes that are selected. Default: all. */
+  take(selects: (write: Write) => boolean = () => true): Write[] {
+    const taken: Write[] = [];
+    for (const ofCollection of this.#writes.values()) {
+      for (const [key, write] of ofCollection) {
+        if (!selects(write)) continue;
+        taken.push(write);
+        ofCollection.delete(key);
+      }
+    }
+    return taken;
+  }
+}

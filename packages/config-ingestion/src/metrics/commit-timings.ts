@@ -1,5 +1,5 @@
 import type { Meter } from "@istiod/metrics";
-import type { CommitTiming } from "../ingestion/ingestion.js";
+import type { CommitTiming } from "../ingestion/ingestion-options.js";
 
 const labels = { queueID: "sources" };
 const queueBuckets = [0.01, 0.1, 0.2, 0.5, 1, 3, 5];

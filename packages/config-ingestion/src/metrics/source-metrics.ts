@@ -1,7 +1,8 @@
 import { istioKinds, kubernetesKinds, type Problem, rejectedConfigs } from "@istiod/config-schema";
 import type { Commit, Database } from "@istiod/incremental";
 import type { Meter } from "@istiod/metrics";
-import type { CommitTiming, Ingestion } from "../ingestion/ingestion.js";
+import type { Ingestion } from "../ingestion/ingestion.js";
+import type { CommitTiming } from "../ingestion/ingestion-options.js";
 import { commitTimings } from "./commit-timings.js";
 import { ObjectEvents } from "./object-events.js";
 

@@ -1,2 +1,3 @@
 export { MemorySource } from "./memory-source.js";
 export { MemoryPlace } from "./memory-place.js";
+export { ManualSource, type ManualSourceOptions } from "./manual-source.js";
