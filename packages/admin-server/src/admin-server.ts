@@ -12,7 +12,7 @@ export interface HttpLimits {
   readonly headersMs?: number;
   /** Time to receive a whole request. Default 30,000. */
   readonly requestMs?: number;
-  /** Time without a transferred byte, unless an answer is being prepared and all of it so far was read. Default 60,000. */
+  /** Time without a transferred byte, unless an answer is being prepared and all before was read. Default 60,000. */
   readonly idleMs?: number;
   /** Called when a connection is closed because there are too many. */
   readonly limited?: () => void;
