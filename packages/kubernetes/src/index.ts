@@ -1,3 +1,53 @@
 export { ApiError, type ApiErrorCode, type ApiErrorDetails } from "./api-error.js";
 export { type ApiClient, type ApiRequest, type ApiResponse } from "./client/api-client.js";
 export { apiVersionOf, resourcePath, type ResourcePathOptions, type ResourceType } from "./resource-type.js";
+export {
+  checkNamespace,
+  describeObject,
+  type KubernetesObject,
+  type ManagedFields,
+  nameOf,
+  type ObjectMeta,
+  type ObjectName,
+} from "./object.js";
+export {
+  type Access,
+  type AccessReviewResult,
+  type PathAccess,
+  type ResourceAccess,
+  reviewSelfAccess,
+  reviewSubjectAccess,
+} from "./reviews/access-review.js";
+export { CachedReviews, type CachedReviewsOptions } from "./reviews/cached-reviews.js";
+export { type CertificateRequestOptions, requestCertificate } from "./reviews/certificate-request.js";
+export { type IssuedToken, requestToken, type TokenRequestOptions } from "./reviews/token-request.js";
+export {
+  type BoundObjects,
+  reviewToken,
+  type TokenReviewRequest,
+  type TokenReviewResult,
+  type UserInfo,
+} from "./reviews/token-review.js";
+export { isAtLeast, readServerVersion, type ServerVersion } from "./server-version.js";
+export { applyIfChanged, isApplied } from "./writers/apply-if-changed.js";
+export {
+  type ConditionalWrite,
+  isRetriable,
+  retryOnConflict,
+  type RetryOptions,
+  withRetries,
+} from "./writers/retries.js";
+export {
+  applyObject,
+  type ApplyOptions,
+  createObject,
+  deleteObject,
+  type DeleteOptions,
+  type JsonPatchOperation,
+  type Patch,
+  patchObject,
+  readObject,
+  type SubresourceOptions,
+  updateObject,
+  type WriteOptions,
+} from "./writers/write-object.js";
