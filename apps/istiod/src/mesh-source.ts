@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { configMessageTypeOf, configResources, findConfigType, meshConfigType } from "@istiod/config-xds";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
@@ -29,6 +30,8 @@ export interface MeshSourceOptions {
     proxy: Proxy,
     peer: Peer,
   ) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
+  /** Checks whether a client may read the configuration objects. Throws a ConnectError if not. Default: all may. */
+  readonly authorizeConfig?: (proxy: Proxy) => void;
   /** Called when a requested secret is denied, once until the reason changes. */
   readonly onSecretDenied?: () => void;
   /** Default: the clock of the process. */
@@ -57,7 +60,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const clients = new Map<MeshClient, Set<string>>();
     for (const { view, query, arg } of affected) {
       const client = this.#byView.get(view);
-      const typeUrl = typeOf.get(query);
+      const typeUrl = query === configQuery ? String(arg) : typeOf.get(query);
       if (client === undefined || typeUrl === undefined) continue;
       const types = clients.get(client);
       if (types === undefined) clients.set(client, new Set([typeUrl]));
@@ -90,8 +93,15 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   /** Reports whether a type is known. Known types that nothing is generated for get empty responses. */
-  serves(typeUrl: string): boolean {
-    return xdsType(typeUrl) !== undefined;
+  serves(typeUrl: string, { proxy }: MeshClient): boolean {
+    if (xdsType(typeUrl) !== undefined) return true;
+    if (!isConfigType(typeUrl)) return false;
+    this.#options.authorizeConfig?.(proxy);
+    return true;
+  }
+
+  messageType(typeUrl: string): string {
+    return isConfigType(typeUrl) ? configMessageTypeOf(typeUrl) : typeUrl;
   }
 
   identity({ proxy: { verifiedIdentity } }: MeshClient): string | undefined {
@@ -99,6 +109,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
+    if (isConfigType(typeUrl)) return client.view.follow(configResources, typeUrl);
     const generator = Object.hasOwn(generators, typeUrl) ? generators[typeUrl] : undefined;
     if (!generator) return undefined;
     try {
@@ -163,6 +174,12 @@ export class MeshSource implements ResourceSource<MeshClient> {
     client.view.release();
   }
 }
+
+function isConfigType(typeUrl: string): boolean {
+  return typeUrl === meshConfigType || findConfigType(typeUrl) !== undefined;
+}
+
+const configQuery: unknown = configResources;
 
 const unauthenticated = {
   denied: "the proxy is not authenticated; secrets are served only on the TLS port",

@@ -142,6 +142,11 @@ const debugVariables = {
     default: [],
     help: "namespaces, in addition to the root namespace, whose workloads may call all debug endpoints",
   }),
+  configAuthentication: booleanSetting({
+    variable: "ENABLE_XDS_API_GENERATOR_AUTH",
+    default: true,
+    help: "serve configuration objects over xDS to authenticated callers of the root namespace only",
+  }),
   adminEndpoints: booleanSetting({
     variable: "UNSAFE_ENABLE_ADMIN_ENDPOINTS",
     default: false,

@@ -26,8 +26,16 @@ export interface ResourceSource<C = unknown> {
   /**
    * Reports whether clients may subscribe to a type. A request of any other type gets an empty response without a
    * subscription, and a stream with too many of these types is ended. Default: every type.
+   *
+   * @throws ConnectError to end the stream of a client that may not subscribe to the type
    */
-  serves?(typeUrl: string): boolean;
+  serves?(typeUrl: string, client: C): boolean;
+
+  /**
+   * Returns the type URL of the messages that carry the resources of a type. Must always return the same for a type.
+   * Default: the type itself.
+   */
+  messageType?(typeUrl: string): string;
 
   /**
    * Returns the verified identity of a client, by which limits are shared; undefined if it is not authenticated. Then

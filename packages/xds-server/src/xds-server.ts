@@ -127,6 +127,7 @@ function serverContext<C>(
     },
     bodies: new BodyCache({
       clock,
+      messageType: (typeUrl) => source.messageType?.(typeUrl) ?? typeUrl,
       ...(options.bodyCacheBytes !== undefined && { bytes: options.bodyCacheBytes }),
       ...(options.bodyCacheMs !== undefined && { ms: options.bodyCacheMs }),
     }),

@@ -1,5 +1,6 @@
 import { monotonicClock } from "@istiod/settings";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
+import { configAuthorization } from "../config-authorization.js";
 import { BoundedLines } from "../logging/bounded-lines.js";
 import { MeshSource } from "../mesh-source.js";
 import { streamIdentity } from "../stream-identity.js";
@@ -15,8 +16,8 @@ export interface Serving {
 
 /** Creates the xDS server of the mesh. It has no listeners yet. */
 export function openServing(
-  { settings, log, meter, closers }: Startup,
-  { database, reporting }: Mesh,
+  { env, settings, log, meter, closers }: Startup,
+  { database, reporting, rootNamespace }: Mesh,
   security: Security,
 ): Serving {
   const certificateErrors = meter.counter({
@@ -25,6 +26,7 @@ export function openServing(
   });
   const source = new MeshSource({
     database,
+    authorizeConfig: configAuthorization({ env, rootNamespace }),
     log: log.child({ scope: "ads" }),
     ...(security.authority && { authorize: streamAuthorization(log, meter, security) }),
     onSecretDenied: () => certificateErrors.add(),

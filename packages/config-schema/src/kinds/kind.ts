@@ -1,3 +1,4 @@
+import type { DescMessage } from "@bufbuild/protobuf";
 import type { Collection } from "@istiod/incremental";
 import type { ConfigObject } from "../config-object.js";
 import type { Report } from "../decoding/report.js";
@@ -53,6 +54,8 @@ export interface KindDeclaration<S, T> {
    */
   readonly nameRule?: NameRule;
   readonly collection: Collection<ConfigObject<S, T>>;
+  /** Type of the spec, for kinds whose spec is a message. */
+  readonly schema?: DescMessage;
   readonly labels: KeySelector;
   readonly annotations: KeySelector;
   /** Condition types that are kept where they are negative. Default: none. */

@@ -24,13 +24,15 @@ const minSharedBytes = 16 * 1024;
 /** A union of more parts than this is encoded as one list. */
 const maxParts = 8;
 
-/** Limits of the bodies that are kept when no transport references them. */
-export interface BodyRetention {
+/** Options of the cache, and limits of the bodies that are kept when no transport references them. */
+export interface BodyCacheOptions {
   /** Total bytes. Default 67,108,864. */
   readonly bytes?: number;
   /** Milliseconds since last use. Default 10,000. */
   readonly ms?: number;
   readonly clock?: Clock;
+  /** Returns the type URL of the messages of a type. Default: the type itself. */
+  readonly messageType?: (typeUrl: string) => string;
 }
 
 /**
@@ -44,6 +46,7 @@ export class BodyCache {
   readonly #maxBytes: number;
   readonly #ms: number;
   readonly #clock: Clock;
+  readonly #messageType: (typeUrl: string) => string;
   readonly #chunker = new Chunker();
   readonly #types = new Map<string, TypeBodies>();
   /** Time of last use by body, least recently used first. */
@@ -51,7 +54,13 @@ export class BodyCache {
   #bytes = 0;
   #evictionScheduled = false;
 
-  constructor({ bytes = 64 * 1024 * 1024, ms = 10_000, clock = monotonicClock }: BodyRetention = {}) {
+  constructor({
+    bytes = 64 * 1024 * 1024,
+    ms = 10_000,
+    clock = monotonicClock,
+    messageType = (typeUrl) => typeUrl,
+  }: BodyCacheOptions = {}) {
+    this.#messageType = messageType;
     this.#maxBytes = bytes;
     this.#ms = ms;
     this.#clock = clock;
@@ -71,7 +80,8 @@ export class BodyCache {
     const name = `${variant} ${typeUrl}`;
     let type = this.#types.get(name);
     if (type === undefined) {
-      const encode = (chunk: readonly Resource[]): Body => encodeResources(variant, typeUrl, chunk);
+      const messageType = this.#messageType(typeUrl);
+      const encode = (chunk: readonly Resource[]): Body => encodeResources(variant, messageType, chunk);
       this.#types.set(name, (type = new TypeBodies(this.#chunker, encode)));
     }
     const bodies = whole === undefined ? type.bodiesOfList(selection.resources) : type.bodiesOfSet(whole);

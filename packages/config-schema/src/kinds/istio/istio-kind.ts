@@ -48,6 +48,7 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
     scope: "namespaced",
     nameRule: "mixedCaseSubdomain",
     collection,
+    schema,
     labels,
     annotations: isIstioKey,
     ...(options.conditions !== undefined && { conditions: options.conditions }),

@@ -1,0 +1,4 @@
+export { type ConfigType, configTypes, configTypeUrl, findConfigType, meshConfigType } from "./config-type.js";
+export { configMessageTypeOf, configResources } from "./config-resources.js";
+export { type ConfigDocument, ConfigResourceError, decodeConfig } from "./decode-config.js";
+export { encodeConfig } from "./encode-config.js";
