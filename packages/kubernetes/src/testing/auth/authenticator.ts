@@ -1,0 +1,24 @@
+import { StatusError } from "../http/status-error.js";
+import type { UserInfo } from "../storage/server-state.js";
+
+/** A user and its token. */
+export interface TokenUser {
+  readonly username: string;
+  readonly groups?: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const authenticatedGroup = "system:authenticated";
+
+/** Returns the identity of a user with the group of all authenticated users. */
+export function identityOf({ username, groups = [], uid, extra }: TokenUser): UserInfo {
+  return {
+    username,
+    groups: [...new Set([...groups, authenticatedGroup])],
+    ...(uid !== undefined && { uid }),
+    ...(extra !== undefined && { extra }),
+  };
+}
+
+export const unauthorized = (): StatusError => new StatusError(401, "Unauthorized", "Unauthorized");

@@ -1,0 +1,134 @@
+import { badRequest } from "../http/status-error.js";
+import type { ServedType } from "../discovery/served-type.js";
+import type { ApiObject } from "./object.js";
+
+export type Predicate = (object: ApiObject) => boolean;
+
+const keyPattern = /^([a-zA-Z0-9.-]+\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const valuePattern = /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
+const isKey = (key: string): boolean => keyPattern.test(key) && key.length <= 317;
+const isValue = (value: string): boolean => valuePattern.test(value) && value.length <= 63;
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Splits a selector at commas outside of parentheses. */
+const requirements = (selector: string): readonly string[] =>
+  selector
+    .split(/,(?![^(]*\))/)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+
+/**
+ * Returns a predicate of labels.
+ *
+ * @throws StatusError 400 for a selector that cannot be parsed
+ */
+export function labelSelector(selector: string): (labels: Labels) => boolean {
+  const parts = requirements(selector).map(labelRequirement);
+  return (labels) => parts.every((matches) => matches(labels));
+}
+
+function labelRequirement(part: string): (labels: Labels) => boolean {
+  const set = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/.exec(part);
+  if (set !== null) {
+    const [, key = "", operator, list = ""] = set;
+    const values = list.split(",").map((value) => value.trim());
+    if (!isKey(key) || !values.every(isValue)) throw unparsable(part);
+    const isIn = operator === "in";
+    return (labels) => values.includes(labels[key] ?? "\0") === isIn;
+  }
+  const equality = /^([^\s=!]+)\s*(==?|!=)\s*(\S*)$/.exec(part);
+  if (equality !== null) {
+    const [, key = "", operator, value = ""] = equality;
+    if (!isKey(key) || !isValue(value)) throw unparsable(part);
+    const isEqual = operator !== "!=";
+    return (labels) => (labels[key] === value) === isEqual;
+  }
+  const isAbsent = part.startsWith("!");
+  const key = isAbsent ? part.slice(1).trim() : part;
+  if (!isKey(key)) throw unparsable(part);
+  return (labels) => Object.hasOwn(labels, key) !== isAbsent;
+}
+
+const unparsable = (part: string): Error =>
+  badRequest(`unable to parse requirement: found '${part}', expected a key, a comparison or a set`);
+
+interface LabelSelectorObject {
+  readonly matchLabels?: Labels;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+/** Reports whether labels match a LabelSelector of an object. An empty or absent selector matches everything. */
+export function matchesSelectorObject(selector: LabelSelectorObject | undefined, labels: Labels): boolean {
+  const byLabels = Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  const byExpressions = (selector?.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
+    const value = labels[key];
+    if (operator === "Exists") return value !== undefined;
+    if (operator === "DoesNotExist") return value === undefined;
+    return (value !== undefined && values.includes(value)) === (operator === "In");
+  });
+  return byLabels && byExpressions;
+}
+
+type Field = (object: ApiObject) => string;
+
+const pathField = (path: string): Field => {
+  const names = path.split(".");
+  return (object) => {
+    let value: unknown = object;
+    for (const name of names) value = (value as Record<string, unknown> | undefined)?.[name];
+    return value === undefined || value === null ? "" : String(value);
+  };
+};
+
+const fieldsOfTypes: Readonly<Record<string, readonly string[]>> = {
+  Pod: [
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "spec.hostNetwork",
+    "status.phase",
+    "status.podIP",
+    "status.nominatedNodeName",
+  ],
+  Secret: ["type"],
+  Namespace: ["status.phase"],
+  Node: ["spec.unschedulable"],
+  Service: ["spec.clusterIP", "spec.type"],
+  Event: [
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "reason",
+    "type",
+  ],
+  CertificateSigningRequest: ["spec.signerName"],
+  ReplicaSet: ["status.replicas"],
+  Job: ["status.successful"],
+};
+
+/**
+ * Returns a predicate of objects of a type.
+ *
+ * @throws StatusError 400 for a field that the type does not support
+ */
+export function fieldSelector(selector: string, type: ServedType): Predicate {
+  const supported = ["metadata.name", ...(type.namespaced ? ["metadata.namespace"] : [])];
+  if (!type.isCustom) supported.push(...(fieldsOfTypes[type.kind] ?? []));
+  const parts = requirements(selector).map((part): Predicate => {
+    const match = /^([^=!]+)(==?|!=)(.*)$/.exec(part);
+    if (match === null) throw badRequest(`invalid selector: '${part}'; can't understand '${part}'`);
+    const [, name = "", operator, value = ""] = match;
+    if (!supported.includes(name)) throw badRequest(`field label not supported: ${name}`);
+    const field = pathField(name);
+    const isEqual = operator !== "!=";
+    return (object) => (field(object) === value) === isEqual;
+  });
+  return (object) => parts.every((matches) => matches(object));
+}
