@@ -90,7 +90,7 @@ const configFileFlags = {
       flag: "maxConfigFileDocuments",
       placeholder: "number",
       default: 100_000,
-      help: "maximum number of documents of a file of objects; a file with more is rejected",
+      help: "maximum number of documents, and of items of long Lists, of a file of objects; a file with more is rejected",
       isExtension: true,
     },
     { min: 1 },

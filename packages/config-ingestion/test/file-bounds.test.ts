@@ -67,7 +67,7 @@ describe("a file that exceeds a bound", () => {
     await open({ limits: { maxDocuments: 10 } });
     expect(database.keys(services)).toEqual([]);
     expect(problems()).toEqual([
-      "many.yaml: has more than 10 documents (--maxConfigFileDocuments); its last good objects stay active",
+      "many.yaml: has more than 10 documents and items of Lists (--maxConfigFileDocuments); its last good objects stay active",
     ]);
   });
 
@@ -99,9 +99,18 @@ describe("a file that exceeds a bound", () => {
   });
 });
 
-test("the event loop stays free while a large file is read", async () => {
-  const documents = 3000;
-  await writeFile(path("large.yaml"), Array.from({ length: documents }, (_, i) => service(`s${i}`)).join(""));
+const documents = 3000;
+const ofDocuments = Array.from({ length: documents }, (_, i) => service(`s${i}`)).join("");
+/** Longer than what is parsed in one piece. */
+const ofList = `apiVersion: v1\nkind: List\nitems:\n${ofDocuments
+  .replaceAll("---\napiVersion", `  # ${"x".repeat(1500)}\n- apiVersion`)
+  .replaceAll(/^(kind|metadata|spec):/gm, "  $1:")}`;
+
+test.each([
+  ["documents", ofDocuments],
+  ["a List", ofList],
+])("the event loop stays free while a large file of %s is read", async (_, text) => {
+  await writeFile(path("large.yaml"), text);
   let isReading = true;
   const cpu = (): number => process.cpuUsage().user / 1000;
   const start = cpu();
@@ -116,9 +125,19 @@ test("the event loop stays free while a large file is read", async () => {
   await open();
   isReading = false;
   turn();
+  expect(problems()).toEqual([]);
   expect(database.keys(services)).toHaveLength(documents);
   // In relation to the whole, because the machine may be busy: a slice is 25 ms of parsing.
   expect(longest).toBeLessThan((cpu() - start) / 3);
+});
+
+test("a List with more items than documents are allowed is rejected", async () => {
+  await writeFile(path("list.yaml"), ofList);
+  await open({ limits: { maxDocuments: documents - 1 } });
+  expect(database.keys(services)).toEqual([]);
+  expect(problems()).toEqual([
+    `list.yaml: has more than ${documents - 1} documents and items of Lists (--maxConfigFileDocuments); its last good objects stay active`,
+  ]);
 });
 
 test("a document that is too long, or too long for anchors, is rejected alone", async () => {

@@ -10,6 +10,7 @@ export {
   type LocatedObject,
   moveReading,
   readDocument,
+  readInSlices,
   type Reading,
   type ReadOptions,
   readText,

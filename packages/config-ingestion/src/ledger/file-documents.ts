@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { documentsOf, moveReading, readDocument, type Reading, type ReadOptions } from "@istiod/config-schema";
+import { documentsOf, moveReading, readInSlices, type Reading, type ReadOptions } from "@istiod/config-schema";
 
 /** A document of a file, as it was read. */
 export interface DocumentRecord {
@@ -8,28 +8,31 @@ export interface DocumentRecord {
   readonly reading: Reading;
 }
 
-/** A file with more documents than allowed. */
+/** A file with more documents, or items of Lists, than allowed. */
 export class TooManyDocumentsError extends Error {
   constructor(maxDocuments: number) {
-    super(`has more than ${maxDocuments} documents (--maxConfigFileDocuments)`);
+    super(`has more than ${maxDocuments} documents and items of Lists (--maxConfigFileDocuments)`);
     this.name = "TooManyDocumentsError";
   }
 }
 
-/** Reads the documents of a file one by one. Those with the text of a previous document are not parsed again. */
+/**
+ * Reads the documents of a file one by one. Those with the text of a previous document are not parsed again. Between
+ * the slices of a long List, yields the number of items that were read.
+ */
 export function* readDocuments(
   file: string,
   text: string,
   previous: readonly DocumentRecord[],
   options: ReadOptions,
-): Generator<DocumentRecord> {
+): Generator<DocumentRecord | number> {
   const known = new Map(previous.map((document) => [document.digest, document]));
   for (const document of documentsOf(text)) {
     const digest = createHash("sha1").update(document.text).digest("base64");
     const unchanged = known.get(digest);
     const reading =
       unchanged === undefined
-        ? readDocument(document, file, options)
+        ? yield* readInSlices(document, file, options)
         : moveReading(unchanged.reading, document.line - unchanged.line);
     yield { digest, line: document.line, reading };
   }

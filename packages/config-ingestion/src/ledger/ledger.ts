@@ -64,14 +64,15 @@ export class Ledger {
 
   /** Records a file's current text. Documents with unchanged text are not parsed again. */
   replaceFile(file: string, text: string): void {
-    this.#recordFile(file, fileOfDocuments([...this.#readDocuments(file, text)], this.#files.get(file)));
+    const documents = [...this.#readDocuments(file, text)].filter((step) => typeof step !== "number");
+    this.#recordFile(file, fileOfDocuments(documents, this.#files.get(file)));
   }
 
   /**
    * Records a file's current text as `replaceFile` does, and lets other work run in between. Only one file may be read
    * at a time.
    *
-   * @param pause called after each document; a promise is awaited
+   * @param pause called after each document and each slice of a long List; a promise is awaited
    * @throws TooManyDocumentsError before anything is recorded
    */
   async replaceFileInSlices(
@@ -80,9 +81,11 @@ export class Ledger {
     { maxDocuments = Infinity, pause }: { readonly maxDocuments?: number; pause(): Promise<void> | undefined },
   ): Promise<void> {
     const documents: DocumentRecord[] = [];
-    for (const document of this.#readDocuments(file, text)) {
-      documents.push(document);
-      if (documents.length > maxDocuments) throw new TooManyDocumentsError(maxDocuments);
+    let count = 0;
+    for (const step of this.#readDocuments(file, text)) {
+      if (typeof step !== "number") documents.push(step);
+      count += typeof step === "number" ? step : 1;
+      if (count > maxDocuments) throw new TooManyDocumentsError(maxDocuments);
       const paused = pause();
       if (paused !== undefined) await paused;
     }
@@ -174,7 +177,7 @@ export class Ledger {
     return counts;
   }
 
-  #readDocuments(file: string, text: string): Generator<DocumentRecord> {
+  #readDocuments(file: string, text: string): Generator<DocumentRecord | number> {
     return readDocuments(file, text, this.#files.get(file)?.documents ?? [], this.#options);
   }
 

@@ -5,6 +5,7 @@ import { problemOf, type Problem } from "./problem.js";
 import { type FieldPath, formatPath } from "../decoding/report.js";
 import { allKinds } from "../kinds/all-kinds.js";
 import { unnamed, unparsedPolicies } from "./unparsed-policies.js";
+import { listSlices } from "../yaml/list-slices.js";
 import { parseYaml, splitDocuments, type DocumentText } from "../yaml/yaml.js";
 
 /** An object of a document, with its place. */
@@ -49,6 +50,47 @@ export function readText(text: string, file: string, options: ReadOptions = {}):
 
 /** Reads one document. */
 export function readDocument(document: DocumentText, file: string, options: ReadOptions = {}): Reading {
+  const slices = readInSlices(document, file, options);
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done === true) return value;
+  }
+}
+
+/**
+ * Reads one document as `readDocument` does, and yields after each slice of a long List the number of its items.
+ *
+ * @param sliceLength length of a slice in characters. Default 32 Ki.
+ */
+export function* readInSlices(
+  document: DocumentText,
+  file: string,
+  options: ReadOptions = {},
+  sliceLength?: number,
+): Generator<number, Reading> {
+  const slices = listSlices(document, sliceLength);
+  if (slices === undefined) return readWhole(document, file, options);
+  const readings: Reading[] = [];
+  for (const { document: slice, first, items } of slices) {
+    const reading = readWhole(slice, file, options);
+    // The fault may be of the whole document, and so may be what it hides.
+    if (reading.unreadable) return readWhole(document, file, options);
+    readings.push(moveItems(reading, first));
+    yield items;
+  }
+  const ignored = new Map<string, number>();
+  for (const reading of readings)
+    for (const [kind, count] of reading.ignored) ignored.set(kind, (ignored.get(kind) ?? 0) + count);
+  return {
+    objects: readings.flatMap(({ objects }) => objects),
+    problems: readings.flatMap(({ problems }) => problems),
+    ignored: ignored.size === 0 ? noneIgnored : ignored,
+    unreadable: false,
+  };
+}
+
+/** Reads a document in one piece. */
+function readWhole(document: DocumentText, file: string, options: ReadOptions = {}): Reading {
   const parsed = parseYaml(document);
   if ("message" in parsed) {
     const problem: Problem = {
@@ -112,6 +154,16 @@ function unparsedObjects(
     substitute,
     isUnnamed,
   }));
+}
+
+/** Returns the reading of a slice with the paths of its items in the List. */
+function moveItems(reading: Reading, first: number): Reading {
+  if (first === 0) return reading;
+  const objects = reading.objects.map((object) => {
+    const [, index, ...rest] = object.path;
+    return typeof index === "number" ? { ...object, path: ["items", index + first, ...rest] } : object;
+  });
+  return { ...reading, objects };
 }
 
 /** Returns a reading of the same document some lines further down. */

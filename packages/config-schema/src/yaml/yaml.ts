@@ -31,7 +31,10 @@ export interface SyntaxFault {
 /** Maximum number of alias expansions in a document, a guard against exponential expansion. */
 const maxAliasCount = 1000;
 
-/** Maximum length of a document in characters. Kubernetes limits objects to about 1.5 MiB; a List holds several. */
+/**
+ * Maximum length in characters of what is parsed in one piece. Kubernetes limits objects to about 1.5 MiB. A List that is
+ * read in slices may be longer.
+ */
 const maxLength = 4 * 1024 * 1024;
 
 /**

@@ -1,4 +1,13 @@
-import { PolicyScanner, allKinds, readText } from "@istiod/config-schema";
+import { isDeepStrictEqual } from "node:util";
+import {
+  allKinds,
+  type DocumentText,
+  PolicyScanner,
+  readDocument,
+  readInSlices,
+  type Reading,
+  splitDocuments,
+} from "@istiod/config-schema";
 import type { Target } from "../target.js";
 
 const policy = `apiVersion: security.istio.io/v1
@@ -46,6 +55,15 @@ const words = [
   "|\n",
 ];
 
+/** Reads each item of a List on its own. */
+function inSlices(document: DocumentText): Reading {
+  const steps = readInSlices(document, "a.yaml", {}, 1);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
 /** Files of objects: every document is read or rejected, and nothing else changes. */
 export const yamlDocuments: Target = {
   name: "yaml-documents",
@@ -57,7 +75,10 @@ export const yamlDocuments: Target = {
     const scanner = new PolicyScanner({ cluster: "Kubernetes", kinds: allKinds, revision: "" });
     scanner.add(text);
     const scanned = scanner.end();
-    for (const { objects, problems, unreadable } of readText(text, "a.yaml")) {
+    for (const document of splitDocuments(text)) {
+      const reading = readDocument(document, "a.yaml");
+      const { objects, problems, unreadable } = reading;
+      if (!isDeepStrictEqual(inSlices(document), reading)) throw new Error("a List is read otherwise in slices");
       if (unreadable && problems.length === 0) throw new Error("a document is unreadable without a problem");
       for (const { object, substitute, key } of objects) {
         if (object === undefined && problems.length === 0) throw new Error(`${key} is rejected without a problem`);
