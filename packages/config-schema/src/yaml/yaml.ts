@@ -32,8 +32,8 @@ export interface SyntaxFault {
 const maxAliasCount = 1000;
 
 /**
- * Maximum length in characters of what is parsed in one piece. Kubernetes limits objects to about 1.5 MiB. A List that is
- * read in slices may be longer.
+ * Maximum length in characters of what is parsed in one piece. Kubernetes limits objects to about 1.5 MiB. A List that
+ * is read in slices may be longer.
  */
 const maxLength = 4 * 1024 * 1024;
 
