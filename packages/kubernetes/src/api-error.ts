@@ -9,6 +9,7 @@
  * - `network`: no answer, or a broken one
  * - `timeout`: no answer or no further data within the limit
  * - `aborted`: the caller's signal was aborted
+ * - `fenced`: the lease that the request depends on is lost, or may be
  * - `malformed`: an answer that is not what the API promises
  * - `configuration`: a kubeconfig, token file or plugin that cannot be used
  */
@@ -26,6 +27,7 @@ export type ApiErrorCode =
   | "network"
   | "timeout"
   | "aborted"
+  | "fenced"
   | "malformed"
   | "configuration";
 

@@ -51,3 +51,14 @@ export {
   updateObject,
   type WriteOptions,
 } from "./writers/write-object.js";
+export {
+  configMapLock,
+  type ElectionLock,
+  leaseLock,
+  type LeaseLockOptions,
+  type StoredRecord,
+} from "./leases/election-lock.js";
+export { type ElectionRecord } from "./leases/election-record.js";
+export { LeaderElection, type LeaderElectionOptions } from "./leases/leader-election.js";
+export { type Leadership } from "./leases/leadership.js";
+export { takeoverPriority, type TakeoverPriority, type TakeoverPriorityOptions } from "./leases/takeover-priority.js";

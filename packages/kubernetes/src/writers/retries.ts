@@ -104,5 +104,37 @@ export async function sleep(clock: Clock, delay: number, signal?: AbortSignal): 
 }
 
 function abortError(signal: AbortSignal): ApiError {
-  return new ApiError("aborted", "aborted while waiting for the next attempt", { cause: signal.reason });
+  return new ApiError("aborted", "aborted by the caller", { cause: signal.reason });
+}
+
+/**
+ * Runs an operation for a limited time, and aborts it afterwards.
+ *
+ * @throws ApiError `timeout`, also if the operation does not react to its signal, or `aborted`
+ */
+export async function withTimeout<T>(
+  clock: Clock,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  operation: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  let cancel = (): void => undefined;
+  let onAbort = (): void => undefined;
+  const ended = new Promise<never>((_, reject) => {
+    const end = (error: ApiError): void => {
+      controller.abort(error);
+      reject(error);
+    };
+    onAbort = () => signal && end(abortError(signal));
+    if (signal?.aborted) return onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    cancel = clock.after(timeoutMs, () => end(new ApiError("timeout", `no result within ${timeoutMs} ms`)));
+  });
+  try {
+    return await Promise.race([ended, operation(controller.signal)]);
+  } finally {
+    cancel();
+    signal?.removeEventListener("abort", onAbort);
+  }
 }
