@@ -33,6 +33,7 @@ export {
   type Credentials,
 } from "./identity/authenticator.js";
 export { clientCertificates, type ClientCertificatesOptions } from "./identity/client-certificate.js";
+export { kubernetesTokens, type KubernetesTokensOptions, type TokenReviews } from "./identity/kubernetes-tokens.js";
 export { credentialsOf, type Peer, peerOf } from "./identity/peer.js";
 export { readTokenKeys, signedTokens, type SignedTokensOptions } from "./identity/signed-tokens.js";
 export {
@@ -49,9 +50,17 @@ export { type TrustBundle, trustBundleOf, verifiedIdentity } from "./identity/tr
 export type { KeyType } from "./keys.js";
 export { DirectoryRootStore } from "./roots/directory-root-store.js";
 export { keepRoot, selfSignedBundle } from "./roots/keep-root.js";
+export { kubernetesSecrets } from "./roots/kubernetes-secrets.js";
 export { readPluggedInCa } from "./roots/plugged-in-ca.js";
 export { type RootCheck, RootRotation, type RootRotationOptions } from "./roots/root-rotation.js";
 export type { RootStore, StoredRoot } from "./roots/root-store.js";
+export {
+  type Secret,
+  SecretRootStore,
+  type SecretRootStoreOptions,
+  type SecretStore,
+  type StoredSecret,
+} from "./roots/secret-root-store.js";
 export { watchPluggedInCa, type WatchPluggedInCaOptions } from "./roots/watch-plugged-in-ca.js";
 export { type AuditLine, type AuditLogOptions, certificateAuditLog } from "./service/audit-log.js";
 export {

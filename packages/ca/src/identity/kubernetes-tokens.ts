@@ -1,0 +1,105 @@
+import type { CachedReviews, TokenReviewResult } from "@istiod/kubernetes";
+import { CaError } from "../errors.js";
+import { type Authenticator, bearerToken, type Caller, type Credentials } from "./authenticator.js";
+import { identityOfSubject, spiffeUri } from "./spiffe-identity.js";
+
+/** TokenReviews of one cluster. */
+export type TokenReviews = Pick<CachedReviews, "token">;
+
+export interface KubernetesTokensOptions {
+  /** Name of the cluster that istiod runs in. */
+  readonly clusterId: string;
+  /** TokenReviews of that cluster. */
+  readonly reviews: TokenReviews;
+  /** Names of clusters by their aliases, from `--clusterAliases`. */
+  readonly clusterAliases?: Readonly<Record<string, string>>;
+  /** TokenReviews of the connected remote clusters by their names, at this moment. */
+  readonly remoteReviews?: () => ReadonlyMap<string, TokenReviews>;
+  /** Accepted audiences, from `TOKEN_AUDIENCES`. Default: `istio-ca`. */
+  readonly audiences?: readonly string[];
+  readonly trustDomain: string;
+}
+
+/** Header or gRPC metadata in which agents name their cluster. */
+const clusterHeader = "clusterid";
+
+const serviceAccountGroup = "system:serviceaccounts";
+
+/**
+ * Accepts service-account tokens that the API server of the caller's cluster authenticates for one of the audiences.
+ * The caller names its cluster in the header `clusterid`; without it, the local cluster is asked. Legacy tokens without
+ * an audience are accepted only if an API server's own audience is among the accepted ones.
+ *
+ * @throws CaError `malformed` without audiences
+ */
+export function kubernetesTokens(options: KubernetesTokensOptions): Authenticator {
+  const { audiences = ["istio-ca"], trustDomain } = options;
+  if (audiences.length === 0)
+    throw new CaError("malformed", "audiences of Kubernetes tokens: at least one is required");
+  return {
+    name: "Kubernetes token",
+    async authenticate(credentials) {
+      const token = bearerToken(credentials);
+      if (token === undefined) return undefined;
+      const cluster = clusterOf(credentials);
+      const reviews = reviewsOf(cluster, options);
+      const result = await reviews.token({ token, audiences }).catch((error: unknown) => {
+        throw notValidated(cluster, error instanceof Error ? error.message : String(error), error);
+      });
+      return callerOf(result, { cluster, trustDomain, by: this.name });
+    },
+  };
+}
+
+function clusterOf(credentials: Credentials): string {
+  return credentials.header(clusterHeader) ?? "";
+}
+
+function reviewsOf(
+  cluster: string,
+  { clusterId, reviews, clusterAliases = {}, remoteReviews }: KubernetesTokensOptions,
+): TokenReviews {
+  const alias = Object.hasOwn(clusterAliases, cluster) ? clusterAliases[cluster] : undefined;
+  if (cluster === "" || cluster === clusterId || alias === clusterId) return reviews;
+  const remotes = remoteReviews?.() ?? new Map<string, TokenReviews>();
+  const remote = remotes.get(cluster) ?? (alias === undefined ? undefined : remotes.get(alias));
+  if (remote) return remote;
+  const known = [...remotes.keys()].toSorted().join(" ");
+  throw new CaError(
+    "unauthenticated",
+    `client claims to be in cluster ${JSON.stringify(cluster)}, but we only know about local cluster ${JSON.stringify(clusterId)} and remote clusters [${known}]`,
+  );
+}
+
+function callerOf(
+  result: TokenReviewResult,
+  { cluster, trustDomain, by }: { readonly cluster: string; readonly trustDomain: string; readonly by: string },
+): Caller {
+  if (!result.authenticated) {
+    const { error } = result;
+    const reason = error
+      ? `the service account authentication returns an error: ${error}`
+      : "the token is not authenticated";
+    throw notValidated(cluster, reason);
+  }
+  const { user, boundTo } = result;
+  if (!user.groups.includes(serviceAccountGroup)) throw notValidated(cluster, "the token is not a service account");
+  try {
+    const identity = identityOfSubject(user.username, trustDomain);
+    const { namespace, serviceAccount } = identity;
+    const { podName: name, podUid: uid } = boundTo;
+    const pod = name !== undefined && uid !== undefined && { pod: { namespace, name, uid, serviceAccount } };
+    return { identities: [spiffeUri(identity)], by, ...pod };
+  } catch (error) {
+    throw notValidated(
+      cluster,
+      `invalid username field in the token review result: ${(error as Error).message}`,
+      error,
+    );
+  }
+}
+
+function notValidated(cluster: string, reason: string, cause?: unknown): CaError {
+  const message = `failed to validate the JWT from cluster ${JSON.stringify(cluster)}: ${reason}`;
+  return new CaError("unauthenticated", message, { cause });
+}
