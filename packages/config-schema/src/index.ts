@@ -28,6 +28,7 @@ export {
 } from "./yaml/yaml.js";
 
 export { allKinds, analysisKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
+export { fieldsOf, type FieldSelection, type FieldsOfOptions, type SelectedFields } from "./kinds/field-selection.js";
 export { hostBucket, hostBuckets } from "./kinds/host-bucket.js";
 export { type FailClosed, type Kind } from "./kinds/kind.js";
 

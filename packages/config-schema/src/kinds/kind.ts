@@ -2,6 +2,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Collection } from "@istiod/incremental";
 import type { ConfigObject } from "../config-object.js";
 import type { Report } from "../decoding/report.js";
+import type { SelectedFields } from "./field-selection.js";
 
 /** Selects the keys of labels or annotations that are kept. */
 export type KeySelector = "all" | ((key: string) => boolean);
@@ -58,6 +59,8 @@ export interface KindDeclaration<S, T> {
   readonly schema?: DescMessage;
   readonly labels: KeySelector;
   readonly annotations: KeySelector;
+  /** Fields that `decode` and `skip` read, in addition to labels, annotations and `conditions`: see `fieldsOf`. */
+  readonly fields: SelectedFields;
   /** Condition types that are kept where they are negative. Default: none. */
   readonly conditions?: readonly string[];
   key(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string;
@@ -67,6 +70,8 @@ export interface KindDeclaration<S, T> {
   encode?(object: ConfigObject<S, T>): Readonly<Record<string, unknown>>;
   /** Validates a decoded object. Errors reject it, warnings do not. */
   validate?(object: ConfigObject<S, T>, report: Report): void;
+  /** Field selector of the objects that are read from an API server. Default: all. */
+  readonly fieldSelector?: string;
   /** Reports whether a document of this kind is never read, such as Helm's release Secrets. */
   skip?(manifest: Manifest): boolean;
   /** Set for kinds that restrict. */

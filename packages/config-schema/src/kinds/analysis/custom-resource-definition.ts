@@ -24,6 +24,7 @@ export const customResourceDefinitionKind = declareKind<CustomResourceDefinition
   collection: customResourceDefinitions,
   labels: isIstioKey,
   annotations: isIstioKey,
+  fields: { spec: { group: true, names: { kind: true } } },
   key: clusterKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");

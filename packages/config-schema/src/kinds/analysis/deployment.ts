@@ -2,7 +2,7 @@ import { collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
-import { readContainers, readRunAsUser, type Container } from "../kubernetes/container.js";
+import { containerFields, readContainers, readRunAsUser, type Container } from "../kubernetes/container.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
 
@@ -32,6 +32,14 @@ export const deploymentKind = declareKind<DeploymentSpec, undefined>({
   collection: deployments,
   labels: "all",
   annotations: isIstioKey,
+  fields: {
+    spec: {
+      template: {
+        metadata: { labels: true, annotations: true },
+        spec: { ...containerFields, hostNetwork: true },
+      },
+    },
+  },
   key: clusterKey,
   decode(manifest, report) {
     const template = Fields.of(manifest.body, report).object("spec").object("template");

@@ -27,6 +27,7 @@ function routeKind(of: Collection<GatewayRouteObject>, versions: readonly string
     labels: isIstioKey,
     annotations: isIstioKey,
     conditions: ["Accepted", "Programmed", "ResolvedRefs"],
+    fields: {},
     key: clusterKey,
     decode: () => ({ spec: {} }),
   });

@@ -37,6 +37,9 @@ export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefine
   labels: "all",
   annotations: isIstioKey,
   conditions: ["Accepted", "Programmed", "ResolvedRefs"],
+  fields: {
+    spec: { gatewayClassName: true, listeners: { name: true, hostname: true, port: true, protocol: true } },
+  },
   key: clusterKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");

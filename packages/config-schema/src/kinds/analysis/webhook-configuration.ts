@@ -2,6 +2,7 @@ import { collection, type Collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { isIstioKey } from "../istio/istio-keys.js";
+import type { SelectedFields } from "../field-selection.js";
 import { declareKind, type Kind } from "../kind.js";
 
 /** One requirement of a Kubernetes label selector. */
@@ -42,6 +43,11 @@ export const mutatingWebhookConfigurations = collection<WebhookConfigurationObje
 /** ValidatingWebhookConfigurations by `cluster/name`, read by analysis only. */
 export const validatingWebhookConfigurations = collection<WebhookConfigurationObject>("ValidatingWebhookConfiguration");
 
+const selectorFields: SelectedFields = {
+  matchLabels: true,
+  matchExpressions: { key: true, operator: true, values: true },
+};
+
 export const mutatingWebhookConfigurationKind = webhookConfigurationKind(mutatingWebhookConfigurations);
 export const validatingWebhookConfigurationKind = webhookConfigurationKind(validatingWebhookConfigurations);
 
@@ -55,6 +61,14 @@ function webhookConfigurationKind(of: Collection<WebhookConfigurationObject>): K
     collection: of,
     labels: "all",
     annotations: isIstioKey,
+    fields: {
+      webhooks: {
+        name: true,
+        clientConfig: { url: true, service: { namespace: true, name: true } },
+        namespaceSelector: selectorFields,
+        objectSelector: selectorFields,
+      },
+    },
     key: clusterKey,
     decode: (manifest, report) => ({
       spec: { webhooks: Fields.of(manifest.body, report).list("webhooks").map(readWebhook) },

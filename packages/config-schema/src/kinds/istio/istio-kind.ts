@@ -6,6 +6,7 @@ import { checkAnnotations } from "../../validation/metadata.js";
 import { Place } from "../../validation/place.js";
 import { shapeCheck, type Shape } from "../../validation/shape.js";
 import { isIstioKey } from "./istio-keys.js";
+import type { SelectedFields } from "../field-selection.js";
 import { declareKind, type FailClosed, type Kind, type KeySelector } from "../kind.js";
 
 export interface IstioKindOptions<D extends DescMessage, T> {
@@ -27,6 +28,8 @@ export interface IstioKindOptions<D extends DescMessage, T> {
   /** Set for kinds that restrict. */
   readonly failClosed?: FailClosed;
   status?(status: unknown): T | undefined;
+  /** Fields of the status that `status` reads. Default: none. */
+  readonly statusFields?: SelectedFields;
   /** Reports whether the object supports dry run (`istio.io/dry-run`). Default: it does not. */
   dryRunAllowed?(spec: MessageShape<D>): boolean;
   /**
@@ -51,6 +54,7 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
     schema,
     labels,
     annotations: isIstioKey,
+    fields: { spec: true, ...(options.statusFields !== undefined && { status: options.statusFields }) },
     ...(options.conditions !== undefined && { conditions: options.conditions }),
     ...(options.failClosed !== undefined && { failClosed: options.failClosed }),
     key: options.key ?? meshKey,

@@ -31,6 +31,7 @@ export const workloadEntryKind = istioKind({
   key: clusterKey,
   labels: "all",
   status: decodeStatus,
+  statusFields: { conditions: { type: true, status: true } },
   conditions: ["istio.io/WaypointBound"],
   shape,
   specRequired: true,

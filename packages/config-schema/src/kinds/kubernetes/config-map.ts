@@ -42,6 +42,7 @@ export const configMapKind = declareKind<ConfigMapSpec, undefined>({
   collection: configMaps,
   labels: isIstioKey,
   annotations: isIstioKey,
+  fields: { data: Object.fromEntries([...entriesRead].map((name) => [name, true])) },
   key: clusterKey,
   decode(manifest, report) {
     const entries = Object.entries(Fields.of(manifest.body, report).stringMap("data"));

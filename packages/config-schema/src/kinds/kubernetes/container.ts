@@ -1,4 +1,5 @@
 import type { Fields } from "../../decoding/fields.js";
+import type { SelectedFields } from "../field-selection.js";
 
 /** The parts of a container that analysis reads. */
 export interface Container {
@@ -11,6 +12,22 @@ export interface Container {
   /** Environment variables of istiod that analysis reads, if they have a value. */
   readonly env?: Readonly<Record<string, string>>;
 }
+
+const containerFieldsRead: SelectedFields = {
+  name: true,
+  image: true,
+  restartPolicy: true,
+  securityContext: { runAsUser: true },
+  env: { name: true, value: true },
+  ports: { name: true, containerPort: true, protocol: true },
+};
+
+/** Fields of a pod's spec that are read of its containers and of its security context. */
+export const containerFields: SelectedFields = {
+  containers: containerFieldsRead,
+  initContainers: containerFieldsRead,
+  securityContext: { runAsUser: true },
+};
 
 const variablesRead = new Set(["BLOCKED_CIDRS_IN_JWKS_URIS"]);
 

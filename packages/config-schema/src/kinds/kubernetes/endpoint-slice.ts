@@ -64,6 +64,18 @@ export const endpointSliceKind = declareKind<EndpointSliceSpec, undefined>({
   collection: endpointSlices,
   labels: (key) => key === mcsServiceNameLabel || isIstioKey(key),
   annotations: isIstioKey,
+  fields: {
+    addressType: true,
+    endpoints: {
+      addresses: true,
+      conditions: { ready: true, serving: true, terminating: true },
+      hostname: true,
+      nodeName: true,
+      zone: true,
+      targetRef: { kind: true, namespace: true, name: true },
+    },
+    ports: { name: true, port: true, protocol: true, appProtocol: true },
+  },
   key: clusterKey,
   decode(manifest, report) {
     const body = Fields.of(manifest.body, report);

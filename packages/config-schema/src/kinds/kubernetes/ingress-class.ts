@@ -21,6 +21,7 @@ export const ingressClassKind = declareKind<IngressClassSpec, undefined>({
   collection: ingressClasses,
   labels: () => false,
   annotations: () => false,
+  fields: { spec: { controller: true } },
   key: ({ name }) => name,
   decode: (manifest, report) => ({
     spec: { controller: Fields.of(manifest.body, report).object("spec").string("controller") },

@@ -57,6 +57,22 @@ export const ingressKind = declareKind<IngressSpec, undefined>({
   collection: ingresses,
   labels: () => false,
   annotations: (key) => key === ingressClassAnnotation,
+  fields: {
+    spec: {
+      ingressClassName: true,
+      tls: { hosts: true, secretName: true },
+      rules: {
+        host: true,
+        http: {
+          paths: {
+            path: true,
+            pathType: true,
+            backend: { service: { name: true, port: { number: true, name: true } } },
+          },
+        },
+      },
+    },
+  },
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");

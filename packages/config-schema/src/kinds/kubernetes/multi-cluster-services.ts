@@ -50,12 +50,14 @@ export function multiClusterKinds(group = multiClusterGroup, version = ""): read
       ...common,
       kind: "ServiceExport",
       collection: serviceExports,
+      fields: {},
       decode: () => ({ spec: {} }),
     }),
     declareKind<ServiceImportSpec, undefined>({
       ...common,
       kind: "ServiceImport",
       collection: serviceImports,
+      fields: { spec: { ips: true } },
       decode: (manifest, report) => {
         const stated = Fields.of(manifest.body, report).object("spec").strings("ips");
         stated.forEach((ip, i) => {

@@ -19,6 +19,7 @@ export const namespaceKind = declareKind<NamespaceSpec, undefined>({
   collection: namespaces,
   labels: "all",
   annotations: isIstioKey,
+  fields: {},
   key: clusterKey,
   decode: () => ({ spec: {} }),
 });

@@ -26,6 +26,7 @@ export const nodeKind = declareKind<NodeSpec, undefined>({
   collection: nodes,
   labels: "all",
   annotations: isIstioKey,
+  fields: { status: { addresses: { type: true, address: true } } },
   key: clusterKey,
   decode(manifest, report) {
     const status = Fields.of(manifest.body, report).object("status");

@@ -2,7 +2,7 @@ import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
-import { readContainers, readRunAsUser, type Container } from "./container.js";
+import { containerFields, readContainers, readRunAsUser, type Container } from "./container.js";
 import {
   checkedString,
   expectedAddress,
@@ -79,6 +79,24 @@ export const podKind = declareKind<PodSpec, PodStatus>({
   collection: pods,
   labels: "all",
   annotations: isIstioKey,
+  fields: {
+    metadata: {
+      generateName: true,
+      deletionTimestamp: true,
+      ownerReferences: { apiVersion: true, kind: true, name: true, controller: true },
+    },
+    spec: {
+      ...containerFields,
+      serviceAccountName: true,
+      nodeName: true,
+      hostNetwork: true,
+      hostname: true,
+      subdomain: true,
+    },
+    status: { podIP: true, podIPs: { ip: true }, phase: true, conditions: { type: true, status: true } },
+  },
+  // Pods that failed keep their addresses, which other pods can have by then.
+  fieldSelector: "status.phase!=Failed",
   key: clusterKey,
   decode(manifest, report) {
     const body = Fields.of(manifest.body, report);

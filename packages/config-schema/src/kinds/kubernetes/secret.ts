@@ -26,7 +26,9 @@ export const secretKind = declareKind<SecretSpec, undefined>({
   collection: secrets,
   labels: isIstioKey,
   annotations: isIstioKey,
+  fields: { type: true, data: true, stringData: true },
   key: clusterKey,
+  fieldSelector: [...unread].map((type) => `type!=${type}`).join(","),
   skip: (manifest) => unread.has(String(manifest.body["type"])),
   decode(manifest, report) {
     const body = Fields.secret(manifest.body, report);

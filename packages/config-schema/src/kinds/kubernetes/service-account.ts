@@ -21,6 +21,7 @@ export const serviceAccountKind = declareKind<ServiceAccountSpec, undefined>({
   collection: serviceAccounts,
   labels: isIstioKey,
   annotations: isIstioKey,
+  fields: {},
   key: clusterKey,
   decode: () => ({ spec: {} }),
 });

@@ -74,6 +74,21 @@ export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
   labels: "all",
   annotations: isIstioKey,
   conditions: ["istio.io/WaypointBound"],
+  fields: {
+    spec: {
+      type: true,
+      clusterIP: true,
+      clusterIPs: true,
+      externalIPs: true,
+      externalName: true,
+      ports: { name: true, port: true, protocol: true, appProtocol: true, targetPort: true, nodePort: true },
+      selector: true,
+      publishNotReadyAddresses: true,
+      internalTrafficPolicy: true,
+      trafficDistribution: true,
+    },
+    status: { loadBalancer: { ingress: { ip: true, hostname: true } } },
+  },
   key: clusterKey,
   decode(manifest, report) {
     const body = Fields.of(manifest.body, report);

@@ -50,6 +50,7 @@ export const serviceEntryKind = istioKind({
   collection: serviceEntries,
   labels: "all",
   status: decodeStatus,
+  statusFields: { addresses: { value: true, host: true } },
   conditions: ["istio.io/WaypointBound"],
   shape,
   specRequired: true,
