@@ -29,3 +29,15 @@ export {
   RemoteClusters,
   type RemoteClustersOptions,
 } from "./clusters/remote-clusters.js";
+
+export {
+  type ClusterReader,
+  type ObjectEvent,
+  type ServedHandler,
+  type WatchHandler,
+  type WatchState,
+  type WatchTarget,
+} from "./kubernetes/cluster-reader.js";
+export { KubernetesSource, type KubernetesSourceOptions } from "./kubernetes/kubernetes-source.js";
+export { type ObjectMetadata } from "./kubernetes/object-metadata.js";
+export { type ResourceFilter } from "./kubernetes/resource-filter.js";

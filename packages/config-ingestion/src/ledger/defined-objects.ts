@@ -1,5 +1,6 @@
 import type { ConfigObject, Kind, LocatedObject, ObjectChange, Problem } from "@istiod/config-schema";
 import { structurallyEqual } from "@istiod/incremental";
+import { decide } from "./decision.js";
 import { byPlace, conflict } from "./definitions.js";
 import type { RejectedRecord } from "./enforced-instead.js";
 import type { StoreChanges, StoredVersion, StoredVersions } from "./stored-versions.js";
@@ -130,33 +131,15 @@ export class DefinedObjects {
     else conflicting.delete(key);
   }
 
-  /**
-   * Decides what applies: the first definition; if that is rejected, the last good version; without one, the first
-   * accepted definition, and for kinds that restrict the substitute of the rejected one as well.
-   */
   #update(record: ObjectRecord, kind: Kind, key: string): void {
-    const [first] = record.definitions;
-    record.stored = undefined;
-    record.substitute = undefined;
-    if (first === undefined) {
-      record.active = undefined;
-      return;
-    }
-    if (first.object !== undefined) {
-      record.active = record.lastGood = first.object;
-      return;
-    }
     const stored = kind.failClosed === undefined ? undefined : this.#stored?.lastGood(kind, key);
-    if (typeof stored === "object") {
-      record.stored = stored;
-      record.active = structurallyEqual(record.active, stored.object) ? record.active : stored.object;
-      return;
-    }
-    if (stored === "none") record.lastGood = undefined;
-    const accepted = record.definitions.find((definition) => definition.object !== undefined)?.object;
-    if (kind.failClosed === undefined) record.lastGood ??= accepted;
-    else if (record.lastGood === undefined) record.substitute = first.substitute;
-    record.active = record.lastGood ?? accepted;
+    const decision = decide(kind, record.definitions, record.lastGood, stored);
+    // A stored version is decoded again whenever it is read, and often equals the active object.
+    const isKept = decision.stored !== undefined && structurallyEqual(record.active, decision.active);
+    record.active = isKept ? record.active : decision.active;
+    record.lastGood = decision.lastGood;
+    record.substitute = decision.substitute;
+    record.stored = decision.stored;
   }
 
   #noteStoreChange({ definitions: [first] }: ObjectRecord, kind: Kind, key: string): void {

@@ -1,0 +1,54 @@
+import type { SelectedFields } from "@istiod/config-schema";
+import type { ResourceType } from "@istiod/kubernetes";
+
+/** A change of an object. An object of the same name with another uid is reported as deleted first. */
+export type ObjectEvent =
+  | {
+      readonly type: "set";
+      /** Empty for objects of the whole cluster. */
+      readonly namespace: string;
+      readonly name: string;
+      readonly uid: string;
+      readonly resourceVersion: string;
+      readonly object: Readonly<Record<string, unknown>>;
+    }
+  | { readonly type: "delete"; readonly namespace: string; readonly name: string };
+
+/**
+ * Relation of the reported objects to those of the server. Only `syncing` and `synced` follow it: in the other phases
+ * nothing is reported as deleted, and the attempts continue.
+ */
+export type WatchState =
+  | { readonly phase: "syncing"; readonly error?: Error }
+  | { readonly phase: "synced" }
+  | { readonly phase: "stale"; readonly since: number; readonly error: Error }
+  | { readonly phase: "forbidden" | "not-served"; readonly error: Error };
+
+/** The objects of one type to follow. */
+export interface WatchTarget {
+  readonly resource: ResourceType;
+  /** Default: all namespaces. */
+  readonly namespace?: string;
+  readonly fieldSelector?: string;
+  /** Fields of the objects that are read. */
+  readonly fields: SelectedFields;
+}
+
+export interface WatchHandler {
+  events(events: readonly ObjectEvent[]): void;
+  /** Called when the state changes, and after the events that led to it. */
+  state(state: WatchState): void;
+}
+
+export interface ServedHandler {
+  /** Called with all types that the server serves, at first and whenever they change. */
+  served(types: readonly ResourceType[]): void;
+  /** Called when they cannot be read. The attempts continue. */
+  failed(error: Error): void;
+}
+
+/** Reads one cluster: the types that its API server serves, and their objects. Both functions return one that stops. */
+export interface ClusterReader {
+  followServed(handler: ServedHandler): () => void;
+  watch(target: WatchTarget, handler: WatchHandler): () => void;
+}

@@ -1,0 +1,131 @@
+import { allKinds, applyChanges, type Kind, type Problem } from "@istiod/config-schema";
+import type { ResourceType } from "@istiod/kubernetes";
+import type { Clock } from "@istiod/settings";
+import { processClock } from "../ingestion/process-clock.js";
+import type { Source, SourceUpdate } from "../ingestion/source.js";
+import type { SyncState } from "../ingestion/sync-state.js";
+import type { Location } from "../ledger/ledger.js";
+import type { RejectedPolicy } from "../ledger/stored-versions.js";
+import type { ClusterReader } from "./cluster-reader.js";
+import type { ObjectMetadata } from "./object-metadata.js";
+import { isIgnoredResource, type ResourceFilter } from "./resource-filter.js";
+import { newestServed } from "./served-version.js";
+import { SyncTracker } from "./sync-tracker.js";
+import { WatchedKind } from "./watched-kind.js";
+
+export interface KubernetesSourceOptions {
+  /** ID of the cluster. */
+  readonly cluster: string;
+  readonly reader: ClusterReader;
+  /** Kinds to read. Default: all. Use `remoteKinds` for clusters that do not hold the mesh's configuration. */
+  readonly kinds?: readonly Kind[];
+  /** As `DecodeOptions.revision`. */
+  readonly revision?: string;
+  /** Namespace to which watches are limited (`ISTIO_WATCH_NAMESPACE`). Default: all. */
+  readonly namespace?: string;
+  /** Custom resources that are not read. Default: all are. */
+  readonly resources?: ResourceFilter;
+  /** Reports whether the objects of a kind are written, so that what a writer needs is kept of them. Default: none. */
+  forWriting?(kind: Kind): boolean;
+  readonly clock?: Clock;
+}
+
+/**
+ * The objects of a cluster, by its API server. It has synced when every kind has. A kind that is not served has no
+ * objects. What cannot be read for a while stays as it was: only a complete list removes objects, or the API server
+ * when it no longer serves a kind.
+ *
+ * Problems have the name of the cluster in place of a file.
+ */
+export class KubernetesSource implements Source {
+  readonly name: string;
+  readonly cluster: string;
+  readonly #options: KubernetesSourceOptions;
+  readonly #kinds: readonly WatchedKind[];
+  readonly #sync: SyncTracker;
+  #notify: () => void = () => undefined;
+  #stopServed: () => void = () => undefined;
+  #synced: () => void = () => undefined;
+
+  constructor(options: KubernetesSourceOptions) {
+    const { cluster, reader, kinds = allKinds, revision = "", namespace, clock = processClock } = options;
+    this.cluster = cluster;
+    this.name = `cluster ${cluster}`;
+    this.#options = options;
+    this.#kinds = kinds.map(
+      (kind) =>
+        new WatchedKind({
+          kind,
+          cluster,
+          place: this.name,
+          revision,
+          forWriting: options.forWriting?.(kind) ?? false,
+          namespace: namespace || undefined,
+          reader,
+          notify: () => this.#onChange(),
+        }),
+    );
+    this.#sync = new SyncTracker(this.#kinds, clock);
+  }
+
+  async start(changed: () => void): Promise<void> {
+    this.#notify = changed;
+    await new Promise<void>((resolve) => {
+      this.#synced = resolve;
+      this.#stopServed = this.#options.reader.followServed({
+        served: (types) => this.#onServed(types),
+        failed: (error) => {
+          this.#sync.servedFailed(error);
+          this.#onChange();
+        },
+      });
+    });
+  }
+
+  async read(): Promise<SourceUpdate> {
+    const changes = this.#kinds.flatMap(({ objects }) => objects.takeChanges());
+    const problems: Problem[] = this.#kinds.flatMap(({ objects }) => [...objects.problems()]);
+    return { apply: (tx) => applyChanges(tx, changes), problems };
+  }
+
+  syncState(): SyncState {
+    return this.#sync.state();
+  }
+
+  locate(kind: Kind, key: string): Location | undefined {
+    const isDefined = this.#kindNamed(kind)?.objects.has(key) === true;
+    return isDefined ? { file: this.name, line: 0, path: [] } : undefined;
+  }
+
+  /** Returns what a writer of an object needs, by its kind and its key; undefined if the object does not exist. */
+  metadata(kind: Kind, key: string): ObjectMetadata | undefined {
+    return this.#kindNamed(kind)?.objects.metadata(key);
+  }
+
+  /** Returns the rejected objects of kinds that restrict, with what applies instead. */
+  rejectedPolicies(): readonly RejectedPolicy[] {
+    return this.#kinds.flatMap(({ objects }) => [...objects.rejectedPolicies()]);
+  }
+
+  stop(): void {
+    this.#notify = () => undefined;
+    this.#stopServed();
+    for (const kind of this.#kinds) kind.stop();
+  }
+
+  #kindNamed(kind: Kind): WatchedKind | undefined {
+    return this.#kinds.find((watched) => watched.kind === kind);
+  }
+
+  #onServed(types: readonly ResourceType[]): void {
+    this.#sync.servedKnown();
+    const read = types.filter((type) => !isIgnoredResource(this.#options.resources ?? {}, type));
+    for (const watched of this.#kinds) watched.follow(newestServed(watched.kind, read));
+    this.#onChange();
+  }
+
+  #onChange(): void {
+    if (this.#sync.update()) this.#synced();
+    this.#notify();
+  }
+}

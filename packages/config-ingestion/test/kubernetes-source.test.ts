@@ -1,0 +1,392 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Ingestion, KubernetesSource, type KubernetesSourceOptions } from "@istiod/config-ingestion";
+import { MemoryCluster, MemorySource } from "@istiod/config-ingestion/testing";
+import {
+  allKinds,
+  authorizationPolicyKind,
+  documentsOf,
+  formatProblem,
+  type Kind,
+  parseYaml,
+  podKind,
+  rejectedAuthorizationPolicies,
+  serviceKind,
+  services,
+  virtualServiceKind,
+  virtualServices,
+} from "@istiod/config-schema";
+import { Database } from "@istiod/incremental";
+import type { ResourceType } from "@istiod/kubernetes";
+import { FakeClock } from "@istiod/settings/testing";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+type Json = Record<string, unknown>;
+
+const cluster = "Kubernetes";
+const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+function typesOf(kinds: readonly Kind[], version?: string): readonly ResourceType[] {
+  return kinds.map(({ kind, group, versions, scope }) => ({
+    group,
+    version: version ?? versions[0]!,
+    kind,
+    plural:
+      kind === "Gateway"
+        ? "gateways"
+        : `${kind
+            .toLowerCase()
+            .replace(/([^aeiou])y$/, "$1ie")
+            .replace(/ss$/, "sse")}s`,
+    namespaced: scope === "namespaced",
+  }));
+}
+
+function open(options: Partial<KubernetesSourceOptions> = {}, isRequired = true) {
+  const clock = new FakeClock(0);
+  const api = new MemoryCluster();
+  const kinds = options.kinds ?? allKinds;
+  api.serve(typesOf(kinds));
+  const source = new KubernetesSource({ cluster, reader: api, clock, ...options });
+  const database = new Database<unknown>();
+  const told: string[] = [];
+  const commits: string[][] = [];
+  database.observe({
+    after: ({ changed }) =>
+      commits.push(changed.map(({ collection, key, present }) => `${present ? "" : "-"}${collection.name} ${key}`)),
+  });
+  const ingestion = new Ingestion(database, [{ source, isRequired }], {
+    clock,
+    onProblems: (found) => void told.push(...found.map(formatProblem)),
+  });
+  let isReady = false;
+  ingestion.ready.then(
+    () => (isReady = true),
+    () => undefined,
+  );
+  const settle = async (ms = 100): Promise<void> => {
+    await turn();
+    clock.advance(ms);
+    await ingestion.idle();
+    await turn();
+  };
+  return { api, source, database, ingestion, settle, told, commits, kinds, isReady: () => isReady };
+}
+
+const route = (weight: unknown, name = "cart"): Json => ({
+  apiVersion: "networking.istio.io/v1",
+  kind: "VirtualService",
+  metadata: { name, namespace: "shop" },
+  spec: { hosts: ["cart"], http: [{ route: [{ destination: { host: "cart" }, weight }] }] },
+});
+
+const policy = (action: string): Json => ({
+  apiVersion: "security.istio.io/v1",
+  kind: "AuthorizationPolicy",
+  metadata: { name: "deny", namespace: "shop" },
+  spec: { action, selector: { matchLabels: { app: "cart" } }, rules: [{}] },
+});
+
+const service = (metadata: Json = {}): Json => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "cart", namespace: "shop", ...metadata },
+  spec: { ports: [{ port: 80 }] },
+});
+
+test("the first commit waits until every kind has synced", async () => {
+  const { api, settle, isReady, commits, source } = open({ kinds: [serviceKind, virtualServiceKind] });
+  api.set(service());
+  api.set(route(1));
+  api.fail("VirtualService", { phase: "syncing" });
+  api.connect();
+  await settle();
+  expect([isReady(), source.syncState()]).toEqual([false, { state: "syncing" }]);
+  api.fail("VirtualService", undefined);
+  await settle(0);
+  expect([isReady(), commits]).toEqual([true, [["Service Kubernetes/shop/cart", "VirtualService shop/cart"]]]);
+});
+
+test("a rejected update keeps the last good version; problems name the cluster and the object", async () => {
+  const { api, settle, database, told, ingestion } = open({ kinds: [virtualServiceKind] });
+  api.set(route(7));
+  api.connect();
+  await settle();
+  api.set(route("most"));
+  await settle();
+  const weight = () => database.read(virtualServices, "shop/cart")?.spec.http[0]?.route[0]?.weight;
+  expect([weight(), told]).toEqual([
+    7,
+    ['cluster Kubernetes: VirtualService shop/cart: http[0].route[0].weight: is "most", expected an integer'],
+  ]);
+  api.set(route(8));
+  await settle();
+  expect([weight(), ingestion.problems()]).toEqual([8, []]);
+  api.set(route("most"));
+  api.delete(route(1));
+  await settle();
+  expect(weight()).toBeUndefined();
+});
+
+test("a rejected policy without a good version fails closed until it is accepted or deleted", async () => {
+  const { api, settle, database, source } = open({ kinds: [authorizationPolicyKind] });
+  api.set(policy("FORBID"));
+  api.connect();
+  await settle();
+  expect(database.keys(rejectedAuthorizationPolicies)).toEqual(["shop/deny"]);
+  expect(source.rejectedPolicies()).toEqual([
+    { kind: authorizationPolicyKind, key: "shop/deny", file: "cluster Kubernetes", line: 0, enforced: "fail-closed" },
+  ]);
+  api.set(policy("DENY"));
+  await settle();
+  expect([database.keys(rejectedAuthorizationPolicies), source.rejectedPolicies()]).toEqual([[], []]);
+  api.set(policy("FORBID"));
+  await settle();
+  expect(database.keys(rejectedAuthorizationPolicies)).toEqual([]);
+  expect(source.rejectedPolicies()).toMatchObject([{ enforced: "last-good" }]);
+  // The policy that is created under the name of a deleted one has no good version of its own.
+  api.delete(policy("DENY"));
+  api.set(policy("FORBID"));
+  await settle();
+  expect(database.keys(rejectedAuthorizationPolicies)).toEqual(["shop/deny"]);
+  api.delete(policy("DENY"));
+  await settle();
+  expect(database.keys(rejectedAuthorizationPolicies)).toEqual([]);
+});
+
+test("objects go with their CustomResourceDefinition, come back with it, and survive a change of versions", async () => {
+  const { api, settle, database, isReady, commits } = open({ kinds: [serviceKind, virtualServiceKind] });
+  api.serve(typesOf([serviceKind]));
+  api.set(service());
+  api.connect();
+  await settle();
+  expect(isReady()).toBe(true);
+  api.serve(typesOf([serviceKind, virtualServiceKind]));
+  api.set(route(1));
+  await settle();
+  expect(database.keys(virtualServices)).toEqual(["shop/cart"]);
+  const count = commits.length;
+  api.serve([...typesOf([serviceKind]), ...typesOf([virtualServiceKind], "v1beta1"), ...typesOf([virtualServiceKind])]);
+  expect(api.targets.map(({ resource }) => resource.version)).toEqual(["v1", "v1"]);
+  api.serve([...typesOf([serviceKind]), ...typesOf([virtualServiceKind], "v1beta1")]);
+  await settle();
+  expect([commits.length, api.targets.map(({ resource }) => resource.version)]).toEqual([count, ["v1", "v1beta1"]]);
+  api.serve(typesOf([serviceKind]));
+  await settle();
+  expect(database.keys(virtualServices)).toEqual([]);
+  api.serve(typesOf([serviceKind, virtualServiceKind]));
+  api.set(route(2));
+  await settle();
+  expect(database.keys(virtualServices)).toEqual(["shop/cart"]);
+});
+
+test("a missing permission names the rule to add at startup, and makes the cluster stale later", async () => {
+  const error = new Error('user "istiod" cannot list');
+  const first = open({ kinds: [serviceKind, virtualServiceKind] });
+  first.api.fail("VirtualService", { phase: "forbidden", error });
+  first.api.connect();
+  await expect(first.ingestion.ready).rejects.toMatchObject({
+    code: "forbidden",
+    message: `list and watch of virtualservices.networking.istio.io in the cluster is forbidden (user "istiod" cannot list); add these rules to a ClusterRole that is bound to istiod's ServiceAccount:
+- apiGroups: ["networking.istio.io"]
+  resources: ["virtualservices"]
+  verbs: ["get","list","watch"]`,
+  });
+
+  const { api, settle, source, database } = open({ kinds: [serviceKind, virtualServiceKind] });
+  api.set(route(1));
+  api.connect();
+  await settle();
+  api.fail("VirtualService", { phase: "forbidden", error });
+  await settle();
+  expect(source.syncState()).toEqual({
+    state: "stale",
+    since: 100,
+    reason: 'VirtualService: user "istiod" cannot list',
+  });
+  expect(database.keys(virtualServices)).toEqual(["shop/cart"]);
+  api.fail("VirtualService", undefined);
+  expect(source.syncState()).toEqual({ state: "synced" });
+});
+
+test("what changes while the connection is down is removed by the next list only", async () => {
+  const { api, settle, database, source } = open({ kinds: [virtualServiceKind] });
+  api.set(route(1));
+  api.set(route(1, "other"));
+  api.connect();
+  await settle();
+  api.disconnect(50, new Error("connection refused"));
+  api.delete(route(1));
+  await settle();
+  expect([database.keys(virtualServices), source.syncState()]).toEqual([
+    ["shop/cart", "shop/other"],
+    { state: "stale", since: 50, reason: "VirtualService: connection refused" },
+  ]);
+  api.connect();
+  await settle();
+  expect([database.keys(virtualServices), source.syncState()]).toEqual([["shop/other"], { state: "synced" }]);
+});
+
+test("edits of metadata that is not read change no input, and writers see them", async () => {
+  const { api, settle, commits, source, database } = open({
+    kinds: [serviceKind, podKind],
+    forWriting: (kind) => kind === serviceKind,
+  });
+  api.set(service());
+  api.connect();
+  await settle();
+  const before = database.read(services, "Kubernetes/shop/cart");
+  for (const metadata of [
+    {},
+    { managedFields: [{ manager: "kubectl" }] },
+    { annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" } },
+    { generation: 5, ownerReferences: [{ kind: "Gateway", name: "a", uid: "u" }], finalizers: ["a/b"] },
+  ]) {
+    api.set(service(metadata));
+    await settle();
+  }
+  expect(commits).toEqual([["Service Kubernetes/shop/cart"]]);
+  expect(database.read(services, "Kubernetes/shop/cart")).toBe(before);
+  expect(source.metadata(serviceKind, "Kubernetes/shop/cart")).toEqual({
+    uid: "uid-1",
+    resourceVersion: "5",
+    generation: 5,
+    labels: {},
+    ownerReferences: [{ kind: "Gateway", name: "a", uid: "u" }],
+    finalizers: ["a/b"],
+  });
+  api.delete(service());
+  await settle();
+  expect(source.metadata(serviceKind, "Kubernetes/shop/cart")).toBeUndefined();
+});
+
+test("watches are limited to a namespace, to selected objects, to fields that are read, and to resources", async () => {
+  const { api, settle } = open({
+    namespace: "shop",
+    resources: { ignore: "*.istio.io", include: "wasmplugins.extensions.istio.io, services" },
+  });
+  api.connect();
+  await settle();
+  const target = (kind: string) => api.targets.find(({ resource }) => resource.kind === kind);
+  expect(target("Secret")).toMatchObject({
+    namespace: "shop",
+    fieldSelector: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token",
+    fields: { type: true, data: true },
+  });
+  expect(target("Pod")?.fieldSelector).toBe("status.phase!=Failed");
+  expect(target("Node")?.namespace).toBeUndefined();
+  expect(api.targets.filter(({ resource }) => resource.group.endsWith("istio.io")).map((t) => t.resource.kind)).toEqual(
+    ["WasmPlugin"],
+  );
+});
+
+test("objects of another revision are ignored, also when their label changes", async () => {
+  const { api, settle, database } = open({ kinds: [virtualServiceKind], revision: "canary" });
+  const labelled = (revision: string): Json => ({
+    ...route(1),
+    metadata: { name: "cart", namespace: "shop", labels: { "istio.io/rev": revision } },
+  });
+  api.set(labelled("stable"));
+  api.connect();
+  await settle();
+  expect(database.keys(virtualServices)).toEqual([]);
+  api.set(labelled("canary"));
+  await settle();
+  expect(database.keys(virtualServices)).toEqual(["shop/cart"]);
+  api.set(labelled("stable"));
+  await settle();
+  expect(database.keys(virtualServices)).toEqual([]);
+});
+
+/** Returns the content of a database that an API server and a directory can both have. */
+function contentOf(database: Database<unknown>): ReadonlyMap<string, unknown> {
+  const collections = allKinds.flatMap(({ collection, failClosed }) =>
+    failClosed === undefined ? [collection] : [collection, failClosed.collection],
+  );
+  return new Map(
+    collections.flatMap((of) => database.keys(of).map((key) => [`${of.name} ${key}`, database.read(of, key)])),
+  );
+}
+
+/** Compares the directory's objects with the same ones of a cluster, in a random order of events and interruptions. */
+async function compare(documents: readonly Json[], random: (choices: number) => number): Promise<number> {
+  const directory = new MemorySource();
+  directory.set("all.yaml", documents.map((document) => JSON.stringify(document)).join("\n---\n"));
+  const expected = new Database<unknown>();
+  const loading = new Ingestion(expected, [directory], { clock: new FakeClock(0), debounceAfter: 0 });
+  await loading.ready;
+  await loading.stop();
+
+  const { api, settle, database, ingestion } = open();
+  const shuffled = documents.map((document) => ({ document, at: random(1_000_000) })).sort((a, b) => a.at - b.at);
+  for (const [i, { document }] of shuffled.entries()) {
+    const action = random(8);
+    if (action === 0) api.connect();
+    if (action === 1 && i > 0) api.disconnect(0, new Error("reset"));
+    // An object that comes, goes or changes in between.
+    if (action === 2) api.delete(shuffled[random(i + 1)]!.document);
+    if (action === 3) await settle(random(200));
+    api.set(document);
+  }
+  for (const { document } of shuffled) api.set(document);
+  api.connect();
+  await settle();
+  await settle();
+  await ingestion.ready;
+  const content = contentOf(database);
+  expect(content).toEqual(contentOf(expected));
+  await ingestion.stop();
+  return content.size;
+}
+
+const samples = resolve(import.meta.dirname, "..", "..", "..", "samples");
+const shared = resolve(import.meta.dirname, "..", "..", "..", "..", "shared");
+
+/** Returns the objects of each folder of YAML files that an API server could have: of known kinds, each once. */
+function meshesBelow(folder: string): readonly (readonly Json[])[] {
+  const folders = new Map<string, string[]>();
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).sort()) {
+    if (!name.endsWith(".yaml")) continue;
+    const parent = name.slice(0, name.lastIndexOf("/") + 1);
+    folders.set(parent, [...(folders.get(parent) ?? []), readFileSync(join(folder, name), "utf8")]);
+  }
+  return [...folders.values()].map(objectsOf).filter((objects) => objects.length > 0);
+}
+
+function objectsOf(texts: readonly string[]): readonly Json[] {
+  const objects = new Map<string, Json>();
+  for (const document of texts.flatMap((text) => [...documentsOf(text)])) {
+    const parsed = parseYaml(document);
+    const value = "message" in parsed ? undefined : (parsed.value as Json | null);
+    const items = (Array.isArray(value?.["items"]) ? value["items"] : [value]) as (Json | null | undefined)[];
+    for (const item of items) {
+      const metadata = item?.["metadata"] as Json | undefined;
+      const group = String(item?.["apiVersion"]).includes("/") ? String(item?.["apiVersion"]).split("/")[0] : "";
+      const kind = allKinds.find((known) => known.kind === item?.["kind"] && known.group === group);
+      if (item == null || kind === undefined || typeof metadata?.["name"] !== "string") continue;
+      if (kind === podKind && (item["status"] as Json | undefined)?.["phase"] === "Failed") continue;
+      objects.set(`${kind.kind}/${String(metadata["namespace"] ?? "default")}/${metadata["name"]}`, item);
+    }
+  }
+  return [...objects.values()];
+}
+
+describe.each([
+  { name: "samples of the repository", folder: samples },
+  { name: "reference scenarios", folder: join(shared, "scenarios") },
+  { name: "reference cases", folder: join(shared, "cases") },
+])("objects of the $name", ({ name, folder }) => {
+  test("are the same from a cluster as from a directory, whatever the order and interruptions", async ({ skip }) => {
+    if (!existsSync(folder)) return skip(`no ${name} beside the repository`);
+    const meshes = meshesBelow(folder);
+    let compared = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...meshes), fc.infiniteStream(fc.nat()), async (mesh, stream) => {
+        compared += await compare(mesh, (choices) => (stream.next().value as number) % choices);
+      }),
+      { numRuns: 40, endOnFailure: true },
+    );
+    expect(compared).toBeGreaterThan(20);
+  });
+});
