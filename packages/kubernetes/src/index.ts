@@ -1,5 +1,17 @@
 export { ApiError, type ApiErrorCode, type ApiErrorDetails } from "./api-error.js";
 export { type ApiClient, type ApiRequest, type ApiResponse } from "./client/api-client.js";
+export {
+  type ClusterAccess,
+  inClusterAccess,
+  type KubeconfigOptions,
+  parseKubeconfig,
+  readKubeconfig,
+} from "./client/cluster-access.js";
+export { type ApiClientOptions, createApiClient } from "./client/http-client.js";
+export { type FieldTree, type Projection } from "./decoding/projection.js";
+export { Reflector, type ReflectorOptions } from "./reflector/reflector.js";
+export { type ReflectorEvent, type ReflectorHandler, type ReflectorState } from "./reflector/reflector-event.js";
+export { type ReflectorTarget } from "./reflector/list-watch.js";
 export { apiVersionOf, resourcePath, type ResourcePathOptions, type ResourceType } from "./resource-type.js";
 export {
   checkNamespace,

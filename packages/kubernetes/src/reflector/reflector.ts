@@ -1,0 +1,317 @@
+import { type Clock, monotonicClock } from "@istiod/settings";
+import { ApiError } from "../api-error.js";
+import { statusError } from "../client/status-error.js";
+import type { WatchMessage } from "../decoding/decoder.js";
+import { apiVersionOf } from "../resource-type.js";
+import { Backoff } from "./backoff.js";
+import { KnownObjects } from "./known-objects.js";
+import { initialIdleMs, listPage, openWatch, pageSize, type ReflectorTarget } from "./list-watch.js";
+import type { ReflectorEvent, ReflectorHandler, ReflectorState } from "./reflector-event.js";
+
+export interface ReflectorOptions<T> extends ReflectorTarget {
+  readonly handler: ReflectorHandler<T>;
+  readonly clock?: Clock;
+  /** Returns a number from 0 to 1, for jitter. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Receives failed attempts, and exceptions of the handler. Default: they are dropped; states tell the former. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/**
+ * Follows the objects of a type: lists them, and watches for changes. After a failure it continues where it ended, or
+ * lists again and reports exactly what changed in the meantime. It keeps no objects, only their versions.
+ */
+export class Reflector<T = Record<string, unknown>> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #backoff: Backoff;
+  readonly #known = new KnownObjects();
+  readonly #stopping = new AbortController();
+  readonly #path: string;
+  #state: ReflectorState = { phase: "syncing" };
+  #isStarted = false;
+  #hasSynced = false;
+  /** Version that the next watch begins at; undefined: list again. */
+  #resourceVersion: string | undefined;
+  /** False after the server turned out not to send initial events in a watch. */
+  #canWatchList = true;
+  /** Time of the last data from the server, in milliseconds since the epoch. */
+  #lastContact = Date.now();
+  /** A watch was open: if it breaks, the first attempt to continue decides whether the objects are stale. */
+  #wasWatching = false;
+  /** Time on the clock when the watch was accepted. */
+  #openedAt: number | undefined;
+  #yieldedAt = 0;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#clock = options.clock ?? monotonicClock;
+    this.#random = options.random ?? Math.random;
+    this.#backoff = new Backoff(this.#random);
+    this.#path = `${apiVersionOf(options.resource)} ${options.resource.plural}`;
+  }
+
+  get state(): ReflectorState {
+    return this.#state;
+  }
+
+  /** Starts listing and watching. Further calls have no effect. */
+  start(): void {
+    if (this.#isStarted || this.#isStopped) return;
+    this.#isStarted = true;
+    this.#call(() => this.#options.handler.state(this.#state));
+    void this.#run();
+  }
+
+  /** Stops at once. The handler is not called again. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        await this.#cycle();
+      } catch (error) {
+        if (this.#isStopped) return;
+        await this.#recover(asApiError(error, this.#path));
+      }
+    }
+  }
+
+  /** Lists if needed, then watches until the watch ends. */
+  async #cycle(): Promise<void> {
+    if (this.#resourceVersion !== undefined) return await this.#watch(this.#resourceVersion);
+    if (this.#canWatchList) return await this.#watchList();
+    await this.#list();
+  }
+
+  async #recover(error: ApiError): Promise<void> {
+    this.#report(error);
+    if (mustList(error)) this.#resourceVersion = undefined;
+    else if (!this.#wasWatching) this.#fail(error);
+    this.#wasWatching = false;
+    this.#resetBackoff();
+    await this.#sleep(this.#backoff.next(error.retryAfterMs));
+  }
+
+  /** Lists all pages. If a page's token expired, lists without pages, which cannot expire. */
+  async #list(): Promise<void> {
+    try {
+      await this.#listPages(pageSize);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "expired") throw error;
+      await this.#listPages(undefined);
+    }
+  }
+
+  async #listPages(limit: number | undefined): Promise<void> {
+    this.#known.beginList();
+    let token: string | undefined;
+    do {
+      const page = { ...(limit === undefined ? {} : { limit }), ...(token === undefined ? {} : { continue: token }) };
+      let resourceVersion = "";
+      token = undefined;
+      for await (const { objects, metadata } of listPage(this.#options, this.#stopping.signal, page)) {
+        if (this.#isStopped) return;
+        this.#lastContact = Date.now();
+        const events: ReflectorEvent<Record<string, unknown>>[] = [];
+        for (const object of objects) this.#known.set(object, events);
+        this.#emit(events);
+        if (metadata !== undefined) ({ resourceVersion, continue: token } = metadata);
+        await this.#yield();
+      }
+      if (token === "" || token === undefined) this.#completeList(resourceVersion);
+    } while (token !== "" && token !== undefined && !this.#isStopped);
+  }
+
+  #completeList(resourceVersion: string): void {
+    if (resourceVersion === "") throw new ApiError("malformed", `${this.#path}: a list without resourceVersion`);
+    const events: ReflectorEvent<Record<string, unknown>>[] = [];
+    this.#known.endList(events);
+    this.#emit(events);
+    this.#resourceVersion = resourceVersion;
+    this.#succeed();
+  }
+
+  /** Watches from the objects that exist. Falls back to lists where the server does not send these. */
+  async #watchList(): Promise<void> {
+    this.#known.beginList();
+    const silence = new AbortController();
+    const signal = AbortSignal.any([this.#stopping.signal, silence.signal]);
+    let cancel = (): void => {};
+    try {
+      const { batches } = await openWatch(this.#options, signal, { timeoutSeconds: this.#timeoutSeconds() });
+      this.#openedAt = this.#clock.now();
+      cancel = this.#clock.after(initialIdleMs, () => silence.abort());
+      for await (const batch of batches) {
+        cancel();
+        if (this.#isStopped) return;
+        const isSupported = this.#apply(batch);
+        if (!isSupported) break;
+        if (this.#resourceVersion === undefined) cancel = this.#clock.after(initialIdleMs, () => silence.abort());
+        await this.#yield();
+      }
+      // Servers that do not know the parameter send objects, but not the bookmark that ends them.
+      if (this.#resourceVersion === undefined) this.#canWatchList = false;
+      else if (!this.#resetBackoff()) await this.#sleep(this.#backoff.next());
+    } catch (error) {
+      const isRefused = error instanceof ApiError && error.code === "invalid";
+      if (this.#resourceVersion !== undefined || !(isRefused || silence.signal.aborted)) throw error;
+      this.#canWatchList = false;
+    } finally {
+      cancel();
+    }
+  }
+
+  async #watch(resourceVersion: string): Promise<void> {
+    const options = { resourceVersion, timeoutSeconds: this.#timeoutSeconds() };
+    const { batches } = await openWatch(this.#options, this.#stopping.signal, options);
+    this.#openedAt = this.#clock.now();
+    this.#succeed();
+    for await (const batch of batches) {
+      if (this.#isStopped) return;
+      this.#apply(batch);
+      await this.#yield();
+    }
+    // A server that ends watches as soon as they begin must not be asked continuously.
+    if (!this.#resetBackoff()) await this.#sleep(this.#backoff.next());
+  }
+
+  /** Resets the backoff after a watch that lasted. Returns whether it did. */
+  #resetBackoff(): boolean {
+    const hasLasted = this.#openedAt !== undefined && this.#clock.now() - this.#openedAt >= minWatchMs;
+    this.#openedAt = undefined;
+    if (hasLasted) this.#backoff.reset();
+    return hasLasted;
+  }
+
+  /** Applies messages of a watch. Returns false if the server does not send the end of the initial events. */
+  #apply(messages: readonly WatchMessage[]): boolean {
+    this.#lastContact = Date.now();
+    const events: ReflectorEvent<Record<string, unknown>>[] = [];
+    for (const message of messages) {
+      if (message.type === "ERROR") {
+        this.#emit(events);
+        const code = typeof message.status.code === "number" ? message.status.code : 500;
+        throw statusError(`watch ${this.#path}`, code, message.status, undefined, Date.now());
+      }
+      if (message.type === "BOOKMARK") {
+        const isInitial = this.#resourceVersion === undefined;
+        if (isInitial && !message.endsInitialEvents) {
+          this.#emit(events);
+          return false;
+        }
+        if (isInitial) this.#known.endList(events);
+        this.#resourceVersion = message.resourceVersion;
+        if (isInitial) this.#succeed(events.splice(0));
+        continue;
+      }
+      if (message.type === "DELETED") this.#known.delete(message.object, events);
+      else this.#known.set(message.object, events);
+      if (this.#resourceVersion !== undefined) this.#resourceVersion = message.object.resourceVersion;
+    }
+    this.#emit(events);
+    return true;
+  }
+
+  /** Emits the last events of a list, and reports the objects as synced. */
+  #succeed(events: ReflectorEvent<Record<string, unknown>>[] = []): void {
+    this.#emit(events);
+    this.#hasSynced = true;
+    this.#wasWatching = true;
+    this.#lastContact = Date.now();
+    this.#setState({ phase: "synced" });
+  }
+
+  #fail(error: ApiError): void {
+    if (error.code === "forbidden") this.#setState({ phase: "forbidden", error });
+    else if (error.code === "not-found") this.#setState({ phase: "not-served", error });
+    else if (!this.#hasSynced) this.#setState({ phase: "syncing", error });
+    else {
+      const since = this.#state.phase === "stale" ? this.#state.since : this.#lastContact;
+      this.#setState({ phase: "stale", since, error });
+    }
+  }
+
+  #setState(state: ReflectorState): void {
+    if (this.#isStopped || (state.phase === "synced" && this.#state.phase === "synced")) return;
+    this.#state = state;
+    this.#call(() => this.#options.handler.state(state));
+  }
+
+  #emit(events: ReflectorEvent<Record<string, unknown>>[]): void {
+    if (events.length === 0 || this.#isStopped) return;
+    const { resource, handler } = this.#options;
+    const [apiVersion, kind] = [apiVersionOf(resource), resource.kind];
+    const typed = events.map((event) =>
+      event.type === "set" ? { ...event, object: { apiVersion, kind, ...event.object } } : event,
+    );
+    this.#call(() => handler.events(typed as unknown as ReflectorEvent<T>[]));
+  }
+
+  #call(handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #report(error: unknown): void {
+    if (this.#isStopped) return;
+    try {
+      this.#options.onError?.(error);
+    } catch {
+      // The receiver of errors has nobody to report its own to.
+    }
+  }
+
+  /** Random, so that the watches of all types and replicas do not end together. As client-go: 5 to 10 minutes. */
+  #timeoutSeconds(): number {
+    return Math.round(300 * (1 + this.#random()));
+  }
+
+  #sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        cancel();
+        this.#stopping.signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = this.#clock.after(delayMs, end);
+      this.#stopping.signal.addEventListener("abort", end, { once: true });
+    });
+  }
+
+  /** Lets other work proceed between the parts of a large list. */
+  async #yield(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#yieldedAt < maxBusyMs) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#yieldedAt = performance.now();
+  }
+}
+
+/** Time after which work is interrupted to let other work proceed. */
+const maxBusyMs = 10;
+/** Duration of a watch after which the server is considered to work. */
+const minWatchMs = 1000;
+
+/** Reports whether a watch cannot continue from its resource version. */
+function mustList({ code, message }: ApiError): boolean {
+  // A version of the future: the server's data was restored from an earlier time.
+  return code === "expired" || message.includes("Too large resource version");
+}
+
+function asApiError(error: unknown, path: string): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError("malformed", `${path}: ${error instanceof Error ? error.message : String(error)}`, {
+    cause: error,
+  });
+}
