@@ -181,6 +181,23 @@ test("objects go with their CustomResourceDefinition, come back with it, and sur
   expect(database.keys(virtualServices)).toEqual(["shop/cart"]);
 });
 
+test("objects that go while the version changes are removed, and later ones of their names do not keep their versions", async () => {
+  const { api, settle, database } = open({ kinds: [virtualServiceKind] });
+  for (const name of ["cart", "gone", "kept"]) api.set(route(1, name));
+  api.connect();
+  await settle();
+  api.disconnect(0, new Error("connection refused"));
+  api.delete(route(1, "gone"));
+  api.delete(route(1));
+  api.set(route("most"));
+  await settle();
+  expect(database.keys(virtualServices)).toEqual(["shop/cart", "shop/gone", "shop/kept"]);
+  api.serve(typesOf([virtualServiceKind], "v1beta1"));
+  api.connect();
+  await settle();
+  expect(database.keys(virtualServices)).toEqual(["shop/kept"]);
+});
+
 test("a missing permission names the rule to add at startup, and makes the cluster stale later", async () => {
   const error = new Error('user "istiod" cannot list');
   const first = open({ kinds: [serviceKind, virtualServiceKind] });
