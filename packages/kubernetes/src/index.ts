@@ -74,3 +74,5 @@ export { type ElectionRecord } from "./leases/election-record.js";
 export { LeaderElection, type LeaderElectionOptions } from "./leases/leader-election.js";
 export { type Leadership } from "./leases/leadership.js";
 export { takeoverPriority, type TakeoverPriority, type TakeoverPriorityOptions } from "./leases/takeover-priority.js";
+export { type EventDetails, type EventObject } from "./events/event-correlator.js";
+export { EventRecorder, type EventRecorderOptions } from "./events/event-recorder.js";

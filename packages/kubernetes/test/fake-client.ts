@@ -31,10 +31,12 @@ export class FakeApiClient implements ApiClient {
     const seen = { ...rest, ...(body !== undefined && { body: JSON.parse(String(body)) as unknown }) };
     this.requests.push(seen);
     return new Promise<T>((resolve, reject) => {
-      signal?.addEventListener("abort", () => reject(aborted()), { once: true });
+      const onAbort = (): void => reject(aborted());
+      signal?.addEventListener("abort", onAbort, { once: true });
       Promise.resolve()
         .then(() => this.#answer(seen, this.requests.length))
-        .then((value) => resolve(value as T), reject);
+        .then((value) => resolve(value as T), reject)
+        .finally(() => signal?.removeEventListener("abort", onAbort));
     });
   }
 
