@@ -21,6 +21,8 @@ export interface Bounds {
   readonly rssGrowth: number;
   /** Longest time to an answer of `/ready`, in milliseconds. */
   readonly readyMs: number;
+  /** Longest time until a proxy that connects during the attack is served, in milliseconds. */
+  readonly joinMs: number;
 }
 
 /** The effect of an attack. */
@@ -35,19 +37,23 @@ export interface Effect {
   readonly ready: { readonly max: number; readonly p99: number; readonly failures: number };
   /** Streams of honest proxies that were closed. */
   readonly streamsLost: number;
+  /** Milliseconds until a proxy that connected during the attack was served; undefined if it was not. */
+  readonly joinedMs: number | undefined;
   /** An edit after the attack reached every honest proxy. */
   readonly updated: boolean;
 }
 
 /** Returns the bounds that an effect exceeds, in words. */
 export function violations(effect: Effect, bounds: Bounds): string[] {
-  const { alive, rssGrowth, ready, streamsLost, updated } = effect;
+  const { alive, rssGrowth, ready, streamsLost, joinedMs, updated } = effect;
   return [
     ...(alive ? [] : ["istiod exited"]),
     ...(rssGrowth > bounds.rssGrowth ? [`memory grew by ${mebibytes(rssGrowth)}`] : []),
     ...(ready.max > bounds.readyMs ? [`/ready took ${ready.max.toFixed(0)} ms`] : []),
     ...(ready.failures > 0 ? [`/ready failed ${ready.failures} times`] : []),
     ...(streamsLost > 0 ? [`${streamsLost} honest streams were closed`] : []),
+    ...(joinedMs === undefined ? ["a new proxy was not served"] : []),
+    ...(joinedMs !== undefined && joinedMs > bounds.joinMs ? [`a new proxy waited ${joinedMs.toFixed(0)} ms`] : []),
     ...(updated ? [] : ["an update did not reach all honest proxies"]),
   ];
 }

@@ -10,6 +10,7 @@ export function effectColumns(bounds: Bounds): readonly Column<Effect>[] {
     { head: "max", of: ({ ready }) => `${ready.max.toFixed(0)} ms`, width: 8 },
     { head: "failed", of: ({ ready }) => String(ready.failures), width: 6 },
     { head: "streams lost", of: ({ streamsLost }) => String(streamsLost), width: 12 },
+    { head: "joined", of: ({ joinedMs }) => (joinedMs === undefined ? "no" : `${joinedMs.toFixed(0)} ms`), width: 8 },
     { head: "updated", of: ({ updated }) => (updated ? "yes" : "no"), width: 7 },
     { head: "verdict", of: (effect) => violations(effect, bounds).join(", ") || "held", left: true, width: 8 },
     { head: "sent", of: ({ sent }) => sent, left: true },

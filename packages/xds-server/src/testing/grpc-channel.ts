@@ -10,6 +10,8 @@ export interface Address {
   readonly port: number;
   /** Default: plaintext. */
   readonly tls?: SecureClientSessionOptions;
+  /** Address of this machine to connect from. Default: the system's choice. */
+  readonly localAddress?: string;
 }
 
 type Finish = (error: ConnectError | undefined) => void;
@@ -54,11 +56,12 @@ export function openGrpc(
   };
 }
 
-function openSession({ host, port, tls }: Address): ClientHttp2Session {
+function openSession({ host, port, tls, localAddress }: Address): ClientHttp2Session {
   const session = connect(`${tls === undefined ? "http" : "https"}://${host}:${port}`, {
     settings: { initialWindowSize: windowBytes },
     ...tls,
-  });
+    ...(localAddress !== undefined && { localAddress }),
+  } satisfies SecureClientSessionOptions & { readonly localAddress?: string });
   session.on("connect", () => session.setLocalWindowSize(windowBytes));
   return session;
 }

@@ -15,7 +15,7 @@ import {
 } from "@istiod/bench";
 import { Closers } from "@istiod/settings";
 import type { Attack } from "../attack.js";
-import type { IstiodTarget } from "../target/istiod-target.js";
+import { type IstiodTarget, portsFrom, strangerAddress } from "../target/istiod-target.js";
 import { probeReady } from "../target/ready-probe.js";
 import { HonestProxies } from "./honest-proxies.js";
 
@@ -206,7 +206,8 @@ export class SoakRun {
       const attack = this.#random.pick(this.#attacks);
       if (this.#restarting) await wait(500);
       else {
-        const target = targetOf(istiod(), places, tokens, caDirectory);
+        const address = this.#random.chance(0.5) ? strangerAddress : "127.0.0.1";
+        const target = targetOf(istiod(), places, tokens, caDirectory, address);
         const sent = await attack.run(target, 0.2 + 0.8 * this.#random.unit()).catch((error: unknown) => String(error));
         this.#counts.set(attack.name, (this.#counts.get(attack.name) ?? 0) + 1);
         this.#log(`${attack.name}: ${sent.slice(0, 200)}`);
@@ -220,14 +221,17 @@ function targetOf(
   places: IstiodTarget["places"],
   tokens: Tokens,
   caDirectory: string,
+  attackerAddress: string,
 ): IstiodTarget {
   return {
     istiod,
+    ports: portsFrom(istiod, attackerAddress),
     places,
     tokens,
     caDirectory,
     streamsLost: 0,
     isAlive: () => isRunning(istiod.pid),
+    join: () => ({ waitMs: () => Promise.resolve(0) }),
     update: () => Promise.resolve(true),
     close: () => Promise.resolve(),
   };

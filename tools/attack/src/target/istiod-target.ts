@@ -19,6 +19,7 @@ import {
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { Closers } from "@istiod/settings";
 import { clusterType } from "@istiod/xds-server";
+import type { Address } from "@istiod/xds-server/testing";
 
 export interface IstiodTargetOptions {
   /** Limit of V8's old generation in MiB. Default 512. */
@@ -27,13 +28,30 @@ export interface IstiodTargetOptions {
   readonly services?: number;
   /** Proxies with tokens, connected over TLS. Default 5. */
   readonly proxies?: number;
+  /** Loopback address of the attackers. The honest proxies have 127.0.0.1. Default {@link strangerAddress}. */
+  readonly attackerAddress?: string;
   readonly flags?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Loopback address of attackers, where the system has more than one. */
+export const strangerAddress = process.platform === "linux" ? "127.0.0.66" : "127.0.0.1";
+
+/** The ports of an istiod as an attacker connects to them. */
+export interface AttackedPorts {
+  readonly xds: Address;
+  readonly plaintext: Address;
+}
+
+/** Returns the ports of an istiod for connections from a loopback address. */
+export function portsFrom({ xds, plaintext }: IstiodProcess, localAddress: string): AttackedPorts {
+  return { xds: { ...xds, localAddress }, plaintext: { ...plaintext, localAddress } };
 }
 
 /** A running istiod with honest proxies. */
 export interface IstiodTarget {
   readonly istiod: IstiodProcess;
+  readonly ports: AttackedPorts;
   /** Of the honest proxies. */
   readonly places: readonly ProxyPlace[];
   readonly tokens: Tokens;
@@ -42,6 +60,8 @@ export interface IstiodTarget {
   /** Number of honest streams that were closed since the start. */
   readonly streamsLost: number;
   isAlive(): boolean;
+  /** Connects another honest proxy. `waitMs` returns the time until it was served; undefined if it was not. */
+  join(): { waitMs(): Promise<number | undefined> };
   /** Edits the mesh. Reports whether every honest proxy received the result in time. */
   update(): Promise<boolean>;
   close(): Promise<void>;
@@ -52,6 +72,7 @@ const updateMs = 30_000;
 /** Starts a built istiod with a small heap, in plaintext and over TLS, and connects the honest proxies. */
 export async function startIstiodTarget(options: IstiodTargetOptions = {}): Promise<IstiodTarget> {
   const { heapMiB = 512, services = 100, proxies = 5, flags = {}, env = {} } = options;
+  const { attackerAddress = strangerAddress } = options;
   const closers = new Closers();
   return closers.closeOnError(async () => {
     const root = await mkdtemp(join(tmpdir(), "istiod-attack-"));
@@ -77,6 +98,7 @@ export async function startIstiodTarget(options: IstiodTargetOptions = {}): Prom
     let edits = 0;
     return {
       istiod,
+      ports: portsFrom(istiod, attackerAddress),
       places,
       tokens,
       caDirectory,
@@ -84,6 +106,7 @@ export async function startIstiodTarget(options: IstiodTargetOptions = {}): Prom
         return fleet.lost();
       },
       isAlive: () => isRunning(istiod.pid),
+      join: () => joinMesh(istiod, places[0], tokens),
       async update() {
         const before = fleet.digests();
         await apply(directory, change(mesh, "rule", edits++));
@@ -123,6 +146,32 @@ async function connect({ xds }: IstiodProcess, places: readonly ProxyPlace[], to
     close: () => {
       closing = true;
       for (const proxy of proxies) proxy.drop();
+    },
+  };
+}
+
+/** Connects a proxy, which connects again if it is rejected. */
+function joinMesh(
+  { xds }: IstiodProcess,
+  place: ProxyPlace | undefined,
+  tokens: Tokens,
+): { waitMs(): Promise<number | undefined> } {
+  if (place === undefined) throw new Error("the target has no honest proxy");
+  const startedAt = performance.now();
+  let servedAt: number | undefined;
+  const proxy = new SimulatedProxy({
+    target: xds,
+    variant: "delta",
+    node: toBinary(NodeSchema, nodeOf(place)),
+    headers: { authorization: `Bearer ${tokens.of(place)}` },
+    events: { complete: () => (servedAt ??= performance.now()) },
+  });
+  proxy.connect();
+  return {
+    async waitMs() {
+      await eventually(() => servedAt !== undefined, updateMs);
+      proxy.drop();
+      return servedAt && servedAt - startedAt;
     },
   };
 }

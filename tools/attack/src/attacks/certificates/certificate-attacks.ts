@@ -10,8 +10,8 @@ const scaled = (count: number, scale: number): number => Math.max(1, Math.round(
  * succeed. Returns the gRPC statuses of the attack's calls.
  */
 async function flood(target: IstiodTarget, count: number, call: CertificateCall, holdMs: number): Promise<string> {
-  const sessions = Array.from({ length: count }, () => connectCa(target));
-  const honest = connectCa(target);
+  const sessions = Array.from({ length: count }, () => connectCa(target.ports.xds));
+  const honest = connectCa(target.istiod.xds);
   try {
     const answers = sessions.map((session) => requestCertificate(session, call));
     const place = target.places.at(-1);

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
-import { type ClientHttp2Session, connect } from "node:http2";
-import type { IstiodTarget } from "../../target/istiod-target.js";
+import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from "node:http2";
+import type { Address } from "@istiod/xds-server/testing";
 
 const path = "/istio.v1.auth.IstioCertificateService/CreateCertificate";
 
@@ -15,9 +15,9 @@ export interface CertificateCall {
 }
 
 /** Connects to the CA over TLS. */
-export function connectCa({ istiod }: IstiodTarget): ClientHttp2Session {
-  const { host, port, tls } = istiod.xds;
-  const session = connect(`https://${host}:${port}`, { ...tls });
+export function connectCa({ host, port, tls, localAddress }: Address): ClientHttp2Session {
+  const options: SecureClientSessionOptions & { readonly localAddress?: string | undefined } = { ...tls, localAddress };
+  const session = connect(`https://${host}:${port}`, options);
   session.on("error", () => undefined);
   return session;
 }

@@ -2,14 +2,11 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { connect as connectTcp, type Socket } from "node:net";
 import type { Address } from "@istiod/xds-server/testing";
 
-/** Loopback address of the attacker, where the system has more than one: honest proxies have another. */
-const strangerAddress = process.platform === "linux" ? "127.0.0.66" : "127.0.0.1";
-
 const adsPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 
 /** Connects from the attacker's address. */
-export function connectStranger({ host, port }: Address): Socket {
-  return connectTcp({ host, port, localAddress: strangerAddress }).on("error", () => undefined);
+export function connectStranger({ host, port, localAddress }: Address): Socket {
+  return connectTcp({ host, port, localAddress }).on("error", () => undefined);
 }
 
 /** Opens an HTTP/2 connection in plaintext from the attacker's address. */

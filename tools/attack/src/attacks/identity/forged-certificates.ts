@@ -32,16 +32,16 @@ const forgeries: Readonly<Record<string, Forgery>> = {
 export const forgedCertificates: Attack = {
   name: "forged-certificates",
   description: "streams with client certificates for istiod's identity that are forged in every way",
-  async run({ istiod, caDirectory }, scale) {
+  async run({ ports, caDirectory }, scale) {
     const rounds = Math.max(1, Math.round(20 * scale));
     const authority = await readAuthority(caDirectory);
     const stranger = await mint({ ca: true, subject: authority.certificate.subject });
-    if (!(await isServed(istiod.xds, await mint({ issuer: authority, names: [uri(istiodUri)] }))))
+    if (!(await isServed(ports.xds, await mint({ issuer: authority, names: [uri(istiodUri)] }))))
       throw new Error("istiod does not accept a valid certificate of its own CA");
     const accepted = new Set<string>();
     for (const [kind, { stranger: isStranger, ...options }] of Object.entries(forgeries)) {
       const certificate = await mint({ ...options, issuer: isStranger ? stranger : authority });
-      for (let round = 0; round < rounds; round++) if (await isServed(istiod.xds, certificate)) accepted.add(kind);
+      for (let round = 0; round < rounds; round++) if (await isServed(ports.xds, certificate)) accepted.add(kind);
     }
     if (accepted.size > 0) throw new Error(`istiod accepts certificates ${[...accepted].join(", ")}`);
     return `${rounds} × ${Object.keys(forgeries).length} streams; none was served`;

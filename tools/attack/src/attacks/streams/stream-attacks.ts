@@ -7,8 +7,8 @@ const scaled = (count: number, scale: number): number => Math.max(1, Math.round(
 const types: Attack = {
   name: "many-types",
   description: "a stream without credentials requests 176,000 types",
-  run: ({ istiod }, scale) =>
-    floodStreams(istiod.plaintext, {
+  run: ({ ports }, scale) =>
+    floodStreams(ports.plaintext, {
       streams: 1,
       requests: () =>
         Array.from({ length: scaled(176_000, scale) }, (_, i) => ({
@@ -21,8 +21,8 @@ const types: Attack = {
 const names: Attack = {
   name: "many-names",
   description: "20 streams without credentials each subscribe to 95,000 unknown names",
-  run: ({ istiod }, scale) =>
-    floodStreams(istiod.plaintext, {
+  run: ({ ports }, scale) =>
+    floodStreams(ports.plaintext, {
       streams: 20,
       requests: (stream) => [
         {
@@ -40,8 +40,8 @@ const names: Attack = {
 const labels: Attack = {
   name: "many-labels",
   description: "20 streams without credentials send nodes with 20,000 labels",
-  run: ({ istiod }, scale) =>
-    floodStreams(istiod.plaintext, {
+  run: ({ ports }, scale) =>
+    floodStreams(ports.plaintext, {
       streams: 20,
       requests: (stream) => {
         const LABELS = Object.fromEntries(
@@ -56,8 +56,8 @@ const labels: Attack = {
 const silent: Attack = {
   name: "silent-streams",
   description: "500 connections without credentials open a stream and send nothing",
-  run: ({ istiod }, scale) =>
-    floodStreams(istiod.plaintext, { streams: scaled(500, scale), requests: () => [], holdMs: 5000 }),
+  run: ({ ports }, scale) =>
+    floodStreams(ports.plaintext, { streams: scaled(500, scale), requests: () => [], holdMs: 5000 }),
 };
 
 /** Attacks by what streams contain. */

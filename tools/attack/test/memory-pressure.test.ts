@@ -1,0 +1,61 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { endpointType } from "@istiod/xds-server";
+import { type Channel, encodeRequest, openChannel } from "@istiod/xds-server/testing";
+import { expect, it } from "vitest";
+import { sidecarNode } from "../src/attacks/streams/stream-flood.js";
+import { type IstiodTarget, startIstiodTarget } from "../src/target/istiod-target.js";
+
+const streams = 40;
+const deadlineMs = 60_000;
+
+/** Opens a stream that makes istiod keep about a megabyte of names. */
+function openLarge({ ports }: IstiodTarget, stream: number, ended: () => void): Channel {
+  const channel = openChannel(ports.plaintext, "delta", { message: () => undefined, ended });
+  const names = Array.from({ length: 3000 }, (_, i) => `outbound|80||${"x".repeat(300)}-${stream}-${i}.example.com`);
+  channel.send(encodeRequest("delta", { node: sidecarNode(stream), typeUrl: endpointType, names }));
+  return channel;
+}
+
+async function metric({ istiod }: IstiodTarget, name: string): Promise<number> {
+  const text = await (await fetch(`${istiod.http}/metrics`)).text();
+  return Number(
+    text
+      .split("\n")
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length + 1) ?? 0,
+  );
+}
+
+/** Collects garbage until a condition holds: only what a collection leaves is pressure. */
+async function eventually(target: IstiodTarget, condition: () => Promise<boolean>): Promise<void> {
+  for (const until = performance.now() + deadlineMs; !(await condition()); await wait(200)) {
+    if (performance.now() > until) throw new Error("the condition did not hold in time");
+    await target.istiod.heap("collect");
+  }
+}
+
+it("an istiod with a small heap closes its newest connections, counts them and survives", async () => {
+  const target = await startIstiodTarget({ heapMiB: 96, services: 20, env: { ISTIOD_MEMORY_THRESHOLD: "45" } });
+  const closed = new Set<number>();
+  const channels: Channel[] = [];
+  let isOver = false;
+  try {
+    for (let stream = 0; stream < streams; stream++) {
+      channels.push(openLarge(target, stream, () => void (isOver || closed.add(stream))));
+      await wait(1);
+    }
+    const shed = 'istiod_xds_limited_total{reason="memory_pressure"}';
+    await eventually(target, async () => (await metric(target, shed)) > 0 && closed.size > 0);
+    await eventually(target, async () => (await metric(target, "istiod_memory_pressure")) === 0);
+    const newest = Array.from({ length: closed.size }, (_, i) => streams - 1 - i);
+    expect([...closed].sort((a, b) => b - a)).toEqual(newest);
+    expect(closed.size).toBeLessThan(streams);
+    expect(target.streamsLost).toBe(0);
+    expect(target.isAlive()).toBe(true);
+    expect(await target.update()).toBe(true);
+  } finally {
+    isOver = true;
+    for (const channel of channels) channel.cancel();
+    await target.close();
+  }
+}, 180_000);
