@@ -37,7 +37,7 @@ const ignorant = {
   kubernetes: ["admin-server", "incremental"],
   "config-schema": encoding,
   "config-ingestion": encoding,
-  "config-xds": ["protobuf-wire", "envoy-api"],
+  "config-xds": ["protobuf-wire"],
   "service-discovery": ["config-ingestion", ...encoding],
   "push-context": ["config-ingestion", ...encoding],
   analysis: encoding,

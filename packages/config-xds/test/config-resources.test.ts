@@ -78,7 +78,7 @@ test("an object that is decoded equals the encoded one", () => {
     for (const key of database.keys(type.kind.collection)) {
       const object = database.read(type.kind.collection, key);
       if (object === undefined) continue;
-      const [decoded] = decode(decodeConfig(type, encodeConfig(type, object)));
+      const [decoded] = decode(decodeConfig(type, encodeConfig(type, object)).document);
       expect(decoded).toMatchObject({ outcome: "accepted", key, object });
       count++;
     }
@@ -139,6 +139,7 @@ test("bytes that are no object of the type are an error that names it", () => {
   expect(() => decodeConfig(type, other)).toThrow(
     new ConfigResourceError(
       "VirtualService shop/api: body: is istio.networking.v1alpha3.ServiceEntry, expected istio.networking.v1alpha3.VirtualService",
+      { namespace: "shop", name: "api" },
     ),
   );
   expect(() => decodeConfig(type, new Uint8Array())).toThrow('metadata.name: is "", expected a namespace and a name');

@@ -22,4 +22,4 @@ equal(resource?.name, "shop/default");
 // … and another one reads them.
 const type = findConfigType(typeUrl);
 const received = type && resource && decodeConfig(type, resource.bytes);
-deepEqual(received?.["spec"], document.spec);
+deepEqual(received?.document["spec"], document.spec);
