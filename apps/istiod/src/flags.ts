@@ -75,6 +75,13 @@ const configFileFlags = {
     help: "directory of the last good versions of policies, which replicas can share; empty: a policy that is rejected at startup fails closed",
     isExtension: true,
   }),
+  configSourceTokenFile: stringSetting({
+    flag: "configSourceTokenFile",
+    placeholder: "file",
+    default: "",
+    help: "bearer token for the xds:// servers of configSources that are called over TLS, read for each connection",
+    isExtension: true,
+  }),
   maxConfigFileBytes: integerSetting(
     {
       flag: "maxConfigFileBytes",

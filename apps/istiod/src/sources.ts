@@ -3,6 +3,7 @@ import {
   type FileLimits,
   meshConfigFile,
   meshNetworksFile,
+  type RejectedPolicy,
   type Source,
 } from "@istiod/config-ingestion";
 import {
@@ -14,7 +15,9 @@ import {
   multiClusterKinds,
   remoteKinds,
 } from "@istiod/config-schema";
+import type { ConfigSource } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { SettingValues } from "@istiod/settings";
+import { openConfigSource, xdsConfigSource } from "./config-sources.js";
 import { environmentSource } from "./environment-source.js";
 import type { ConfigFileFlags, meshFlags } from "./flags.js";
 import { variables } from "./variables.js";
@@ -27,40 +30,109 @@ export interface MeshSources {
   readonly all: readonly Source[];
   /** The kinds that the directories are read for. */
   readonly kinds: readonly Kind[];
-  /** The directory of this istiod's own cluster. */
-  readonly own: DirectorySource;
+  /** The directory of this istiod's own cluster. Absent: its objects are those of `configSources`. */
+  readonly own: DirectorySource | undefined;
+  /** All directories. */
+  readonly directories: readonly DirectorySource[];
   /** Sources that can change, with their names and locations for people. */
   readonly named: ReadonlyMap<Source, { readonly name: string; readonly location: string }>;
   /** The directories of other clusters, by the clusters' IDs. */
   readonly remote: ReadonlyMap<string, DirectorySource>;
+  /** Returns the policies that are rejected, of all sources. */
+  rejectedPolicies(): readonly RejectedPolicy[];
 }
 
 /**
  * Returns the sources that the flags define: environment, mesh configuration, networks and objects.
  *
  * @param files default: without last good versions, and with the default bounds of files
- * @throws Error that names the flag that cannot be used.
+ * @param configSources the mesh configuration's `configSources`. Default: none
+ * @throws Error that names the flag or the field that cannot be used.
  */
 export function meshSources(
   values: MeshFlags,
   env: NodeJS.ProcessEnv,
   files: Partial<ConfigFileFlags> = {},
+  configSources: readonly ConfigSource[] = [],
 ): MeshSources {
-  if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
-  const revision = variables.revision.read(env);
+  if (!values.configDir && configSources.length === 0)
+    throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
+  const read = kindsToRead(env);
+  const directory = directoryOptions(env, files);
+  const remote = remoteDirectories(values, (options) => new DirectorySource({ ...directory, ...options }), read);
+  const own = values.configDir
+    ? new DirectorySource({
+        ...directory,
+        directory: values.configDir,
+        cluster: values.clusterID,
+        kinds: read(allKinds),
+        ...(files.stateDir && { stateDirectory: files.stateDir }),
+      })
+    : undefined;
+  const configured = configSources.map((source, i) =>
+    openConfigSource(source, i, {
+      directory: (path) =>
+        new DirectorySource({ ...directory, directory: path, cluster: values.clusterID, kinds: read(allKinds) }),
+      server: (url, tlsSettings) => xdsConfigSource({ url, tlsSettings, values, files, env }),
+    }),
+  );
+  const named = new Map<Source, { readonly name: string; readonly location: string }>([
+    [meshConfigFile(values.meshConfig), { name: "Mesh configuration", location: values.meshConfig || "defaults" }],
+    [meshNetworksFile(values.networksConfig), { name: "Mesh networks", location: values.networksConfig || "none" }],
+    ...(own ? [[own, { name: `Cluster ${values.clusterID}`, location: values.configDir }] as const] : []),
+    ...configured.map(
+      (source, i) => [source, { name: "Configuration", location: configSources[i]?.address ?? "" }] as const,
+    ),
+    ...[...remote].map(([cluster, source]) => [source, { name: `Cluster ${cluster}`, location: source.name }] as const),
+  ]);
+  const isDirectory = (source: Source): source is DirectorySource => source instanceof DirectorySource;
+  return {
+    all: [environmentSource(env, values), ...named.keys()],
+    kinds: read(allKinds),
+    own,
+    directories: [...named.keys()].filter(isDirectory),
+    named,
+    remote,
+    rejectedPolicies: () => [
+      ...(own?.rejectedPolicies() ?? []),
+      ...configured.flatMap((source) => source.rejectedPolicies()),
+    ],
+  };
+}
+
+/** Returns the function that adds the kinds of every mesh to those of a cluster. */
+function kindsToRead(env: NodeJS.ProcessEnv): (kinds: readonly Kind[]) => readonly Kind[] {
   const multiCluster = multiClusterKinds(
     variables.mcsApiGroup.read(env),
     variables.mcsApiVersion.read(env) || undefined,
   );
-  const read = (kinds: readonly Kind[]): readonly Kind[] => [
-    ...kinds.filter(({ group }) => group !== multiClusterGroup),
-    ...multiCluster,
-    ...analysisKinds,
-  ];
-  const limits: FileLimits = {
-    ...(files.maxConfigFileBytes !== undefined && { maxBytes: files.maxConfigFileBytes }),
-    ...(files.maxConfigFileDocuments !== undefined && { maxDocuments: files.maxConfigFileDocuments }),
+  return (kinds) => [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster, ...analysisKinds];
+}
+
+function directoryOptions(
+  env: NodeJS.ProcessEnv,
+  files: Partial<ConfigFileFlags>,
+): { readonly revision: string; readonly limits: FileLimits } {
+  return {
+    revision: variables.revision.read(env),
+    limits: {
+      ...(files.maxConfigFileBytes !== undefined && { maxBytes: files.maxConfigFileBytes }),
+      ...(files.maxConfigFileDocuments !== undefined && { maxDocuments: files.maxConfigFileDocuments }),
+    },
   };
+}
+
+type OpenDirectory = (options: {
+  readonly directory: string;
+  readonly cluster: string;
+  readonly kinds: readonly Kind[];
+}) => DirectorySource;
+
+function remoteDirectories(
+  values: MeshFlags,
+  open: OpenDirectory,
+  read: (kinds: readonly Kind[]) => readonly Kind[],
+): ReadonlyMap<string, DirectorySource> {
   const remote = new Map<string, DirectorySource>();
   for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {
     if (cluster === values.clusterID)
@@ -68,26 +140,9 @@ export function meshSources(
         `--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`,
       );
     if (remote.has(cluster)) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is given twice`);
-    remote.set(cluster, new DirectorySource({ directory, cluster, kinds: read(remoteKinds), revision, limits }));
+    remote.set(cluster, open({ directory, cluster, kinds: read(remoteKinds) }));
   }
-  const own = new DirectorySource({
-    directory: values.configDir,
-    cluster: values.clusterID,
-    kinds: read(allKinds),
-    revision,
-    limits,
-    ...(files.stateDir && { stateDirectory: files.stateDir }),
-  });
-  const named = new Map<Source, { readonly name: string; readonly location: string }>([
-    [meshConfigFile(values.meshConfig), { name: "Mesh configuration", location: values.meshConfig || "defaults" }],
-    [meshNetworksFile(values.networksConfig), { name: "Mesh networks", location: values.networksConfig || "none" }],
-    [own, { name: `Cluster ${values.clusterID}`, location: values.configDir }],
-    ...values.clusterDir.map(clusterDirectory).flatMap(([cluster, location]) => {
-      const source = remote.get(cluster);
-      return source === undefined ? [] : [[source, { name: `Cluster ${cluster}`, location }] as const];
-    }),
-  ]);
-  return { all: [environmentSource(env, values), ...named.keys()], kinds: read(allKinds), own, named, remote };
+  return remote;
 }
 
 /** Describes the objects of a directory without effect by kind; undefined if there are none. */

@@ -78,6 +78,7 @@ export const silentSeries: readonly Series[] = [
   ...series("counter", "pilot_k8s_proxies_with_no_service_targets", "reason"),
   ...series("gauge", "pilot_xds_cds_reject pilot_xds_eds_reject pilot_xds_lds_reject", "err", "node"),
   ...series("counter", "citadel_server_csr_sign_err_count", "error"),
+  ...series("counter", "remote_cluster_sync_timeouts_total", "cluster"),
 ];
 
 /** Named there, and left out here because what they count does not exist: they must not be there as zeros. */
@@ -97,7 +98,6 @@ export const absentSeries: readonly string[] = [
   "pilot_envoy_filter_status",
   "pilot_jwks_resolver_network_fetch_success_total",
   "pilot_jwks_resolver_network_fetch_fail_total",
-  "remote_cluster_sync_timeouts_total",
   "remote_cluster_secret_events_total",
   "controller_sync_errors_total",
   "auto_registration_success_total",

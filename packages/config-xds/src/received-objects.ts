@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { Ledger, type Location } from "@istiod/config-ingestion";
+import { Ledger, type Location, type RejectedPolicy } from "@istiod/config-ingestion";
 import type { DecodeOptions, Kind, ObjectChange, Problem } from "@istiod/config-schema";
 import { type ConfigType, configTypeUrl } from "./config-type.js";
 import { ConfigResourceError, decodeConfig } from "./decode-config.js";
@@ -68,6 +68,11 @@ export class ReceivedObjects {
   /** Returns all current problems. */
   problems(): readonly Problem[] {
     return [...[...this.#problems.values()].flat(), ...this.#ledger.problems()];
+  }
+
+  /** Returns the rejected objects of kinds that restrict, with what applies instead. */
+  rejectedPolicies(): readonly RejectedPolicy[] {
+    return this.#ledger.rejectedPolicies();
   }
 
   /** Returns the place that defines an active object. */

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import type { Source, SourceUpdate, SyncState } from "@istiod/config-ingestion";
+import type { RejectedPolicy, Source, SourceUpdate, SyncState } from "@istiod/config-ingestion";
 import { applyChanges, type DecodeOptions, type Kind } from "@istiod/config-schema";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { AggregatedDiscoveryService } from "@istiod/envoy-api/envoy/service/discovery/v3/ads";
@@ -69,6 +69,11 @@ export class XdsConfigSource implements Source {
 
   syncState(): SyncState {
     return this.#sync;
+  }
+
+  /** Returns the rejected objects of kinds that restrict, with what applies instead. */
+  rejectedPolicies(): readonly RejectedPolicy[] {
+    return this.#objects.rejectedPolicies();
   }
 
   locate(kind: Kind, key: string): ReturnType<NonNullable<Source["locate"]>> {

@@ -12,6 +12,7 @@ import type { Proxy } from "@istiod/push-context";
 import type { Faults } from "@istiod/explain";
 import { noProxy } from "../no-proxy.js";
 import { cacheCommand } from "./cache.js";
+import type { ClusterState } from "../status/source-statuses.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
 import { multiClusterInfos } from "./multi-cluster-services.js";
 import { authorizationForm, telemetriesForm, timeForm } from "./istio-forms.js";
@@ -25,7 +26,7 @@ export interface MeshCommandsOptions extends ProxyCommandsOptions {
   /** Returns the faults in what proxies are served, by Istio's gauges that count them. */
   readonly faults: () => Readonly<Record<string, Faults>>;
   /** The clusters whose objects are read. */
-  readonly clusters: () => readonly { readonly id: string; readonly source: string }[];
+  readonly clusters: () => readonly ClusterState[];
 }
 
 /** Returns the commands about the mesh: its objects and the model built from them. */
@@ -134,7 +135,7 @@ function objectCommands({ database, server, clusters }: MeshCommandsOptions): re
     {
       name: "clusterz",
       about: "Clusters whose objects are read",
-      answer: () => json(clusters().map(({ id, source }) => ({ id, secretName: source, syncStatus: "synced" }))),
+      answer: () => json(clusters()),
     },
     { name: "ambientz", about: "Ambient mode", answer: () => textAnswer(501, "ambient mode is not implemented yet") },
     {

@@ -1,7 +1,7 @@
-import type { DirectorySource } from "@istiod/config-ingestion";
+import type { RejectedPolicy } from "@istiod/config-ingestion";
 import type { Meter } from "@istiod/metrics";
 
-type RejectedPolicies = ReturnType<DirectorySource["rejectedPolicies"]>;
+type RejectedPolicies = readonly RejectedPolicy[];
 
 /** Registers the gauge of rejected policies, by their kind and by what applies instead. */
 export function rejectedPolicyMetrics(meter: Meter, read: () => RejectedPolicies): void {

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { LiveAnalysis } from "@istiod/analysis";
-import { queueDepth } from "@istiod/config-ingestion";
+import { clusterMetrics, queueDepth } from "@istiod/config-ingestion";
 import { modelMetrics } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { generators, lookups } from "@istiod/xds-generators";
@@ -15,7 +15,7 @@ import { cacheMetrics } from "../metrics/cache-metrics.js";
 import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
 import { processMetrics } from "../metrics/process-metrics.js";
 import { certificateStatuses } from "../status/certificate-statuses.js";
-import { sourceStatuses } from "../status/source-statuses.js";
+import { clusterStates, componentLines, sourceStatuses, staleSourcesSummary } from "../status/source-statuses.js";
 import type { StatusSources } from "../status/status-model.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
@@ -31,6 +31,8 @@ export interface Introspection {
   readonly analysis: LiveAnalysis<Proxy>;
   /** Returns the body of a positive answer to `/ready`. */
   readonly readiness: () => string;
+  /** Returns a line for each source, for the verbose answer to `/ready`. */
+  readonly components: () => readonly string[];
 }
 
 /** Registers the metrics, and answers debug commands over xDS. */
@@ -41,7 +43,7 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
   const analysis = liveAnalysis({
     database,
     kinds: sources.kinds,
-    sources: [sources.own, ...sources.remote.values()],
+    sources: sources.directories,
     problems: () => ingestion.problems(),
     log: log.child({ scope: "analysis" }),
   });
@@ -59,8 +61,10 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
     certificates: () => certificateStatuses(security.authority, security.secure?.current()),
     waitingFor: () => [],
   };
-  const readiness = (): string => rejectedPoliciesSummary(sources.own.rejectedPolicies());
-  return { commands, access: debugAccess(startup, mesh, security), status, analysis, readiness };
+  const readiness = (): string =>
+    rejectedPoliciesSummary(sources.rejectedPolicies()) + staleSourcesSummary(ingestion.states());
+  const components = (): readonly string[] => componentLines(sourceStatuses(sources.named, ingestion.states()));
+  return { commands, access: debugAccess(startup, mesh, security), status, analysis, readiness, components };
 }
 
 /** Registers the metrics. Returns the faults in the resources of connected proxies. */
@@ -72,18 +76,22 @@ function registerMetrics(
   closers.defer(processMetrics(registry, version));
   cacheMetrics(meter, database);
   queueDepth(meter, ingestion);
-  rejectedPolicyMetrics(meter, () => sources.own.rejectedPolicies());
+  rejectedPolicyMetrics(meter, () => sources.rejectedPolicies());
+  clusterMetrics(meter, ingestion, values.clusterID);
   return modelMetrics(meter, {
     database,
     clients: () => server.connections().flatMap(({ node }) => source.clientOf(node) ?? []),
     ownCluster: values.clusterID,
-    remoteClusters: () => sources.remote.keys(),
+    remoteClusters: () =>
+      clusterStates(values.clusterID, ingestion.states())
+        .slice(1)
+        .map(({ id }) => id),
   });
 }
 
 function debugOptions(
   { values, env, version }: Startup,
-  { database, sources, ingestion, reporting }: Mesh,
+  { database, ingestion, reporting }: Mesh,
   { source, server }: Serving,
   others: Pick<DebugOptions, "analysis" | "faults" | "proxyOf">,
 ): DebugOptions {
@@ -94,10 +102,7 @@ function debugOptions(
     env,
     version,
     changes: reporting.changes,
-    clusters: () => [
-      { id: values.clusterID, source: "" },
-      ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" })),
-    ],
+    clusters: () => clusterStates(values.clusterID, ingestion.states()),
     status: {
       database,
       deliveries: reporting.deliveries,

@@ -30,7 +30,9 @@ export async function openHttp(startup: Startup, mesh: Mesh): Promise<HttpServer
   const access = debugAccess(startup, mesh, { authenticators: [], trustDomain: "" });
   const page = statusRoute({ ...startingStatus(startup, mesh), monitoring: () => undefined });
   const routes: [string, Route][] = [
-    ["/ready", (_, response) => void response.writeHead(503).end()],
+    ["/ready", starting],
+    ["/healthz/ready", starting],
+    ["/healthz/live", live],
     ...(variables.debugOnHttp.read(env) ? [["/", page] satisfies [string, Route]] : []),
   ];
   return listenHttp(startup, "httpAddr", settings.addresses.httpAddr, {
@@ -38,6 +40,11 @@ export async function openHttp(startup: Startup, mesh: Mesh): Promise<HttpServer
     guard: (request, path) => access.guard(request, path),
   });
 }
+
+/** Answers before the first state is ready. */
+const starting: Route = (_, response) => void response.writeHead(503).end();
+
+const live: Route = (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end("ok\n");
 
 /** Opens all other ports, then answers everything on the HTTP port. Returns the addresses by the name of the flag. */
 export async function openListeners(
@@ -58,9 +65,12 @@ export async function openListeners(
     monitoringAddr &&
     (await listenHttp(startup, "monitoringAddr", monitoringAddr, { routes: new Map([...metrics, ...debug]), guard }));
   const page = statusRoute({ ...status, monitoring: () => monitoring?.address });
+  const ready = readyRoute(security, introspection);
   http?.serve({
     routes: new Map<string, Route>([
-      ["/ready", readyRoute(security, introspection)],
+      ["/ready", ready],
+      ["/healthz/ready", ready],
+      ["/healthz/live", live],
       ...(isDebugServed ? [["/", page] satisfies [string, Route]] : []),
       ...debug,
       ...(monitoring === undefined ? metrics : []),
@@ -77,12 +87,25 @@ export async function openListeners(
   };
 }
 
-/** Answers 503 if a certificate has expired that clients or leaves depend on. */
-function readyRoute({ authority, secure }: Security, { readiness }: Introspection): Route {
-  return (_, response) => {
+/**
+ * Answers 503 if a certificate has expired that clients or leaves depend on. The query `verbose` lists the components,
+ * as the API server's `/readyz` does.
+ */
+function readyRoute({ authority, secure }: Security, { readiness, components }: Introspection): Route {
+  return ({ url }, response) => {
     const expired = expiredCertificates(authority?.authority, secure?.current(), Date.now());
-    if (expired.length === 0) response.writeHead(200).end(readiness());
-    else response.writeHead(503, { "content-type": "text/plain" }).end(`${expired.join("\n")}\n`);
+    const isReady = expired.length === 0;
+    const summary = isReady ? readiness() : `${expired.join("\n")}\n`;
+    const verbose = url.searchParams.has("verbose")
+      ? [
+          ...expired.map((text) => `[-]certificates: ${text}\n`),
+          isReady ? "[+]certificates: ok\n" : "",
+          ...components(),
+        ]
+      : [];
+    response
+      .writeHead(isReady ? 200 : 503, { "content-type": "text/plain" })
+      .end(verbose.length > 0 ? verbose.join("") : summary);
   };
 }
 

@@ -5,6 +5,7 @@ import type { Proxy } from "@istiod/push-context";
 import { GatewayResolution } from "@istiod/service-discovery";
 import { warmUp } from "@istiod/xds-generators";
 import { absentFiles } from "../absent-files.js";
+import { readConfigSources, warnOfChangedConfigSources } from "../config-sources.js";
 import { systemDns } from "../dns.js";
 import { noProxy } from "../no-proxy.js";
 import { type Reporting, reporting } from "../reporting.js";
@@ -23,7 +24,8 @@ export interface Mesh {
 
 /** Opens the sources and starts to read them. @throws Error that names the flag or file that cannot be used */
 export async function openMesh({ values, env, settings, log, meter, closers }: Startup): Promise<Mesh> {
-  const sources = meshSources(values, env, values);
+  const configSources = await readConfigSources(values.meshConfig);
+  const sources = meshSources(values, env, values, configSources);
   for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);
   const database = new Database<Proxy>({
     onObserverError: (error) => log.error({ err: error }, "commit observer failed"),
@@ -39,6 +41,7 @@ export async function openMesh({ values, env, settings, log, meter, closers }: S
     onCommitTiming: (timing) => report.commitTiming(timing),
   });
   closers.defer(() => ingestion.stop());
+  warnOfChangedConfigSources(database, configSources, log);
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
   return { database, sources, ingestion, reporting: report, rootNamespace };
 }
@@ -59,7 +62,7 @@ export async function firstState(startup: Startup, { database, sources, ingestio
   });
   closers.defer(() => gatewayResolution.stop());
   await gatewayResolution.start();
-  const unused = unusedObjects(sources.own);
+  const unused = sources.own && unusedObjects(sources.own);
   if (unused !== undefined) log.info(unused);
   for (const [cluster, directory] of sources.remote) {
     const ignored = ignoredObjects(cluster, directory);

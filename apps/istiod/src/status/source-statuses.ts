@@ -1,4 +1,4 @@
-import { DirectorySource, type Source, type SourceState } from "@istiod/config-ingestion";
+import { DirectorySource, formatSyncState, type Source, type SourceState } from "@istiod/config-ingestion";
 import { formatProblem, type Problem } from "@istiod/config-schema";
 import type { SourceStatus } from "@istiod/status-page";
 
@@ -10,12 +10,69 @@ export function sourceStatuses(
   named: ReadonlyMap<Source, Pick<SourceStatus, "name" | "location">>,
   states: readonly SourceState[],
 ): readonly SourceStatus[] {
-  return states.flatMap(({ source, changed, problems }): readonly SourceStatus[] => {
-    const described = named.get(source);
+  return states.flatMap(({ source, sync, changed, problems }): readonly SourceStatus[] => {
+    const described = named.get(source) ?? describe(source);
     if (described === undefined) return [];
+    if (sync.state === "syncing") return [{ ...described, state: "reading", reasons: [formatSyncState(sync)] }];
     const isWhole = ({ severity, line }: Problem): boolean =>
       severity === "error" && (line === 0 || !(source instanceof DirectorySource));
-    const reasons = problems.filter(isWhole).map(formatProblem);
+    const reasons = [
+      ...(sync.state === "synced" ? [] : [formatSyncState(sync)]),
+      ...problems.filter(isWhole).map(formatProblem),
+    ];
     return [{ ...described, state: reasons.length > 0 ? "stale" : changed ? "reading" : "current", reasons }];
   });
+}
+
+function describe({ name, cluster }: Source): Pick<SourceStatus, "name" | "location"> | undefined {
+  if (cluster !== undefined) return { name: `Cluster ${cluster}`, location: name ?? "" };
+  return name === undefined ? undefined : { name, location: name };
+}
+
+/** Returns lines for `/ready` about the sources whose last good content is served; empty if there are none. */
+export function staleSourcesSummary(states: readonly SourceState[]): string {
+  return states
+    .filter(({ sync: { state } }) => state !== "synced")
+    .map(({ source, sync }) => `source ${describe(source)?.name ?? "without a name"}: ${formatSyncState(sync)}\n`)
+    .join("");
+}
+
+/** Returns a line for each source, in the form of the API server's `/readyz?verbose`. */
+export function componentLines(sources: readonly SourceStatus[]): readonly string[] {
+  return sources.map(({ name, location, state, reasons }) => {
+    const details = reasons.length === 0 ? "" : `, ${reasons.join("; ")}`;
+    return `[${state === "stale" ? "-" : "+"}]${name} (${location}): ${state}${details}\n`;
+  });
+}
+
+/** A cluster as `/debug/clusterz` shows it. */
+export interface ClusterState {
+  readonly id: string;
+  /** Secret, or flag, that gives access to the cluster; empty for istiod's own. */
+  readonly secretName: string;
+  /** As Istio's: `synced`, `syncing` or `timeout`; and `stale` or `forbidden`. */
+  readonly syncStatus: string;
+  /** Reason why the cluster is not synced. */
+  readonly reason?: string;
+}
+
+/** Returns the state of istiod's own cluster, and then of the remote clusters. */
+export function clusterStates(configCluster: string, states: readonly SourceState[]): readonly ClusterState[] {
+  const ofClusters = states.flatMap(({ source, sync }): ClusterState[] =>
+    source.cluster === undefined
+      ? []
+      : [
+          {
+            id: source.cluster,
+            secretName: source.cluster === configCluster ? "" : "--clusterDir",
+            syncStatus: sync.state,
+            ...(sync.state !== "synced" && { reason: formatSyncState(sync) }),
+          },
+        ],
+  );
+  const own = ofClusters.find(({ id }) => id === configCluster);
+  return [
+    own ?? { id: configCluster, secretName: "", syncStatus: "synced" },
+    ...ofClusters.filter(({ id }) => id !== configCluster),
+  ];
 }

@@ -13,7 +13,6 @@ export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
   "istio.networking.v1alpha3.OutlierDetection.consecutiveErrors":
     "Istio does not read it any more; set consecutive5xxErrors",
   "istio.security.v1beta1.JWTRule.presence": "it is not supported yet; require a token by an AuthorizationPolicy",
-  "istio.mesh.v1alpha1.MeshConfig.configSources": "objects are read from --configDir only",
   "istio.mesh.v1alpha1.MeshConfig.serviceScopeConfigs": "ambient mode is not supported yet",
   "istio.mesh.v1alpha1.MeshConfig.verifyCertificateAtClient":
     "Istio does not implement it any more; set caCertificates in DestinationRules",

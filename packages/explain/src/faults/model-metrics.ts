@@ -23,9 +23,6 @@ export interface ModelMetricsOptions {
   readonly remoteClusters: () => Iterable<string>;
 }
 
-/** Sync states of a remote cluster in Istio. A directory that was read is synced for good. */
-const syncStates = ["synced", "syncing", "timeout", "closed"];
-
 const rejectedServers = query("metrics.rejectedServers", (q) => q.call(mergedGateway)?.rejected ?? []);
 
 /**
@@ -33,7 +30,6 @@ const rejectedServers = query("metrics.rejectedServers", (q) => q.call(mergedGat
  * of the connected proxies. Returns a function that returns the faults by gauge, without gauges that have none.
  */
 export function modelMetrics(meter: Meter, options: ModelMetricsOptions): () => Readonly<Record<string, Faults>> {
-  const { remoteClusters } = options;
   const census = new Census(meter, options);
   const gauge = (name: string, help: string, read: () => number): void => meter.observeGauge({ name, help }, read);
   gauge("pilot_services", "Services that this istiod knows.", () => census.take().mesh.services);
@@ -44,28 +40,6 @@ export function modelMetrics(meter: Meter, options: ModelMetricsOptions): () => 
     "pilot_k8s_endpoints_pending_pod",
     "Addresses of endpoints whose pods are not known.",
     () => new Set(census.take().mesh.withoutPod.map(({ address }) => address)).size,
-  );
-  const managed = {
-    name: "istiod_managed_clusters",
-    help: "Clusters whose objects are read.",
-    labels: ["cluster_type"],
-  };
-  meter.observeGauge(managed, () => [
-    { value: 1, labels: { cluster_type: "local" } },
-    { value: [...remoteClusters()].length, labels: { cluster_type: "remote" } },
-  ]);
-  const sync = {
-    name: "istiod_remote_cluster_sync_status",
-    help: "1 for the state that a remote cluster is in. Nothing is served before all of them are read.",
-    labels: ["cluster", "cluster_type", "status"],
-  };
-  meter.observeGauge(sync, () =>
-    [...remoteClusters()].flatMap((cluster) =>
-      syncStates.map((status) => ({
-        value: status === "synced" ? 1 : 0,
-        labels: { cluster, cluster_type: "remote", status },
-      })),
-    ),
   );
   return () => Object.fromEntries(Object.entries(census.take().faults).filter(([, faults]) => faults.size > 0));
 }
