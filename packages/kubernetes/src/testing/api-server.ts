@@ -3,6 +3,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Clock, createClock } from "@istiod/settings";
 import type { ResourceType } from "../resource-type.js";
+import { WebhookAdmission } from "./admission/webhook-admission.js";
+import { AccessControl } from "./auth/access-control.js";
+import { defaultRoles } from "./auth/default-roles.js";
+import { mastersGroup } from "./auth/rbac.js";
+import { ServiceAccountTokens } from "./auth/service-account-tokens.js";
 import type { TokenUser } from "./auth/authenticator.js";
 import { startTypeController } from "./discovery/type-controller.js";
 import { builtInTypes } from "./discovery/built-in-types.js";
@@ -29,8 +34,12 @@ export interface ApiServerOptions {
   readonly clock?: Clock;
   /** Users by bearer token, in addition to the administrator of `kubeconfig`. */
   readonly users?: Readonly<Record<string, TokenUser>>;
+  /** `rbac`: by Roles and bindings. `allow-all`: authenticated users may do everything. Default: `rbac`. */
+  readonly authorization?: "rbac" | "allow-all";
   /** Namespaces in addition to `default` and `kube-system`. */
   readonly namespaces?: readonly string[];
+  /** Addresses (`host:port`) of the Services of webhooks, by `namespace/name:port`. Default: none. */
+  readonly services?: Readonly<Record<string, string>>;
   /** Milliseconds between bookmarks of a watch that asks for them. Default 60,000. */
   readonly bookmarkIntervalMs?: number;
   /** Changes after which the oldest half of the history is compacted. Default 100,000. */
@@ -59,24 +68,30 @@ export interface ApiServer {
 /** Starts an API server in memory that listens on loopback. */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const clock = options.clock ?? createClock();
-  const state: ServerState = {
+  const shared = {
     store: new Store(options.historyLimit ?? 100_000),
     types: new TypeRegistry([...builtInTypes, ...additionalTypes(options.types ?? [])]),
     clock,
-    admission: { mutate: ({ object }) => Promise.resolve(object), validate: () => Promise.resolve() },
   };
+  const addresses = new Map(Object.entries(options.services ?? {}));
+  const state: ServerState = { ...shared, admission: new WebhookAdmission(shared, addresses) };
   const objects = directObjects(state);
   const stopControllers = [startTypeController(state), startNamespaceController(state)];
   for (const name of ["default", "kube-system", ...(options.namespaces ?? [])]) {
     await objects.create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
+  for (const role of defaultRoles) await objects.create(role);
   const admin = randomBytes(16).toString("hex");
   const faults = new FaultInjector(state.store, clock);
   const requests: LoggedRequest[] = [];
   const users = new Map(Object.entries(options.users ?? {}));
-  users.set(admin, { username: "admin", groups: ["system:masters"] });
+  users.set(admin, { username: "admin", groups: [mastersGroup] });
   const watch = { bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000, queueLimit: 10_000 };
-  const server = createServer(createHandler({ state, faults, watch, users, requests }));
+  const serviceAccountTokens = new ServiceAccountTokens(state.store, clock);
+  const { authorization = "rbac" } = options;
+  const access = new AccessControl({ store: state.store, users, serviceAccountTokens, authorization });
+  const handler = createHandler({ state, faults, watch, access, serviceAccountTokens, requests });
+  const server = createServer(handler);
   const url = await listen(server, options.port ?? 0);
   return {
     url,

@@ -58,7 +58,7 @@ export class Http {
     for await (const chunk of response) chunks.push(chunk as Buffer);
     const raw = Buffer.concat(chunks);
     const text = (response.headers["content-encoding"] === "gzip" ? gunzipSync(raw) : raw).toString("utf8");
-    const isJson = (response.headers["content-type"] ?? "").startsWith("application/json");
+    const isJson = /^application\/(jwk-set\+)?json/.test(response.headers["content-type"] ?? "");
     return {
       status: response.statusCode ?? 0,
       headers: response.headers,

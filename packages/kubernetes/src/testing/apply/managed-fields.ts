@@ -175,8 +175,7 @@ function rejectConflicts(others: readonly Owner[], written: FieldSet): void {
   throw new StatusError(409, "Conflict", message, { causes });
 }
 
-function describeOwner({ manager, operation, apiVersion, subresource, time }: Owner): string {
+function describeOwner({ manager, operation, apiVersion, subresource }: Owner): string {
   const name = `"${manager}"${subresource === undefined ? "" : ` with subresource "${subresource}"`}`;
-  if (operation === "Apply") return name;
-  return `${name} using ${apiVersion}${time === "" ? "" : ` at ${time}`}`;
+  return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }

@@ -133,10 +133,10 @@ export function aggregatedDiscovery(types: TypeRegistry, isCore: boolean): unkno
       version,
       freshness: "Current",
       resources: [
-        ...entriesOf(types, group, version).map(({ type, subresources }) => aggregated(type, version, subresources)),
+        ...entriesOf(types, group, version).map(({ type, subresources }) => aggregated(type, subresources)),
         ...reviewsOf(group, version).map(({ plural, kind, namespaced }) => ({
           resource: plural,
-          responseKind: { group, version, kind },
+          responseKind: responseKindOf(kind),
           scope: namespaced ? "Namespaced" : "Cluster",
           singularResource: kind.toLowerCase(),
           verbs: ["create"],
@@ -147,8 +147,11 @@ export function aggregatedDiscovery(types: TypeRegistry, isCore: boolean): unkno
   return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
 }
 
-function aggregated(type: ServedType, version: string, subresources: readonly string[]): unknown {
-  const responseKind = { group: type.group, version, kind: type.kind };
+/** Kinds are of the group and version around them, which the API leaves empty. */
+const responseKindOf = (kind: string): object => ({ group: "", version: "", kind });
+
+function aggregated(type: ServedType, subresources: readonly string[]): unknown {
+  const responseKind = responseKindOf(type.kind);
   return {
     resource: type.plural,
     responseKind,

@@ -18,14 +18,10 @@ const version = {
   platform: "",
 };
 
-/** Answers discovery, version and health. Returns false for other paths. */
+/** Answers discovery and the version. Returns false for other paths. */
 export async function serveDiscovery(types: TypeRegistry, exchange: Exchange): Promise<boolean> {
   const path = exchange.path.replace(/\/$/, "");
   if (exchange.method !== "GET") return false;
-  if (["/readyz", "/livez", "/healthz"].includes(path)) {
-    await exchange.sendText(200, "text/plain; charset=utf-8", "ok");
-    return true;
-  }
   if (path === "/version") {
     await exchange.send(200, version);
     return true;

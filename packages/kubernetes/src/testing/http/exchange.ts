@@ -44,6 +44,11 @@ export class Exchange {
     return this.method === "GET" && this.target.isResource && watch !== null && !["", "0", "false"].includes(watch);
   }
 
+  /** Reports whether the client's connection is closed. */
+  get isAbandoned(): boolean {
+    return this.request.socket.destroyed;
+  }
+
   /** Adds a header `Warning` to the answer. */
   warn(message: string): void {
     this.#warnings.add(message);
@@ -91,7 +96,7 @@ export class Exchange {
 
   async sendText(code: number, contentType: string, text: string): Promise<void> {
     const { response } = this;
-    if (response.headersSent || response.destroyed) return;
+    if (response.headersSent || this.isAbandoned) return;
     this.setHeaders();
     response.statusCode = code;
     response.setHeader("Content-Type", contentType);

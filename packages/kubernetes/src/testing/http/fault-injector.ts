@@ -69,6 +69,8 @@ export class FaultInjector implements ClusterFaults {
       await new Promise<void>((resolve) => void this.#clock.after(delay.delayMs, resolve));
       if (this.#isFrozen) await this.#untilThaw();
     }
+    // A client that is gone by now would not have reached a server that hangs.
+    if (exchange.isAbandoned) throw new StatusError(503, "ServiceUnavailable", "the connection is closed");
     const failure = take(this.#fails, exchange);
     if (failure !== undefined) throw failureOf(failure);
   }

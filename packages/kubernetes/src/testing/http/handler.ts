@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { identityOf, type TokenUser, unauthorized } from "../auth/authenticator.js";
+import type { AccessControl } from "../auth/access-control.js";
+import { type ReviewRoutes, serveReviews } from "../auth/reviews.js";
 import { serveDiscovery } from "../discovery/discovery-routes.js";
-import type { UserInfo } from "../storage/server-state.js";
 import { Exchange } from "./exchange.js";
 import { type ResourceRoutes, serveResource } from "./resource-routes.js";
 
@@ -15,9 +15,8 @@ export interface LoggedRequest {
   readonly isWatch: boolean;
 }
 
-export interface HandlerOptions extends ResourceRoutes {
-  /** By token. */
-  readonly users: ReadonlyMap<string, TokenUser>;
+export interface HandlerOptions extends ResourceRoutes, ReviewRoutes {
+  readonly access: AccessControl;
   /** Receives every request. */
   readonly requests: LoggedRequest[];
 }
@@ -35,12 +34,15 @@ export function createHandler(options: HandlerOptions): (request: IncomingMessag
 
 async function serve(options: HandlerOptions, exchange: Exchange): Promise<void> {
   await options.faults.admit(exchange);
-  exchange.user = authenticate(options, exchange);
   const { types } = options.state;
+  if (isHealth(exchange.path)) return exchange.sendText(200, "text/plain; charset=utf-8", "ok");
+  exchange.user = options.access.authenticate(exchange);
+  options.access.authorize(exchange.user, exchange);
   if (!exchange.target.isResource) {
-    if (await serveDiscovery(types, exchange)) return;
-    return notFoundPage(exchange);
+    const isServed = (await serveDiscovery(types, exchange)) || (await serveIssuer(options, exchange));
+    return isServed ? undefined : notFoundPage(exchange);
   }
+  if (await serveReviews(options, exchange)) return;
   const { group, version, plural, namespace, name, subresource } = exchange.target;
   const found = types.find(group, version, plural);
   if (found === undefined || (namespace !== undefined && !found.type.namespaced)) return notFoundPage(exchange);
@@ -63,9 +65,15 @@ const hasSubresource = (hasStatus: boolean, plural: string, subresource: string 
 const notFoundPage = (exchange: Exchange): Promise<void> =>
   exchange.sendText(404, "text/plain; charset=utf-8", "404 page not found\n");
 
-function authenticate({ users }: HandlerOptions, { request }: Exchange): UserInfo {
-  const [, token = ""] = /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
-  const user = users.get(token);
-  if (user === undefined) throw unauthorized();
-  return identityOf(user);
+/** Answers without authentication, as the kubelet's probes need it. */
+const isHealth = (path: string): boolean => /^\/(readyz|livez|healthz)(\/|$)/.test(path);
+
+async function serveIssuer({ serviceAccountTokens }: HandlerOptions, exchange: Exchange): Promise<boolean> {
+  const { path, request } = exchange;
+  if (path === "/openid/v1/jwks") {
+    await exchange.sendText(200, "application/jwk-set+json", JSON.stringify(serviceAccountTokens.keys()));
+  } else if (path === "/.well-known/openid-configuration") {
+    await exchange.send(200, serviceAccountTokens.discovery(`http://${request.headers.host ?? ""}`));
+  } else return false;
+  return true;
 }

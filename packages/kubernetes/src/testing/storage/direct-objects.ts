@@ -10,7 +10,8 @@ import { asVersion, createObject, updateObject } from "./write.js";
 export interface ObjectInput {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: object & { readonly name?: string; readonly namespace?: string };
+  readonly metadata: { readonly name?: string; readonly namespace?: string; readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
 }
 
 /** The object that a test names. */

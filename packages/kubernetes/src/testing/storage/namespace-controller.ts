@@ -1,48 +1,50 @@
-import { resourceKey } from "./store.js";
+import { formatTime } from "./object.js";
 import type { ServerState } from "./server-state.js";
+import { resourceKey, type StoredChange } from "./store.js";
 
 /**
  * Deletes the content of terminating namespaces, and the namespaces when they are empty, as the namespace controller
  * does. Returns a function that stops it.
  */
 export function startNamespaceController(state: ServerState): () => void {
-  const { store, types } = state;
-  const sweep = (): void => {
-    const terminating = store.values("/namespaces").filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-    for (const { metadata } of terminating) finalize(metadata.name ?? "");
-  };
-  const finalize = (namespace: string): void => {
-    let isEmpty = true;
-    for (const type of types.all.filter(({ namespaced }) => namespaced)) {
-      const resource = resourceKey(type);
-      for (const [key, { metadata }] of store.list(resource).items) {
-        if (metadata.namespace !== namespace) continue;
-        if ((metadata.finalizers ?? []).length === 0) store.remove(resource, key);
-        else isEmpty = false;
+  let pending: NodeJS.Immediate | undefined;
+  const request = ({ resource, object, isDeleted }: StoredChange): void => {
+    const isTermination = resource === "/namespaces" && object.metadata.deletionTimestamp !== undefined && !isDeleted;
+    const namespace = state.store.get("/namespaces", object.metadata.namespace ?? "");
+    const isContent = isDeleted && namespace?.metadata.deletionTimestamp !== undefined;
+    if (!isTermination && !isContent) return;
+    pending ??= setImmediate(() => {
+      pending = undefined;
+      for (const { metadata } of state.store.values("/namespaces")) {
+        if (metadata.deletionTimestamp !== undefined) finalizeNamespace(state, metadata.name ?? "");
       }
-    }
-    const object = store.get("/namespaces", namespace);
-    if (isEmpty && (object?.metadata.finalizers ?? []).length === 0) store.remove("/namespaces", namespace);
+    });
   };
-  const timer = schedule(sweep);
-  const stop = store.subscribe("/namespaces", ({ object, isDeleted }) => {
-    if (!isDeleted && object.metadata.deletionTimestamp !== undefined) timer.request();
-  });
+  const stop = state.store.subscribeAll(request);
   return () => {
     stop();
-    timer.cancel();
+    clearImmediate(pending);
   };
 }
 
-function schedule(run: () => void): { readonly request: () => void; readonly cancel: () => void } {
-  let pending: NodeJS.Immediate | undefined;
-  return {
-    request: () => {
-      pending ??= setImmediate(() => {
-        pending = undefined;
-        run();
-      });
-    },
-    cancel: () => clearImmediate(pending),
-  };
+function finalizeNamespace({ store, types, clock }: ServerState, namespace: string): void {
+  let isEmpty = true;
+  for (const type of types.all.filter(({ namespaced }) => namespaced)) {
+    const resource = resourceKey(type);
+    for (const [key, object] of store.list(resource).items) {
+      const { metadata } = object;
+      if (metadata.namespace !== namespace) continue;
+      if ((metadata.finalizers ?? []).length === 0) {
+        store.remove(resource, key);
+        continue;
+      }
+      isEmpty = false;
+      if (metadata.deletionTimestamp !== undefined) continue;
+      const deletion = { deletionTimestamp: formatTime(clock.now()), deletionGracePeriodSeconds: 0 };
+      store.put(resource, key, { ...object, metadata: { ...metadata, ...deletion } });
+    }
+  }
+  const found = store.get("/namespaces", namespace);
+  if (!isEmpty || found === undefined || (found.metadata.finalizers ?? []).length > 0) return;
+  store.remove("/namespaces", namespace);
 }

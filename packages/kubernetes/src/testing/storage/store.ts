@@ -30,6 +30,9 @@ export function objectKey(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
+/** Key of the listeners of every type. */
+const allResources = "*";
+
 /** Objects with one sequence of revisions and a history, as etcd keeps them. Stored objects are never modified. */
 export class Store {
   readonly #objects = new Map<string, Map<string, ApiObject>>();
@@ -115,6 +118,11 @@ export class Store {
     return () => void listeners.delete(listener);
   }
 
+  /** Calls `listener` with every further change, until the returned function is called. */
+  subscribeAll(listener: (change: StoredChange) => void): () => void {
+    return this.subscribe(allResources, listener);
+  }
+
   /** Forgets the history up to now. */
   compact(): void {
     // A later revision separates what is known from what is forgotten, also where nothing has changed since.
@@ -134,6 +142,8 @@ export class Store {
       const removed = this.#history.splice(0, Math.ceil(this.#history.length / 2));
       this.#compacted = removed.at(-1)?.revision ?? this.#compacted;
     }
-    for (const listener of this.#listeners.get(change.resource) ?? []) listener(change);
+    for (const resource of [change.resource, allResources]) {
+      for (const listener of this.#listeners.get(resource) ?? []) listener(change);
+    }
   }
 }

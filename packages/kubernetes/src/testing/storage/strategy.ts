@@ -7,8 +7,6 @@ const initialStatus: Readonly<Record<string, JsonObject>> = {
   "/pods": { phase: "Pending", qosClass: "BestEffort" },
   "/namespaces": { phase: "Active" },
   "/services": { loadBalancer: {} },
-  "/nodes": {},
-  "certificates.k8s.io/certificatesigningrequests": {},
 };
 
 /** Removes what only the server sets. */
@@ -36,7 +34,7 @@ export function prepareForCreate(state: ServerState, target: Target, sent: ApiOb
   if (version.hasStatus || key === "/namespaces") {
     delete object.status;
     const status = initialStatus[key];
-    if (status !== undefined) object.status = { ...status };
+    if (!type.isCustom) object.status = { ...status };
   }
   if (key === "certificates.k8s.io/certificatesigningrequests" && isJsonObject(object.spec)) {
     object.spec = {
