@@ -333,6 +333,11 @@ export const messageTypes = {
     level: "Warning",
     description: "The keys of a token's issuer are not available, so that its tokens are rejected.",
   },
+  MESH0020: {
+    name: "UnsupportedByProxies",
+    level: "Warning",
+    description: "A part of an object is left out, because proxies would reject the configuration with it.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

@@ -518,6 +518,50 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     origin: "VirtualService shop/z",
     says: ["shop/front", "shadowed"],
   },
+  "an SNI of a Gateway with a wildcard within a label": {
+    yaml: networking(
+      "Gateway",
+      "  selector: {istio: ingressgateway}\n  servers:\n  - port: {number: 8443, name: tls, protocol: TLS}\n    hosts: ['*-a.example.com']\n    tls: {mode: PASSTHROUGH}\n",
+      "z",
+    ),
+    code: "MESH0020",
+    at: "*-a.example.com",
+    origin: "Gateway shop/z",
+    says: ["*-a.example.com", "write *.example.com"],
+  },
+  "a credential without a name": {
+    yaml: networking(
+      "Gateway",
+      "  selector: {istio: ingressgateway}\n  servers:\n  - port: {number: 8443, name: tls, protocol: HTTPS}\n    hosts: [a.example.com]\n    tls: {mode: SIMPLE, credentialName: 'sds://'}\n",
+      "z",
+    ),
+    code: "MESH0020",
+    at: "sds://",
+    origin: "Gateway shop/z",
+    says: ["names no secret"],
+  },
+  "an SNI of a TLS route with a wildcard within a label": {
+    yaml: networking(
+      "VirtualService",
+      "  hosts: ['*.example.com']\n  tls:\n  - match: [{port: 443, sniHosts: ['*a.example.com']}]\n    route: [{destination: {host: ratings}}]\n",
+      "z",
+    ),
+    code: "MESH0020",
+    at: "*a.example.com",
+    origin: "VirtualService shop/z",
+    says: ["*a.example.com"],
+  },
+  "a TLS host of a ServiceEntry with a wildcard within a label": {
+    yaml: networking(
+      "ServiceEntry",
+      "  hosts: ['*-b.example.com']\n  ports: [{number: 443, name: tls, protocol: TLS}]\n  resolution: NONE\n",
+      "z",
+    ),
+    code: "MESH0020",
+    at: "*-b.example.com",
+    origin: "ServiceEntry shop/z",
+    says: ["*-b.example.com"],
+  },
   "an exportTo that hides a route from its gateway": {
     yaml: networking(
       "VirtualService",

@@ -143,3 +143,50 @@ test("line breaks in the headers of tokens are rejected", () => {
   ]);
   expect(errors({ name: "x-token", prefix: "Bearer " })).toEqual([]);
 });
+
+test("headers larger than Envoy's limits are rejected, at routes and at destinations", () => {
+  const long = "x".repeat(16_385);
+  const value = "has a value of 16385 bytes, expected at most 16384";
+  expect(route({ ...cart, headers: { request: { set: { "x-a": long } } } })).toEqual([
+    `headers.request.set.x-a: ${value}`,
+  ]);
+  expect(route({ ...cart, headers: { request: { set: { "x-a": long.slice(1) } } } })).toEqual([]);
+  expect(
+    route({ route: [{ destination: { host: "cart" }, headers: { response: { add: { "x-a": "é".repeat(8193) } } } }] }),
+  ).toEqual(["route.0.headers.response.add.x-a: has a value of 16386 bytes, expected at most 16384"]);
+  expect(route({ ...cart, headers: { request: { add: { [long]: "a" } } } })).toEqual([
+    `headers.request.add.${long}: has a name of 16385 bytes, expected at most 16384`,
+  ]);
+  const many = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, "a"]));
+  expect(route({ ...cart, headers: { request: { add: many(500), set: many(501) } } })).toEqual([
+    "headers.request: adds and sets 1001 headers, expected at most 1000",
+  ]);
+  expect(route({ ...cart, headers: { request: { add: many(500), set: many(500) } } })).toEqual([]);
+});
+
+test("status 600 is rejected, which Istio accepts", () => {
+  expect(route({ directResponse: { status: 600 } })).toEqual(["directResponse.status: is 600, expected 200 to 599"]);
+  expect(route({ ...cart, fault: { abort: { httpStatus: 600 } } })).toEqual([
+    "fault.abort.httpStatus: is 600, expected 200 to 599",
+  ]);
+  expect(route({ directResponse: { status: 599 } })).toEqual([]);
+});
+
+test("keys of conditions with which Envoy rejects a listener are rejected", () => {
+  const key = (text: string): string[] => policy({ when: [{ key: text, values: ["a"] }] });
+  expect(key("request.auth.claims[a][]")).toEqual([
+    'rules.0.when.0.key: is "request.auth.claims[a][]", expected no empty brackets',
+  ]);
+  expect(key("request.headers[a\nb]")).toEqual(["rules.0.when.0.key: has a control character, expected text"]);
+  expect(key("request.auth.claims[a][b]")).toEqual([]);
+});
+
+test("an SNI of more than 255 bytes is rejected", () => {
+  const sni = (text: string): string[] =>
+    errorsOf("networking.istio.io/v1", "DestinationRule", {
+      host: "cart",
+      trafficPolicy: { tls: { mode: "SIMPLE", sni: text } },
+    });
+  expect(sni("x".repeat(256))).toEqual(["trafficPolicy.tls.sni: has 256 bytes, expected at most 255"]);
+  expect(sni("x".repeat(255))).toEqual([]);
+});

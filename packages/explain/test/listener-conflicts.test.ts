@@ -1,4 +1,8 @@
+import { MemoryMeter } from "@istiod/metrics/testing";
+import { listenerType } from "@istiod/resources";
+import { omissions } from "@istiod/xds-generators";
 import { describe, expect, it, test } from "vitest";
+import { modelMetrics, proxyResources } from "../src/index.js";
 import { meshOf, object, proxy, why } from "./mesh.js";
 
 const at = (namespace: string, name: string): string => `${name}.${namespace}.svc.cluster.local`;
@@ -115,6 +119,100 @@ describe("at a sidecar's listener", () => {
       "Service b spec.ports[0] is overridden by Sidecar shop/own spec.egress[0]: an egress listener of a Sidecar already uses 0.0.0.0:80",
     ]);
   });
+});
+
+describe("an SNI with a wildcard within a label", () => {
+  const tlsRoute = object("VirtualService", "vs", {
+    hosts: ["*.example.com"],
+    tls: [{ match: [{ port: 443, sniHosts: ["*a.example.com", "b.example.com"] }], route: to("db") }],
+  });
+
+  it("is left out of a sidecar's chain, and a chain without another SNI altogether", () => {
+    const yaml =
+      entry("db", "db.example.com", 443, "TLS") +
+      entry("part", "*-a.example.com", 443, "TLS", { created: 2, more: { resolution: "NONE" } });
+    expect(lines(yaml, "0.0.0.0_443")).toEqual([
+      "ServiceEntry part spec.ports[0] is left out: proxies do not support SNI *-a.example.com: a wildcard must be a whole label",
+    ]);
+    expect(
+      lines(
+        entry("all", "*.example.com", 443, "TLS", { more: { resolution: "NONE" } }) +
+          service("db", 443, "tls") +
+          tlsRoute,
+        "0.0.0.0_443",
+      ),
+    ).toEqual([
+      "VirtualService vs spec.tls[0].match[0] is left out: proxies do not support SNI *a.example.com: a wildcard must be a whole label",
+    ]);
+  });
+
+  it("has no listener if the listener would have no other chain", () => {
+    const database = meshOf(entry("part", "*-a.example.com", 443, "TLS", { more: { resolution: "NONE" } }));
+    const names = [...(proxyResources(database, proxy()).get(listenerType) ?? [])].map(({ name }) => name);
+    expect(names).toEqual(["virtualOutbound", "virtualInbound"]);
+  });
+
+  it("counts as an omitted part, with the object and the reason", () => {
+    const database = meshOf(
+      entry("db", "db.example.com", 443, "TLS") +
+        entry("part", "*-a.example.com", 443, "TLS", { created: 2, more: { resolution: "NONE" } }),
+    );
+    const meter = new MemoryMeter();
+    const client = proxy();
+    const faults = modelMetrics(meter, {
+      database,
+      clients: () => [{ proxy: client, view: database.view(client) }],
+      ownCluster: "Kubernetes",
+      remoteClusters: () => [],
+    });
+    expect([...(faults()["istiod_omitted_config_parts"] ?? [])]).toEqual([
+      [
+        "ServiceEntry shop/part spec.ports[0]",
+        {
+          proxy: client.nodeId,
+          message:
+            "spec.ports[0] is left out: proxies do not support SNI *-a.example.com: a wildcard must be a whole label",
+        },
+      ],
+    ]);
+  });
+});
+
+it("a TCP service without an address is left out at a port on which the proxy itself listens", () => {
+  const inbound = object("ServiceEntry", "inbound", {
+    hosts: ["a.example.com"],
+    ports: [{ number: 15006, name: "tls", protocol: "TLS" }],
+    resolution: "NONE",
+  });
+  const database = meshOf(inbound);
+  const client = proxy();
+  const names = [...(proxyResources(database, client).get(listenerType) ?? [])].map(({ name }) => name);
+  expect(names).toEqual(["virtualOutbound", "virtualInbound"]);
+  expect(
+    database
+      .view(client)
+      .call(omissions)
+      .listenerConflicts.map(({ reason }) => reason),
+  ).toEqual(["the proxy itself listens on 0.0.0.0:15006; give the service an address"]);
+});
+
+it("an address of a Sidecar's egress listener in another form than a service's is one listener", () => {
+  const sidecar = object("Sidecar", "own", {
+    egress: [
+      {
+        port: { number: 5432, protocol: "TCP", name: "tcp" },
+        bind: "2001:db8:0:0:0:0:0:1",
+        hosts: ["shop/" + at("shop", "a")],
+      },
+      { hosts: ["*/*"] },
+    ],
+  });
+  const yaml = service("a", 5432, "tcp") + service("b", 5432, "tcp", { ip: "2001:db8::1" }) + sidecar;
+  const names = [...(proxyResources(meshOf(yaml), proxy()).get(listenerType) ?? [])].map(({ name }) => name);
+  expect(names.filter((name) => name.startsWith("2001"))).toEqual(["2001:db8:0:0:0:0:0:1_5432"]);
+  expect(lines(yaml, "2001:db8:0:0:0:0:0:1_5432")).toEqual([
+    "Service b spec.ports[0] is overridden by Sidecar shop/own spec.egress[0]: an egress listener of a Sidecar already uses 2001:db8::1:5432",
+  ]);
 });
 
 describe("at a gateway's listener", () => {

@@ -92,7 +92,7 @@ export {
   subsetPolicy,
   withMeshDefaults,
 } from "./traffic-policy/effective-policy.js";
-export { isWildcard } from "./traffic-policy/host-pattern.js";
+export { isPartialWildcard, isWildcard } from "./traffic-policy/host-pattern.js";
 export { effectiveLocalitySetting, type LocalitySetting } from "./traffic-policy/locality-setting.js";
 
 export { clientServices } from "./gateways/client-services.js";

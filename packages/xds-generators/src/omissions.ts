@@ -2,6 +2,7 @@ import { query } from "@istiod/incremental";
 import { proxyType, scopeOf } from "@istiod/push-context";
 import { dnsClustersWithoutEndpoints, duplicateClusters } from "./clusters/outbound/omitted-clusters.js";
 import { hasInboundConflict } from "./listeners/inbound/inbound-ports.js";
+import { allGatewayConflicts, type ListenerConflict } from "./listeners/index.js";
 import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
 import { duplicateDomains, sidecarRouteNames } from "./routes/index.js";
@@ -16,27 +17,37 @@ export interface Omissions {
   readonly duplicateDomains: readonly string[];
   /** Listeners, `address_port`, with conflicting TCP services. */
   readonly conflictingOutboundListeners: readonly string[];
+  /** Services, routes, servers and egress listeners that are left out at a listener, in whole or in part. */
+  readonly listenerConflicts: readonly ListenerConflict[];
   /** True if two services declare different protocols for a port of the workload. */
   readonly hasInboundConflict: boolean;
 }
 
 /** Lists are sorted and unique. Source: the gauges of pilot/pkg/model/push_context.go. */
 export const omissions = query("omissions", (q): Omissions => {
-  const sidecar = q.ask(proxyType) === "sidecar";
+  const type = q.ask(proxyType);
+  const sidecar = type === "sidecar";
   const scope = scopeOf(q);
+  const atPorts = sidecar
+    ? q
+        .call(outboundPorts, scope)
+        .map((port) => ({ port, conflicts: q.call(outboundListenerConflicts, { scope, port }) }))
+    : [];
   return {
     duplicateClusters: q.call(duplicateClusters),
     dnsClustersWithoutEndpoints: q.call(dnsClustersWithoutEndpoints),
     duplicateDomains: sidecar
       ? sorted(q.call(sidecarRouteNames, scope).flatMap((name) => q.call(duplicateDomains, name)))
       : [],
-    conflictingOutboundListeners: sidecar
-      ? sorted(
-          q
-            .call(outboundPorts, scope)
-            .flatMap((port) => q.call(outboundListenerConflicts, { scope, port }).map(({ bind }) => `${bind}_${port}`)),
-        )
-      : [],
+    conflictingOutboundListeners: sorted(
+      atPorts.flatMap(({ port, conflicts }) =>
+        conflicts.flatMap(({ bind, existing }) => (existing === undefined ? [] : [`${bind}_${port}`])),
+      ),
+    ),
+    listenerConflicts:
+      type === "router"
+        ? q.call(allGatewayConflicts).map(({ conflict }) => conflict)
+        : atPorts.flatMap(({ conflicts }) => conflicts),
     hasInboundConflict: sidecar && q.call(hasInboundConflict),
   };
 });

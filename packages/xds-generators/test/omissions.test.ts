@@ -25,6 +25,7 @@ it("reports nothing if nothing is omitted", () => {
     dnsClustersWithoutEndpoints: [],
     duplicateDomains: [],
     conflictingOutboundListeners: [],
+    listenerConflicts: [],
     hasInboundConflict: false,
   });
 });

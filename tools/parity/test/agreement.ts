@@ -11,6 +11,12 @@ const argued: Readonly<Record<string, readonly string[]>> = {
   "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_MUTUAL_TLS": ["0.0.0.0_443"],
   "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_SIMPLE_TLS": ["0.0.0.0_443"],
   "core/TestInboundNetworkFilterStatPrefix__service_only_pattern": ["virtualInbound"],
+  "core/TestOutboundListenerConflictWithReservedListener__service_port_conflict_with_proxy_static_listener": [
+    "0.0.0.0_15090",
+  ],
+  "core/TestOutboundListenerConflictWithReservedListener__service_port_conflict_with_proxy_virtual_listener": [
+    "0.0.0.0_15006",
+  ],
   "core/TestSidecarDynamicDNSClusters__GRPC_protocol": ["outbound|9090||*.svc.cluster.local"],
 };
 

@@ -2,6 +2,7 @@ import { query, type View } from "@istiod/incremental";
 import { type Proxy, serviceTargets } from "@istiod/push-context";
 import { endpointType } from "@istiod/resources";
 import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
+import { ignoredAtListener } from "../ignored/listener-conflicts.js";
 import type { MeshCounts } from "./mesh-counts.js";
 
 /** A connected proxy and its view of the mesh. */
@@ -23,6 +24,8 @@ export const faultGauges = {
     "Clusters left out for connected proxies, because there is no endpoint for them to resolve.",
   pilot_conflict_outbound_listener_tcp_over_current_tcp:
     "Listeners of connected sidecars on which TCP services cannot be distinguished.",
+  istiod_omitted_config_parts:
+    "Fields of objects that are left out of listeners of connected proxies, because of a conflict or because Envoy would reject the listener.",
   pilot_conflict_inbound_listener: "Connected sidecars two of whose services name different protocols for one port.",
   pilot_no_ip: "Connected sidecars that implement no service: their pods are in no endpoint table.",
   pilot_destrule_subsets: "Hosts for which DestinationRules of one namespace have duplicate subsets.",
@@ -33,7 +36,9 @@ export type FaultGauge = keyof typeof faultGauges;
 
 export type FaultsByGauge = Readonly<Record<FaultGauge, Faults>>;
 
-const gaugeOfOmission: Readonly<Record<Exclude<keyof Omissions, "hasInboundConflict">, FaultGauge>> = {
+const gaugeOfOmission: Readonly<
+  Record<Exclude<keyof Omissions, "hasInboundConflict" | "listenerConflicts">, FaultGauge>
+> = {
   duplicateDomains: "pilot_vservice_dup_domain",
   duplicateClusters: "pilot_duplicate_envoy_clusters",
   dnsClustersWithoutEndpoints: "pilot_dns_cluster_without_endpoints",
@@ -63,9 +68,14 @@ export function faultsOf(mesh: MeshCounts, clients: readonly MeshClient[]): Faul
     const { proxy, view } = client;
     const of = { proxy: proxy.nodeId };
     const omitted = view.call(omissions);
-    if (isFirst(omitted))
+    if (isFirst(omitted)) {
       for (const [kind, gauge] of Object.entries(gaugeOfOmission))
         for (const name of omitted[kind as keyof typeof gaugeOfOmission]) faults[gauge].set(name, of);
+      for (const conflict of omitted.listenerConflicts) {
+        const { kind, namespace, name, field, reason } = ignoredAtListener(view, conflict);
+        faults.istiod_omitted_config_parts.set(`${kind} ${namespace}/${name} ${field}`, { ...of, message: reason });
+      }
+    }
     const assignments = generators[endpointType] && view.call(generators[endpointType]);
     if (assignments !== undefined && isFirst(assignments))
       for (const name of emptyAssignments(assignments)) faults.pilot_eds_no_instances.set(name, of);

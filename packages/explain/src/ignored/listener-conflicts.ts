@@ -15,14 +15,20 @@ export function conflictsOfListener(view: View<Proxy>, listener: string): readon
     view.client.type === "router"
       ? view.call(gatewayListenerConflicts, listener)
       : view.call(sidecarListenerConflicts, listener);
-  return conflicts.map(({ ignored, existing, reason }) => {
-    const [overridden, overriding] = [describe(view, ignored), describe(view, existing)];
-    const sentence = `${overridden.field} is overridden by ${overriding.kind} ${overriding.key} ${overriding.field}: ${reason}`;
-    return ignoredConfig(overridden.kind, overridden.key, sentence, {
-      field: overridden.field,
-      overriddenBy: { ...objectReference(overriding.kind, overriding.key), field: overriding.field },
-    });
-  });
+  return conflicts.map((conflict) => ignoredAtListener(view, conflict));
+}
+
+/** Describes a source that is ignored at a listener. */
+export function ignoredAtListener(
+  view: View<Proxy>,
+  { ignored, existing, reason }: ListenerConflict,
+): IgnoredConfig & { readonly field: string } {
+  const { kind, key, field } = describe(view, ignored);
+  if (existing === undefined) return { ...ignoredConfig(kind, key, `${field} is left out: ${reason}`), field };
+  const overriding = describe(view, existing);
+  const sentence = `${field} is overridden by ${overriding.kind} ${overriding.key} ${overriding.field}: ${reason}`;
+  const overriddenBy = { ...objectReference(overriding.kind, overriding.key), field: overriding.field };
+  return { ...ignoredConfig(kind, key, sentence, { overriddenBy }), field };
 }
 
 const sidecarListenerConflicts = query(

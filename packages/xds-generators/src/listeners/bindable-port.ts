@@ -1,7 +1,7 @@
 import { fact, type QueryContext } from "@istiod/incremental";
 import { ipMode, mesh, type Proxy, isUnprivileged } from "@istiod/push-context";
 import { isHttp, type Protocol } from "@istiod/service-discovery";
-import { wildcards } from "./listener-address.js";
+import { canonicalAddress, wildcards } from "./listener-address.js";
 
 /** Ports on which the client's bootstrap listens on all addresses. */
 const bootstrapPorts = fact("bootstrapPorts", ({ metadata }: Proxy): readonly number[] =>
@@ -33,7 +33,7 @@ export function canBindToPort(
   { port, protocol, bind, bindToPort, excludesCapturePorts }: PortBinding,
 ): boolean {
   if (bindToPort && port > 0 && port < 1024 && q.ask(isUnprivileged)) return false;
-  const onAll = bind === "" ? isHttp(protocol) : bind === wildcards[q.ask(ipMode)][0];
+  const onAll = bind === "" ? isHttp(protocol) : canonicalAddress(bind) === wildcards[q.ask(ipMode)][0];
   if (!onAll) return true;
   if (excludesCapturePorts && [mesh(q).proxyListenPort, mesh(q).proxyInboundListenPort].includes(port)) return false;
   return !q.ask(bootstrapPorts).includes(port);

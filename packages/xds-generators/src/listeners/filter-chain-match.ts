@@ -32,6 +32,25 @@ export function matchesEverything({
   );
 }
 
+/** A match without the SNI hosts that Envoy does not support, and those hosts. */
+interface SupportedMatch {
+  /** Undefined if no SNI host is left, so that the chain would match other connections than it should. */
+  readonly match: ChainMatch | undefined;
+  readonly unsupported: readonly string[];
+}
+
+/**
+ * Removes SNI hosts with a partial wildcard such as `*-a.example.com`. Envoy supports only `*` and `*.example.com`, and
+ * rejects a listener with others.
+ */
+export function supportedMatch(match: ChainMatch): SupportedMatch {
+  const { sniHosts = [] } = match;
+  const unsupported = sniHosts.filter((host) => host.includes("*") && host !== "*" && !host.startsWith("*."));
+  if (unsupported.length === 0) return { match, unsupported };
+  const supported = sniHosts.filter((host) => !unsupported.includes(host));
+  return { match: supported.length === 0 ? undefined : { ...match, sniHosts: supported }, unsupported };
+}
+
 /** Returns a match in Envoy's form; undefined if it matches everything. */
 export function filterChainMatch(match: ChainMatch): FilterChainMatch | undefined {
   if (matchesEverything(match)) return undefined;

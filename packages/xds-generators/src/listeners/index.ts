@@ -1,4 +1,4 @@
 export type { ChainSource, ListenerConflict } from "./listener-conflicts.js";
-export { gatewayListenerConflicts } from "./gateway/gateway-listeners.js";
+export { allGatewayConflicts, gatewayListenerConflicts } from "./gateway/gateway-listeners.js";
 export { outboundListenerConflicts } from "./outbound/outbound-plans.js";
 export { listeners } from "./listeners.js";

@@ -10,13 +10,17 @@ export type ChainSource =
   | { readonly kind: "egress"; readonly sidecar: string; readonly listener: number }
   | { readonly kind: "server"; readonly gateway: string; readonly index: number };
 
-/** A source that is ignored at a listener because an existing one matches the same connections. */
+/**
+ * A source that is ignored at a listener, in whole or in part, because an existing one matches the same connections, or
+ * because Envoy would reject the listener.
+ */
 export interface ListenerConflict {
   readonly ignored: ChainSource;
-  readonly existing: ChainSource;
+  /** Absent if the source is ignored because of its own values. */
+  readonly existing?: ChainSource;
   /** The listener's primary address. */
   readonly bind: string;
-  /** The reason, as a clause that follows the existing source. */
+  /** The reason, as a clause that follows the existing source, or the ignored one. */
   readonly reason: string;
 }
 
@@ -35,6 +39,18 @@ export class ConflictRecorder {
   /** Returns the source of a chain; undefined for an unknown chain. */
   sourceOf(chain: ChainPlan | undefined): ChainSource | undefined {
     return chain && this.#sources.get(chain);
+  }
+
+  /** Records a source that is left out because of its own values. */
+  recordOmission(bind: string, ignored: ChainSource | undefined, reason: string): void {
+    if (ignored !== undefined) this.conflicts.push({ bind, ignored, reason });
+  }
+
+  /** Records SNI hosts of a source that Envoy does not support. */
+  recordUnsupported(bind: string, ignored: ChainSource | undefined, sniHosts: readonly string[]): void {
+    if (sniHosts.length === 0) return;
+    const reason = `proxies do not support SNI ${sniHosts.join(", ")}: a wildcard must be a whole label`;
+    this.recordOmission(bind, ignored, reason);
   }
 
   /** Records a conflict, unless a source is unknown or conflicts with itself. */

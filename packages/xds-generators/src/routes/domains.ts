@@ -5,6 +5,7 @@ import {
   clientAddresses,
   dnsDomain,
   features,
+  isWildcard,
   kubernetesDnsSuffix,
   namespaceOfHostname,
 } from "@istiod/push-context";
@@ -88,6 +89,17 @@ function addressesOf(q: QueryContext, found: Service, anyPort: boolean): readonl
 
 /** Returns other forms of a host: with a trailing dot, and shortened by the client's DNS domain. */
 export function alternateHosts(
+  q: QueryContext,
+  host: string,
+  request: Pick<DomainRequest, "localNamespace" | "appendedPort">,
+): readonly string[] {
+  // Without its domain, a wildcard host would match every request. Envoy rejects a second such domain.
+  const matchesAll = (name: string): boolean => name === "*" || name.startsWith("*:");
+  const names = alternateNames(q, host, request);
+  return isWildcard(host) ? names.filter((name) => !matchesAll(name)) : names;
+}
+
+function alternateNames(
   q: QueryContext,
   host: string,
   { localNamespace, appendedPort }: Pick<DomainRequest, "localNamespace" | "appendedPort">,

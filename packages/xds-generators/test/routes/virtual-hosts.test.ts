@@ -22,6 +22,22 @@ describe("the domains of a service", () => {
     expect(udp.sidecar().hosts("80")[`${host}:80`]?.domains).toEqual([host]);
   });
 
+  it("of a wildcard host do not include its wildcard alone, which is the domain of unknown hosts", () => {
+    const wildcard = serviceEntry("all", {
+      hosts: ["*.shop.svc.cluster.local"],
+      resolution: "NONE",
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+    });
+    const hosts = new RouteMesh(wildcard).sidecar("shop").hosts("80");
+    expect(hosts["*.shop.svc.cluster.local:80"]?.domains).toEqual([
+      "*.shop.svc.cluster.local",
+      "*.shop.svc.cluster.local.",
+      "*.shop.svc",
+      "*.shop",
+    ]);
+    expect(hosts["allow_any"]?.domains).toEqual(["*"]);
+  });
+
   it("include a wildcard for the pods of a headless service", () => {
     const mesh = new RouteMesh(serviceYaml("cart", { ip: "None" }));
     expect(mesh.sidecar("payments").hosts("80")[`${host}:80`]?.domains).toEqual([

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { isAccepted } from "./mesh.js";
-import type { Manifest } from "./objects.js";
+import type { Manifest } from "./kinds/manifest.js";
 
 /**
  * Objects that are valid alone, with few names, hosts, ports and addresses, so that several of them claim the same
@@ -13,8 +13,19 @@ const list = <T>(item: fc.Arbitrary<T>, maxLength = 2): fc.Arbitrary<T[]> =>
 
 const cart = "cart.shop.svc.cluster.local";
 const namespaces = from("shop", "other", "istio-system");
-const hosts = from("a.example.com", "A.Example.com", "b.example.com", "*.example.com", "*.EXAMPLE.com", cart, "a.com");
-const ports = from(80, 443, 9000);
+const hosts = from(
+  "a.example.com",
+  "A.Example.com",
+  "b.example.com",
+  "*.example.com",
+  "*.EXAMPLE.com",
+  cart,
+  "a.com",
+  "*.shop.svc.cluster.local",
+  "*-a.example.com",
+  "*a.com",
+);
+const ports = from(80, 443, 9000, 15_006);
 const protocols = from("HTTP", "HTTP2", "GRPC", "TCP", "TLS", "HTTPS", "MONGO");
 const binds = from("", "0.0.0.0", "10.0.0.9", "::", "0:0:0:0:0:0:0:0", "::ffff:10.0.0.9");
 const cidrs = from(
@@ -125,7 +136,7 @@ const sidecar = object(
         fc.record(
           {
             port: declaredPort,
-            bind: from("127.0.0.1", "10.96.0.1", "0.0.0.0", "::"),
+            bind: from("127.0.0.1", "::ffff:127.0.0.1", "::1", "0:0:0:0:0:0:0:1", "10.96.0.1", "0.0.0.0", "::"),
             hosts: fc.constant(["*/*"]),
             captureMode: from("DEFAULT", "IPTABLES", "NONE"),
           },

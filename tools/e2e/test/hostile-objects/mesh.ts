@@ -10,7 +10,7 @@ import { proxyResources } from "@istiod/explain";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { clusterType, endpointType, listenerType, type Resource, routeType } from "@istiod/resources";
-import type { Manifest } from "./objects.js";
+import type { Manifest } from "./kinds/manifest.js";
 
 export const offeredTypes = [clusterType, endpointType, listenerType, routeType] as const;
 

@@ -11,6 +11,7 @@ import { providerAnalyzer } from "./providers.js";
 import { routeAnalyzer } from "./routes.js";
 import { selectorAnalyzer } from "./selectors.js";
 import { unsupportedFieldAnalyzer } from "./unsupported-fields.js";
+import { unsupportedByProxiesAnalyzer } from "./unsupported-by-proxies.js";
 import { withoutEffectAnalyzer } from "./without-effect.js";
 
 /** Analyzers for problems that Istio's analysis does not check. They report codes `MESH…`. */
@@ -26,6 +27,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   providerAnalyzer,
   routeAnalyzer,
   selectorAnalyzer,
+  unsupportedByProxiesAnalyzer,
   unsupportedFieldAnalyzer,
   withoutEffectAnalyzer,
 ];

@@ -4,6 +4,8 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Place } from "../place.js";
 
+/** Maximum length of an SNI in bytes (Envoy's `UpstreamTlsContext.sni`). */
+const maxSniBytes = 255;
 const configMapPrefix = "configmap://";
 
 /**
@@ -15,6 +17,8 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   if (settings === undefined) return;
   const { mode, credentialName, caCertificates, clientCertificate, privateKey, caCrl, subjectAltNames } = settings;
   checkConfigMapName(credentialName, namespace, place.at("credentialName"));
+  const sniBytes = Buffer.byteLength(settings.sni);
+  if (sniBytes > maxSniBytes) place.at("sni").error(`has ${sniBytes} bytes, expected at most ${maxSniBytes}`);
   if (settings.insecureSkipVerify === true) {
     const verifies = caCertificates !== "" || subjectAltNames.length > 0;
     if (mode === Mode.SIMPLE && (verifies || credentialName !== ""))

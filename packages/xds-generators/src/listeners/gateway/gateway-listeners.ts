@@ -18,15 +18,14 @@ import {
 import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
 import { address, udpAddress } from "../../envoy/address.js";
-import { parseIpPrefix } from "../../envoy/ip-prefix.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/tls/downstream-tls.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { exactBalance, handshakeTimeout, maxConnectionsPerSocketEvent } from "../connection-limits.js";
-import { ClaimedMatches, filterChainMatch } from "../filter-chain-match.js";
+import { ClaimedMatches, filterChainMatch, supportedMatch } from "../filter-chain-match.js";
 import { connectionSettings, nonNegative } from "../http/connection-settings.js";
 import { managerFilter } from "../http/http-connection-manager.js";
-import { additionalAddresses, listenerName, wildcards } from "../listener-address.js";
+import { additionalAddresses, canonicalAddress, listenerName, wildcards } from "../listener-address.js";
 import { type ChainSource, ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
 import { proxyProtocol, tlsInspector } from "../listener-filters.js";
 import { type GatewayChain, quicTlsContextOf, serverSource, tlsContextOf } from "./gateway-chain.js";
@@ -48,25 +47,32 @@ export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
   );
 });
 
-/**
- * Servers and routes of VirtualServices that are ignored at a gateway's listener because another one matches the same
- * connections.
- */
-export const gatewayListenerConflicts = query(
-  "gatewayListenerConflicts",
-  (q, name: string): readonly ListenerConflict[] => {
+/** Conflicts at a gateway's listeners, with the listener's name. */
+export const allGatewayConflicts = query(
+  "allGatewayConflicts",
+  (q): readonly { readonly name: string; readonly conflict: ListenerConflict }[] => {
     const sni = new Map<number, SniHostRegistry>();
     const { sockets, conflicts } = socketsOf(q);
     return [
-      ...conflicts.filter(({ name: existing }) => existing === name).map(({ conflict }) => conflict),
+      ...conflicts,
       ...sockets.flatMap((socket) => {
         const recorder = new ConflictRecorder();
         distinctChains(chainsOf(q, socket, sni, recorder), socket, recorder);
         distinctChains(http3Chains(q, socket), socket, recorder);
-        return socket.name === name ? recorder.conflicts : [];
+        return recorder.conflicts.map((conflict) => ({ name: socket.name, conflict }));
       }),
     ];
   },
+);
+
+/**
+ * Servers and routes of VirtualServices that are ignored at a gateway's listener because another one matches the same
+ * connections, or because Envoy would reject the listener.
+ */
+export const gatewayListenerConflicts = query(
+  "gatewayListenerConflicts",
+  (q, name: string): readonly ListenerConflict[] =>
+    q.call(allGatewayConflicts).flatMap((found) => (found.name === name ? [found.conflict] : [])),
 );
 
 /** The address and port of a listener, with its servers. */
@@ -117,10 +123,6 @@ function socketsOf(q: QueryContext): GatewaySockets {
 function firstSource({ groups: [group] }: GatewaySocket): ChainSource | undefined {
   const [server] = group?.servers ?? [];
   return server && serverSource(server);
-}
-
-function canonicalAddress(bind: string): string {
-  return parseIpPrefix(bind)?.address ?? bind;
 }
 
 function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {
@@ -212,15 +214,21 @@ function http3Chains(q: QueryContext, { groups }: GatewaySocket): readonly Gatew
   return groups.flatMap(({ servers }) => servers.filter(({ http3 }) => http3).map((server) => http3Chain(q, server)));
 }
 
-/** Returns the chains without those that match connections of an earlier one: Envoy rejects a listener with both. */
+/**
+ * Returns the chains without those that match connections of an earlier one, and without SNI hosts that Envoy does not
+ * support: it would reject the listener.
+ */
 function distinctChains(
   chains: readonly GatewayChain[],
   { binds: [bind = ""], port }: GatewaySocket,
   recorder?: ConflictRecorder,
 ): readonly GatewayChain[] {
   const matches = new ClaimedMatches<GatewayChain>();
-  return chains.filter((chain) => {
-    const existing = matches.claim(chain.match, chain);
+  return chains.flatMap((chain) => {
+    const { match, unsupported } = supportedMatch(chain.match);
+    for (const source of chain.sources) recorder?.recordUnsupported(bind, source, unsupported);
+    if (match === undefined) return [];
+    const existing = matches.claim(match, chain);
     for (const source of existing === undefined ? [] : chain.sources)
       recorder?.recordConflict(
         bind,
@@ -228,7 +236,7 @@ function distinctChains(
         existing?.sources[0],
         `both match the same connections to ${bind}:${port}`,
       );
-    return existing === undefined;
+    return existing === undefined ? [{ ...chain, match }] : [];
   });
 }
 

@@ -1,8 +1,9 @@
 import type { QueryContext } from "@istiod/incremental";
 import { ipMode } from "@istiod/push-context";
 import { isHttp, isTcp, type Protocol } from "@istiod/service-discovery";
-import { ClaimedMatches } from "../filter-chain-match.js";
-import { wildcards } from "../listener-address.js";
+import { canBindToPort } from "../bindable-port.js";
+import { ClaimedMatches, supportedMatch } from "../filter-chain-match.js";
+import { canonicalAddress, listenerName, wildcards } from "../listener-address.js";
 import type { ChainSource, ConflictRecorder } from "../listener-conflicts.js";
 import { httpChainPlan, type ListenerRequest, serviceBinds, sourceOf } from "./listener-request.js";
 import { type ChainPlan, type HttpChainPlan, type OutboundPlan, outboundPlan } from "./outbound-plan.js";
@@ -32,13 +33,16 @@ interface ListenerEntry {
 }
 
 /**
- * Plans the outbound listeners at one port, keyed by primary address. HTTP services share a listener, other services
- * add filter chains to it as long as Envoy can distinguish them, and of chains that overlap the first is kept.
+ * Plans the outbound listeners at one port, keyed by primary address in canonical form. HTTP services share a listener,
+ * other services add filter chains to it as long as Envoy can distinguish them, and of chains that overlap the first is
+ * kept.
  */
 export class PortPlanner {
   readonly #q: QueryContext;
   readonly #recorder: ConflictRecorder | undefined;
   readonly #entries = new Map<string, ListenerEntry>();
+  /** Sources of the listeners with additional addresses, by address. */
+  readonly #additional = new Map<string, ChainSource>();
 
   constructor(q: QueryContext, recorder: ConflictRecorder | undefined) {
     this.#q = q;
@@ -46,9 +50,31 @@ export class PortPlanner {
   }
 
   get plans(): readonly OutboundPlan[] {
-    return [...this.#entries.values()].map(({ binds, bindToPort, port, chains }) =>
-      outboundPlan({ binds, bindToPort, port, chains }),
-    );
+    return [...this.#entries.values()].flatMap((entry) => {
+      const { bindToPort, port, chains } = entry;
+      return chains.length === 0 ? [] : [outboundPlan({ binds: this.#distinctBinds(entry), bindToPort, port, chains })];
+    });
+  }
+
+  /**
+   * Returns the addresses of a listener without additional ones that another listener has: Envoy rejects the second
+   * listener of an address.
+   */
+  #distinctBinds({ binds: [primary = "", ...others], port, source }: ListenerEntry): readonly string[] {
+    const own = new Set([canonicalAddress(primary)]);
+    const distinct = others.filter((bind) => {
+      const canonical = canonicalAddress(bind);
+      if (own.has(canonical)) return false;
+      const owner = this.#entries.get(canonical)?.source ?? this.#additional.get(canonical);
+      if (owner !== undefined && owner !== source) {
+        this.#recorder?.recordConflict(primary, source, owner, `both have the address ${listenerName(bind, port)}`);
+        return false;
+      }
+      own.add(canonical);
+      this.#additional.set(canonical, source);
+      return true;
+    });
+    return [primary, ...distinct];
   }
 
   /** Locks all present listeners: later egress listeners add nothing to them. */
@@ -60,8 +86,9 @@ export class PortPlanner {
     const { protocol, number } = request.port;
     if (protocol === "UDP") return;
     const candidate = this.#candidate(request);
+    if (!this.#canBind(candidate)) return;
     const address = `${candidate.bind}:${number}`;
-    const existing = this.#entries.get(candidate.bind);
+    const existing = this.#entries.get(canonicalAddress(candidate.bind));
     if (existing?.locked === true) {
       this.#ignore(candidate, existing, `an egress listener of a Sidecar already uses ${address}`);
     } else if (protocol === "HTTP_PROXY") {
@@ -76,6 +103,16 @@ export class PortPlanner {
     } else {
       this.#addUndeclared(candidate, existing);
     }
+  }
+
+  /** Reports whether a listener can have an address that follows from the service, beside those of the proxy. */
+  #canBind({ request, bind }: Candidate): boolean {
+    const { bindToPort, port } = request;
+    const binding = { port: port.number, protocol: port.protocol, bind, bindToPort, excludesCapturePorts: true };
+    if (canBindToPort(this.#q, binding)) return true;
+    const reason = `the proxy itself listens on ${bind}:${port.number}; give the service an address`;
+    this.#recorder?.recordOmission(bind, sourceOf(request), reason);
+    return false;
   }
 
   #candidate(request: ListenerRequest): Candidate {
@@ -148,28 +185,34 @@ export class PortPlanner {
       locked: false,
       source,
     };
-    this.#entries.set(bind, entry);
+    this.#entries.set(canonicalAddress(bind), entry);
     this.#merge(entry, chains);
   }
 
-  /** Adds chains to a listener, except those with a match that Envoy would reject as a duplicate. */
+  /** Adds chains to a listener, except those with a match that Envoy would reject as unsupported or duplicate. */
   #merge(entry: ListenerEntry, chains: readonly ChainPlan[]): void {
     const recorder = this.#recorder;
     const [bind = ""] = entry.binds;
     const merged = [...entry.chains];
-    for (const chain of chains) {
+    for (const planned of chains) {
+      const source = recorder?.sourceOf(planned);
+      const { match, unsupported } = supportedMatch(planned.match);
+      recorder?.recordUnsupported(bind, source, unsupported);
+      if (match === undefined) continue;
+      const chain = unsupported.length === 0 ? planned : { ...planned, match };
+      if (source !== undefined) recorder?.recordSource(chain, source);
       const same = entry.matches.claim(chain.match, chain);
       if (same === undefined) merged.push(chain);
       else if (chain.kind === "tcp") {
         const reason = `both match the same connections to ${bind}:${entry.port}`;
-        recorder?.recordConflict(bind, recorder.sourceOf(chain), recorder.sourceOf(same), reason);
+        recorder?.recordConflict(bind, source, recorder.sourceOf(same), reason);
       }
     }
     entry.chains = merged;
   }
 
-  #ignore({ request, bind }: Candidate, existing: ListenerEntry, reason: string): void {
-    this.#recorder?.recordConflict(bind, sourceOf(request), existing.source, reason);
+  #ignore({ request }: Candidate, existing: ListenerEntry, reason: string): void {
+    this.#recorder?.recordConflict(existing.binds[0] ?? "", sourceOf(request), existing.source, reason);
   }
 }
 

@@ -46,6 +46,9 @@ export function checkCondition({ key, values, notValues }: Condition, place: Pla
       );
   else if (check === undefined && !/^[^[]+\[.+\]$/s.test(key))
     place.at("key").error(`is ${JSON.stringify(key)}, expected a name in brackets at its end`);
+  else if (key.startsWith("request.auth.claims") && key.includes("[]"))
+    place.at("key").error(`is ${JSON.stringify(key)}, expected no empty brackets`);
+  else if (/[\u0000-\u001f\u007f]/.test(key)) place.at("key").error("has a control character, expected text");
   for (const [field, list] of [
     ["values", values],
     ["notValues", notValues],

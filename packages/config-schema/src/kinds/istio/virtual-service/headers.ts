@@ -20,12 +20,21 @@ export function isAuthority(name: string): boolean {
   return /^(?::authority|host)$/i.test(name);
 }
 
+/** Maximum length of a header's name and of its value in bytes (Envoy's `HeaderValue`). */
+const maxHeaderBytes = 16_384;
+/** Maximum number of added headers (Envoy's `request_headers_to_add`). */
+const maxAdditions = 1000;
+
 function checkOperations(operations: Operations | undefined, place: Place, authorityAllowed: boolean): void {
   if (operations === undefined) return;
+  const additions = Object.keys(operations.add).length + Object.keys(operations.set).length;
+  if (additions > maxAdditions) place.error(`adds and sets ${additions} headers, expected at most ${maxAdditions}`);
   for (const field of ["add", "set"] as const) {
     for (const [name, value] of Object.entries(operations[field])) {
       checkName(name, authorityAllowed, place.at(field, name));
       checkValue(value, place.at(field, name));
+      checkSize(name, "name", place.at(field, name));
+      checkSize(value, "value", place.at(field, name));
     }
   }
   each(operations.remove, place.at("remove"), (name, at) => checkName(name, false, at));
@@ -45,6 +54,11 @@ function checkName(name: string, authorityAllowed: boolean, place: Place): void 
   else if (hasControlCharacter(name)) place.error("has a control character in its name, expected the name of a header");
   else if ((name.startsWith(":") || name.toLowerCase() === "host") && !(authorityAllowed && isAuthority(name)))
     place.error(`is ${name}, expected a header that may be changed here`);
+}
+
+function checkSize(text: string, part: "name" | "value", place: Place): void {
+  const size = Buffer.byteLength(text);
+  if (size > maxHeaderBytes) place.error(`has a ${part} of ${size} bytes, expected at most ${maxHeaderBytes}`);
 }
 
 function checkValue(value: string, place: Place): void {
