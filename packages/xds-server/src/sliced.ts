@@ -1,5 +1,7 @@
 /** Names of a request that are handled at a time. */
 export const sliceNames = 4096;
+/** Names that are looked up at a time: a source may compute the resource of each. */
+export const sliceLookups = 256;
 
 /**
  * Work that is interrupted after each slice. Yields the estimated size of what it holds so far and what is not counted
@@ -7,12 +9,29 @@ export const sliceNames = 4096;
  */
 export type Sliced<T> = Generator<number, T, void>;
 
+/** Returns work that is complete already. */
+export function* completed<T>(value: T): Sliced<T> {
+  return value;
+}
+
 /** Runs all slices at once. */
 export function complete<T>(work: Sliced<T>): T {
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;
   }
+}
+
+/** Returns the list without some of its items: the list itself if all are kept, so that its encoding can be shared. */
+export function* filtered<T>(list: readonly T[], keep: (item: T) => boolean): Sliced<readonly T[]> {
+  let kept: T[] | undefined;
+  for (let i = 0; i < list.length; i++) {
+    if (i % sliceNames === sliceNames - 1) yield 0;
+    const item = list[i] as T;
+    if (!keep(item)) kept ??= list.slice(0, i);
+    else kept?.push(item);
+  }
+  return kept ?? list;
 }
 
 /** Reports whether a list has a name. */

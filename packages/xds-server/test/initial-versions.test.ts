@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { relativeTo } from "../src/protocol/initial-versions.js";
 import { encodeRequest } from "../src/testing/request.js";
 import { versionList } from "../src/wire/names.js";
+import { complete } from "../src/sliced.js";
 import { decodeRequest } from "../src/wire/request.js";
 
 const contents = fc.dictionary(
@@ -18,9 +19,11 @@ const versionsOf = (of: Record<string, number>) =>
   Object.fromEntries(Object.entries(of).map(([name, content]) => [name, resourceOf(name, content).version]));
 
 const asSent = (versions: Record<string, string>) =>
-  decodeRequest(
-    "delta",
-    Buffer.from(encodeRequest("delta", { typeUrl: "t", initialVersions: Object.entries(versions) })),
+  complete(
+    decodeRequest(
+      "delta",
+      Buffer.from(encodeRequest("delta", { typeUrl: "t", initialVersions: Object.entries(versions) })),
+    ),
   ).initialVersions;
 
 test("law: initial versions are stored as the difference from a set, and can be compared with another set later", () => {
@@ -33,11 +36,11 @@ test("law: initial versions are stored as the difference from a set, and can be 
       fc.constantFrom(versionList, asSent),
       (had, first, second, isFirst, listOf) => {
         const versions = versionsOf(isFirst ? first : had);
-        let initial = relativeTo(listOf(versions), setOf(first));
+        let initial = complete(relativeTo(listOf(versions), setOf(first)));
         for (const now of [first, second, first]) {
           const set = setOf(now);
-          initial = relativeTo(initial, set);
-          expect(relativeTo(initial, set)).toBe(initial);
+          initial = complete(relativeTo(initial, set));
+          expect(complete(relativeTo(initial, set))).toBe(initial);
           expect(Object.fromEntries(initial)).toEqual(versions);
           expect(initial.size).toBe(Object.keys(versions).length);
           for (const { name, version } of set) expect(initial.has(name)).toBe(versions[name] === version);
@@ -59,10 +62,10 @@ test("a list of thousands with one difference is compared without decoding its s
   const { "outbound|80||service-7.shop.svc.cluster.local": _, ...set } = all;
   const list = asSent(versionsOf(all));
   list[Symbol.iterator] = () => expect.fail("went through the strings");
-  const initial = relativeTo(list, setOf(set));
+  const initial = complete(relativeTo(list, setOf(set)));
   expect([...initial.outsideSet.keys()]).toEqual(["outbound|80||service-7.shop.svc.cluster.local"]);
   expect(initial.hasAll).toBe(true);
-  expect(relativeTo(asSent(versionsOf(set)), setOf(all)).has("outbound|80||service-7.shop.svc.cluster.local")).toBe(
-    false,
-  );
+  expect(
+    complete(relativeTo(asSent(versionsOf(set)), setOf(all))).has("outbound|80||service-7.shop.svc.cluster.local"),
+  ).toBe(false);
 });

@@ -16,6 +16,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BodyCache } from "../src/wire/body-cache.js";
 import { encodeResponseHead } from "../src/wire/response-head.js";
+import { complete } from "../src/sliced.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
 import { Chunker } from "../src/wire/chunker.js";
 import { namesDigest, versionsDigest } from "../src/protocol/set-digest.js";
@@ -41,10 +42,8 @@ describe("a response", () => {
     fc.assert(
       fc.property(resources, fc.array(text), text, text, (list, removed, nonce, version) => {
         for (const variant of ["delta", "sotw"] as const) {
-          const bodies = new BodyCache().encode(variant, clusterType, {
-            resources: list,
-            removed: variant === "delta" ? removed : [],
-          });
+          const content = { resources: list, removed: variant === "delta" ? removed : [] };
+          const bodies = complete(new BodyCache().encode(variant, clusterType, content));
           const message = Buffer.concat([
             encodeResponseHead(clusterType, nonce, version),
             ...bodies.flatMap(({ pieces }) => pieces),
@@ -81,7 +80,7 @@ describe("a response", () => {
 describe("a body", () => {
   const large = (name: string, fill: number, size = 20_000) => resource(name, Buffer.alloc(size, fill));
   const pieces = (cache: BodyCache, ...selection: Parameters<BodyCache["encode"]>) =>
-    cache.encode(...selection).flatMap((body) => body.pieces);
+    complete(cache.encode(...selection)).flatMap((body) => body.pieces);
 
   it("is encoded once for a part that several sets share", () => {
     const cache = new BodyCache();
@@ -140,16 +139,15 @@ describe("a body", () => {
   it("leaves no state when its resources are garbage-collected", async () => {
     const chunker = new Chunker();
     const held = Array.from({ length: 500 }, (_, i) => large(`held-${i}`, i % 250, 10));
-    const keyOfHeld = chunker.split(held).map(({ key }) => key);
+    const keyOfHeld = complete(chunker.split(held)).map(({ key }) => key);
     for (let round = 0; round < 5; round++) {
-      chunker.split(Array.from({ length: 3000 }, (_, i) => resource(`r${i}`, Buffer.from(`${round} ${i}`))));
+      complete(chunker.split(Array.from({ length: 3000 }, (_, i) => resource(`r${i}`, Buffer.from(`${round} ${i}`)))));
       await turn();
       collectGarbage();
     }
     expect(chunker.size).toBeLessThan(7000);
-    expect(chunker.split(held.map(({ name, bytes }) => resource(name, bytes))).map(({ key }) => key)).toEqual(
-      keyOfHeld,
-    );
+    const equal = held.map(({ name, bytes }) => resource(name, bytes));
+    expect(complete(chunker.split(equal)).map(({ key }) => key)).toEqual(keyOfHeld);
   });
 
   it("references large resources instead of copying them", () => {
@@ -189,7 +187,7 @@ describe("a request", () => {
           ["delta", delta, toBinary(DeltaDiscoveryRequestSchema, delta)],
           ["sotw", sotw, toBinary(DiscoveryRequestSchema, sotw)],
         ] as const) {
-          const decoded = decodeRequest(variant, Buffer.from(bytes));
+          const decoded = complete(decodeRequest(variant, Buffer.from(bytes)));
           const expected = requestOf(message);
           expect(decoded.node?.id).toBe(expected.node?.id);
           expect(decoded).toMatchObject({ typeUrl: common.typeUrl, responseNonce: common.responseNonce });
@@ -210,7 +208,7 @@ describe("a request", () => {
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         for (const variant of ["delta", "sotw"] as const) {
           try {
-            const { names, unsubscribe, initialVersions } = decodeRequest(variant, Buffer.from(bytes));
+            const { names, unsubscribe, initialVersions } = complete(decodeRequest(variant, Buffer.from(bytes)));
             void [...names, ...unsubscribe, ...initialVersions];
           } catch (error) {
             // A node is decoded by protobuf, which has errors of its own.
@@ -235,9 +233,8 @@ describe("a request", () => {
           resourceNamesSubscribe: listed.map(([name]) => name),
           initialResourceVersions: Object.fromEntries(listed),
         });
-        const { names, initialVersions } = decodeRequest(
-          "delta",
-          Buffer.from(toBinary(DeltaDiscoveryRequestSchema, message)),
+        const { names, initialVersions } = complete(
+          decodeRequest("delta", Buffer.from(toBinary(DeltaDiscoveryRequestSchema, message))),
         );
         const sameNames = new Set(has.map(([n]) => n)).size === listed.length && listed.every(([n]) => set.has(n));
         const same = sameNames && listed.every(([n, v]) => set.get(n)?.version === v);

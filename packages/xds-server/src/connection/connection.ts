@@ -7,7 +7,7 @@ import type { Answer } from "../source.js";
 import type { Call, CallHandler } from "../transport/call.js";
 import { withTypeUrl } from "../transport/with-type-url.js";
 import { checkRequest, tooMuch } from "../protocol/request-limits.js";
-import { complete, sliceNames, type Sliced } from "../sliced.js";
+import { completed, sliceNames, type Sliced } from "../sliced.js";
 import type { Receipt } from "../protocol/receipt.js";
 import type { XdsRequest } from "../wire/request.js";
 import type { Admission } from "./admission.js";
@@ -16,6 +16,7 @@ import type { ManagedConnection } from "./connection-registry.js";
 import { PushTimer } from "./push-timer.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { ServerContext } from "./server-context.js";
+import { StreamWork } from "./stream-work.js";
 import type { Sharer } from "../limits/shared-allowance.js";
 import { snapshotOf } from "./snapshot.js";
 
@@ -34,14 +35,17 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   #endCode: Code | undefined;
   /** Set while responses may be due but the client must read first. */
   #blocked = false;
-  /** Set while a long request is applied in slices. Nothing is sent until it is complete. */
-  #applying = false;
+  /** Nothing is sent while a request is applied, and no request is applied while a response is built. */
+  readonly #work: StreamWork;
+  /** Set if a push waits for a request to be applied. */
+  #pushWaits = false;
 
   constructor(context: ServerContext<C>, call: Call) {
     this.#context = context;
     this.#call = call;
     this.#writer = new ResponseWriter(call, context);
     this.#timer = new PushTimer(context.clock);
+    this.#work = new StreamWork(context.slices);
     this.#admission = context.admit(call);
     this.admitted.catch((error: unknown) => this.#fail(asConnectError(error)));
   }
@@ -62,8 +66,10 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     return this.#writer.stalledSince;
   }
 
-  request(message: XdsRequest, bytes: number | undefined): Promise<void> | undefined {
+  request(message: Sliced<XdsRequest>, bytes: number | undefined): Promise<void> | undefined {
     if (this.#ended) return undefined;
+    const { current } = this.#work;
+    if (current !== undefined) return current.then(() => this.request(message, bytes));
     return this.#stream === undefined ? this.#open(message, bytes) : this.#apply(this.#stream, message, bytes);
   }
 
@@ -75,21 +81,17 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   push(): "done" | "blocked" {
-    if (this.#stream === undefined || this.#applying) return "done";
+    if (this.#stream === undefined) return "done";
+    if (this.#work.current !== undefined) {
+      this.#pushWaits = true;
+      return "done";
+    }
+    this.#pushWaits = false;
     const { protocol, events, attribution } = this.#stream;
     const queueMs = this.#timer.started();
     if (queueMs !== undefined) events.pushStarted(attribution.pushStarted(), queueMs);
-    try {
-      while (!this.#ended) {
-        if (this.#writer.full) {
-          this.#blocked = true;
-          return "blocked";
-        }
-        if (!this.#sendNext(this.#stream)) break;
-      }
-    } catch (error) {
-      this.#fail(asConnectError(error));
-    }
+    for (let state = this.#sendNext(this.#stream); state !== "none due"; state = this.#sendNext(this.#stream))
+      if (state === "blocked") return "blocked";
     this.#shareOf(this.#stream);
     const summary = this.#timer.finished();
     attribution.pushFinished();
@@ -140,69 +142,62 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     return this.#stream && snapshotOf(this.#call, this.#stream);
   }
 
-  async #open(message: XdsRequest, bytes: number | undefined): Promise<void> {
+  async #open(decoding: Sliced<XdsRequest>, bytes: number | undefined): Promise<void> {
     try {
       await this.admitted;
+      const message = await this.#decoded(decoding);
+      if (message === undefined) return;
       const stream = await admitStream(this.#context, this.#call, nodeOf(message), () => this.#ended);
       this.#stream = stream;
       this.#context.connections.opened(this, stream.client);
       stream.events.connected(stream.node, this.#call.peer);
-      await this.#apply(stream, message, bytes);
+      await this.#apply(stream, completed(message), bytes);
     } catch (error) {
       this.#fail(asConnectError(error));
     }
   }
 
-  #apply(stream: AdmittedStream<C>, message: XdsRequest, bytes: number | undefined): Promise<void> | undefined {
-    const { protocol, onDemand, events } = stream;
-    try {
-      const request = withTypeUrl(message, this.#call.method);
-      checkRequest(request, stream.limits);
-      const handled = onDemand.request(request);
-      if (handled === undefined) {
-        const work = protocol.request(request);
-        if (isLong(request)) return this.#applyInSlices(stream, request, work, bytes);
-        this.#applied(stream, request, complete(work), bytes);
-        return undefined;
-      }
-      events.requested({ typeUrl: request.typeUrl, stale: false }, bytes);
-      return handled.answer && this.#answer(stream, request.typeUrl, handled.answer);
-    } catch (error) {
-      this.#fail(asConnectError(error));
-      return undefined;
-    }
-  }
-
-  /** Applies a long request in turns with others. Resolves when it is complete, or when the stream has ended. */
-  #applyInSlices(
-    stream: AdmittedStream<C>,
-    request: XdsRequest,
-    work: Sliced<Receipt | undefined>,
-    bytes: number | undefined,
-  ): Promise<void> {
-    this.#applying = true;
-    const slice = (): boolean => {
-      if (this.#ended) return false;
-      try {
-        const { done, value } = work.next();
-        if (done !== true) {
-          this.#shareOf(stream, value);
-          return true;
-        }
-        this.#applying = false;
-        this.#applied(stream, request, value, bytes);
-      } catch (error) {
-        this.#fail(asConnectError(error));
-      }
-      return false;
-    };
-    return new Promise((resolve) => {
-      this.#context.slices.add(() => {
-        const more = slice();
-        if (!more) resolve();
-        return more;
-      });
+  /** Decodes the first request. Resolves to undefined if the stream has ended. */
+  async #decoded(decoding: Sliced<XdsRequest>): Promise<XdsRequest | undefined> {
+    let message: XdsRequest | undefined;
+    await this.#work.run(decoding, {
+      sliced: () => undefined,
+      done: (decoded) => (message = decoded),
+      failed: (error) => this.#fail(asConnectError(error)),
     });
+    return message;
+  }
+
+  #apply(stream: AdmittedStream<C>, message: Sliced<XdsRequest>, bytes: number | undefined): Promise<void> | undefined {
+    let answered: Promise<void> | undefined;
+    const busy = this.#work.run(this.#handle(stream, message, bytes), {
+      sliced: (unfinishedBytes) => this.#shareOf(stream, unfinishedBytes),
+      done: (answer) => {
+        answered = answer;
+        if (stream.protocol.due || this.#pushWaits) this.#queue("request");
+      },
+      failed: (error) => this.#fail(asConnectError(error)),
+    });
+    return busy === undefined ? answered : busy.then(() => answered);
+  }
+
+  /** Decodes and applies a request. Returns a promise of the response to an on-demand request. */
+  *#handle(
+    stream: AdmittedStream<C>,
+    message: Sliced<XdsRequest>,
+    bytes: number | undefined,
+  ): Sliced<Promise<void> | undefined> {
+    const { protocol, onDemand, events } = stream;
+    const request = withTypeUrl(yield* message, this.#call.method);
+    checkRequest(request, stream.limits);
+    const handled = onDemand.request(request);
+    if (handled === undefined) {
+      // Long requests take turns from the start, because many may arrive in one turn of the event loop.
+      if (isLong(request)) yield 0;
+      return this.#applied(stream, request, yield* protocol.request(request), bytes);
+    }
+    events.requested({ typeUrl: request.typeUrl, stale: false }, bytes);
+    return handled.answer && this.#answer(stream, request.typeUrl, handled.answer);
   }
 
   #applied(
@@ -210,12 +205,11 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     { typeUrl }: XdsRequest,
     receipt: Receipt | undefined,
     bytes: number | undefined,
-  ): void {
-    const { protocol, events } = stream;
+  ): undefined {
+    const { events } = stream;
     if (receipt === undefined) events.ignored(typeUrl);
     else events.requested(receipt, bytes);
     this.#shareOf(stream);
-    if (protocol.due) this.#queue("request");
   }
 
   /** Charges the stream for the names that only it has, and for those of an unfinished request. */
@@ -239,20 +233,43 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     }
   }
 
-  /** Sends the next due response. Returns false if none is due. */
-  #sendNext({ protocol, events }: AdmittedStream<C>): boolean {
-    const response = protocol.next();
+  /** Sends the next due response, unless the client must read first or it is built in slices. */
+  #sendNext(stream: AdmittedStream<C>): "sent" | "blocked" | "none due" {
+    if (this.#ended) return "none due";
+    if (this.#writer.full) {
+      this.#blocked = true;
+      return "blocked";
+    }
+    let wasDue = false;
+    let isSliced = false;
+    this.#work.run(this.#respond(stream), {
+      sliced: () => {
+        isSliced = true;
+        this.#shareOf(stream);
+      },
+      done: (sent) => {
+        wasDue = sent;
+        if (isSliced) this.#context.queue.resume(this);
+      },
+      failed: (error) => this.#fail(asConnectError(error)),
+    });
+    return isSliced ? "blocked" : wasDue ? "sent" : "none due";
+  }
+
+  /** Builds and sends the next due response. Returns false if none is due. */
+  *#respond({ protocol, events }: AdmittedStream<C>): Sliced<boolean> {
+    const response = yield* protocol.next();
     if (response === undefined) return false;
     const { clock } = this.#context;
     const from = clock.now();
-    const bytes = this.#writer.write(response);
+    const bytes = yield* this.#writer.write(response);
     events.pushed(response, bytes, clock.now() - from);
     if (response.trigger.reason === "change" || response.shown.changes.length > 0) this.#timer.sent(bytes);
     return true;
   }
 
   #queue(reason: "request" | "change"): void {
-    if (!this.#blocked) this.#context.queue.add(this, reason);
+    if (!this.#blocked && this.#work.current === undefined) this.#context.queue.add(this, reason);
   }
 
   #fail(error: ConnectError): void {
@@ -271,6 +288,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     if (this.#ended) return;
     this.#ended = true;
     this.#admission.cancel();
+    this.#work.stop();
     const { queue, source, clock, connections } = this.#context;
     queue.remove(this);
     if (this.#stream === undefined) return;

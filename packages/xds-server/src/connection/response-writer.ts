@@ -1,4 +1,5 @@
 import type { XdsResponse } from "../protocol/ads-stream.js";
+import type { Sliced } from "../sliced.js";
 import type { Answer } from "../source.js";
 import type { Call, OutgoingMessage } from "../transport/call.js";
 import { encodeOnDemandResponse } from "../wire/on-demand-response.js";
@@ -36,9 +37,9 @@ export class ResponseWriter {
   }
 
   /** Encodes and sends a response. Returns its length in bytes. */
-  write({ typeUrl, nonce, version, selection }: XdsResponse): number {
+  *write({ typeUrl, nonce, version, selection }: XdsResponse): Sliced<number> {
     const head = encodeResponseHead(typeUrl, nonce, version);
-    const bodies = this.#context.bodies.encode(this.#call.method.variant, typeUrl, selection);
+    const bodies = yield* this.#context.bodies.encode(this.#call.method.variant, typeUrl, selection);
     const length = bodies.reduce((sum, body) => sum + body.length, head.length);
     this.#handOver({ head, bodies, length });
     return length;

@@ -24,7 +24,7 @@ export interface ServerContext<C> {
   /** Handlers of on-demand types, in the order in which they are asked. */
   readonly onDemand: OnDemandHandler[];
   readonly queue: PushQueue;
-  /** Long requests, which are applied in slices. */
+  /** Long requests and responses, which are handled in slices. */
   readonly slices: SliceQueue;
   readonly bodies: BodyCache;
   readonly attribution: Attribution;

@@ -6,7 +6,7 @@ const turnMs = 8;
 /** Runs a slice of some work. Reports whether slices are left. */
 export type Slice = () => boolean;
 
-/** Runs long requests in turns, one slice of each, and yields to the event loop in between. */
+/** Runs long work in turns, one slice of each, and yields to the event loop in between. */
 export class SliceQueue {
   readonly #clock: Clock;
   readonly #waiting = new Set<Slice>();

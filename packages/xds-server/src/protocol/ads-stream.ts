@@ -15,7 +15,7 @@ import { Pass, type Step } from "./pass.js";
 import { type Receipt, receive } from "./receipt.js";
 import { checkBytes, checkNames, tooMuch, unmatchedBytesOf } from "./request-limits.js";
 import { select } from "./selection.js";
-import type { Sliced } from "../sliced.js";
+import { complete, type Sliced } from "../sliced.js";
 import type { Trigger } from "./trigger.js";
 import { maxUnsharedNames, TypeState } from "./type-state.js";
 import { versionOf } from "./version.js";
@@ -85,7 +85,7 @@ export abstract class AdsStream {
    * Converts a selection in terms of delta to the content of this variant's response; undefined if there is nothing to
    * send.
    */
-  protected abstract project(type: TypeState, selection: Selection): Selection | undefined;
+  protected abstract project(type: TypeState, selection: Selection): Sliced<Selection | undefined>;
 
   /**
    * Applies a request. Returns undefined if the source does not serve its type: a first request is answered with an
@@ -102,13 +102,13 @@ export abstract class AdsStream {
       this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
     }
     const before = type.unmatchedBytes;
-    const receipt = receive(type, request, this.#clock);
+    const receipt = yield* receive(type, request, this.#clock);
     if (yield* this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request");
     else if (!type.subscribed) {
       type.forget();
       this.#attribution.unmarked(type.typeUrl);
     }
-    if (request.names.size > 0) this.checkNames(type, before);
+    if (request.names.size > 0) yield* this.checkNames(type, before);
     return receipt;
   }
 
@@ -144,7 +144,7 @@ export abstract class AdsStream {
       const affected = types === undefined || types.has(typeUrl) || type.failed;
       if (!affected && !this.#attribution.expectsNextChange(typeUrl)) continue;
       this.#mark(type, "change");
-      type.outsideChanged = true;
+      type.changes++;
       this.#attribution.marked(typeUrl);
       marked = true;
     }
@@ -167,13 +167,19 @@ export abstract class AdsStream {
     return false;
   }
 
-  /** Returns the next response, or undefined if none is due. */
-  next(): XdsResponse | undefined {
+  /**
+   * Returns the next response, or undefined if none is due. Until this is complete, no request may be applied; changes
+   * may be reported.
+   *
+   * @throws ConnectError `ResourceExhausted` if the stream exceeds a limit
+   */
+  *next(): Sliced<XdsResponse | undefined> {
     for (;;) {
       if (this.#pass.done) this.#pass.begin(this.types.values());
       const step = this.#pass.next();
       if (step === undefined) return this.#answerUnserved();
-      const response = this.#compose(step);
+      const response = yield* this.#compose(step);
+      this.#pass.finished();
       if (response !== undefined) return response;
     }
   }
@@ -193,7 +199,7 @@ export abstract class AdsStream {
     for (const [typeUrl, pending] of this.#unservedTypes) {
       if (pending === 0) continue;
       this.#unservedTypes.set(typeUrl, pending - 1);
-      const [now, version] = [this.#clock.now(), versionOf(ResourceSet.empty, new Digest())];
+      const [now, version] = [this.#clock.now(), complete(versionOf(ResourceSet.empty, new Digest()))];
       const trigger = { reason: "request", since: now } as const;
       const timing = { startedAt: now, buildMs: 0 };
       return {
@@ -213,22 +219,22 @@ export abstract class AdsStream {
     return `${this.#noncePrefix}${(++this.#responses).toString(36)}`;
   }
 
-  #compose(step: Step): XdsResponse | undefined {
+  *#compose(step: Step): Sliced<XdsResponse | undefined> {
     const composedFrom = this.#clock.now();
     const { type, set, trigger, startedAt, tookMs } = step;
     const { typeUrl, known: before, wildcard, names } = type;
     const reconnected = type.initialVersions !== undefined;
-    const selected = this.#select(step);
+    const selected = yield* this.#select(step);
     if (selected === undefined) return undefined;
     const { reason } = trigger;
     const shown = this.#attribution.attribute({ typeUrl, reason, selection: selected, before, set, wildcard, names });
-    if (typeUrl === clusterType) this.#warmEndpoints(selected, reconnected, trigger);
+    if (typeUrl === clusterType) yield* this.#warmEndpoints(selected, reconnected, trigger);
     else if (typeUrl === endpointType) this.#warming.endpointsSent();
-    const projected = this.project(type, selected);
+    const projected = yield* this.project(type, selected);
     if (projected === undefined && !type.mustRespond) return undefined;
     type.mustRespond = false;
     const nonce = this.#nextNonce();
-    const version = versionOf(set, type.outside.digest);
+    const version = yield* versionOf(set, type.outside.digest);
     const selection = projected ?? nothing;
     const at = this.#clock.now();
     type.last = { nonce, version, at };
@@ -236,18 +242,19 @@ export abstract class AdsStream {
     return { typeUrl, nonce, version, selection, trigger, shown, startedAt, buildMs: tookMs + at - composedFrom };
   }
 
-  #select({ type, set }: Step): Selection | undefined {
+  *#select({ type, set }: Step): Sliced<Selection | undefined> {
     const { typeUrl } = type;
     const { lookup } = this.#source;
     const lookupName =
       lookup &&
       ((name: string) => {
         // The resource of a name is not counted before it is looked up.
-        if (type.outside.bytes > this.#limits.unmatchedBytes) checkBytes(this.types, this.#limits);
+        if (type.outside.bytes + type.lookedUp.bytes > this.#limits.unmatchedBytes)
+          checkBytes(this.types, this.#limits);
         return lookup(typeUrl, name);
       });
     try {
-      return select(type, set, lookupName, typeUrl === endpointType ? this.#warming.awaited : noNames);
+      return yield* select(type, set, lookupName, typeUrl === endpointType ? this.#warming.awaited : noNames);
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.ResourceExhausted) throw error;
       type.failed = true;
@@ -258,19 +265,23 @@ export abstract class AdsStream {
 
   /** Drops what the source keeps for names that are not in the sets. The stream has ended. */
   close(): void {
-    for (const { typeUrl, outside } of this.types.values())
+    for (const { typeUrl, outside, lookedUp } of this.types.values()) {
       for (const [name] of outside) this.#source.unsubscribed(typeUrl, name);
+      for (const name of lookedUp.clear()) if (!outside.has(name)) this.#source.unsubscribed(typeUrl, name);
+    }
   }
 
   /** Drops what was kept for a name that the client has unsubscribed from. */
   protected unsubscribed(type: TypeState, name: string): void {
-    if (type.outside.delete(name)) this.#source.unsubscribed(type.typeUrl, name);
+    const wasLookedUp = type.lookedUp.has(name);
+    type.lookedUp.take(name);
+    if (type.outside.delete(name) || wasLookedUp) this.#source.unsubscribed(type.typeUrl, name);
   }
 
   /** Adds the endpoints that the given clusters wait for as the next step. */
-  #warmEndpoints(clusters: Selection, reconnected: boolean, trigger: Trigger): void {
+  *#warmEndpoints(clusters: Selection, reconnected: boolean, trigger: Trigger): Sliced<void> {
     const endpoints = this.types.get(endpointType);
-    if (!this.#warming.clustersSent(clusters, endpoints, reconnected)) return;
+    if (!(yield* this.#warming.clustersSent(clusters, endpoints, reconnected)) || endpoints === undefined) return;
     if (this.#pass.stepOf(endpoints) !== undefined) return;
     const { due } = endpoints;
     endpoints.due = undefined;
@@ -284,8 +295,8 @@ export abstract class AdsStream {
    * @param before estimated size of the type's names before; default 0
    * @throws ConnectError `ResourceExhausted`
    */
-  protected checkNames(type: TypeState, before = 0): void {
-    checkNames(this.types, type, before, this.#limits, () => currentSet(this.#source, type.typeUrl));
+  protected checkNames(type: TypeState, before = 0): Sliced<void> {
+    return checkNames(this.types, type, before, this.#limits, () => currentSet(this.#source, type.typeUrl));
   }
 
   /** Number of names of a type that are not shared after which the limits must be checked. */

@@ -3,7 +3,7 @@ import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import type { NameList } from "../wire/names.js";
 import { AdsStream } from "./ads-stream.js";
-import { includes, sliceNames, type Sliced } from "../sliced.js";
+import { completed, includes, sliceNames, type Sliced } from "../sliced.js";
 import type { TypeState } from "./type-state.js";
 
 /** The incremental variant of the xDS transport protocol. */
@@ -73,7 +73,7 @@ export class DeltaStream extends AdsStream {
       if (name !== "*") {
         type.names.add(name);
         type.resend.add(name);
-        if (this.hasTooMany(type)) this.checkNames(type);
+        if (this.hasTooMany(type)) yield* this.checkNames(type);
       } else everything = true;
     }
     if (!everything || type.wildcard || (yield* includes(unsubscribe, "*"))) return;
@@ -82,7 +82,7 @@ export class DeltaStream extends AdsStream {
     type.mustRespond = true;
   }
 
-  protected project(_type: TypeState, selection: Selection): Selection | undefined {
-    return countOf(selection) + selection.removed.length > 0 ? selection : undefined;
+  protected project(_type: TypeState, selection: Selection): Sliced<Selection | undefined> {
+    return completed(countOf(selection) + selection.removed.length > 0 ? selection : undefined);
   }
 }

@@ -2,8 +2,8 @@ import type { ResourceSet } from "@istiod/resources";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
 import { type NameVersion, unmatchedBytes, unmatchedIn, type VersionTable } from "../wire/version-table.js";
-import { versionsDigest, versionTable } from "./set-digest.js";
-import { complete, type Sliced } from "../sliced.js";
+import { computeDigests, versionsDigest, versionTable } from "./set-digest.js";
+import { sliceNames, type Sliced } from "../sliced.js";
 
 const none: ReadonlyMap<string, string> = new Map();
 const noNames: ReadonlySet<string> = new Set();
@@ -25,43 +25,46 @@ export class InitialVersions implements VersionList {
   readonly digest: Digest;
   readonly longest: number;
   readonly set: ResourceSet;
-  /** Versions of names that are not in the set. */
-  readonly outsideSet: ReadonlyMap<string, string>;
+  #outsideSet: ReadonlyMap<string, string> = none;
   /**
    * Names in the set for which the client has another version. After an upgrade of the server these are all, so they do
    * not count against the limits of a stream.
    */
-  readonly #differing: ReadonlyMap<string, string>;
+  #differing: ReadonlyMap<string, string> = none;
   #longVersionBytes = 0;
   /** Names in the set that the client lacks; undefined if `#same` is used instead. */
-  readonly #absent: ReadonlySet<string> | undefined;
+  #absent: ReadonlySet<string> | undefined = noNames;
   /** Names for which the client has the set's version, if these are fewer. */
-  readonly #same: ReadonlySet<string> = noNames;
+  #same: ReadonlySet<string> = noNames;
 
   /** Compares the list with the set. */
   static *of(list: VersionList, set: ResourceSet): Sliced<InitialVersions> {
-    if (list.digest.equals(versionsDigest(set))) return new InitialVersions(list, set, undefined);
-    const table = versionTable(set);
+    yield* computeDigests(set);
+    if (list.digest.equals(versionsDigest(set))) return new InitialVersions(list, set);
+    const table = yield* versionTable(set);
     const marks = new Uint8Array(table.size);
-    return new InitialVersions(list, set, { unmatched: yield* list.unmatched(table, marks), marks });
+    const differing = new InitialVersions(list, set);
+    yield* differing.#compare({ unmatched: yield* list.unmatched(table, marks), marks });
+    return differing;
   }
 
-  /** @param differences undefined if the set has exactly the listed versions */
-  private constructor(list: VersionList, set: ResourceSet, differences: Differences | undefined) {
+  private constructor(list: VersionList, set: ResourceSet) {
     this.size = list.size;
     this.digest = list.digest;
     this.longest = list.longest;
     this.set = set;
-    this.outsideSet = this.#differing = none;
-    this.#absent = noNames;
-    if (differences === undefined) return;
-    const { unmatched, marks } = differences;
-    const outsideSet = (this.outsideSet = new Map<string, string>());
+  }
+
+  *#compare({ unmatched, marks }: Differences): Sliced<void> {
+    const { set } = this;
+    const outsideSet = (this.#outsideSet = new Map<string, string>());
     const differing = (this.#differing = new Map<string, string>());
+    let handled = 0;
     for (const [name, version] of unmatched) {
       const known = set.get(name);
       (known === undefined ? outsideSet : differing).set(known?.name ?? name, version);
       if (known !== undefined) this.#longVersionBytes += Math.max(0, version.length - usualVersionLength);
+      if (++handled % sliceNames === 0) yield unmatched.length * unmatchedBytes;
     }
     const marked = marks.reduce((sum, mark) => sum + mark, 0);
     const few = marked * 2 < marks.length;
@@ -69,8 +72,13 @@ export class InitialVersions implements VersionList {
       ? undefined
       : marked + differing.size === marks.length
         ? noNames
-        : namesAt(set, (index, name) => marks[index] === 0 && !differing.has(name));
-    if (few) this.#same = namesAt(set, (index) => marks[index] === 1);
+        : yield* namesAt(set, (index, name) => marks[index] === 0 && !differing.has(name));
+    if (few) this.#same = yield* namesAt(set, (index) => marks[index] === 1);
+  }
+
+  /** Versions of names that are not in the set. */
+  get outsideSet(): ReadonlyMap<string, string> {
+    return this.#outsideSet;
   }
 
   /** Reports whether the client has every resource of the set in the set's version. */
@@ -103,13 +111,16 @@ export class InitialVersions implements VersionList {
 }
 
 /** Returns a list of versions relative to a set. */
-export function relativeTo(list: VersionList, set: ResourceSet): InitialVersions {
-  return list instanceof InitialVersions && list.set === set ? list : complete(InitialVersions.of(list, set));
+export function* relativeTo(list: VersionList, set: ResourceSet): Sliced<InitialVersions> {
+  return list instanceof InitialVersions && list.set === set ? list : yield* InitialVersions.of(list, set);
 }
 
-function namesAt(set: ResourceSet, includes: (index: number, name: string) => boolean): ReadonlySet<string> {
+function* namesAt(set: ResourceSet, includes: (index: number, name: string) => boolean): Sliced<ReadonlySet<string>> {
   const names = new Set<string>();
   let index = 0;
-  for (const { name } of set) if (includes(index++, name)) names.add(name);
+  for (const { name } of set) {
+    if (includes(index++, name)) names.add(name);
+    if (index % sliceNames === 0) yield 0;
+  }
   return names;
 }

@@ -1,13 +1,12 @@
-import { ResourceSet } from "@istiod/resources";
+import type { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
 import type { NameList } from "../wire/names.js";
-import type { NameIndex } from "./name-index.js";
-import { complete, sliceNames, type Sliced } from "../sliced.js";
-import { namesDigest, namesOf } from "./set-digest.js";
+import { sliceNames, type Sliced } from "../sliced.js";
+import { NameIndex } from "./name-index.js";
+import { computeDigests, indexedNames, namesDigest, namesOf } from "./set-digest.js";
 
 /** Up to this many names are stored as they are; a set that differs in more is adapted to the current resource set. */
 const maxChanges = 64;
-const noNames = namesOf(ResourceSet.empty);
 /** Estimated size of a name that is stored for one client alone, in bytes. */
 const addedBytes = 128;
 const encoder = new TextEncoder();
@@ -17,7 +16,7 @@ const encoder = new TextEncoder();
  * stores a bit per name if it does not subscribe to all of them, and the names that are not in the resource set.
  */
 export class NameSet implements Iterable<string> {
-  #shared: NameIndex = noNames;
+  #shared = NameIndex.empty;
   /** A bit for each shared name that is absent; undefined if none is. */
   #absent: Uint8Array | undefined;
   #absentCount = 0;
@@ -31,11 +30,13 @@ export class NameSet implements Iterable<string> {
    */
   static *of(list: NameList, set: ResourceSet | undefined, maxUnshared = Infinity): Sliced<NameSet> {
     const names = new NameSet();
-    if (set !== undefined && list.size === set.size && list.size > maxChanges && list.digest.equals(namesDigest(set)))
-      names.#share(set);
+    const shared = set !== undefined && set.size > maxChanges && list.size > maxChanges ? set : undefined;
+    if (shared !== undefined) yield* computeDigests(shared);
+    if (shared !== undefined && list.size === shared.size && list.digest.equals(namesDigest(shared)))
+      names.#share(yield* namesOf(shared));
     else {
-      const shares = set !== undefined && set.size > maxChanges && list.size > maxChanges;
-      yield* names.#select(list, shares ? namesOf(set) : noNames, { list, maxUnshared });
+      yield* names.#select(list, shared === undefined ? NameIndex.empty : yield* namesOf(shared), maxUnshared);
+      yield* names.#computeDigest(list);
     }
     return names;
   }
@@ -61,8 +62,23 @@ export class NameSet implements Iterable<string> {
 
   /** Iterates over the names that are not in the resource set. */
   *outside(set: ResourceSet): Generator<string> {
-    const shares = this.#shared.size === set.size && this.#shared === namesOf(set);
-    for (const name of shares ? this.#added : this) if (!set.has(name)) yield name;
+    for (const name of this.#unlike(set)) if (!set.has(name)) yield name;
+  }
+
+  /** Returns the names that are not in the resource set. */
+  *namesOutside(set: ResourceSet): Sliced<readonly string[]> {
+    const names: string[] = [];
+    let handled = 0;
+    for (const name of this.#unlike(set)) {
+      if (++handled % sliceNames === 0) yield 0;
+      if (!set.has(name)) names.push(name);
+    }
+    return names;
+  }
+
+  /** Returns names that include those that are not in the resource set. */
+  #unlike(set: ResourceSet): Iterable<string> {
+    return this.#shared === indexedNames(set) ? this.#added : this;
   }
 
   add(name: string): void {
@@ -83,17 +99,29 @@ export class NameSet implements Iterable<string> {
   }
 
   /** Shares the names of the resource set if they are equal by now, or if the differences have become too many. */
-  compact(set: ResourceSet): void {
+  *compact(set: ResourceSet): Sliced<void> {
     if (this.#added.size + this.#absentCount === 0) return;
-    if (this.equals(set)) this.#share(set);
-    else if (this.#added.size + this.#absentCount > maxChanges) this.adaptTo(set);
+    if (this.size === set.size) yield* computeDigests(set);
+    if (this.equals(set)) this.#share(yield* namesOf(set));
+    else if (this.#added.size + this.#absentCount > maxChanges) yield* this.adaptTo(set);
   }
 
-  /** Shares the names of the resource set that the set contains. Does nothing if their names are shared already. */
-  adaptTo(set: ResourceSet): void {
+  /**
+   * Shares the names of the resource set that the set contains. Does nothing if their names are shared already. Names
+   * must not be added or deleted until this is complete.
+   */
+  *adaptTo(set: ResourceSet): Sliced<void> {
+    yield* computeDigests(set);
     if (this.#shared.digest.equals(namesDigest(set))) return;
-    if (set.size > maxChanges && this.size > maxChanges) complete(this.#select([...this], namesOf(set)));
-    else if (this.#shared.size > 0) complete(this.#select([...this], noNames));
+    const shares = set.size > maxChanges && this.size > maxChanges;
+    if (!shares && this.#shared.size === 0) return;
+    // A set that is read between two slices must be complete.
+    const adapted = new NameSet();
+    yield* adapted.#select(this, shares ? yield* namesOf(set) : NameIndex.empty);
+    this.#shared = adapted.#shared;
+    this.#absent = adapted.#absent;
+    this.#absentCount = adapted.#absentCount;
+    this.#added = adapted.#added;
   }
 
   *[Symbol.iterator](): Iterator<string> {
@@ -117,21 +145,17 @@ export class NameSet implements Iterable<string> {
     return true;
   }
 
-  #share(set: ResourceSet): void {
-    this.#shared = namesOf(set);
+  #share(shared: NameIndex): void {
+    this.#shared = shared;
     this.#absent = undefined;
     this.#absentCount = 0;
     this.#added = new Set();
     this.#digest = new Digest();
-    this.#digest.addAll(namesDigest(set));
+    this.#digest.addAll(shared.digest);
   }
 
-  /** Replaces all names. @param list the same names with their digest, if they are new */
-  *#select(
-    names: Iterable<string>,
-    shared: NameIndex,
-    { list, maxUnshared }: { readonly list?: NameList; readonly maxUnshared: number } = { maxUnshared: Infinity },
-  ): Sliced<void> {
+  /** Replaces all names, without their digest. */
+  *#select(names: Iterable<string>, shared: NameIndex, maxUnshared = Infinity): Sliced<void> {
     this.#shared = shared;
     this.#absent = shared.size === 0 ? undefined : new Uint8Array((shared.size + 7) >> 3).fill(0xff);
     this.#absentCount = shared.size;
@@ -142,9 +166,12 @@ export class NameSet implements Iterable<string> {
       if (this.#added.size > maxUnshared) break;
       if (++handled % sliceNames === 0) yield this.#added.size * addedBytes;
     }
-    if (list === undefined) return;
-    this.#digest = new Digest();
+  }
+
+  /** Computes the digest of the names of a list. */
+  *#computeDigest(list: NameList): Sliced<void> {
     if (list.size === this.size) return this.#digest.addAll(list.digest);
+    let handled = 0;
     for (const name of this) {
       this.#digest.add(encoder.encode(name));
       if (++handled % sliceNames === 0) yield this.#added.size * addedBytes;

@@ -37,6 +37,10 @@ export class OutsideResources {
     return this.#lost.size;
   }
 
+  has(name: string): boolean {
+    return this.#resources.has(name);
+  }
+
   get(name: string): Resource | undefined {
     return this.#resources.get(name);
   }

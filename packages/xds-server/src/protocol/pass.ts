@@ -25,6 +25,7 @@ export class Pass {
   readonly #attribution: StreamAttribution;
   readonly #clock: Clock;
   #steps: Step[] = [];
+  #current: Step | undefined;
 
   constructor(source: ClientSource, attribution: StreamAttribution, clock: Clock) {
     this.#source = source;
@@ -37,9 +38,9 @@ export class Pass {
     return this.#steps.length === 0;
   }
 
-  /** Returns the remaining step of a type. */
+  /** Returns the current or remaining step of a type. */
   stepOf(type: TypeState): Step | undefined {
-    return this.#steps.find((step) => step.type === type);
+    return this.#current?.type === type ? this.#current : this.#steps.find((step) => step.type === type);
   }
 
   /** Adds a step for each due type. */
@@ -63,9 +64,14 @@ export class Pass {
     this.#add(type, trigger, (step) => this.#steps.unshift(step), becauseOf);
   }
 
-  /** Removes and returns the first step. */
+  /** Removes the first step and returns it. It is the current step until `finished` is called. */
   next(): Step | undefined {
-    return this.#steps.shift();
+    return (this.#current = this.#steps.shift());
+  }
+
+  /** Ends the current step. */
+  finished(): void {
+    this.#current = undefined;
   }
 
   #add(type: TypeState, trigger: Trigger, add: (step: Step) => void, becauseOf?: string): void {

@@ -1,6 +1,7 @@
 import type { Clock } from "@istiod/settings";
 import type { Rejection } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
+import { filtered, type Sliced } from "../sliced.js";
 import type { XdsRequest } from "../wire/request.js";
 import { mentionsName } from "./mentions.js";
 import type { TypeState } from "./type-state.js";
@@ -26,12 +27,12 @@ interface Acknowledgement {
 }
 
 /** Records the ACK or NACK of a request in the state of its type. */
-export function receive(type: TypeState, { responseNonce, errorDetail }: XdsRequest, clock: Clock): Receipt {
+export function* receive(type: TypeState, { responseNonce, errorDetail }: XdsRequest, clock: Clock): Sliced<Receipt> {
   const { typeUrl, last } = type;
   const stale = responseNonce !== "" && last !== undefined && responseNonce !== last.nonce;
   const answered = responseNonce === "" ? undefined : type.unanswered.answer(responseNonce);
   if (errorDetail !== undefined) {
-    const nack = rejection(responseNonce, errorDetail, answered, clock.now());
+    const nack = yield* rejection(responseNonce, errorDetail, answered, clock.now());
     type.lastError = nack;
     return { typeUrl, stale, nack, ...(answered && { carried: answered.selection }) };
   }
@@ -46,14 +47,14 @@ function acknowledgement({ nonce, version, shown, at, trigger }: SentResponse, n
   return { nonce, version, ...revisionOf(shown), afterMs: now - at, sinceMs: now - trigger.since };
 }
 
-function rejection(
+function* rejection(
   nonce: string,
   { code, message }: { code: number; message: string },
   answered: SentResponse | undefined,
   at: number,
-): Rejection {
+): Sliced<Rejection> {
   const carried = answered?.selection.resources ?? [];
-  const rejected = carried.filter(({ name }) => carried.length === 1 || mentionsName(message, name));
+  const rejected = yield* filtered(carried, ({ name }) => carried.length === 1 || mentionsName(message, name));
   return {
     nonce,
     version: answered?.version ?? "",

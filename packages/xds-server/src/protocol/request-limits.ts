@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { maxNameBytes, type StreamLimits } from "../limits/stream-limits.js";
 import type { ResourceSet } from "@istiod/resources";
+import type { Sliced } from "../sliced.js";
 import type { XdsRequest } from "../wire/request.js";
 import type { TypeState } from "./type-state.js";
 
@@ -32,20 +33,20 @@ export function checkRequest(request: XdsRequest, { names }: Required<StreamLimi
  * @param currentSet returns the current set of the type
  * @throws ConnectError `ResourceExhausted`
  */
-export function checkNames(
+export function* checkNames(
   types: Types,
   type: TypeState,
   before: number,
   limits: Required<StreamLimits>,
   currentSet: () => ResourceSet | undefined,
-): void {
+): Sliced<void> {
   let count = 0;
   for (const each of types.values()) count += each.names.size;
   if (count > limits.names) throw tooMuch(`more than ${limits.names} resource names`);
   if (type.unmatchedBytes <= before || unmatchedBytesOf(types) <= limits.unmatchedBytes) return;
   // Most of the names may be in a set that is newer than the one that was sent.
   const set = currentSet();
-  if (set !== undefined) type.names.adaptTo(set);
+  if (set !== undefined) yield* type.names.adaptTo(set);
   checkBytes(types, limits);
 }
 

@@ -1,55 +1,62 @@
 import { difference, ResourceSet, type Resource } from "@istiod/resources";
+import { filtered, sliceNames, type Sliced } from "../sliced.js";
 import type { Selection } from "../wire/body-cache.js";
 import { relativeTo } from "./initial-versions.js";
+import { type Lookup, lookUp } from "./lookup.js";
+import { computeDigests } from "./set-digest.js";
 import type { TypeState } from "./type-state.js";
-
-/** Looks up a resource that is not in the set of its type. */
-export type Lookup = (name: string) => Resource | undefined;
 
 /**
  * Selects the resources to send and to remove so that a client has the subscribed resources of `set`, and records them
- * as sent. State-of-the-world responses are derived from this selection.
+ * as sent. State-of-the-world responses are derived from this selection. The subscription must not change until this is
+ * complete.
  *
  * @param lookup finds resources outside the set; undefined if the source has none
  * @param awaited names of resources to send even if the client has them in this version
  */
-export function select(
+export function* select(
   type: TypeState,
   set: ResourceSet,
   lookup: Lookup | undefined,
   awaited: ReadonlySet<string>,
-): Selection {
+): Sliced<Selection> {
   const selection =
     type.known === undefined
-      ? initialSelection(type, set, lookup, awaited)
-      : updateSelection(type, type.known, set, lookup);
+      ? yield* initialSelection(type, set, lookup, awaited)
+      : yield* updateSelection(type, type.known, set, lookup);
+  yield* type.names.compact(set);
   type.known = set;
   type.initialVersions = undefined;
   type.resend.clear();
-  type.outsideChanged = false;
-  type.names.compact(set);
+  type.lookedUp.clear();
   return selection;
 }
 
-function initialSelection(
+function* initialSelection(
   type: TypeState,
   set: ResourceSet,
   lookup: Lookup | undefined,
   awaited: ReadonlySet<string>,
-): Selection {
+): Sliced<Selection> {
+  if (!type.wildcard && type.names.size === set.size) yield* computeDigests(set);
   if (type.initialVersions === undefined && (type.wildcard ? type.names.size === 0 : type.names.equals(set)))
     return all(set);
-  const initial = type.initialVersions && relativeTo(type.initialVersions, set);
+  const initial = type.initialVersions && (yield* relativeTo(type.initialVersions, set));
+  const outside = yield* type.names.namesOutside(set);
+  if (lookup !== undefined) type.lookedUpAt = yield* lookUp(type, outside, lookup);
   const resources: Resource[] = [];
   const removed: string[] = [];
   let whole = initial?.hasAll !== true;
+  let handled = 0;
   for (const resource of initial?.hasAll === true ? [...awaited].flatMap((name) => set.get(name) ?? []) : set) {
+    if (++handled % sliceNames === 0) yield 0;
     if ((initial?.has(resource.name) !== true || awaited.has(resource.name)) && type.covers(resource.name))
       resources.push(resource);
     else whole = false;
   }
-  for (const name of type.names.outside(set)) {
-    const found = lookup?.(name);
+  for (const name of outside) {
+    if (++handled % sliceNames === 0) yield 0;
+    const found = type.lookedUp.take(name);
     if (lookup !== undefined) type.outside.set(name, found);
     if (found === undefined) removed.push(name);
     else if (initial?.outsideSet.get(name) !== found.version || awaited.has(name)) {
@@ -62,15 +69,43 @@ function initialSelection(
   return whole ? { resources, removed, whole: set } : { resources, removed };
 }
 
-function updateSelection(type: TypeState, known: ResourceSet, set: ResourceSet, lookup: Lookup | undefined): Selection {
+function* updateSelection(
+  type: TypeState,
+  known: ResourceSet,
+  set: ResourceSet,
+  lookup: Lookup | undefined,
+): Sliced<Selection> {
   const { changed, removed: gone } = difference(known, set);
-  const resources = filtered(changed, ({ name }) => type.covers(name));
-  const removed = filtered(gone, (name) => type.covers(name));
-  for (const name of removed) if (type.names.has(name)) type.outside.lose(name);
-  if (lookup === undefined) for (const { name } of resources) type.outside.delete(name);
-  if (lookup === undefined && type.resend.size === 0) return { resources, removed };
+  const resources = yield* filtered(changed, ({ name }) => type.covers(name));
+  const removed = yield* filtered(gone, (name) => type.covers(name));
+  let handled = 0;
+  for (const name of removed) {
+    if (++handled % sliceNames === 0) yield 0;
+    if (type.names.has(name)) type.outside.lose(name);
+  }
+  if (lookup === undefined) {
+    for (const { name } of resources) type.outside.delete(name);
+    if (type.resend.size === 0) return { resources, removed };
+  }
+  return yield* selectMore(type, set, lookup, { resources, removed, isNew: set !== known });
+}
 
-  const sent = new Set(resources.map(({ name }) => name));
+/** Adds resources outside the set that have changed, and resources to send even if they are unchanged. */
+function* selectMore(
+  type: TypeState,
+  set: ResourceSet,
+  lookup: Lookup | undefined,
+  { resources, removed, isNew }: Selection & { readonly isNew: boolean },
+): Sliced<Selection> {
+  const sent = new Set<string>();
+  for (const { name } of resources) sent.add(name);
+  let handled = 0;
+  const looksUpAll = lookup !== undefined && (isNew || type.lookedUpAt !== type.changes);
+  if (lookup !== undefined) {
+    const names = yield* namesToLookUp(type, set, sent, looksUpAll);
+    const before = yield* lookUp(type, names, lookup);
+    if (looksUpAll) type.lookedUpAt = before;
+  }
   const more: Resource[] = [];
   const missing = new Set(removed);
   const add = (found: Resource): void => {
@@ -79,46 +114,67 @@ function updateSelection(type: TypeState, known: ResourceSet, set: ResourceSet, 
     missing.delete(found.name);
     more.push(found);
   };
-  if (lookup !== undefined) {
-    for (const [name, before] of type.outsideChanged || set !== known ? type.outside : []) {
-      if (set.has(name)) {
-        type.outside.delete(name);
-        continue;
-      }
-      const found = lookup(name);
-      type.outside.set(name, found);
-      if (found === undefined) {
-        if (before !== undefined) missing.add(name);
-      } else if (missing.has(name) || found.version !== before?.version) add(found);
-    }
+  for (const [name, before] of looksUpAll ? type.outside : []) {
+    if (++handled % sliceNames === 0) yield 0;
+    const found = type.lookedUp.take(name);
+    type.outside.set(name, found);
+    if (found === undefined) {
+      if (before !== undefined) missing.add(name);
+    } else if (missing.has(name) || found.version !== before?.version) add(found);
   }
   for (const name of type.resend) {
+    if (++handled % sliceNames === 0) yield 0;
     if (sent.has(name)) continue;
     let found = set.get(name);
     if (found === undefined && lookup !== undefined && type.names.has(name)) {
-      found = type.outside.get(name) ?? lookup(name);
+      found = type.outside.get(name) ?? type.lookedUp.take(name);
       type.outside.set(name, found);
     }
     if (found === undefined) missing.add(name);
     else add(found);
   }
+  const unchanged = missing.size === removed.length && removed.every((name) => missing.has(name));
   return {
     resources: more.length === 0 ? resources : [...resources, ...more],
-    removed: missing.size === removed.length && removed.every((name) => missing.has(name)) ? removed : [...missing],
+    removed: unchanged ? removed : [...missing],
   };
 }
 
-/** Returns the list itself if nothing is filtered out, so that its encoding can be shared. */
-function filtered<T>(list: readonly T[], keep: (item: T) => boolean): readonly T[] {
-  return list.every(keep) ? list : list.filter(keep);
+/**
+ * Returns the names of resources outside the set that must be looked up for an update. Forgets names that are in the
+ * set.
+ *
+ * @param sent names of resources that the response contains anyway
+ * @param all whether known resources must be looked up again
+ */
+function* namesToLookUp(
+  type: TypeState,
+  set: ResourceSet,
+  sent: ReadonlySet<string>,
+  all: boolean,
+): Sliced<readonly string[]> {
+  const { outside, names, resend } = type;
+  const found: string[] = [];
+  let handled = 0;
+  for (const [name] of all ? outside : []) {
+    if (++handled % sliceNames === 0) yield 0;
+    if (set.has(name)) outside.delete(name);
+    else found.push(name);
+  }
+  for (const name of resend) {
+    if (++handled % sliceNames === 0) yield 0;
+    const isKnown = all ? outside.has(name) : outside.get(name) !== undefined;
+    if (!isKnown && !sent.has(name) && names.has(name) && !set.has(name)) found.push(name);
+  }
+  return found;
 }
 
 /** Returns all subscribed resources as they were last sent. */
-export function everything(type: TypeState): Selection {
+export function* everything(type: TypeState): Sliced<Selection> {
   const set = type.known ?? ResourceSet.empty;
   const outside = [...type.outside.resources()];
   if (type.wildcard && outside.length === 0) return all(set);
-  const resources = set.toArray().filter(({ name }) => type.covers(name));
+  const resources = yield* filtered(set.toArray(), ({ name }) => type.covers(name));
   return { resources: [...resources, ...outside], removed: [] };
 }
 

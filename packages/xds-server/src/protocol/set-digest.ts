@@ -1,6 +1,7 @@
 import type { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
 import { VersionTable } from "../wire/version-table.js";
+import { complete, sliceNames, type Sliced } from "../sliced.js";
 import { NameIndex } from "./name-index.js";
 
 interface Known {
@@ -23,27 +24,45 @@ export function versionsDigest(set: ResourceSet): Digest {
   return known(set).versions;
 }
 
-/** Returns a set's names: one object for all subscriptions that share it. */
-export function namesOf(set: ResourceSet): NameIndex {
+/** Computes the digests of a set in slices. Thereafter, the functions above return them at once. */
+export function* computeDigests(set: ResourceSet): Sliced<void> {
+  if (set.size > sliceNames && !byPart.has(set)) yield* compute(set);
+}
+
+/** Returns a set's names, indexed in slices: one object for all subscriptions that share it. */
+export function* namesOf(set: ResourceSet): Sliced<NameIndex> {
+  const indexed = indexedNames(set);
+  if (indexed !== undefined) return indexed;
+  yield* computeDigests(set);
   let names = nameIndexes.get(set);
   if (names === undefined) nameIndexes.set(set, (names = new NameIndex(set, namesDigest(set))));
+  for (names.fill(); !names.filled; names.fill()) yield 0;
   return names;
 }
 
-/** Returns the version table of a set. */
-export function versionTable(set: ResourceSet): VersionTable {
+/** Returns a set's names if they have been indexed. */
+export function indexedNames(set: ResourceSet): NameIndex | undefined {
+  const names = nameIndexes.get(set);
+  return names?.filled === true ? names : undefined;
+}
+
+/** Returns the version table of a set, computed in slices. */
+export function* versionTable(set: ResourceSet): Sliced<VersionTable> {
   let table = tables.get(set);
-  if (table === undefined) tables.set(set, (table = new VersionTable(set, set.size)));
+  if (table === undefined) tables.set(set, (table = yield* VersionTable.of(set, set.size)));
   return table;
 }
 
 function known(set: ResourceSet): Known {
-  let found = byPart.get(set);
-  if (found !== undefined) return found;
-  found = { names: new Digest(), versions: new Digest() };
+  return byPart.get(set) ?? complete(compute(set));
+}
+
+function* compute(set: ResourceSet): Sliced<Known> {
+  const found = { names: new Digest(), versions: new Digest() };
+  let handled = 0;
   for (const part of set.parts) {
     if (part !== set) {
-      const { names, versions } = known(part);
+      const { names, versions } = byPart.get(part) ?? (yield* compute(part));
       found.names.addAll(names);
       found.versions.addAll(versions);
       continue;
@@ -52,6 +71,7 @@ function known(set: ResourceSet): Known {
       const encoded = encoder.encode(name);
       found.names.add(encoded);
       found.versions.add(encoded, encoder.encode(version));
+      if (++handled % sliceNames === 0) yield 0;
     }
   }
   byPart.set(set, found);

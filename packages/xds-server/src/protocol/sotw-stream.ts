@@ -51,10 +51,10 @@ export class SotwStream extends AdsStream {
     }
   }
 
-  protected project(type: TypeState, selection: Selection): Selection | undefined {
+  protected *project(type: TypeState, selection: Selection): Sliced<Selection | undefined> {
     if (xdsType(type.typeUrl)?.fullState === true || type.wildcard) {
       const changed = countOf(selection) + selection.removed.length > 0;
-      return changed || type.mustRespond ? everything(type) : undefined;
+      return changed || type.mustRespond ? yield* everything(type) : undefined;
     }
     if (countOf(selection) === 0) return undefined;
     return selection.removed.length === 0 ? selection : { resources: selection.resources, removed: [] };

@@ -2,6 +2,7 @@ import type { ResourceSet } from "@istiod/resources";
 import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
+import { LookedUp } from "./looked-up.js";
 import { NameSet } from "./name-set.js";
 import { OutsideResources } from "./outside-resources.js";
 import type { Trigger } from "./trigger.js";
@@ -33,8 +34,11 @@ export class TypeState {
   known: ResourceSet | undefined;
   /** Subscribed names that are not in `known`, with the resource that was sent for them, if any. */
   readonly outside = new OutsideResources();
-  /** Set if a change of the source may affect resources outside the set since they were last looked up. */
-  outsideChanged = false;
+  /** Resources outside the set for a response that is being built. */
+  readonly lookedUp = new LookedUp(this.outside);
+  /** Number of changes of the source that may affect the type, and that number when `outside` was looked up. */
+  changes = 0;
+  lookedUpAt = 0;
   /** Delta: versions of the client's resources when it connected. Cleared by the first response. */
   initialVersions: VersionList | undefined;
 
@@ -69,7 +73,8 @@ export class TypeState {
   /** Estimated size of the names that only this stream has, with their resources, in bytes. */
   get unmatchedBytes(): number {
     const unshared = this.names.unshared - this.outside.lost;
-    return Math.max(this.outside.bytes, (unshared - freeNames) * averageNameBytes) + (this.initialVersions?.bytes ?? 0);
+    const outsideBytes = this.outside.bytes + this.lookedUp.bytes;
+    return Math.max(outsideBytes, (unshared - freeNames) * averageNameBytes) + (this.initialVersions?.bytes ?? 0);
   }
 
   /** Drops the state of a type without a subscription. A later subscription starts over. */

@@ -1,6 +1,7 @@
 import { FieldReader, WireError } from "@istiod/protobuf-wire";
 import type { Resource } from "@istiod/resources";
 import type { Selection } from "../wire/body-cache.js";
+import { sliceNames, type Sliced } from "../sliced.js";
 import type { TypeState } from "./type-state.js";
 
 /**
@@ -23,17 +24,16 @@ export class Warming {
    * @param reconnected whether the client sent initial versions of clusters
    * @returns whether endpoints have to be sent
    */
-  clustersSent(clusters: Selection, endpoints: TypeState | undefined, reconnected: boolean): endpoints is TypeState {
-    if (endpoints?.known === undefined) {
-      if (reconnected || this.#awaited.size > 0)
-        for (const cluster of clusters.resources) this.#awaited.add(serviceNameOf(cluster));
-      return false;
-    }
+  *clustersSent(clusters: Selection, endpoints: TypeState | undefined, reconnected: boolean): Sliced<boolean> {
+    if (endpoints?.known === undefined && !reconnected && this.#awaited.size === 0) return false;
+    let handled = 0;
     for (const cluster of clusters.resources) {
+      if (++handled % sliceNames === 0) yield 0;
       const name = serviceNameOf(cluster);
-      if (endpoints.covers(name)) endpoints.resend.add(name);
+      if (endpoints?.known === undefined) this.#awaited.add(name);
+      else if (endpoints.covers(name)) endpoints.resend.add(name);
     }
-    return endpoints.resend.size > 0;
+    return endpoints?.known !== undefined && endpoints.resend.size > 0;
   }
 
   /** Resets the state after a response with endpoints was built. */

@@ -2,7 +2,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { XdsServer } from "../api.js";
 import type { Peer } from "../source.js";
 import type { Call, DiscoveryMethod, OutgoingMessage } from "../transport/call.js";
-import { decodeRequest } from "../wire/request.js";
+import { completed } from "../sliced.js";
+import { decodeRequest } from "./request.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 
 /** Opens a stream to a server in the same process, without a network connection. */
@@ -44,7 +45,7 @@ export function openInMemory(server: XdsServer, method: DiscoveryMethod, peer: P
   return {
     send(message) {
       const request = decodeRequest(method.variant, Buffer.from(message));
-      requests = requests.then(() => (over ? undefined : handler.request(request, message.length)));
+      requests = requests.then(() => (over ? undefined : handler.request(completed(request), message.length)));
     },
     halfClose: () => void requests.then(() => handler.halfClosed()),
     cancel: () => finish(new ConnectError("cancelled", Code.Canceled)),

@@ -1,7 +1,6 @@
 export { staticSource, type ResourceSets, type StaticClient, type StaticSource } from "../static-source.js";
 export { XdsClient, type RawRequest, type XdsClientOptions } from "./xds-client.js";
-export { encodeRequest, type WireRequest } from "./request.js";
-export { decodeRequest } from "../wire/request.js";
+export { decodeRequest, encodeRequest, type WireRequest } from "./request.js";
 export {
   decodeResponse,
   outlineResponse,

@@ -1,5 +1,7 @@
 import { delimitedFieldSize, varintSize, writeDelimitedHeader, writeString } from "@istiod/protobuf-wire";
 import type { Variant } from "../events.js";
+import { complete } from "../sliced.js";
+import { decodeRequest as decodeInSlices, type XdsRequest } from "../wire/request.js";
 
 /** The content of an encoded request. Fields that the variant lacks are omitted. */
 export interface WireRequest {
@@ -17,6 +19,15 @@ export interface WireRequest {
   readonly initialVersions?: Iterable<readonly [name: string, version: string]>;
   /** Error detail of a NACK. */
   readonly error?: string | undefined;
+}
+
+/**
+ * Decodes a request.
+ *
+ * @throws WireError if the bytes are not a message
+ */
+export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
+  return complete(decodeInSlices(variant, bytes));
 }
 
 /** Field numbers of `DiscoveryRequest` and `DeltaDiscoveryRequest`. */

@@ -1,4 +1,5 @@
 import type { ConnectError } from "@connectrpc/connect";
+import type { Sliced } from "../sliced.js";
 import type { PeerIdentity } from "../limits/peer-key.js";
 import type { Peer } from "../source.js";
 import type { Body } from "../wire/body.js";
@@ -36,9 +37,10 @@ export interface CallHandler {
   /**
    * Handles a request. If this returns a promise, the next request must be passed after it settles.
    *
+   * @param request decodes the request. An error ends the call
    * @param bytes length of the encoded request, if known
    */
-  request(request: XdsRequest, bytes: number | undefined): Promise<void> | undefined;
+  request(request: Sliced<XdsRequest>, bytes: number | undefined): Promise<void> | undefined;
   /** Called after outstanding bytes were written. */
   progressed(): void;
   /** Called when the client has half-closed the call. */

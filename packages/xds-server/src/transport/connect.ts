@@ -7,6 +7,7 @@ import {
   type DeltaDiscoveryRequest,
   type DiscoveryRequest,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import { completed } from "../sliced.js";
 import type { Peer } from "../source.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
 import { requestOf } from "../wire/request.js";
@@ -50,7 +51,7 @@ async function* serve(
   const handler = accept(call);
   void (async () => {
     try {
-      for await (const request of requests) await handler.request(requestOf(request), undefined);
+      for await (const request of requests) await handler.request(completed(requestOf(request)), undefined);
       handler.halfClosed();
     } catch (error) {
       call.end(ConnectError.from(error));

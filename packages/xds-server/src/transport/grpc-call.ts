@@ -2,6 +2,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { Clock } from "@istiod/settings";
+import type { Sliced } from "../sliced.js";
 import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
@@ -136,9 +137,9 @@ export class GrpcCall implements Call {
     );
   }
 
-  #decode(message: Buffer): XdsRequest {
+  *#decode(message: Buffer): Sliced<XdsRequest> {
     try {
-      return decodeRequest(this.method.variant, message);
+      return yield* decodeRequest(this.method.variant, message);
     } catch (error) {
       throw new ConnectError("cannot decode the request", Code.Internal, undefined, undefined, error);
     }

@@ -2,6 +2,7 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import { type Clock, monotonicClock } from "@istiod/settings";
 import type { Variant } from "../events.js";
 import { encodeRemoved, encodeResources, type Body } from "./body.js";
+import { sliceNames, type Sliced } from "../sliced.js";
 import { Chunker } from "./chunker.js";
 
 /** The content of a response. */
@@ -20,6 +21,9 @@ export function countOf(selection: Selection): number {
 
 /** Below this size, encoding costs less than looking for an equal body. */
 const minSharedBytes = 16 * 1024;
+
+/** Bytes that are encoded at a time. */
+const sliceBytes = 1024 * 1024;
 
 /** A union of more parts than this is encoded as one list. */
 const maxParts = 8;
@@ -72,9 +76,9 @@ export class BodyCache {
   }
 
   /** Returns the bodies of a response in order. The caller must reference them until they are written. */
-  encode(variant: Variant, typeUrl: string, selection: Selection): readonly Body[] {
+  *encode(variant: Variant, typeUrl: string, selection: Selection): Sliced<readonly Body[]> {
     const { whole, removed } = selection;
-    const rest = removed.length === 0 ? [] : [encodeRemoved(removed)];
+    const rest = yield* bodiesOfRemoved(removed);
     // Clients may request any type URL: keep no state for types without resources.
     if (countOf(selection) === 0) return rest;
     const name = `${variant} ${typeUrl}`;
@@ -84,7 +88,7 @@ export class BodyCache {
       const encode = (chunk: readonly Resource[]): Body => encodeResources(variant, messageType, chunk);
       this.#types.set(name, (type = new TypeBodies(this.#chunker, encode)));
     }
-    const bodies = whole === undefined ? type.bodiesOfList(selection.resources) : type.bodiesOfSet(whole);
+    const bodies = yield* whole === undefined ? type.bodiesOfList(selection.resources) : type.bodiesOfSet(whole);
     const now = this.#clock.now();
     for (const body of bodies) if (body.length >= minSharedBytes) this.#keep(body, now);
     return rest.length === 0 ? bodies : [...bodies, ...rest];
@@ -134,22 +138,35 @@ class TypeBodies {
     this.#encode = encode;
   }
 
-  bodiesOfSet(set: ResourceSet): readonly Body[] {
-    if (!set.isUnion || set.parts.length > maxParts) return this.#bodies(set, () => set.toArray());
-    return set.parts.flatMap((part) => this.bodiesOfSet(part));
+  *bodiesOfSet(set: ResourceSet): Sliced<readonly Body[]> {
+    if (!set.isUnion || set.parts.length > maxParts) return yield* this.#bodies(set, () => set.toArray());
+    const bodies: Body[] = [];
+    for (const part of set.parts) bodies.push(...(yield* this.bodiesOfSet(part)));
+    return bodies;
   }
 
-  bodiesOfList(resources: readonly Resource[]): readonly Body[] {
+  bodiesOfList(resources: readonly Resource[]): Sliced<readonly Body[]> {
     return this.#bodies(resources, () => resources);
   }
 
   /** @param origin object by whose identity the bodies are found again */
-  #bodies(origin: object, resources: () => readonly Resource[]): readonly Body[] {
+  *#bodies(origin: object, resources: () => readonly Resource[]): Sliced<readonly Body[]> {
     const known = this.#byOrigin.get(origin)?.map((reference) => reference.deref());
     if (known?.every((body) => body !== undefined)) return known;
     const list = resources();
     if (!isWorthSharing(list)) return [this.#encode(list)];
-    const bodies = this.#chunker.split(list).map((chunk) => this.#ofChunk(chunk.key, chunk.resources));
+    const bodies: Body[] = [];
+    let [encoded, bytes] = [0, 0];
+    for (const { key, resources: chunk } of yield* this.#chunker.split(list)) {
+      let body = this.#byChunk.get(key)?.deref();
+      if (body === undefined) {
+        if (bytes > sliceBytes || encoded + chunk.length > sliceNames) yield (encoded = bytes = 0);
+        body = this.#encodeChunk(key, chunk);
+        encoded += chunk.length;
+        bytes += body.length;
+      }
+      bodies.push(body);
+    }
     this.#byOrigin.set(
       origin,
       bodies.map((body) => new WeakRef(body)),
@@ -157,9 +174,7 @@ class TypeBodies {
     return bodies;
   }
 
-  #ofChunk(key: string, resources: readonly Resource[]): Body {
-    const known = this.#byChunk.get(key)?.deref();
-    if (known !== undefined) return known;
+  #encodeChunk(key: string, resources: readonly Resource[]): Body {
     const body = this.#encode(resources);
     this.#byChunk.set(key, new WeakRef(body));
     this.#collected.register(body, key);
@@ -167,7 +182,18 @@ class TypeBodies {
   }
 }
 
+function* bodiesOfRemoved(names: readonly string[]): Sliced<readonly Body[]> {
+  const bodies: Body[] = [];
+  for (let from = 0; from < names.length; from += sliceNames) {
+    if (from > 0) yield 0;
+    bodies.push(encodeRemoved(names.slice(from, from + sliceNames)));
+  }
+  return bodies;
+}
+
+/** Reports whether a list is encoded in chunks. */
 function isWorthSharing(resources: readonly Resource[]): boolean {
+  if (resources.length > sliceNames) return true;
   let bytes = 0;
   for (const resource of resources) if ((bytes += resource.bytes.length) >= minSharedBytes) return true;
   return false;

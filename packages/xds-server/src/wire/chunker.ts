@@ -1,10 +1,12 @@
 import type { Resource } from "@istiod/resources";
+import { sliceNames, type Sliced } from "../sliced.js";
 
 /**
  * A chunk ends at a boundary resource once it has the minimum size, and at any resource once it has the maximum size.
  */
 const minBytes = 32 * 1024;
 const maxBytes = 256 * 1024;
+const maxResources = sliceNames;
 /** One in so many resources is a boundary. */
 const boundaryInterval = 16;
 
@@ -34,7 +36,7 @@ export class Chunker {
   }
 
   /** Splits a list into chunks. */
-  split(resources: readonly Resource[]): Chunk[] {
+  *split(resources: readonly Resource[]): Sliced<Chunk[]> {
     const chunks: Chunk[] = [];
     let from = 0;
     let bytes = 0;
@@ -44,7 +46,9 @@ export class Chunker {
       numbers.push(number.toString(36));
       bytes += resource.bytes.length;
       const isBoundary = Math.imul(number, 0x9e3779b1) >>> 0 < 2 ** 32 / boundaryInterval;
-      if (bytes < (isBoundary ? minBytes : maxBytes) && i < resources.length - 1) continue;
+      if ((i + 1) % sliceNames === 0) yield 0;
+      const isFull = bytes >= (isBoundary ? minBytes : maxBytes) || numbers.length === maxResources;
+      if (!isFull && i < resources.length - 1) continue;
       chunks.push({ key: numbers.join(" "), resources: resources.slice(from, i + 1) });
       from = i + 1;
       bytes = 0;

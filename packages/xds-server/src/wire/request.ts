@@ -2,6 +2,7 @@ import { FieldReader } from "@istiod/protobuf-wire";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Variant } from "../events.js";
+import { sliceNames, type Sliced } from "../sliced.js";
 import { viewOf } from "./digest.js";
 import { EncodedNames, EncodedVersions, RepeatedField } from "./encoded-lists.js";
 import { decodeNode } from "./node.js";
@@ -44,13 +45,15 @@ const fields = {
 } as const;
 
 /**
- * Decodes a request. Its lists are decoded on iteration: a reconnecting proxy lists thousands of names and versions,
+ * Decodes a request in slices.
+ *
+ * Its lists are decoded on iteration: a reconnecting proxy lists thousands of names and versions,
  * and comparing their digest with a set's is usually enough. The lists reference the given bytes; call `detach` to use
  * them later. Fields of the node may be shared between requests and must not be modified.
  *
  * @throws WireError if the bytes are not a message
  */
-export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
+export function* decodeRequest(variant: Variant, bytes: Buffer): Sliced<XdsRequest> {
   const numbers = fields[variant];
   let nodeRange: readonly [from: number, to: number] | undefined;
   let typeUrl = "";
@@ -61,7 +64,8 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
   let versions: RepeatedField | undefined;
   const view = viewOf(bytes);
   const reader = new FieldReader(bytes, 0, bytes.length);
-  while (reader.next()) {
+  for (let handled = 1; reader.next(); handled++) {
+    if (handled % sliceNames === 0) yield 0;
     const { field, from, to } = reader;
     if (!reader.delimited) continue;
     if (field === numbers.names) (names ??= new RepeatedField(bytes, field, reader.start)).addName(view, from, to);

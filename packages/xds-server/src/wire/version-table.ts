@@ -18,21 +18,32 @@ export class VersionTable {
   readonly #slots: Int32Array;
   readonly #last: number;
 
-  constructor(all: Iterable<{ readonly name: string; readonly version: string }>, size: number) {
+  private constructor(size: number) {
     this.size = size;
     const slots = 2 ** Math.ceil(Math.log2(Math.max(1, size) * 2));
     this.#slots = new Int32Array(slots * 3);
     this.#last = slots - 1;
+  }
+
+  /** Creates a table of `size` resources. */
+  static *of(all: Iterable<{ readonly name: string; readonly version: string }>, size: number): Sliced<VersionTable> {
+    const table = new VersionTable(size);
     let index = 0;
     for (const { name, version } of all) {
-      index++;
+      if (++index % sliceNames === 0) yield 0;
       hashOf(name, version);
-      const at = this.#slot();
-      if (this.#slots[at + 2] !== 0) continue;
-      this.#slots[at] = hashHigh;
-      this.#slots[at + 1] = hashLow;
-      this.#slots[at + 2] = index;
+      table.#add(index);
     }
+    return table;
+  }
+
+  /** Adds the last hash. */
+  #add(index: number): void {
+    const at = this.#slot();
+    if (this.#slots[at + 2] !== 0) return;
+    this.#slots[at] = hashHigh;
+    this.#slots[at + 1] = hashLow;
+    this.#slots[at + 2] = index;
   }
 
   /** Returns the zero-based index of a name with this version, or -1. */
