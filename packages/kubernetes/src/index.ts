@@ -9,6 +9,7 @@ export {
 } from "./client/cluster-access.js";
 export { type ApiClientOptions, createApiClient } from "./client/http-client.js";
 export { type FieldTree, type Projection } from "./decoding/projection.js";
+export { ServedTypes, type ServedTypesHandler, type ServedTypesOptions } from "./discovery/served-types.js";
 export { Reflector, type ReflectorOptions } from "./reflector/reflector.js";
 export { type ReflectorEvent, type ReflectorHandler, type ReflectorState } from "./reflector/reflector-event.js";
 export { type ReflectorTarget } from "./reflector/list-watch.js";
