@@ -14,8 +14,7 @@ import {
   ClientTLSSettings_TLSmode,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Logger } from "pino";
-import type { ConfigFileFlags } from "./flags.js";
-import type { MeshFlags } from "./sources.js";
+import type { ConfigFileFlags, MeshFlags } from "./flags.js";
 import { variables } from "./variables.js";
 
 /**

@@ -362,6 +362,9 @@ export const flags = {
   ...loggingFlags,
 } as const;
 
+/** Values of the flags that define the objects of a mesh. */
+export type MeshFlags = SettingValues<typeof meshFlags>;
+
 /** Values of the flags of how directories of objects are read. */
 export type ConfigFileFlags = SettingValues<typeof configFileFlags>;
 

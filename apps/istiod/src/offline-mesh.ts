@@ -3,7 +3,8 @@ import { type Problem } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { readConfigSources } from "./config-sources.js";
-import { type MeshFlags, meshSources } from "./sources.js";
+import type { MeshFlags } from "./flags.js";
+import { meshSources } from "./sources.js";
 
 /** A mesh that was read once. */
 export interface OfflineMesh {

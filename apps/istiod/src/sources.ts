@@ -16,14 +16,10 @@ import {
   remoteKinds,
 } from "@istiod/config-schema";
 import type { ConfigSource } from "@istiod/istio-api/mesh/v1alpha1/config";
-import type { SettingValues } from "@istiod/settings";
 import { openConfigSource, xdsConfigSource } from "./config-sources.js";
 import { environmentSource } from "./environment-source.js";
-import type { ConfigFileFlags, meshFlags } from "./flags.js";
+import type { ConfigFileFlags, MeshFlags } from "./flags.js";
 import { variables } from "./variables.js";
-
-/** Values of the flags that define the objects of a mesh. */
-export type MeshFlags = SettingValues<typeof meshFlags>;
 
 /** The sources of a mesh. */
 export interface MeshSources {

@@ -28,7 +28,8 @@ export {
 } from "./yaml/yaml.js";
 
 export { allKinds, analysisKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
-export { fieldsOf, type FieldSelection, type FieldsOfOptions, type SelectedFields } from "./kinds/field-selection.js";
+export { fieldsOf, type FieldsOfOptions } from "./kinds/field-selection.js";
+export { type FieldSelection, type SelectedFields } from "./kinds/selected-fields.js";
 export { hostBucket, hostBuckets } from "./kinds/host-bucket.js";
 export { type FailClosed, type Kind } from "./kinds/kind.js";
 

@@ -18,7 +18,8 @@ import { type NamedText, readObjectFiles, readOptionalFile } from "@istiod/confi
 import { booleanArgument, SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { meshFlags } from "../flags.js";
-import { clusterDirectory, type MeshFlags } from "../sources.js";
+import type { MeshFlags } from "../flags.js";
+import { clusterDirectory } from "../sources.js";
 
 interface AnalyzeValues extends Omit<MeshFlags, "namespace"> {
   readonly filename: readonly string[];

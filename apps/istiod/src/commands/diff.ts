@@ -7,7 +7,7 @@ import { type Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
 import { meshFlags } from "../flags.js";
 import { type OfflineMesh, readMesh } from "../offline-mesh.js";
-import type { MeshFlags } from "../sources.js";
+import type { MeshFlags } from "../flags.js";
 
 interface DiffValues extends Omit<MeshFlags, "configDir"> {
   readonly before: string;

@@ -5,7 +5,7 @@ import { type Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
 import { meshFlags } from "../flags.js";
 import { readMesh } from "../offline-mesh.js";
-import type { MeshFlags } from "../sources.js";
+import type { MeshFlags } from "../flags.js";
 
 interface ExplainValues extends MeshFlags, ExplainRequest {
   readonly proxy: string;

@@ -1,12 +1,5 @@
 import type { Kind } from "./kind.js";
-
-/** Selects parts of a JSON value: `true`, all of it; or fields by name. Lists are selected by their items. */
-export type FieldSelection = true | SelectedFields;
-
-/** Fields of a mapping. A mapping that is present stays present, also without any of them. */
-export interface SelectedFields {
-  readonly [name: string]: FieldSelection;
-}
+import type { FieldSelection, SelectedFields } from "./selected-fields.js";
 
 export interface FieldsOfOptions {
   /** Adds what a writer of the object needs: owner references, finalizers and the whole status. Default false. */

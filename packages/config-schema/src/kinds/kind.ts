@@ -2,7 +2,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Collection } from "@istiod/incremental";
 import type { ConfigObject } from "../config-object.js";
 import type { Report } from "../decoding/report.js";
-import type { SelectedFields } from "./field-selection.js";
+import type { SelectedFields } from "./selected-fields.js";
 
 /** Selects the keys of labels or annotations that are kept. */
 export type KeySelector = "all" | ((key: string) => boolean);

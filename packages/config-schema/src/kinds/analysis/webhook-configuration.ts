@@ -2,7 +2,7 @@ import { collection, type Collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { isIstioKey } from "../istio/istio-keys.js";
-import type { SelectedFields } from "../field-selection.js";
+import type { SelectedFields } from "../selected-fields.js";
 import { declareKind, type Kind } from "../kind.js";
 
 /** One requirement of a Kubernetes label selector. */

@@ -6,7 +6,7 @@ import { checkAnnotations } from "../../validation/metadata.js";
 import { Place } from "../../validation/place.js";
 import { shapeCheck, type Shape } from "../../validation/shape.js";
 import { isIstioKey } from "./istio-keys.js";
-import type { SelectedFields } from "../field-selection.js";
+import type { SelectedFields } from "../selected-fields.js";
 import { declareKind, type FailClosed, type Kind, type KeySelector } from "../kind.js";
 
 export interface IstioKindOptions<D extends DescMessage, T> {

@@ -1,5 +1,5 @@
 import type { Fields } from "../../decoding/fields.js";
-import type { SelectedFields } from "../field-selection.js";
+import type { SelectedFields } from "../selected-fields.js";
 
 /** The parts of a container that analysis reads. */
 export interface Container {
