@@ -55,7 +55,8 @@ export function readRequests(
   const guarded = (read: () => Promise<void> | undefined): void => {
     try {
       const busy = read();
-      if (busy === undefined) return;
+      // A paused stream with unread bytes would never be destroyed.
+      if (busy === undefined || isStopped) return;
       stream.pause();
       busy.then(() => void (isStopped || stream.resume()), failed);
     } catch (error) {
