@@ -42,6 +42,8 @@ export class Reflector<T = Record<string, unknown>> {
   #wasWatching = false;
   /** Time on the clock when the watch was accepted. */
   #openedAt: number | undefined;
+  /** The current watch reported a change after the initial events. */
+  #hasProgressed = false;
   #yieldedAt = 0;
 
   constructor(options: ReflectorOptions<T>) {
@@ -93,11 +95,20 @@ export class Reflector<T = Record<string, unknown>> {
 
   async #recover(error: ApiError): Promise<void> {
     this.#report(error);
-    if (mustList(error)) this.#resourceVersion = undefined;
-    else if (!this.#wasWatching) this.#fail(error);
-    this.#wasWatching = false;
     this.#resetBackoff();
-    await this.#sleep(this.#backoff.next(error.retryAfterMs));
+    const delayMs = this.#backoff.next(error.retryAfterMs);
+    if (mustList(error)) this.#resourceVersion = undefined;
+    else if (!this.#wasWatching || delayMs > unnoticedMs) this.#fail(error);
+    this.#wasWatching = false;
+    await this.#sleep(delayMs);
+  }
+
+  /** Waits before the next watch, because the server ended one as soon as it began. */
+  async #endedAtOnce(): Promise<void> {
+    const delayMs = this.#backoff.next();
+    if (delayMs > unnoticedMs)
+      this.#fail(new ApiError("unavailable", `watch ${this.#path}: the server ends watches as soon as they begin`));
+    await this.#sleep(delayMs);
   }
 
   /** Lists all pages. If a page's token expired, lists without pages, which cannot expire. */
@@ -159,7 +170,7 @@ export class Reflector<T = Record<string, unknown>> {
       }
       // Servers that do not know the parameter send objects, but not the bookmark that ends them.
       if (this.#resourceVersion === undefined) this.#canWatchList = false;
-      else if (!this.#resetBackoff()) await this.#sleep(this.#backoff.next());
+      else if (!this.#resetBackoff()) await this.#endedAtOnce();
     } catch (error) {
       const isRefused = error instanceof ApiError && error.code === "invalid";
       if (this.#resourceVersion !== undefined || !(isRefused || silence.signal.aborted)) throw error;
@@ -180,15 +191,20 @@ export class Reflector<T = Record<string, unknown>> {
       await this.#yield();
     }
     // A server that ends watches as soon as they begin must not be asked continuously.
-    if (!this.#resetBackoff()) await this.#sleep(this.#backoff.next());
+    if (!this.#resetBackoff()) await this.#endedAtOnce();
   }
 
-  /** Resets the backoff after a watch that lasted. Returns whether it did. */
+  /**
+   * Resets the backoff after a watch that lasted or reported a change. Returns whether it did. Otherwise changes would
+   * be late by the longest delay while connections break often.
+   */
   #resetBackoff(): boolean {
     const hasLasted = this.#openedAt !== undefined && this.#clock.now() - this.#openedAt >= minWatchMs;
+    const hasWorked = hasLasted || this.#hasProgressed;
     this.#openedAt = undefined;
-    if (hasLasted) this.#backoff.reset();
-    return hasLasted;
+    this.#hasProgressed = false;
+    if (hasWorked) this.#backoff.reset();
+    return hasWorked;
   }
 
   /** Applies messages of a watch. Returns false if the server does not send the end of the initial events. */
@@ -214,7 +230,9 @@ export class Reflector<T = Record<string, unknown>> {
       }
       if (message.type === "DELETED") this.#known.delete(message.object, events);
       else this.#known.set(message.object, events);
-      if (this.#resourceVersion !== undefined) this.#resourceVersion = message.object.resourceVersion;
+      if (this.#resourceVersion === undefined) continue;
+      this.#hasProgressed = true;
+      this.#resourceVersion = message.object.resourceVersion;
     }
     this.#emit(events);
     return true;
@@ -300,6 +318,8 @@ export class Reflector<T = Record<string, unknown>> {
 
 /** Time after which work is interrupted to let other work proceed. */
 const maxBusyMs = 10;
+/** A longer delay before the next attempt makes the objects stale. */
+const unnoticedMs = 2000;
 /** Duration of a watch after which the server is considered to work. */
 const minWatchMs = 1000;
 
