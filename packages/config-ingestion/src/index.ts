@@ -41,4 +41,4 @@ export {
 export { KubernetesSource, type KubernetesSourceOptions } from "./kubernetes/kubernetes-source.js";
 export { type ObjectMetadata } from "./kubernetes/object-metadata.js";
 export { type ResourceFilter } from "./kubernetes/resource-filter.js";
-export { reflectorWatch, type ReflectorWatchOptions } from "./kubernetes/reflector-watch.js";
+export { clusterReader, type ClusterReaderOptions } from "./kubernetes/api-cluster-reader.js";

@@ -1,4 +1,4 @@
-import { Ingestion, KubernetesSource, reflectorWatch } from "@istiod/config-ingestion";
+import { clusterReader, Ingestion, KubernetesSource } from "@istiod/config-ingestion";
 import { MemorySource } from "@istiod/config-ingestion/testing";
 import {
   authorizationPolicyKind,
@@ -88,38 +88,62 @@ async function write(server: ApiServer, what: number, version: number): Promise<
   else await server.objects.apply(object);
 }
 
-test("a cluster has what a directory with its objects has, as they change", async () => {
-  const server = await startApiServer({ types: istioTypes, bookmarkIntervalMs: 200 });
-  onTestFinished(() => server.stop());
-  const client = createApiClient({
-    cluster: { name: "test", server: server.url, skipTLSVerify: false },
-    user: { name: "admin", token: server.tokens.admin },
-  });
-  onTestFinished(() => client.close());
-  const source = new KubernetesSource({
-    cluster: "Kubernetes",
-    kinds,
-    reader: {
-      followServed: (handler) => {
-        handler.served(types);
-        return () => undefined;
-      },
-      watch: reflectorWatch(client),
+/** Faults by the name of the test that injects them. */
+const faults: Readonly<Record<string, readonly ((server: ApiServer) => Promise<unknown>)[]>> = {
+  "no faults": [],
+  "dropped connections": [
+    ({ faults }) => faults.dropConnections("abort", { watch: true }),
+    ({ faults }) => faults.dropConnections("reset", { watch: true }),
+    ({ faults }) => faults.dropConnections("end", { watch: true }),
+  ],
+  "expired versions and refused requests": [
+    ({ faults }) => faults.expireWatches(),
+    ({ faults }) => faults.compact(),
+    async ({ faults }) => {
+      await faults.failRequests({ status: 503, times: 2, pathPrefix: "/api" });
+      await faults.dropConnections("reset", { watch: true });
     },
-  });
-  const database = new Database<unknown>();
-  const ingestion = new Ingestion(database, [source], { debounceAfter: 5 });
-  onTestFinished(() => ingestion.stop());
-  await ingestion.ready;
+    async ({ faults }) => {
+      await faults.failRequests({ status: 429, times: 1, pathPrefix: "/api" });
+      await faults.expireWatches();
+    },
+  ],
+};
 
-  const bursts = fc.array(fc.tuple(fc.nat(11), fc.nat(3)), { maxLength: 12 });
-  let compared = 0;
-  for (const writes of fc.sample(bursts, 12)) {
-    for (const [what, version] of writes) await write(server, what, version);
-    const expected = await contentOfDirectory(server);
-    await vi.waitFor(() => expect(contentOf(database)).toEqual(expected), { timeout: 30_000, interval: 20 });
-    compared += expected.size;
-  }
-  expect(compared).toBeGreaterThan(12);
-  await vi.waitFor(() => expect(source.syncState()).toEqual({ state: "synced" }), { timeout: 30_000, interval: 20 });
-}, 120_000);
+test.each(Object.keys(faults))(
+  "a cluster has what a directory with its objects has, as they change, with %s",
+  async (name) => {
+    const injected = faults[name] ?? [];
+    const server = await startApiServer({ types: istioTypes, bookmarkIntervalMs: 200 });
+    onTestFinished(() => server.stop());
+    const client = createApiClient({
+      cluster: { name: "test", server: server.url, skipTLSVerify: false },
+      user: { name: "admin", token: server.tokens.admin },
+    });
+    onTestFinished(() => client.close());
+    const source = new KubernetesSource({
+      cluster: "Kubernetes",
+      kinds,
+      reader: clusterReader(client),
+    });
+    const database = new Database<unknown>();
+    const ingestion = new Ingestion(database, [source], { debounceAfter: 5 });
+    onTestFinished(() => ingestion.stop());
+    await ingestion.ready;
+
+    const bursts = fc.array(fc.tuple(fc.nat(11), fc.nat(3)), { maxLength: 12 });
+    let compared = 0;
+    for (const [i, writes] of fc.sample(bursts, 12).entries()) {
+      for (const [j, [what, version]] of writes.entries()) {
+        await write(server, what, version);
+        if (j === Math.floor(writes.length / 2)) await injected[i % injected.length]?.(server);
+      }
+      const expected = await contentOfDirectory(server);
+      await vi.waitFor(() => expect(contentOf(database)).toEqual(expected), { timeout: 30_000, interval: 20 });
+      compared += expected.size;
+    }
+    expect(compared).toBeGreaterThan(12);
+    await vi.waitFor(() => expect(source.syncState()).toEqual({ state: "synced" }), { timeout: 30_000, interval: 20 });
+  },
+  120_000,
+);

@@ -97,7 +97,8 @@ export class WatchStream {
 
   #flush(): void {
     const { response } = this.#exchange;
-    if (this.#isClosed || this.#faults.isFrozen) return;
+    // A fault may have ended the answer, which closes a moment later.
+    if (this.#isClosed || response.writableEnded || this.#faults.isFrozen) return;
     let at = 0;
     while (!this.#isBlocked && at < this.#queue.length) {
       this.#isBlocked = !response.write(`${this.#queue[at]}\n`);

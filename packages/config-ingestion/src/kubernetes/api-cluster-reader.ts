@@ -1,0 +1,25 @@
+import { type ApiClient, Reflector, ServedTypes } from "@istiod/kubernetes";
+import type { Clock } from "@istiod/settings";
+import type { ClusterReader } from "./cluster-reader.js";
+
+export interface ClusterReaderOptions {
+  readonly clock?: Clock;
+  /** Receives failed attempts to follow objects. Default: states tell them. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Returns the reader of a cluster by a client of its API server, with a reflector for each type. */
+export function clusterReader(client: ApiClient, options: ClusterReaderOptions = {}): ClusterReader {
+  return {
+    followServed(handler) {
+      const types = new ServedTypes({ client, handler, ...(options.clock && { clock: options.clock }) });
+      types.start();
+      return () => types.stop();
+    },
+    watch({ fields, ...target }, handler) {
+      const reflector = new Reflector({ ...options, ...target, client, fields: { fields }, handler });
+      reflector.start();
+      return () => reflector.stop();
+    },
+  };
+}
