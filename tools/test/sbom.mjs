@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 const licences = new Set([
   "0BSD",
   "Apache-2.0",
+  "Unlicense",
   "BSD-2-Clause",
   "BSD-3-Clause",
   "ISC",
