@@ -5,13 +5,18 @@ import {
   clientCertificates,
   istiodNames,
   keepRoot,
+  kubernetesSecrets,
+  kubernetesTokens,
   readPluggedInCa,
   RootRotation,
+  type RootStore,
+  SecretRootStore,
   selfSignedBundle,
   tokenDirectory,
   type TrustBundle,
   watchPluggedInCa,
 } from "@istiod/ca";
+import { type ApiClient, CachedReviews } from "@istiod/kubernetes";
 import type { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "pino";
@@ -35,8 +40,8 @@ export interface RunningAuthority {
 }
 
 /**
- * Starts the authority: the plugged-in CA in ROOT_CA_DIR, otherwise a self-signed root in --caDir. Returns undefined if
- * neither exists.
+ * Starts the authority: the plugged-in CA in ROOT_CA_DIR, otherwise a self-signed root in --caDir, otherwise one in a
+ * Secret of the cluster. Returns undefined if there is none of them.
  *
  * @throws CaError if its files cannot be used
  */
@@ -45,6 +50,7 @@ export async function startAuthority(
   trustDomain: string,
   env: NodeJS.ProcessEnv,
   log: Logger,
+  client?: ApiClient,
 ): Promise<RunningAuthority | undefined> {
   const names = istiodNames({
     namespace: values.namespace,
@@ -53,26 +59,46 @@ export async function startAuthority(
   });
   const issuer =
     (await startPluggedInCa(env, log)) ??
-    (values.caDir ? await startSelfSignedCa(values.caDir, trustDomain, env, log) : undefined);
+    (values.caDir ? await startSelfSignedCaIn(values.caDir, trustDomain, env, log) : undefined) ??
+    (client && (await startSelfSignedCa(secretRootStore(client, values.namespace, env), trustDomain, env, log)));
   return issuer && { ...issuer, trustDomain, names };
+}
+
+export interface CallerOptions {
+  readonly trustDomain: string;
+  readonly bundles: () => readonly TrustBundle[];
+  /** Client of the cluster that authenticates tokens. */
+  readonly client?: ApiClient | undefined;
 }
 
 /**
  * Returns the authenticators of callers in Istio's order: client certificates, which must lead to a root of their own
- * trust domain, then the tokens of --tokensDir. A certificate takes precedence over a token for another identity.
+ * trust domain, then tokens of the cluster, then those of --tokensDir. A certificate takes precedence over a token for
+ * another identity.
  */
 export async function callerAuthenticators(
   values: FlagValues,
-  trustDomain: string,
-  bundles: () => readonly TrustBundle[],
+  env: NodeJS.ProcessEnv,
+  { trustDomain, bundles, client }: CallerOptions,
   log: Logger,
 ): Promise<readonly Authenticator[]> {
-  if (values.tokensDir === "" && values.secureGRPCAddr !== "")
+  if (values.tokensDir === "" && client === undefined && values.secureGRPCAddr !== "")
     log.warn(
       "--tokensDir is not set: callers are authenticated by certificates only, so workloads cannot get their first one",
     );
   return [
     clientCertificates({ bundles }),
+    ...(client
+      ? [
+          kubernetesTokens({
+            clusterId: values.clusterID,
+            reviews: new CachedReviews(client),
+            clusterAliases: values.clusterAliases,
+            audiences: variables.tokenAudiences.read(env),
+            trustDomain,
+          }),
+        ]
+      : []),
     ...(values.tokensDir ? [await checkedTokens(values.tokensDir, trustDomain, log)] : []),
   ];
 }
@@ -95,22 +121,35 @@ async function startPluggedInCa(env: NodeJS.ProcessEnv, log: Logger): Promise<Is
   return { authority, stop };
 }
 
-async function startSelfSignedCa(
+async function startSelfSignedCaIn(
   directory: string,
   trustDomain: string,
   env: NodeJS.ProcessEnv,
   log: Logger,
 ): Promise<Issuer> {
-  const store = new DirectoryRootStore(directory);
+  const issuer = await startSelfSignedCa(new DirectoryRootStore(directory), trustDomain, env, log);
+  await warnOfExposedKeys([join(directory, "ca-key.pem")], log);
+  return issuer;
+}
+
+function secretRootStore(client: ApiClient, namespace: string, env: NodeJS.ProcessEnv): RootStore {
+  return new SecretRootStore(kubernetesSecrets(client, namespace), { useCacerts: variables.useCacerts.read(env) });
+}
+
+async function startSelfSignedCa(
+  store: RootStore,
+  trustDomain: string,
+  env: NodeJS.ProcessEnv,
+  log: Logger,
+): Promise<Issuer> {
   const lifetime = variables.rootLifetime.read(env);
   const key = { type: "rsa", bits: variables.rootKeyBits.read(env) } as const;
   const root = await keepRoot(store, { organization: trustDomain, lifetime, key }, Date.now());
   const authority = new CertificateAuthority({
-    bundle: selfSignedBundle(root, directory, Date.now()),
+    bundle: selfSignedBundle(root, store.description, Date.now()),
     ...certificateLifetimes(env),
   });
-  log.info({ directory }, "using a self-signed root");
-  await warnOfExposedKeys([join(directory, "ca-key.pem")], log);
+  log.info({ store: store.description }, "using a self-signed root");
   const interval = variables.rootCheckInterval.read(env);
   // As in Istio, an interval of zero turns rotation off.
   if (interval === 0) return { authority, stop: () => undefined };

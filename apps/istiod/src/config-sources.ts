@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { checkServerIdentity } from "node:tls";
 import { create, equals } from "@bufbuild/protobuf";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { type DirectorySource, meshConfigFile } from "@istiod/config-ingestion";
+import { type DirectorySource, type DocumentPlace, meshConfigSource } from "@istiod/config-ingestion";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { XdsConfigSource } from "@istiod/config-xds";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
@@ -18,13 +18,14 @@ import type { ConfigFileFlags, MeshFlags } from "./flags.js";
 import { variables } from "./variables.js";
 
 /**
- * Reads the `configSources` of the mesh configuration file. They are read once, at startup, as in Istio.
+ * Reads the `configSources` of the mesh configuration. They are read once, at startup, as in Istio.
  *
- * @throws IngestionError if the file is invalid
+ * @throws IngestionError if the mesh configuration is invalid
  */
-export async function readConfigSources(meshConfigPath: string): Promise<readonly ConfigSource[]> {
-  const source = meshConfigFile(meshConfigPath);
+export async function readConfigSources(places: readonly DocumentPlace[]): Promise<readonly ConfigSource[]> {
+  const source = meshConfigSource(places);
   try {
+    await source.start(() => undefined);
     const { apply } = await source.read();
     const database = new Database<undefined>();
     database.commit(apply);
@@ -94,7 +95,7 @@ export function openConfigSource(
         throw new Error(`configSources[${index}].tlsSettings: ${(cause as Error).message}`, { cause });
       }
     case "k8s:":
-      throw new Error(`${at}: reading from Kubernetes is not served yet`);
+      throw new Error(`${at}: names no cluster, expected k8s:// for the cluster of --kubeconfig`);
     default:
       throw new Error(`${at}: scheme ${url.protocol} is not supported, expected fs:///path or xds://host:port`);
   }

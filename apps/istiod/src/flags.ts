@@ -14,8 +14,6 @@ import {
   stringSetting,
 } from "@istiod/settings";
 
-const noApiServer = "objects are read from directories, not from an API server";
-
 /** The flags that define the objects of a mesh. All sub-commands that read a mesh have them. */
 export const meshFlags = {
   configDir: stringSetting({
@@ -252,27 +250,23 @@ const kubernetesFlags = {
     flag: "registries",
     placeholder: "names",
     default: ["Kubernetes"],
-    help: "service registries",
-    ignored: noApiServer,
+    help: "service registries: Kubernetes; empty to read no cluster",
   }),
   kubeconfig: stringSetting({
     flag: "kubeconfig",
     placeholder: "file",
     default: "",
-    help: "kubeconfig of the API server",
-    ignored: noApiServer,
+    help: "kubeconfig of the cluster to read; empty for the cluster that istiod runs in, if any",
   }),
   kubernetesApiQPS: numberSetting({
     flag: "kubernetesApiQPS",
     default: 80,
     help: "maximum rate of requests to the API server, per second",
-    ignored: noApiServer,
   }),
   kubernetesApiBurst: integerSetting({
     flag: "kubernetesApiBurst",
     default: 160,
     help: "maximum burst of requests to the API server",
-    ignored: noApiServer,
   }),
   clusterRegistriesNamespace: stringSetting({
     flag: "clusterRegistriesNamespace",
@@ -285,8 +279,7 @@ const kubernetesFlags = {
     flag: "clusterAliases",
     placeholder: "alias=id",
     default: {},
-    help: "aliases of cluster IDs",
-    ignored: "cluster aliases are not implemented yet",
+    help: "aliases by which callers may name the cluster",
   }),
   cniNamespace: stringSetting({
     flag: "cniNamespace",

@@ -2,6 +2,7 @@ import { Ingestion } from "@istiod/config-ingestion";
 import { type Problem } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
+import { meshPlaces } from "./cluster/mesh-places.js";
 import { readConfigSources } from "./config-sources.js";
 import type { MeshFlags } from "./flags.js";
 import { meshSources } from "./sources.js";
@@ -19,11 +20,11 @@ export interface OfflineMesh {
  */
 export async function readMesh(values: MeshFlags, env: NodeJS.ProcessEnv): Promise<OfflineMesh> {
   const database = new Database<Proxy>();
-  const configSources = await readConfigSources(values.meshConfig);
+  const configSources = await readConfigSources((await meshPlaces(values, env, undefined)).meshConfig);
   const server = configSources.find(({ address }) => !address.startsWith("fs://"));
   if (server !== undefined)
     throw new Error(`configSources: ${server.address} cannot be read offline; ask a running istiod`);
-  const ingestion = new Ingestion(database, meshSources(values, env, {}, configSources).all);
+  const ingestion = new Ingestion(database, meshSources(values, env, {}, { configSources }).all);
   try {
     await ingestion.ready;
     return { database, problems: ingestion.problems() };

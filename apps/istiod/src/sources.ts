@@ -1,8 +1,13 @@
 import {
+  clusterReader,
   DirectorySource,
+  type DocumentPlace,
   type FileLimits,
+  KubernetesSource,
   meshConfigFile,
+  meshConfigSource,
   meshNetworksFile,
+  meshNetworksSource,
   type RejectedPolicy,
   type Source,
 } from "@istiod/config-ingestion";
@@ -11,11 +16,14 @@ import {
   analysisKinds,
   istioKinds,
   type Kind,
+  kubernetesKinds,
   multiClusterGroup,
   multiClusterKinds,
   remoteKinds,
 } from "@istiod/config-schema";
 import type { ConfigSource } from "@istiod/istio-api/mesh/v1alpha1/config";
+import type { ApiClient } from "@istiod/kubernetes";
+import type { MeshPlaces } from "./cluster/mesh-places.js";
 import { openConfigSource, xdsConfigSource } from "./config-sources.js";
 import { environmentSource } from "./environment-source.js";
 import type { ConfigFileFlags, MeshFlags } from "./flags.js";
@@ -42,17 +50,18 @@ export interface MeshSources {
  * Returns the sources that the flags define: environment, mesh configuration, networks and objects.
  *
  * @param files default: without last good versions, and with the default bounds of files
- * @param configSources the mesh configuration's `configSources`. Default: none
  * @throws Error that names the flag or the field that cannot be used.
  */
 export function meshSources(
   values: MeshFlags,
   env: NodeJS.ProcessEnv,
   files: Partial<ConfigFileFlags> = {},
-  configSources: readonly ConfigSource[] = [],
+  { configSources = [], client, places }: ClusterOptions = {},
 ): MeshSources {
-  if (!values.configDir && configSources.length === 0)
-    throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
+  if (!values.configDir && configSources.length === 0 && client === undefined)
+    throw new Error(
+      "there is nothing to read: give --configDir for a directory or --kubeconfig for a cluster, or run istiod in a cluster",
+    );
   const read = kindsToRead(env);
   const directory = directoryOptions(env, files);
   const remote = remoteDirectories(values, (options) => new DirectorySource({ ...directory, ...options }), read);
@@ -65,16 +74,34 @@ export function meshSources(
         ...(files.stateDir && { stateDirectory: files.stateDir }),
       })
     : undefined;
-  const configured = configSources.map((source, i) =>
-    openConfigSource(source, i, {
-      directory: (path) =>
-        new DirectorySource({ ...directory, directory: path, cluster: values.clusterID, kinds: read(allKinds) }),
-      server: (url, tlsSettings) => xdsConfigSource({ url, tlsSettings, values, files, env }),
-    }),
-  );
+  const cluster =
+    client &&
+    clusterSource(client, values, env, {
+      isConfigElsewhere:
+        values.configDir !== "" ||
+        (configSources.length > 0 && !configSources.some(({ address }) => isOwnCluster(address))),
+    });
+  const configured = configSources
+    .filter(({ address }) => !isOwnCluster(address))
+    .map((source, i) =>
+      openConfigSource(source, i, {
+        directory: (path) =>
+          new DirectorySource({ ...directory, directory: path, cluster: values.clusterID, kinds: read(allKinds) }),
+        server: (url, tlsSettings) => xdsConfigSource({ url, tlsSettings, values, files, env }),
+      }),
+    );
   const named = new Map<Source, { readonly name: string; readonly location: string }>([
-    [meshConfigFile(values.meshConfig), { name: "Mesh configuration", location: values.meshConfig || "defaults" }],
-    [meshNetworksFile(values.networksConfig), { name: "Mesh networks", location: values.networksConfig || "none" }],
+    [
+      places ? meshConfigSource(places.meshConfig) : meshConfigFile(values.meshConfig),
+      { name: "Mesh configuration", location: locationOf(places?.meshConfig) ?? (values.meshConfig || "defaults") },
+    ],
+    [
+      places ? meshNetworksSource(places.networks) : meshNetworksFile(values.networksConfig),
+      { name: "Mesh networks", location: locationOf(places?.networks) ?? (values.networksConfig || "none") },
+    ],
+    ...(cluster && client
+      ? [[cluster, { name: `Cluster ${values.clusterID}`, location: client.server }] as const]
+      : []),
     ...(own ? [[own, { name: `Cluster ${values.clusterID}`, location: values.configDir }] as const] : []),
     ...configured.map(
       (source, i) => [source, { name: "Configuration", location: configSources[i]?.address ?? "" }] as const,
@@ -90,10 +117,55 @@ export function meshSources(
     named,
     remote,
     rejectedPolicies: () => [
+      ...(cluster?.rejectedPolicies() ?? []),
       ...(own?.rejectedPolicies() ?? []),
       ...configured.flatMap((source) => source.rejectedPolicies()),
     ],
   };
+}
+
+/** Places that a mesh is read from in addition to directories. */
+export interface ClusterOptions {
+  /** The mesh configuration's `configSources`. Default: none. */
+  readonly configSources?: readonly ConfigSource[];
+  /** Client of this istiod's cluster. Default: none is read */
+  readonly client?: ApiClient | undefined;
+  /** Default: the files that the flags name */
+  readonly places?: MeshPlaces;
+}
+
+/** Reports whether an address of `configSources` names this istiod's own cluster. */
+function isOwnCluster(address: string): boolean {
+  return /^k8s:\/*$/.test(address);
+}
+
+/**
+ * Returns the source of this istiod's cluster. Istio's configuration is read from it unless it is read from elsewhere,
+ * as in Istio.
+ */
+function clusterSource(
+  client: ApiClient,
+  values: MeshFlags,
+  env: NodeJS.ProcessEnv,
+  { isConfigElsewhere }: { readonly isConfigElsewhere: boolean },
+): KubernetesSource {
+  const multiCluster = multiClusterKinds(
+    variables.mcsApiGroup.read(env),
+    variables.mcsApiVersion.read(env) || undefined,
+  );
+  const kinds = isConfigElsewhere ? kubernetesKinds : allKinds;
+  return new KubernetesSource({
+    cluster: values.clusterID,
+    reader: clusterReader(client),
+    kinds: [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster],
+    revision: variables.revision.read(env),
+    namespace: variables.watchNamespace.read(env),
+    resources: { ignore: variables.ignoredResources.read(env), include: variables.includedResources.read(env) },
+  });
+}
+
+function locationOf(places: readonly DocumentPlace[] | undefined): string | undefined {
+  return places?.map(({ name }) => name).join(", ") || undefined;
 }
 
 /** Returns the function that adds the kinds of every mesh to those of a cluster. */

@@ -36,6 +36,31 @@ const sourceVariables = {
     default: "",
     help: "API version of ServiceExport and ServiceImport; empty for all known versions",
   }),
+  clusterHost: stringSetting({
+    variable: "KUBERNETES_SERVICE_HOST",
+    default: "",
+    help: "host of the API server of the cluster that istiod runs in, set by Kubernetes",
+  }),
+  sharedMeshConfig: stringSetting({
+    variable: "SHARED_MESH_CONFIG",
+    default: "",
+    help: "ConfigMap of mesh configuration that applies before istiod's own",
+  }),
+  watchNamespace: stringSetting({
+    variable: "ISTIO_WATCH_NAMESPACE",
+    default: "",
+    help: "namespace to which the cluster's watches are limited; empty for all",
+  }),
+  ignoredResources: stringSetting({
+    variable: "PILOT_IGNORE_RESOURCES",
+    default: "",
+    help: "custom resources of the cluster that are not read, by the names of their definitions",
+  }),
+  includedResources: stringSetting({
+    variable: "PILOT_INCLUDE_RESOURCES",
+    default: "",
+    help: "custom resources of the cluster that are read although PILOT_IGNORE_RESOURCES names them",
+  }),
 } as const;
 
 const pushVariables = {
@@ -87,6 +112,16 @@ const certificateVariables = {
     variable: "ENABLE_CA_SERVER",
     default: true,
     help: "serve certificate signing requests",
+  }),
+  useCacerts: booleanSetting({
+    variable: "USE_CACERTS_FOR_SELF_SIGNED_CA",
+    default: false,
+    help: "store the self-signed root of a cluster in the Secret cacerts instead of istio-ca-secret",
+  }),
+  tokenAudiences: listSetting({
+    variable: "TOKEN_AUDIENCES",
+    default: ["istio-ca"],
+    help: "accepted audiences of the cluster's tokens",
   }),
   workloadCertificateLifetime: durationSetting({
     variable: "DEFAULT_WORKLOAD_CERT_TTL",

@@ -122,7 +122,7 @@ describe("istiod explain", () => {
     await expect(explained("--configDir", configDir, "--proxy", "nobody.shop")).rejects.toThrow(
       /there is no Pod "nobody.shop"/,
     );
-    await expect(explained("--proxy", "web.shop")).rejects.toThrow(/--configDir is needed/);
+    await expect(explained("--proxy", "web.shop")).rejects.toThrow(/there is nothing to read: give --configDir/);
   });
 });
 

@@ -123,8 +123,10 @@ describe("configSources", () => {
     expect(await destinations(reader)).toEqual({ a: "one" });
   });
 
-  it("is needed if there is no --configDir", () => {
-    expect(() => meshSources(flagValues({}), {})).toThrow("--configDir is needed");
+  it("are needed if there is neither --configDir nor a cluster", () => {
+    expect(() => meshSources(flagValues({}), {})).toThrow(
+      "there is nothing to read: give --configDir for a directory or --kubeconfig for a cluster",
+    );
   });
 });
 

@@ -85,10 +85,10 @@ describe("flags", () => {
   });
 
   it("without effect are warned about with the reason", () => {
-    const given = { httpsAddr: [":15017"], kubernetesApiQPS: ["200"], httpAddr: [":8080"] };
+    const given = { httpsAddr: [":15017"], cniNamespace: ["kube-system"], httpAddr: [":8080"] };
     expect(startupWarnings(given, {})).toEqual([
       "--httpsAddr=:15017 is ignored: admission webhooks are not implemented yet",
-      "--kubernetesApiQPS=200 is ignored: objects are read from directories, not from an API server",
+      "--cniNamespace=kube-system is ignored: the untaint controller is not implemented yet",
     ]);
     expect(startupWarnings({}, {})).toEqual([]);
     expect(startupWarnings({ httpsAddr: [""] }, {})).toEqual([]);
@@ -190,6 +190,7 @@ describe("environment variables", () => {
       "ISTIOD_XDS_MAX_UNMATCHED_BYTES",
       "ISTIOD_XDS_TOTAL_UNAUTHENTICATED_UNMATCHED_BYTES",
       "ISTIOD_XDS_TOTAL_UNMATCHED_BYTES",
+      "KUBERNETES_SERVICE_HOST",
     ]);
   });
 });

@@ -1,10 +1,13 @@
 import { changesEndpointsAlone, Ingestion } from "@istiod/config-ingestion";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
+import type { ApiClient } from "@istiod/kubernetes";
 import type { Proxy } from "@istiod/push-context";
 import { GatewayResolution } from "@istiod/service-discovery";
 import { warmUp } from "@istiod/xds-generators";
 import { absentFiles } from "../absent-files.js";
+import { connectCluster } from "../cluster/connect.js";
+import { meshPlaces } from "../cluster/mesh-places.js";
 import { readConfigSources, warnOfChangedConfigSources } from "../config-sources.js";
 import { systemDns } from "../dns.js";
 import { noProxy } from "../no-proxy.js";
@@ -15,6 +18,8 @@ import type { Startup } from "./startup.js";
 /** The mesh: its sources, and the database that they are read into. */
 export interface Mesh {
   readonly database: Database<Proxy>;
+  /** Client of this istiod's cluster; undefined if none is read. */
+  readonly client: ApiClient | undefined;
   readonly sources: MeshSources;
   readonly ingestion: Ingestion<Proxy>;
   readonly reporting: Reporting;
@@ -24,9 +29,15 @@ export interface Mesh {
 
 /** Opens the sources and starts to read them. @throws Error that names the flag or file that cannot be used */
 export async function openMesh({ values, env, settings, log, meter, closers }: Startup): Promise<Mesh> {
-  const configSources = await readConfigSources(values.meshConfig);
-  const sources = meshSources(values, env, values, configSources);
-  for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);
+  const client = await connectCluster(values, env);
+  if (client !== undefined) {
+    closers.defer(() => client.close());
+    log.info({ server: client.server }, "reading the cluster");
+  }
+  const configSources = await readConfigSources((await meshPlaces(values, env, client)).meshConfig);
+  const places = await meshPlaces(values, env, client);
+  const sources = meshSources(values, env, values, { configSources, client, places });
+  if (client === undefined) for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);
   const database = new Database<Proxy>({
     onObserverError: (error) => log.error({ err: error }, "commit observer failed"),
   });
@@ -43,7 +54,7 @@ export async function openMesh({ values, env, settings, log, meter, closers }: S
   closers.defer(() => ingestion.stop());
   warnOfChangedConfigSources(database, configSources, log);
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
-  return { database, sources, ingestion, reporting: report, rootNamespace };
+  return { database, client, sources, ingestion, reporting: report, rootNamespace };
 }
 
 /**

@@ -39,18 +39,18 @@ export interface SecureServing {
 }
 
 /** Starts the authority and obtains the serving certificate. @throws Error that names the flag or file */
-export async function openSecurity(startup: Startup, { database }: Mesh): Promise<Security> {
+export async function openSecurity(startup: Startup, { database, client }: Mesh): Promise<Security> {
   const { values, env, log, closers } = startup;
   const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
   const authorityLog = log.child({ scope: "pkica" });
-  const authority = await startAuthority(values, trustDomain, env, authorityLog);
+  const authority = await startAuthority(values, trustDomain, env, authorityLog, client);
   if (authority !== undefined) closers.defer(() => authority.stop());
   const { secureGRPCAddr } = startup.settings.addresses;
   const tls = secureGRPCAddr && (await openTls(startup, authority, authorityLog));
   if (authority === undefined) return { authority, trustDomain, authenticators: [], secure: undefined };
   const bundles = (): readonly TrustBundle[] =>
     tls === undefined ? [trustBundleOf(trustDomain, authority.authority.bundle)] : tls.current().trustBundles;
-  const authenticators = await callerAuthenticators(values, trustDomain, bundles, authorityLog);
+  const authenticators = await callerAuthenticators(values, env, { trustDomain, bundles, client }, authorityLog);
   return { authority, trustDomain, authenticators, secure: tls };
 }
 
@@ -61,7 +61,7 @@ async function openTls(
 ): Promise<SecureServing> {
   if (authority === undefined)
     throw new Error(
-      '--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""',
+      '--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, read a cluster, or disable it with --secureGRPCAddr ""',
     );
   const limits = tlsLimits(values, env);
   const tls = await servingTls(values, authority, authorityLog);

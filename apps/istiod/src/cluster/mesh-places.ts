@@ -1,0 +1,47 @@
+import { access } from "node:fs/promises";
+import { ConfigMapPlace, type DocumentPlace, FilePlace } from "@istiod/config-ingestion";
+import type { ApiClient } from "@istiod/kubernetes";
+import type { Environment } from "@istiod/settings";
+import type { MeshFlags } from "../flags.js";
+import { variables } from "../variables.js";
+
+/** The places of the mesh configuration and of the networks, in the order in which their documents apply. */
+export interface MeshPlaces {
+  readonly meshConfig: readonly DocumentPlace[];
+  readonly networks: readonly DocumentPlace[];
+}
+
+/**
+ * Returns the places of the mesh configuration and of the networks: each one's file if it exists, otherwise the
+ * ConfigMap `istio`, or `istio-REVISION`. The ConfigMap of SHARED_MESH_CONFIG applies before. Source:
+ * pilot/pkg/bootstrap/mesh.go.
+ */
+export async function meshPlaces(
+  values: Pick<MeshFlags, "meshConfig" | "networksConfig" | "namespace">,
+  env: Environment,
+  client: ApiClient | undefined,
+): Promise<MeshPlaces> {
+  const placesOf = async (file: string, key: string): Promise<readonly DocumentPlace[]> => {
+    if (client === undefined) return file ? [new FilePlace(file)] : [];
+    const configMap = (name: string): DocumentPlace =>
+      new ConfigMapPlace({ client, namespace: values.namespace, configMap: name, key });
+    const shared = variables.sharedMeshConfig.read(env);
+    const own = file && (await exists(file)) ? new FilePlace(file) : configMap(nameOf(variables.revision.read(env)));
+    return [...(shared ? [configMap(shared)] : []), own];
+  };
+  return {
+    meshConfig: await placesOf(values.meshConfig, "mesh"),
+    networks: await placesOf(values.networksConfig, "meshNetworks"),
+  };
+}
+
+function nameOf(revision: string): string {
+  return revision === "" || revision === "default" ? "istio" : `istio-${revision}`;
+}
+
+function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,70 @@
+import { type ApiClient, Reflector } from "@istiod/kubernetes";
+import type { DocumentPlace, PlacedText } from "../mesh/document-place.js";
+import { describeMissing } from "./missing-permission.js";
+import { IngestionError } from "../errors.js";
+
+const configMaps = { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
+
+export interface ConfigMapPlaceOptions {
+  readonly client: ApiClient;
+  readonly namespace: string;
+  readonly configMap: string;
+  /** Key of the document. */
+  readonly key: string;
+}
+
+interface ConfigMap {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** A key of a ConfigMap that holds one document. A document that cannot be read for a while stays as it was. */
+export class ConfigMapPlace implements DocumentPlace {
+  readonly name: string;
+  readonly #options: ConfigMapPlaceOptions;
+  #reflector: Reflector<ConfigMap> | undefined;
+  #text: string | undefined;
+
+  constructor(options: ConfigMapPlaceOptions) {
+    this.#options = options;
+    this.name = `ConfigMap ${options.namespace}/${options.configMap}, key ${options.key}`;
+  }
+
+  /** Resolves when it is known whether the document exists. */
+  async start(changed: () => void): Promise<void> {
+    const { client, namespace, configMap, key } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#reflector = new Reflector<ConfigMap>({
+        client,
+        resource: configMaps,
+        namespace,
+        fieldSelector: `metadata.name=${configMap}`,
+        fields: { fields: { data: { [key]: true } } },
+        handler: {
+          events: (events) => {
+            for (const event of events) this.#text = event.type === "set" ? event.object.data?.[key] : undefined;
+            changed();
+          },
+          state: (state) => {
+            if (state.phase === "synced") resolve();
+            if (state.phase === "forbidden")
+              reject(
+                new IngestionError(
+                  "unreadable",
+                  `${this.name}: ${describeMissing([{ resource: configMaps, namespace, error: state.error }])}`,
+                ),
+              );
+          },
+        },
+      });
+      this.#reflector.start();
+    });
+  }
+
+  async read(): Promise<PlacedText> {
+    return { text: this.#text };
+  }
+
+  stop(): void {
+    this.#reflector?.stop();
+  }
+}
