@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
+	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+)
+
+// staticTokens are bearer tokens that never expire.
+type staticTokens map[string]*user.DefaultInfo
+
+func (t staticTokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	for known, info := range t {
+		if subtle.ConstantTimeCompare([]byte(known), []byte(token)) == 1 {
+			audiences, _ := authenticator.AudiencesFrom(ctx)
+			return &authenticator.Response{User: info, Audiences: audiences}, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+// newAuthenticator authenticates client certificates, static tokens and tokens of service accounts. Requests without
+// credentials are anonymous, and requests with wrong credentials fail.
+func newAuthenticator(clientCA dynamiccertificates.CAContentProvider, static staticTokens, issuer *tokenIssuer) (authenticator.Request, authenticator.Token) {
+	tokens := tokenunion.New(static, issuer)
+	credentials := union.New(
+		x509request.NewDynamic(clientCA.VerifyOptions, x509request.CommonNameUserConversion),
+		bearertoken.New(tokens),
+	)
+	return union.NewFailOnError(group.NewAuthenticatedGroupAdder(credentials), anonymous.NewAuthenticator(nil)), tokens
+}

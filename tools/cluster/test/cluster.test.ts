@@ -1,0 +1,49 @@
+import { clusterUnavailable, customResourceDefinitions, startCluster } from "@istiod/cluster";
+import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import { expect, onTestFinished, test } from "vitest";
+
+const unavailable = await clusterUnavailable();
+
+async function start() {
+  const cluster = await startCluster({ faults: true });
+  onTestFinished(() => cluster.stop());
+  const client = createApiClient(await parseKubeconfig(cluster.kubeconfig));
+  onTestFinished(() => client.close());
+  return { cluster, client };
+}
+
+test("an empty server is ready, and ends when it is stopped", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { cluster, client } = await start();
+  expect(await client.json({ path: "/version" })).toMatchObject({ major: "1" });
+  await cluster.stop();
+  await cluster.ended;
+  await expect(client.json({ path: "/version" })).rejects.toMatchObject({ code: "network" });
+  expect(() => process.kill(cluster.pid, 0)).toThrow("ESRCH");
+}, 60_000);
+
+test("faults are injected", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { cluster, client } = await start();
+  await cluster.faults.failRequests({ status: 429, times: 1, pathPrefix: "/api/v1/namespaces" });
+  await expect(client.json({ path: "/api/v1/namespaces" })).rejects.toMatchObject({ code: "too-many-requests" });
+  await expect(client.json({ path: "/api/v1/namespaces" })).resolves.toMatchObject({ kind: "NamespaceList" });
+}, 60_000);
+
+test("custom resources are served once they are defined", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { client } = await start();
+  const [definition] = customResourceDefinitions([
+    { group: "shop.example", versions: ["v1"], kind: "Cart", plural: "carts", namespaced: true },
+  ]);
+  await client.json({
+    method: "POST",
+    path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    body: JSON.stringify(definition),
+  });
+  await expect
+    .poll(() => client.json({ path: "/apis/shop.example/v1/carts" }).catch((error: unknown) => error), {
+      timeout: 20_000,
+    })
+    .toMatchObject({ kind: "CartList" });
+}, 60_000);
