@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { endpointType } from "@istiod/xds-server";
+import { clusterType, endpointType } from "@istiod/xds-server";
 import { type Channel, encodeRequest, openChannel } from "@istiod/xds-server/testing";
 import { expect, it } from "vitest";
 import { sidecarNode } from "../src/attacks/streams/stream-flood.js";
@@ -8,12 +8,24 @@ import { type IstiodTarget, startIstiodTarget } from "../src/target/istiod-targe
 const streams = 40;
 const deadlineMs = 60_000;
 
-/** Opens a stream that makes istiod keep about a megabyte of names. */
-function openLarge({ ports }: IstiodTarget, stream: number, ended: () => void): Channel {
-  const channel = openChannel(ports.plaintext, "delta", { message: () => undefined, ended });
+/** Opens a stream and waits until istiod has answered it, so that the connections have an order. */
+function open({ ports }: IstiodTarget, stream: number, ended: () => void): Promise<Channel> {
+  return new Promise((resolve, reject) => {
+    const channel = openChannel(ports.plaintext, "delta", {
+      message: () => resolve(channel),
+      ended: (error) => {
+        reject(error ?? new Error("the stream ended before its first answer"));
+        ended();
+      },
+    });
+    channel.send(encodeRequest("delta", { node: sidecarNode(stream), typeUrl: clusterType, names: ["*"] }));
+  });
+}
+
+/** Requests names of which istiod keeps about a megabyte. */
+function requestManyNames(channel: Channel, stream: number): void {
   const names = Array.from({ length: 3000 }, (_, i) => `outbound|80||${"x".repeat(300)}-${stream}-${i}.example.com`);
-  channel.send(encodeRequest("delta", { node: sidecarNode(stream), typeUrl: endpointType, names }));
-  return channel;
+  channel.send(encodeRequest("delta", { typeUrl: endpointType, names }));
 }
 
 async function metric({ istiod }: IstiodTarget, name: string): Promise<number> {
@@ -41,9 +53,10 @@ it("an istiod with a small heap closes its newest connections, counts them and s
   let isOver = false;
   try {
     for (let stream = 0; stream < streams; stream++) {
-      channels.push(openLarge(target, stream, () => void (isOver || closed.add(stream))));
-      await wait(1);
+      channels.push(await open(target, stream, () => void (isOver || closed.add(stream))));
     }
+    // Whenever the pressure begins, the newest connections have sent their names.
+    for (let stream = streams - 1; stream >= 0; stream--) requestManyNames(channels[stream]!, stream);
     const shed = 'istiod_xds_limited_total{reason="memory_pressure"}';
     await eventually(target, async () => (await metric(target, shed)) > 0 && closed.size > 0);
     await eventually(target, async () => (await metric(target, "istiod_memory_pressure")) === 0);
