@@ -293,15 +293,28 @@ class Model {
     return union;
   }
 
-  /** Entries that must be there whether or not replacements are active yet. */
-  certain(): Set<string> {
-    return new Set(
-      this.places.flatMap(({ current, next }) => {
+  /** Entries of each place that must be there whether or not replacements are active yet. */
+  certain(): Certain {
+    return new Map(
+      this.places.map((place) => {
+        const { current, next } = place;
         const ids = [...visible(current).keys()];
-        return isSynced(next) ? ids.filter((id) => visible(next).has(id)) : ids;
+        return [place, new Set(isSynced(next) ? ids.filter((id) => visible(next).has(id)) : ids)];
       }),
     );
   }
+}
+
+/**
+ * Entries by the place that has had them since they were read last. Another place may have the same entry without the
+ * ingestion knowing it yet.
+ */
+type Certain = ReadonlyMap<Place, ReadonlySet<string>>;
+
+function intersection(some: Certain, others: Certain): Certain {
+  return new Map(
+    [...some].map(([place, ids]) => [place, new Set([...ids].filter((id) => others.get(place)?.has(id) === true))]),
+  );
 }
 
 const syncedOnce = new WeakSet<ManualSource>();
@@ -358,7 +371,8 @@ function adopt(model: Model, ingestion: Ingestion<unknown>): number {
   for (const [i, { source }] of ingestion.states().entries()) {
     const place = model.places[i]!;
     if (place.next !== source) continue;
-    model.places[i] = { current: place.next, next: undefined };
+    place.current = place.next;
+    place.next = undefined;
     adopted++;
   }
   return adopted;
@@ -375,10 +389,13 @@ test("whatever comes, goes and fails, the content is the union of the current so
         new Map(
           [names, numbers].flatMap((of) => database.keys(of).map((k) => [`${of.name} ${k}`, database.read(of, k)])),
         );
-      let certain = new Set<string>();
+      let certain: Certain = new Map();
       const missing: string[] = [];
       database.observe({
-        after: () => void missing.push(...[...certain].filter((id) => !content().has(id))),
+        after: () => {
+          const present = content();
+          for (const ids of certain.values()) missing.push(...[...ids].filter((id) => !present.has(id)));
+        },
       });
       for (const each of [...operations, { type: "wait", ms: 3000 } as const]) {
         if (each.type === "wait") {
@@ -388,8 +405,7 @@ test("whatever comes, goes and fails, the content is the union of the current so
         }
         replaced += adopt(model, ingestion);
         run(each, model, ingestion);
-        const now = model.certain();
-        certain = new Set([...certain].filter((id) => now.has(id)));
+        certain = intersection(certain, model.certain());
         if (each.type !== "wait" || each.ms !== 3000) continue;
         for (const { current, next } of model.places) for (const s of [current, next]) s?.failReads(undefined);
         for (let i = 0; i < 3; i++) await settle(120_000);
