@@ -42,12 +42,13 @@ async function metric({ istiod }: IstiodTarget, name: string): Promise<number> {
 async function eventually(target: IstiodTarget, condition: () => Promise<boolean>): Promise<void> {
   for (const until = performance.now() + deadlineMs; !(await condition()); await wait(200)) {
     if (performance.now() > until) throw new Error("the condition did not hold in time");
+    if (!target.isAlive()) throw new Error(`istiod has ended:\n${target.istiod.output()}`);
     await target.istiod.heap("collect");
   }
 }
 
 it("an istiod with a small heap closes its newest connections, counts them and survives", async () => {
-  const target = await startIstiodTarget({ heapMiB: 96, services: 20, env: { ISTIOD_MEMORY_THRESHOLD: "45" } });
+  const target = await startIstiodTarget({ heapMiB: 128, services: 20, env: { ISTIOD_MEMORY_THRESHOLD: "45" } });
   const closed = new Set<number>();
   const channels: Channel[] = [];
   let isOver = false;

@@ -52,6 +52,8 @@ export interface IstiodProcess {
   readonly readyMs: number;
   /** Returns memory figures. Requests are sent one at a time. */
   heap(request: ProbeRequest): Promise<HeapReport>;
+  /** Returns the end of what the process has printed. */
+  output(): string;
   /** Kills the process: SIGKILL, without a grace period. */
   kill(): Promise<void>;
   /** Stops the process: SIGTERM, and SIGKILL after a grace period. */
@@ -77,7 +79,8 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
     const startedAt = performance.now();
     const child = forkIstiod(istiodArguments(options, { work, xdsPort, httpPort, plaintextPort }), options);
     closers.defer(() => stopProcess(child));
-    await untilReady(child, join(work, readyFile), options.readyMs ?? 180_000);
+    const output = lastOutput(child);
+    await untilReady(child, output, join(work, readyFile), options.readyMs ?? 180_000);
     const readyMs = performance.now() - startedAt;
     const tls = options.tlsTokens === undefined ? {} : { tls: await serverTls(options.caDir ?? join(work, "ca")) };
     const xds = { host: "127.0.0.1", port: xdsPort, ...tls };
@@ -87,7 +90,8 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
       plaintext: plaintextPort === undefined ? xds : { host: "127.0.0.1", port: plaintextPort },
       http: `http://127.0.0.1:${httpPort}`,
       readyMs,
-      heap: oneAtATime((request: ProbeRequest) => ask(child, request)),
+      heap: oneAtATime((request: ProbeRequest) => ask(child, output, request)),
+      output,
       kill: async () => {
         const exit = once(child, "exit");
         child.kill("SIGKILL");
@@ -151,15 +155,20 @@ function forkIstiod(
   });
 }
 
-async function untilReady(child: ChildProcess, file: string, timeoutMs: number): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+/** Reads the output of a process from now on. The function returns the end of it. */
+function lastOutput(child: ChildProcess): () => string {
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream?.on("data", (text: Buffer) => (output = (output + text.toString()).slice(-10_000)));
+  return () => output;
+}
+
+async function untilReady(child: ChildProcess, output: () => string, file: string, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!existsSync(file)) {
     if (child.exitCode !== null || child.signalCode !== null)
-      throw new Error(`istiod exited with ${child.exitCode ?? child.signalCode}:\n${output}`);
-    if (performance.now() > deadline) throw new Error(`istiod was not ready after ${timeoutMs} ms:\n${output}`);
+      throw new Error(`istiod exited with ${child.exitCode ?? child.signalCode}:\n${output()}`);
+    if (performance.now() > deadline) throw new Error(`istiod was not ready after ${timeoutMs} ms:\n${output()}`);
     await wait(20);
   }
 }
@@ -178,9 +187,9 @@ function oneAtATime<A, R>(call: (argument: A) => Promise<R>): (argument: A) => P
   };
 }
 
-function ask(child: ChildProcess, request: ProbeRequest): Promise<HeapReport> {
+function ask(child: ChildProcess, output: () => string, request: ProbeRequest): Promise<HeapReport> {
   return new Promise((resolve, reject) => {
-    const exited = (code: number | null): void => reject(new Error(`istiod exited with ${code}`));
+    const exited = (code: number | null): void => reject(new Error(`istiod exited with ${code}:\n${output()}`));
     child.once("exit", exited);
     child.once("message", (message) => {
       child.off("exit", exited);
