@@ -69,6 +69,8 @@ export interface CallerOptions {
   readonly bundles: () => readonly TrustBundle[];
   /** Client of the cluster that authenticates tokens. */
   readonly client?: ApiClient | undefined;
+  /** Returns the token reviews of the remote clusters by their IDs. Default: none. */
+  readonly remoteReviews?: () => ReadonlyMap<string, CachedReviews>;
 }
 
 /**
@@ -79,7 +81,7 @@ export interface CallerOptions {
 export async function callerAuthenticators(
   values: FlagValues,
   env: NodeJS.ProcessEnv,
-  { trustDomain, bundles, client }: CallerOptions,
+  { trustDomain, bundles, client, remoteReviews }: CallerOptions,
   log: Logger,
 ): Promise<readonly Authenticator[]> {
   if (values.tokensDir === "" && client === undefined && values.secureGRPCAddr !== "")
@@ -94,6 +96,7 @@ export async function callerAuthenticators(
             clusterId: values.clusterID,
             reviews: new CachedReviews(client),
             clusterAliases: values.clusterAliases,
+            ...(remoteReviews && { remoteReviews }),
             audiences: variables.tokenAudiences.read(env),
             trustDomain,
           }),

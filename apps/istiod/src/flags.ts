@@ -272,14 +272,13 @@ const kubernetesFlags = {
     flag: "clusterRegistriesNamespace",
     placeholder: "namespace",
     default: "",
-    help: "namespace of the Secrets of remote clusters",
-    ignored: "remote clusters are configured by --clusterDir",
+    help: "namespace of the Secrets of remote clusters; empty for --namespace",
   }),
   clusterAliases: mapSetting({
     flag: "clusterAliases",
     placeholder: "alias=id",
     default: {},
-    help: "aliases by which callers may name the cluster",
+    help: "aliases by which proxies and callers may name a cluster, at most one for each",
   }),
   cniNamespace: stringSetting({
     flag: "cniNamespace",

@@ -32,6 +32,8 @@ export interface MeshSourceOptions {
   ) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
   /** Checks whether a client may read the configuration objects. Throws a ConnectError if not. Default: all may. */
   readonly authorizeConfig?: (proxy: Proxy) => void;
+  /** IDs of clusters by the aliases that proxies may give instead. Default: none. */
+  readonly clusterAliases?: Readonly<Record<string, string>>;
   /** Called when a requested secret is denied, once until the reason changes. */
   readonly onSecretDenied?: () => void;
   /** Default: the clock of the process. */
@@ -71,7 +73,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   async open(node: Node, peer: Peer): Promise<MeshClient> {
-    const claimed = readProxy(node);
+    const claimed = readProxy(node, this.#options.clusterAliases);
     const verifiedIdentity = await this.#options.authorize?.(claimed, peer);
     const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
     const { database, log, clock = monotonicClock } = this.#options;
@@ -207,9 +209,13 @@ function extensionNames(extensions: Node["extensions"]): readonly string[] {
 /**
  * Returns the proxy that a node describes.
  *
+ * @param clusterAliases IDs of clusters by the aliases that the node may give instead. Default: none
  * @throws ConnectError `InvalidArgument` if the node is invalid
  */
-export function readProxy(node: Node): Proxy {
+export function readProxy(node: Node, clusterAliases: Readonly<Record<string, string>> = {}): Proxy {
+  const claimed = node.metadata?.["CLUSTER_ID"];
+  const alias =
+    typeof claimed === "string" && Object.hasOwn(clusterAliases, claimed) ? clusterAliases[claimed] : undefined;
   try {
     return proxyFromNode({
       id: node.id,
@@ -217,7 +223,9 @@ export function readProxy(node: Node): Proxy {
       ...(node.locality
         ? { locality: { region: node.locality.region, zone: node.locality.zone, subzone: node.locality.subZone } }
         : {}),
-      ...(node.metadata ? { metadata: node.metadata } : {}),
+      ...(node.metadata
+        ? { metadata: alias === undefined ? node.metadata : { ...node.metadata, CLUSTER_ID: alias } }
+        : {}),
       extensions: extensionNames(node.extensions),
     });
   } catch (error) {

@@ -61,6 +61,21 @@ const sourceVariables = {
     default: "",
     help: "custom resources of the cluster that are read although PILOT_IGNORE_RESOURCES names them",
   }),
+  remoteClusterTimeout: durationSetting({
+    variable: "PILOT_REMOTE_CLUSTER_TIMEOUT",
+    default: 30_000,
+    help: "time after which istiod becomes ready without a remote cluster that has not synced; 0s to wait for it",
+  }),
+  kubeconfigDirectory: stringSetting({
+    variable: "PILOT_MULTICLUSTER_KUBECONFIG_PATH",
+    default: "",
+    help: "directory of the kubeconfigs of remote clusters, watched; empty to read them from Secrets",
+  }),
+  allowedKubeconfigOptions: listSetting({
+    variable: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
+    default: [],
+    help: "credentials that kubeconfigs of remote clusters may have although they read files or run programs: clientKey, clientCertificate, tokenFile, exec, or the name of an auth provider",
+  }),
 } as const;
 
 const pushVariables = {

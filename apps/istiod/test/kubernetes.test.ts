@@ -126,7 +126,7 @@ test("without permission to read a kind, startup ends with the rule to add", asy
   });
   const server = await cluster({ users: { "token-of-a-reader-1": { username: "reader" } } });
   await server.objects.create(
-    reader([{ apiGroups: [""], resources: ["configmaps", "namespaces"], verbs: ["get", "list", "watch"] }]),
+    reader([{ apiGroups: [""], resources: ["configmaps", "namespaces", "secrets"], verbs: ["get", "list", "watch"] }]),
   );
   await server.objects.create({
     apiVersion: "rbac.authorization.k8s.io/v1",

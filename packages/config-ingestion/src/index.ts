@@ -22,6 +22,15 @@ export { type Write } from "./ingestion/write.js";
 
 export { clusterOfKubeconfig, sanitizeKubeconfig } from "./clusters/untrusted-kubeconfig.js";
 export {
+  ConnectedClusters,
+  type ConnectedClustersOptions,
+  type KubeconfigEvent,
+} from "./clusters/connected-clusters.js";
+export { KubeconfigDirectory } from "./clusters/kubeconfig-directory.js";
+export { type KubeconfigPlace } from "./clusters/kubeconfig-place.js";
+export { KubeconfigSecrets, type KubeconfigSecretsOptions } from "./clusters/kubeconfig-secrets.js";
+export { RemoteClusterSource, type RemoteObjects } from "./clusters/remote-cluster-source.js";
+export {
   type OfferedClusters,
   type RemoteCluster,
   type RemoteClusterChange,

@@ -151,6 +151,20 @@ test("a replacement that does not sync changes nothing, and can be replaced itse
   expect([before, wrong, right].map(({ isStopped }) => isStopped)).toEqual([true, true, false]);
 });
 
+test("a source that has a replacement is named by either of the two", async () => {
+  const [first, second, third] = [synced({ a: "1" }), new ManualSource(), new ManualSource()];
+  const { settle, commits, ingestion } = open(first);
+  await settle(0);
+  ingestion.replace(first, second);
+  ingestion.replace(second, third);
+  expect(ingestion.states()).toMatchObject([{ source: first, replacement: { source: third } }]);
+  expect([first, second, third].map(({ isStopped }) => isStopped)).toEqual([false, true, false]);
+  ingestion.remove(third);
+  await settle(100);
+  expect(commits).toEqual([["a"], ["-a"]]);
+  expect([first, third].map(({ isStopped }) => isStopped)).toEqual([true, true]);
+});
+
 test("removing a source removes its objects in one commit, and uncovers those of others", async () => {
   const first = synced({ a: "1", b: "1" });
   const second = synced({ b: "2", c: "2" });

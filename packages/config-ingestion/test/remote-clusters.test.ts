@@ -143,7 +143,12 @@ describe("remote clusters", () => {
     expect(clusters.update(offers(["a", { east: "" }]))).toEqual([]);
     expect(clusters.active().map(({ cluster }) => cluster)).toEqual(["east"]);
     expect(clusters.problems()).toEqual([
-      { origin: "a", cluster: "east", message: "kubeconfig: is empty; the last good kubeconfig stays active" },
+      {
+        severity: "error",
+        origin: "a",
+        cluster: "east",
+        message: "kubeconfig: is empty; the last good kubeconfig stays active",
+      },
     ]);
     expect(clusters.update(offers(["a", { east: text() }]))).toEqual([]);
     expect(clusters.problems()).toEqual([]);
@@ -154,7 +159,12 @@ describe("remote clusters", () => {
     expect(summary(clusters.update(offers(["b", { east: text({ token: "b" }) }])))).toEqual(["add east of b"]);
     expect(summary(clusters.update(offers(["a", { east: text({ token: "a" }) }])))).toEqual([]);
     expect(clusters.problems()).toEqual([
-      { origin: "a", cluster: "east", message: "cluster east is ignored, because b gives access to it" },
+      {
+        severity: "warning",
+        origin: "a",
+        cluster: "east",
+        message: "cluster east is ignored, because b gives access to it",
+      },
     ]);
     expect(summary(clusters.update(offers(["b", undefined])))).toEqual(["replace east of a"]);
     expect(clusters.problems()).toEqual([]);
@@ -173,10 +183,21 @@ describe("remote clusters", () => {
     expect(clusters.update(offers(["a", { own: text() }]))).toEqual([]);
     expect(clusters.problems()).toEqual([
       {
+        severity: "warning",
         origin: "a",
         cluster: "own",
         message: "own is the cluster of this istiod's configuration, and is ignored",
       },
+    ]);
+  });
+
+  test("have names that can be part of keys", () => {
+    const clusters = new RemoteClusters({ configCluster: "own", otherClusters: new Map([["files", "--clusterDir"]]) });
+    expect(clusters.update(offers(["a", { "": text(), "b/c": text(), files: text() }]))).toEqual([]);
+    expect(clusters.problems().map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
+      'error: "" is no ID of a cluster, expected a name without /',
+      'error: "b/c" is no ID of a cluster, expected a name without /',
+      "warning: cluster files is ignored, because --clusterDir gives access to it",
     ]);
   });
 

@@ -37,7 +37,7 @@ export interface Introspection {
 
 /** Registers the metrics, and answers debug commands over xDS. */
 export function openIntrospection(startup: Startup, mesh: Mesh, security: Security, serving: Serving): Introspection {
-  const { env, version, log, closers } = startup;
+  const { values, env, version, log, closers } = startup;
   const { database, sources, ingestion, reporting, rootNamespace } = mesh;
   const { source, server } = serving;
   const analysis = liveAnalysis({
@@ -49,7 +49,8 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
   });
   closers.defer(() => analysis.stop());
   const faults = registerMetrics(startup, mesh, serving);
-  const proxyOf = ({ node }: Pick<Connection, "node">): Proxy => source.clientOf(node)?.proxy ?? readProxy(node);
+  const proxyOf = ({ node }: Pick<Connection, "node">): Proxy =>
+    source.clientOf(node)?.proxy ?? readProxy(node, values.clusterAliases);
   const commands = debugCommands(debugOptions(startup, mesh, serving, { analysis, faults, proxyOf }));
   server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
   const status: StatusSources = {
@@ -147,7 +148,7 @@ export function startingStatus(
   return {
     database,
     connections: () => [],
-    proxyOf: ({ node }) => readProxy(node),
+    proxyOf: ({ node }) => readProxy(node, values.clusterAliases),
     changes: { reports: () => [], report: () => undefined },
     problems: () => ingestion.problems(),
     sources: () => sourceStatuses(sources.named, ingestion.states()),

@@ -8,6 +8,7 @@ import { warmUp } from "@istiod/xds-generators";
 import { absentFiles } from "../absent-files.js";
 import { connectCluster } from "../cluster/connect.js";
 import { meshPlaces } from "../cluster/mesh-places.js";
+import { openRemoteClusters } from "../cluster/remote-clusters.js";
 import { readConfigSources, warnOfChangedConfigSources } from "../config-sources.js";
 import { systemDns } from "../dns.js";
 import { noProxy } from "../no-proxy.js";
@@ -28,7 +29,8 @@ export interface Mesh {
 }
 
 /** Opens the sources and starts to read them. @throws Error that names the flag or file that cannot be used */
-export async function openMesh({ values, env, settings, log, meter, closers }: Startup): Promise<Mesh> {
+export async function openMesh(startup: Startup): Promise<Mesh> {
+  const { values, env, settings, log, meter, closers } = startup;
   const client = await connectCluster(values, env);
   if (client !== undefined) {
     closers.defer(() => client.close());
@@ -52,6 +54,7 @@ export async function openMesh({ values, env, settings, log, meter, closers }: S
     onCommitTiming: (timing) => report.commitTiming(timing),
   });
   closers.defer(() => ingestion.stop());
+  openRemoteClusters(startup, { client, sources, ingestion });
   warnOfChangedConfigSources(database, configSources, log);
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
   return { database, client, sources, ingestion, reporting: report, rootNamespace };

@@ -12,6 +12,7 @@ import {
 } from "@istiod/ca";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { callerAuthenticators, type RunningAuthority, startAuthority } from "../authority.js";
+import { remoteReviews } from "../cluster/remote-clusters.js";
 import { servingTls } from "../serving-tls.js";
 import { type TlsLimits, tlsLimits } from "../tls-limits.js";
 import type { Mesh } from "./mesh.js";
@@ -39,7 +40,7 @@ export interface SecureServing {
 }
 
 /** Starts the authority and obtains the serving certificate. @throws Error that names the flag or file */
-export async function openSecurity(startup: Startup, { database, client }: Mesh): Promise<Security> {
+export async function openSecurity(startup: Startup, { database, client, ingestion }: Mesh): Promise<Security> {
   const { values, env, log, closers } = startup;
   const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
   const authorityLog = log.child({ scope: "pkica" });
@@ -50,7 +51,8 @@ export async function openSecurity(startup: Startup, { database, client }: Mesh)
   if (authority === undefined) return { authority, trustDomain, authenticators: [], secure: undefined };
   const bundles = (): readonly TrustBundle[] =>
     tls === undefined ? [trustBundleOf(trustDomain, authority.authority.bundle)] : tls.current().trustBundles;
-  const authenticators = await callerAuthenticators(values, env, { trustDomain, bundles, client }, authorityLog);
+  const callers = { trustDomain, bundles, client, remoteReviews: remoteReviews(ingestion) };
+  const authenticators = await callerAuthenticators(values, env, callers, authorityLog);
   return { authority, trustDomain, authenticators, secure: tls };
 }
 

@@ -16,7 +16,7 @@ export interface Serving {
 
 /** Creates the xDS server of the mesh. It has no listeners yet. */
 export function openServing(
-  { env, settings, log, meter, closers }: Startup,
+  { values, env, settings, log, meter, closers }: Startup,
   { database, reporting, rootNamespace }: Mesh,
   security: Security,
 ): Serving {
@@ -28,6 +28,7 @@ export function openServing(
     database,
     authorizeConfig: configAuthorization({ env, rootNamespace }),
     log: log.child({ scope: "ads" }),
+    clusterAliases: values.clusterAliases,
     ...(security.authority && { authorize: streamAuthorization(log, meter, security) }),
     onSecretDenied: () => certificateErrors.add(),
   });

@@ -37,6 +37,7 @@ export type Settings = ReturnType<typeof readSettings>;
 export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
   rejectUnservedProtections(env);
   checkVariables(env);
+  checkAliases(values.clusterAliases);
   return {
     push: pushSettings(env),
     connections: connectionLimits(values, env),
@@ -52,4 +53,11 @@ export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
     shutdownMs: values.shutdownDuration,
     prepareLimitMs: values.prepareLimit,
   };
+}
+
+/** @throws Error if a cluster has several aliases, as in Istio */
+function checkAliases(aliases: FlagValues["clusterAliases"]): void {
+  const ids = Object.values(aliases);
+  const repeated = ids.find((id, at) => ids.indexOf(id) !== at);
+  if (repeated !== undefined) throw new Error(`--clusterAliases: ${repeated} has more than one alias`);
 }

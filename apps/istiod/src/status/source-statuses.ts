@@ -1,4 +1,10 @@
-import { DirectorySource, formatSyncState, type Source, type SourceState } from "@istiod/config-ingestion";
+import {
+  DirectorySource,
+  formatSyncState,
+  RemoteClusterSource,
+  type Source,
+  type SourceState,
+} from "@istiod/config-ingestion";
 import { formatProblem, type Problem } from "@istiod/config-schema";
 import type { SourceStatus } from "@istiod/status-page";
 
@@ -24,7 +30,9 @@ export function sourceStatuses(
   });
 }
 
-function describe({ name, cluster }: Source): Pick<SourceStatus, "name" | "location"> | undefined {
+function describe(source: Source): Pick<SourceStatus, "name" | "location"> | undefined {
+  const { name, cluster } = source;
+  if (source instanceof RemoteClusterSource) return { name: `Cluster ${source.cluster}`, location: source.origin };
   if (cluster !== undefined) return { name: `Cluster ${cluster}`, location: name ?? "" };
   return name === undefined ? undefined : { name, location: name };
 }
@@ -48,7 +56,7 @@ export function componentLines(sources: readonly SourceStatus[]): readonly strin
 /** A cluster as `/debug/clusterz` shows it. */
 export interface ClusterState {
   readonly id: string;
-  /** Secret, or flag, that gives access to the cluster; empty for istiod's own. */
+  /** Secret (`NAMESPACE/NAME`), file or flag that gives access to the cluster; empty for istiod's own. */
   readonly secretName: string;
   /** As Istio's: `synced`, `syncing` or `timeout`; and `stale` or `forbidden`. */
   readonly syncStatus: string;
@@ -58,21 +66,28 @@ export interface ClusterState {
 
 /** Returns the state of istiod's own cluster, and then of the remote clusters. */
 export function clusterStates(configCluster: string, states: readonly SourceState[]): readonly ClusterState[] {
-  const ofClusters = states.flatMap(({ source, sync }): ClusterState[] =>
-    source.cluster === undefined
-      ? []
-      : [
-          {
-            id: source.cluster,
-            secretName: source.cluster === configCluster ? "" : "--clusterDir",
-            syncStatus: sync.state,
-            ...(sync.state !== "synced" && { reason: formatSyncState(sync) }),
-          },
-        ],
-  );
+  const ofClusters = states.flatMap(({ source, sync, replacement }): ClusterState[] => {
+    if (source.cluster === undefined) return [];
+    const reasons = [
+      ...(sync.state === "synced" ? [] : [formatSyncState(sync)]),
+      ...(replacement === undefined ? [] : [`new credentials are not used yet: ${formatSyncState(replacement.sync)}`]),
+    ];
+    return [
+      {
+        id: source.cluster,
+        secretName: source.cluster === configCluster ? "" : accessName(source),
+        syncStatus: sync.state,
+        ...(reasons.length > 0 && { reason: reasons.join("; ") }),
+      },
+    ];
+  });
   const own = ofClusters.find(({ id }) => id === configCluster);
   return [
     own ?? { id: configCluster, secretName: "", syncStatus: "synced" },
     ...ofClusters.filter(({ id }) => id !== configCluster),
   ];
+}
+
+function accessName(source: Source): string {
+  return source instanceof RemoteClusterSource ? source.origin.replace(/^Secret /, "") : "--clusterDir";
 }

@@ -18,6 +18,8 @@ export type RemoteClusterChange =
 
 /** A fault of a Secret or a file that gives access to clusters. */
 export interface RemoteClusterProblem {
+  /** An access that is not used because of another one is a warning. */
+  readonly severity: "error" | "warning";
   readonly origin: string;
   readonly cluster: string;
   readonly message: string;
@@ -26,6 +28,8 @@ export interface RemoteClusterProblem {
 export interface RemoteClustersOptions {
   /** ID of the cluster that this istiod reads its configuration from. It cannot be a remote one. */
   readonly configCluster: string;
+  /** The flag that gives access to other clusters that are read already, by their IDs. Default: none. */
+  readonly otherClusters?: ReadonlyMap<string, string>;
   /** Credentials of kubeconfigs that are allowed: see `sanitizeKubeconfig`. */
   readonly allowedCredentials?: ReadonlySet<string>;
 }
@@ -61,6 +65,11 @@ export class RemoteClusters {
     return [...this.#active.values()].sort((a, b) => (a.cluster < b.cluster ? -1 : 1));
   }
 
+  /** Returns the Secret or file whose access to a cluster is in use. */
+  originOf(cluster: string): string | undefined {
+    return this.#active.get(cluster)?.origin;
+  }
+
   /** Takes the current content of some Secrets or files, and returns the changes. */
   update(contents: ReadonlyMap<string, OfferedClusters>): readonly RemoteClusterChange[] {
     const clusters = new Set<string>();
@@ -81,21 +90,27 @@ export class RemoteClusters {
     const problems: RemoteClusterProblem[] = [];
     for (const [origin, offers] of this.#offers) {
       for (const [cluster, { fault, remote }] of offers) {
-        const message = fault ?? this.#ignoredBecause(origin, cluster);
+        const ignored = this.#ignoredBecause(origin, cluster);
+        const message = fault ?? ignored;
         if (message === undefined) continue;
+        const severity = ignored === undefined ? "error" : "warning";
         const kept = fault !== undefined && remote !== undefined ? "; the last good kubeconfig stays active" : "";
-        problems.push({ origin, cluster, message: `${message}${kept}` });
+        problems.push({ severity, origin, cluster, message: `${message}${kept}` });
       }
     }
     return problems.sort((a, b) => (a.origin + a.cluster < b.origin + b.cluster ? -1 : 1));
   }
 
   #offer(origin: string, cluster: string, kubeconfig: Uint8Array | string, lastGood: RemoteCluster | undefined): Offer {
-    if (cluster === this.#options.configCluster)
-      return { remote: undefined, fault: `${cluster} is the cluster of this istiod's configuration, and is ignored` };
+    if (this.#readBy(cluster) !== undefined) return { remote: undefined };
     const text = typeof kubeconfig === "string" ? kubeconfig : new TextDecoder().decode(kubeconfig);
     try {
       const sanitized = sanitizeKubeconfig(text, this.#options.allowedCredentials);
+      if (cluster === "" || cluster.includes("/"))
+        return {
+          remote: undefined,
+          fault: `${JSON.stringify(cluster)} is no ID of a cluster, expected a name without /`,
+        };
       return { remote: lastGood?.kubeconfig === sanitized ? lastGood : { cluster, origin, kubeconfig: sanitized } };
     } catch (error) {
       if (!(error instanceof IngestionError)) throw error;
@@ -122,7 +137,15 @@ export class RemoteClusters {
     return before.kubeconfig === remote.kubeconfig ? undefined : { type: "replace", remote };
   }
 
+  /** Returns the flag by which a cluster is read in any case. */
+  #readBy(cluster: string): string | undefined {
+    return cluster === this.#options.configCluster ? "--clusterID" : this.#options.otherClusters?.get(cluster);
+  }
+
   #ignoredBecause(origin: string, cluster: string): string | undefined {
+    const flag = this.#readBy(cluster);
+    if (flag === "--clusterID") return `${cluster} is the cluster of this istiod's configuration, and is ignored`;
+    if (flag !== undefined) return `cluster ${cluster} is ignored, because ${flag} gives access to it`;
     const active = this.#active.get(cluster);
     if (active === undefined || active.origin === origin) return undefined;
     return `cluster ${cluster} is ignored, because ${active.origin} gives access to it`;

@@ -92,7 +92,7 @@ export class Ingestion<C> {
   /**
    * Replaces a source, for example when the credentials of a cluster change: `next` starts now, and when it has synced,
    * one commit writes the differences, and `current` stops. Until then `current` stays active. A replacement that has
-   * not synced yet is replaced itself.
+   * not synced yet is replaced itself: `current` is either of the two.
    *
    * @throws IngestionError if `current` is not a source, or `next` was added before
    */
@@ -101,7 +101,7 @@ export class Ingestion<C> {
   }
 
   /**
-   * Stops a source and its replacement, and removes its objects in one commit.
+   * Stops a source and its replacement, and removes its objects in one commit. Either of the two can be given.
    *
    * @throws IngestionError if it is not a source
    */

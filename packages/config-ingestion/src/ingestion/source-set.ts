@@ -92,7 +92,11 @@ export class SourceSet {
     slot.followed.start();
   }
 
-  /** Starts a source that replaces another once it has synced. @throws IngestionError if the set lacks the other */
+  /**
+   * Starts a source that replaces another, or its replacement, once it has synced.
+   *
+   * @throws IngestionError if the set lacks the other
+   */
   replace(current: Source, next: Source, options: Pick<SourceOptions, "syncTimeout">): void {
     const slot = this.#slotOf(current);
     this.#requireNew(next);
@@ -211,7 +215,7 @@ export class SourceSet {
   }
 
   #slotOf(source: Source): Slot {
-    for (const slot of this.#slots) if (slot.source === source) return slot;
+    for (const slot of this.#slots) if (slot.source === source || slot.replacement?.source === source) return slot;
     throw new IngestionError("unknown-source", `${source.name ?? "the source"} is not a source of this ingestion`);
   }
 

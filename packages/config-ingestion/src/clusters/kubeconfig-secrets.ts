@@ -1,0 +1,113 @@
+import { type ApiClient, Reflector, type ReflectorEvent, type ReflectorState } from "@istiod/kubernetes";
+import { type Clock } from "@istiod/settings";
+import { processClock } from "../ingestion/process-clock.js";
+import type { SyncState } from "../ingestion/sync-state.js";
+import { describeMissing } from "../kubernetes/missing-permission.js";
+import type { KubeconfigPlace } from "./kubeconfig-place.js";
+import type { OfferedClusters } from "./remote-clusters.js";
+
+const secrets = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+
+/** Label of the Secrets that give access to remote clusters. */
+const label = "istio/multiCluster";
+
+export interface KubeconfigSecretsOptions {
+  readonly client: ApiClient;
+  readonly namespace: string;
+  readonly clock?: Clock;
+}
+
+interface Secret {
+  /** In base64. */
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The Secrets of a namespace with the label `istio/multiCluster: "true"`. Each key is the ID of a cluster, and its
+ * value a kubeconfig. While the Secrets cannot be read, the clusters stay connected.
+ */
+export class KubeconfigSecrets implements KubeconfigPlace {
+  readonly name: string;
+  readonly #options: KubeconfigSecretsOptions;
+  readonly #clock: Clock;
+  readonly #changes = new Map<string, OfferedClusters>();
+  #reflector: Reflector<Secret> | undefined;
+  #state: ReflectorState = { phase: "syncing" };
+  #hasSynced = false;
+  /** Time since which the Secrets may not be read. */
+  #faultySince = 0;
+
+  constructor(options: KubeconfigSecretsOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? processClock;
+    this.name = `Secrets of remote clusters in namespace ${options.namespace}`;
+  }
+
+  async start(changed: () => void): Promise<void> {
+    const { client, namespace, clock } = this.#options;
+    await new Promise<void>((resolve) => {
+      this.#reflector = new Reflector<Secret>({
+        client,
+        resource: secrets,
+        namespace,
+        labelSelector: `${label}=true`,
+        fields: { fields: { data: true } },
+        ...(clock && { clock }),
+        handler: {
+          events: (events) => {
+            for (const event of events) this.#record(event);
+            changed();
+          },
+          state: (state) => {
+            this.#setState(state);
+            if (state.phase === "synced") resolve();
+            changed();
+          },
+        },
+      });
+      this.#reflector.start();
+    });
+  }
+
+  async read(): Promise<ReadonlyMap<string, OfferedClusters>> {
+    const changes = new Map(this.#changes);
+    this.#changes.clear();
+    return changes;
+  }
+
+  syncState(): SyncState {
+    const state = this.#state;
+    const { namespace } = this.#options;
+    if (state.phase === "synced") return { state: "synced" };
+    if (state.phase === "stale") return { state: "stale", since: state.since, reason: state.error.message };
+    if (state.phase === "syncing")
+      return state.error === undefined ? { state: "syncing" } : { state: "syncing", reason: state.error.message };
+    const reason =
+      state.phase === "forbidden"
+        ? describeMissing([{ resource: secrets, namespace, error: state.error }])
+        : state.error.message;
+    return { state: this.#hasSynced ? "stale" : "forbidden", since: this.#faultySince, reason };
+  }
+
+  stop(): void {
+    this.#reflector?.stop();
+  }
+
+  #setState(state: ReflectorState): void {
+    if (state.phase !== this.#state.phase) this.#faultySince = this.#clock.now();
+    this.#state = state;
+    this.#hasSynced ||= state.phase === "synced";
+  }
+
+  #record(event: ReflectorEvent<Secret>): void {
+    const origin = `Secret ${event.namespace}/${event.name}`;
+    if (event.type === "delete") {
+      this.#changes.set(origin, undefined);
+      return;
+    }
+    const kubeconfigs = Object.entries(event.object.data ?? {}).map(
+      ([cluster, text]) => [cluster, Buffer.from(text, "base64")] as const,
+    );
+    this.#changes.set(origin, new Map(kubeconfigs));
+  }
+}
