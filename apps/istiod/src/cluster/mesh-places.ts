@@ -15,16 +15,25 @@ export interface MeshPlaces {
  * Returns the places of the mesh configuration and of the networks: each one's file if it exists, otherwise the
  * ConfigMap `istio`, or `istio-REVISION`. The ConfigMap of SHARED_MESH_CONFIG applies before. Source:
  * pilot/pkg/bootstrap/mesh.go.
+ *
+ * @param onWaiting receives the reasons for which ConfigMaps cannot be read at startup, while the attempts continue
  */
 export async function meshPlaces(
   values: Pick<MeshFlags, "meshConfig" | "networksConfig" | "namespace">,
   env: Environment,
   client: ApiClient | undefined,
+  onWaiting?: (error: Error) => void,
 ): Promise<MeshPlaces> {
   const placesOf = async (file: string, key: string): Promise<readonly DocumentPlace[]> => {
     if (client === undefined) return file ? [new FilePlace(file)] : [];
     const configMap = (name: string): DocumentPlace =>
-      new ConfigMapPlace({ client, namespace: values.namespace, configMap: name, key });
+      new ConfigMapPlace({
+        client,
+        namespace: values.namespace,
+        configMap: name,
+        key,
+        ...(onWaiting && { onWaiting }),
+      });
     const shared = variables.sharedMeshConfig.read(env);
     const own = file && (await exists(file)) ? new FilePlace(file) : configMap(nameOf(variables.revision.read(env)));
     return [...(shared ? [configMap(shared)] : []), own];

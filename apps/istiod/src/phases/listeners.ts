@@ -20,23 +20,20 @@ export interface BoundAddress {
   readonly port: number;
 }
 
-/**
- * Opens the HTTP port before the mesh is read: `/ready` answers 503, and the status page shows the sources. Undefined
- * without --httpAddr.
- */
-export async function openHttp(startup: Startup, mesh: Mesh): Promise<HttpServer | undefined> {
-  const { env, settings } = startup;
-  if (settings.addresses.httpAddr === undefined) return undefined;
+/** Opens the HTTP port, and answers probes on it from now on. Returns undefined if the port is off. */
+export async function openHttp(startup: Startup): Promise<HttpServer | undefined> {
+  const { httpAddr } = startup.settings.addresses;
+  if (httpAddr === undefined) return undefined;
+  // These need no guard: the answers tell nothing of the mesh.
+  return listenHttp(startup, "httpAddr", httpAddr, { routes: new Map(probes), guard: () => undefined });
+}
+
+/** Adds the status page to an HTTP port, while the first state of the mesh is awaited. */
+export function serveStartup(startup: Startup, mesh: Mesh, http: HttpServer | undefined): void {
   const access = debugAccess(startup, mesh, { authenticators: [], trustDomain: "" });
   const page = statusRoute({ ...startingStatus(startup, mesh), monitoring: () => undefined });
-  const routes: [string, Route][] = [
-    ["/ready", starting],
-    ["/healthz/ready", starting],
-    ["/healthz/live", live],
-    ...(variables.debugOnHttp.read(env) ? [["/", page] satisfies [string, Route]] : []),
-  ];
-  return listenHttp(startup, "httpAddr", settings.addresses.httpAddr, {
-    routes: new Map(routes),
+  http?.serve({
+    routes: new Map([...probes, ...(variables.debugOnHttp.read(startup.env) ? [["/", page] as const] : [])]),
     guard: (request, path) => access.guard(request, path),
   });
 }
@@ -45,6 +42,12 @@ export async function openHttp(startup: Startup, mesh: Mesh): Promise<HttpServer
 const starting: Route = (_, response) => void response.writeHead(503).end();
 
 const live: Route = (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end("ok\n");
+
+const probes: readonly (readonly [string, Route])[] = [
+  ["/ready", starting],
+  ["/healthz/ready", starting],
+  ["/healthz/live", live],
+];
 
 /** Opens all other ports, then answers everything on the HTTP port. Returns the addresses by the name of the flag. */
 export async function openListeners(

@@ -36,7 +36,9 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
     closers.defer(() => client.close());
     log.info({ server: client.server }, "reading the cluster");
   }
-  const configSources = await readConfigSources((await meshPlaces(values, env, client)).meshConfig);
+  const onWaiting = (error: Error): void =>
+    log.warn(`waiting for the mesh configuration, istiod is not ready: ${error.message}`);
+  const configSources = await readConfigSources((await meshPlaces(values, env, client, onWaiting)).meshConfig);
   const places = await meshPlaces(values, env, client);
   const sources = meshSources(values, env, values, { configSources, client, places });
   if (client === undefined) for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);

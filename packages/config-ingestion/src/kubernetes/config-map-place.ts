@@ -11,6 +11,8 @@ export interface ConfigMapPlaceOptions {
   readonly configMap: string;
   /** Key of the document. */
   readonly key: string;
+  /** Called after each failed attempt to read it for the first time. The attempts continue. */
+  onWaiting?(error: Error): void;
 }
 
 interface ConfigMap {
@@ -46,6 +48,7 @@ export class ConfigMapPlace implements DocumentPlace {
           },
           state: (state) => {
             if (state.phase === "synced") resolve();
+            if (state.phase === "syncing" && state.error !== undefined) this.#options.onWaiting?.(state.error);
             if (state.phase === "forbidden")
               reject(
                 new IngestionError(
