@@ -3,7 +3,7 @@ export { randomChange } from "./churn/random-change.js";
 export { SimulatedProxy, type SimulatedProxyOptions } from "./client/simulated-proxy.js";
 export { type Column, lines } from "./fleet/table.js";
 export { type Tokens, writeTokens } from "./fleet/tokens.js";
-export { change } from "./mesh/changes.js";
+export { change, type ChangeKind } from "./mesh/changes.js";
 export { apply, writeObjects } from "./mesh/directory.js";
 export { Mesh, type MeshOptions } from "./mesh/mesh.js";
 export { Random } from "./mesh/random.js";

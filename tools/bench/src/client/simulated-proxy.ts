@@ -25,6 +25,8 @@ export interface CountedResponse {
 }
 
 interface ProxyEvents {
+  /** A response came, encoded and without the gRPC prefix. */
+  readonly received?: (message: Uint8Array) => void;
   /** A response came; gives the reason for which it is refused, undefined to accept it. */
   readonly response?: (response: CountedResponse) => string | undefined;
   /**
@@ -180,6 +182,7 @@ export class SimulatedProxy {
     }
     this.#backOff.reset();
     this.#responses++;
+    this.#options.events?.received?.(message);
     type.nonce = nonce;
     type.answered = true;
     const error = this.#options.events?.response?.({ typeUrl, resources, removed, bytes: message.length });

@@ -13,8 +13,10 @@ import type { Address } from "@istiod/xds-server/testing";
 import type { HeapReport, ProbeRequest } from "./probe.js";
 
 export interface IstiodOptions {
-  /** Its `--configDir`. */
-  readonly directory: string;
+  /** Its `--configDir`. Default: none; then there must be a `kubeconfig`. */
+  readonly directory?: string;
+  /** File of the cluster to read: its `--kubeconfig`. Default: none. */
+  readonly kubeconfig?: string;
   /** Ports of 127.0.0.1: xDS in plaintext or TLS, then debug. Default: any free ones. */
   readonly ports?: readonly [xds: number, http: number] | undefined;
   /**
@@ -114,13 +116,14 @@ interface Places {
 }
 
 function istiodArguments(
-  { directory, tlsTokens, caDir, flags: additional }: IstiodOptions,
+  { directory = "", kubeconfig, tlsTokens, caDir, flags: additional }: IstiodOptions,
   { work, xdsPort, httpPort, plaintextPort }: Places,
 ): readonly string[] {
   const xds = `127.0.0.1:${xdsPort}`;
   const grpcAddr = plaintextPort === undefined ? "" : `127.0.0.1:${plaintextPort}`;
   const flags = {
     configDir: directory,
+    ...(kubeconfig !== undefined && { kubeconfig }),
     meshConfig: "",
     networksConfig: "",
     ...(tlsTokens === undefined

@@ -1,0 +1,38 @@
+import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import { startApiServer } from "@istiod/kubernetes/testing";
+import { type Clock, createClock } from "@istiod/settings";
+import { Relay } from "../relay.js";
+import { ClusterObjects } from "./cluster-objects.js";
+import { istiodUser, kubeconfigOf, type TestCluster, withPort } from "./test-cluster.js";
+
+const istiodToken = "token-of-the-user-istiod";
+
+/** Starts the API server in the memory of this process. */
+export async function startInMemoryCluster(): Promise<TestCluster> {
+  const base = createClock();
+  let skewMs = 0;
+  const clock: Clock = { now: () => base.now() + skewMs, after: (delay, callback) => base.after(delay, callback) };
+  const server = await startApiServer({
+    clock,
+    users: { [istiodToken]: { username: istiodUser } },
+    bookmarkIntervalMs: 5_000,
+  });
+  const { hostname, port } = new URL(server.url);
+  const relay = new Relay({ host: hostname, port: Number(port) });
+  await relay.open();
+  const client = createApiClient(await parseKubeconfig(server.kubeconfig.yaml), { qps: 10_000, burst: 10_000 });
+  return {
+    name: "in memory",
+    kubeconfig: kubeconfigOf(withPort(server.url, relay.port), { token: istiodToken }),
+    directKubeconfig: kubeconfigOf(server.url, { token: istiodToken }),
+    relay,
+    faults: server.faults,
+    objects: new ClusterObjects(client, { allocatesAddresses: false }),
+    skewClock: async (seconds) => void (skewMs = seconds * 1000),
+    stop: async () => {
+      client.close();
+      await relay.cut();
+      await server.stop();
+    },
+  };
+}

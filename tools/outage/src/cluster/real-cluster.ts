@@ -1,0 +1,30 @@
+import { startCluster } from "@istiod/cluster";
+import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import { Relay } from "../relay.js";
+import { ClusterObjects } from "./cluster-objects.js";
+import { base64, istiodUser, kubeconfigOf, type TestCluster, withPort } from "./test-cluster.js";
+
+/** Starts the API server of `@istiod/cluster`. @throws Error if there is none: see `clusterUnavailable` */
+export async function startRealCluster(): Promise<TestCluster> {
+  const server = await startCluster({ faults: true });
+  const { certificate, key } = await server.issueClientCertificate(istiodUser);
+  const { hostname, port } = new URL(server.url);
+  const relay = new Relay({ host: hostname, port: Number(port) });
+  await relay.open();
+  const client = createApiClient(await parseKubeconfig(server.kubeconfig), { qps: 10_000, burst: 10_000 });
+  const user = { "client-certificate-data": base64(certificate), "client-key-data": base64(key) };
+  return {
+    name: "real",
+    kubeconfig: kubeconfigOf(withPort(server.url, relay.port), user, server.certificateAuthority),
+    directKubeconfig: kubeconfigOf(server.url, user, server.certificateAuthority),
+    relay,
+    faults: server.faults,
+    objects: new ClusterObjects(client, { allocatesAddresses: true }),
+    skewClock: (seconds) => server.faults.skewClock(seconds),
+    stop: async () => {
+      client.close();
+      await relay.cut();
+      await server.stop();
+    },
+  };
+}
