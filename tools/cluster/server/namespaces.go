@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
 	"k8s.io/apiserver/pkg/util/dryrun"
 )
 
@@ -56,22 +58,23 @@ func (s *namespaceStore) Delete(ctx context.Context, name string, validate rest.
 	if namespace.DeletionTimestamp != nil || dryrun.IsDryRun(options.DryRun) {
 		return namespace, false, nil
 	}
-	terminating := *s.Store
-	terminating.UpdateStrategy = terminatingStrategy{s.Store.UpdateStrategy.(*strategy)}
+	// Updates by way of a strategy keep the time of deletion as it is.
+	key, err := s.Store.KeyFunc(ctx, name)
+	if err != nil {
+		return nil, false, err
+	}
 	now := metav1.Now()
-	updated, _, err := terminating.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
-		changed := old.DeepCopyObject().(*corev1.Namespace)
-		changed.DeletionTimestamp = &now
-		changed.Status.Phase = corev1.NamespaceTerminating
-		return changed, nil
-	}), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	return updated, false, err
+	updated := &corev1.Namespace{}
+	err = s.Store.Storage.GuaranteedUpdate(ctx, key, updated, false, nil, storage.SimpleUpdate(func(existing runtime.Object) (runtime.Object, error) {
+		terminating := existing.(*corev1.Namespace)
+		if terminating.DeletionTimestamp == nil {
+			terminating.DeletionTimestamp = &now
+		}
+		terminating.Status.Phase = corev1.NamespaceTerminating
+		return terminating, nil
+	}), false, nil)
+	return updated, false, storeerr.InterpretUpdateError(err, s.resource.groupResource(), name)
 }
-
-// terminatingStrategy sets the time of deletion, which ordinary updates cannot.
-type terminatingStrategy struct{ *strategy }
-
-func (terminatingStrategy) PrepareForUpdate(context.Context, runtime.Object, runtime.Object) {}
 
 // finalizeStrategy changes the finalizers of a namespace and nothing else.
 type finalizeStrategy struct{ *strategy }

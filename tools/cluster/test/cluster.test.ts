@@ -47,3 +47,17 @@ test("custom resources are served once they are defined", async (context) => {
     })
     .toMatchObject({ kind: "CartList" });
 }, 60_000);
+
+test("a deleted namespace ends with its objects", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { client } = await start();
+  const write = (path: string, body: object): Promise<unknown> =>
+    client.json({ method: "POST", path, body: JSON.stringify(body) });
+  await write("/api/v1/namespaces", { metadata: { name: "shop" } });
+  await write("/api/v1/namespaces/shop/configmaps", { metadata: { name: "prices" } });
+  await client.json({ method: "DELETE", path: "/api/v1/namespaces/shop" });
+  for (const path of ["/api/v1/namespaces/shop", "/api/v1/namespaces/shop/configmaps/prices"])
+    await expect
+      .poll(() => client.json({ path }).catch((error: unknown) => error), { timeout: 60_000 })
+      .toMatchObject({ code: "not-found" });
+}, 120_000);
