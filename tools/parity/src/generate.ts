@@ -13,7 +13,7 @@ import {
   type LocatedObject,
   type Report,
 } from "@istiod/config-schema";
-import { Database, type View } from "@istiod/incremental";
+import { Database, type Transaction, type View } from "@istiod/incremental";
 import { proxyFromNode, type Proxy } from "@istiod/push-context";
 import {
   clusterType,
@@ -57,7 +57,16 @@ export function generate(
   types: readonly Type[],
   extensions?: readonly string[],
 ): Map<string, Map<string, Uint8Array>> {
-  const database = load(s);
+  return generateFrom(load(s), s, types, extensions);
+}
+
+/** Generates the resources of each proxy of a scenario from a database that holds its objects. */
+export function generateFrom(
+  database: Database<Proxy>,
+  s: Scenario,
+  types: readonly Type[],
+  extensions?: readonly string[],
+): Map<string, Map<string, Uint8Array>> {
   const out = new Map<string, Map<string, Uint8Array>>();
   for (const proxy of s.proxies) {
     const view = database.view(proxyOf(proxy, extensions));
@@ -84,11 +93,16 @@ export function load(s: Scenario): Database<Proxy> {
   }
   database.commit((tx) => {
     setObjects(tx, accepted);
-    tx.set(meshConfig, meshConfigKey, required(applyMeshConfig(jsonFile(s, "mesh.yaml"), strict)));
-    tx.set(meshNetworks, meshNetworksKey, required(readMeshNetworks(jsonFile(s, "networks.yaml"), strict)));
-    for (const [name, value] of Object.entries(environmentOf(s))) tx.set(environment, name, value);
+    writeMesh(tx, s);
   });
   return database;
+}
+
+/** Writes the mesh configuration, the networks and the environment of a scenario. */
+export function writeMesh(tx: Transaction, s: Scenario): void {
+  tx.set(meshConfig, meshConfigKey, required(applyMeshConfig(jsonFile(s, "mesh.yaml"), strict)));
+  tx.set(meshNetworks, meshNetworksKey, required(readMeshNetworks(jsonFile(s, "networks.yaml"), strict)));
+  for (const [name, value] of Object.entries(environmentOf(s))) tx.set(environment, name, value);
 }
 
 /** Fails on the first error, because a scenario has none. */
