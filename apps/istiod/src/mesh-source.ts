@@ -2,12 +2,19 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { configMessageTypeOf, configResources, findConfigType, meshConfigType } from "@istiod/config-xds";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, Query, View } from "@istiod/incremental";
-import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
+import {
+  type Proxy,
+  ProxyNodeError,
+  proxyFromNode,
+  type SecretReader,
+  type VerifiedIdentity,
+} from "@istiod/push-context";
 import { endpointType, type Resource, type ResourceSet, xdsType } from "@istiod/resources";
 import { type Clock, monotonicClock } from "@istiod/settings";
 import { endpointServices, generators, lookups, secretLookup, unknownLoadAssignment } from "@istiod/xds-generators";
 import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
+import type { HeldSecretPermission } from "./cluster/secret-access-reviews.js";
 import { DeniedSecrets } from "./denied-secrets.js";
 import { LineBudget, shortened } from "./logging/line-budget.js";
 
@@ -18,6 +25,8 @@ export interface MeshClient {
   /** The last good resources of each type, which are kept while generation fails. */
   readonly last: Map<string, ResourceSet>;
   readonly deniedSecrets: DeniedSecrets;
+  /** The held decision on its service account, from the first Secret that it requests. */
+  readonly secretPermission: { held?: HeldSecretPermission | undefined };
   /** Limits the lines about failures. */
   readonly lines: LineBudget;
 }
@@ -32,6 +41,8 @@ export interface MeshSourceOptions {
   ) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
   /** Checks whether a client may read the configuration objects. Throws a ConnectError if not. Default: all may. */
   readonly authorizeConfig?: (proxy: Proxy) => void;
+  /** Holds the decision on a proxy that requests Secrets. Default: none is required. */
+  readonly holdSecretPermission?: (reader: SecretReader) => HeldSecretPermission;
   /** IDs of clusters by the aliases that proxies may give instead. Default: none. */
   readonly clusterAliases?: Readonly<Record<string, string>>;
   /** Called when a requested secret is denied, once until the reason changes. */
@@ -82,10 +93,13 @@ export class MeshSource implements ResourceSource<MeshClient> {
       view: database.view(proxy),
       last: new Map(),
       deniedSecrets: new DeniedSecrets(log, proxy.nodeId, clock),
+      secretPermission: {},
       lines: new LineBudget(clock),
     };
     this.#clients.set(node, client);
     this.#byView.set(client.view, client);
+    // A gateway requests secrets next, and its listeners would become active without those that it may have.
+    if (proxy.type === "router") await this.#holdSecretPermission(client)?.decided;
     return client;
   }
 
@@ -155,7 +169,18 @@ export class MeshSource implements ResourceSource<MeshClient> {
     if (lookup !== undefined) view.drop(lookup, name);
   }
 
-  #secret({ proxy, view, deniedSecrets }: MeshClient, name: string): Resource | undefined {
+  #holdSecretPermission({ proxy, secretPermission }: MeshClient): HeldSecretPermission | undefined {
+    const { verifiedIdentity, metadata } = proxy;
+    if (verifiedIdentity === undefined) return undefined;
+    return (secretPermission.held ??= this.#options.holdSecretPermission?.({
+      cluster: metadata.CLUSTER_ID ?? "",
+      ...verifiedIdentity,
+    }));
+  }
+
+  #secret(client: MeshClient, name: string): Resource | undefined {
+    const { proxy, view, deniedSecrets } = client;
+    if (name.startsWith(kubernetesSecretPrefix)) this.#holdSecretPermission(client);
     // Without an identity every name is denied: no memo is kept for it.
     const lookup = proxy.verifiedIdentity === undefined ? unauthenticated : view.follow(secretLookup, name);
     if ("resource" in lookup) {
@@ -173,6 +198,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   close(client: MeshClient): void {
+    client.secretPermission.held?.release();
     client.view.release();
   }
 }
@@ -180,6 +206,8 @@ export class MeshSource implements ResourceSource<MeshClient> {
 function isConfigType(typeUrl: string): boolean {
   return typeUrl === meshConfigType || findConfigType(typeUrl) !== undefined;
 }
+
+const kubernetesSecretPrefix = "kubernetes://";
 
 const configQuery: unknown = configResources;
 

@@ -98,6 +98,13 @@ export { effectiveLocalitySetting, type LocalitySetting } from "./traffic-policy
 export { clientServices } from "./gateways/client-services.js";
 export { credentialReference, rootCertificatesSuffix } from "./gateways/credential-name.js";
 export { type CredentialAccess, credentialAccess } from "./gateways/credential-references.js";
+export {
+  secretPermissionKey,
+  secretPermissionRequired,
+  secretPermissions,
+  type SecretPermission,
+  type SecretReader,
+} from "./gateways/secret-permissions.js";
 export type { BoundServer, MergedGateway, RejectedServer, ServerGroup } from "./gateways/gateway-server.js";
 export { mergeServers } from "./gateways/merge-servers.js";
 export { mergedGateway, serversOfRoute } from "./gateways/merged-gateway.js";

@@ -1,5 +1,8 @@
 import { monotonicClock } from "@istiod/settings";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
+import { CachedReviews } from "@istiod/kubernetes";
+import { remoteReviews } from "../cluster/remote-clusters.js";
+import { SecretAccessReviews } from "../cluster/secret-access-reviews.js";
 import { configAuthorization } from "../config-authorization.js";
 import { BoundedLines } from "../logging/bounded-lines.js";
 import { MeshSource } from "../mesh-source.js";
@@ -17,15 +20,25 @@ export interface Serving {
 /** Creates the xDS server of the mesh. It has no listeners yet. */
 export function openServing(
   { values, env, settings, log, meter, closers }: Startup,
-  { database, reporting, rootNamespace }: Mesh,
+  { database, client, ingestion, reporting, rootNamespace }: Mesh,
   security: Security,
 ): Serving {
   const certificateErrors = meter.counter({
     name: "pilot_sds_certificate_errors_total",
     help: "Secrets that were requested and could not be served.",
   });
+  const reviews =
+    client &&
+    new SecretAccessReviews({
+      database,
+      own: new CachedReviews(client),
+      remote: remoteReviews(ingestion),
+      log: log.child({ scope: "ads" }),
+    });
+  if (reviews !== undefined) closers.defer(() => reviews.stop());
   const source = new MeshSource({
     database,
+    ...(reviews && { holdSecretPermission: (reader) => reviews.hold(reader) }),
     authorizeConfig: configAuthorization({ env, rootNamespace }),
     log: log.child({ scope: "ads" }),
     clusterAliases: values.clusterAliases,

@@ -13,19 +13,24 @@ import {
   rootCertificatesSuffix,
 } from "./credential-name.js";
 import { gatewayObject, mergedGateway } from "./merged-gateway.js";
+import { ownSecretPermission } from "./secret-permissions.js";
 import { servesOnVerifiedWorkload } from "./verified-router.js";
 
 const serviceAccountAnnotation = "internal.istio.io/service-account-name";
 const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 
-/** Access to a secret: granted, or denied because of the namespace, the workload, or the lack of a reference. */
-export type CredentialAccess = "granted" | "other-namespace" | "unknown-workload" | "not-referenced";
+/**
+ * Access to a secret: granted, or denied because of the namespace, the workload, the lack of a reference, or the
+ * permission of the service account.
+ */
+export type CredentialAccess =
+  "granted" | "other-namespace" | "unknown-workload" | "not-referenced" | "not-permitted" | "not-reviewed";
 
 /**
  * The access of the client to the Secret that a resource name refers to. The Secret must be in the namespace of the
  * client's authenticated identity. The client's Pod or WorkloadEntry must be known, and selected by a Gateway that
- * refers to the Secret, or be a client of a DestinationRule that does. Names of the form
- * `kubernetes-gateway://namespace/name` are granted only for Gateways in that namespace, to the service account that the
+ * refers to the Secret, or be a client of a DestinationRule that does, and where permissions are required, its service
+ * account must have that to list Secrets in its namespace. Names of the form `kubernetes-gateway://namespace/name` are granted only for Gateways in that namespace, to the service account that the
  * Gateway was generated for, if any. Source: pilot/pkg/xds/sds.go and `VerifiedCertificateReferences` in
  * pilot/pkg/model/gateway.go, which grant the other names to every proxy whose service account may list Secrets.
  */
@@ -40,7 +45,10 @@ export const credentialAccess = query("credentialAccess", (q, resourceName: stri
   const isReferenced =
     gatewayRefersTo(q, { source, namespace, name }) ||
     (source === "kubernetes" && q.call(ruleRefersToSecret, { namespace, name }));
-  return isReferenced ? "granted" : "not-referenced";
+  if (!isReferenced) return "not-referenced";
+  if (source !== "kubernetes") return "granted";
+  const permission = q.call(ownSecretPermission);
+  return permission === "allowed" ? "granted" : permission === "denied" ? "not-permitted" : "not-reviewed";
 });
 
 /** @param target in the client's own namespace */

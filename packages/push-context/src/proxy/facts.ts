@@ -106,6 +106,13 @@ export const verifiedAsServiceAccount = fact(
   (proxy: Proxy, serviceAccount: string) => proxy.verifiedIdentity?.serviceAccount === serviceAccount,
 );
 
+/** The client's authenticated service account, in the cluster that its node metadata reports; undefined if none. */
+export const verifiedAccount = fact(
+  "verifiedAccount",
+  ({ verifiedIdentity, metadata }: Proxy) =>
+    verifiedIdentity && { cluster: metadata.CLUSTER_ID ?? "", ...verifiedIdentity },
+);
+
 /** The client's DNS domain, for example `shop.svc.cluster.local`. */
 export const dnsDomain = fact("dnsDomain", (proxy: Proxy) => proxy.dnsDomain);
 

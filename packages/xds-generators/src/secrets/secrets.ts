@@ -31,6 +31,9 @@ const reasons: Readonly<Record<Exclude<CredentialAccess, "granted">, string>> = 
   "unknown-workload":
     "no Pod or WorkloadEntry of the proxy's namespace is known with its name or address, and its service account",
   "not-referenced": "no Gateway or DestinationRule that selects the proxy refers to it",
+  "not-permitted":
+    "the proxy's service account may not list Secrets in its namespace: a Role must allow it the verb list on secrets",
+  "not-reviewed": "the API server has not decided yet whether the proxy's service account may list Secrets",
 };
 
 /**
