@@ -39,7 +39,8 @@ func definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefiniti
 	return all
 }
 
-// publishExtensions makes the front server describe custom resources. In a real cluster the aggregator does.
+// publishExtensions makes the front server describe custom resources and their definitions. In a real cluster the
+// aggregator does.
 func (s *server) publishExtensions(crds *apiextensions.CustomResourceDefinitions) {
 	informer := crds.Informers.Apiextensions().V1().CustomResourceDefinitions()
 	s.generic.AddPostStartHookOrDie("custom-resource-openapi", func(hook genericapiserver.PostStartHookContext) error {
@@ -47,6 +48,8 @@ func (s *server) publishExtensions(crds *apiextensions.CustomResourceDefinitions
 		go crdopenapiv3.NewController(informer).Run(s.generic.OpenAPIV3VersionedService, hook.Done())
 		return nil
 	})
+	definitions := apiextensionsv1.SchemeGroupVersion
+	s.generic.DiscoveryGroupManager.AddGroup(discoveredGroup(definitions.Group, map[string]bool{definitions.Version: true}))
 	lister := informer.Lister()
 	publish := func(obj any) {
 		if definition, ok := definitionOf(obj); ok {

@@ -8,6 +8,9 @@ export interface CustomResourceKind {
   readonly namespaced: boolean;
 }
 
+/** Required of definitions in groups of Kubernetes. */
+const annotations = { "api-approved.kubernetes.io": "unapproved, for tests" };
+
 /**
  * Returns CustomResourceDefinitions that accept every object of the kinds, with a status subresource. The real ones
  * validate and have defaults; these are for tests about other things.
@@ -16,7 +19,7 @@ export function customResourceDefinitions(kinds: readonly CustomResourceKind[]):
   return kinds.map(({ group, versions, kind, plural, namespaced }) => ({
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${group}` },
+    metadata: { name: `${plural}.${group}`, ...(/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group) && { annotations }) },
     spec: {
       group,
       scope: namespaced ? "Namespaced" : "Cluster",

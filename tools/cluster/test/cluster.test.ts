@@ -33,19 +33,29 @@ test("faults are injected", async (context) => {
 test("custom resources are served once they are defined", async (context) => {
   context.skip(unavailable !== undefined, unavailable);
   const { client } = await start();
-  const [definition] = customResourceDefinitions([
+  // The second one is in a group of Kubernetes, which needs an annotation.
+  for (const definition of customResourceDefinitions([
     { group: "shop.example", versions: ["v1"], kind: "Cart", plural: "carts", namespaced: true },
-  ]);
-  await client.json({
-    method: "POST",
-    path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    body: JSON.stringify(definition),
-  });
+    { group: "gateway.networking.k8s.io", versions: ["v1"], kind: "Gateway", plural: "gateways", namespaced: true },
+  ]))
+    await client.json({
+      method: "POST",
+      path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+      body: JSON.stringify(definition),
+    });
   await expect
     .poll(() => client.json({ path: "/apis/shop.example/v1/carts" }).catch((error: unknown) => error), {
       timeout: 20_000,
     })
     .toMatchObject({ kind: "CartList" });
+  // Clients without aggregated discovery, such as kubectl 1.20, read the list of groups.
+  const groups = async (): Promise<readonly string[]> =>
+    (await client.json<{ readonly groups: readonly { readonly name: string }[] }>({ path: "/apis" })).groups.map(
+      ({ name }) => name,
+    );
+  await expect
+    .poll(groups, { timeout: 20_000 })
+    .toEqual(expect.arrayContaining(["apiextensions.k8s.io", "shop.example"]));
 }, 60_000);
 
 test("a deleted namespace ends with its objects", async (context) => {

@@ -12,7 +12,7 @@ import { realCluster } from "./real-cluster.js";
 const usage = `usage: sources FOLDER... [--only GLOB]... [--real] [--crds FILE]...
   --only  choose scenarios by glob, repeatedly
   --real  read a real API server (npm run cluster:install) instead of the one in memory
-  --crds  define the kinds of a file in the real API server; other kinds accept everything`;
+  --crds  define the kinds of a file's CustomResourceDefinitions in the real API server; other kinds accept everything`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -66,5 +66,5 @@ async function print(s: Scenario): Promise<void> {
 function documentsOf(file: string): readonly JsonObject[] {
   return parseAllDocuments(readFileSync(file, "utf8"))
     .map((document) => document.toJS() as JsonObject | null)
-    .filter((document) => document !== null);
+    .filter((document): document is JsonObject => document?.["kind"] === "CustomResourceDefinition");
 }
