@@ -8,16 +8,6 @@ interface UnservedProtection {
 
 /** Starting without them would leave something open that the operator expects to be closed. */
 const unservedProtections: readonly UnservedProtection[] = [
-  // Every caller of the plaintext port would receive the configuration of any proxy.
-  {
-    setting: booleanSetting({
-      variable: "XDS_AUTH_PLAINTEXT",
-      default: false,
-      help: "authenticate callers of plaintext xDS",
-    }),
-    reason:
-      'callers of the plaintext xDS port are not authenticated yet; unset it, and close that port with --grpcAddr "" if it must not be open',
-  },
   // Workload certificates would be signed by istiod's own key instead of the authority that is meant to hold it.
   {
     setting: stringSetting({ variable: "EXTERNAL_CA", default: "", help: "external certificate authority" }),

@@ -138,6 +138,21 @@ const certificateVariables = {
     default: ["istio-ca"],
     help: "accepted audiences of the cluster's tokens",
   }),
+  xdsAuth: booleanSetting({
+    variable: "XDS_AUTH",
+    default: true,
+    help: "authenticate xDS callers of the TLS port; without it, no proxy receives Secrets",
+  }),
+  xdsAuthPlaintext: booleanSetting({
+    variable: "XDS_AUTH_PLAINTEXT",
+    default: false,
+    help: "also authenticate xDS callers of the plaintext port, by their tokens",
+  }),
+  xdsIdentityCheck: booleanSetting({
+    variable: "PILOT_ENABLE_XDS_IDENTITY_CHECK",
+    default: true,
+    help: "reject xDS callers that claim another namespace or service account than theirs; without it, no proxy receives Secrets",
+  }),
   workloadCertificateLifetime: durationSetting({
     variable: "DEFAULT_WORKLOAD_CERT_TTL",
     default: dayMs,

@@ -198,10 +198,6 @@ describe("environment variables", () => {
 describe("a requested protection that is not implemented", () => {
   it.each([
     [
-      { XDS_AUTH_PLAINTEXT: "true" },
-      /^XDS_AUTH_PLAINTEXT=true: callers of the plaintext xDS port are not authenticated yet; /,
-    ],
-    [
       { EXTERNAL_CA: "ISTIOD_RA_KUBERNETES_API" },
       /^EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API: certificates are not signed by an external authority yet; /,
     ],
@@ -225,10 +221,7 @@ describe("a requested protection that is not implemented", () => {
 
   it("is not requested by default", async () => {
     const configDir = await folder({ "empty.yaml": "" });
-    const istiod = await serve(
-      { configDir },
-      { XDS_AUTH_PLAINTEXT: "false", EXTERNAL_CA: "", PILOT_ENABLE_CA_CRL: "false" },
-    );
+    const istiod = await serve({ configDir }, { EXTERNAL_CA: "", PILOT_ENABLE_CA_CRL: "false" });
     expect((await fetch(`${istiod.http}/ready`)).status).toBe(200);
   });
 });

@@ -7,6 +7,7 @@ import { configAuthorization } from "../config-authorization.js";
 import { BoundedLines } from "../logging/bounded-lines.js";
 import { MeshSource } from "../mesh-source.js";
 import { streamIdentity } from "../stream-identity.js";
+import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
 import type { Startup } from "./startup.js";
@@ -42,7 +43,9 @@ export function openServing(
     authorizeConfig: configAuthorization({ env, rootNamespace }),
     log: log.child({ scope: "ads" }),
     clusterAliases: values.clusterAliases,
-    ...(security.authority && { authorize: streamAuthorization(log, meter, security) }),
+    ...((security.authority || variables.xdsAuthPlaintext.read(env)) && {
+      authorize: streamAuthorization({ env, log, meter }, security),
+    }),
     onSecretDenied: () => certificateErrors.add(),
   });
   const server = createXdsServer(source, {
@@ -60,8 +63,7 @@ export function openServing(
 
 /** Returns the authorization of streams, which logs and counts rejected ones. */
 function streamAuthorization(
-  log: Startup["log"],
-  meter: Startup["meter"],
+  { env, log, meter }: Pick<Startup, "env" | "log" | "meter">,
   { authenticators, trustDomain }: Security,
 ): ReturnType<typeof streamIdentity> {
   const rejections = meter.counter({
@@ -74,6 +76,9 @@ function streamAuthorization(
   return streamIdentity({
     authenticators,
     trustDomain,
+    isEnabled: variables.xdsAuth.read(env),
+    authenticatesPlaintext: variables.xdsAuthPlaintext.read(env),
+    checksClaims: variables.xdsIdentityCheck.read(env),
     onRejected: ({ nodeId }, { address }, reason, details) => {
       rejections.add({ reason });
       const fields = { proxy: nodeId, peer: address, reason };
