@@ -110,6 +110,38 @@ const faults: Readonly<Record<string, readonly ((server: ApiServer) => Promise<u
   ],
 };
 
+/** All faults, after each of which random writes continue. */
+const mixed = Object.values(faults).flat();
+
+test("a cluster has what a directory with its objects has, whatever order writes and faults come in", async () => {
+  const server = await startApiServer({ types: istioTypes, bookmarkIntervalMs: 200 });
+  onTestFinished(() => server.stop());
+  const client = createApiClient({
+    cluster: { name: "test", server: server.url, skipTLSVerify: false },
+    user: { name: "admin", token: server.tokens.admin },
+  });
+  onTestFinished(() => client.close());
+  const source = new KubernetesSource({ cluster: "Kubernetes", kinds, reader: clusterReader(client) });
+  const database = new Database<unknown>();
+  const ingestion = new Ingestion(database, [source], { debounceAfter: 5 });
+  onTestFinished(() => ingestion.stop());
+  await ingestion.ready;
+  const writes = fc.array(fc.tuple(fc.nat(11), fc.nat(3)), { minLength: 1, maxLength: 4 });
+  const steps = fc.array(fc.tuple(writes, fc.nat(mixed.length - 1)), { minLength: 2, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      for (const [written, fault] of sequence) {
+        for (const [what, version] of written) await write(server, what, version);
+        await mixed[fault]?.(server);
+      }
+      const expected = await contentOfDirectory(server);
+      await vi.waitFor(() => expect(contentOf(database)).toEqual(expected), { timeout: 60_000, interval: 20 });
+    }),
+    // A failure is not shrunk: the server keeps what earlier runs wrote.
+    { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 4), endOnFailure: true },
+  );
+}, 300_000);
+
 test.each(Object.keys(faults))(
   "a cluster has what a directory with its objects has, as they change, with %s",
   async (name) => {
