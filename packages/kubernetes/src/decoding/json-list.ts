@@ -3,7 +3,7 @@ import { type DecodedObject, identify, type ListDecoder, type ListMetadata } fro
 import { compileFields, type FieldMatcher } from "./field-matcher.js";
 import { incomplete, JsonReader } from "./json-reader.js";
 import { PendingBytes } from "./pending-bytes.js";
-import { type FieldTree, identityFields, mergeFields } from "./projection.js";
+import { contentFields, type FieldTree } from "./projection.js";
 
 const comma = 0x2c;
 const closeArray = 0x5d;
@@ -24,7 +24,7 @@ export class JsonListDecoder implements ListDecoder {
   #metadata: ListMetadata = { resourceVersion: "", continue: "" };
 
   constructor(fields: FieldTree) {
-    this.#fields = compileFields(mergeFields(fields, identityFields));
+    this.#fields = compileFields(contentFields(fields));
   }
 
   push(chunk: Uint8Array): DecodedObject[] {
@@ -128,7 +128,7 @@ export class JsonListDecoder implements ListDecoder {
   }
 }
 
-/** Removes `apiVersion` and `kind`, which items of lists have only for custom resources. */
+/** Removes `apiVersion` and `kind` of an object that was decoded as a whole: items of lists may lack them. */
 export function withoutType(object: Record<string, unknown>): Record<string, unknown> {
   delete object["apiVersion"];
   delete object["kind"];

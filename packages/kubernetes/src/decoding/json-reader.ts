@@ -235,25 +235,37 @@ export class JsonReader {
 
   #skipContainer(): void {
     const bytes = this.#bytes;
+    const end = this.#end;
     let open = 0;
-    for (; this.position < this.#end; this.position++) {
-      const byte = bytes[this.position] as number;
-      if (byte === quote) {
-        this.#scanString();
-        this.position--;
-      } else if (byte === 0x7b || byte === 0x5b) {
+    for (let at = this.position; at < end; at++) {
+      const byte = bytes[at] as number;
+      if (!isStructure[byte]) continue;
+      if (byte === quote) at = endOfString(bytes, at, end);
+      else if (byte === 0x7b || byte === 0x5b) {
         if (this.#depth + open === maxDepth) this.fail(`nested deeper than ${maxDepth} levels`);
         this.#closers[open++] = byte + 2;
-      } else if (byte === 0x7d || byte === 0x5d) {
-        if (this.#closers[--open] !== byte) this.fail("unbalanced brackets");
-        if (open === 0) {
-          this.position++;
-          return;
-        }
+      } else if (this.#closers[--open] !== byte) this.fail("unbalanced brackets");
+      else if (open === 0) {
+        this.position = at + 1;
+        return;
       }
     }
     throw incomplete;
   }
+}
+
+/** Marks quotes and brackets, so that a skipped byte costs one lookup. */
+const isStructure = new Uint8Array(256);
+for (const byte of Buffer.from('"{}[]')) isStructure[byte] = 1;
+
+/** Returns the offset of the quote that ends a skipped string, or `end` if it is not there yet. */
+function endOfString(bytes: Uint8Array, from: number, end: number): number {
+  for (let at = from + 1; at < end; at++) {
+    const byte = bytes[at] as number;
+    if (byte === quote) return at;
+    if (byte === backslash) at++;
+  }
+  return end;
 }
 
 function isNumberByte(byte: number): boolean {

@@ -4,50 +4,42 @@ import { identify, initialEventsEnd, type WatchDecoder, type WatchMessage } from
 import { compileFields, type FieldMatcher } from "./field-matcher.js";
 import { withoutType } from "./json-list.js";
 import { incomplete, JsonReader } from "./json-reader.js";
-import { PendingBytes } from "./pending-bytes.js";
-import { type FieldTree, identityFields, mergeFields } from "./projection.js";
+import { PendingLine } from "./pending-bytes.js";
+import { contentFields, type FieldTree } from "./projection.js";
 
 const bookmarkFields = compileFields({
   metadata: { resourceVersion: true, annotations: { [initialEventsEnd]: true } },
 });
-const newline = 0x0a;
 
-/** Decodes the JSON of a watch: a sequence of objects `{"type": …, "object": …}`. */
+/** Decodes the JSON of a watch: lines `{"type": …, "object": …}`. A line is read once, when it is complete. */
 export class JsonWatchDecoder implements WatchDecoder {
   readonly #reader = new JsonReader();
-  readonly #pending = new PendingBytes();
+  readonly #pending = new PendingLine();
   readonly #fields: FieldMatcher | undefined;
 
   constructor(fields: FieldTree) {
-    this.#fields = compileFields(mergeFields(fields, identityFields));
+    this.#fields = compileFields(contentFields(fields));
   }
 
   push(chunk: Uint8Array): WatchMessage[] {
-    const bytes = this.#pending.push(chunk, chunk[chunk.length - 1] === newline);
-    return bytes === undefined ? [] : this.#read(bytes);
+    const lines = this.#pending.push(chunk);
+    return lines === undefined ? [] : this.#read(lines);
   }
 
   end(): WatchMessage[] {
-    const messages = this.#read(this.#pending.all());
-    if (this.#pending.length > 0) throw new ApiError("malformed", "the watch ended within a message");
-    return messages;
+    return this.#read(this.#pending.takeAll());
   }
 
-  #read(bytes: Buffer): WatchMessage[] {
+  #read(lines: Buffer): WatchMessage[] {
     const messages: WatchMessage[] = [];
     const reader = this.#reader;
-    reader.reset(bytes);
-    let consumed = 0;
+    reader.reset(lines);
     try {
-      while (!reader.isAtEnd) {
-        messages.push(this.#message(bytes));
-        consumed = reader.position;
-      }
-      consumed = bytes.length;
+      while (!reader.isAtEnd) messages.push(this.#message(lines));
     } catch (error) {
-      if (error !== incomplete) throw error;
+      if (error === incomplete) throw new ApiError("malformed", "the watch ended within a message");
+      throw error;
     }
-    this.#pending.keepFrom(consumed);
     return messages;
   }
 

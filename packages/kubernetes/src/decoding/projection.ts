@@ -13,7 +13,7 @@ export interface Projection {
 }
 
 /** Returns the union of two trees. */
-export function mergeFields(a: FieldTree, b: FieldTree): FieldTree {
+function mergeFields(a: FieldTree, b: FieldTree): FieldTree {
   if (a === true || b === true) return true;
   const merged: Record<string, FieldTree> = { ...a };
   for (const [name, tree] of Object.entries(b)) {
@@ -24,6 +24,17 @@ export function mergeFields(a: FieldTree, b: FieldTree): FieldTree {
 }
 
 /** The fields that identify an object and its version. */
-export const identityFields: FieldTree = {
+const identityFields: FieldTree = {
   metadata: { name: true, namespace: true, uid: true, resourceVersion: true },
 };
+
+/**
+ * Returns the fields to decode for a projection: with those that identify an object, without `apiVersion` and `kind`,
+ * which the reflector knows. Removing these later would turn each object into a slow one.
+ */
+export function contentFields(fields: FieldTree): FieldTree {
+  const merged = mergeFields(fields, identityFields);
+  if (merged === true) return true;
+  const { apiVersion: _apiVersion, kind: _kind, ...content } = merged;
+  return content;
+}
