@@ -1,10 +1,10 @@
 import { type ApiClient, createApiClient, Reflector, type ReflectorOptions } from "@istiod/kubernetes";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingHandler } from "./support/recording-handler.js";
-import { json, ScriptedServer, ScriptedWatch, status } from "./support/scripted-server.js";
+import { endOfInitialEvents, json, ScriptedServer, ScriptedWatch, status } from "./support/scripted-server.js";
 
 const pods = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
-const until = { timeout: 5000, interval: 5 };
+const until = { timeout: 60_000, interval: 5 };
 
 let server: ScriptedServer;
 let client: ApiClient;
@@ -47,6 +47,7 @@ function pod(name: string, resourceVersion: string, uid = `uid-${name}`): Record
 
 const page = (resourceVersion: string, items: unknown[], token?: string) =>
   json({ kind: "PodList", apiVersion: "v1", metadata: { resourceVersion, continue: token }, items });
+const added = (object: unknown) => ({ type: "ADDED", object });
 const noWatchList = status(422, "sendInitialEvents is forbidden", "Invalid");
 const logIs = (...log: string[]) => vi.waitFor(() => expect(handler.log).toEqual(log), until);
 const requestsAre = (count: number) => vi.waitFor(() => expect(server.received).toHaveLength(count), until);
@@ -195,6 +196,41 @@ test("no event follows stop, even within a batch's handler", async () => {
   await vi.waitFor(() => expect(log).toEqual(["syncing", "a"]), until);
   await expect(client.json({ path: "/after" })).rejects.toThrow("GET /after: 500: the script has no answer");
   expect(log).toEqual(["syncing", "a"]);
+});
+
+test.each([
+  { kind: "page", last: "set b" },
+  // The end of a streaming list belongs to the batch of its last object.
+  { kind: "streaming list", last: "set b, delete a" },
+])("no event, state or request follows stop within a relist by a $kind", async ({ kind, last }) => {
+  const isPage = kind === "page";
+  const watch = new ScriptedWatch();
+  const first = isPage ? [noWatchList, page("9", [pod("a", "1")])] : [];
+  server.reply(...first, watch.answer);
+  const log: string[] = [];
+  start({
+    handler: {
+      events: (events) => {
+        log.push(events.map(({ type, name }) => `${type} ${name}`).join(", "));
+        if (events.some(({ name }) => name === "b")) reflector?.stop();
+      },
+      state: ({ phase }) => log.push(phase),
+    },
+  });
+  await requestsAre(first.length + 1);
+  if (!isPage) watch.sendAll(added(pod("a", "1")), endOfInitialEvents);
+  await vi.waitFor(() => expect(log).toEqual(["syncing", "set a", "synced"]), until);
+  const relist = new ScriptedWatch();
+  // The list is complete, and lacks a.
+  server.reply(isPage ? page("20", [pod("b", "12")]) : relist.answer);
+  watch.send("ERROR", { code: 410, reason: "Expired" });
+  await requestsAre(first.length + 2);
+  if (!isPage) relist.sendAll(added(pod("b", "12")), endOfInitialEvents, added(pod("c", "31")));
+  await vi.waitFor(() => expect(log).toContain(last), until);
+  await expect(client.json({ path: "/after" })).rejects.toThrow("GET /after: 500: the script has no answer");
+  expect(log).toEqual(["syncing", "set a", "synced", last]);
+  expect(server.received).toHaveLength(first.length + 3);
+  expect(reflector?.state).toEqual({ phase: "synced" });
 });
 
 test("an exception of the handler is reported, and later events arrive", async () => {

@@ -1,6 +1,6 @@
 import type { ApiClient, ApiRequest, ApiResponse } from "../client/api-client.js";
 import { ApiError } from "../api-error.js";
-import type { DecodedObject, ListMetadata, WatchMessage } from "../decoding/decoder.js";
+import type { DecodedObject, WatchMessage } from "../decoding/decoder.js";
 import { listDecoder, watchDecoder } from "../decoding/media-type.js";
 import type { Projection } from "../decoding/projection.js";
 import { resourcePath, type ResourceType } from "../resource-type.js";
@@ -27,24 +27,32 @@ export const initialIdleMs = 10_000;
 /** A received batch of objects of a list. */
 export interface ListPart {
   readonly objects: readonly DecodedObject[];
-  /** Of the page that ended. */
-  readonly metadata?: ListMetadata;
+  /** Version of the list, in its last part. */
+  readonly resourceVersion?: string;
 }
 
-/** Lists one page, in parts as they are received. */
-export async function* listPage(
+/** Lists all objects, in parts as they are received. @param limit objects per page; default: one page */
+export async function* listObjects(
   target: ReflectorTarget,
   signal: AbortSignal,
-  page: { readonly limit?: number; readonly continue?: string },
+  limit: number | undefined,
 ): AsyncGenerator<ListPart> {
-  const request = requestOf(target, signal, { limit: page.limit, continue: page.continue });
-  const { headers, body } = await target.client.send(request);
-  const decoder = listDecoder(headers["content-type"], target.fields);
-  for await (const chunk of body) {
-    const objects = inContext(request, () => decoder.push(chunk));
-    yield { objects };
-  }
-  yield inContext(request, () => decoder.end());
+  let token: string | undefined;
+  do {
+    const request = requestOf(target, signal, { limit, continue: token });
+    const { headers, body } = await target.client.send(request);
+    const decoder = listDecoder(headers["content-type"], target.fields);
+    for await (const chunk of body) {
+      const objects = inContext(request, () => decoder.push(chunk));
+      yield { objects };
+    }
+    const { objects, metadata } = inContext(request, () => decoder.end());
+    const { resourceVersion, continue: next } = metadata;
+    token = next;
+    if (token === "" && resourceVersion === "")
+      throw new ApiError("malformed", `GET ${request.path}: a list without resourceVersion`);
+    yield token === "" ? { objects, resourceVersion } : { objects };
+  } while (token !== "");
 }
 
 /** A watch that the server accepted. */

@@ -3,10 +3,13 @@ import { ApiError } from "../api-error.js";
 import { statusError } from "../client/status-error.js";
 import type { WatchMessage } from "../decoding/decoder.js";
 import { apiVersionOf } from "../resource-type.js";
+import { sleep } from "../writers/retries.js";
 import { Backoff } from "./backoff.js";
+import { Breaks } from "./breaks.js";
 import { KnownObjects } from "./known-objects.js";
-import { initialIdleMs, listPage, openWatch, pageSize, type ReflectorTarget } from "./list-watch.js";
-import type { ReflectorEvent, ReflectorHandler, ReflectorState } from "./reflector-event.js";
+import { initialIdleMs, listObjects, openWatch, pageSize, type ReflectorTarget } from "./list-watch.js";
+import { type DecodedEvent, Notifier } from "./notifier.js";
+import type { ReflectorHandler, ReflectorState } from "./reflector-event.js";
 
 export interface ReflectorOptions<T> extends ReflectorTarget {
   readonly handler: ReflectorHandler<T>;
@@ -28,41 +31,40 @@ export class Reflector<T = Record<string, unknown>> {
   readonly #backoff: Backoff;
   readonly #known = new KnownObjects();
   readonly #stopping = new AbortController();
+  readonly #notifier: Notifier<T>;
+  readonly #breaks = new Breaks();
   readonly #path: string;
-  #state: ReflectorState = { phase: "syncing" };
   #isStarted = false;
-  #hasSynced = false;
   /** Version that the next watch begins at; undefined: list again. */
   #resourceVersion: string | undefined;
   /** False after the server turned out not to send initial events in a watch. */
   #canWatchList = true;
-  /** Time of the last data from the server, in milliseconds since the epoch. */
-  #lastContact = Date.now();
   /** A watch was open: if it breaks, the first attempt to continue decides whether the objects are stale. */
   #wasWatching = false;
   /** Time on the clock when the watch was accepted. */
   #openedAt: number | undefined;
   /** The current watch reported a change after the initial events. */
   #hasProgressed = false;
-  #yieldedAt = 0;
 
   constructor(options: ReflectorOptions<T>) {
+    const { resource, handler, onError, clock = monotonicClock, random = Math.random } = options;
     this.#options = options;
-    this.#clock = options.clock ?? monotonicClock;
-    this.#random = options.random ?? Math.random;
-    this.#backoff = new Backoff(this.#random);
-    this.#path = `${apiVersionOf(options.resource)} ${options.resource.plural}`;
+    this.#clock = clock;
+    this.#random = random;
+    this.#backoff = new Backoff(random);
+    this.#notifier = new Notifier({ resource, handler, onError, stopped: this.#stopping.signal });
+    this.#path = `${apiVersionOf(resource)} ${resource.plural}`;
   }
 
   get state(): ReflectorState {
-    return this.#state;
+    return this.#notifier.state;
   }
 
   /** Starts listing and watching. Further calls have no effect. */
   start(): void {
     if (this.#isStarted || this.#isStopped) return;
     this.#isStarted = true;
-    this.#call(() => this.#options.handler.state(this.#state));
+    this.#notifier.begin();
     void this.#run();
   }
 
@@ -94,11 +96,11 @@ export class Reflector<T = Record<string, unknown>> {
   }
 
   async #recover(error: ApiError): Promise<void> {
-    this.#report(error);
+    this.#notifier.report(error);
     this.#resetBackoff();
     const delayMs = this.#backoff.next(error.retryAfterMs);
     if (mustList(error)) this.#resourceVersion = undefined;
-    else if (!this.#wasWatching || delayMs > unnoticedMs) this.#fail(error);
+    else if (!this.#wasWatching || delayMs > unnoticedMs) this.#notifier.fail(error);
     this.#wasWatching = false;
     await this.#sleep(delayMs);
   }
@@ -107,7 +109,9 @@ export class Reflector<T = Record<string, unknown>> {
   async #endedAtOnce(): Promise<void> {
     const delayMs = this.#backoff.next();
     if (delayMs > unnoticedMs)
-      this.#fail(new ApiError("unavailable", `watch ${this.#path}: the server ends watches as soon as they begin`));
+      this.#notifier.fail(
+        new ApiError("unavailable", `watch ${this.#path}: the server ends watches as soon as they begin`),
+      );
     await this.#sleep(delayMs);
   }
 
@@ -123,31 +127,22 @@ export class Reflector<T = Record<string, unknown>> {
 
   async #listPages(limit: number | undefined): Promise<void> {
     this.#known.beginList();
-    let token: string | undefined;
-    do {
-      const page = { ...(limit === undefined ? {} : { limit }), ...(token === undefined ? {} : { continue: token }) };
-      let resourceVersion = "";
-      token = undefined;
-      for await (const { objects, metadata } of listPage(this.#options, this.#stopping.signal, page)) {
-        if (this.#isStopped) return;
-        this.#lastContact = Date.now();
-        const events: ReflectorEvent<Record<string, unknown>>[] = [];
-        for (const object of objects) this.#known.set(object, events);
-        this.#emit(events);
-        if (metadata !== undefined) ({ resourceVersion, continue: token } = metadata);
-        await this.#yield();
-      }
-      if (token === "" || token === undefined) this.#completeList(resourceVersion);
-    } while (token !== "" && token !== undefined && !this.#isStopped);
+    for await (const { objects, resourceVersion } of listObjects(this.#options, this.#stopping.signal, limit)) {
+      if (this.#isStopped) return;
+      this.#notifier.contact();
+      const events: DecodedEvent[] = [];
+      for (const object of objects) this.#known.set(object, events);
+      this.#notifier.emit(events);
+      if (resourceVersion !== undefined) this.#completeList(resourceVersion);
+      await this.#breaks.take();
+    }
   }
 
   #completeList(resourceVersion: string): void {
-    if (resourceVersion === "") throw new ApiError("malformed", `${this.#path}: a list without resourceVersion`);
-    const events: ReflectorEvent<Record<string, unknown>>[] = [];
+    const events: DecodedEvent[] = [];
     this.#known.endList(events);
-    this.#emit(events);
     this.#resourceVersion = resourceVersion;
-    this.#succeed();
+    this.#succeed(events);
   }
 
   /** Watches from the objects that exist. Falls back to lists where the server does not send these. */
@@ -166,7 +161,7 @@ export class Reflector<T = Record<string, unknown>> {
         const isSupported = this.#apply(batch);
         if (!isSupported) break;
         if (this.#resourceVersion === undefined) cancel = this.#clock.after(initialIdleMs, () => silence.abort());
-        await this.#yield();
+        await this.#breaks.take();
       }
       // Servers that do not know the parameter send objects, but not the bookmark that ends them.
       if (this.#resourceVersion === undefined) this.#canWatchList = false;
@@ -188,7 +183,7 @@ export class Reflector<T = Record<string, unknown>> {
     for await (const batch of batches) {
       if (this.#isStopped) return;
       this.#apply(batch);
-      await this.#yield();
+      await this.#breaks.take();
     }
     // A server that ends watches as soon as they begin must not be asked continuously.
     if (!this.#resetBackoff()) await this.#endedAtOnce();
@@ -209,18 +204,18 @@ export class Reflector<T = Record<string, unknown>> {
 
   /** Applies messages of a watch. Returns false if the server does not send the end of the initial events. */
   #apply(messages: readonly WatchMessage[]): boolean {
-    this.#lastContact = Date.now();
-    const events: ReflectorEvent<Record<string, unknown>>[] = [];
+    this.#notifier.contact();
+    const events: DecodedEvent[] = [];
     for (const message of messages) {
       if (message.type === "ERROR") {
-        this.#emit(events);
+        this.#notifier.emit(events);
         const code = typeof message.status.code === "number" ? message.status.code : 500;
         throw statusError(`watch ${this.#path}`, code, message.status, undefined, Date.now());
       }
       if (message.type === "BOOKMARK") {
         const isInitial = this.#resourceVersion === undefined;
         if (isInitial && !message.endsInitialEvents) {
-          this.#emit(events);
+          this.#notifier.emit(events);
           return false;
         }
         if (isInitial) this.#known.endList(events);
@@ -234,60 +229,15 @@ export class Reflector<T = Record<string, unknown>> {
       this.#hasProgressed = true;
       this.#resourceVersion = message.object.resourceVersion;
     }
-    this.#emit(events);
+    this.#notifier.emit(events);
     return true;
   }
 
   /** Emits the last events of a list, and reports the objects as synced. */
-  #succeed(events: ReflectorEvent<Record<string, unknown>>[] = []): void {
-    this.#emit(events);
-    this.#hasSynced = true;
+  #succeed(events: readonly DecodedEvent[] = []): void {
+    this.#notifier.emit(events);
     this.#wasWatching = true;
-    this.#lastContact = Date.now();
-    this.#setState({ phase: "synced" });
-  }
-
-  #fail(error: ApiError): void {
-    if (error.code === "forbidden") this.#setState({ phase: "forbidden", error });
-    else if (error.code === "not-found") this.#setState({ phase: "not-served", error });
-    else if (!this.#hasSynced) this.#setState({ phase: "syncing", error });
-    else {
-      const since = this.#state.phase === "stale" ? this.#state.since : this.#lastContact;
-      this.#setState({ phase: "stale", since, error });
-    }
-  }
-
-  #setState(state: ReflectorState): void {
-    if (this.#isStopped || (state.phase === "synced" && this.#state.phase === "synced")) return;
-    this.#state = state;
-    this.#call(() => this.#options.handler.state(state));
-  }
-
-  #emit(events: ReflectorEvent<Record<string, unknown>>[]): void {
-    if (events.length === 0 || this.#isStopped) return;
-    const { resource, handler } = this.#options;
-    const [apiVersion, kind] = [apiVersionOf(resource), resource.kind];
-    const typed = events.map((event) =>
-      event.type === "set" ? { ...event, object: { apiVersion, kind, ...event.object } } : event,
-    );
-    this.#call(() => handler.events(typed as unknown as ReflectorEvent<T>[]));
-  }
-
-  #call(handle: () => void): void {
-    try {
-      handle();
-    } catch (error) {
-      this.#report(error);
-    }
-  }
-
-  #report(error: unknown): void {
-    if (this.#isStopped) return;
-    try {
-      this.#options.onError?.(error);
-    } catch {
-      // The receiver of errors has nobody to report its own to.
-    }
+    this.#notifier.succeed();
   }
 
   /** Random, so that the watches of all types and replicas do not end together. As client-go: 5 to 10 minutes. */
@@ -295,29 +245,12 @@ export class Reflector<T = Record<string, unknown>> {
     return Math.round(300 * (1 + this.#random()));
   }
 
-  #sleep(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        cancel();
-        this.#stopping.signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const cancel = this.#clock.after(delayMs, end);
-      this.#stopping.signal.addEventListener("abort", end, { once: true });
-    });
-  }
-
-  /** Lets other work proceed between the parts of a large list. */
-  async #yield(): Promise<void> {
-    const now = performance.now();
-    if (now - this.#yieldedAt < maxBusyMs) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#yieldedAt = performance.now();
+  /** Waits, or until `stop`. */
+  async #sleep(delayMs: number): Promise<void> {
+    await sleep(this.#clock, delayMs, this.#stopping.signal).catch(() => undefined);
   }
 }
 
-/** Time after which work is interrupted to let other work proceed. */
-const maxBusyMs = 10;
 /** A longer delay before the next attempt makes the objects stale. */
 const unnoticedMs = 2000;
 /** Duration of a watch after which the server is considered to work. */

@@ -81,6 +81,12 @@ export function status(code: number, message: string, reason = "", headers: Reco
       .end(JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", message, reason, code }));
 }
 
+/** The message that ends the initial events of a watch. */
+export const endOfInitialEvents = {
+  type: "BOOKMARK",
+  object: { kind: "Pod", metadata: { resourceVersion: "30", annotations: { "k8s.io/initial-events-end": "true" } } },
+};
+
 /** A watch that stays open for further messages. */
 export class ScriptedWatch {
   #response: ServerResponse | undefined;
@@ -96,7 +102,12 @@ export class ScriptedWatch {
   }
 
   send(type: string, object: unknown): void {
-    this.#response!.write(`${JSON.stringify({ type, object })}\n`);
+    this.sendAll({ type, object });
+  }
+
+  /** Sends messages in one write. */
+  sendAll(...messages: readonly object[]): void {
+    this.#response!.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
   }
 
   bookmark(resourceVersion: string, endsInitialEvents = false): void {
