@@ -72,7 +72,8 @@ export {
   type StoredRecord,
 } from "./leases/election-lock.js";
 export { type ElectionRecord } from "./leases/election-record.js";
-export { LeaderElection, type LeaderElectionOptions } from "./leases/leader-election.js";
+export { type LeaderElectionOptions } from "./leases/election-options.js";
+export { LeaderElection } from "./leases/leader-election.js";
 export { type Leadership } from "./leases/leadership.js";
 export { takeoverPriority, type TakeoverPriority, type TakeoverPriorityOptions } from "./leases/takeover-priority.js";
 export { type EventDetails, type EventObject } from "./events/event-correlator.js";

@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import { type ClusterAccess, createApiClient } from "@istiod/kubernetes";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { ApiError, type ClusterAccess, createApiClient } from "@istiod/kubernetes";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 const directory = mkdtempSync(join(tmpdir(), "api-client-tls-"));
 const certificate = join(directory, "cert.pem");
@@ -54,6 +54,47 @@ test("the certificate is verified by the CA and the TLS server name", async () =
     message: expect.stringContaining("self-signed certificate"),
   });
   expect(await get({ skipTLSVerify: true })).toEqual({ client: "none" });
+});
+
+test("beforeSend is called when the connection is open, and nothing is sent if it throws", async () => {
+  const sockets: Socket[] = [];
+  let onSocket = (): void => undefined;
+  const handshake = new Promise<void>((resolve) => (onSocket = resolve));
+  const gate = createTcpServer((socket) => {
+    sockets.push(socket);
+    // The first message of the handshake: the client's connection is open.
+    socket.once("readable", () => onSocket());
+  });
+  await new Promise<void>((resolve) => gate.listen(0, "127.0.0.1", resolve));
+  const url = `https://127.0.0.1:${(gate.address() as AddressInfo).port}`;
+  const client = createApiClient({ cluster: { name: "test", server: url, skipTLSVerify: true } });
+  onTestFinished(() => {
+    client.close();
+    gate.close();
+  });
+  let requests = 0;
+  const count = (): number => requests++;
+  server.on("request", count);
+  onTestFinished(() => void server.off("request", count));
+  let isLost = false;
+  let calls = 0;
+  const beforeSend = (): void => {
+    calls++;
+    if (isLost) throw new ApiError("fenced", "lost");
+  };
+  const sent = client.json({ method: "PUT", path: "/x", body: "{}", beforeSend });
+  await handshake;
+  expect(calls).toBe(0);
+  const [socket] = sockets;
+  socket!.pipe(connect((server.address() as AddressInfo).port, "127.0.0.1")).pipe(socket!);
+  expect(await sent).toEqual({ client: "none" });
+  isLost = true;
+  // On the same connection, which is open already.
+  await expect(client.json({ method: "PUT", path: "/x", body: "{}", beforeSend })).rejects.toMatchObject({
+    code: "fenced",
+    message: "lost",
+  });
+  expect([calls, requests]).toEqual([2, 1]);
 });
 
 test("the client presents its certificate from files or data", async () => {

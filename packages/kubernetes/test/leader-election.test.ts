@@ -1,8 +1,9 @@
 import { FakeClock } from "@istiod/settings/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   ApiError,
   configMapLock,
+  createApiClient,
   LeaderElection,
   type LeaderElectionOptions,
   type Leadership,
@@ -11,6 +12,7 @@ import {
 } from "@istiod/kubernetes";
 import { Candidate, ElectionWorld } from "./election-world.js";
 import { failure, FakeApiClient, settle } from "./fake-client.js";
+import { json, ScriptedServer } from "./support/scripted-server.js";
 
 const name = { namespace: "istio-system", name: "istio-leader" };
 const world = (lock: "lease" | "configmap" = "lease"): ElectionWorld =>
@@ -211,6 +213,31 @@ describe("a fenced client", () => {
       message: "PUT /work: the lock Lease istio-system/istio-leader is lost or may be",
     });
     expect(client.requests).toHaveLength(sent);
+    expect(leadership.signal.aborted).toBe(true);
+  });
+
+  it("checks the lock again after the rate limit, before a write is sent", async () => {
+    const server = await ScriptedServer.start();
+    onTestFinished(() => server.stop());
+    const limit = new FakeClock();
+    const limited = createApiClient(server.access(), { qps: 1, burst: 1, clock: limit });
+    onTestFinished(() => limited.close());
+    const { dates, leadership } = await lead(() => "done");
+    const fenced = leadership.fenced(limited);
+    server.reply(json("first"), json("second"), json("late"));
+    expect(await fenced.json(write)).toBe("first");
+    const [second, late] = [fenced.json(write), fenced.json(write).catch((error: unknown) => error)];
+    await settle();
+    limit.advance(1000);
+    expect(await second).toBe("second");
+    // The machine is suspended while the third write waits for the limit.
+    dates.advance(15_000);
+    limit.advance(1000);
+    expect(await late).toMatchObject({
+      code: "fenced",
+      message: "PUT /work: the lock Lease istio-system/istio-leader is lost or may be",
+    });
+    expect(server.received).toHaveLength(2);
     expect(leadership.signal.aborted).toBe(true);
   });
 

@@ -20,6 +20,11 @@ export interface ApiRequest {
    * more than the server's interval between bookmarks.
    */
   readonly idleTimeoutMs?: number;
+  /**
+   * Called after all waiting (for the rate limit, credentials and the connection), right before the request is sent. If
+   * it throws, nothing is sent and the request fails with its error. Called again if the request is repeated.
+   */
+  readonly beforeSend?: () => void;
 }
 
 /** An answer with a status below 400. */

@@ -4,11 +4,13 @@ import type { Cluster } from "@kubernetes/client-node";
 import { ApiError } from "../api-error.js";
 import type { TlsOptions } from "./credentials.js";
 
-/** Returns an agent that keeps connections alive, except through a proxy. */
+/** No limit on sockets: every watch occupies one. */
+const keptAlive = { keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: 16 };
+
+/** Returns an agent that keeps connections alive, also through a proxy. */
 export async function connectionAgent(cluster: Readonly<Cluster>, tls: TlsOptions): Promise<HttpAgent> {
   if (cluster.proxyUrl) return await proxyAgent(cluster, tls);
-  // No limit on sockets: every watch occupies one.
-  const options = { keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: 16, timeout: 0 };
+  const options = { ...keptAlive, timeout: 0 };
   return cluster.server.startsWith("https:") ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
 }
 
@@ -23,5 +25,6 @@ async function proxyAgent(cluster: Readonly<Cluster>, tls: TlsOptions): Promise<
   } catch (error) {
     throw new ApiError("configuration", `cluster ${cluster.name}: proxy-url: ${(error as Error).message}`);
   }
-  return options.agent as HttpAgent;
+  // The library has no option for it, and each request would open a tunnel.
+  return Object.assign(options.agent as HttpAgent, keptAlive);
 }

@@ -7,6 +7,7 @@ import type { ClusterAccess } from "./cluster-access.js";
 import { connectionAgent } from "./connection-agent.js";
 import { type Credentials, CredentialSource, type TlsOptions } from "./credentials.js";
 import { RateLimit } from "./rate-limit.js";
+import { sendWhenConnected } from "./send-when-connected.js";
 import { networkError, readBody, responseBody } from "./response-body.js";
 import { type FailureStatus, statusError } from "./status-error.js";
 
@@ -156,11 +157,12 @@ class HttpApiClient implements ApiClient {
       outgoing.on("error", (error) => {
         cancel();
         signal.removeEventListener("abort", abort);
-        if (signal.aborted) reject(new ApiError("aborted", `${action}: aborted`));
+        if (error instanceof ApiError) reject(error);
+        else if (signal.aborted) reject(new ApiError("aborted", `${action}: aborted`));
         else if (isTimeout) reject(new ApiError("timeout", `${action}: no answer within ${timeoutMs} ms`));
         else reject(networkError(action, error));
       });
-      outgoing.end(request.body);
+      sendWhenConnected(outgoing, request);
     });
   }
 

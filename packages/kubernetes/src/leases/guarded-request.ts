@@ -5,6 +5,8 @@ import type { ApiClient, ApiRequest, ApiResponse } from "../client/api-client.js
 export interface RequestObserver {
   /** Called once per request, when nothing of it is in flight any more. */
   readonly onSettled: (request: GuardedRequest) => void;
+  /** Called right before the request is sent. @throws ApiError if the term has ended */
+  readonly check: (request: ApiRequest) => void;
   /** Called if a write may be executed without the client learning of it. */
   readonly onUncertain: () => void;
   /** Returns the error for requests that the term aborts. */
@@ -75,7 +77,11 @@ export class GuardedRequest {
   }
 
   #guarded(): ApiRequest {
-    return { ...this.#request, signal: this.#controller.signal };
+    const beforeSend = (): void => {
+      this.#observer.check(this.#request);
+      this.#request.beforeSend?.();
+    };
+    return { ...this.#request, signal: this.#controller.signal, beforeSend };
   }
 
   #failed(error: unknown): unknown {

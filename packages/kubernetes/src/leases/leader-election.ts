@@ -1,46 +1,15 @@
-import { type Clock, monotonicClock, systemClock } from "@istiod/settings";
 import { ApiError } from "../api-error.js";
-import { retryOnConflict, withTimeout } from "../writers/retries.js";
-import type { ElectionLock, StoredRecord } from "./election-lock.js";
+import { retryOnConflict, sleep, withTimeout } from "../writers/retries.js";
+import {
+  type CompleteElectionOptions,
+  completeOptions,
+  jitterFactor,
+  type LeaderElectionOptions,
+} from "./election-options.js";
+import type { StoredRecord } from "./election-lock.js";
 import type { ElectionRecord } from "./election-record.js";
 import { type Instant, type Leadership, Term } from "./leadership.js";
 import { ObservedRecord } from "./observed-record.js";
-
-export interface LeaderElectionOptions {
-  readonly lock: ElectionLock;
-  /** Unique among all candidates, such as the pod's name. */
-  readonly identity: string;
-  /** Stored with the lock while this candidate holds it. Default: empty. */
-  readonly key?: string;
-  /**
-   * Reports whether to take the lock from a holder with this key although that one renews it. Candidates must not take
-   * over from each other in turn. Default: never.
-   */
-  readonly takesOverFrom?: (holderKey: string) => boolean;
-  /** Milliseconds for which others wait after a renewal, in whole seconds. Default: 30,000, as in Istio. */
-  readonly leaseDurationMs?: number;
-  /** Milliseconds after a renewal for which this candidate leads, less than the lease. Default: half of it. */
-  readonly renewDeadlineMs?: number;
-  /** Milliseconds between attempts, less than the renew deadline. Default: a quarter of the lease. */
-  readonly retryPeriodMs?: number;
-  /** Called when a term starts. */
-  readonly onStarted: (leadership: Leadership) => void;
-  /** Called when a term has ended, in any way. */
-  readonly onStopped?: () => void;
-  /** Called when another candidate, or this one, is seen as the holder. */
-  readonly onNewLeader?: (identity: string) => void;
-  /** Called for attempts that fail, except where another candidate was faster. */
-  readonly onError?: (error: unknown) => void;
-  /** Monotonic clock for durations. */
-  readonly clock?: Clock;
-  /** Clock for the times in the record, and to detect that the machine was suspended. */
-  readonly dates?: Clock;
-  /** Returns a number from 0 to 1 that spreads the attempts of candidates. */
-  readonly random?: () => number;
-}
-
-/** Candidates wait between one retry period and this factor more. */
-const jitterFactor = 1.2;
 
 /**
  * Elects one leader among candidates, by a lock on the API server. Leading requires no clock to be right, only that no
@@ -51,8 +20,7 @@ const jitterFactor = 1.2;
  * candidates run.
  */
 export class LeaderElection {
-  readonly #options: Required<Omit<LeaderElectionOptions, "lock" | "takesOverFrom">> &
-    Pick<LeaderElectionOptions, "lock" | "takesOverFrom">;
+  readonly #options: CompleteElectionOptions;
   readonly #observed: ObservedRecord;
   readonly #stopping = new AbortController();
   #term: Term | undefined;
@@ -61,23 +29,8 @@ export class LeaderElection {
 
   /** @throws ApiError `configuration` if the durations do not fit together or the identity is empty */
   constructor(options: LeaderElectionOptions) {
-    const leaseDurationMs = options.leaseDurationMs ?? 30_000;
-    const ignore = (): void => undefined;
-    this.#options = {
-      key: "",
-      renewDeadlineMs: leaseDurationMs / 2,
-      retryPeriodMs: leaseDurationMs / 4,
-      onStopped: ignore,
-      onNewLeader: ignore,
-      onError: ignore,
-      clock: monotonicClock,
-      dates: systemClock,
-      random: Math.random,
-      ...options,
-      leaseDurationMs,
-    };
-    checkOptions(this.#options);
-    this.#observed = new ObservedRecord(leaseDurationMs);
+    this.#options = completeOptions(options);
+    this.#observed = new ObservedRecord(this.#options.leaseDurationMs);
   }
 
   /** The current term, if this candidate leads. */
@@ -247,36 +200,8 @@ export class LeaderElection {
     return { monotonic: clock.now(), date: Math.floor(dates.now()) };
   }
 
+  /** Waits, or until `stop`. */
   async #wait(delay: number): Promise<void> {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        cancel();
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const cancel = this.#options.clock.after(delay, end);
-      signal.addEventListener("abort", end, { once: true });
-    });
+    await sleep(this.#options.clock, delay, this.#stopping.signal).catch(() => undefined);
   }
-}
-
-function checkOptions(options: {
-  readonly identity: string;
-  readonly leaseDurationMs: number;
-  readonly renewDeadlineMs: number;
-  readonly retryPeriodMs: number;
-}): void {
-  const { identity, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = options;
-  const fail = (message: string): never => {
-    throw new ApiError("configuration", `leader election: ${message}`);
-  };
-  if (identity === "") fail("identity must not be empty");
-  if (!(leaseDurationMs >= 1000) || leaseDurationMs % 1000 !== 0)
-    fail(`leaseDurationMs is ${leaseDurationMs}, must be whole seconds, at least one`);
-  if (!(renewDeadlineMs < leaseDurationMs))
-    fail(`renewDeadlineMs is ${renewDeadlineMs}, must be less than leaseDurationMs, ${leaseDurationMs}`);
-  if (!(retryPeriodMs > 0) || !(retryPeriodMs * jitterFactor < renewDeadlineMs))
-    fail(`retryPeriodMs is ${retryPeriodMs}, must be over 0 and less than renewDeadlineMs / ${jitterFactor}`);
 }

@@ -129,6 +129,7 @@ export class Term implements Leadership {
       throw this.#error(request);
     }
     const guarded = new GuardedRequest(request, {
+      check: (waiting) => this.#check(waiting),
       error: (aborted, cause) => this.#error(aborted, cause),
       onUncertain: () => this.#markUncertain(),
       onSettled: (settled) => {
@@ -138,6 +139,13 @@ export class Term implements Leadership {
     });
     this.#inFlight.add(guarded);
     return guarded;
+  }
+
+  /** Rejects a request that has waited beyond the deadline. A term that is being drained lets its writes proceed. */
+  #check(request: ApiRequest): void {
+    if (!this.#isExpired()) return;
+    this.end();
+    throw this.#error(request);
   }
 
   #checkIdle(): void {
