@@ -268,6 +268,37 @@ describe("an apply without effect", () => {
     expect(isApplied(changed, observed, by)).toBe(false);
   });
 
+  it("is not sent if the server has added fields that are keys of list items", async () => {
+    const ports = [
+      { name: "dns", port: 53, protocol: "UDP" },
+      { name: "dns-tcp", port: 53 },
+    ];
+    const serviceOf = (...list: readonly object[]) => ({ ...cart, spec: { ports: list } });
+    const key = (protocol: string): string => `k:{"port":53,"protocol":"${protocol}"}`;
+    const item = { ".": {}, "f:name": {}, "f:port": {} };
+    const withFields = (fields: object) => ({
+      metadata: {
+        ...cart.metadata,
+        managedFields: [{ manager: "istiod", operation: "Apply", fieldsV1: { "f:spec": { "f:ports": fields } } }],
+      },
+      spec: { ports: [ports[0], { ...ports[1], protocol: "TCP" }] },
+    });
+    const served = withFields({ [key("TCP")]: item, [key("UDP")]: { ...item, "f:protocol": {} } });
+    expect(isApplied(serviceOf(...ports), served, by)).toBe(true);
+    expect(isApplied(serviceOf(ports[0]!, { ...ports[1], name: "x" }), served, by)).toBe(false);
+    // A protocol that the manager has applied before is its field, which a new apply would remove.
+    const owned = withFields({
+      [key("TCP")]: { ...item, "f:protocol": {} },
+      [key("UDP")]: { ...item, "f:protocol": {} },
+    });
+    expect(isApplied(serviceOf(...ports), owned, by)).toBe(false);
+    // One item stands for one key only.
+    const twice = withFields({ [key("TCP")]: item, [key("UDP")]: item });
+    const same = { name: "dns", port: 53 };
+    const observed53 = { ...twice, spec: { ports: ["TCP", "UDP"].map((protocol) => ({ ...same, protocol })) } };
+    expect(isApplied(serviceOf(same, { name: "other", port: 54 }), observed53, by)).toBe(false);
+  });
+
   it("is not assumed if others have changed a value, or the manager has not applied the object", () => {
     const changed = { ...observed, spec: { ...observed.spec, selector: { app: "other" } } };
     expect(isApplied(desired, changed, by)).toBe(false);

@@ -51,11 +51,14 @@ function isEqualIn(fields: object, desired: unknown, observed: unknown): boolean
   if (members.length === 0 && "." in fields)
     return desired !== undefined && observed !== undefined && sizeOf(desired) === 0;
   if (members.length === 0) return isDeepStrictEqual(withoutUndefined(desired), observed);
+  const matched = new Set<unknown>();
   return (
     sizeOf(desired) === members.length &&
     members.every(([key, inner]) => {
-      const wanted = memberOf(desired, key);
+      const wanted = key.startsWith("k:") ? desiredItem(desired, key) : memberOf(desired, key);
       const seen = memberOf(observed, key);
+      // Keys are distinct, so each needs an item of its own.
+      if (key.startsWith("k:") && matched.size === matched.add(wanted).size) return false;
       return wanted !== undefined && seen !== undefined && isEqualIn(inner as object, wanted, seen);
     })
   );
@@ -78,6 +81,19 @@ function memberOf(value: unknown, key: string): unknown {
   const keys = Object.entries(wanted as object);
   return value.find((item) =>
     keys.every(([field, expected]) => (item as Readonly<Record<string, unknown>>)[field] === expected),
+  ) as unknown;
+}
+
+/**
+ * Returns the item of a desired list with a key, of which the item may lack fields: the server has defaulted these, as
+ * the protocol of a Service's port. If the item had them earlier, the manager owns them, which differs.
+ */
+function desiredItem(list: unknown, key: string): unknown {
+  const exact = memberOf(list, key);
+  if (exact !== undefined || !Array.isArray(list)) return exact;
+  const fields = Object.entries(JSON.parse(key.slice(2)) as object);
+  return list.find((item: Readonly<Record<string, unknown>>) =>
+    fields.every(([field, expected]) => item[field] === undefined || item[field] === expected),
   ) as unknown;
 }
 
