@@ -62,6 +62,8 @@ export function meshSources(
     throw new Error(
       "there is nothing to read: give --configDir for a directory or --kubeconfig for a cluster, or run istiod in a cluster",
     );
+  if (files.stateDir && !values.configDir)
+    throw new Error("--stateDir: has no effect without --configDir; rejected policies of other sources fail closed");
   const read = kindsToRead(env);
   const directory = directoryOptions(env, files);
   const remote = remoteDirectories(values, (options) => new DirectorySource({ ...directory, ...options }), read);

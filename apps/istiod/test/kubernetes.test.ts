@@ -117,6 +117,26 @@ test("an outage of the API server costs freshness and nothing else", async () =>
   await vi.waitFor(async () => expect(await names(istiod)).toHaveLength(2), until);
 }, 120_000);
 
+test("--stateDir without --configDir is an error, because it would have no effect", async () => {
+  const server = await cluster();
+  const kubeconfig = await kubeconfigOf(server);
+  await expect(serve({ kubeconfig, stateDir: join(await folder({}), "state") })).rejects.toThrow(
+    /^--stateDir: has no effect without --configDir; /,
+  );
+});
+
+test("a policy that is rejected when istiod starts closes what it selects", async () => {
+  const server = await cluster();
+  await server.objects.create({
+    apiVersion: "security.istio.io/v1",
+    kind: "AuthorizationPolicy",
+    metadata: { name: "deny", namespace: "shop" },
+    spec: { selector: { matchLabels: { app: "cart" } }, action: "DENYY", rules: [{}] },
+  });
+  const istiod = await serve({ kubeconfig: await kubeconfigOf(server) });
+  expect(await ready(istiod)).toBe("rejected policies: 1 fail closed, 0 keep their last good version\n");
+});
+
 test("without permission to read a kind, startup ends with the rule to add", async () => {
   const reader = (rules: readonly object[]): ObjectInput => ({
     apiVersion: "rbac.authorization.k8s.io/v1",

@@ -108,6 +108,30 @@ test("the first commit waits until every kind has synced", async () => {
   expect([isReady(), commits]).toEqual([true, [["Service Kubernetes/shop/cart", "VirtualService shop/cart"]]]);
 });
 
+test("a kind of which the server cannot tell whether it is served is awaited, and keeps its objects", async () => {
+  const { api, settle, isReady, source, database } = open({ kinds: [serviceKind, virtualServiceKind] });
+  const types = typesOf([serviceKind, virtualServiceKind]);
+  const unreadable = new Set(["networking.istio.io/v1", "metrics.k8s.io/v1"]);
+  api.serve(
+    types.filter(({ kind }) => kind === "Service"),
+    unreadable,
+  );
+  api.connect();
+  await settle();
+  expect([isReady(), source.syncState()]).toEqual([
+    false,
+    { state: "syncing", reason: "networking.istio.io/v1 cannot be read" },
+  ]);
+  api.serve(types);
+  api.set(route(1));
+  await settle();
+  expect([isReady(), source.syncState(), database.keys(virtualServices)]).toEqual([
+    true,
+    { state: "synced" },
+    ["shop/cart"],
+  ]);
+});
+
 test("a rejected update keeps the last good version; problems name the cluster and the object", async () => {
   const { api, settle, database, told, ingestion } = open({ kinds: [virtualServiceKind] });
   api.set(route(7));

@@ -34,10 +34,17 @@ function clientOf(server: Pick<ApiServer, "url">, token: string): ApiClient {
 /** Follows the types of a client's server. */
 function follow(client: ApiClient, refreshMs?: number) {
   const reports: (readonly ResourceType[])[] = [];
+  const unknowns: (readonly string[])[] = [];
   const errors: ApiError[] = [];
   const types = new ServedTypes({
     client,
-    handler: { served: (served) => void reports.push(served), failed: (error) => void errors.push(error) },
+    handler: {
+      served: (served, unknown) => {
+        reports.push(served);
+        unknowns.push([...unknown]);
+      },
+      failed: (error) => void errors.push(error),
+    },
     random: () => 0,
     ...(refreshMs !== undefined && { refreshMs }),
   });
@@ -45,7 +52,7 @@ function follow(client: ApiClient, refreshMs?: number) {
   types.start();
   const versionsOf = (plural: string): string[] =>
     (reports.at(-1) ?? []).filter((type) => type.plural === plural).map(({ version }) => version);
-  return { reports, errors, versionsOf, types };
+  return { reports, unknowns, errors, versionsOf, types };
 }
 
 async function start() {
@@ -172,4 +179,21 @@ test("servers without aggregated discovery are read version by version", async (
     { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true },
     { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true },
   ]);
+});
+
+test("a version whose types cannot be read at first is reported as unknown until it can", async () => {
+  let isReadable = false;
+  const client = answering(() => ({
+    "/api": { kind: "APIVersions", versions: [] },
+    "/apis": { kind: "APIGroupList", groups: [{ name: "apps", versions: [{ version: "v1" }] }] },
+    ...(isReadable && {
+      "/apis/apps/v1": { resources: [{ name: "deployments", kind: "Deployment", namespaced: true }] },
+    }),
+  }));
+  const { reports, unknowns, versionsOf } = follow(client, 5);
+  await vi.waitFor(() => expect(reports).toHaveLength(1), until);
+  expect(unknowns).toEqual([["apps/v1"]]);
+  isReadable = true;
+  await vi.waitFor(() => expect(versionsOf("deployments")).toEqual(["v1"]), until);
+  expect(unknowns).toEqual([["apps/v1"], []]);
 });

@@ -41,8 +41,11 @@ export interface WatchHandler {
 }
 
 export interface ServedHandler {
-  /** Called with all types that the server serves, at first and whenever they change. */
-  served(types: readonly ResourceType[]): void;
+  /**
+   * Called with all types that the server serves, at first and whenever they change. `unknown` are API versions whose
+   * types could not be read so far: they may be served. Default: none.
+   */
+  served(types: readonly ResourceType[], unknown?: ReadonlySet<string>): void;
   /** Called when they cannot be read. The attempts continue. */
   failed(error: Error): void;
 }

@@ -42,6 +42,8 @@ const noProblems: readonly Problem[] = [];
 export class KindObjects {
   readonly #options: KindObjectsOptions;
   readonly #entries = new Map<string, Entry>();
+  /** Keys of the entries with problems or a rejected object, which are few. */
+  readonly #troubled = new Set<string>();
   /** Changes that were not taken, by key. */
   readonly #changes = new Map<string, ObjectChange>();
   readonly #substituteChanges = new Map<string, ObjectChange>();
@@ -94,14 +96,15 @@ export class KindObjects {
   }
 
   *problems(): Generator<Problem> {
-    for (const { problems } of this.#entries.values()) yield* problems;
+    for (const key of this.#troubled) yield* this.#entries.get(key)?.problems ?? noProblems;
   }
 
   /** Yields the rejected objects, if the kind restricts. */
   *rejectedPolicies(): Generator<RejectedPolicy> {
     const { kind, place } = this.#options;
     if (kind.failClosed === undefined) return;
-    for (const [key, { rejected, hasGood }] of this.#entries) {
+    for (const key of this.#troubled) {
+      const { rejected, hasGood = false } = this.#entries.get(key) ?? {};
       if (rejected === undefined || !(hasGood || rejected.substitute !== undefined)) continue;
       yield { kind, key, file: place, line: 0, enforced: hasGood ? "last-good" : "fail-closed" };
     }
@@ -140,6 +143,8 @@ export class KindObjects {
       object === undefined
         ? enforcedInstead({ kind, key, first, record: { stored: undefined, substitute: decision.substitute } })
         : noProblems;
+    if (found.length + closed.length > 0 || object === undefined) this.#troubled.add(key);
+    else this.#troubled.delete(key);
     this.#entries.set(key, {
       metadata: metadataOf(event, forWriting),
       hasGood: decision.lastGood !== undefined,
@@ -153,6 +158,7 @@ export class KindObjects {
     if (before === undefined) return;
     const { kind } = this.#options;
     this.#entries.delete(key);
+    this.#troubled.delete(key);
     if (before.hasGood) this.#changes.set(key, { kind, key, object: undefined });
     this.#setSubstitute(key, before.rejected?.substitute, undefined);
   }

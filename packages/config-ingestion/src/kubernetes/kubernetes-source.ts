@@ -1,5 +1,5 @@
 import { allKinds, applyChanges, type Kind, type Problem } from "@istiod/config-schema";
-import type { ResourceType } from "@istiod/kubernetes";
+import { apiVersionOf, type ResourceType } from "@istiod/kubernetes";
 import type { Clock } from "@istiod/settings";
 import { processClock } from "../ingestion/process-clock.js";
 import type { Source, SourceUpdate } from "../ingestion/source.js";
@@ -73,7 +73,7 @@ export class KubernetesSource implements Source {
     await new Promise<void>((resolve) => {
       this.#synced = resolve;
       this.#stopServed = this.#options.reader.followServed({
-        served: (types) => this.#onServed(types),
+        served: (types, unknown) => this.#onServed(types, unknown),
         failed: (error) => {
           this.#sync.servedFailed(error);
           this.#onChange();
@@ -117,10 +117,20 @@ export class KubernetesSource implements Source {
     return this.#kinds.find((watched) => watched.kind === kind);
   }
 
-  #onServed(types: readonly ResourceType[]): void {
+  #onServed(types: readonly ResourceType[], unknown: ReadonlySet<string> = new Set()): void {
     this.#sync.servedKnown();
     const read = types.filter((type) => !isIgnoredResource(this.#options.resources ?? {}, type));
-    for (const watched of this.#kinds) watched.follow(newestServed(watched.kind, read));
+    const missing = new Set<string>();
+    for (const watched of this.#kinds) {
+      const { group, versions } = watched.kind;
+      const resource = newestServed(watched.kind, read);
+      const apiVersions = versions.map((version) => apiVersionOf({ group, version }));
+      const unread = resource === undefined ? apiVersions.filter((version) => unknown.has(version)) : [];
+      if (unread.length === 0) watched.follow(resource);
+      else watched.await();
+      for (const version of unread) missing.add(version);
+    }
+    if (missing.size > 0) this.#sync.servedFailed(new Error(`${[...missing].join(", ")} cannot be read`));
     this.#onChange();
   }
 

@@ -23,6 +23,8 @@ export class WatchedKind {
   #resource: ResourceType | undefined;
   #state: WatchState | undefined;
   #hasSynced = false;
+  /** True while it is not known whether the kind is served. */
+  #isAwaited = false;
   #stopWatch: () => void = () => undefined;
 
   constructor(options: WatchedKindOptions) {
@@ -51,11 +53,12 @@ export class WatchedKind {
 
   /** True if all objects are known, or were: the kind synced once, or is not served. */
   get isComplete(): boolean {
-    return this.#resource === undefined || this.#hasSynced;
+    return !this.#isAwaited && (this.#resource === undefined || this.#hasSynced);
   }
 
   /** Watches the given type from now on. Undefined: the kind is not served, and its objects no longer exist. */
   follow(resource: ResourceType | undefined): void {
+    this.#isAwaited = false;
     const before = this.#resource;
     if (before?.version === resource?.version && before?.plural === resource?.plural) return;
     this.stop();
@@ -67,6 +70,11 @@ export class WatchedKind {
       return;
     }
     this.#watch(resource);
+  }
+
+  /** Keeps everything as it is, because the server could not tell whether it serves the kind. */
+  await(): void {
+    this.#isAwaited = true;
   }
 
   stop(): void {

@@ -32,6 +32,7 @@ export class MemoryCluster implements ClusterReader {
   readonly #watches = new Set<Watch>();
   readonly #faults = new Map<string, WatchState>();
   #types: readonly ResourceType[] = [];
+  #unknown: ReadonlySet<string> = new Set();
   #served: ServedHandler | undefined;
   #isConnected = false;
   #version = 0;
@@ -41,12 +42,17 @@ export class MemoryCluster implements ClusterReader {
     return [...this.#watches].map(({ target }) => target);
   }
 
-  /** Serves these types, and no others. Objects of types that are not served any more are deleted. */
-  serve(types: readonly ResourceType[]): void {
+  /**
+   * Serves these types, and no others. Objects of types that are not served any more are deleted.
+   *
+   * @param unknown API versions whose types cannot be read. Default: none
+   */
+  serve(types: readonly ResourceType[], unknown: ReadonlySet<string> = new Set()): void {
     this.#types = types;
+    this.#unknown = unknown;
     const names = new Set(types.map(nameOf));
     for (const name of this.#objects.keys()) if (!names.has(name)) this.#objects.delete(name);
-    if (this.#isConnected) this.#served?.served(types);
+    if (this.#isConnected) this.#served?.served(types, unknown);
   }
 
   /** Creates or replaces an object, whose metadata gets a new version. */
@@ -76,7 +82,7 @@ export class MemoryCluster implements ClusterReader {
   /** Connects: everything is listed, and changes are reported from now on. */
   connect(): void {
     this.#isConnected = true;
-    this.#served?.served(this.#types);
+    this.#served?.served(this.#types, this.#unknown);
     this.#report();
   }
 
@@ -96,7 +102,7 @@ export class MemoryCluster implements ClusterReader {
 
   followServed(handler: ServedHandler): () => void {
     this.#served = handler;
-    if (this.#isConnected) handler.served(this.#types);
+    if (this.#isConnected) handler.served(this.#types, this.#unknown);
     return () => (this.#served = undefined);
   }
 

@@ -14,8 +14,11 @@ import {
 import { readTypes } from "./read-types.js";
 
 export interface ServedTypesHandler {
-  /** Called with all types that the server serves, at first and whenever they change. */
-  served(types: readonly ResourceType[]): void;
+  /**
+   * Called with all types that the server serves, at first and whenever they change. `unknown` are the API versions,
+   * such as `discovery.k8s.io/v1`, whose types could not be read so far: they may be served.
+   */
+  served(types: readonly ResourceType[], unknown: ReadonlySet<string>): void;
   /** Called when the types cannot be read. The attempts continue, and the types stay as they were. */
   failed(error: ApiError): void;
 }
@@ -49,6 +52,8 @@ export class ServedTypes {
   /** Names of the definitions that exist or existed: `plural.group`. Discovery may be late to drop their types. */
   readonly #customNames = new Set<string>();
   #discovered: ReadonlyMap<string, readonly ResourceType[]> | undefined;
+  /** API versions that no reading has told the types of. */
+  #unknown: ReadonlySet<string> = new Set();
   /** Undefined: the definitions are not read yet. */
   #canWatchDefinitions: boolean | undefined;
   #reported: string | undefined;
@@ -92,6 +97,8 @@ export class ServedTypes {
       if (signal.aborted) return 0;
       const kept = [...(this.#discovered ?? [])].filter(([version]) => unknown.has(version) && !byVersion.has(version));
       this.#discovered = new Map([...byVersion, ...kept]);
+      const discovered = this.#discovered;
+      this.#unknown = new Set([...unknown].filter((version) => !discovered.has(version)));
       this.#report();
       if (unknown.size > 0) return this.#backoff.next();
       this.#backoff.reset();
@@ -132,11 +139,12 @@ export class ServedTypes {
     ];
     const id = types
       .map((type) => `${apiVersionOf(type)}/${type.plural}`)
+      .concat([...this.#unknown].map((version) => `${version}/?`))
       .sort()
       .join();
     if (id === this.#reported) return;
     this.#reported = id;
-    this.#options.handler.served(types);
+    this.#options.handler.served(types, this.#unknown);
   }
 
   #wait(delayMs: number): Promise<void> {
