@@ -9,7 +9,7 @@ import {
   readObject,
   type ResourceType,
 } from "@istiod/kubernetes";
-import { istiodUser } from "./test-cluster.js";
+import { istiodUser } from "./kubeconfig.js";
 
 /** An object as the synthetic mesh generates it. */
 export interface MeshObject {

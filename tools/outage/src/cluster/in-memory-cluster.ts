@@ -3,7 +3,8 @@ import { startApiServer } from "@istiod/kubernetes/testing";
 import { type Clock, createClock } from "@istiod/settings";
 import { Relay } from "../relay.js";
 import { ClusterObjects } from "./cluster-objects.js";
-import { istiodUser, kubeconfigOf, type TestCluster, withPort } from "./test-cluster.js";
+import { istiodUser, kubeconfigOf, withPort } from "./kubeconfig.js";
+import type { TestCluster } from "./test-cluster.js";
 
 const istiodToken = "token-of-the-user-istiod";
 

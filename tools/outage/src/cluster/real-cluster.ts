@@ -2,7 +2,8 @@ import { startCluster } from "@istiod/cluster";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { Relay } from "../relay.js";
 import { ClusterObjects } from "./cluster-objects.js";
-import { base64, istiodUser, kubeconfigOf, type TestCluster, withPort } from "./test-cluster.js";
+import { base64, istiodUser, kubeconfigOf, withPort } from "./kubeconfig.js";
+import type { TestCluster } from "./test-cluster.js";
 
 /** Starts the API server of `@istiod/cluster`. @throws Error if there is none: see `clusterUnavailable` */
 export async function startRealCluster(): Promise<TestCluster> {
