@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { Command, CommanderError } from "commander";
 import type { Logger } from "pino";
 import { analyzeCommand } from "./commands/analyze.js";
+import { createRemoteSecretCommand } from "./commands/create-remote-secret.js";
 import { diffCommand } from "./commands/diff.js";
 import { explainCommand } from "./commands/explain.js";
 import { proxyConfigCommand } from "./commands/proxy-config.js";
@@ -57,6 +58,7 @@ function istiodCommand(): Command {
   program.addCommand(statusCommand({ print, warn, exit }));
   program.addCommand(proxyConfigCommand(process.env, print, warn));
   program.addCommand(proxyStatusCommand(print));
+  program.addCommand(createRemoteSecretCommand(process.env, { print, warn }));
   program
     .command("version")
     .description("Print the version.")

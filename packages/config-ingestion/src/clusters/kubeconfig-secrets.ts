@@ -20,6 +20,8 @@ export interface KubeconfigSecretsOptions {
 interface Secret {
   /** In base64. */
   readonly data?: Readonly<Record<string, string>>;
+  /** Kubernetes moves it to the data. Servers without its defaults do not. */
+  readonly stringData?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -51,7 +53,7 @@ export class KubeconfigSecrets implements KubeconfigPlace {
         resource: secrets,
         namespace,
         labelSelector: `${label}=true`,
-        fields: { fields: { data: true } },
+        fields: { fields: { data: true, stringData: true } },
         ...(clock && { clock }),
         handler: {
           events: (events) => {
@@ -105,9 +107,10 @@ export class KubeconfigSecrets implements KubeconfigPlace {
       this.#changes.set(origin, undefined);
       return;
     }
-    const kubeconfigs = Object.entries(event.object.data ?? {}).map(
-      ([cluster, text]) => [cluster, Buffer.from(text, "base64")] as const,
-    );
-    this.#changes.set(origin, new Map(kubeconfigs));
+    const { data = {}, stringData = {} } = event.object;
+    const kubeconfigs = new Map<string, Uint8Array | string>();
+    for (const [cluster, text] of Object.entries(data)) kubeconfigs.set(cluster, Buffer.from(text, "base64"));
+    for (const [cluster, text] of Object.entries(stringData)) kubeconfigs.set(cluster, text);
+    this.#changes.set(origin, kubeconfigs);
   }
 }
