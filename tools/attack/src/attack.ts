@@ -1,4 +1,4 @@
-import type { IstiodTarget } from "./target/istiod-target.js";
+import type { AttackedIstiod } from "./target/istiod-target.js";
 
 /** An attack on a running istiod, by a caller that can reach its ports. */
 export interface Attack {
@@ -12,7 +12,7 @@ export interface Attack {
    *
    * @param scale share of the full size, above 0 and at most 1
    */
-  run(target: IstiodTarget, scale: number): Promise<string>;
+  run(target: AttackedIstiod, scale: number): Promise<string>;
 }
 
 /** Limits of the effect of an attack. */

@@ -16,10 +16,11 @@ interface Member {
   readonly proxy: SimulatedProxy;
 }
 
+/** Interval of pings; far longer than istiod or this process may be busy. */
+const keepAliveMs = 15_000;
+
 /** Honest proxies with tokens over TLS, half of them of each variant. */
 export class HonestProxies {
-  /** Streams that istiod, or the loss of it, ended. */
-  ended = 0;
   /** Reasons for the ends of streams while istiod was running. */
   readonly reasons = new Map<string, number>();
   /** Set while the proxies connect for the first time or after istiod was killed: new streams are limited in rate. */
@@ -33,7 +34,7 @@ export class HonestProxies {
     this.#members = places.map((place, at) => {
       const variant = at % 2 === 0 ? "delta" : "sotw";
       const proxy = new SimulatedProxy({
-        target: xds,
+        target: { ...xds, keepAliveMs },
         variant,
         node: toBinary(NodeSchema, nodeOf(place)),
         headers: this.#headers(place),
@@ -47,9 +48,11 @@ export class HonestProxies {
     for (const { proxy } of this.#members) proxy.connect();
   }
 
-  /** Reports whether every proxy has a stream and an answer for all types that it needs. */
-  get complete(): boolean {
-    return this.#members.every(({ proxy }) => proxy.connected && proxy.complete);
+  /** Returns the proxies without a stream, or without an answer for a type. */
+  incomplete(): readonly string[] {
+    return this.#members
+      .filter(({ proxy }) => !proxy.connected || !proxy.complete)
+      .map(({ place, variant, proxy }) => `${place.id} by ${variant}: ${proxy.connected ? "no answer" : "no stream"}`);
   }
 
   /** Compares what each proxy has with what a new istiod sends, and returns the differences. */
@@ -78,7 +81,6 @@ export class HonestProxies {
 
   #broken(reason: string): void {
     if (this.#closed || this.expectsLoss) return;
-    this.ended++;
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
   }
 }

@@ -15,8 +15,9 @@ import {
 } from "@istiod/bench";
 import { Closers } from "@istiod/settings";
 import type { Attack } from "../attack.js";
-import { type IstiodTarget, portsFrom, strangerAddress } from "../target/istiod-target.js";
+import { isRunning, portsFrom, strangerAddress } from "../target/istiod-target.js";
 import { probeReady } from "../target/ready-probe.js";
+import { AttackThread } from "./attack-thread.js";
 import { HonestProxies } from "./honest-proxies.js";
 
 export interface SoakOptions {
@@ -36,6 +37,8 @@ export interface SoakOptions {
 export interface SoakResult {
   readonly changes: number;
   readonly attacks: ReadonlyMap<string, number>;
+  /** Names and errors of attacks that threw without a kill meanwhile. */
+  readonly failedAttacks: readonly string[];
   readonly kills: number;
   /** Unexpected exits of istiod. */
   readonly exits: number;
@@ -46,7 +49,9 @@ export interface SoakResult {
   readonly lost: ReadonlyMap<string, number>;
   /** Longest time until all proxies had a stream again after a kill, in milliseconds. */
   readonly longestRecoveryMs: number;
-  /** Bytes on the heap after collection: three minutes after the last kill, and at the end. */
+  /**
+   * Bytes on the heap after collection, without changes and attacks: some minutes after the last kill, and at the end.
+   */
   readonly heap: { readonly early: number; readonly end: number };
   readonly differences: readonly string[];
 }
@@ -57,6 +62,10 @@ const changesBefore = 80;
 /** Time from the last kill to the first measurement of the heap. */
 const settlingMs = 180_000;
 
+const heapMeasurements = 3;
+/** Time without changes and attacks before each measurement of the heap. */
+const quietMs = 3000;
+
 /** Changes, attacks and kills at the same time. */
 export class SoakRun {
   readonly #options: SoakOptions;
@@ -64,6 +73,7 @@ export class SoakRun {
   readonly #random: Random;
   readonly #mesh: Mesh;
   readonly #counts = new Map<string, number>();
+  readonly #failedAttacks: string[] = [];
   readonly #ready: number[] = [];
   readonly #log: (line: string) => void;
   #readyFailures = 0;
@@ -74,6 +84,10 @@ export class SoakRun {
   #over = false;
   /** Set while istiod restarts. */
   #restarting = false;
+  /** Set while the heap is measured: no change or attack begins. */
+  #quiet = false;
+  /** Changes and attacks that are under way. */
+  #underway = 0;
 
   constructor(options: SoakOptions, attacks: readonly Attack[], log: (line: string) => void) {
     this.#options = options;
@@ -111,7 +125,10 @@ export class SoakRun {
     await this.#recovered(fleet);
     fleet.expectsLoss = false;
     const current = (): IstiodProcess => istiod;
-    const running = Promise.all([this.#change(directory), this.#attack(current, tokens, join(root, "ca"))]);
+    const thread = new AttackThread();
+    closers.defer(() => thread.close());
+    const running = Promise.all([this.#change(directory), this.#attack(thread, current, tokens, join(root, "ca"))]);
+    running.catch(() => undefined);
     const halfMs = (this.#options.minutes * 60_000) / 2;
     for (let left = this.#options.kills; left > 0; left--) {
       await this.#probed(current, halfMs / this.#options.kills);
@@ -126,17 +143,17 @@ export class SoakRun {
     const restMs = this.#options.minutes * 60_000 - halfMs;
     const settling = Math.min(settlingMs, restMs / 2);
     await this.#probed(current, settling);
-    const early = (await istiod.heap("collect")).heap;
+    const early = await this.#quietHeap(istiod);
     await this.#probed(current, restMs - settling);
+    const end = await this.#quietHeap(istiod);
     this.#over = true;
     await running;
-    await wait(5000);
-    const end = (await istiod.heap("collect")).heap;
     const fresh = await startIstiod({ directory, tlsTokens: tokens.directory });
     closers.defer(() => fresh.stop());
     return {
       changes: this.#changes,
       attacks: this.#counts,
+      failedAttacks: this.#failedAttacks,
       kills: this.#kills,
       exits: this.#exits,
       ready: this.#ready,
@@ -168,8 +185,9 @@ export class SoakRun {
 
   async #recovered(fleet: HonestProxies): Promise<void> {
     const startedAt = performance.now();
-    while (!fleet.complete) {
-      if (performance.now() - startedAt > recoveryMs) throw new Error("the proxies did not recover");
+    for (let missing = fleet.incomplete(); missing.length > 0; missing = fleet.incomplete()) {
+      if (performance.now() - startedAt > recoveryMs)
+        throw new Error(`${missing.length} proxies did not recover:\n${missing.join("\n")}`);
       await wait(50);
     }
     this.#longestRecovery = Math.max(this.#longestRecovery, performance.now() - startedAt);
@@ -191,57 +209,53 @@ export class SoakRun {
     );
   }
 
-  async #change(directory: string): Promise<void> {
+  /** Returns the bytes on the heap after collection, the least of some measurements, once changes and attacks rest. */
+  async #quietHeap(istiod: IstiodProcess): Promise<number> {
+    this.#quiet = true;
+    while (this.#underway > 0) await wait(50);
+    const heaps: number[] = [];
+    for (let left = heapMeasurements; left > 0; left--) {
+      await wait(quietMs);
+      heaps.push((await istiod.heap("collect")).heap);
+    }
+    this.#quiet = false;
+    return Math.min(...heaps);
+  }
+
+  /** Repeats a step until the run is over, except while the heap is measured. */
+  async #repeat(step: () => Promise<void>): Promise<void> {
     while (!this.#over) {
+      if (this.#quiet) {
+        await wait(50);
+        continue;
+      }
+      this.#underway++;
+      await step().finally(() => this.#underway--);
+    }
+  }
+
+  #change(directory: string): Promise<void> {
+    return this.#repeat(async () => {
       await apply(directory, randomChange(this.#mesh));
       this.#changes++;
       await wait(1000 / this.#options.rate);
-    }
+    });
   }
 
   /** Runs attacks in random order, one after another. */
-  async #attack(istiod: () => IstiodProcess, tokens: Tokens, caDirectory: string): Promise<void> {
+  #attack(thread: AttackThread, istiod: () => IstiodProcess, tokens: Tokens, caDirectory: string): Promise<void> {
     const places = this.#mesh.proxies();
-    while (!this.#over) {
-      const attack = this.#random.pick(this.#attacks);
-      if (this.#restarting) await wait(500);
-      else {
-        const address = this.#random.chance(0.5) ? strangerAddress : "127.0.0.1";
-        const target = targetOf(istiod(), places, tokens, caDirectory, address);
-        const sent = await attack.run(target, 0.2 + 0.8 * this.#random.unit()).catch((error: unknown) => String(error));
-        this.#counts.set(attack.name, (this.#counts.get(attack.name) ?? 0) + 1);
-        this.#log(`${attack.name}: ${sent.slice(0, 200)}`);
-      }
-    }
-  }
-}
-
-function targetOf(
-  istiod: IstiodProcess,
-  places: IstiodTarget["places"],
-  tokens: Tokens,
-  caDirectory: string,
-  attackerAddress: string,
-): IstiodTarget {
-  return {
-    istiod,
-    ports: portsFrom(istiod, attackerAddress),
-    places,
-    tokens,
-    caDirectory,
-    streamsLost: 0,
-    isAlive: () => isRunning(istiod.pid),
-    join: () => ({ waitMs: () => Promise.resolve(0) }),
-    update: () => Promise.resolve(true),
-    close: () => Promise.resolve(),
-  };
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
+    return this.#repeat(async () => {
+      if (this.#restarting) return wait(500);
+      const { name } = this.#random.pick(this.#attacks);
+      const address = this.#random.chance(0.5) ? strangerAddress : "127.0.0.1";
+      const kills = this.#kills;
+      const target = { istiod: istiod(), ports: portsFrom(istiod(), address), places, tokens, caDirectory };
+      const outcome = await thread.run(name, target, 0.2 + 0.8 * this.#random.unit());
+      this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+      const isInterrupted = this.#restarting || this.#kills > kills;
+      if ("failed" in outcome && !isInterrupted) this.#failedAttacks.push(`${name} from ${address}: ${outcome.failed}`);
+      this.#log(`${name} from ${address}: ${"sent" in outcome ? outcome.sent : outcome.failed}`.slice(0, 200));
+    });
   }
 }

@@ -44,19 +44,27 @@ export interface AttackedPorts {
 }
 
 /** Returns the ports of an istiod for connections from a loopback address. */
-export function portsFrom({ xds, plaintext }: IstiodProcess, localAddress: string): AttackedPorts {
+export function portsFrom(
+  { xds, plaintext }: Pick<IstiodProcess, "xds" | "plaintext">,
+  localAddress: string,
+): AttackedPorts {
   return { xds: { ...xds, localAddress }, plaintext: { ...plaintext, localAddress } };
 }
 
-/** A running istiod with honest proxies. */
-export interface IstiodTarget {
-  readonly istiod: IstiodProcess;
+/** The parts of a running istiod that attacks use. */
+export interface AttackedIstiod {
+  readonly istiod: Pick<IstiodProcess, "xds">;
   readonly ports: AttackedPorts;
   /** Of the honest proxies. */
   readonly places: readonly ProxyPlace[];
   readonly tokens: Tokens;
   /** Directory of its certificate authority, with the key. */
   readonly caDirectory: string;
+}
+
+/** A running istiod with honest proxies. */
+export interface IstiodTarget extends AttackedIstiod {
+  readonly istiod: IstiodProcess;
   /** Number of honest streams that were closed since the start. */
   readonly streamsLost: number;
   isAlive(): boolean;
@@ -182,7 +190,8 @@ async function eventually(condition: () => boolean, withinMs: number): Promise<b
   return true;
 }
 
-function isRunning(pid: number): boolean {
+/** Reports whether a process runs. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Attack } from "../../attack.js";
-import type { IstiodTarget } from "../../target/istiod-target.js";
+import type { AttackedIstiod } from "../../target/istiod-target.js";
 import { type CertificateCall, connectCa, frame, requestCertificate, validRequest } from "./certificate-call.js";
 
 const scaled = (count: number, scale: number): number => Math.max(1, Math.round(count * scale));
@@ -9,7 +9,7 @@ const scaled = (count: number, scale: number): number => Math.max(1, Math.round(
  * Sends calls at once, each on a connection of its own, while an honest caller requests a certificate, which must
  * succeed. Returns the gRPC statuses of the attack's calls.
  */
-async function flood(target: IstiodTarget, count: number, call: CertificateCall, holdMs: number): Promise<string> {
+async function flood(target: AttackedIstiod, count: number, call: CertificateCall, holdMs: number): Promise<string> {
   const sessions = Array.from({ length: count }, () => connectCa(target.ports.xds));
   const honest = connectCa(target.istiod.xds);
   try {
@@ -31,7 +31,7 @@ async function flood(target: IstiodTarget, count: number, call: CertificateCall,
   }
 }
 
-function tokenOf({ places, tokens }: IstiodTarget): string {
+function tokenOf({ places, tokens }: AttackedIstiod): string {
   const [place] = places;
   if (place === undefined) throw new Error("the target has no honest proxy");
   return tokens.of(place);
