@@ -11,6 +11,7 @@ import {
 } from "@istiod/config-ingestion";
 import { multiClusterGroup, multiClusterKinds, remoteKinds } from "@istiod/config-schema";
 import { type ApiClient, CachedReviews, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import type { Proxy } from "@istiod/push-context";
 import type { Environment } from "@istiod/settings";
 import type { Startup } from "../phases/startup.js";
 import type { MeshSources } from "../sources.js";
@@ -20,7 +21,7 @@ interface RemoteClusterInputs {
   /** Client of istiod's own cluster; undefined if none is read. */
   readonly client: ApiClient | undefined;
   readonly sources: MeshSources;
-  readonly ingestion: Ingestion<never>;
+  readonly ingestion: Ingestion<Proxy>;
 }
 
 /**
