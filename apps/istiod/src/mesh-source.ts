@@ -6,6 +6,7 @@ import {
   type Proxy,
   ProxyNodeError,
   proxyFromNode,
+  rootCertificatesSuffix,
   type SecretReader,
   type VerifiedIdentity,
 } from "@istiod/push-context";
@@ -180,7 +181,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
 
   #secret(client: MeshClient, name: string): Resource | undefined {
     const { proxy, view, deniedSecrets } = client;
-    if (name.startsWith(kubernetesSecretPrefix)) this.#holdSecretPermission(client);
+    if (requiresPermission(name)) this.#holdSecretPermission(client);
     // Without an identity every name is denied: no memo is kept for it.
     const lookup = proxy.verifiedIdentity === undefined ? unauthenticated : view.follow(secretLookup, name);
     if ("resource" in lookup) {
@@ -207,7 +208,10 @@ function isConfigType(typeUrl: string): boolean {
   return typeUrl === meshConfigType || findConfigType(typeUrl) !== undefined;
 }
 
-const kubernetesSecretPrefix = "kubernetes://";
+/** Reports whether a secret is served only with the permission to list Secrets. Root certificates are public. */
+function requiresPermission(name: string): boolean {
+  return name.startsWith("kubernetes://") && !name.endsWith(rootCertificatesSuffix);
+}
 
 const configQuery: unknown = configResources;
 

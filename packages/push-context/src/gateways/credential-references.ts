@@ -30,8 +30,9 @@ export type CredentialAccess =
  * The access of the client to the Secret that a resource name refers to. The Secret must be in the namespace of the
  * client's authenticated identity. The client's Pod or WorkloadEntry must be known, and selected by a Gateway that
  * refers to the Secret, or be a client of a DestinationRule that does, and where permissions are required, its service
- * account must have that to list Secrets in its namespace. Names of the form `kubernetes-gateway://namespace/name` are granted only for Gateways in that namespace, to the service account that the
- * Gateway was generated for, if any. Source: pilot/pkg/xds/sds.go and `VerifiedCertificateReferences` in
+ * account must have that to list Secrets in its namespace, except for root certificates, which are public. Names of the
+ * form `kubernetes-gateway://namespace/name` are granted only for Gateways in that namespace, to the service account that
+ * the Gateway was generated for, if any. Source: pilot/pkg/xds/sds.go and `VerifiedCertificateReferences` in
  * pilot/pkg/model/gateway.go, which grant the other names to every proxy whose service account may list Secrets.
  */
 export const credentialAccess = query("credentialAccess", (q, resourceName: string): CredentialAccess => {
@@ -46,7 +47,7 @@ export const credentialAccess = query("credentialAccess", (q, resourceName: stri
     gatewayRefersTo(q, { source, namespace, name }) ||
     (source === "kubernetes" && q.call(ruleRefersToSecret, { namespace, name }));
   if (!isReferenced) return "not-referenced";
-  if (source !== "kubernetes") return "granted";
+  if (source !== "kubernetes" || name.endsWith(rootCertificatesSuffix)) return "granted";
   const permission = q.call(ownSecretPermission);
   return permission === "allowed" ? "granted" : permission === "denied" ? "not-permitted" : "not-reviewed";
 });

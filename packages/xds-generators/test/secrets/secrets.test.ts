@@ -1,7 +1,7 @@
 import { createRegistry, fromBinary, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { file_contrib_envoy_extensions_private_key_providers_cryptomb_v3alpha_cryptomb as cryptomb } from "@istiod/envoy-api/contrib/envoy/extensions/private_key_providers/cryptomb/v3alpha/cryptomb";
 import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
-import { proxyFromNode } from "@istiod/push-context";
+import { proxyFromNode, secretPermissionKey, secretPermissionRequired, secretPermissions } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { describe, expect, it } from "vitest";
 import { lookups, secretLookup } from "../../src/index.js";
@@ -281,6 +281,24 @@ describe("private keys are served only to workloads that need them", () => {
     expect(gateway(mesh, { type: "sidecar" }).resource(front)).toBeUndefined();
     mesh.apply(pod("gw", { app: "web" }));
     expect(proxy.resource(front)).toBeUndefined();
+  });
+
+  it("with the permission of their service account where it is required; root certificates also without it", () => {
+    const tls = { mode: "MUTUAL", credentialName: "front", sni: "outside.example" };
+    const spec = { host: "outside.example", trafficPolicy: { tls }, workloadSelector: { matchLabels: { app: "web" } } };
+    const rule = istioYaml("DestinationRule", "out", spec, "edge");
+    const mesh = new TestMesh(keys + pod("gw", { app: "web" }) + rule);
+    const sidecar = gateway(mesh, { type: "sidecar" });
+    const key = secretPermissionKey({ cluster: "Kubernetes", namespace: "edge", serviceAccount: "gw" });
+    mesh.db.commit((tx) => tx.set(secretPermissionRequired, "", true));
+    for (const permission of [undefined, "denied"] as const) {
+      if (permission !== undefined) mesh.db.commit((tx) => tx.set(secretPermissions, key, permission));
+      expect(sidecar.resource(front)).toBeUndefined();
+      expect(sidecar.resource("kubernetes://front-cacert")?.name).toBe("kubernetes://front-cacert");
+      expect(sidecar.resource("kubernetes://vault-cacert")).toBeUndefined();
+    }
+    mesh.db.commit((tx) => tx.set(secretPermissions, key, "allowed"));
+    expect(sidecar.resource(front)?.name).toBe(front);
   });
 
   it("not by wildcard, and not as another type", () => {
