@@ -143,7 +143,7 @@ describe("environment variables", () => {
     const found = new Set(
       sources.flatMap((text) => [...text.matchAll(read), ...text.matchAll(declared)].map(([, name = ""]) => name)),
     );
-    for (const ofTheTerminal of ["NO_COLOR", "TERM"]) found.delete(ofTheTerminal);
+    for (const ofCommandLines of ["NO_COLOR", "TERM", "KUBECONFIG"]) found.delete(ofCommandLines);
     expect(found.size).toBeGreaterThan(90);
     for (const protection of unservedProtectionNames) found.delete(protection);
     expect([...found].filter((name) => !readVariables.has(name)).sort()).toEqual([]);

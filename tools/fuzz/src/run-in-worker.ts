@@ -18,6 +18,8 @@ export interface RunOptions {
 }
 
 const maxInput = 1024 * 1024;
+/** Time that a worker may take until its first input, which is no fault of the target. */
+const startMs = 60_000;
 
 /** Runs a target in a worker thread, so that a hang or an exhausted heap is a fault with its input. */
 export async function runInWorker(target: string, options: RunOptions): Promise<Run> {
@@ -36,9 +38,11 @@ export async function runInWorker(target: string, options: RunOptions): Promise<
   });
   return new Promise((resolve) => {
     let last = -1;
+    const startedAt = performance.now();
     const watch = setInterval(() => {
       const now = Atomics.load(counters, 0);
-      if (now === last) finish(fault(`no answer within ${hangMs} ms`));
+      if (now === 0 && performance.now() - startedAt < startMs) return;
+      if (now === last) finish(fault(now === 0 ? "the worker did not start" : `no answer within ${hangMs} ms`));
       last = now;
     }, hangMs);
     const finish = (run: Run): void => {

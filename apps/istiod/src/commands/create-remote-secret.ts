@@ -120,6 +120,6 @@ async function accessOf({ kubeconfig, context }: RemoteSecretFlags, env: Environ
   const named = env["KUBECONFIG"] ?? "";
   if (kubeconfig === "" && named.includes(":"))
     throw new Error("KUBECONFIG names several files, which are not merged here: give one by --kubeconfig");
-  const file = kubeconfig || named || join(env["HOME"] ?? homedir(), ".kube", "config");
+  const file = kubeconfig || named || join(homedir(), ".kube", "config");
   return readKubeconfig(file, context === "" ? {} : { context });
 }
