@@ -94,10 +94,14 @@ async function istiodOf(server: ApiServer) {
   return serve({ kubeconfig, secureGRPCAddr: "127.0.0.1:0" });
 }
 
-async function gatewayOf(istiod: Awaited<ReturnType<typeof serve>>, server: ApiServer): Promise<XdsClient> {
+async function gatewayOf(
+  istiod: Awaited<ReturnType<typeof serve>>,
+  server: ApiServer,
+  cluster = "Kubernetes",
+): Promise<XdsClient> {
   const node = create(NodeSchema, {
     id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local",
-    metadata: { NAMESPACE: "edge", SERVICE_ACCOUNT: "gw", CLUSTER_ID: "Kubernetes" },
+    metadata: { NAMESPACE: "edge", SERVICE_ACCOUNT: "gw", CLUSTER_ID: cluster },
   });
   const port = istiod.addresses["secureGRPCAddr"]?.port ?? 0;
   const headers = { authorization: `Bearer ${await tokenOf(server)}` };
@@ -149,20 +153,23 @@ function manual() {
         asked.push({ username, cluster, answer, fail: () => reject(new Error("no API server")) });
       }),
   });
+  const of = new Map([
+    ["Kubernetes", reviews("own")],
+    ["east", reviews("remote")],
+  ]);
   const clock = new FakeClock();
   const database = new Database<never>();
   const warnings: unknown[] = [];
   const permissions = new SecretAccessReviews({
     database,
-    own: reviews("own"),
-    remote: () => new Map([["east", reviews("remote")]]),
+    reviewsOf: (cluster) => of.get(cluster),
     log: { info: () => undefined, warn: (...line: unknown[]) => void warnings.push(line) },
     clock,
   });
   const reader = { cluster: "Kubernetes", namespace: "edge", serviceAccount: "gw" };
   const decision = (): unknown => database.read(secretPermissions, "Kubernetes/edge/gw");
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  return { asked, clock, database, permissions, reader, decision, settle, warnings };
+  return { asked, clock, database, permissions, reader, decision, settle, warnings, of };
 }
 
 test("a decision is renewed after five minutes if it allows, after one if it denies, and only while it is held", async () => {
@@ -228,9 +235,47 @@ test("a proxy waits two seconds for a decision at most", async () => {
   expect(decision()).toBeUndefined();
 });
 
-test("a proxy's own cluster decides, and istiod's if the proxy names another one", () => {
-  const { asked, permissions, reader } = manual();
+test("a proxy's own cluster decides, and istiod's for no other", async () => {
+  const { asked, database, permissions, reader } = manual();
   permissions.hold({ ...reader, cluster: "east" });
-  permissions.hold({ ...reader, cluster: "unknown" });
-  expect(asked.map(({ cluster: of }) => of)).toEqual(["remote", "own"]);
+  await permissions.hold({ ...reader, cluster: "unknown" }).decided;
+  expect(asked.map(({ cluster: of }) => of)).toEqual(["remote"]);
+  expect(database.read(secretPermissions, "unknown/edge/gw")).toBe("undecidable");
 });
+
+test("a cluster that is removed takes its decisions with it, and decides again when it is back", async () => {
+  const { asked, database, permissions, reader, settle, of } = manual();
+  const east = { ...reader, cluster: "east" };
+  const decision = (): unknown => database.read(secretPermissions, "east/edge/gw");
+  const held = permissions.hold(east);
+  asked[0]!.answer(true);
+  await held.decided;
+  const reviews = of.get("east")!;
+  of.delete("east");
+  permissions.clusterChanged("east", "remove");
+  expect(decision()).toBeUndefined();
+  await settle();
+  expect(decision()).toBe("undecidable");
+  of.set("east", reviews);
+  permissions.clusterChanged("east", "add");
+  permissions.clusterChanged("east", "replace");
+  expect(asked).toHaveLength(3);
+  asked[2]!.answer(false);
+  asked[1]!.answer(true);
+  await settle();
+  expect(decision()).toBe("denied");
+});
+
+test("a proxy that names an unknown cluster has no Secrets, whatever istiod's own cluster permits", async () => {
+  const server = await cluster([role, binding]);
+  const istiod = await istiodOf(server);
+  const proxy = await gatewayOf(istiod, server, "elsewhere");
+  proxy.subscribe(secretType, [name]);
+  await vi.waitFor(
+    () =>
+      expect(istiod.lines.map(({ msg }) => msg)).toContain(
+        "secret not served: the proxy is in a cluster that is unknown to istiod",
+      ),
+    until,
+  );
+}, 120_000);

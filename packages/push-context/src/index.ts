@@ -99,6 +99,8 @@ export { clientServices } from "./gateways/client-services.js";
 export { credentialReference, rootCertificatesSuffix } from "./gateways/credential-name.js";
 export { type CredentialAccess, credentialAccess } from "./gateways/credential-references.js";
 export {
+  isInSecretCluster,
+  secretClusters,
   secretPermissionKey,
   secretPermissionRequired,
   secretPermissions,

@@ -16,12 +16,14 @@ import type { Environment } from "@istiod/settings";
 import type { Startup } from "../phases/startup.js";
 import type { MeshSources } from "../sources.js";
 import { variables } from "../variables.js";
+import type { SecretClusters } from "./secret-clusters.js";
 
 interface RemoteClusterInputs {
   /** Client of istiod's own cluster; undefined if none is read. */
   readonly client: ApiClient | undefined;
   readonly sources: MeshSources;
   readonly ingestion: Ingestion<Proxy>;
+  readonly secretClusters: SecretClusters;
 }
 
 /**
@@ -30,7 +32,7 @@ interface RemoteClusterInputs {
  */
 export function openRemoteClusters(
   { values, env, log, meter }: Pick<Startup, "values" | "env" | "log" | "meter">,
-  { client, sources, ingestion }: RemoteClusterInputs,
+  { client, sources, ingestion, secretClusters }: RemoteClusterInputs,
 ): void {
   const place = kubeconfigPlace(values, env, client);
   if (place === undefined) return;
@@ -51,7 +53,10 @@ export function openRemoteClusters(
     connect: async (kubeconfig) => createApiClient(await parseKubeconfig(kubeconfig), limits),
     ...(syncTimeout > 0 && { syncTimeout }),
     onEvent: (event) => events.add({ event }),
-    onChange: (change) => logChange(log, change),
+    onChange: (change) => {
+      logChange(log, change);
+      secretClusters.change(change.type === "remove" ? change.cluster : change.remote.cluster, change.type);
+    },
   });
   ingestion.add(clusters, { isRequired: true });
 }

@@ -9,9 +9,10 @@ import {
 } from "@istiod/push-context";
 import { type Clock, monotonicClock } from "@istiod/settings";
 import type { Logger } from "pino";
+import type { SecretClusterChange } from "./secret-clusters.js";
 
 /** Milliseconds for which a decision is valid. Source: pilot/pkg/credentials/kube/secrets.go. */
-const validMs: Readonly<Record<SecretPermission, number>> = { allowed: 300_000, denied: 60_000 };
+const validMs: Readonly<Record<SecretPermission, number>> = { allowed: 300_000, denied: 60_000, undecidable: 60_000 };
 /** Bounds of the wait after a review that failed; it doubles with each. */
 const minRetryMs = 1000;
 const maxRetryMs = 60_000;
@@ -22,10 +23,8 @@ type Reviews = Pick<CachedReviews, "subjectAccess">;
 
 export interface SecretAccessReviewsOptions {
   readonly database: Pick<Database<never>, "commit">;
-  /** Reviews by istiod's own cluster. */
-  readonly own: Reviews;
-  /** Returns the reviews by the remote clusters, by their IDs. */
-  readonly remote: () => ReadonlyMap<string, Reviews>;
+  /** Returns the reviews by a cluster; undefined if istiod has no access to its API server. */
+  readonly reviewsOf: (cluster: string) => Reviews | undefined;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Default: the clock of the process. */
   readonly clock?: Clock;
@@ -44,6 +43,8 @@ interface Account {
   readonly settle: () => void;
   holders: number;
   permission: SecretPermission | undefined;
+  /** The review whose result counts. */
+  review: symbol | undefined;
   failures: number;
   cancel: () => void;
 }
@@ -51,7 +52,7 @@ interface Account {
 /**
  * Decides by SubjectAccessReviews which service accounts may have Secrets: those that may list the Secrets of their
  * namespace in their own cluster. Commits the decisions, and renews them while proxies hold them. While the API server
- * cannot be asked, the last decision stays, and without one there is no permission.
+ * cannot be asked, the last decision stays, and without one there is no permission. No cluster decides for another.
  */
 export class SecretAccessReviews {
   readonly #options: SecretAccessReviewsOptions;
@@ -79,6 +80,20 @@ export class SecretAccessReviews {
     };
   }
 
+  /** Asks again about the service accounts of a cluster. The decisions of one that was removed no longer apply. */
+  clusterChanged(cluster: string, change: SecretClusterChange): void {
+    for (const [key, account] of this.#accounts) {
+      if (account.reader.cluster !== cluster) continue;
+      account.cancel();
+      account.failures = 0;
+      if (change === "remove") {
+        account.permission = undefined;
+        this.#options.database.commit((tx) => tx.delete(secretPermissions, key));
+      }
+      void this.#review(key, account);
+    }
+  }
+
   stop(): void {
     for (const account of this.#accounts.values()) {
       account.cancel();
@@ -100,6 +115,7 @@ export class SecretAccessReviews {
       },
       holders: 0,
       permission: undefined,
+      review: undefined,
       failures: 0,
       cancel: () => undefined,
     };
@@ -109,20 +125,22 @@ export class SecretAccessReviews {
   }
 
   async #review(key: string, account: Account): Promise<void> {
-    const { remote, own, log } = this.#options;
+    const { reviewsOf, log } = this.#options;
     const { cluster, namespace, serviceAccount } = account.reader;
     const user = { username: `system:serviceaccount:${namespace}:${serviceAccount}` };
+    const review = (account.review = Symbol());
+    const isOutdated = (): boolean => this.#accounts.get(key) !== account || account.review !== review;
     let delay: number;
     try {
-      const reviews = remote().get(cluster) ?? own;
       const access = { verb: "list", group: "", resource: "secrets", namespace };
-      const { allowed } = await reviews.subjectAccess(user, access);
-      if (this.#accounts.get(key) !== account) return;
+      const answer = await reviewsOf(cluster)?.subjectAccess(user, access);
+      if (isOutdated()) return;
       account.failures = 0;
-      this.#decide(key, account, allowed ? "allowed" : "denied");
-      delay = validMs[allowed ? "allowed" : "denied"];
+      const permission = answer === undefined ? "undecidable" : answer.allowed ? "allowed" : "denied";
+      this.#decide(key, account, permission);
+      delay = validMs[permission];
     } catch (error) {
-      if (this.#accounts.get(key) !== account) return;
+      if (isOutdated()) return;
       delay = Math.min(minRetryMs * 2 ** account.failures, maxRetryMs);
       if (account.failures++ === 0)
         log.warn({ err: error, cluster, user: user.username }, "access review failed: the last decision stays");

@@ -9,6 +9,7 @@ import { absentFiles } from "../absent-files.js";
 import { connectCluster } from "../cluster/connect.js";
 import { meshPlaces } from "../cluster/mesh-places.js";
 import { openRemoteClusters } from "../cluster/remote-clusters.js";
+import { SecretClusters } from "../cluster/secret-clusters.js";
 import { readConfigSources, warnOfChangedConfigSources } from "../config-sources.js";
 import { systemDns } from "../dns.js";
 import { noProxy } from "../no-proxy.js";
@@ -23,6 +24,7 @@ export interface Mesh {
   readonly client: ApiClient | undefined;
   readonly sources: MeshSources;
   readonly ingestion: Ingestion<Proxy>;
+  readonly secretClusters: SecretClusters;
   readonly reporting: Reporting;
   /** The current root namespace. */
   readonly rootNamespace: () => string;
@@ -56,10 +58,11 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
     onCommitTiming: (timing) => report.commitTiming(timing),
   });
   closers.defer(() => ingestion.stop());
-  openRemoteClusters(startup, { client, sources, ingestion });
+  const secretClusters = new SecretClusters(database, [values.clusterID, ...sources.remote.keys()]);
+  openRemoteClusters(startup, { client, sources, ingestion, secretClusters });
   warnOfChangedConfigSources(database, configSources, log);
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
-  return { database, client, sources, ingestion, reporting: report, rootNamespace };
+  return { database, client, sources, ingestion, secretClusters, reporting: report, rootNamespace };
 }
 
 /**

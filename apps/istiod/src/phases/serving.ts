@@ -1,6 +1,6 @@
 import { monotonicClock } from "@istiod/settings";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
-import { CachedReviews } from "@istiod/kubernetes";
+import { type ApiClient, CachedReviews } from "@istiod/kubernetes";
 import { remoteReviews } from "../cluster/remote-clusters.js";
 import { SecretAccessReviews } from "../cluster/secret-access-reviews.js";
 import { configAuthorization } from "../config-authorization.js";
@@ -21,22 +21,18 @@ export interface Serving {
 /** Creates the xDS server of the mesh. It has no listeners yet. */
 export function openServing(
   { values, env, settings, log, meter, closers }: Startup,
-  { database, client, ingestion, reporting, rootNamespace }: Mesh,
+  { database, client, ingestion, secretClusters, reporting, rootNamespace }: Mesh,
   security: Security,
 ): Serving {
   const certificateErrors = meter.counter({
     name: "pilot_sds_certificate_errors_total",
     help: "Secrets that were requested and could not be served.",
   });
-  const reviews =
-    client &&
-    new SecretAccessReviews({
-      database,
-      own: new CachedReviews(client),
-      remote: remoteReviews(ingestion),
-      log: log.child({ scope: "ads" }),
-    });
-  if (reviews !== undefined) closers.defer(() => reviews.stop());
+  const reviews = client && secretAccessReviews({ values, log }, { database, client, ingestion });
+  if (reviews !== undefined) {
+    closers.defer(() => reviews.stop());
+    closers.defer(secretClusters.onChange((cluster, change) => reviews.clusterChanged(cluster, change)));
+  }
   const source = new MeshSource({
     database,
     ...(reviews && { holdSecretPermission: (reader) => reviews.hold(reader) }),
@@ -59,6 +55,20 @@ export function openServing(
   closers.defer(() => server.close({ graceMs: settings.shutdownMs }));
   reporting.started();
   return { source, server };
+}
+
+/** Returns the reviews of readers of Secrets, each by the API server of its own cluster. */
+function secretAccessReviews(
+  { values, log }: Pick<Startup, "values" | "log">,
+  { database, client, ingestion }: Pick<Mesh, "database" | "ingestion"> & { readonly client: ApiClient },
+): SecretAccessReviews {
+  const own = new CachedReviews(client);
+  const remote = remoteReviews(ingestion);
+  return new SecretAccessReviews({
+    database,
+    reviewsOf: (cluster) => (cluster === values.clusterID ? own : remote().get(cluster)),
+    log: log.child({ scope: "ads" }),
+  });
 }
 
 /** Returns the authorization of streams, which logs and counts rejected ones. */

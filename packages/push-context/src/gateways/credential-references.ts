@@ -13,7 +13,7 @@ import {
   rootCertificatesSuffix,
 } from "./credential-name.js";
 import { gatewayObject, mergedGateway } from "./merged-gateway.js";
-import { ownSecretPermission } from "./secret-permissions.js";
+import { ownSecretPermission, type SecretPermission } from "./secret-permissions.js";
 import { servesOnVerifiedWorkload } from "./verified-router.js";
 
 const serviceAccountAnnotation = "internal.istio.io/service-account-name";
@@ -24,7 +24,19 @@ const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
  * permission of the service account.
  */
 export type CredentialAccess =
-  "granted" | "other-namespace" | "unknown-workload" | "not-referenced" | "not-permitted" | "not-reviewed";
+  | "granted"
+  | "other-namespace"
+  | "unknown-workload"
+  | "not-referenced"
+  | "not-permitted"
+  | "not-reviewable"
+  | "not-reviewed";
+
+const accessOf: Readonly<Record<SecretPermission, CredentialAccess>> = {
+  allowed: "granted",
+  denied: "not-permitted",
+  undecidable: "not-reviewable",
+};
 
 /**
  * The access of the client to the Secret that a resource name refers to. The Secret must be in the namespace of the
@@ -49,7 +61,7 @@ export const credentialAccess = query("credentialAccess", (q, resourceName: stri
   if (!isReferenced) return "not-referenced";
   if (source !== "kubernetes" || name.endsWith(rootCertificatesSuffix)) return "granted";
   const permission = q.call(ownSecretPermission);
-  return permission === "allowed" ? "granted" : permission === "denied" ? "not-permitted" : "not-reviewed";
+  return permission === undefined ? "not-reviewed" : accessOf[permission];
 });
 
 /** @param target in the client's own namespace */

@@ -6,6 +6,7 @@ import {
   credentialAccess,
   credentialReference,
   features,
+  isInSecretCluster,
   proxyConfig,
   rootCertificatesSuffix,
   verifiedNamespace,
@@ -33,17 +34,20 @@ const reasons: Readonly<Record<Exclude<CredentialAccess, "granted">, string>> = 
   "not-referenced": "no Gateway or DestinationRule that selects the proxy refers to it",
   "not-permitted":
     "the proxy's service account may not list Secrets in its namespace: a Role must allow it the verb list on secrets",
+  "not-reviewable":
+    "istiod cannot ask the API server of the proxy's cluster whether its service account may list Secrets",
   "not-reviewed": "the API server has not decided yet whether the proxy's service account may list Secrets",
 };
 
 /**
  * A secret by name, or the reason why it is denied. Clients must be authenticated. A Secret is served only within its
  * namespace, to the workloads of Gateways and DestinationRules that refer to it; see {@link credentialAccess}.
- * Certificates of ConfigMaps are public.
+ * Certificates of ConfigMaps are public. Where permissions are required, proxies of unknown clusters have none of them.
  */
 export const secretLookup = query("secretLookup", (q, resourceName: string): SecretLookup => {
   const own = q.ask(verifiedNamespace);
   if (own === undefined) return { denied: "the proxy is not authenticated; secrets are served only on the TLS port" };
+  if (!q.call(isInSecretCluster)) return { denied: "the proxy is in a cluster that is unknown to istiod" };
   const reference = credentialReference(resourceName);
   if (reference === undefined) return { denied: "not a valid secret name" };
   const { source, name } = reference;

@@ -1,7 +1,13 @@
 import { createRegistry, fromBinary, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { file_contrib_envoy_extensions_private_key_providers_cryptomb_v3alpha_cryptomb as cryptomb } from "@istiod/envoy-api/contrib/envoy/extensions/private_key_providers/cryptomb/v3alpha/cryptomb";
 import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
-import { proxyFromNode, secretPermissionKey, secretPermissionRequired, secretPermissions } from "@istiod/push-context";
+import {
+  proxyFromNode,
+  secretClusters,
+  secretPermissionKey,
+  secretPermissionRequired,
+  secretPermissions,
+} from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { describe, expect, it } from "vitest";
 import { lookups, secretLookup } from "../../src/index.js";
@@ -291,6 +297,7 @@ describe("private keys are served only to workloads that need them", () => {
     const sidecar = gateway(mesh, { type: "sidecar" });
     const key = secretPermissionKey({ cluster: "Kubernetes", namespace: "edge", serviceAccount: "gw" });
     mesh.db.commit((tx) => tx.set(secretPermissionRequired, "", true));
+    mesh.db.commit((tx) => tx.set(secretClusters, "Kubernetes", true));
     for (const permission of [undefined, "denied"] as const) {
       if (permission !== undefined) mesh.db.commit((tx) => tx.set(secretPermissions, key, permission));
       expect(sidecar.resource(front)).toBeUndefined();
@@ -299,6 +306,22 @@ describe("private keys are served only to workloads that need them", () => {
     }
     mesh.db.commit((tx) => tx.set(secretPermissions, key, "allowed"));
     expect(sidecar.resource(front)?.name).toBe(front);
+  });
+
+  it("not for proxies of unknown clusters, not even root certificates, where permissions are required", () => {
+    const tls = { mode: "MUTUAL", credentialName: "front", sni: "outside.example" };
+    const spec = { host: "outside.example", trafficPolicy: { tls }, workloadSelector: { matchLabels: { app: "web" } } };
+    const rule = istioYaml("DestinationRule", "out", spec, "edge");
+    const mesh = new TestMesh(keys + pod("gw", { app: "web" }) + rule);
+    const sidecar = gateway(mesh, { type: "sidecar" });
+    const roots = "kubernetes://front-cacert";
+    expect(sidecar.resource(roots)?.name).toBe(roots);
+    mesh.db.commit((tx) => tx.set(secretPermissionRequired, "", true));
+    expect(sidecar.resource(roots)).toBeUndefined();
+    mesh.db.commit((tx) => tx.set(secretClusters, "Kubernetes", true));
+    expect(sidecar.resource(roots)?.name).toBe(roots);
+    mesh.db.commit((tx) => tx.delete(secretClusters, "Kubernetes"));
+    expect(sidecar.resource(roots)).toBeUndefined();
   });
 
   it("not by wildcard, and not as another type", () => {
