@@ -70,7 +70,7 @@ const configFileFlags = {
     flag: "stateDir",
     placeholder: "dir",
     default: "",
-    help: "directory of the last good versions of policies in --configDir, which replicas can share; empty: a policy that is rejected at startup fails closed",
+    help: "directory of the last good versions of policies in --configDir or the cluster, which replicas can share; empty: a policy that is rejected at startup fails closed",
     isExtension: true,
   }),
   configSourceTokenFile: stringSetting({

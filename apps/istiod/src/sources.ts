@@ -62,8 +62,13 @@ export function meshSources(
     throw new Error(
       "there is nothing to read: give --configDir for a directory or --kubeconfig for a cluster, or run istiod in a cluster",
     );
-  if (files.stateDir && !values.configDir)
-    throw new Error("--stateDir: has no effect without --configDir; rejected policies of other sources fail closed");
+  const isConfigElsewhere =
+    values.configDir !== "" ||
+    (configSources.length > 0 && !configSources.some(({ address }) => isOwnCluster(address)));
+  if (files.stateDir && !values.configDir && (client === undefined || isConfigElsewhere))
+    throw new Error(
+      "--stateDir: has no effect without policies of --configDir or a cluster; rejected policies of other sources fail closed",
+    );
   const read = kindsToRead(env);
   const directory = directoryOptions(env, files);
   const remote = remoteDirectories(values, (options) => new DirectorySource({ ...directory, ...options }), read);
@@ -79,9 +84,8 @@ export function meshSources(
   const cluster =
     client &&
     clusterSource(client, values, env, {
-      isConfigElsewhere:
-        values.configDir !== "" ||
-        (configSources.length > 0 && !configSources.some(({ address }) => isOwnCluster(address))),
+      isConfigElsewhere,
+      stateDir: isConfigElsewhere ? "" : (files.stateDir ?? ""),
     });
   const configured = configSources
     .filter(({ address }) => !isOwnCluster(address))
@@ -149,7 +153,7 @@ function clusterSource(
   client: ApiClient,
   values: MeshFlags,
   env: NodeJS.ProcessEnv,
-  { isConfigElsewhere }: { readonly isConfigElsewhere: boolean },
+  { isConfigElsewhere, stateDir }: { readonly isConfigElsewhere: boolean; readonly stateDir: string },
 ): KubernetesSource {
   const multiCluster = multiClusterKinds(
     variables.mcsApiGroup.read(env),
@@ -162,6 +166,7 @@ function clusterSource(
     kinds: [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster],
     revision: variables.revision.read(env),
     namespace: variables.watchNamespace.read(env),
+    ...(stateDir && { stateDirectory: stateDir }),
     resources: { ignore: variables.ignoredResources.read(env), include: variables.includedResources.read(env) },
   });
 }

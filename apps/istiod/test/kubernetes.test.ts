@@ -117,14 +117,6 @@ test("an outage of the API server costs freshness and nothing else", async () =>
   await vi.waitFor(async () => expect(await names(istiod)).toHaveLength(2), until);
 }, 120_000);
 
-test("--stateDir without --configDir is an error, because it would have no effect", async () => {
-  const server = await cluster();
-  const kubeconfig = await kubeconfigOf(server);
-  await expect(serve({ kubeconfig, stateDir: join(await folder({}), "state") })).rejects.toThrow(
-    /^--stateDir: has no effect without --configDir; /,
-  );
-});
-
 test("a policy that is rejected when istiod starts closes what it selects", async () => {
   const server = await cluster();
   await server.objects.create({

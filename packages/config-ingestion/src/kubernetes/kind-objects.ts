@@ -10,7 +10,8 @@ import {
 import { apiVersionOf, type ResourceType } from "@istiod/kubernetes";
 import { decide } from "../ledger/decision.js";
 import { enforcedInstead } from "../ledger/enforced-instead.js";
-import type { RejectedPolicy } from "../ledger/stored-versions.js";
+import type { RejectedPolicy, StoredVersion } from "../ledger/stored-versions.js";
+import type { ClusterPolicies } from "../state/cluster-policies.js";
 import type { ObjectEvent } from "./cluster-reader.js";
 import { metadataOf, type ObjectMetadata } from "./object-metadata.js";
 
@@ -20,6 +21,8 @@ export interface KindObjectsOptions extends Pick<DecodeOptions, "revision"> {
   /** Name that stands for the file in problems and locations. */
   readonly place: string;
   readonly forWriting: boolean;
+  /** Stored last good versions, if the kind restricts. Default: they are kept in memory only. */
+  readonly policies?: ClusterPolicies | undefined;
 }
 
 /** Stands for the object that the database has, which is the last good version. */
@@ -29,8 +32,21 @@ interface Entry {
   readonly metadata: ObjectMetadata;
   /** True if an accepted version was active since the object was created. */
   readonly hasGood: boolean;
-  readonly rejected: { readonly substitute: ConfigObject<unknown, unknown> | undefined } | undefined;
+  /** True if the database has an object of the key. */
+  readonly isActive: boolean;
+  readonly rejected: Rejection | undefined;
   readonly problems: readonly Problem[];
+}
+
+/** The latest version of an object, if it was rejected. */
+interface Rejection {
+  readonly issues: readonly Problem[];
+  /** The substitute for the case that there is no good version. */
+  readonly closed: ConfigObject<unknown, unknown> | undefined;
+  /** The substitute if it applies, because there is no good version. */
+  readonly substitute: ConfigObject<unknown, unknown> | undefined;
+  /** The stored version that is active. */
+  readonly stored: StoredVersion | undefined;
 }
 
 const noProblems: readonly Problem[] = [];
@@ -49,6 +65,8 @@ export class KindObjects {
   readonly #substituteChanges = new Map<string, ObjectChange>();
   /** Objects that the current watch has not reported yet. */
   #unconfirmed: Set<string> | undefined;
+  /** The newest resource version that was seen. */
+  #newest = 0n;
 
   constructor(options: KindObjectsOptions) {
     this.#options = options;
@@ -99,22 +117,38 @@ export class KindObjects {
     for (const key of this.#troubled) yield* this.#entries.get(key)?.problems ?? noProblems;
   }
 
+  /** Reports whether an object of this or a later version was seen. False for kinds whose versions are not stored. */
+  isBeyond(resourceVersion: bigint): boolean {
+    return this.#newest >= resourceVersion;
+  }
+
+  /** Decides again about rejected objects, because stored versions changed. */
+  reconsiderRejected(): void {
+    if (this.#options.policies === undefined) return;
+    for (const key of this.#troubled) {
+      const entry = this.#entries.get(key);
+      if (entry?.rejected === undefined) continue;
+      const { issues, closed } = entry.rejected;
+      this.#record(key, { metadata: entry.metadata, issues, object: undefined, substitute: closed });
+    }
+  }
+
   /** Yields the rejected objects, if the kind restricts. */
   *rejectedPolicies(): Generator<RejectedPolicy> {
     const { kind, place } = this.#options;
     if (kind.failClosed === undefined) return;
     for (const key of this.#troubled) {
-      const { rejected, hasGood = false } = this.#entries.get(key) ?? {};
-      if (rejected === undefined || !(hasGood || rejected.substitute !== undefined)) continue;
-      yield { kind, key, file: place, line: 0, enforced: hasGood ? "last-good" : "fail-closed" };
+      const { rejected, isActive = false } = this.#entries.get(key) ?? {};
+      if (rejected === undefined || !(isActive || rejected.substitute !== undefined)) continue;
+      const enforced = rejected.stored ? "stored" : rejected.substitute ? "fail-closed" : "last-good";
+      yield { kind, key, file: place, line: 0, enforced };
     }
   }
 
   #set(key: string, event: Extract<ObjectEvent, { readonly type: "set" }>, resource: ResourceType): void {
-    const { kind, cluster, revision, place, forWriting } = this.#options;
+    const { kind, cluster, revision, place, forWriting, policies } = this.#options;
     // A later object of the same name owes nothing to the one before.
     if (this.#entries.get(key)?.metadata.uid !== event.uid) this.#delete(key);
-    const before = this.#entries.get(key);
     const document = { ...event.object, apiVersion: apiVersionOf(resource), kind: resource.kind };
     const [decoded] = decode(document, { cluster, kinds: [kind], ...(revision !== undefined && { revision }) });
     if (decoded === undefined || decoded.outcome === "ignored") {
@@ -123,43 +157,80 @@ export class KindObjects {
     }
     const object = decoded.outcome === "accepted" ? decoded.object : undefined;
     const substitute = decoded.outcome === "rejected" ? decoded.substitute : undefined;
-    const definition = { object, ...(substitute && { substitute }) };
-    const lastGood = before?.hasGood === true ? current : undefined;
-    const decision = decide<typeof current | ConfigObject<unknown, unknown>>(kind, [definition], lastGood, undefined);
-    if (decision.active !== current && decision.active !== undefined)
-      this.#changes.set(key, { kind, key, object: decision.active as ConfigObject<unknown, unknown> });
-    this.#setSubstitute(key, before?.rejected?.substitute, decision.substitute);
-    const at = { file: place, line: 0 };
-    const found = decoded.issues.map(({ severity, path, message, code }): Problem => ({
+    const issues = decoded.issues.map(({ severity, path, message, code }): Problem => ({
       severity,
-      ...at,
+      file: place,
+      line: 0,
       path,
       message,
       ...(decoded.subject && { subject: decoded.subject }),
       ...(code && { code }),
     }));
-    const first: LocatedObject = { kind, key, object, ...at, path: [] };
+    this.#noteVersion(event.resourceVersion);
+    if (object !== undefined) policies?.accept({ kind, key, uid: event.uid }, object, event.resourceVersion);
+    this.#record(key, { metadata: metadataOf(event, forWriting), issues, object, substitute });
+  }
+
+  /** Records the latest version of an object, and what applies of it. */
+  #record(
+    key: string,
+    {
+      metadata,
+      issues,
+      object,
+      substitute,
+    }: {
+      readonly metadata: ObjectMetadata;
+      readonly issues: readonly Problem[];
+      readonly object: ConfigObject<unknown, unknown> | undefined;
+      readonly substitute: ConfigObject<unknown, unknown> | undefined;
+    },
+  ): void {
+    const { kind, place, policies } = this.#options;
+    const before = this.#entries.get(key);
+    const lastGood = before?.hasGood === true ? current : undefined;
+    const definition = { object, ...(substitute && { substitute }) };
+    const stored = policies?.lastGood({ kind, key, uid: metadata.uid });
+    const decision = decide<typeof current | ConfigObject<unknown, unknown>>(kind, [definition], lastGood, stored);
+    const { active } = decision;
+    const isUnchanged =
+      active === current || (decision.stored !== undefined && decision.stored === before?.rejected?.stored);
+    if (!isUnchanged && (active !== undefined || before?.isActive === true))
+      this.#changes.set(key, { kind, key, object: active as ConfigObject<unknown, unknown> | undefined });
+    this.#setSubstitute(key, before?.rejected?.substitute, decision.substitute);
+    const first: LocatedObject = { kind, key, object, file: place, line: 0, path: [] };
     const closed =
       object === undefined
-        ? enforcedInstead({ kind, key, first, record: { stored: undefined, substitute: decision.substitute } })
+        ? enforcedInstead({ kind, key, first, record: { stored: decision.stored, substitute: decision.substitute } })
         : noProblems;
-    if (found.length + closed.length > 0 || object === undefined) this.#troubled.add(key);
+    if (issues.length + closed.length > 0 || object === undefined) this.#troubled.add(key);
     else this.#troubled.delete(key);
     this.#entries.set(key, {
-      metadata: metadataOf(event, forWriting),
+      metadata,
       hasGood: decision.lastGood !== undefined,
-      rejected: object === undefined ? { substitute: decision.substitute } : undefined,
-      problems: found.length + closed.length === 0 ? noProblems : [...found, ...closed],
+      isActive: active !== undefined,
+      rejected:
+        object === undefined
+          ? { issues, closed: substitute, substitute: decision.substitute, stored: decision.stored }
+          : undefined,
+      problems: issues.length + closed.length === 0 ? noProblems : [...issues, ...closed],
     });
+  }
+
+  #noteVersion(resourceVersion: string): void {
+    if (this.#options.policies === undefined || !/^\d{1,20}$/.test(resourceVersion)) return;
+    const version = BigInt(resourceVersion);
+    if (version > this.#newest) this.#newest = version;
   }
 
   #delete(key: string): void {
     const before = this.#entries.get(key);
     if (before === undefined) return;
-    const { kind } = this.#options;
+    const { kind, policies } = this.#options;
     this.#entries.delete(key);
     this.#troubled.delete(key);
-    if (before.hasGood) this.#changes.set(key, { kind, key, object: undefined });
+    policies?.delete({ kind, key, uid: before.metadata.uid });
+    if (before.isActive) this.#changes.set(key, { kind, key, object: undefined });
     this.#setSubstitute(key, before.rejected?.substitute, undefined);
   }
 

@@ -6,6 +6,7 @@ import type { Source, SourceUpdate } from "../ingestion/source.js";
 import type { SyncState } from "../ingestion/sync-state.js";
 import type { Location } from "../ledger/ledger.js";
 import type { RejectedPolicy } from "../ledger/stored-versions.js";
+import { ClusterPolicies, type PolicyIdentity } from "../state/cluster-policies.js";
 import type { ClusterReader } from "./cluster-reader.js";
 import type { ObjectMetadata } from "./object-metadata.js";
 import { isIgnoredResource, type ResourceFilter } from "./resource-filter.js";
@@ -25,6 +26,8 @@ export interface KubernetesSourceOptions {
   readonly namespace?: string;
   /** Custom resources that are not read. Default: all are. */
   readonly resources?: ResourceFilter;
+  /** Directory of the last good versions of policies, which replicas may share. Default: they are kept in memory. */
+  readonly stateDirectory?: string;
   /** Reports whether the objects of a kind are written, so that what a writer needs is kept of them. Default: none. */
   forWriting?(kind: Kind): boolean;
   readonly clock?: Clock;
@@ -43,6 +46,8 @@ export class KubernetesSource implements Source {
   readonly #options: KubernetesSourceOptions;
   readonly #kinds: readonly WatchedKind[];
   readonly #sync: SyncTracker;
+  readonly #policies: ClusterPolicies | undefined;
+  #hasRemovedGone = false;
   #notify: () => void = () => undefined;
   #stopServed: () => void = () => undefined;
   #synced: () => void = () => undefined;
@@ -52,6 +57,8 @@ export class KubernetesSource implements Source {
     this.cluster = cluster;
     this.name = `cluster ${cluster}`;
     this.#options = options;
+    const directory = options.stateDirectory;
+    this.#policies = directory === undefined ? undefined : new ClusterPolicies({ directory, cluster, revision, clock });
     this.#kinds = kinds.map(
       (kind) =>
         new WatchedKind({
@@ -62,6 +69,7 @@ export class KubernetesSource implements Source {
           forWriting: options.forWriting?.(kind) ?? false,
           namespace: namespace || undefined,
           reader,
+          policies: kind.failClosed && this.#policies,
           notify: () => this.#onChange(),
         }),
     );
@@ -70,6 +78,7 @@ export class KubernetesSource implements Source {
 
   async start(changed: () => void): Promise<void> {
     this.#notify = changed;
+    await this.#policies?.start(() => this.#notify());
     await new Promise<void>((resolve) => {
       this.#synced = resolve;
       this.#stopServed = this.#options.reader.followServed({
@@ -83,8 +92,10 @@ export class KubernetesSource implements Source {
   }
 
   async read(): Promise<SourceUpdate> {
+    if (this.#policies !== undefined) await this.#storePolicies(this.#policies);
     const changes = this.#kinds.flatMap(({ objects }) => objects.takeChanges());
     const problems: Problem[] = this.#kinds.flatMap(({ objects }) => [...objects.problems()]);
+    problems.push(...(this.#policies?.problems() ?? []));
     return { apply: (tx) => applyChanges(tx, changes), problems };
   }
 
@@ -110,7 +121,34 @@ export class KubernetesSource implements Source {
   stop(): void {
     this.#notify = () => undefined;
     this.#stopServed();
+    this.#policies?.stop();
     for (const kind of this.#kinds) kind.stop();
+  }
+
+  /** Stores the policies that were accepted, before they apply, and decides about rejected ones by what is stored. */
+  async #storePolicies(policies: ClusterPolicies): Promise<void> {
+    const kinds = this.#kinds.filter(({ kind }) => kind.failClosed !== undefined);
+    const reconsider = (): void => kinds.forEach(({ objects }) => objects.reconsiderRejected());
+    if ((policies.isPending || this.rejectedPolicies().length > 0) && (await policies.refresh())) reconsider();
+    if (!this.#hasRemovedGone && this.#sync.state().state === "synced") {
+      this.#hasRemovedGone = true;
+      await policies.removeGone((content, version) => this.#isGone(content, version));
+    }
+    while (policies.isPending) {
+      await policies.store();
+      reconsider();
+    }
+  }
+
+  /** Reports whether the API server no longer has an object: what was read is newer, and lacks it. */
+  #isGone(
+    { kind, key, uid }: Pick<PolicyIdentity, "kind" | "key"> & { readonly uid: string | undefined },
+    version: bigint,
+  ): boolean {
+    const watched = this.#kindNamed(kind);
+    if (watched?.resource === undefined || !watched.objects.isBeyond(version)) return false;
+    if (watched.namespace !== undefined && !key.startsWith(`${watched.namespace}/`)) return false;
+    return watched.objects.metadata(key)?.uid !== uid;
   }
 
   #kindNamed(kind: Kind): WatchedKind | undefined {

@@ -2,6 +2,7 @@ import { fieldsOf, type Kind } from "@istiod/config-schema";
 import type { ResourceType } from "@istiod/kubernetes";
 import type { ClusterReader, WatchState } from "./cluster-reader.js";
 import { KindObjects } from "./kind-objects.js";
+import type { ClusterPolicies } from "../state/cluster-policies.js";
 
 export interface WatchedKindOptions {
   readonly kind: Kind;
@@ -12,6 +13,8 @@ export interface WatchedKindOptions {
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly reader: ClusterReader;
+  /** Stored last good versions, if the kind restricts. */
+  readonly policies: ClusterPolicies | undefined;
   /** Called after every change of objects or state. */
   notify(): void;
 }

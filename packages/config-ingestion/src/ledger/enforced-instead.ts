@@ -17,10 +17,8 @@ export function enforcedInstead({ kind, key, first, record }: RejectedRecord): r
   const { file, line } = first;
   const problem = { severity: "error" as const, file, line, subject: subjectOf(kind, key), path: [] };
   if (record.stored !== undefined) {
-    const at = new Date(record.stored.storedAt).toISOString();
-    return [
-      { ...problem, code: "stored-version", message: `is rejected; its last good version, stored at ${at}, is active` },
-    ];
+    const message = `is rejected; its last good version, ${record.stored.version}, is active`;
+    return [{ ...problem, code: "stored-version", message }];
   }
   if (record.substitute === undefined || kind.failClosed === undefined) return [];
   const message = `is rejected and has no last good version, so it fails closed: ${kind.failClosed.effect} for ${selectionOf(record.substitute)}`;

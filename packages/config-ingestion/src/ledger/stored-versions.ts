@@ -3,8 +3,8 @@ import type { ConfigObject, Kind, LocatedObject } from "@istiod/config-schema";
 /** A last good version that is kept outside of this process. */
 export interface StoredVersion {
   readonly object: ConfigObject<unknown, unknown>;
-  /** Time, in milliseconds since the epoch, when it was stored. */
-  readonly storedAt: number;
+  /** Describes the version in messages, for example `resource version 4711`. */
+  readonly version: string;
 }
 
 /** Last good versions that are kept outside of this process, of kinds that restrict. */

@@ -19,6 +19,8 @@ export interface EntryContent extends StoredVersion {
   readonly kind: Kind;
   readonly key: string;
   readonly file: string;
+  /** UID of the object in its cluster; undefined for objects of files. */
+  readonly uid: string | undefined;
 }
 
 /** Returns the text of an entry; undefined for kinds whose objects cannot be encoded. */
@@ -28,10 +30,16 @@ export function encodeEntry(
     key,
     object,
     file,
-  }: { readonly key: string; readonly object: ConfigObject<unknown, unknown>; readonly file: string },
+    uid,
+  }: {
+    readonly key: string;
+    readonly object: ConfigObject<unknown, unknown>;
+    readonly file: string;
+    readonly uid?: string | undefined;
+  },
 ): string | undefined {
   const manifest = kind.encode?.(object);
-  return manifest === undefined ? undefined : JSON.stringify({ format, kind: kind.kind, key, file, manifest });
+  return manifest === undefined ? undefined : JSON.stringify({ format, kind: kind.kind, key, file, uid, manifest });
 }
 
 /** Reads an entry; undefined if another process removed it meanwhile. */
@@ -46,9 +54,10 @@ export async function loadEntry(directory: string, name: EntryName, cluster: str
   }
 }
 
-/** Returns the time of an entry, in milliseconds since the epoch. */
-export function storedAt(order: bigint): number {
-  return Number(order / 1_000_000n);
+/** Describes a version by its place in the order: a time in nanoseconds, or a resource version. */
+export function describeVersion(order: bigint, uid: string | undefined): string {
+  if (uid !== undefined) return `resource version ${order}`;
+  return `stored at ${new Date(Number(order / 1_000_000n)).toISOString()}`;
 }
 
 function decodeEntry({ id, order }: EntryName, text: string, cluster: string): EntryContent {
@@ -57,6 +66,7 @@ function decodeEntry({ id, order }: EntryName, text: string, cluster: string): E
     readonly kind: unknown;
     readonly key: unknown;
     readonly file: unknown;
+    readonly uid: unknown;
     readonly manifest: unknown;
   };
   if (entry.format !== format) throw new Error(`has format ${JSON.stringify(entry.format)}, expected ${format}`);
@@ -67,5 +77,7 @@ function decodeEntry({ id, order }: EntryName, text: string, cluster: string): E
     throw new Error(`is not valid any more: ${decoded?.issues[0]?.message ?? "no object"}`);
   if (idOf(kind, decoded.key) !== id || typeof entry.file !== "string")
     throw new Error("is of another object than its name says");
-  return { kind, key: decoded.key, object: decoded.object, file: entry.file, storedAt: storedAt(order) };
+  const uid = typeof entry.uid === "string" ? entry.uid : undefined;
+  const version = describeVersion(order, uid);
+  return { kind, key: decoded.key, object: decoded.object, file: entry.file, uid, version };
 }

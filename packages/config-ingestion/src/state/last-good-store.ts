@@ -13,7 +13,7 @@ import { IngestionError } from "../errors.js";
 import { describeError, isAbsent } from "../files/file-system.js";
 import { Watches } from "../files/watches.js";
 import type { StoredVersion, StoredVersions } from "../ledger/stored-versions.js";
-import { encodeEntry, type Entry, loadEntry, storedAt } from "./entry.js";
+import { describeVersion, encodeEntry, type Entry, type EntryContent, loadEntry } from "./entry.js";
 import { syncDirectory, writeEntry } from "./entry-file.js";
 import { entryName, type EntryName, identityIn, idOf, isAbove, matchesDigest, parseEntryName } from "./entry-name.js";
 import { openStoreDirectory } from "./store-directory.js";
@@ -33,6 +33,8 @@ export interface LastGoodStoreOptions {
   /** Cluster and revision whose objects are stored; others have entries of their own. */
   readonly cluster: string;
   readonly revision: string;
+  /** Place of the objects. Objects of files and of API servers have separate entries. */
+  readonly origin: "files" | "api-server";
   readonly clock: Clock;
 }
 
@@ -41,10 +43,15 @@ export interface AcceptedVersion {
   readonly kind: Kind;
   readonly key: string;
   readonly object: ConfigObject<unknown, unknown>;
-  /** Path of the file that defines it, relative to the configuration's directory. */
+  /** Path of the file that defines it, relative to the configuration's directory; empty for objects of API servers. */
   readonly file: string;
-  /** Time of the file's last change, in nanoseconds since the epoch. */
-  readonly changedAt: bigint;
+  /** UID of the object of an API server; undefined for objects of files. */
+  readonly uid?: string;
+  /**
+   * Place in the order of versions: the time of the file's last change, in nanoseconds since the epoch, or the resource
+   * version. Undefined: it cannot be told, and the version cannot be stored.
+   */
+  readonly order: bigint | undefined;
   /** Reports whether the file still has the content that the version was read from. */
   readonly isCurrent: boolean;
 }
@@ -67,10 +74,10 @@ export class LastGoodStore implements StoredVersions {
   #writes = 0;
   #notify: () => void = () => undefined;
 
-  constructor({ directory, cluster, revision, clock }: LastGoodStoreOptions) {
+  constructor({ directory, cluster, revision, origin, clock }: LastGoodStoreOptions) {
     this.#directory = join(
       directory,
-      "last-good",
+      origin === "files" ? "last-good" : "last-good-objects",
       `${encodeURIComponent(cluster)}~${encodeURIComponent(revision || "default")}`,
     );
     this.#cluster = cluster;
@@ -124,12 +131,14 @@ export class LastGoodStore implements StoredVersions {
     return isChanged;
   }
 
-  lastGood(kind: Kind, key: string): StoredVersion | "none" | "unknown" {
+  /** @param uid UID of the object of an API server. Versions of other objects with its name are not its versions. */
+  lastGood(kind: Kind, key: string, uid?: string): StoredVersion | "none" | "unknown" {
     const id = idOf(kind, key);
     if (this.#unsaved.has(id)) return "unknown";
     const entry = this.#entries.get(id);
     if (entry === undefined) return this.#problem === undefined ? "none" : "unknown";
-    return entry.content ?? "unknown";
+    if (entry.content === undefined) return "unknown";
+    return entry.content.uid === uid ? entry.content : "none";
   }
 
   definedIn(file: string): readonly LocatedObject[] {
@@ -172,12 +181,15 @@ export class LastGoodStore implements StoredVersions {
     return this.#problemOf(`cannot store the last good version: ${reason}`, subject);
   }
 
-  /** Removes the versions of objects that were deleted. */
-  async forget(objects: Iterable<{ readonly kind: Kind; readonly key: string }>): Promise<void> {
-    for (const { kind, key } of objects) {
+  /** Removes the versions of objects that were deleted, but not those of a later object of an API server. */
+  async forget(
+    objects: Iterable<{ readonly kind: Kind; readonly key: string; readonly uid?: string | undefined }>,
+  ): Promise<void> {
+    for (const { kind, key, uid } of objects) {
       const id = idOf(kind, key);
       const entry = this.#entries.get(id);
-      this.#unsaved.delete(id);
+      if (this.#unsaved.get(id)?.version.uid === uid) this.#unsaved.delete(id);
+      if (entry?.content !== undefined && entry.content.uid !== uid) continue;
       this.#entries.delete(id);
       if (entry !== undefined) await this.#unlink(entry.name).catch(() => undefined);
     }
@@ -194,6 +206,12 @@ export class LastGoodStore implements StoredVersions {
     this.#isInitialized = true;
   }
 
+  /** Removes the entries of which `isGone` is true. */
+  async removeGone(isGone: (content: EntryContent, order: bigint) => boolean): Promise<void> {
+    const contents = [...this.#entries.values()].map(({ content, order }) => ({ content, order }));
+    await this.forget(contents.flatMap(({ content, order }) => (content && isGone(content, order) ? content : [])));
+  }
+
   problems(): readonly Problem[] {
     const unusable = [...this.#entries.values()].flatMap(({ name, fault }) =>
       fault === undefined ? [] : [this.#problemOf(`${name} ${fault}; it is ignored`)],
@@ -205,11 +223,15 @@ export class LastGoodStore implements StoredVersions {
     ];
   }
 
-  async #put(id: string, { kind, key, object, file, changedAt, isCurrent }: AcceptedVersion): Promise<void> {
-    const text = encodeEntry(kind, { key, object, file });
+  async #put(id: string, version: AcceptedVersion): Promise<void> {
+    const { kind, key, object, file, uid, order: changedAt, isCurrent } = version;
+    const text = encodeEntry(kind, { key, object, file, uid });
     if (text === undefined) return;
     const known = this.#entries.get(id);
     if (known?.content !== undefined && matchesDigest(known, text)) return;
+    if (changedAt === undefined) throw new Error("its place in the order of versions is unknown");
+    // Another process has stored a later version of an object of an API server.
+    if (uid !== undefined && known?.content !== undefined && known.order > changedAt) return;
     if (known === undefined && this.#entries.size >= maxEntries)
       throw new Error(`${maxEntries} objects are stored already`);
     // A version that the file still has is the newest one, whatever the clocks of replicas say.
@@ -217,7 +239,7 @@ export class LastGoodStore implements StoredVersions {
     const added = entryName(id, order, text);
     await writeEntry(this.#directory, added.name, text);
     this.#writes++;
-    const content = { kind, key, object, file, storedAt: storedAt(order) };
+    const content = { kind, key, object, file, uid, version: describeVersion(order, uid) };
     if (known === undefined || isAbove(added, known)) this.#entries.set(id, { ...added, content, fault: undefined });
     if (known !== undefined && this.#entries.get(id) !== known) await this.#unlink(known.name);
   }

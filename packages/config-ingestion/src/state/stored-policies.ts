@@ -25,9 +25,9 @@ export class StoredPolicies {
   #wasRead = false;
 
   /** @param store undefined: versions are kept in memory only */
-  constructor(tree: ScannedDirectory, store: LastGoodStoreOptions | undefined) {
+  constructor(tree: ScannedDirectory, store: Omit<LastGoodStoreOptions, "origin"> | undefined) {
     this.#tree = tree;
-    this.#store = store && new LastGoodStore(store);
+    this.#store = store && new LastGoodStore({ ...store, origin: "files" });
   }
 
   /** The stored versions for a ledger, whose files are named by their whole paths; undefined without a store. */
@@ -93,7 +93,7 @@ export class StoredPolicies {
     const versions = accepted.map(async ({ file, ...version }) => {
       const state = this.#states.get(file);
       const isCurrent = state !== undefined && (await isUnchanged(file, state));
-      return { ...version, file: this.#nameOf(file), changedAt: state?.ctimeNs ?? 0n, isCurrent };
+      return { ...version, file: this.#nameOf(file), order: state?.ctimeNs ?? 0n, isCurrent };
     });
     await this.#store.record(await Promise.all(versions));
     await this.#store.forget(deleted);
