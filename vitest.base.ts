@@ -13,6 +13,8 @@ export default defineConfig({
     reporters: ["default", fromRoot("tools/test/counts-reporter.mjs")],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // On a loaded machine, a process may not run for a second.
+    expect: { poll: { timeout: 10_000 } },
     pool: "forks",
     maxWorkers: 2,
   },

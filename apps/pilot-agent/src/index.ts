@@ -7,6 +7,6 @@ export { type NodeInputs, buildNodeMetadata, type NodeMetadata } from "./node/me
 export { readOptions } from "./options/read-options.js";
 export type { Options } from "./options/table.js";
 export { type Proxy, type ProxyType, readProxy } from "./proxy.js";
-export type { Health, XdsProxyEvents } from "./xds-proxy/agent-resources.js";
+export type { Health, XdsProxyEvents, XdsRejection } from "./xds-proxy/agent-resources.js";
 export { XdsProxy, type XdsProxyOptions } from "./xds-proxy/xds-proxy.js";
 export type { UpstreamOptions } from "./xds-proxy/upstream.js";

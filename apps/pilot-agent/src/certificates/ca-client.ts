@@ -1,10 +1,10 @@
-import { X509Certificate, createPrivateKey } from "node:crypto";
 import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
-import { AgentError, reasonOf } from "../errors.js";
+import { AgentError } from "../errors.js";
 import { type KeySettings, generateCsr } from "./csr.js";
 import { type ControlPlaneTls, tlsOptions } from "./control-plane-tls.js";
+import { readIssuedChain } from "./issued-chain.js";
 import { readToken } from "./token.js";
 import type { IssuedCertificate } from "./workload-certificate.js";
 
@@ -60,7 +60,7 @@ export async function requestCertificate(options: CaClientOptions): Promise<Issu
       },
       { timeoutMs: options.timeout ?? 10_000 },
     );
-    return parseChain(response.certChain, key);
+    return readIssuedChain(response.certChain, { key, identity: options.identity });
   } catch (error) {
     throw error instanceof AgentError
       ? error
@@ -80,28 +80,6 @@ function requestHeaders(options: CaClientOptions, token: string | undefined): In
     for (const [name, value] of Object.entries(options.headers ?? {})) call.header.set(name, value);
     return next(call);
   };
-}
-
-/** Parses the response: the leaf first, then intermediates, the roots last. */
-function parseChain(certChain: readonly string[], key: string): IssuedCertificate {
-  const roots = certChain.at(-1);
-  if (certChain.length < 2 || roots === undefined)
-    throw new AgentError("authority", "certificate authority: the response has no certificate chain");
-  const chain = certChain
-    .slice(0, -1)
-    .map((pem) => (pem.endsWith("\n") ? pem : `${pem}\n`))
-    .join("");
-  try {
-    const leaf = new X509Certificate(chain);
-    if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error("it does not match the private key");
-    const notAfter = Date.parse(leaf.validTo);
-    if (Number.isNaN(notAfter)) throw new Error(`its expiry ${JSON.stringify(leaf.validTo)} is not a time`);
-    return { key, chain, roots, notAfter };
-  } catch (error) {
-    throw new AgentError("authority", `certificate authority: invalid certificate: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
 }
 
 /** Returns the delay that an authority with too many requests asks for: gRPC's pushback. */

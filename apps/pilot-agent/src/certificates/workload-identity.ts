@@ -1,13 +1,14 @@
-import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { resolve } from "node:path";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Clock } from "@istiod/settings";
 import { caEndpoint, headersFrom } from "../control-plane.js";
 import { AgentError, reasonOf } from "../errors.js";
+import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";
 import type { Proxy } from "../proxy.js";
-import { sdsRoutes } from "../sds/sds-service.js";
+import { MAX_REQUEST_BYTES, MAX_STREAMS, sdsRoutes } from "../sds/sds-service.js";
+import { SocketServer } from "../socket-server.js";
 import { acceptsConnections, checkSocket, listenOnSocket } from "../socket.js";
 import { ServedCertificate } from "./served-certificate.js";
 import { requestCertificate } from "./ca-client.js";
@@ -28,6 +29,8 @@ export interface WorkloadIdentityInputs {
   readonly clock: Clock;
   /** Called after each certificate signing request. */
   readonly onSigningRequest?: (ok: boolean) => void;
+  /** Called when a limit of the SDS server closes a connection or ends a stream. */
+  readonly onSdsLimit?: (reason: "connections" | "names") => void;
 }
 
 /** The workload's certificates and the SDS server that delivers them to Envoy. */
@@ -42,8 +45,7 @@ export class WorkloadIdentity {
   readonly #inputs: WorkloadIdentityInputs;
   readonly #certificate: WorkloadCertificate | undefined;
   readonly #served: ServedCertificate;
-  readonly #server: Http2Server;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #server: SocketServer;
 
   /** Detects sockets of other processes. @throws AgentError `file` or `address` */
   static async prepare(inputs: WorkloadIdentityInputs): Promise<WorkloadIdentity> {
@@ -79,19 +81,23 @@ export class WorkloadIdentity {
       log,
     });
     this.#served = new ServedCertificate(secrets, this.#inputs.clock);
-    this.#server = createServer(connectNodeAdapter({ routes: sdsRoutes(this.#served, log) }));
-    this.#server.on("session", (session) => {
-      this.#sessions.add(session);
-      session.on("close", () => this.#sessions.delete(session));
-      session.on("error", () => session.destroy());
+    const limitedLog = new LimitedLog(log);
+    this.#server = new SocketServer({
+      maxStreams: MAX_STREAMS,
+      limited: () => {
+        inputs.onSdsLimit?.("connections");
+        limitedLog.write("warn", "too many connections to the SDS server, closing the newest");
+      },
     });
+    const routes = sdsRoutes(this.#served, { limited: () => inputs.onSdsLimit?.("names"), log });
+    this.#server.http.on("request", connectNodeAdapter({ routes, readMaxBytes: MAX_REQUEST_BYTES }));
   }
 
   /** Starts the SDS server and requests the first certificate. @throws AgentError `address` */
   async start(): Promise<void> {
     const { options } = this.#inputs;
     await listenOnSocket(
-      this.#server,
+      this.#server.http,
       resolve(options.directory, this.filesSocket ?? `${SOCKET_DIRECTORY}/${AGENT_SOCKET}`),
     );
     this.#certificate?.start();
@@ -100,8 +106,7 @@ export class WorkloadIdentity {
   /** Stops certificate rotation and the SDS server. */
   async close(): Promise<void> {
     this.#certificate?.stop();
-    for (const session of this.#sessions) session.destroy();
-    if (this.#server.listening) await new Promise<void>((done) => this.#server.close(() => done()));
+    await this.#server.close();
   }
 
   /** Returns the seconds until the certificate issued by the authority expires; `undefined` if there is none. */

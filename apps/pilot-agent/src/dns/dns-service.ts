@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { toJson } from "@bufbuild/protobuf";
-import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { anyIs } from "@bufbuild/protobuf/wkt";
 import { type NameTable, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { nameTableType } from "@istiod/resources";
 import { isLoopback } from "@istiod/peer-address";
@@ -13,7 +13,7 @@ import type { Proxy } from "../proxy.js";
 import type { ResourceHandler } from "../xds-proxy/agent-resources.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import { DnsServer } from "./dns-server.js";
-import { NameLookup } from "./name-table.js";
+import { decodeNameTable, NameLookup } from "./name-table.js";
 import { readResolvConf } from "./resolv-conf.js";
 
 export interface DnsServiceInputs {
@@ -37,9 +37,9 @@ export class DnsService {
     this.#inputs = inputs;
     this.handlers = {
       [nameTableType]: (resource) => {
-        const table = anyUnpack(resource, NameTableSchema);
-        if (!table) throw new AgentError("discovery", `${resource.typeUrl} is not a name table`);
-        this.#update(table);
+        if (!anyIs(resource, NameTableSchema))
+          throw new AgentError("discovery", `${resource.typeUrl} is not a name table`);
+        this.#update(decodeNameTable(resource.value));
       },
     };
   }

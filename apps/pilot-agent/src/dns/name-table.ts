@@ -1,5 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
-import type { NameTable } from "@istiod/istio-api/networking/nds/v1/nds";
+import { fromBinary } from "@bufbuild/protobuf";
+import { type NameTable, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
+import { FieldReader } from "@istiod/protobuf-wire";
+import { AgentError } from "../errors.js";
 import { encodeName } from "./wire-name.js";
 
 /** Addresses of a name by IP family. */
@@ -24,6 +27,28 @@ export interface NameScope {
 }
 
 const KUBERNETES = "Kubernetes";
+/** Names of a table, with their alternatives. Each takes about half a kilobyte of memory. */
+export const MAX_NAMES = 250_000;
+
+/**
+ * Decodes a name table.
+ *
+ * @throws AgentError `discovery` if it has more than {@link MAX_NAMES} names
+ */
+export function decodeNameTable(bytes: Uint8Array): NameTable {
+  const reader = new FieldReader(bytes);
+  let hosts = 0;
+  while (reader.next()) hosts++;
+  checkNames(hosts);
+  const table = fromBinary(NameTableSchema, bytes, { readUnknownFields: false });
+  checkNames(Object.values(table.table).reduce((sum, { altHosts }) => sum + 1 + altHosts.length, 0));
+  return table;
+}
+
+function checkNames(count: number): void {
+  if (count > MAX_NAMES)
+    throw new AgentError("discovery", `name table with ${count} names: at most ${MAX_NAMES} are accepted`);
+}
 
 /** The names of a name table, in lower case and without trailing dots. */
 export class NameLookup {

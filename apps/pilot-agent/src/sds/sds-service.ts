@@ -15,29 +15,62 @@ import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v
 import { secretType } from "@istiod/resources";
 import type { Secret, SecretSource } from "../certificates/secret.js";
 import { reasonOf } from "../errors.js";
+import { LimitedLog } from "../log-limit.js";
 import { type Log, silentLog } from "../log.js";
 import { CoalescingQueue } from "./coalescing-queue.js";
 
+/** Maximum size of a request in bytes. Envoy's have a name and the node. */
+export const MAX_REQUEST_BYTES = 1024 * 1024;
+/** Open streams of a connection. Envoy opens one for each name. */
+export const MAX_STREAMS = 1000;
+/** Names that all streams subscribe to. Each may be of files, which are watched. */
+const MAX_NAMES = 4096;
+
+export interface SdsOptions {
+  /** Maximum number of names that all streams subscribe to. Default: 4096. */
+  readonly maxNames?: number;
+  /** Called when a stream ends because of that limit. */
+  readonly limited?: () => void;
+  readonly log?: Log;
+}
+
 /** Returns the routes of SDS (`envoy.service.secret.v3.SecretDiscoveryService`, state of the world). */
-export function sdsRoutes(secrets: SecretSource, log: Log = silentLog): (router: ConnectRouter) => void {
-  return (router) => router.service(SecretDiscoveryService, sdsService(secrets, log));
+export function sdsRoutes(secrets: SecretSource, options: SdsOptions = {}): (router: ConnectRouter) => void {
+  return (router) => router.service(SecretDiscoveryService, sdsService(secrets, options));
 }
 
 /**
  * Sends a secret once it is available and after each change. A secret that is not available yet is not an error:
  * Envoy's listeners wait for it either way.
  */
-function sdsService(secrets: SecretSource, log: Log): Partial<ServiceImpl<typeof SecretDiscoveryService>> {
+function sdsService(
+  secrets: SecretSource,
+  { maxNames = MAX_NAMES, limited = () => undefined, log = silentLog }: SdsOptions,
+): Partial<ServiceImpl<typeof SecretDiscoveryService>> {
+  const limitedLog = new LimitedLog(log);
+  let names = 0;
+  /** Counts the names that a stream adds or removes. */
+  const count = (change: number): void => {
+    if (names + change > maxNames) {
+      const reason = `too many secrets are subscribed to: at most ${maxNames}`;
+      limited();
+      limitedLog.write("warn", reason);
+      throw new ConnectError(reason, Code.ResourceExhausted);
+    }
+    names += change;
+  };
   return {
     async *streamSecrets(requests, { signal }) {
       const queue = new CoalescingQueue<string, Any>();
       const watches = new Map<string, () => void>();
       const close = (): void => {
         for (const stop of watches.values()) stop();
+        count(-watches.size);
+        watches.clear();
         queue.close();
       };
       signal.addEventListener("abort", close, { once: true });
-      void followRequests(requests, { queue, watches, secrets, log })
+      void followRequests(requests, { queue, watches, secrets, count, log: limitedLog })
         .catch((error: unknown) => queue.fail(error))
         .then(() => queue.close());
       try {
@@ -53,33 +86,44 @@ interface Stream {
   readonly queue: CoalescingQueue<string, Any>;
   readonly watches: Map<string, () => void>;
   readonly secrets: SecretSource;
-  readonly log: Log;
+  /** @throws ConnectError if there are too many names */
+  readonly count: (change: number) => void;
+  readonly log: LimitedLog;
 }
 
 async function followRequests(
   requests: AsyncIterable<DiscoveryRequest>,
-  { queue, watches, secrets, log }: Stream,
+  { queue, watches, secrets, count, log }: Stream,
 ): Promise<void> {
   for await (const request of requests) {
+    const names = new Set(request.resourceNames);
     if (request.errorDetail)
-      log.warn({ secrets: request.resourceNames }, `Envoy rejected a secret: ${request.errorDetail.message}`);
+      log.write("warn", `Envoy rejected a secret (${quoted(request.resourceNames)}): ${request.errorDetail.message}`);
     for (const [name, stop] of watches) {
-      if (request.resourceNames.includes(name)) continue;
+      if (names.has(name)) continue;
       stop();
       watches.delete(name);
+      count(-1);
     }
-    for (const name of request.resourceNames) {
+    for (const name of names) {
       if (watches.has(name)) continue;
+      count(1);
       try {
         watches.set(
           name,
           secrets.watch(name, (secret) => queue.put(name, anyPack(SecretSchema, envoySecret(name, secret)))),
         );
       } catch (error) {
+        count(-1);
         throw new ConnectError(reasonOf(error), Code.NotFound, undefined, undefined, error);
       }
     }
   }
+}
+
+function quoted(names: readonly string[]): string {
+  const [first = "", ...others] = names;
+  return `${JSON.stringify(first.slice(0, 256))}${others.length === 0 ? "" : ` and ${others.length} others`}`;
 }
 
 function response(name: string, resource: Any): DiscoveryResponse {

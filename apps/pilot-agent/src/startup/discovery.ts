@@ -86,5 +86,6 @@ function countedEvents(metrics: AgentMetrics): XdsProxyEvents {
       (side === "istiod" ? metrics.istiodConnectionTerminations : metrics.envoyConnectionTerminations).inc({ type }),
     request: () => metrics.xdsProxyRequests.inc(),
     response: () => metrics.xdsProxyResponses.inc(),
+    rejected: (reason) => metrics.xdsRejected.inc({ reason }),
   };
 }

@@ -20,6 +20,7 @@ export async function startIdentity(
       metrics.outgoingRequests.inc({ request_type: "CSR" });
       if (!ok) metrics.failedOutgoingRequests.inc({ request_type: "CSR" });
     },
+    onSdsLimit: (reason) => metrics.sdsRejected.inc({ reason }),
   });
   closers.defer(loggedClose("SDS server", () => identity.close(), context.log));
   exportCertificateExpiry(metrics, () => identity.secondsToExpiry());

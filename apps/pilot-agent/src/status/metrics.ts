@@ -10,6 +10,8 @@ export interface AgentMetrics {
   readonly envoyConnectionTerminations: Counter<"type">;
   readonly xdsProxyRequests: Counter;
   readonly xdsProxyResponses: Counter;
+  readonly xdsRejected: Counter<"reason">;
+  readonly sdsRejected: Counter<"reason">;
   readonly startupDuration: Gauge;
   readonly scrapes: Counter;
   readonly scrapeFailures: Counter<"type">;
@@ -39,6 +41,12 @@ export function agentMetrics(): AgentMetrics {
     ]),
     xdsProxyRequests: counter("xds_proxy_requests", "Discovery requests forwarded to istiod."),
     xdsProxyResponses: counter("xds_proxy_responses", "Discovery responses received from istiod."),
+    xdsRejected: counter(
+      "xds_rejected_total",
+      "Connections, discovery messages and responses to the agent that were rejected.",
+      ["reason"],
+    ),
+    sdsRejected: counter("sds_rejected_total", "Connections and requests for secrets rejected by a limit.", ["reason"]),
     startupDuration: new Gauge({
       name: `${PREFIX}startup_duration_seconds`,
       help: "Time from startup until the proxy was ready.",

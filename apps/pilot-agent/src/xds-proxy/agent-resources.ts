@@ -10,7 +10,12 @@ export interface XdsProxyEvents {
   request?(typeUrl: string): void;
   /** `xds_proxy_responses` */
   response?(typeUrl: string): void;
+  /** `xds_rejected_total` */
+  rejected?(reason: XdsRejection): void;
 }
+
+/** Rejections: of a connection to the socket, of a message that is too large, and of a response to the agent itself. */
+export type XdsRejection = "connections" | "message_size" | "agent_resource";
 
 /** Handles a resource that is addressed to the agent instead of Envoy. Throws to reject it. */
 export type ResourceHandler = (resource: Any) => void;

@@ -6,8 +6,9 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
-import { encodeFrame } from "@istiod/protobuf-wire";
+import { encodeFrame, FieldReader, readStringField } from "@istiod/protobuf-wire";
 import { workloadType } from "@istiod/resources";
+import { AgentError } from "../errors.js";
 
 /** A variant of the xDS protocol: delta or state of the world. */
 export interface DiscoveryProtocol {
@@ -18,12 +19,39 @@ export interface DiscoveryProtocol {
   readonly responseTypeField: number;
   /** Encodes a request of the agent's own. @param error reason of a NACK, or of an unhealthy application */
   request(typeUrl: string, response?: { readonly nonce: string; readonly version: string }, error?: string): Buffer;
-  /** Decodes a response that is addressed to the agent. */
-  decodeResponse(message: Buffer): {
-    readonly resources: readonly Any[];
-    readonly nonce: string;
-    readonly version: string;
-  };
+  /** Decodes the resources of a response that is addressed to the agent. */
+  decodeResources(message: Buffer): readonly Any[];
+}
+
+/** Field numbers of responses of both variants. */
+const RESOURCES_FIELD = 2;
+const NONCE_FIELD = 5;
+const VERSION_FIELD = 1;
+/** Limits of a response to the agent itself, which is decoded. A name table is one resource. */
+export const MAX_AGENT_RESPONSE_BYTES = 16 * 1024 * 1024;
+export const MAX_AGENT_RESOURCES = 64;
+/** Unknown fields of the agent's own types are not kept. */
+const DECODING = { readUnknownFields: false };
+
+/** Reads the nonce and version of a response without decoding its resources. @throws WireError */
+export function stateOf(message: Buffer): { readonly nonce: string; readonly version: string } {
+  return { nonce: readStringField(message, NONCE_FIELD), version: readStringField(message, VERSION_FIELD) };
+}
+
+/**
+ * Decodes the resources of a response to the agent itself.
+ *
+ * @throws AgentError `discovery` if the response exceeds a limit
+ */
+export function agentResources(protocol: DiscoveryProtocol, message: Buffer): readonly Any[] {
+  if (message.length > MAX_AGENT_RESPONSE_BYTES)
+    throw new AgentError("discovery", `response of ${message.length} bytes: at most ${MAX_AGENT_RESPONSE_BYTES}`);
+  let count = 0;
+  const reader = new FieldReader(message);
+  while (reader.next()) if (reader.field === RESOURCES_FIELD) count++;
+  if (count > MAX_AGENT_RESOURCES)
+    throw new AgentError("discovery", `response with ${count} resources: at most ${MAX_AGENT_RESOURCES}`);
+  return protocol.decodeResources(message);
 }
 
 const SERVICE = "/envoy.service.discovery.v3.AggregatedDiscoveryService";
@@ -47,10 +75,7 @@ export const stateOfTheWorld: DiscoveryProtocol = {
         }),
       ),
     ),
-  decodeResponse(message) {
-    const { resources, nonce, versionInfo } = fromBinary(DiscoveryResponseSchema, message);
-    return { resources, nonce, version: versionInfo };
-  },
+  decodeResources: (message) => fromBinary(DiscoveryResponseSchema, message, DECODING).resources,
 };
 
 export const delta: DiscoveryProtocol = {
@@ -68,14 +93,10 @@ export const delta: DiscoveryProtocol = {
         }),
       ),
     ),
-  decodeResponse(message) {
-    const { resources, nonce, systemVersionInfo } = fromBinary(DeltaDiscoveryResponseSchema, message);
-    return {
-      resources: resources.flatMap(({ resource }) => (resource ? [resource] : [])),
-      nonce,
-      version: systemVersionInfo,
-    };
-  },
+  decodeResources: (message) =>
+    fromBinary(DeltaDiscoveryResponseSchema, message, DECODING).resources.flatMap(({ resource }) =>
+      resource ? [resource] : [],
+    ),
 };
 
 export const HEALTH_TYPE = "type.googleapis.com/istio.v1.HealthInformation";

@@ -2,9 +2,10 @@ import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, Server
 import { type Frame, FrameReader, WireError } from "@istiod/protobuf-wire";
 import { listenerType } from "@istiod/resources";
 import { AgentError, reasonOf } from "../errors.js";
+import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
-import { type DiscoveryProtocol, HEALTH_TYPE, isEnvoyType } from "./discovery-protocol.js";
+import { agentResources, type DiscoveryProtocol, HEALTH_TYPE, isEnvoyType, stateOf } from "./discovery-protocol.js";
 import { typeUrlIn } from "./type-url.js";
 
 export interface ProxiedStreamOptions {
@@ -25,6 +26,8 @@ const INTERNAL = "13";
 const UNAVAILABLE = "14";
 /** Bytes of Envoy's requests that wait for the connection to istiod. */
 const MAX_PENDING_BYTES = 1024 * 1024;
+/** Bytes of memory that a pending request takes in addition to its own. */
+const PENDING_OVERHEAD = 128;
 /** Unknown types that are logged for a stream, and characters of a type or status message. */
 const MAX_LOGGED_TYPES = 16;
 const MAX_LOGGED_LENGTH = 1024;
@@ -39,6 +42,10 @@ export class ProxiedStream {
   /** Requests received before the connection to istiod was established. Envoy's stream pauses beyond the limit. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
+  /** The agent's own requests by type while istiod does not read or is not connected. The latest of a type is sent. */
+  readonly #ownRequests = new Map<string, Buffer>();
+  readonly #limitedLog: LimitedLog;
+  readonly #ended = new AbortController();
   readonly #skippedTypes = new Set<string>();
   #session: ClientHttp2Session | undefined;
   #upstream: ClientHttp2Stream | undefined;
@@ -49,6 +56,7 @@ export class ProxiedStream {
 
   constructor(options: ProxiedStreamOptions) {
     this.#options = options;
+    this.#limitedLog = new LimitedLog(options.log);
     this.#fromEnvoy = new FrameReader(options.maxMessageBytes);
     this.#fromIstiod = new FrameReader(options.maxMessageBytes);
     const { downstream } = options;
@@ -62,6 +70,8 @@ export class ProxiedStream {
         "grpc-status": code,
         ...(message === "" ? {} : { "grpc-message": encodeMessage(message) }),
       });
+      // A client that does not end its side would keep the stream open.
+      setImmediate(() => downstream.close());
     });
     downstream.on("close", () => {
       if (!this.#status)
@@ -72,6 +82,11 @@ export class ProxiedStream {
       this.#status ??= { code: CANCELLED, message: "" };
       this.#release();
     });
+  }
+
+  /** Aborted when the stream has ended. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
   }
 
   /** Attaches the upstream connection and sends the pending requests. */
@@ -107,6 +122,7 @@ export class ProxiedStream {
     upstream.on("error", (error) => this.end(UNAVAILABLE, `upstream stream: ${reasonOf(error)}`, "istiod"));
     upstream.on("close", () => this.end(UNAVAILABLE, "upstream stream closed", "istiod"));
     upstream.on("drain", () => {
+      this.#sendOwnRequests();
       downstream.resume();
       if (!downstream.writableNeedDrain) upstream.resume();
     });
@@ -114,12 +130,16 @@ export class ProxiedStream {
     downstream.resume();
     for (const bytes of this.#pending) this.#send(bytes);
     this.#pending = [];
+    this.#sendOwnRequests();
     if (downstream.readableEnded) upstream.end();
   }
 
   reportHealth(health: Health): void {
     if (this.#hasSubscribed)
-      this.#send(this.#options.protocol.request(HEALTH_TYPE, undefined, health.healthy ? undefined : health.reason));
+      this.#sendOwn(
+        HEALTH_TYPE,
+        this.#options.protocol.request(HEALTH_TYPE, undefined, health.healthy ? undefined : health.reason),
+      );
   }
 
   /** Ends both streams with a gRPC status. @param side the side that caused it, for metrics */
@@ -139,7 +159,7 @@ export class ProxiedStream {
     this.#send(bytes);
     if (this.#hasSubscribed || typeUrl !== listenerType) return;
     this.#hasSubscribed = true;
-    for (const handled of Object.keys(handlers)) this.#send(protocol.request(handled));
+    for (const handled of Object.keys(handlers)) this.#sendOwn(handled, protocol.request(handled));
     const report = health();
     if (report) this.reportHealth(report);
   }
@@ -165,24 +185,37 @@ export class ProxiedStream {
 
   /** Passes a response to its handler and sends the ACK or NACK. */
   #handle(message: Buffer, typeUrl: string, handler: ResourceHandler): void {
-    const { protocol, log } = this.#options;
-    const { resources, nonce, version } = protocol.decodeResponse(message);
+    const { protocol, events } = this.#options;
+    const state = stateOf(message);
     let rejection: string | undefined;
     try {
-      for (const resource of resources) handler(resource);
+      for (const resource of agentResources(protocol, message)) handler(resource);
     } catch (error) {
-      rejection = reasonOf(error);
-      log.warn(`sending NACK for ${typeUrl}: ${rejection}`);
+      rejection = reasonOf(error).slice(0, MAX_LOGGED_LENGTH);
+      events.rejected?.("agent_resource");
+      this.#limitedLog.write("warn", `sending NACK for ${typeUrl}: ${rejection}`);
     }
-    this.#send(protocol.request(typeUrl, { nonce, version }, rejection));
-    // A server that does not read its ACKs must not fill the agent's memory with them.
+    this.#sendOwn(typeUrl, protocol.request(typeUrl, state, rejection));
+    // The work for a server that does not read its ACKs is bounded, too.
     if (this.#upstream?.writableNeedDrain) this.#upstream.pause();
+  }
+
+  /** Sends a request of the agent's own. While it has to wait, a later one of its type replaces it. */
+  #sendOwn(typeUrl: string, bytes: Buffer): void {
+    if (!this.#upstream || this.#upstream.writableNeedDrain) this.#ownRequests.set(typeUrl, bytes);
+    else this.#send(bytes);
+  }
+
+  #sendOwnRequests(): void {
+    const waiting = [...this.#ownRequests.values()];
+    this.#ownRequests.clear();
+    for (const bytes of waiting) this.#send(bytes);
   }
 
   #send(bytes: Buffer): void {
     if (!this.#upstream) {
       this.#pending.push(bytes);
-      this.#pendingBytes += bytes.length;
+      this.#pendingBytes += bytes.length + PENDING_OVERHEAD;
       if (this.#pendingBytes > MAX_PENDING_BYTES) this.#options.downstream.pause();
     } else if (this.#upstream.writable && !this.#upstream.write(bytes)) this.#options.downstream.pause();
   }
@@ -194,7 +227,7 @@ export class ProxiedStream {
     const code = typeof status === "string" && /^(?:\d|1[0-6])$/.test(status) ? status : UNAVAILABLE;
     const message = typeof headers["grpc-message"] === "string" ? decodeMessage(headers["grpc-message"]) : "";
     this.#options.log.info(
-      `upstream stream terminated with gRPC status ${code}${message === "" ? "" : `: ${message}`}`,
+      `upstream stream terminated with gRPC status ${code}${message === "" ? "" : `: ${message.slice(0, MAX_LOGGED_LENGTH)}`}`,
     );
     this.end(code, message, "istiod");
   }
@@ -205,11 +238,15 @@ export class ProxiedStream {
       work();
     } catch (error) {
       this.#options.log.error(reasonOf(error));
+      if (error instanceof WireError && error.code === "too-long") this.#options.events.rejected?.("message_size");
       this.end(error instanceof AgentError || error instanceof WireError ? INTERNAL : UNAVAILABLE, reasonOf(error));
     }
   }
 
   #release(): void {
+    this.#ended.abort();
+    this.#pending = [];
+    this.#ownRequests.clear();
     this.#upstream?.close(RESET_CANCEL);
     const session = this.#session;
     session?.close();

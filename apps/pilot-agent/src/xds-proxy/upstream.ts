@@ -31,30 +31,40 @@ const CONNECTION_WINDOW = 16 * 1024 * 1024;
  * Opens a connection to istiod with the current content of the token and certificate files. The connection is closed
  * when a ping times out.
  *
+ * @param signal stops opening it
  * @throws AgentError `discovery` or `file`
  */
 export async function openUpstream(
   options: UpstreamOptions,
+  signal?: AbortSignal,
 ): Promise<{ session: ClientHttp2Session; headers: Record<string, string> }> {
   const { address, tls, tokenFile, clusterId, dialTimeout = 5000, clock = systemClock } = options;
   const token = await readToken(tokenFile);
+  const secure = tls ? await tlsOptions(tls, address) : {};
+  signal?.throwIfAborted();
   const session = connect(`${tls ? "https" : "http"}://${address}`, {
-    ...(tls ? await tlsOptions(tls, address) : {}),
+    ...secure,
     settings: { initialWindowSize: STREAM_WINDOW, enablePush: false },
     maxSessionMemory: 1024,
   });
   await new Promise<void>((resolve, reject) => {
     const cancel = clock.after(dialTimeout, () => fail(new Error(`no connection within ${dialTimeout / 1000} s`)));
-    const fail = (error: Error): void => {
+    const abort = (): void => fail(new Error("no longer needed"));
+    const done = (): void => {
       cancel();
+      signal?.removeEventListener("abort", abort);
+    };
+    const fail = (error: Error): void => {
+      done();
       session.destroy();
       reject(
         new AgentError("discovery", `failed to connect to upstream ${address}: ${reasonOf(error)}`, { cause: error }),
       );
     };
+    signal?.addEventListener("abort", abort, { once: true });
     session.once("error", fail);
     session.once("connect", () => {
-      cancel();
+      done();
       session.off("error", fail);
       resolve();
     });

@@ -1,6 +1,8 @@
-import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Stream } from "node:http2";
 import { reasonOf } from "../errors.js";
+import { LimitedLog } from "../log-limit.js";
 import { type Log, silentLog } from "../log.js";
+import { SocketServer } from "../socket-server.js";
 import { listenOnSocket } from "../socket.js";
 import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
 import { delta, type DiscoveryProtocol, stateOfTheWorld } from "./discovery-protocol.js";
@@ -16,6 +18,8 @@ export interface XdsProxyOptions {
   readonly events?: XdsProxyEvents;
   /** Maximum size of a message in either direction, in bytes. Default: 256 MiB. */
   readonly maxMessageBytes?: number;
+  /** Maximum number of connections to the socket. Default: 8. */
+  readonly maxConnections?: number;
   readonly log?: Log;
 }
 
@@ -23,6 +27,8 @@ export interface XdsProxyOptions {
 const GRPC_HEADERS = { ":status": 200, "content-type": "application/grpc" } as const;
 /** A first push to a proxy of the largest mesh has tens of megabytes. */
 const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
+/** Open streams of a connection. Envoy has one, and a new one closes it. */
+const MAX_STREAMS = 16;
 /** gRPC status codes. */
 const CANCELLED = "1";
 const UNIMPLEMENTED = "12";
@@ -36,40 +42,42 @@ const UNAVAILABLE = "14";
 export class XdsProxy {
   readonly #options: XdsProxyOptions;
   readonly #log: Log;
-  readonly #server: Http2Server;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #limitedLog: LimitedLog;
+  readonly #server: SocketServer;
   #active: ProxiedStream | undefined;
   #health: Health | undefined;
 
   constructor(options: XdsProxyOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
-    this.#server = createServer({ maxSessionMemory: 1024 });
-    this.#server.on("session", (session) => {
-      this.#sessions.add(session);
-      session.on("close", () => this.#sessions.delete(session));
-      session.on("error", () => session.destroy());
+    this.#limitedLog = new LimitedLog(this.#log);
+    this.#server = new SocketServer({
+      ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
+      maxStreams: MAX_STREAMS,
+      maxSessionMemory: 1024,
+      limited: () => {
+        options.events?.rejected?.("connections");
+        this.#limitedLog.write("warn", `too many connections to ${options.socket}, closing the newest`);
+      },
     });
-    this.#server.on("stream", (stream, headers) => {
+    this.#server.http.on("stream", (stream, headers) => {
       stream.on("error", (error) => this.#log.debug(`downstream stream: ${reasonOf(error)}`));
       const protocol = [delta, stateOfTheWorld].find(({ path }) => path === headers[":path"]);
       // A stream may be closed before it is served, and then rejects headers.
       if (stream.destroyed || stream.closed) return;
-      if (protocol) void this.#forward(stream, protocol);
+      if (protocol) this.#forward(stream, protocol);
       else stream.respond({ ...GRPC_HEADERS, "grpc-status": UNIMPLEMENTED }, { endStream: true });
     });
   }
 
   /** Starts listening. @throws AgentError `address` */
   async start(): Promise<void> {
-    await listenOnSocket(this.#server, this.#options.socket);
+    await listenOnSocket(this.#server.http, this.#options.socket);
   }
 
   /** Closes every stream and stops listening. */
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const session of this.#sessions) session.destroy();
-    await closed;
+    await this.#server.close();
   }
 
   /** Reports the application's health to istiod, now and after each reconnection. */
@@ -78,8 +86,8 @@ export class XdsProxy {
     this.#active?.reportHealth(health);
   }
 
-  async #forward(downstream: ServerHttp2Stream, protocol: DiscoveryProtocol): Promise<void> {
-    const { upstream, handlers = {}, events = {}, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = this.#options;
+  #forward(downstream: ServerHttp2Stream, protocol: DiscoveryProtocol): void {
+    const { handlers = {}, events = {}, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = this.#options;
     downstream.respond(GRPC_HEADERS, { waitForTrailers: true });
     const proxied = new ProxiedStream({
       downstream,
@@ -93,13 +101,23 @@ export class XdsProxy {
         if (this.#active === proxied) this.#active = undefined;
       },
     });
-    if (this.#active) this.#log.warn("registered overlapping stream; closing previous");
+    if (this.#active) this.#limitedLog.write("warn", "registered overlapping stream; closing previous");
     this.#active?.end(CANCELLED, "Envoy opened another stream");
     this.#active = proxied;
+    void this.#connect(proxied);
+  }
+
+  /**
+   * Opens the upstream connection of a stream, unless the stream ends first. A flood of streams therefore does not
+   * become a flood of connections to istiod.
+   */
+  async #connect(proxied: ProxiedStream): Promise<void> {
+    const { upstream, events = {} } = this.#options;
     try {
-      const { session, headers } = await openUpstream(upstream);
+      const { session, headers } = await openUpstream(upstream, proxied.ended);
       proxied.attach(session, headers);
     } catch (error) {
+      if (proxied.ended.aborted) return;
       events.connectionFailed?.();
       this.#log.warn(reasonOf(error));
       proxied.end(UNAVAILABLE, reasonOf(error));

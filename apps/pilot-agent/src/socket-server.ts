@@ -1,0 +1,45 @@
+import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+
+export interface SocketServerOptions {
+  /** Connections. Further ones are closed. Default: 8. */
+  readonly maxConnections?: number;
+  /** Open streams of a connection. Further ones are refused. */
+  readonly maxStreams: number;
+  /** Megabytes that a connection may hold. Default: 10, as in node:http2. */
+  readonly maxSessionMemory?: number;
+  /** Called when a connection is closed because there are too many. */
+  readonly limited: () => void;
+}
+
+const DEFAULT_MAX_CONNECTIONS = 8;
+
+/** An HTTP/2 server for Envoy on a Unix socket. Envoy opens one connection, and another one now and then. */
+export class SocketServer {
+  readonly http: Http2Server;
+  readonly #sessions = new Set<ServerHttp2Session>();
+
+  constructor({
+    maxConnections = DEFAULT_MAX_CONNECTIONS,
+    maxStreams,
+    maxSessionMemory = 10,
+    limited,
+  }: SocketServerOptions) {
+    this.http = createServer({ maxSessionMemory, settings: { maxConcurrentStreams: maxStreams } });
+    this.http.on("session", (session) => {
+      session.on("error", () => session.destroy());
+      if (this.#sessions.size >= maxConnections) {
+        session.destroy();
+        limited();
+        return;
+      }
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session));
+    });
+  }
+
+  /** Closes every connection and stops listening. */
+  async close(): Promise<void> {
+    for (const session of this.#sessions) session.destroy();
+    if (this.http.listening) await new Promise<void>((resolve) => this.http.close(() => resolve()));
+  }
+}
