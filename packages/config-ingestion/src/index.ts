@@ -1,7 +1,7 @@
 export { Ingestion } from "./ingestion/ingestion.js";
 export { type CommitTiming, type IngestionOptions, type SourceEntry } from "./ingestion/ingestion-options.js";
 export { type SourceOptions, type SourceState } from "./ingestion/source-set.js";
-export { formatSyncState, type SyncState } from "./ingestion/sync-state.js";
+export { formatSyncState, type SyncReason, type SyncState } from "./ingestion/sync-state.js";
 export { type Source, type SourceUpdate } from "./ingestion/source.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 

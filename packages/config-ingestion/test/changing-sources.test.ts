@@ -209,7 +209,8 @@ test("a source that cannot be read is stale, keeps its objects, and is tried aga
   other.set(names, "b", "2");
   await settle(100);
   expect(commits).toEqual([["a", "b"], ["b"]]);
-  expect(states()).toEqual([{ state: "stale", since: 100, reason: "the disk is gone" }, { state: "synced" }]);
+  const reason = { reason: "the disk is gone", reasonKind: "the disk is gone" };
+  expect(states()).toEqual([{ state: "stale", since: 100, ...reason }, { state: "synced" }]);
   expect(told).toEqual(["cluster east: stale since 1970-01-01T00:00:00.100Z because the disk is gone"]);
   await settle(1000);
   await settle(100);
@@ -227,7 +228,7 @@ test("a source whose start fails is started again; a required one makes ready re
   ingestion.add(flaky);
   flaky.rejectStart(new IngestionError("unreadable", "no route to host"));
   await settle(0);
-  expect(states()).toEqual([{ state: "syncing", reason: "no route to host" }]);
+  expect(states()).toEqual([{ state: "syncing", reason: "no route to host", reasonKind: "unreadable" }]);
   await settle(1000);
   flaky.sync();
   await settle(100);

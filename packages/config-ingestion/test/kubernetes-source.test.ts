@@ -17,7 +17,7 @@ import {
   virtualServices,
 } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
-import type { ResourceType } from "@istiod/kubernetes";
+import { ApiError, type ResourceType } from "@istiod/kubernetes";
 import { FakeClock } from "@istiod/settings/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -51,6 +51,7 @@ function open(options: Partial<KubernetesSourceOptions> = {}, isRequired = true)
   const source = new KubernetesSource({ cluster, reader: api, clock, ...options });
   const database = new Database<unknown>();
   const told: string[] = [];
+  const resolved: string[] = [];
   const commits: string[][] = [];
   database.observe({
     after: ({ changed }) =>
@@ -59,6 +60,7 @@ function open(options: Partial<KubernetesSourceOptions> = {}, isRequired = true)
   const ingestion = new Ingestion(database, [{ source, isRequired }], {
     clock,
     onProblems: (found) => void told.push(...found.map(formatProblem)),
+    onResolved: (gone) => void resolved.push(...gone.map(formatProblem)),
   });
   let isReady = false;
   ingestion.ready.then(
@@ -71,7 +73,7 @@ function open(options: Partial<KubernetesSourceOptions> = {}, isRequired = true)
     await ingestion.idle();
     await turn();
   };
-  return { api, source, database, ingestion, settle, told, commits, kinds, isReady: () => isReady };
+  return { api, source, database, ingestion, settle, told, resolved, commits, kinds, isReady: () => isReady };
 }
 
 const route = (weight: unknown, name = "cart"): Json => ({
@@ -120,7 +122,7 @@ test("a kind of which the server cannot tell whether it is served is awaited, an
   await settle();
   expect([isReady(), source.syncState()]).toEqual([
     false,
-    { state: "syncing", reason: "networking.istio.io/v1 cannot be read" },
+    expect.objectContaining({ state: "syncing", reason: "networking.istio.io/v1 cannot be read" }),
   ]);
   api.serve(types);
   api.set(route(1));
@@ -245,6 +247,7 @@ test("a missing permission names the rule to add at startup, and makes the clust
     state: "stale",
     since: 100,
     reason: 'VirtualService: user "istiod" cannot list',
+    reasonKind: 'user "istiod" cannot list',
   });
   expect(database.keys(virtualServices)).toEqual(["shop/cart"]);
   api.fail("VirtualService", undefined);
@@ -262,11 +265,46 @@ test("what changes while the connection is down is removed by the next list only
   await settle();
   expect([database.keys(virtualServices), source.syncState()]).toEqual([
     ["shop/cart", "shop/other"],
-    { state: "stale", since: 50, reason: "VirtualService: connection refused" },
+    { state: "stale", since: 50, reason: "VirtualService: connection refused", reasonKind: "connection refused" },
   ]);
   api.connect();
   await settle();
   expect([database.keys(virtualServices), source.syncState()]).toEqual([["shop/other"], { state: "synced" }]);
+});
+
+test("an outage is reported once, and again only when the kind of its reason changes", async () => {
+  const kinds = [serviceKind, virtualServiceKind];
+  const { api, settle, told, resolved, source, ingestion } = open({ kinds });
+  api.connect();
+  await settle();
+  const refused = (port: number): ApiError => new ApiError("network", `connect ECONNREFUSED 10.0.0.1:${port}`);
+  // The kinds fail one after the other, and each attempt has a message of its own.
+  api.fail("Service", { phase: "stale", since: 50, error: refused(1) });
+  await settle();
+  api.fail("VirtualService", { phase: "stale", since: 40, error: refused(2) });
+  await settle();
+  api.fail("Service", { phase: "stale", since: 50, error: refused(3) });
+  await settle();
+  expect(told).toEqual([
+    "cluster Kubernetes: stale since 1970-01-01T00:00:00.050Z because Service: connect ECONNREFUSED 10.0.0.1:1",
+  ]);
+  // The newest reason is shown all the same.
+  expect(source.syncState()).toMatchObject({
+    since: 40,
+    reason: "Service: connect ECONNREFUSED 10.0.0.1:3 (likewise VirtualService)",
+  });
+  expect(ingestion.problems().map(formatProblem)).toEqual([expect.stringContaining("10.0.0.1:3")]);
+
+  const busy = new ApiError("too-many-requests", "429 TooManyRequests");
+  api.fail("Service", { phase: "stale", since: 50, error: busy });
+  api.fail("VirtualService", { phase: "stale", since: 40, error: busy });
+  await settle();
+  expect([told.length, told[1], resolved]).toEqual([2, expect.stringContaining("429 TooManyRequests"), []]);
+
+  api.fail("Service", undefined);
+  api.fail("VirtualService", undefined);
+  await settle();
+  expect([told.length, resolved]).toEqual([2, [told[1]]]);
 });
 
 test("edits of metadata that is not read change no input, and writers see them", async () => {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import type { RejectedPolicy, Source, SourceUpdate, SyncState } from "@istiod/config-ingestion";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import type { RejectedPolicy, Source, SourceUpdate, SyncReason, SyncState } from "@istiod/config-ingestion";
 import { applyChanges, type DecodeOptions, type Kind } from "@istiod/config-schema";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { AggregatedDiscoveryService } from "@istiod/envoy-api/envoy/service/discovery/v3/ads";
@@ -88,8 +88,8 @@ export class XdsConfigSource implements Source {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       const reason = await this.#stream(changed, synced).then(
-        () => "the server ended the stream",
-        (error: unknown) => ConnectError.from(error).message,
+        () => ({ reason: "the server ended the stream" }),
+        reasonOf,
       );
       if (signal.aborted) return;
       this.#lost(reason);
@@ -136,11 +136,11 @@ export class XdsConfigSource implements Source {
     );
   }
 
-  #lost(reason: string): void {
-    if (this.#answered.size < this.#types.size) this.#sync = { state: "syncing", reason };
+  #lost(reason: SyncReason): void {
+    if (this.#answered.size < this.#types.size) this.#sync = { state: "syncing", ...reason };
     else {
       const since = this.#sync.state === "stale" ? this.#sync.since : this.#clock.now();
-      this.#sync = { state: "stale", since, reason };
+      this.#sync = { state: "stale", since, ...reason };
     }
   }
 
@@ -155,4 +155,9 @@ export class XdsConfigSource implements Source {
       signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
     });
   }
+}
+
+function reasonOf(error: unknown): SyncReason {
+  const { message, code } = ConnectError.from(error);
+  return { reason: message, reasonKind: Code[code] };
 }

@@ -1,7 +1,7 @@
 import { type ApiClient, Reflector, type ReflectorEvent, type ReflectorState } from "@istiod/kubernetes";
 import { type Clock } from "@istiod/settings";
 import { processClock } from "../ingestion/process-clock.js";
-import type { SyncState } from "../ingestion/sync-state.js";
+import { reasonKindOf, type SyncState } from "../ingestion/sync-state.js";
 import { describeMissing } from "../kubernetes/missing-permission.js";
 import type { KubeconfigPlace } from "./kubeconfig-place.js";
 import type { OfferedClusters } from "./remote-clusters.js";
@@ -30,6 +30,7 @@ interface Secret {
  */
 export class KubeconfigSecrets implements KubeconfigPlace {
   readonly name: string;
+  readonly location: string;
   readonly #options: KubeconfigSecretsOptions;
   readonly #clock: Clock;
   readonly #changes = new Map<string, OfferedClusters>();
@@ -42,6 +43,7 @@ export class KubeconfigSecrets implements KubeconfigPlace {
   constructor(options: KubeconfigSecretsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? processClock;
+    this.location = `Secrets in namespace ${options.namespace}`;
     this.name = `Secrets of remote clusters in namespace ${options.namespace}`;
   }
 
@@ -81,14 +83,15 @@ export class KubeconfigSecrets implements KubeconfigPlace {
     const state = this.#state;
     const { namespace } = this.#options;
     if (state.phase === "synced") return { state: "synced" };
-    if (state.phase === "stale") return { state: "stale", since: state.since, reason: state.error.message };
-    if (state.phase === "syncing")
-      return state.error === undefined ? { state: "syncing" } : { state: "syncing", reason: state.error.message };
+    if (state.error === undefined) return { state: "syncing" };
+    const reasonKind = reasonKindOf(state.error);
+    if (state.phase === "syncing") return { state: "syncing", reason: state.error.message, reasonKind };
+    if (state.phase === "stale") return { state: "stale", since: state.since, reason: state.error.message, reasonKind };
     const reason =
       state.phase === "forbidden"
         ? describeMissing([{ resource: secrets, namespace, error: state.error }])
         : state.error.message;
-    return { state: this.#hasSynced ? "stale" : "forbidden", since: this.#faultySince, reason };
+    return { state: this.#hasSynced ? "stale" : "forbidden", since: this.#faultySince, reason, reasonKind };
   }
 
   stop(): void {

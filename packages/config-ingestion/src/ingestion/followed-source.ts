@@ -2,7 +2,7 @@ import type { Problem } from "@istiod/config-schema";
 import type { Clock } from "@istiod/settings";
 import { IngestionError } from "../errors.js";
 import type { Source, SourceUpdate } from "./source.js";
-import type { SyncState } from "./sync-state.js";
+import { reasonKindOf, type SyncReason, type SyncState } from "./sync-state.js";
 
 /** Milliseconds after which a source that failed is tried again: doubled after each failure. */
 const firstRetry = 1000;
@@ -96,14 +96,14 @@ export class FollowedSource {
   syncState(): SyncState {
     const own = this.source.syncState?.();
     if (this.#hasRead) {
-      if (this.#failure !== undefined) return { state: "stale", ...described(this.#failure) };
+      if (this.#failure !== undefined)
+        return { state: "stale", since: this.#failure.since, ...described(this.#failure) };
       return own ?? { state: "synced" };
     }
     if (own?.state === "forbidden") return own;
-    const reason = this.#failure === undefined ? reasonOf(own) : described(this.#failure).reason;
-    if (this.#timedOutAt !== undefined)
-      return { state: "timeout", since: this.#timedOutAt, reason: reason ?? this.#missedDeadline() };
-    return reason === undefined ? { state: "syncing" } : { state: "syncing", reason };
+    const reason = this.#failure === undefined ? reasonOf(own) : described(this.#failure);
+    if (this.#timedOutAt === undefined) return { state: "syncing", ...reason };
+    return { state: "timeout", since: this.#timedOutAt, ...(reason ?? { reason: this.#missedDeadline() }) };
   }
 
   stop(): void {
@@ -155,10 +155,12 @@ export class FollowedSource {
   }
 }
 
-function described({ cause, since }: Failure): { readonly since: number; readonly reason: string } {
-  return { since, reason: cause instanceof Error ? cause.message : String(cause) };
+function described({ cause }: Failure): SyncReason {
+  return { reason: cause instanceof Error ? cause.message : String(cause), reasonKind: reasonKindOf(cause) };
 }
 
-function reasonOf(state: SyncState | undefined): string | undefined {
-  return state === undefined || state.state === "synced" ? undefined : state.reason;
+function reasonOf(state: SyncState | undefined): SyncReason | undefined {
+  if (state === undefined || state.state === "synced" || state.reason === undefined) return undefined;
+  const { reason, reasonKind = reason } = state;
+  return { reason, reasonKind };
 }

@@ -111,7 +111,7 @@ export class Ingestion<C> {
 
   /** Returns the current problems of all sources. */
   problems(): readonly Problem[] {
-    return this.#sources.problems();
+    return [...this.#sources.problems(), ...this.#sources.syncProblems().map(({ problem }) => problem)];
   }
 
   /** Returns the state of each source, in their order. */
@@ -270,7 +270,7 @@ export class Ingestion<C> {
   }
 
   #reportProblems(): void {
-    const { found, resolved } = this.#tracker.update(this.problems());
+    const { found, resolved } = this.#tracker.update(this.#sources.problems(), this.#sources.syncProblems());
     if (found.length > 0) this.#options.onProblems?.(found);
     if (resolved.length > 0) this.#options.onResolved?.(resolved);
   }

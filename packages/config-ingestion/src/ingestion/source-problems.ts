@@ -1,14 +1,25 @@
 import { allKinds, analysisKinds, type Problem, subjectOf } from "@istiod/config-schema";
 import type { SharedEntry, Owner } from "./ownership.js";
+import type { TrackedProblem } from "./problem-tracker.js";
 import type { Source } from "./source.js";
 import { formatSyncState, type SyncState } from "./sync-state.js";
 
 const kindOf = new Map([...allKinds, ...analysisKinds].map((kind) => [kind.collection as unknown, kind]));
 
-/** Returns the problem of a source that is not current; none if it is, or is still syncing. */
-export function syncProblems(source: Source, sync: SyncState): readonly Problem[] {
+/**
+ * Returns the problem of a source that is not current; none if it is, or is still syncing. It is the same problem until
+ * the state or the kind of its reason changes.
+ */
+export function syncProblems(source: Source, sync: SyncState): readonly TrackedProblem[] {
   if (sync.state === "synced" || sync.state === "syncing") return [];
-  return [{ severity: "error", file: nameOf(source), line: 0, path: [], message: formatSyncState(sync) }];
+  const { state, reason, reasonKind = reason } = sync;
+  return [
+    {
+      subject: source,
+      version: `${state} ${reasonKind}`,
+      problem: { severity: "error", file: nameOf(source), line: 0, path: [], message: formatSyncState(sync) },
+    },
+  ];
 }
 
 /** Returns the problems of objects that several sources define. */

@@ -4,6 +4,7 @@ import { IngestionError } from "../errors.js";
 import { FollowedSource } from "./followed-source.js";
 import { type CurrentValue, type Owner, Ownership } from "./ownership.js";
 import type { Source, SourceUpdate } from "./source.js";
+import type { TrackedProblem } from "./problem-tracker.js";
 import { conflicts, syncProblems } from "./source-problems.js";
 import type { SyncState } from "./sync-state.js";
 import { recordWrites, type Write } from "./write.js";
@@ -144,15 +145,17 @@ export class SourceSet {
     return undefined;
   }
 
-  /** Returns the current problems of all sources. */
+  /** Returns the current problems of the content of all sources. */
   problems(): readonly Problem[] {
-    const ofSources = [...this.#slots].flatMap(({ followed, replacement }) => [
-      ...followed.problems,
-      ...[followed, ...(replacement === undefined ? [] : [replacement])].flatMap((each) =>
-        syncProblems(each.source, each.syncState()),
-      ),
-    ]);
+    const ofSources = [...this.#slots].flatMap(({ followed }) => followed.problems);
     return [...ofSources, ...conflicts(this.#ownership.shared())];
+  }
+
+  /** Returns the problems of the sources that are not current. */
+  syncProblems(): readonly TrackedProblem[] {
+    return [...this.#slots]
+      .flatMap(({ followed, replacement }) => (replacement === undefined ? [followed] : [followed, replacement]))
+      .flatMap((followed) => syncProblems(followed.source, followed.syncState()));
   }
 
   /** Returns the state of each source, in their order. */

@@ -2,6 +2,7 @@ import { type ApiClient, Reflector } from "@istiod/kubernetes";
 import type { DocumentPlace, PlacedText } from "../mesh/document-place.js";
 import { describeMissing } from "./missing-permission.js";
 import { IngestionError } from "../errors.js";
+import { reasonKindOf } from "../ingestion/sync-state.js";
 
 const configMaps = { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
 
@@ -11,7 +12,10 @@ export interface ConfigMapPlaceOptions {
   readonly configMap: string;
   /** Key of the document. */
   readonly key: string;
-  /** Called after each failed attempt to read it for the first time. The attempts continue. */
+  /**
+   * Called when attempts to read it for the first time fail, and when the kind of their error changes. The attempts
+   * continue.
+   */
   onWaiting?(error: Error): void;
 }
 
@@ -25,6 +29,7 @@ export class ConfigMapPlace implements DocumentPlace {
   readonly #options: ConfigMapPlaceOptions;
   #reflector: Reflector<ConfigMap> | undefined;
   #text: string | undefined;
+  #waitingKind: string | undefined;
 
   constructor(options: ConfigMapPlaceOptions) {
     this.#options = options;
@@ -48,7 +53,7 @@ export class ConfigMapPlace implements DocumentPlace {
           },
           state: (state) => {
             if (state.phase === "synced") resolve();
-            if (state.phase === "syncing" && state.error !== undefined) this.#options.onWaiting?.(state.error);
+            if (state.phase === "syncing" && state.error !== undefined) this.#wait(state.error);
             if (state.phase === "forbidden")
               reject(
                 new IngestionError(
@@ -69,5 +74,12 @@ export class ConfigMapPlace implements DocumentPlace {
 
   stop(): void {
     this.#reflector?.stop();
+  }
+
+  #wait(error: Error): void {
+    const kind = reasonKindOf(error);
+    if (kind === this.#waitingKind) return;
+    this.#waitingKind = kind;
+    this.#options.onWaiting?.(error);
   }
 }

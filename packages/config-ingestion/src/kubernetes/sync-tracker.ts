@@ -1,7 +1,7 @@
 import type { Kind } from "@istiod/config-schema";
 import type { ResourceType } from "@istiod/kubernetes";
 import type { Clock } from "@istiod/settings";
-import type { SyncState } from "../ingestion/sync-state.js";
+import { reasonKindOf, type SyncReason, type SyncState } from "../ingestion/sync-state.js";
 import type { WatchState } from "./cluster-reader.js";
 import { describeMissing } from "./missing-permission.js";
 
@@ -57,24 +57,29 @@ export class SyncTracker {
     const missing = this.#kinds.filter(({ state }) => state?.phase === "forbidden");
     const isWaiting = this.#kinds.some(({ state }) => state?.phase === "syncing" && state.error === undefined);
     if (missing.length > 0 && !isWaiting) return this.#forbidden(missing);
-    const reason = this.#servedFault?.error.message ?? this.#firstError();
-    return reason === undefined ? { state: "syncing" } : { state: "syncing", reason };
+    return { state: "syncing", ...this.#startupReason() };
   }
 
   #forbidden(missing: readonly TrackedKind[]): SyncState {
     const permissions = missing.flatMap(({ resource, namespace, state }) =>
       resource !== undefined && state?.phase === "forbidden" ? [{ resource, namespace, error: state.error }] : [],
     );
-    return { state: "forbidden", since: this.#since(missing), reason: describeMissing(permissions) };
+    return {
+      state: "forbidden",
+      since: this.#since(missing),
+      reason: describeMissing(permissions),
+      reasonKind: "forbidden",
+    };
   }
 
   #stateAfterSync(): SyncState {
     const faulty = this.#kinds.filter(({ state }) => state !== undefined && "error" in state);
     if (faulty.length === 0 && this.#servedFault === undefined) return { state: "synced" };
-    const reasons = faulty.map(({ kind, state }) => `${kind.kind}: ${errorOf(state)?.message}`);
-    if (this.#servedFault !== undefined) reasons.unshift(`served kinds: ${this.#servedFault.error.message}`);
+    const served = this.#servedFault === undefined ? [] : [`served kinds: ${this.#servedFault.error.message}`];
+    const reasons = [...served, ...reasonsOf(faulty)];
     const since = Math.min(this.#since(faulty), this.#servedFault?.since ?? Infinity);
-    return { state: "stale", since, reason: reasons.join("; ") };
+    const errors = [this.#servedFault?.error, ...faulty.map(({ state }) => errorOf(state))];
+    return { state: "stale", since, reason: reasons.join("; "), reasonKind: kindsOf(errors) };
   }
 
   #since(kinds: readonly TrackedKind[]): number {
@@ -84,13 +89,38 @@ export class SyncTracker {
     return Math.min(...times);
   }
 
-  #firstError(): string | undefined {
+  #startupReason(): SyncReason | undefined {
+    if (this.#servedFault !== undefined) {
+      const { error } = this.#servedFault;
+      return { reason: error.message, reasonKind: reasonKindOf(error) };
+    }
     for (const { kind, state } of this.#kinds) {
       const error = errorOf(state);
-      if (error !== undefined) return `${kind.kind}: ${error.message}`;
+      if (error !== undefined) return { reason: `${kind.kind}: ${error.message}`, reasonKind: reasonKindOf(error) };
     }
     return undefined;
   }
+}
+
+/** Returns a reason for each kind of error: that of one kind of objects, and the others that have the same. */
+function reasonsOf(faulty: readonly TrackedKind[]): readonly string[] {
+  const alike = new Map<string, [TrackedKind, ...TrackedKind[]]>();
+  for (const each of faulty) {
+    const kind = reasonKindOf(errorOf(each.state));
+    const others = alike.get(kind);
+    if (others === undefined) alike.set(kind, [each]);
+    else others.push(each);
+  }
+  return [...alike.values()].map(([{ kind, state }, ...others]) => {
+    const rest = others.length === 0 ? "" : ` (likewise ${others.map((other) => other.kind.kind).join(", ")})`;
+    return `${kind.kind}: ${errorOf(state)?.message}${rest}`;
+  });
+}
+
+/** Returns the kinds of errors, without their order and number: kinds of objects fail one after the other. */
+function kindsOf(errors: readonly (Error | undefined)[]): string {
+  const kinds = new Set(errors.flatMap((error) => (error === undefined ? [] : [reasonKindOf(error)])));
+  return [...kinds].sort().join(", ");
 }
 
 function errorOf(state: WatchState | undefined): Error | undefined {
