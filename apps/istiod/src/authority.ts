@@ -41,7 +41,8 @@ export interface RunningAuthority {
 
 /**
  * Starts the authority: the plugged-in CA in ROOT_CA_DIR, otherwise a self-signed root in --caDir, otherwise one in a
- * Secret of the cluster. Returns undefined if there is none of them.
+ * Secret of the cluster, which is written only if certificates are issued on --secureGRPCAddr. Returns undefined if
+ * there is none of them.
  *
  * @throws CaError if its files cannot be used
  */
@@ -60,7 +61,9 @@ export async function startAuthority(
   const issuer =
     (await startPluggedInCa(env, log)) ??
     (values.caDir ? await startSelfSignedCaIn(values.caDir, trustDomain, env, log) : undefined) ??
-    (client && (await startSelfSignedCa(secretRootStore(client, values.namespace, env), trustDomain, env, log)));
+    (client && values.secureGRPCAddr !== ""
+      ? await startSelfSignedCa(secretRootStore(client, values.namespace, env), trustDomain, env, log)
+      : undefined);
   return issuer && { ...issuer, trustDomain, names };
 }
 

@@ -206,6 +206,23 @@ test("callers are authenticated by the cluster, and the root is kept in a Secret
   expect(await rejected.ended).toMatchObject({ rawMessage: "authentication failure" });
 });
 
+test("without --secureGRPCAddr, istiod issues no certificates, and writes no root to the cluster", async () => {
+  const server = await cluster({ namespaces: ["shop"] });
+  await server.objects.create(service("cart"));
+  const istiod = await serve({ kubeconfig: await kubeconfigOf(server), secureGRPCAddr: "" });
+  expect(await names(istiod)).toEqual(["outbound|80||cart.shop.svc.cluster.local"]);
+  const written = server.objects.list({ apiVersion: "v1", kind: "Secret" });
+  expect(written).toEqual([]);
+});
+
+test("without the namespace of the root, startup ends with its name and the command that creates it", async () => {
+  const server = await cluster({ namespaces: ["shop"] });
+  await expect(serve({ kubeconfig: await kubeconfigOf(server), secureGRPCAddr: "127.0.0.1:0" })).rejects.toThrow(
+    "Secret istio-system/istio-ca-secret cannot be created: namespace istio-system does not exist; " +
+      "create it: kubectl create namespace istio-system",
+  );
+});
+
 test("a directory beside a cluster holds Istio's configuration, and the cluster the services", async () => {
   const server = await cluster();
   await server.objects.create(service("cart"));

@@ -51,6 +51,16 @@ describe("a root in a Secret", () => {
   };
   const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
+  it("cannot be created without its namespace, which the error names", async () => {
+    await clientOf(server).json({ method: "DELETE", path: `/api/v1/namespaces/${namespace}` });
+    await expect(store().create(root)).rejects.toMatchObject({
+      code: "store",
+      message:
+        "Secret istio-system/istio-ca-secret cannot be created: namespace istio-system does not exist; " +
+        "create it: kubectl create namespace istio-system",
+    });
+  });
+
   it("has Istio's names", async () => {
     expect(await store().load()).toBeUndefined();
     expect(await store().create(root)).toBe(true);

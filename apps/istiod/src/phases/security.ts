@@ -24,7 +24,7 @@ export interface Security {
   readonly authority: RunningAuthority | undefined;
   /** Trust domain of this mesh. Callers of others are not authorized for anything. */
   readonly trustDomain: string;
-  /** Empty without an authority: every caller is unauthenticated. */
+  /** Empty without an authority and a cluster: every caller is unauthenticated. */
   readonly authenticators: readonly Authenticator[];
   /** Absent if no TLS listener is configured. */
   readonly secure: SecureServing | undefined;
@@ -48,9 +48,12 @@ export async function openSecurity(startup: Startup, { database, client, ingesti
   if (authority !== undefined) closers.defer(() => authority.stop());
   const { secureGRPCAddr } = startup.settings.addresses;
   const tls = secureGRPCAddr && (await openTls(startup, authority, authorityLog));
-  if (authority === undefined) return { authority, trustDomain, authenticators: [], secure: undefined };
-  const bundles = (): readonly TrustBundle[] =>
-    tls === undefined ? [trustBundleOf(trustDomain, authority.authority.bundle)] : tls.current().trustBundles;
+  if (authority === undefined && client === undefined)
+    return { authority, trustDomain, authenticators: [], secure: undefined };
+  const bundles = (): readonly TrustBundle[] => {
+    if (tls !== undefined) return tls.current().trustBundles;
+    return authority === undefined ? [] : [trustBundleOf(trustDomain, authority.authority.bundle)];
+  };
   const callers = { trustDomain, bundles, client, remoteReviews: remoteReviews(ingestion) };
   const authenticators = await callerAuthenticators(values, env, callers, authorityLog);
   return { authority, trustDomain, authenticators, secure: tls };

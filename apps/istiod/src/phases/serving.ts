@@ -39,7 +39,7 @@ export function openServing(
     authorizeConfig: configAuthorization({ env, rootNamespace }),
     log: log.child({ scope: "ads" }),
     clusterAliases: values.clusterAliases,
-    ...((security.authority || variables.xdsAuthPlaintext.read(env)) && {
+    ...((security.authenticators.length > 0 || variables.xdsAuthPlaintext.read(env)) && {
       authorize: streamAuthorization({ env, log, meter }, security),
     }),
     onSecretDenied: () => certificateErrors.add(),

@@ -21,8 +21,8 @@ interface SecretObject extends KubernetesObject {
 /**
  * Returns the Secrets of a namespace. Its methods repeat requests after temporary errors.
  *
- * Its methods fail with ApiError: `forbidden` without the permission to get, create and patch Secrets, or the last
- * temporary error.
+ * Its methods fail with ApiError: `forbidden` without the permission to get, create and patch Secrets, `not-found` if
+ * the namespace of a new Secret does not exist, or the last temporary error.
  */
 export function kubernetesSecrets(client: ApiClient, namespace: string, retries: RetryOptions = {}): SecretStore {
   return {
@@ -38,7 +38,9 @@ export function kubernetesSecrets(client: ApiClient, namespace: string, retries:
       // After an attempt without an answer, the Secret may exist because of it: the caller reads it then.
       const created = await unless("already-exists", () =>
         withRetries(() => createObject(client, secrets, object, signalOf(retries)), retries),
-      );
+      ).catch((error: unknown) => {
+        throw isNotFound(error) ? missingNamespace(namespace, error) : error;
+      });
       return created !== undefined;
     },
     async replace({ name, version }, data) {
@@ -49,6 +51,13 @@ export function kubernetesSecrets(client: ApiClient, namespace: string, retries:
       return replaced !== undefined;
     },
   };
+}
+
+const isNotFound = (error: unknown): error is ApiError => error instanceof ApiError && error.code === "not-found";
+
+function missingNamespace(namespace: string, cause: ApiError): ApiError {
+  const message = `namespace ${namespace} does not exist; create it: kubectl create namespace ${namespace}`;
+  return new ApiError("not-found", message, { status: 404, cause });
 }
 
 async function unless<T>(code: ApiError["code"], operation: () => Promise<T>): Promise<T | undefined> {
