@@ -31,6 +31,9 @@ test("a Secret adds the endpoints of its clusters, and its deletion removes them
     { id: "east", secretName: "istio-system/remotes", syncStatus: "synced" },
     { id: "north", secretName: "istio-system/remotes", syncStatus: "synced" },
   ]);
+  expect(await (await fetch(`${istiod.http}/ready?verbose`)).text()).toContain(
+    "[+]Remote clusters (Secrets in namespace istio-system): current\n",
+  );
   const proxy = new Endpoints(istiod);
   await proxy.become(own, east, north);
   expect(proxy.seen).toHaveLength(1);

@@ -1,4 +1,5 @@
 import {
+  ConnectedClusters,
   DirectorySource,
   formatSyncState,
   RemoteClusterSource,
@@ -33,6 +34,7 @@ export function sourceStatuses(
 function describe(source: Source): Pick<SourceStatus, "name" | "location"> | undefined {
   const { name, cluster } = source;
   if (source instanceof RemoteClusterSource) return { name: `Cluster ${source.cluster}`, location: source.origin };
+  if (source instanceof ConnectedClusters) return { name: "Remote clusters", location: source.location };
   if (cluster !== undefined) return { name: `Cluster ${cluster}`, location: name ?? "" };
   return name === undefined ? undefined : { name, location: name };
 }

@@ -43,6 +43,8 @@ export interface ConnectedClustersOptions extends RemoteClustersOptions {
  */
 export class ConnectedClusters implements Source {
   readonly name: string;
+  /** Place of the kubeconfigs. */
+  readonly location: string;
   readonly #options: ConnectedClustersOptions;
   readonly #clusters: RemoteClusters;
   /** The source with the newest credentials of each cluster. */
@@ -53,6 +55,7 @@ export class ConnectedClusters implements Source {
     this.#options = options;
     this.#clusters = new RemoteClusters(options);
     this.name = options.place.name;
+    this.location = options.place.location;
   }
 
   async start(changed: () => void): Promise<void> {

@@ -20,6 +20,7 @@ const maxBytes = 1024 * 1024;
  */
 export class KubeconfigDirectory implements KubeconfigPlace {
   readonly name: string;
+  readonly location: string;
   readonly #directory: string;
   readonly #watches: Watches;
   readonly #tree: DirectoryTree;
@@ -31,6 +32,7 @@ export class KubeconfigDirectory implements KubeconfigPlace {
 
   constructor(directory: string, clock: Clock = processClock) {
     this.#directory = resolve(directory);
+    this.location = this.#directory;
     this.name = `kubeconfigs of remote clusters in ${this.#directory}`;
     this.#watches = new Watches(clock, (path, name) => {
       this.#tree.markDirty(path, name);

@@ -6,6 +6,8 @@ import type { OfferedClusters } from "./remote-clusters.js";
 export interface KubeconfigPlace {
   /** Name for messages. */
   readonly name: string;
+  /** The place itself: a directory, or the Secrets of a namespace. */
+  readonly location: string;
   /**
    * Starts watching, and resolves when all kubeconfigs are known. `changed` is called when the content or the sync
    * state may differ.
