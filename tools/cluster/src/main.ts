@@ -2,13 +2,15 @@ import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import { buildServer } from "./build-server.js";
+import { istioDefinitions } from "./istio-definitions.js";
 import { findServer } from "./find-server.js";
 import { startCluster } from "./start-cluster.js";
 
-const USAGE = `usage: istiod-cluster run [--port PORT] [--kubeconfig FILE] | install | find
-  run      start a Kubernetes API server until it is interrupted, after building it if necessary
-  install  build the API server, unless it is built, and print its path
-  find     print the path of the API server
+const USAGE = `usage: istiod-cluster run [--port PORT] [--kubeconfig FILE] | install | find | definitions
+  run          start a Kubernetes API server until it is interrupted, after building it if necessary
+  install      build the API server, unless it is built, and print its path
+  find         print the path of the API server
+  definitions  print definitions of Istio's kinds for kubectl apply
 `;
 
 const started = Date.now();
@@ -64,6 +66,9 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       process.stdout.write(found === undefined ? "" : `${found}\n`);
       return found === undefined ? 1 : 0;
     }
+    case "definitions":
+      process.stdout.write(`${JSON.stringify(istioDefinitions(), undefined, 2)}\n`);
+      return 0;
     default:
       process.stderr.write(USAGE);
       return 2;

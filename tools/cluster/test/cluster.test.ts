@@ -1,6 +1,7 @@
 import { clusterUnavailable, customResourceDefinitions, startCluster } from "@istiod/cluster";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { expect, onTestFinished, test } from "vitest";
+import { istioDefinitions } from "../src/istio-definitions.js";
 
 const unavailable = await clusterUnavailable();
 
@@ -71,3 +72,54 @@ test("a deleted namespace ends with its objects", async (context) => {
       .poll(() => client.json({ path }).catch((error: unknown) => error), { timeout: 60_000 })
       .toMatchObject({ code: "not-found" });
 }, 120_000);
+
+test("a Secret of a service account gets its token, which is valid until the Secret is deleted", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { cluster, client } = await start();
+  const path = "/api/v1/namespaces/default/secrets";
+  const metadata = { name: "reader", annotations: { "kubernetes.io/service-account.name": "default" } };
+  const body = JSON.stringify({ metadata, type: "kubernetes.io/service-account-token" });
+  await client.json({ method: "POST", path, body });
+  const read = (): Promise<{ readonly data?: Readonly<Record<string, string>> }> =>
+    client.json({ path: `${path}/reader` });
+  await expect.poll(async () => (await read()).data?.["token"], { timeout: 20_000 }).toBeDefined();
+  const { data = {} } = await read();
+  const text = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString("utf8");
+  expect([text("namespace"), text("ca.crt")]).toEqual(["default", cluster.certificateAuthority]);
+  const review = async (): Promise<unknown> => {
+    const request = JSON.stringify({ spec: { token: text("token") } });
+    const answer = await client.json<{ readonly status: unknown }>({
+      method: "POST",
+      path: "/apis/authentication.k8s.io/v1/tokenreviews",
+      body: request,
+    });
+    return answer.status;
+  };
+  expect(await review()).toMatchObject({
+    authenticated: true,
+    user: { username: "system:serviceaccount:default:default" },
+  });
+  await client.json({ method: "DELETE", path: `${path}/reader` });
+  await expect.poll(review, { timeout: 20_000 }).not.toMatchObject({ authenticated: true });
+}, 60_000);
+
+test("istiod-cluster definitions: Istio's kinds are served once they are applied", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { client } = await start();
+  const { items } = istioDefinitions() as { readonly items: readonly object[] };
+  for (const definition of items)
+    await client.json({
+      method: "POST",
+      path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+      body: JSON.stringify(definition),
+    });
+  for (const path of [
+    "/apis/networking.istio.io/v1/virtualservices",
+    "/apis/networking.istio.io/v1/serviceentries",
+    "/apis/networking.istio.io/v1/gateways",
+    "/apis/security.istio.io/v1/authorizationpolicies",
+  ])
+    await expect
+      .poll(() => client.json({ path }).catch((error: unknown) => error), { timeout: 20_000 })
+      .toMatchObject({ items: [] });
+}, 60_000);

@@ -1,6 +1,8 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { clusterUnavailable } from "@istiod/cluster";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { afterAll, describe, expect, test } from "vitest";
 import { type CommandBlock, commandBlocks } from "./pages/blocks.js";
@@ -21,6 +23,11 @@ const pages = ["README.md", "CONTRIBUTING.md", ...docs, ...readmes]
 const bundles = ["istiod", "pilot-agent"].filter((app) => !existsSync(join(root, "apps", app, "bundle")));
 const whyNotBuilt = bundles.length === 0 ? undefined : `there is no bundle of ${bundles.join(" and ")}: npm run build`;
 const whyNoEnvoy = (await findEnvoy()) === undefined ? "there is no Envoy: npm run envoy:install" : undefined;
+const whyNoKubectl =
+  spawnSync("kubectl", ["version", "--client"]).status === 0
+    ? undefined
+    : "there is no kubectl: apt-get install kubernetes-client";
+const whyNoCluster = (await clusterUnavailable()) ?? whyNoKubectl;
 
 describe.each(pages)("the commands of $page", ({ page, blocks }) => {
   let starting: Promise<PageShell> | undefined;
@@ -30,12 +37,13 @@ describe.each(pages)("the commands of $page", ({ page, blocks }) => {
   for (const block of blocks) {
     const place = `${page}:${block.line}`;
     test(`${place}: ${block.commands[0]?.text.split("\n")[0] ?? ""}`, { timeout: 120_000 }, async (context) => {
-      const { skip, coveredBy, needsEnvoy } = block.markers;
+      const { skip, coveredBy, needsEnvoy, needsCluster } = block.markers;
       if (coveredBy !== undefined)
         expect(existsSync(join(root, coveredBy)), `${place}: covered=${coveredBy} names no file`).toBe(true);
       const reason =
         skip ??
         (needsEnvoy ? whyNoEnvoy : undefined) ??
+        (needsCluster ? whyNoCluster : undefined) ??
         whyNotBuilt ??
         (failed === "" ? undefined : `${failed} has failed`);
       if (reason !== undefined) context.skip(reason);
@@ -76,6 +84,8 @@ test("every page with commands for a terminal is among those that are run", () =
       "README.md",
       "docs/explain.md",
       "docs/istiod.md",
+      "docs/kubernetes.md",
+      "docs/multicluster.md",
       "docs/pilot-agent.md",
       "apps/istiod/README.md",
       "tools/bench/README.md",
@@ -132,12 +142,14 @@ describe("the blocks of a page", () => {
 
   test("say by markers how they are run", () => {
     const marked = (info: string, body = "npx istiod"): unknown => commandBlocks("p.md", page(info, body))[0]?.markers;
-    expect(marked("console")).toEqual({ background: false, exit: 0, needsEnvoy: false });
+    expect(marked("console")).toEqual({ background: false, exit: 0, needsEnvoy: false, needsCluster: false });
     expect(marked("console background ready=http://127.0.0.1:8080/ready")).toMatchObject({
       background: true,
       ready: "http://127.0.0.1:8080/ready",
     });
     expect(marked("console exit=1 needs=envoy")).toMatchObject({ exit: 1, needsEnvoy: true });
+    expect(marked("console needs=cluster", "$ kubectl get pods")).toMatchObject({ needsCluster: true });
+    expect(() => marked("console needs=cluster", "$ helm list")).toThrow("p.md:2: helm acts on things outside");
     expect(marked("console needs=kubernetes")).toMatchObject({ skip: "needs a Kubernetes cluster" });
     expect(marked("console covered=tools/demo/test")).toMatchObject({
       skip: "covered by tools/demo/test",
@@ -157,6 +169,7 @@ describe("the blocks of a page", () => {
       background: false,
       exit: 0,
       needsEnvoy: false,
+      needsCluster: false,
     });
     expect(() => marked("console background")).toThrow(
       "p.md:2: a command in the background needs the marker ready=URL",

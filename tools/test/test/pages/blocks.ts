@@ -19,7 +19,7 @@ export interface CommandBlock {
 export interface Markers {
   /** The block's last command goes on running: the next blocks are for another terminal. */
   readonly background: boolean;
-  /** URL that answers 200 before the next command is typed. */
+  /** URL that answers 200, or `file:PATH` of a file that exists, before the next command is typed. */
   readonly ready?: string;
   /** Exit status of the block's last command. */
   readonly exit: number;
@@ -28,6 +28,8 @@ export interface Markers {
   /** The file that shows the block's commands to work, where that is the reason. */
   readonly coveredBy?: string;
   readonly needsEnvoy: boolean;
+  /** Needs the API server of tools/cluster, and kubectl. */
+  readonly needsCluster: boolean;
 }
 
 const languages = new Set(["", "sh", "bash", "console"]);
@@ -86,10 +88,10 @@ export function commandBlocks(page: string, text: string): readonly CommandBlock
     const first = body[0] ?? "";
     if (language === "" && !first.startsWith("$ ") && !startsWithCommand(first)) continue;
     const block = { line: start, commands: commandsOf(body, start + 1), markers: markersOf(words, `${page}:${start}`) };
-    const { background, ready, skip } = block.markers;
+    const { background, ready, skip, needsCluster } = block.markers;
     const outside = block.commands
       .map(({ text: typed }) => outsideProgram.exec(typed)?.groups?.["program"])
-      .find((program) => program !== undefined);
+      .find((program) => program !== undefined && !(needsCluster && program === "kubectl"));
     if (outside !== undefined && !skip)
       throw new Error(
         `${page}:${start}: ${outside} acts on things outside of the test; mark the block by ${requiredMarker[outside] ?? "needs=kubernetes"}`,
@@ -105,7 +107,7 @@ export function commandBlocks(page: string, text: string): readonly CommandBlock
 }
 
 function markersOf(words: readonly string[], place: string): Markers {
-  let markers: Markers = { background: false, exit: 0, needsEnvoy: false };
+  let markers: Markers = { background: false, exit: 0, needsEnvoy: false, needsCluster: false };
   for (const word of words) {
     const [name = "", value = ""] = word.split(/=(.*)/s);
     if (name === "background" && value === "") markers = { ...markers, background: true };
@@ -116,10 +118,11 @@ function markersOf(words: readonly string[], place: string): Markers {
     else if (name === "covered" && value !== "")
       markers = { ...markers, skip: `covered by ${value}`, coveredBy: value };
     else if (word === "needs=envoy") markers = { ...markers, needsEnvoy: true };
+    else if (word === "needs=cluster") markers = { ...markers, needsCluster: true };
     else if (name === "needs" && value in needs) markers = { ...markers, skip: needs[value] ?? "" };
     else
       throw new Error(
-        `${place}: ${word} is no marker of a command block: background, ready=URL, exit=N, setup, slow, covered=FILE or needs=${["envoy", ...Object.keys(needs)].join("|")}`,
+        `${place}: ${word} is no marker of a command block: background, ready=URL, exit=N, setup, slow, covered=FILE or needs=${["envoy", "cluster", ...Object.keys(needs)].join("|")}`,
       );
   }
   return markers;

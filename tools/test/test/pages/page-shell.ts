@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,17 +66,18 @@ export class PageShell {
     return this.#output(join(this.directory, `command-${this.#count}`));
   }
 
-  /** Waits until a URL answers 200, and returns whether it did within the time. */
+  /** Waits until a URL answers 200, or `file:PATH` exists, and returns whether it did within the time. */
   async answers(url: string): Promise<boolean> {
+    const isReady = url.startsWith("file:")
+      ? (): boolean => existsSync(join(this.directory, "work", url.slice("file:".length)))
+      : (): Promise<boolean> =>
+          fetch(this.places.moved(url)).then(
+            ({ ok }) => ok,
+            () => false,
+          );
     const deadline = performance.now() + longestStartMs;
     while (performance.now() < deadline) {
-      if (
-        await fetch(this.places.moved(url)).then(
-          ({ ok }) => ok,
-          () => false,
-        )
-      )
-        return true;
+      if (await isReady()) return true;
       await sleep(50);
     }
     return false;
@@ -143,7 +145,10 @@ async function writeCommands(bin: string, root: string, { discoveryFlags, istiod
     npx: 'exec "$@"',
     istiod: `case "$1" in\ndiscovery)\n${adding(discoveryFlags)}\n;;\nstatus)\n${adding([`--istiod=${istiodUrl}`])}\n;;\nesac\nexec ${installed("istiod")} "$@"`,
     ...Object.fromEntries(
-      ["pilot-agent", "istiod-envoy", "istiod-iptables"].map((name) => [name, `exec ${installed(name)} "$@"`]),
+      ["pilot-agent", "istiod-cluster", "istiod-envoy", "istiod-iptables"].map((name) => [
+        name,
+        `exec ${installed(name)} "$@"`,
+      ]),
     ),
   };
   for (const [name, script] of Object.entries(commands)) {
