@@ -102,6 +102,27 @@ describe("ResourceSet", () => {
     );
   });
 
+  it("looks only into the replaced part of a union, also if lists of other clients begin and end with the same parts", () => {
+    const part = (name: string): ResourceSet => make({ [name]: "1" });
+    const [first, last] = [part("first"), part("last")];
+    const lists = ["a", "b", "c"].map((owner) => [
+      first,
+      ...Array.from({ length: 20 }, (_, i) => part(`${owner}${i}`)),
+      last,
+    ]);
+    for (const list of lists) ResourceSet.union(list);
+    const seen = new Set<ResourceSet>();
+    for (const shared of new Set(lists.flatMap((list) => list.toSpliced(10, 1)))) {
+      const resources = shared.toArray();
+      shared.toArray = () => {
+        seen.add(shared);
+        return resources;
+      };
+    }
+    for (const list of lists) ResourceSet.union(list.with(10, make({ [names(list[10]!)[0]!]: "2" })));
+    expect(seen.size).toBe(0);
+  });
+
   it("compares names, versions and order for equality", () => {
     expect(make({ a: "1", b: "2" }).equals(ResourceSet.union([make({ a: "1" }), make({ b: "2" })]))).toBe(true);
     expect(make({ a: "1", b: "2" }).equals(make({ b: "2", a: "1" }))).toBe(false);
