@@ -1,3 +1,4 @@
+import { difference } from "@istiod/resources";
 import { describe, expect, it } from "vitest";
 import { destinationRule, istioYaml, podYaml, serviceYaml } from "./mesh-yaml.js";
 import { TestMesh, type TestProxy } from "./mesh.js";
@@ -148,4 +149,16 @@ it("queries that run for listeners grow no faster than the number of workloads",
   const [before, after] = [small, moreNamespaces].map((size) => generate(fleetOf(size, { scoped: true })).listeners);
   const factor = moreNamespaces.namespaces / small.namespaces;
   expect(after).toBeLessThanOrEqual(factor * (before ?? 0));
+});
+
+it("an endpoint change replaces one part of a few resource sets", { timeout: 120_000 }, () => {
+  const { mesh, proxies } = fleetOf({ namespaces: 4, services: 100 }, { scoped: false });
+  const proxy = proxies[0]!;
+  const before = proxy.set(types.endpoints);
+  mesh.apply(podYaml("svc-3-7", "10.5.0.250", { namespace: "ns-3", ports: { http: 8080 }, labels: { version: "v1" } }));
+  const after = proxy.set(types.endpoints);
+  expect(difference(before, after).changed.length).toBeGreaterThan(0);
+  expect(before.parts.length).toBeLessThan(400 / 8);
+  expect(after.parts.length).toBe(before.parts.length);
+  expect(after.parts.filter((part) => !before.parts.includes(part))).toHaveLength(1);
 });

@@ -1,6 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import {
-  clientServices,
   destinationRuleFor,
   mergedGateway,
   outboundTraffic,
@@ -15,6 +14,7 @@ import {
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
 import { opensTunnels, terminatesTunnels } from "../hbone.js";
+import { chunkKey, type ServiceChunk, serviceChunks } from "../service-chunks.js";
 import { blackHole, externalSds, inboundPassthrough, passthrough } from "./builtin-clusters.js";
 import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
 import { connectOriginateCluster, mainInternalCluster } from "./hbone-clusters.js";
@@ -35,7 +35,14 @@ export const clusters = query("clusters", (q): ResourceSet => {
 
 /** The clusters of all services that the client knows: one part of the set, shared by its class of clients. */
 const outboundClusters = query("outboundClusters", (q): ResourceSet =>
-  ResourceSet.union(q.call(clientServices).map((scoped) => q.call(serviceClusters, scoped))),
+  ResourceSet.union(q.call(serviceChunks).map((chunk) => q.call(chunkClusters, chunk))),
+);
+
+const chunkClusters = query(
+  "chunkClusters",
+  (q, { services }: ServiceChunk): ResourceSet =>
+    ResourceSet.union(services.map((scoped) => q.call(serviceClusters, scoped))),
+  { key: chunkKey },
 );
 
 /** The clusters of one service, for each port and subset that the client knows. Shared by its class of clients. */

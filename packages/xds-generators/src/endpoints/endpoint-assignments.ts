@@ -3,7 +3,6 @@ import { query, type QueryContext } from "@istiod/incremental";
 import type { TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
   askMetadata,
-  clientServices,
   destinationRuleFor,
   mergedGateway,
   portPolicy,
@@ -18,13 +17,14 @@ import { ResourceSet } from "@istiod/resources";
 import { isWildcardHost, type Service } from "@istiod/service-discovery";
 import { discoveryTypeOf, discoveryTypeOfSubset, discoveryTypeWithPolicy } from "../clusters/discovery-type.js";
 import { selfDiscoveryCluster } from "../resource-names.js";
+import { chunkKey, type ServiceChunk, serviceChunks } from "../service-chunks.js";
 import { type EdsCluster, loadAssignment, loadAssignmentByName } from "./load-assignment.js";
 
 const EDS = Cluster_DiscoveryType.EDS;
 
 /** The load assignments of all EDS clusters of the client (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
-  const outbound = q.call(clientServices).map((service) => q.call(assignmentsOfService, { service, sniDnat: false }));
+  const outbound = q.call(serviceChunks).map((chunk) => q.call(outboundAssignments, chunk));
   const passthrough = hasAutoPassthrough(q)
     ? q.call(scopeServices, scopeOf(q)).map((service) => q.call(assignmentsOfService, { service, sniDnat: true }))
     : [];
@@ -34,6 +34,13 @@ export const endpointAssignments = query("endpointAssignments", (q): ResourceSet
       : [];
   return ResourceSet.union([...outbound, ...passthrough, ...local]);
 });
+
+const outboundAssignments = query(
+  "outboundAssignments",
+  (q, { services }: ServiceChunk): ResourceSet =>
+    ResourceSet.union(services.map((service) => q.call(assignmentsOfService, { service, sniDnat: false }))),
+  { key: chunkKey },
+);
 
 const assignmentsOfService = query(
   "assignmentsOfService",
