@@ -72,6 +72,30 @@ describe("retention", { timeout: 120_000 }, () => {
     expect(db.stats()).toMatchObject({ memos: 0, edges: 0, facts: 0, views: 0 });
   });
 
+  it("drops what many results leave behind over several commits, and keeps what is used again meanwhile", () => {
+    const db = new Database<Client>({ keepRevisions: 3 });
+    const [left, stays] = [db.view({ name: "left" }), db.view({ name: "stays" })];
+    const commit = (n: number) => db.commit((tx) => tx.set(items, "other", { owner: "o", n }));
+    const part = query("part", (q, n: number) => q.read(items, `part-${n}`)?.n ?? n);
+    const whole = query("whole", (q, count: number) =>
+      Array.from({ length: count }, (_, n) => q.call(part, n)).reduce((sum, n) => sum + n, 0),
+    );
+    const count = 5_000;
+    left.call(whole, count);
+    const drops: number[] = [];
+    for (let n = 0; db.stats().memos > 0; n++) {
+      const before = db.stats().drops;
+      commit(n);
+      const dropped = db.stats().drops - before;
+      if (dropped === 0) continue;
+      drops.push(dropped);
+      if (drops.length === 2) expect(stays.call(whole, count)).toBe((count * (count - 1)) / 2);
+    }
+    expect(drops.reduce((sum, dropped) => sum + dropped, 0)).toBeGreaterThanOrEqual(count + 1);
+    expect(drops.every((dropped) => dropped < count / 2)).toBe(true);
+    expect(db.stats()).toMatchObject({ memos: 0, edges: 0 });
+  });
+
   it("does not grow when clients call with new arguments and leave, although nothing is committed", () => {
     const db = new Database<Client>({ keepUnused: 100 });
     db.commit((tx) => tx.set(items, "x", { owner: "o", n: 1 }));

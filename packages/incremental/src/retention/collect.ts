@@ -3,7 +3,7 @@ import type { Engine } from "../evaluation/engine.js";
 import { removeFromIndex } from "../evaluation/equal-results.js";
 import type { Call } from "../records/call.js";
 import type { Root } from "../records/client.js";
-import { evicted, isUsed, Memo } from "../records/memo.js";
+import { isUsed, Memo } from "../records/memo.js";
 import { dropQuestions, dropUnusedAnswers } from "./questions.js";
 
 /** Limits of unused records. */
@@ -19,15 +19,24 @@ const answersBetweenSearches = 4096;
 /** Dropping a question visits every client, so questions are dropped in batches. */
 const questionsPerBatch = 64;
 
-/** Drops the records that have been unused for more than `keepRevisions`. To be called after each commit. */
+/** Records that a commit drops at most, in addition to as many as were computed since the last one. */
+const dropsPerCommit = 100;
+
+/**
+ * Drops records that have been unused for more than `keepRevisions`. To be called after each commit. A commit should
+ * not wait until everything is dropped that a large number of clients has left behind, so the rest is left to the next
+ * ones. Records cannot accumulate, because more are dropped than are computed.
+ */
 export function collect(engine: Engine, { keepRevisions }: RetentionLimits): void {
   const before = engine.revision - keepRevisions;
-  dropUnused(engine, before, before);
+  const { work } = engine.counters;
+  dropUnused(engine, { before, lastUse: before, most: dropsPerCommit + 2 * (work - engine.unused.collectedWork) });
+  engine.unused.collectedWork = work;
 }
 
 /** Drops all records except those of results that views called since the last commit, or follow. */
 export function collectAll(engine: Engine): void {
-  dropUnused(engine, engine.revision, engine.revision - 1);
+  dropUnused(engine, { before: engine.revision, lastUse: engine.revision - 1, most: Infinity });
   dropQuestions(engine, engine.unused.takeExpiredQuestions());
   dropUnusedAnswers(engine);
 }
@@ -52,33 +61,58 @@ export function dropResult(engine: Engine, root: Root): void {
   for (const input of engine.unused.takeInputs()) input.table.dropUnused(input);
 }
 
-/**
- * Drops records that are unused since the revision `before`, and roots last used in the revision `lastUse` or earlier.
- */
-function dropUnused(engine: Engine, before: number, lastUse: number): void {
+interface Expiry {
+  /** The revision since which dropped records are unused, or earlier. */
+  readonly before: number;
+  /** The revision in which dropped roots were last used, or earlier. */
+  readonly lastUse: number;
+  /** The number of records after which the rest is left to the next call. */
+  readonly most: number;
+}
+
+function dropUnused(engine: Engine, { before, lastUse, most }: Expiry): void {
   const { unused, store, revision } = engine;
-  for (let root = unused.roots.oldest(lastUse); root !== null; root = unused.roots.oldest(lastUse)) {
+  let left = evictDue(engine, most);
+  for (let root = unused.roots.oldest(lastUse); root !== null && left > 0; root = unused.roots.oldest(lastUse)) {
     dropRoot(engine, root);
-    if (!isUsed(root.memo)) evict(engine, root.memo);
+    unused.due.push(root.memo);
+    left = evictDue(engine, left - 1);
   }
-  for (const memo of unused.takeSuperseded()) evict(engine, memo);
-  for (const memo of unused.memos.takeExpired(before, revision)) evict(engine, memo);
+  unused.due.push(...unused.takeSuperseded());
+  left = evictDue(engine, left);
+  if (left > 0) {
+    unused.due.push(...unused.memos.takeExpired(before, revision, left));
+    evictDue(engine, left);
+  }
   for (const input of unused.takeInputs()) input.table.dropUnused(input);
   for (const question of unused.questions.takeExpired(before, revision)) unused.expiredQuestions.push(question);
   if (unused.expiredQuestions.length >= questionsPerBatch) dropQuestions(engine, unused.takeExpiredQuestions());
   if (store.questions.addedAnswers > answersBetweenSearches + store.questions.size) dropUnusedAnswers(engine);
 }
 
+/** Drops memos that are due, at most a number of them. Returns how many more may be dropped. */
+function evictDue(engine: Engine, most: number): number {
+  const { due } = engine.unused;
+  for (; most > 0; most--) {
+    const memo = due.pop();
+    if (memo === undefined) break;
+    if (!isUsed(memo)) evictOne(engine, memo, due);
+  }
+  return most;
+}
+
 /** Drops an unused memo, and the memos that become unused by it. */
 function evict(engine: Engine, memo: Memo): void {
-  const pending = [memo];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (next.standing === evicted) continue;
-    removeFromIndex(next.owner as Call, next);
-    engine.counters.drops++;
-    for (const question of engine.store.remove(next)) engine.unused.addQuestion(question, engine.revision);
-    for (const dependency of unlinkAll(engine, next)) {
-      if (dependency instanceof Memo && dependency.client === null && !isUsed(dependency)) pending.push(dependency);
-    }
+  const due = [memo];
+  for (let next = due.pop(); next !== undefined; next = due.pop()) if (!isUsed(next)) evictOne(engine, next, due);
+}
+
+/** Drops an unused memo, and adds the memos that become unused by it to those that are due. */
+function evictOne(engine: Engine, memo: Memo, due: Memo[]): void {
+  removeFromIndex(memo.owner as Call, memo);
+  engine.counters.drops++;
+  for (const question of engine.store.remove(memo)) engine.unused.addQuestion(question, engine.revision);
+  for (const dependency of unlinkAll(engine, memo)) {
+    if (dependency instanceof Memo && dependency.client === null && !isUsed(dependency)) due.push(dependency);
   }
 }

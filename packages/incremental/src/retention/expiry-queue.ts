@@ -25,12 +25,13 @@ export class ExpiryQueue<T extends Expiring> {
   }
 
   /**
-   * Removes and returns the records that are unused since the revision `before` or longer. `now` is the current
-   * revision.
+   * Removes and returns the records that are unused since the revision `before` or longer, of the `most` oldest ones.
+   * `now` is the current revision.
    */
-  takeExpired(before: number, now: number): T[] {
+  takeExpired(before: number, now: number, most = Infinity): T[] {
     const taken: T[] = [];
-    for (; this.#next < this.#items.length && (this.#addedAt[this.#next] as number) <= before; this.#next++) {
+    const end = Math.min(this.#items.length, this.#next + most);
+    for (; this.#next < end && (this.#addedAt[this.#next] as number) <= before; this.#next++) {
       const item = this.#items[this.#next] as T;
       if (this.#isUsed(item)) item.queued = false;
       else if (item.unusedSince > before) this.#push(item, now);

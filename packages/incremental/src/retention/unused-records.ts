@@ -16,6 +16,13 @@ export class UnusedRecords {
   readonly questions = new ExpiryQueue<Question>((question) => question.paths > 0);
   /** Expired questions that wait to be dropped together. */
   expiredQuestions: Question[] = [];
+  /**
+   * Memos whose time has come, until they are dropped: those that were expired, and those that only dropped memos used.
+   * One that is used again in the meantime is kept.
+   */
+  due: Memo[] = [];
+  /** The work of the engine until the last collection: see `Counters`. */
+  collectedWork = 0;
   #superseded: Memo[] = [];
   #inputs: Input[] = [];
 
@@ -76,6 +83,7 @@ export class UnusedRecords {
     this.roots.clear();
     this.memos.clear();
     this.questions.clear();
+    this.due = [];
     this.#superseded = [];
     this.#inputs = [];
     this.expiredQuestions = [];
