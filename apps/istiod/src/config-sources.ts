@@ -14,6 +14,7 @@ import {
   ClientTLSSettings_TLSmode,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Logger } from "pino";
+import { isOwnCluster } from "./cluster/own-cluster.js";
 import type { ConfigFileFlags, MeshFlags } from "./flags.js";
 import { variables } from "./variables.js";
 
@@ -70,11 +71,33 @@ export interface ConfigSourceOpeners {
 }
 
 /**
+ * Opens the `configSources` other than this istiod's own cluster, with their addresses.
+ *
+ * @param hasCluster whether istiod reads a cluster
+ * @throws Error that names the field if an address or its TLS settings cannot be used
+ */
+export function openConfigSources(
+  configSources: readonly ConfigSource[],
+  hasCluster: boolean,
+  open: ConfigSourceOpeners,
+): ReadonlyMap<DirectorySource | XdsConfigSource, string> {
+  const opened = new Map<DirectorySource | XdsConfigSource, string>();
+  for (const [i, source] of configSources.entries()) {
+    if (!isOwnCluster(source.address)) opened.set(openConfigSource(source, i, open), source.address);
+    else if (!hasCluster)
+      throw new Error(
+        `configSources[${i}].address: ${source.address}: there is no cluster, expected --kubeconfig or an istiod in a cluster`,
+      );
+  }
+  return opened;
+}
+
+/**
  * Opens one of the `configSources`: `fs:///path` or `xds://host:port`.
  *
  * @throws Error that names the field if the address is of another form
  */
-export function openConfigSource(
+function openConfigSource(
   { address, tlsSettings }: ConfigSource,
   index: number,
   open: ConfigSourceOpeners,

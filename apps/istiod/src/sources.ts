@@ -1,9 +1,8 @@
 import {
-  clusterReader,
   DirectorySource,
   type DocumentPlace,
   type FileLimits,
-  KubernetesSource,
+  type KubernetesSource,
   meshConfigFile,
   meshConfigSource,
   meshNetworksFile,
@@ -11,22 +10,17 @@ import {
   type RejectedPolicy,
   type Source,
 } from "@istiod/config-ingestion";
-import {
-  allKinds,
-  analysisKinds,
-  istioKinds,
-  type Kind,
-  kubernetesKinds,
-  multiClusterGroup,
-  multiClusterKinds,
-  remoteKinds,
-} from "@istiod/config-schema";
+import { allKinds, type Kind } from "@istiod/config-schema";
 import type { ConfigSource } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { ApiClient } from "@istiod/kubernetes";
+import type { Environment } from "@istiod/settings";
 import type { MeshPlaces } from "./cluster/mesh-places.js";
-import { openConfigSource, xdsConfigSource } from "./config-sources.js";
+import { clusterSource, isOwnCluster } from "./cluster/own-cluster.js";
+import { openConfigSources, xdsConfigSource } from "./config-sources.js";
 import { environmentSource } from "./environment-source.js";
 import type { ConfigFileFlags, MeshFlags } from "./flags.js";
+import { clusterDirectories, type OpenDirectory } from "./sources/cluster-directories.js";
+import { kindsOfDirectory } from "./sources/kinds.js";
 import { variables } from "./variables.js";
 
 /** The sources of a mesh. */
@@ -36,6 +30,8 @@ export interface MeshSources {
   readonly kinds: readonly Kind[];
   /** The directory of this istiod's own cluster. Absent: its objects are those of `configSources`. */
   readonly own: DirectorySource | undefined;
+  /** This istiod's own cluster, if it is read. */
+  readonly cluster: KubernetesSource | undefined;
   /** All directories. */
   readonly directories: readonly DirectorySource[];
   /** Sources that can change, with their names and locations for people. */
@@ -69,64 +65,38 @@ export function meshSources(
     throw new Error(
       "--stateDir: has no effect without policies of --configDir or a cluster; rejected policies of other sources fail closed",
     );
-  const read = kindsToRead(env);
-  const directory = directoryOptions(env, files);
-  const remote = remoteDirectories(values, (options) => new DirectorySource({ ...directory, ...options }), read);
+  const open: OpenDirectory = ({ kinds, ...options }) =>
+    new DirectorySource({ ...directoryOptions(env, files), ...options, kinds: kindsOfDirectory(kinds, env) });
+  const ofCluster = (directory: string) => ({ directory, cluster: values.clusterID, kinds: allKinds });
+  const remote = clusterDirectories(values, open);
   const own = values.configDir
-    ? new DirectorySource({
-        ...directory,
-        directory: values.configDir,
-        cluster: values.clusterID,
-        kinds: read(allKinds),
-        ...(files.stateDir && { stateDirectory: files.stateDir }),
-      })
+    ? open({ ...ofCluster(values.configDir), ...(files.stateDir && { stateDirectory: files.stateDir }) })
     : undefined;
-  const cluster =
-    client &&
-    clusterSource(client, values, env, {
-      isConfigElsewhere,
-      stateDir: isConfigElsewhere ? "" : (files.stateDir ?? ""),
-    });
-  const configured = configSources
-    .filter(({ address }) => !isOwnCluster(address))
-    .map((source, i) =>
-      openConfigSource(source, i, {
-        directory: (path) =>
-          new DirectorySource({ ...directory, directory: path, cluster: values.clusterID, kinds: read(allKinds) }),
-        server: (url, tlsSettings) => xdsConfigSource({ url, tlsSettings, values, files, env }),
-      }),
-    );
+  const stateDir = isConfigElsewhere ? "" : (files.stateDir ?? "");
+  const cluster = client && clusterSource(client, values, env, { isConfigElsewhere, stateDir });
+  const configured = openConfigSources(configSources, client !== undefined, {
+    directory: (path) => open(ofCluster(path)),
+    server: (url, tlsSettings) => xdsConfigSource({ url, tlsSettings, values, files, env }),
+  });
+  const ownName = `Cluster ${values.clusterID}`;
   const named = new Map<Source, { readonly name: string; readonly location: string }>([
-    [
-      places ? meshConfigSource(places.meshConfig) : meshConfigFile(values.meshConfig),
-      { name: "Mesh configuration", location: locationOf(places?.meshConfig) ?? (values.meshConfig || "defaults") },
-    ],
-    [
-      places ? meshNetworksSource(places.networks) : meshNetworksFile(values.networksConfig),
-      { name: "Mesh networks", location: locationOf(places?.networks) ?? (values.networksConfig || "none") },
-    ],
-    ...(cluster && client
-      ? [[cluster, { name: `Cluster ${values.clusterID}`, location: client.server }] as const]
-      : []),
-    ...(own ? [[own, { name: `Cluster ${values.clusterID}`, location: values.configDir }] as const] : []),
-    ...configured.map(
-      (source, i) => [source, { name: "Configuration", location: configSources[i]?.address ?? "" }] as const,
-    ),
+    ...meshConfiguration(values, places),
+    ...(cluster && client ? [[cluster, { name: ownName, location: client.server }] as const] : []),
+    ...(own ? [[own, { name: ownName, location: values.configDir }] as const] : []),
+    ...[...configured].map(([source, location]) => [source, { name: "Configuration", location }] as const),
     ...[...remote].map(([cluster, source]) => [source, { name: `Cluster ${cluster}`, location: source.name }] as const),
   ]);
   const isDirectory = (source: Source): source is DirectorySource => source instanceof DirectorySource;
+  const withPolicies = [cluster, own, ...configured.keys()];
   return {
     all: [environmentSource(env, values), ...named.keys()],
-    kinds: read(allKinds),
+    kinds: kindsOfDirectory(allKinds, env),
     own,
+    cluster,
     directories: [...named.keys()].filter(isDirectory),
     named,
     remote,
-    rejectedPolicies: () => [
-      ...(cluster?.rejectedPolicies() ?? []),
-      ...(own?.rejectedPolicies() ?? []),
-      ...configured.flatMap((source) => source.rejectedPolicies()),
-    ],
+    rejectedPolicies: () => withPolicies.flatMap((source) => source?.rejectedPolicies() ?? []),
   };
 }
 
@@ -140,52 +110,29 @@ export interface ClusterOptions {
   readonly places?: MeshPlaces;
 }
 
-/** Reports whether an address of `configSources` names this istiod's own cluster. */
-function isOwnCluster(address: string): boolean {
-  return /^k8s:\/*$/.test(address);
-}
+type NamedSource = readonly [Source, { readonly name: string; readonly location: string }];
 
-/**
- * Returns the source of this istiod's cluster. Istio's configuration is read from it unless it is read from elsewhere,
- * as in Istio.
- */
-function clusterSource(
-  client: ApiClient,
-  values: MeshFlags,
-  env: NodeJS.ProcessEnv,
-  { isConfigElsewhere, stateDir }: { readonly isConfigElsewhere: boolean; readonly stateDir: string },
-): KubernetesSource {
-  const multiCluster = multiClusterKinds(
-    variables.mcsApiGroup.read(env),
-    variables.mcsApiVersion.read(env) || undefined,
-  );
-  const kinds = isConfigElsewhere ? kubernetesKinds : allKinds;
-  return new KubernetesSource({
-    cluster: values.clusterID,
-    reader: clusterReader(client),
-    kinds: [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster],
-    revision: variables.revision.read(env),
-    namespace: variables.watchNamespace.read(env),
-    ...(stateDir && { stateDirectory: stateDir }),
-    resources: { ignore: variables.ignoredResources.read(env), include: variables.includedResources.read(env) },
-  });
-}
-
-function locationOf(places: readonly DocumentPlace[] | undefined): string | undefined {
-  return places?.map(({ name }) => name).join(", ") || undefined;
-}
-
-/** Returns the function that adds the kinds of every mesh to those of a cluster. */
-function kindsToRead(env: NodeJS.ProcessEnv): (kinds: readonly Kind[]) => readonly Kind[] {
-  const multiCluster = multiClusterKinds(
-    variables.mcsApiGroup.read(env),
-    variables.mcsApiVersion.read(env) || undefined,
-  );
-  return (kinds) => [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster, ...analysisKinds];
+/** Returns the sources of the mesh configuration and the networks. */
+function meshConfiguration(
+  { meshConfig, networksConfig }: Pick<MeshFlags, "meshConfig" | "networksConfig">,
+  places: MeshPlaces | undefined,
+): readonly NamedSource[] {
+  const locationOf = (of: readonly DocumentPlace[] | undefined): string | undefined =>
+    of?.map(({ name }) => name).join(", ") || undefined;
+  return [
+    [
+      places ? meshConfigSource(places.meshConfig) : meshConfigFile(meshConfig),
+      { name: "Mesh configuration", location: locationOf(places?.meshConfig) ?? (meshConfig || "defaults") },
+    ],
+    [
+      places ? meshNetworksSource(places.networks) : meshNetworksFile(networksConfig),
+      { name: "Mesh networks", location: locationOf(places?.networks) ?? (networksConfig || "none") },
+    ],
+  ];
 }
 
 function directoryOptions(
-  env: NodeJS.ProcessEnv,
+  env: Environment,
   files: Partial<ConfigFileFlags>,
 ): { readonly revision: string; readonly limits: FileLimits } {
   return {
@@ -195,67 +142,4 @@ function directoryOptions(
       ...(files.maxConfigFileDocuments !== undefined && { maxDocuments: files.maxConfigFileDocuments }),
     },
   };
-}
-
-type OpenDirectory = (options: {
-  readonly directory: string;
-  readonly cluster: string;
-  readonly kinds: readonly Kind[];
-}) => DirectorySource;
-
-function remoteDirectories(
-  values: MeshFlags,
-  open: OpenDirectory,
-  read: (kinds: readonly Kind[]) => readonly Kind[],
-): ReadonlyMap<string, DirectorySource> {
-  const remote = new Map<string, DirectorySource>();
-  for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {
-    if (cluster === values.clusterID)
-      throw new Error(
-        `--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`,
-      );
-    if (remote.has(cluster)) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is given twice`);
-    remote.set(cluster, open({ directory, cluster, kinds: read(remoteKinds) }));
-  }
-  return remote;
-}
-
-/** Describes the objects of a directory without effect by kind; undefined if there are none. */
-export function unusedObjects(source: DirectorySource): string | undefined {
-  const kinds = [...source.ignored()].sort().map(([kind, count]) => `${count} ${kind}`);
-  const deployments = source.counts().get("Deployment");
-  const analyzed = deployments === undefined ? [] : [`${deployments} Deployment (analyzed only)`];
-  if (kinds.length + analyzed.length === 0) return undefined;
-  return `objects without effect: ${[...analyzed, ...kinds].join(", ")}; files describe workloads by Pods and EndpointSlices`;
-}
-
-/**
- * Which kinds a cluster's directory holds that are read of the configuration's cluster only, as a sentence; undefined
- * if none.
- */
-export function ignoredObjects(cluster: string, source: DirectorySource): string | undefined {
-  const kinds = [...source.ignored()]
-    .filter(([kind]) => istioNames.has(kind))
-    .map(([kind, count]) => `${count} ${kind}`);
-  return kinds.length === 0
-    ? undefined
-    : `cluster ${cluster}: left out ${kinds.join(", ")}: Istio's configuration is read from --configDir`;
-}
-
-const istioNames = new Set(istioKinds.filter((kind) => !remoteKinds.includes(kind)).map(({ kind }) => kind));
-
-/**
- * Reads a value of --clusterDir.
- *
- * @throws Error that names the value if it is not `id=directory`.
- */
-export function clusterDirectory(value: string): readonly [cluster: string, directory: string] {
-  const at = value.indexOf("=");
-  const cluster = value.slice(0, at);
-  const directory = value.slice(at + 1);
-  if (at < 1 || directory === "" || cluster.includes("/"))
-    throw new Error(
-      `--clusterDir ${value}: expected the ID of a cluster and a directory, such as east=./clusters/east`,
-    );
-  return [cluster, directory];
 }

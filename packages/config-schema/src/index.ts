@@ -27,7 +27,15 @@ export {
   type SyntaxFault,
 } from "./yaml/yaml.js";
 
-export { allKinds, analysisKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
+export {
+  allKinds,
+  analysisKinds,
+  gatewayApiKinds,
+  ingressKinds,
+  istioKinds,
+  kubernetesKinds,
+  remoteKinds,
+} from "./kinds/all-kinds.js";
 export { fieldsOf, type FieldsOfOptions } from "./kinds/field-selection.js";
 export { type FieldSelection, type SelectedFields } from "./kinds/selected-fields.js";
 export { hostBucket, hostBuckets } from "./kinds/host-bucket.js";

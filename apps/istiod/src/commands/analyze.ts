@@ -19,7 +19,7 @@ import { booleanArgument, SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { meshFlags } from "../flags.js";
 import type { MeshFlags } from "../flags.js";
-import { clusterDirectory } from "../sources.js";
+import { clusterDirectory } from "../sources/cluster-directories.js";
 
 interface AnalyzeValues extends Omit<MeshFlags, "namespace"> {
   readonly filename: readonly string[];

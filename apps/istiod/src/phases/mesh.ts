@@ -14,7 +14,8 @@ import { readConfigSources, warnOfChangedConfigSources } from "../config-sources
 import { systemDns } from "../dns.js";
 import { noProxy } from "../no-proxy.js";
 import { type Reporting, reporting } from "../reporting.js";
-import { ignoredObjects, type MeshSources, meshSources, unusedObjects } from "../sources.js";
+import { type MeshSources, meshSources } from "../sources.js";
+import { ignoredObjects, ignoredResources, unusedObjects } from "../sources/unread-objects.js";
 import type { Startup } from "./startup.js";
 
 /** The mesh: its sources, and the database that they are read into. */
@@ -83,6 +84,8 @@ export async function firstState(startup: Startup, { database, sources, ingestio
   await gatewayResolution.start();
   const unused = sources.own && unusedObjects(sources.own);
   if (unused !== undefined) log.info(unused);
+  const excluded = sources.cluster && ignoredResources(sources.cluster);
+  if (excluded !== undefined) log.info(excluded);
   for (const [cluster, directory] of sources.remote) {
     const ignored = ignoredObjects(cluster, directory);
     if (ignored !== undefined) log.warn(ignored);

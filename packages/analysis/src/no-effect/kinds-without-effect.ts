@@ -1,9 +1,7 @@
 import {
   envoyFilterKind,
+  gatewayApiKinds,
   type Kind,
-  kubernetesGatewayKind,
-  kubernetesGrpcRouteKind,
-  kubernetesHttpRouteKind,
   proxyConfigKind,
   trafficExtensionKind,
   wasmPluginKind,
@@ -20,7 +18,12 @@ export const kindsWithoutEffect: ReadonlyMap<Kind, string> = new Map([
   [trafficExtensionKind, "traffic extensions are not sent to proxies yet"],
   [proxyConfigKind, "ProxyConfig takes effect by sidecar injection, which is not served yet"],
   [workloadGroupKind, "workloads are not registered automatically yet; write WorkloadEntries"],
-  [kubernetesGatewayKind, "the Gateway API is not supported yet; write a Gateway of networking.istio.io"],
-  [kubernetesHttpRouteKind, "the Gateway API is not supported yet; write a VirtualService"],
-  [kubernetesGrpcRouteKind, "the Gateway API is not supported yet; write a VirtualService"],
+  ...gatewayApiKinds.map((kind) => [kind, `the Gateway API is not supported yet${insteadOf(kind)}`] as const),
 ]);
+
+/** Returns what to write instead of an object of the Gateway API, as a clause. */
+function insteadOf({ kind }: Kind): string {
+  if (kind === "Gateway") return "; write a Gateway of networking.istio.io";
+  if (kind === "BackendTLSPolicy") return "; write a DestinationRule";
+  return kind.endsWith("Route") ? "; write a VirtualService" : "";
+}

@@ -30,7 +30,8 @@ export function conflicts<O extends Owner & { readonly source: Source }>(
     const kind = kindOf.get(collection);
     if (kind === undefined || first === undefined) return [];
     const place = first.source.locate?.(kind, key);
-    const counts = place === undefined ? nameOf(first.source) : `${place.file}:${place.line}`;
+    const counts =
+      place === undefined ? nameOf(first.source) : place.line === 0 ? place.file : `${place.file}:${place.line}`;
     return others.map(({ source }) => {
       const { file, line } = source.locate?.(kind, key) ?? { file: nameOf(source), line: 0 };
       const message = `is also defined at ${counts}, which counts; expected it to be defined once`;

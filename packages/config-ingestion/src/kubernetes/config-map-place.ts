@@ -1,8 +1,9 @@
-import { type ApiClient, Reflector } from "@istiod/kubernetes";
+import { type ApiClient, Reflector, type ReflectorState } from "@istiod/kubernetes";
 import type { DocumentPlace, PlacedText } from "../mesh/document-place.js";
 import { describeMissing } from "./missing-permission.js";
 import { IngestionError } from "../errors.js";
-import { reasonKindOf } from "../ingestion/sync-state.js";
+import { processClock } from "../ingestion/process-clock.js";
+import { reasonKindOf, type SyncState } from "../ingestion/sync-state.js";
 
 const configMaps = { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
 
@@ -30,6 +31,7 @@ export class ConfigMapPlace implements DocumentPlace {
   #reflector: Reflector<ConfigMap> | undefined;
   #text: string | undefined;
   #waitingKind: string | undefined;
+  #sync: SyncState = { state: "syncing" };
 
   constructor(options: ConfigMapPlaceOptions) {
     this.#options = options;
@@ -52,15 +54,12 @@ export class ConfigMapPlace implements DocumentPlace {
             changed();
           },
           state: (state) => {
+            this.#setState(state);
+            changed();
             if (state.phase === "synced") resolve();
             if (state.phase === "syncing" && state.error !== undefined) this.#wait(state.error);
             if (state.phase === "forbidden")
-              reject(
-                new IngestionError(
-                  "unreadable",
-                  `${this.name}: ${describeMissing([{ resource: configMaps, namespace, error: state.error }])}`,
-                ),
-              );
+              reject(new IngestionError("unreadable", `${this.name}: ${this.#describe(state)}`));
           },
         },
       });
@@ -72,6 +71,11 @@ export class ConfigMapPlace implements DocumentPlace {
     return { text: this.#text };
   }
 
+  /** Synced, or stale once it cannot be read any more. */
+  syncState(): SyncState {
+    return this.#sync;
+  }
+
   stop(): void {
     this.#reflector?.stop();
   }
@@ -81,5 +85,24 @@ export class ConfigMapPlace implements DocumentPlace {
     if (kind === this.#waitingKind) return;
     this.#waitingKind = kind;
     this.#options.onWaiting?.(error);
+  }
+
+  #setState(state: ReflectorState): void {
+    if (state.phase === "synced") this.#sync = { state: "synced" };
+    else if (this.#sync.state !== "syncing" && state.error !== undefined) {
+      const { error } = state;
+      const since = this.#sync.state === "synced" ? processClock.now() : this.#sync.since;
+      this.#sync = {
+        state: "stale",
+        since,
+        reason: this.#describe({ ...state, error }),
+        reasonKind: reasonKindOf(error),
+      };
+    }
+  }
+
+  #describe({ phase, error }: { readonly phase: ReflectorState["phase"]; readonly error: Error }): string {
+    const { namespace } = this.#options;
+    return phase === "forbidden" ? describeMissing([{ resource: configMaps, namespace, error }]) : error.message;
   }
 }

@@ -48,6 +48,7 @@ export class KubernetesSource implements Source {
   readonly #sync: SyncTracker;
   readonly #policies: ClusterPolicies | undefined;
   #hasRemovedGone = false;
+  #ignored: ReadonlySet<string> = new Set();
   #notify: () => void = () => undefined;
   #stopServed: () => void = () => undefined;
   #synced: () => void = () => undefined;
@@ -113,6 +114,11 @@ export class KubernetesSource implements Source {
     return this.#kindNamed(kind)?.objects.metadata(key);
   }
 
+  /** Returns the names of the custom resources that are not read because they are ignored. */
+  ignoredResources(): readonly string[] {
+    return [...this.#ignored].sort();
+  }
+
   /** Returns the rejected objects of kinds that restrict, with what applies instead. */
   rejectedPolicies(): readonly RejectedPolicy[] {
     return this.#kinds.flatMap(({ objects }) => [...objects.rejectedPolicies()]);
@@ -157,7 +163,10 @@ export class KubernetesSource implements Source {
 
   #onServed(types: readonly ResourceType[], unknown: ReadonlySet<string> = new Set()): void {
     this.#sync.servedKnown();
-    const read = types.filter((type) => !isIgnoredResource(this.#options.resources ?? {}, type));
+    const isIgnored = (type: ResourceType): boolean => isIgnoredResource(this.#options.resources ?? {}, type);
+    const read = types.filter((type) => !isIgnored(type));
+    const ignored = this.#kinds.flatMap(({ kind }) => newestServed(kind, types.filter(isIgnored)) ?? []);
+    this.#ignored = new Set(ignored.map(({ plural, group }) => `${plural}.${group}`));
     const missing = new Set<string>();
     for (const watched of this.#kinds) {
       const { group, versions } = watched.kind;

@@ -1,3 +1,5 @@
+import type { SyncState } from "../ingestion/sync-state.js";
+
 /** The text of one document, as last read. */
 export interface PlacedText {
   /** Undefined: there is no document. */
@@ -18,6 +20,8 @@ export interface DocumentPlace {
   start(changed: () => void): Promise<void>;
   /** Reads the current text. */
   read(): Promise<PlacedText>;
+  /** Returns how current the text is. Default: synced. */
+  syncState?(): SyncState;
   /** Stops watching. */
   stop(): void;
 }

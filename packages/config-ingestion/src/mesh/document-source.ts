@@ -2,6 +2,7 @@ import type { Transaction } from "@istiod/incremental";
 import { formatProblem, parseYaml, type Problem, type Report } from "@istiod/config-schema";
 import { IngestionError } from "../errors.js";
 import type { Source, SourceUpdate } from "../ingestion/source.js";
+import type { SyncState } from "../ingestion/sync-state.js";
 import type { DocumentPlace, PlacedText } from "./document-place.js";
 
 /** A parsed document of a place. */
@@ -52,6 +53,12 @@ export class DocumentSource<V> implements Source {
     const isRejected = value === undefined || (before === undefined && problems.some(isError));
     if (isRejected) throw new IngestionError("invalid", problems.filter(isError).map(formatProblem).join("\n"));
     return { apply: (tx) => (value === before ? undefined : this.#options.write(tx, value)), problems };
+  }
+
+  /** Returns the state of the first place that is not synced. */
+  syncState(): SyncState {
+    const states = this.#layers.flatMap(({ place }) => place.syncState?.() ?? []);
+    return states.find(({ state }) => state !== "synced") ?? { state: "synced" };
   }
 
   stop(): void {

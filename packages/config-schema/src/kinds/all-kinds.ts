@@ -1,6 +1,6 @@
 import { customResourceDefinitionKind } from "./analysis/custom-resource-definition.js";
 import { deploymentKind } from "./analysis/deployment.js";
-import { kubernetesGrpcRouteKind, kubernetesHttpRouteKind } from "./analysis/gateway-routes.js";
+import { kubernetesGrpcRouteKind, kubernetesHttpRouteKind, otherGatewayApiKinds } from "./analysis/gateway-routes.js";
 import { kubernetesGatewayKind } from "./analysis/kubernetes-gateway.js";
 import {
   mutatingWebhookConfigurationKind,
@@ -74,13 +74,19 @@ export const remoteKinds: readonly Kind[] = [...kubernetesKinds, workloadEntryKi
 
 export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds];
 
+/** The Gateway API's kinds. Only analysis reads them. */
+export const gatewayApiKinds: readonly Kind[] = [
+  kubernetesGatewayKind,
+  kubernetesHttpRouteKind,
+  kubernetesGrpcRouteKind,
+  ...otherGatewayApiKinds,
+];
+
 /** Kinds that only analysis reads. They do not configure proxies. */
 export const analysisKinds: readonly Kind[] = [
   deploymentKind,
   mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
   customResourceDefinitionKind,
-  kubernetesGatewayKind,
-  kubernetesHttpRouteKind,
-  kubernetesGrpcRouteKind,
+  ...gatewayApiKinds,
 ];

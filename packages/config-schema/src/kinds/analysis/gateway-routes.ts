@@ -4,7 +4,7 @@ import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind, type Kind } from "../kind.js";
 
-/** A route of the Gateway API, of which only the conditions are read. */
+/** A route or another object of the Gateway API, of which only the conditions are read. */
 export type GatewayRouteObject = ConfigObject<Readonly<Record<string, never>>>;
 
 /** HTTPRoutes by `cluster/ns/name`, read by analysis only. */
@@ -15,6 +15,19 @@ export const kubernetesGrpcRoutes = collection<GatewayRouteObject>("GRPCRoute", 
 
 export const kubernetesHttpRouteKind = routeKind(kubernetesHttpRoutes, ["v1", "v1beta1", "v1alpha2"]);
 export const kubernetesGrpcRouteKind = routeKind(kubernetesGrpcRoutes, ["v1", "v1alpha2"]);
+
+/** The Gateway API's kinds that are read to report that they have no effect. */
+export const otherGatewayApiKinds: readonly Kind[] = [
+  routeKind(objectsOf("TCPRoute"), ["v1", "v1alpha2"]),
+  routeKind(objectsOf("TLSRoute"), ["v1", "v1alpha3", "v1alpha2"]),
+  routeKind(objectsOf("ListenerSet"), ["v1"]),
+  routeKind(objectsOf("ReferenceGrant"), ["v1", "v1beta1"]),
+  routeKind(objectsOf("BackendTLSPolicy"), ["v1", "v1alpha3"]),
+];
+
+function objectsOf(kind: string): Collection<GatewayRouteObject> {
+  return collection<GatewayRouteObject>(kind, { filter: discoveryNamespacesFilter });
+}
 
 function routeKind(of: Collection<GatewayRouteObject>, versions: readonly string[]): Kind {
   return declareKind<Readonly<Record<string, never>>, undefined>({

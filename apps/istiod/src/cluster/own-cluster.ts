@@ -1,0 +1,34 @@
+import { clusterReader, KubernetesSource } from "@istiod/config-ingestion";
+import { allKinds, gatewayApiKinds, kubernetesKinds } from "@istiod/config-schema";
+import type { ApiClient } from "@istiod/kubernetes";
+import type { Environment } from "@istiod/settings";
+import type { MeshFlags } from "../flags.js";
+import { withMultiClusterKinds } from "../sources/kinds.js";
+import { variables } from "../variables.js";
+
+/** Reports whether an address of `configSources` names this istiod's own cluster. */
+export function isOwnCluster(address: string): boolean {
+  return /^k8s:\/*$/.test(address);
+}
+
+/**
+ * Returns the source of this istiod's cluster. Istio's configuration is read from it unless it is read from elsewhere,
+ * as in Istio.
+ */
+export function clusterSource(
+  client: ApiClient,
+  values: MeshFlags,
+  env: Environment,
+  { isConfigElsewhere, stateDir }: { readonly isConfigElsewhere: boolean; readonly stateDir: string },
+): KubernetesSource {
+  const kinds = isConfigElsewhere ? kubernetesKinds : [...allKinds, ...gatewayApiKinds];
+  return new KubernetesSource({
+    cluster: values.clusterID,
+    reader: clusterReader(client),
+    kinds: withMultiClusterKinds(kinds, env),
+    revision: variables.revision.read(env),
+    namespace: variables.watchNamespace.read(env),
+    ...(stateDir && { stateDirectory: stateDir }),
+    resources: { ignore: variables.ignoredResources.read(env), include: variables.includedResources.read(env) },
+  });
+}
