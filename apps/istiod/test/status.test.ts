@@ -126,6 +126,36 @@ test("an object that affects none of the connected proxies is not live, and not 
   );
 });
 
+test("parts of an object that a proxy lacks because of another object are named, with the proxy", async () => {
+  const database = `
+apiVersion: v1
+kind: Service
+metadata: {name: db, namespace: shop}
+spec: {clusterIP: 10.1.0.2, ports: [{name: tls, port: 443}]}
+`;
+  const tls = (name: string, created: string): string => `
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: ${name}, namespace: shop, creationTimestamp: "${created}"}
+spec:
+  hosts: [db.shop.svc.cluster.local]
+  tls: [{match: [{port: 443, sniHosts: [db.shop.svc.cluster.local]}], route: [{destination: {host: db.shop.svc.cluster.local}}]}]
+`;
+  const { status } = await serving({
+    "db.yaml": database,
+    "old.yaml": tls("old", "2026-01-01T00:00:00Z"),
+    "new.yaml": tls("new", "2026-01-02T00:00:00Z"),
+  });
+  const { text } = await status("VirtualService/shop/new", "VirtualService/shop/old");
+  const lines = text.split("\n").filter((line) => line.includes("overridden by"));
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^ {2}spec\.tls\[0\].* is overridden by VirtualService shop\/old spec\.tls\[0\].* \(1 proxy, such as sidecar~10\.0\.0\.9~web\.shop~shop\.svc\.cluster\.local\)$/,
+    ) as string,
+  ]);
+  expect(text).toMatch(/^VirtualService\/shop\/new: reaches none of 1 connected proxy\n {2}spec\.tls/);
+});
+
 test("without connected proxies an object is not live yet, and the command waits for a proxy", async () => {
   const { istiod, status } = await serving({ "cart.yaml": cart, "vs.yaml": virtualService("cart", "shop", toCart) }, 0);
   const name = "VirtualService/shop/cart";

@@ -1,5 +1,5 @@
 export { type AskedFact, explain, type ExplainOptions, type ResourceExplanation } from "./explain.js";
-export { type Faults, type MeshClient } from "./faults/faults.js";
+export { type Faults, type MeshClient, type OmittedPart, omittedParts } from "./faults/faults.js";
 export { modelMetrics, type ModelMetricsOptions } from "./faults/model-metrics.js";
 export type { Effect } from "./provenance/effect.js";
 export type { ObjectRead } from "./provenance/objects-read.js";

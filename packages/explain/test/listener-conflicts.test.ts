@@ -1,8 +1,9 @@
 import { MemoryMeter } from "@istiod/metrics/testing";
+import { proxyFromNode } from "@istiod/push-context";
 import { listenerType } from "@istiod/resources";
 import { omissions } from "@istiod/xds-generators";
 import { describe, expect, it, test } from "vitest";
-import { modelMetrics, proxyResources } from "../src/index.js";
+import { modelMetrics, omittedParts, proxyResources } from "../src/index.js";
 import { meshOf, object, proxy, why } from "./mesh.js";
 
 const at = (namespace: string, name: string): string => `${name}.${namespace}.svc.cluster.local`;
@@ -176,6 +177,46 @@ describe("an SNI with a wildcard within a label", () => {
       ],
     ]);
   });
+});
+
+it("a part that some proxies lack is reported once, with their number, and again when none lacks it", () => {
+  const tls = (name: string, created: number, more: object = {}): string =>
+    object(
+      "VirtualService",
+      name,
+      {
+        hosts: [at("shop", "db")],
+        exportTo: ["."],
+        tls: [{ match: [{ port: 443, sniHosts: [at("shop", "db")] }], route: to("db") }],
+        ...more,
+      },
+      { created },
+    );
+  const database = meshOf(service("db", 443, "tls") + tls("old", 1) + tls("new", 2));
+  const proxies = [proxy(), proxy(), proxyFromNode({ id: "sidecar~10.1.0.9~till.pay~pay.svc.cluster.local" })];
+  const clients = proxies.map((each) => ({ proxy: each, view: database.view(each) }));
+  expect(omittedParts(clients)).toMatchObject([
+    { kind: "VirtualService", namespace: "shop", name: "new", proxies: 2, proxy: proxies[0]!.nodeId },
+  ]);
+  const events: string[] = [];
+  const options = { database, ownCluster: "Kubernetes", remoteClusters: () => [] };
+  const connected = [...clients];
+  const faults = modelMetrics(new MemoryMeter(), {
+    ...options,
+    clients: () => connected,
+    omitted: (found, gone) => {
+      for (const [part, { message }] of found) events.push(`+ ${part}: ${message}`);
+      for (const part of gone.keys()) events.push(`- ${part}`);
+    },
+  });
+  faults();
+  faults();
+  const part = "VirtualService shop/new spec.tls[0].match[0]";
+  expect(events).toEqual([`+ ${part}: ${omittedParts(clients)[0]!.reason}`]);
+  expect(events[0]).toContain("is overridden by VirtualService shop/old spec.tls[0].match[0]: ");
+  connected.splice(0, 2);
+  faults();
+  expect(events.slice(1)).toEqual([`- ${part}`]);
 });
 
 it("a TCP service without an address is left out at a port on which the proxy itself listens", () => {

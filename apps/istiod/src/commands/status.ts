@@ -135,12 +135,27 @@ function leadsNowhere({ objects, newFindings }: StatusAnswer): boolean {
 }
 
 function text({ objects, problems, newFindings, moreFindings }: StatusAnswer): string {
-  const ofObjects = objects.flatMap((status) => [formatStatus(status), ...missing(status), ...worst(status.findings)]);
+  const ofObjects = objects.flatMap((status) => [
+    formatStatus(status),
+    ...missing(status),
+    ...omittedFrom(status),
+    ...worst(status.findings),
+  ]);
   const wrong = problems.map(({ severity, text: problem }) => `${severity}: ${problem}`);
   const more = moreFindings === 0 ? [] : [`and ${moreFindings} more findings: run istiod analyze`];
   const lines = [...ofObjects, ...wrong, ...newFindings.map(finding), ...more];
   if (lines.length === 0) return "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n";
   return lines.map((line) => `${line}\n`).join("");
+}
+
+function omittedFrom({ omitted }: StatusAnswer["objects"][number]): string[] {
+  const shown = omitted
+    .slice(0, missingShown)
+    .map(
+      ({ reason, proxies, proxy }) =>
+        `  ${reason} (${proxies} ${proxies === 1 ? "proxy" : "proxies"}, such as ${proxy})`,
+    );
+  return omitted.length > missingShown ? [...shown, `  and ${omitted.length - missingShown} more`] : shown;
 }
 
 function worst(findings: readonly Message[]): string[] {

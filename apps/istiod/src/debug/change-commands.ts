@@ -1,5 +1,6 @@
 import type { LiveAnalysis } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
+import { type MeshClient, omittedParts } from "@istiod/explain";
 import { type ChangeLog, type ObjectName, parseName, StatusCache, type StatusSources } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
@@ -8,6 +9,8 @@ import { changedObjects, kindsWithoutEffect, statusAnswer } from "./status-answe
 export interface ChangeCommandsOptions {
   readonly changes: ChangeLog;
   readonly status: Omit<StatusSources<Proxy>, "kindsWithoutEffect">;
+  /** Returns the connected proxies. */
+  readonly clients: () => readonly MeshClient[];
   readonly problems: () => readonly Problem[];
   readonly analysis: Pick<LiveAnalysis<Proxy>, "messages" | "findings" | "newFindings" | "place">;
   /** Reports whether a change is not committed yet. */
@@ -37,7 +40,14 @@ export function changeCommands(options: ChangeCommandsOptions): readonly DebugCo
   ];
 }
 
-function statusCommand({ changes, status, problems, analysis, gathering }: ChangeCommandsOptions): DebugCommand {
+function statusCommand({
+  changes,
+  status,
+  clients,
+  problems,
+  analysis,
+  gathering,
+}: ChangeCommandsOptions): DebugCommand {
   const statuses = new StatusCache({ ...status, kindsWithoutEffect });
   const answer = async ({ query }: DebugRequest): Promise<DebugAnswer> => {
     const requested = query
@@ -56,6 +66,7 @@ function statusCommand({ changes, status, problems, analysis, gathering }: Chang
         revision: status.database.revision,
         gathering: gathering(),
         objects,
+        omitted: omittedParts(clients()),
         problems: problems(),
         analysis,
         isAboutAll: requested.length === 0,

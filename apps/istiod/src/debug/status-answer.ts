@@ -9,6 +9,7 @@ import {
   messageTypes,
 } from "@istiod/analysis";
 import { allKinds, analysisKinds, formatProblem, type Kind, type Problem } from "@istiod/config-schema";
+import type { OmittedPart } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { type ChangeLog, formatName, type ObjectName, type ObjectStatus } from "@istiod/push-report";
 
@@ -17,7 +18,11 @@ export interface StatusAnswer {
   readonly revision: number;
   /** A change is being gathered that these objects do not show yet. */
   readonly gathering: boolean;
-  readonly objects: readonly (ObjectStatus & { readonly findings: readonly Message[] })[];
+  readonly objects: readonly (ObjectStatus & {
+    readonly findings: readonly Message[];
+    /** Parts of the object that listeners of connected proxies lack. */
+    readonly omitted: readonly Pick<OmittedPart, "field" | "reason" | "proxies" | "proxy">[];
+  })[];
   /** Rejections and warnings of the sources: about the requested objects, or all. */
   readonly problems: readonly {
     readonly object: string;
@@ -46,6 +51,7 @@ export function changedObjects(changes: Pick<ChangeLog, "recentObjects">): reado
 
 interface StatusParts extends Pick<StatusAnswer, "revision" | "gathering"> {
   readonly objects: readonly ObjectStatus[];
+  readonly omitted: readonly OmittedPart[];
   readonly problems: readonly Problem[];
   readonly analysis: Pick<LiveAnalysis<Proxy>, "findings" | "newFindings" | "place">;
   /** Set if no object is requested by name. */
@@ -56,6 +62,7 @@ export async function statusAnswer({
   revision,
   gathering,
   objects,
+  omitted,
   problems,
   analysis,
   isAboutAll,
@@ -75,7 +82,13 @@ export async function statusAnswer({
   return {
     revision,
     gathering,
-    objects: objects.map((status) => ({ ...status, findings: byName.get(formatName(status.object)) ?? [] })),
+    objects: objects.map((status) => {
+      const name = formatName(status.object);
+      const lacked = omitted
+        .filter((part) => formatName(part) === name)
+        .map(({ field, reason, proxies, proxy }) => ({ field, reason, proxies, proxy }));
+      return { ...status, findings: byName.get(name) ?? [], omitted: lacked };
+    }),
     problems: problems
       .map((problem) => ({
         object: problem.subject ? formatName(problem.subject) : "",

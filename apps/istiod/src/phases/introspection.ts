@@ -10,6 +10,7 @@ import { DebugAccess } from "../debug/access.js";
 import type { DebugCommand } from "../debug/command.js";
 import { debugOverXds } from "../debug/over-xds.js";
 import { debugCommands, type DebugOptions } from "../debug/routes.js";
+import { omissionLog } from "../logging/omission-log.js";
 import { readProxy } from "../mesh-source.js";
 import { cacheMetrics } from "../metrics/cache-metrics.js";
 import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
@@ -70,7 +71,7 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
 
 /** Registers the metrics. Returns the faults in the resources of connected proxies. */
 function registerMetrics(
-  { values, version, registry, meter, closers }: Startup,
+  { values, version, registry, meter, log, closers }: Startup,
   { database, sources, ingestion }: Mesh,
   { source, server }: Serving,
 ): DebugOptions["faults"] {
@@ -87,6 +88,7 @@ function registerMetrics(
       clusterStates(values.clusterID, ingestion.states())
         .slice(1)
         .map(({ id }) => id),
+    omitted: omissionLog(log.child({ scope: "push" })),
   });
 }
 
@@ -113,6 +115,7 @@ function debugOptions(
       lookups,
       changes: reporting.changes,
     },
+    clients: () => server.connections().flatMap(({ node }) => source.clientOf(node) ?? []),
     problems: () => ingestion.problems(),
     gathering: () => ingestion.isDebouncing,
     profile: values.profile,

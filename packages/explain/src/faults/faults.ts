@@ -2,6 +2,7 @@ import { query, type View } from "@istiod/incremental";
 import { type Proxy, serviceTargets } from "@istiod/push-context";
 import { endpointType } from "@istiod/resources";
 import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
+import type { IgnoredConfig } from "../ignored/ignored-config.js";
 import { ignoredAtListener } from "../ignored/listener-conflicts.js";
 import type { MeshCounts } from "./mesh-counts.js";
 
@@ -52,6 +53,44 @@ export function isUntargeted({ proxy, view }: MeshClient): boolean {
   return proxy.type === "sidecar" && view.call(withoutTargets);
 }
 
+/** A part of an object that is left out of listeners of connected proxies. */
+export interface OmittedPart extends IgnoredConfig {
+  readonly field: string;
+  /** Number of connected proxies whose listeners lack it. */
+  readonly proxies: number;
+  /** Node ID of one of them. */
+  readonly proxy: string;
+}
+
+/**
+ * Returns the parts of objects that are left out of clients' listeners, because of a conflict or because Envoy would
+ * reject the listener. One part has several entries if the reasons differ.
+ */
+export function omittedParts(clients: readonly MeshClient[]): readonly OmittedPart[] {
+  const found = new Map<string, OmittedPart>();
+  /** Results that clients share are described once. */
+  const described = new Map<Omissions, readonly DescribedPart[]>();
+  for (const { proxy, view } of clients) {
+    const omitted = view.call(omissions);
+    const parts = described.get(omitted) ?? partsOf(view, omitted);
+    described.set(omitted, parts);
+    const own = new Map(
+      parts.map((part) => [JSON.stringify([part.kind, part.namespace, part.name, part.reason]), part]),
+    );
+    for (const [key, part] of own) {
+      const known = found.get(key);
+      found.set(key, { ...part, proxies: (known?.proxies ?? 0) + 1, proxy: known?.proxy ?? proxy.nodeId });
+    }
+  }
+  return [...found.values()];
+}
+
+type DescribedPart = IgnoredConfig & { readonly field: string };
+
+function partsOf(view: View<Proxy>, { listenerConflicts }: Omissions): readonly DescribedPart[] {
+  return listenerConflicts.map((conflict) => ignoredAtListener(view, conflict));
+}
+
 /** Returns the faults of the mesh in what the clients are served. A name counts once, however many clients have it. */
 export function faultsOf(mesh: MeshCounts, clients: readonly MeshClient[]): FaultsByGauge {
   const faults = Object.fromEntries(Object.keys(faultGauges).map((gauge) => [gauge, new Map()])) as Record<
@@ -71,10 +110,8 @@ export function faultsOf(mesh: MeshCounts, clients: readonly MeshClient[]): Faul
     if (isFirst(omitted)) {
       for (const [kind, gauge] of Object.entries(gaugeOfOmission))
         for (const name of omitted[kind as keyof typeof gaugeOfOmission]) faults[gauge].set(name, of);
-      for (const conflict of omitted.listenerConflicts) {
-        const { kind, namespace, name, field, reason } = ignoredAtListener(view, conflict);
+      for (const { kind, namespace, name, field, reason } of partsOf(view, omitted))
         faults.istiod_omitted_config_parts.set(`${kind} ${namespace}/${name} ${field}`, { ...of, message: reason });
-      }
     }
     const assignments = generators[endpointType] && view.call(generators[endpointType]);
     if (assignments !== undefined && isFirst(assignments))

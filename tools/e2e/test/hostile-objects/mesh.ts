@@ -73,6 +73,9 @@ const extensionProviders = [
   { name: "otel", opentelemetry: { service: "cart.shop.svc.cluster.local", port: 80 } },
 ];
 
+/** The SDS server of credentials `sds://name`, which a mesh has if one of its objects names a provider. */
+const sdsProvider = { name: "provider", sds: { name: "sds", service: "cart.shop.svc.cluster.local", port: 80 } };
+
 /** The mesh with additional objects. What validation rejects is left out. */
 export interface HostileMesh {
   readonly database: Database<Proxy>;
@@ -90,7 +93,9 @@ export function hostileMesh(objects: readonly Manifest[]): HostileMesh {
       if (objects.includes(manifest as Manifest)) accepted.push(manifest as Manifest);
     }
   const report = { warning: () => undefined, error: () => undefined };
-  const config = applyMeshConfig({ extensionProviders }, report);
+  const hasProvider = JSON.stringify(accepted).includes("@provider");
+  const providers = hasProvider ? [...extensionProviders, sdsProvider] : extensionProviders;
+  const config = applyMeshConfig({ extensionProviders: providers }, report);
   if (config === undefined) throw new Error("the mesh configuration is rejected");
   database.commit((tx) => {
     tx.set(meshConfig, meshConfigKey, config);

@@ -6,7 +6,17 @@ import { from, hosts, list, ports, protocols, some, texts } from "../values.js";
 const serverTls = some({
   mode: from("PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL", "OPTIONAL_MUTUAL"),
   httpsRedirect: fc.boolean(),
-  credentialName: from("c", "kubernetes://other/c", "a b", "configmap://c", "builtin://", "sds://", "/"),
+  credentialName: from(
+    "c",
+    "kubernetes://other/c",
+    "a b",
+    "configmap://c",
+    "builtin://",
+    "sds://",
+    "sds://c@provider",
+    "sds://@",
+    "/",
+  ),
   credentialNames: list(from("c", "d")),
   serverCertificate: from("/etc/cert.pem", "~", ":"),
   privateKey: from("/etc/key.pem", "~"),
