@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { configMessageTypeOf, configResources, findConfigType, meshConfigType } from "@istiod/config-xds";
+import { configMessageTypeOf, findConfigType, meshConfigType, servedConfig } from "@istiod/config-xds";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, Query, View } from "@istiod/incremental";
 import {
@@ -126,7 +126,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
-    if (isConfigType(typeUrl)) return client.view.follow(configResources, typeUrl);
+    if (isConfigType(typeUrl)) return client.view.follow(servedConfig, typeUrl);
     const generator = Object.hasOwn(generators, typeUrl) ? generators[typeUrl] : undefined;
     if (!generator) return undefined;
     try {
@@ -213,7 +213,7 @@ function requiresPermission(name: string): boolean {
   return name.startsWith("kubernetes://") && !name.endsWith(rootCertificatesSuffix);
 }
 
-const configQuery: unknown = configResources;
+const configQuery: unknown = servedConfig;
 
 const unauthenticated = {
   denied: "the proxy is not authenticated; secrets are served only on the TLS port",

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { folder, serve } from "./serving.js";
 
 const type = "networking.istio.io/v1/VirtualService";
+const entryType = "networking.istio.io/v1/ServiceEntry";
 const virtualService = (name: string, host: string): string =>
   `{apiVersion: networking.istio.io/v1, kind: VirtualService, metadata: {name: ${name}, namespace: shop}, ` +
   `spec: {hosts: [${name}], http: [{route: [{destination: {host: ${host}}}]}]}}`;
@@ -21,6 +22,8 @@ async function mesh(env: NodeJS.ProcessEnv = {}) {
   const root = await folder({
     "config/cart.yaml": virtualService("cart", "cart"),
     "config/web.yaml": virtualService("web", "web"),
+    "config/service.yaml":
+      "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.0.0.1, ports: [{name: http, port: 80}]}}",
     "tokens/istio-system/istiod": "token-of-a-control-plane",
     "tokens/shop/web": "token-of-the-web-proxy",
   });
@@ -74,10 +77,21 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     );
   });
 
-  it("a workload of another namespace is denied", async () => {
+  it("a control plane receives the Services as synthetic ServiceEntries", async () => {
+    const other = (await mesh()).client(variant, "istio-system", "token-of-a-control-plane");
+    other.subscribe(entryType);
+    const [entry, ...more] = (await other.accept(entryType)).resources;
+    expect(more).toEqual([]);
+    expect(fromBinary(ResourceSchema, entry?.bytes ?? new Uint8Array())).toMatchObject({
+      metadata: { name: "shop/synthetic-cart" },
+      body: { typeUrl: "type.googleapis.com/istio.networking.v1alpha3.ServiceEntry" },
+    });
+  });
+
+  it.each([type, entryType])("a workload of another namespace is denied %s", async (denied) => {
     const { client } = await mesh();
     const workload = client(variant, "shop", "token-of-the-web-proxy");
-    workload.subscribe(type);
+    workload.subscribe(denied);
     expect((await workload.ended) as ConnectError).toMatchObject({
       code: Code.PermissionDenied,
       rawMessage: "configuration objects are served to callers of namespace istio-system only, the caller is of shop",

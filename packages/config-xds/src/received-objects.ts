@@ -3,6 +3,7 @@ import { Ledger, type Location, type RejectedPolicy } from "@istiod/config-inges
 import type { DecodeOptions, Kind, ObjectChange, Problem } from "@istiod/config-schema";
 import { type ConfigType, configTypeUrl } from "./config-type.js";
 import { ConfigResourceError, decodeConfig } from "./decode-config.js";
+import { isSynthetic, markSynthetic } from "./received-service-entry.js";
 
 /** A resource of a response: the bytes of an `istio.mcp.v1alpha1.Resource`. */
 export interface ReceivedResource {
@@ -89,7 +90,8 @@ export class ReceivedObjects {
     const { document, identity } = decodeConfig(type, bytes, messageType);
     const file = this.#fileOf(type, identity);
     const digest = hash("sha1", bytes, "base64");
-    if (before.get(file) !== digest) this.#ledger.replaceFile(file, JSON.stringify(document));
+    const received = isSynthetic(type, identity) ? markSynthetic(document) : document;
+    if (before.get(file) !== digest) this.#ledger.replaceFile(file, JSON.stringify(received));
     after.set(file, digest);
   }
 
