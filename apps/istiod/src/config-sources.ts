@@ -15,7 +15,8 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Logger } from "pino";
 import { isOwnCluster } from "./cluster/own-cluster.js";
-import type { ConfigFileFlags, MeshFlags } from "./flags.js";
+import type { ConfigFileFlags } from "./flags/config-file-flags.js";
+import type { MeshFlags } from "./flags/mesh-flags.js";
 import { variables } from "./variables.js";
 
 /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdminServer } from "@istiod/admin-server";
-import type { ListenAddress } from "./flags.js";
+import type { ListenAddress } from "./listen-address.js";
 
 /** Answers one path. */
 export type Route = (

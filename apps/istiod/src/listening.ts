@@ -1,5 +1,5 @@
 import { listenError } from "@istiod/settings";
-import type { ListenAddress } from "./flags.js";
+import type { ListenAddress } from "./listen-address.js";
 
 /** Returns the options of a listener. Default host: all addresses. */
 export function listenOptions({ host, port }: ListenAddress): { host: string; port: number } {

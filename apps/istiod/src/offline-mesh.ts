@@ -4,7 +4,7 @@ import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { meshPlaces } from "./cluster/mesh-places.js";
 import { readConfigSources } from "./config-sources.js";
-import type { MeshFlags } from "./flags.js";
+import type { MeshFlags } from "./flags/mesh-flags.js";
 import { meshSources } from "./sources.js";
 
 /** A mesh that was read once. */

@@ -21,7 +21,7 @@ import {
 } from "@istiod/xds-server";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { readMesh } from "./offline-mesh.js";
-import type { MeshFlags } from "./flags.js";
+import type { MeshFlags } from "./flags/mesh-flags.js";
 
 /** Flags of the source of a proxy's configuration. */
 export interface DumpFlags extends MeshFlags {

@@ -17,8 +17,8 @@ import {
 import { type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
 import { booleanArgument, SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { meshFlags } from "../flags.js";
-import type { MeshFlags } from "../flags.js";
+import { meshFlags } from "../flags/mesh-flags.js";
+import type { MeshFlags } from "../flags/mesh-flags.js";
 import { clusterDirectory } from "../sources/cluster-directories.js";
 
 interface AnalyzeValues extends Omit<MeshFlags, "namespace"> {

@@ -5,9 +5,9 @@ import { podProxies, type Proxy, proxyNamed } from "@istiod/push-context";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
-import { meshFlags } from "../flags.js";
+import { meshFlags } from "../flags/mesh-flags.js";
 import { type OfflineMesh, readMesh } from "../offline-mesh.js";
-import type { MeshFlags } from "../flags.js";
+import type { MeshFlags } from "../flags/mesh-flags.js";
 
 interface DiffValues extends Omit<MeshFlags, "configDir"> {
   readonly before: string;

@@ -3,9 +3,9 @@ import { proxyNamed } from "@istiod/push-context";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
-import { meshFlags } from "../flags.js";
+import { meshFlags } from "../flags/mesh-flags.js";
 import { readMesh } from "../offline-mesh.js";
-import type { MeshFlags } from "../flags.js";
+import type { MeshFlags } from "../flags/mesh-flags.js";
 
 interface ExplainValues extends MeshFlags, ExplainRequest {
   readonly proxy: string;

@@ -1,7 +1,7 @@
 import { SettingsCommand } from "@istiod/settings/command";
 import { Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
-import { meshFlags } from "../flags.js";
+import { meshFlags } from "../flags/mesh-flags.js";
 import { type DumpFlags, dumpSource } from "../proxy-dump.js";
 import { type FilterValues, type ProxyConfigKind, proxyConfigKinds } from "./proxy-config-kinds.js";
 

@@ -2,7 +2,7 @@ import { isLoopback } from "@istiod/peer-address";
 import { certificateCalls, observeQueue } from "@istiod/ca";
 import type { Listening } from "@istiod/xds-server";
 import { debugRoutes } from "../debug/routes.js";
-import type { ListenAddress } from "../flags.js";
+import type { ListenAddress } from "../listen-address.js";
 import { HttpServer, type Route, type Site } from "../http-server.js";
 import { listening, listenOptions } from "../listening.js";
 import { expiredCertificates } from "../status/expired-certificates.js";

@@ -1,6 +1,6 @@
 import type { DirectorySource } from "@istiod/config-ingestion";
 import { type Kind, remoteKinds } from "@istiod/config-schema";
-import type { MeshFlags } from "../flags.js";
+import type { MeshFlags } from "../flags/mesh-flags.js";
 
 /** Opens a directory with the objects of a cluster. */
 export type OpenDirectory = (options: {

@@ -1,0 +1,79 @@
+import { booleanSetting, durationSetting, listSetting, stringSetting } from "@istiod/settings";
+
+/** The flags of the servers and of the process. */
+export const servingFlags = {
+  grpcAddr: stringSetting({
+    flag: "grpcAddr",
+    placeholder: "addr",
+    default: ":15010",
+    help: "address of plaintext xDS; empty to disable",
+  }),
+  secureGRPCAddr: stringSetting({
+    flag: "secureGRPCAddr",
+    placeholder: "addr",
+    default: ":15012",
+    help: "address of xDS and the CA over TLS; empty to disable",
+  }),
+  httpAddr: stringSetting({
+    flag: "httpAddr",
+    placeholder: "addr",
+    default: ":8080",
+    help: "address of readiness and debug endpoints",
+  }),
+  httpsAddr: stringSetting({
+    flag: "httpsAddr",
+    placeholder: "addr",
+    default: ":15017",
+    help: "address of the admission webhooks",
+    ignored: "admission webhooks are not implemented yet",
+  }),
+  monitoringAddr: stringSetting({
+    flag: "monitoringAddr",
+    placeholder: "addr",
+    default: ":15014",
+    help: "address of metrics; empty to serve them on --httpAddr",
+  }),
+  httpAllowedHosts: listSetting({
+    flag: "httpAllowedHosts",
+    placeholder: "names",
+    default: [],
+    help: "host names by which programs on this machine may call the HTTP ports, beside localhost and addresses",
+    isExtension: true,
+  }),
+  shutdownDuration: durationSetting({
+    flag: "shutdownDuration",
+    default: 10_000,
+    help: "grace period of the shutdown, over which streams are closed evenly",
+  }),
+  keepaliveInterval: durationSetting({
+    flag: "keepaliveInterval",
+    variable: "GRPC_KEEPALIVE_INTERVAL",
+    default: 30_000,
+    help: "interval of HTTP/2 pings on a connection; 0s for gRPC's default of 2h",
+  }),
+  keepaliveTimeout: durationSetting({
+    flag: "keepaliveTimeout",
+    variable: "GRPC_KEEPALIVE_TIMEOUT",
+    default: 10_000,
+    help: "timeout of a ping, after which the connection is closed; 0s for gRPC's default of 20s",
+  }),
+  keepaliveMaxServerConnectionAge: durationSetting({
+    flag: "keepaliveMaxServerConnectionAge",
+    default: 0,
+    help: "maximum age of a connection, with a jitter of 10% and a grace period of 10s; 0s for no limit",
+  }),
+  profile: booleanSetting({ flag: "profile", default: true, help: "serve profiles at /debug/pprof/" }),
+  readyFile: stringSetting({
+    flag: "readyFile",
+    placeholder: "file",
+    default: "",
+    help: "file to write when the first snapshot is served",
+    isExtension: true,
+  }),
+  prepareLimit: durationSetting({
+    flag: "prepareLimit",
+    default: 30_000,
+    help: "maximum time of the startup warm-up, which precomputes resources for the mesh's Pods; 0s to disable",
+    isExtension: true,
+  }),
+} as const;
