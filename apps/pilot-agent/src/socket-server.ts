@@ -1,4 +1,5 @@
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
 
 export interface SocketServerOptions {
   /** Connections. Further ones are closed. Default: 8. */
@@ -17,6 +18,7 @@ const DEFAULT_MAX_CONNECTIONS = 8;
 export class SocketServer {
   readonly http: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sockets = new Set<Socket>();
 
   constructor({
     maxConnections = DEFAULT_MAX_CONNECTIONS,
@@ -25,6 +27,10 @@ export class SocketServer {
     limited,
   }: SocketServerOptions) {
     this.http = createServer({ maxSessionMemory, settings: { maxConcurrentStreams: maxStreams } });
+    this.http.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+    });
     this.http.on("session", (session) => {
       session.on("error", () => session.destroy());
       if (this.#sessions.size >= maxConnections) {
@@ -40,6 +46,8 @@ export class SocketServer {
   /** Closes every connection and stops listening. */
   async close(): Promise<void> {
     for (const session of this.#sessions) session.destroy();
+    // While a write is blocked, Node keeps the socket of a session that was destroyed.
+    for (const socket of this.#sockets) socket.destroy();
     if (this.http.listening) await new Promise<void>((resolve) => this.http.close(() => resolve()));
   }
 }

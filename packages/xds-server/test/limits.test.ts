@@ -1,7 +1,3 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { FakeClock } from "@istiod/settings/testing";
@@ -18,6 +14,7 @@ import {
 import { idle, openChannel, XdsClient } from "@istiod/xds-server/testing";
 import { afterEach, expect, it } from "vitest";
 import { connectHttp2, connectRaw, frame, frameType, openStream, type RawConnection } from "./raw-http2.js";
+import { hasOpenssl, NO_OPENSSL, selfSigned } from "./self-signed.js";
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -83,8 +80,8 @@ it("a connection without HTTP/2 preface is closed", async () => {
 });
 
 it("a TLS handshake that is not completed is closed", async ({ skip }) => {
+  skip(!hasOpenssl, NO_OPENSSL);
   const tls = selfSigned();
-  if (tls === undefined) return skip("there is no openssl to make a certificate with");
   const { address, limited, advance } = await setup({}, { tls });
   const silent = await opened(connectRaw(address));
   const begun = await opened(connectRaw(address));
@@ -230,21 +227,3 @@ it("a request of an additional service is bounded in size and time", async () =>
   await advance(12_000);
   await expect.poll(() => limited()).toEqual(["request_size", "request_timeout"]);
 });
-
-/** Returns a self-signed certificate of localhost; undefined without openssl. */
-function selfSigned(): { cert: string; key: string } | undefined {
-  const directory = mkdtempSync(join(tmpdir(), "tls-"));
-  try {
-    const args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -keyout key.pem -out cert.pem";
-    const { status } = spawnSync(
-      "openssl",
-      [...args.split(" "), "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
-      { cwd: directory },
-    );
-    if (status !== 0) return undefined;
-    const read = (name: string): string => readFileSync(join(directory, name), "utf8");
-    return { cert: read("cert.pem"), key: read("key.pem") };
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}

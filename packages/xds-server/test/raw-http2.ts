@@ -15,7 +15,7 @@ export const frameType = {
 export const endHeaders = 4;
 export const emptySettings = frame(frameType.settings, 0, 0, Buffer.alloc(0));
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-const adsPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
+export const adsPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 
 /** Returns a frame. */
 export function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {

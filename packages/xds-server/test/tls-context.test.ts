@@ -1,42 +1,24 @@
-import { spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { clusterType, serve, staticSource, type TlsOptions } from "@istiod/xds-server";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-
-const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+import { hasOpenssl, NO_OPENSSL, selfSigned } from "./self-signed.js";
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-function selfSigned(...newKey: string[]): { cert: string; key: string } {
-  const directory = mkdtempSync(join(tmpdir(), "tls-context-"));
-  try {
-    const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
-    const subject = ["-subj", "/CN=localhost", "-days", "2"];
-    const made = spawnSync("openssl", ["req", "-x509", "-nodes", ...newKey, "-keyout", key, "-out", cert, ...subject]);
-    expect(made.stderr.toString()).not.toContain("rror");
-    return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
-
 describe("TLS", () => {
   let ecdsa: { cert: string; key: string };
   let rsa: { cert: string; key: string };
   beforeEach(({ skip }) => {
-    skip(!hasOpenssl, "there is no openssl to make certificates with");
+    skip(!hasOpenssl, NO_OPENSSL);
   });
   beforeAll(() => {
     if (!hasOpenssl) return;
-    ecdsa = selfSigned("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256");
-    rsa = selfSigned("-newkey", "rsa:2048");
+    ecdsa = selfSigned();
+    rsa = selfSigned(["-newkey", "rsa:2048"]);
   });
 
   async function listen(tls: Partial<TlsOptions> = {}): Promise<number> {

@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, connect } from "node:http2";
+import type { Socket } from "node:net";
 import { type ControlPlaneTls, tlsOptions } from "../certificates/control-plane-tls.js";
 import { readToken } from "../certificates/token.js";
 import { type Clock, systemClock } from "@istiod/settings";
@@ -47,6 +48,12 @@ export async function openUpstream(
     settings: { initialWindowSize: STREAM_WINDOW, enablePush: false },
     maxSessionMemory: 1024,
   });
+  let socket: Socket | undefined;
+  /** While a write is blocked, Node keeps the socket of a session that was destroyed. */
+  const destroy = (error?: Error): void => {
+    session.destroy(error);
+    socket?.destroy();
+  };
   await new Promise<void>((resolve, reject) => {
     const cancel = clock.after(dialTimeout, () => fail(new Error(`no connection within ${dialTimeout / 1000} s`)));
     const abort = (): void => fail(new Error("no longer needed"));
@@ -63,15 +70,16 @@ export async function openUpstream(
     };
     signal?.addEventListener("abort", abort, { once: true });
     session.once("error", fail);
-    session.once("connect", () => {
+    session.once("connect", (_, connected) => {
+      socket = connected;
       done();
       session.off("error", fail);
       resolve();
     });
   });
-  session.on("error", () => session.destroy());
+  session.on("error", () => destroy());
   session.setLocalWindowSize(CONNECTION_WINDOW);
-  keepAlive(session, options);
+  keepAlive(session, options, destroy);
   return {
     session,
     headers: {
@@ -82,21 +90,27 @@ export async function openUpstream(
   };
 }
 
+/** Pings istiod. @param destroy also called if the session was destroyed without its socket */
 function keepAlive(
   session: ClientHttp2Session,
   { keepaliveInterval = 30_000, keepaliveTimeout = 10_000, clock = systemClock }: UpstreamOptions,
+  destroy: (error?: Error) => void,
 ): void {
+  let isClosed = false;
   let cancel: () => void;
   const next = (): void => {
     cancel = clock.after(keepaliveInterval, () => {
-      if (session.destroyed) return;
-      cancel = clock.after(keepaliveTimeout, () => session.destroy(new Error("ping timeout")));
-      session.ping((error) => {
+      if (session.destroyed) return destroy();
+      cancel = clock.after(keepaliveTimeout, () => destroy(new Error("ping timeout")));
+      session.ping(() => {
         cancel();
-        if (!error) next();
+        if (!isClosed) next();
       });
     });
   };
   next();
-  session.once("close", () => cancel());
+  session.once("close", () => {
+    isClosed = true;
+    cancel();
+  });
 }

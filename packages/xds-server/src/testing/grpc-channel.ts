@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type SecureClientSessionOptions } from "node:http2";
+import type { Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
@@ -31,12 +32,12 @@ export function openGrpc(
   headers: Readonly<Record<string, string>>,
   events: ChannelEvents,
 ): Channel {
-  const session = openSession(address);
+  const { session, destroy } = openSession(address);
   let over = false;
   const finish: Finish = (error) => {
     if (over) return;
     over = true;
-    session.destroy();
+    destroy();
     events.ended(error);
   };
   session.on("error", (error) => finish(new ConnectError(error.message, Code.Unavailable)));
@@ -63,14 +64,30 @@ export function openGrpc(
   };
 }
 
-function openSession({ host, port, tls, localAddress }: Address): ClientHttp2Session {
+interface OpenSession {
+  readonly session: ClientHttp2Session;
+  /** Destroys the session and its socket: while a write is blocked, Node keeps the socket of a destroyed session. */
+  destroy(): void;
+}
+
+function openSession({ host, port, tls, localAddress }: Address): OpenSession {
   const session = connect(`${tls === undefined ? "http" : "https"}://${host}:${port}`, {
     settings: { initialWindowSize: windowBytes },
     ...tls,
     ...(localAddress !== undefined && { localAddress }),
   } satisfies SecureClientSessionOptions & { readonly localAddress?: string });
-  session.on("connect", () => session.setLocalWindowSize(windowBytes));
-  return session;
+  let socket: Socket | undefined;
+  session.once("connect", (_, connected) => {
+    socket = connected;
+    session.setLocalWindowSize(windowBytes);
+  });
+  return {
+    session,
+    destroy: () => {
+      session.destroy();
+      socket?.destroy();
+    },
+  };
 }
 
 /**

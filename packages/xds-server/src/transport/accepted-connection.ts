@@ -93,7 +93,7 @@ export class AcceptedConnection {
     this.#session = session;
     session.once("remoteSettings", () => this.#restartIdleTimer());
     session.on("error", (error: NodeJS.ErrnoException) => {
-      session.destroy();
+      this.destroy();
       if (violations.has(error.code ?? "")) this.#shared.limited("http2_error", this.#counted.key);
     });
   }
@@ -128,13 +128,27 @@ export class AcceptedConnection {
     this.#stopTimer();
     this.#shared.limited(reason, this.#counted.key);
     const session = this.#session;
-    if (session === undefined || session.destroyed) return void this.#socket.destroy();
+    if (session === undefined || session.destroyed) return this.destroy();
     const isIdle = reason === "idle_timeout";
-    for (const call of this.calls) call.end(new ConnectError(errorOf(reason), Code.ResourceExhausted));
+    this.endCalls(new ConnectError(errorOf(reason), Code.ResourceExhausted));
     if (isIdle) session.close();
     else session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    if (!isIdle && this.calls.size === 0) session.destroy();
-    else this.#stopTimer = this.#shared.timers.after(lingerMs, () => session.destroy());
+    if (!isIdle && this.calls.size === 0) this.destroy();
+    else this.#stopTimer = this.#shared.timers.after(lingerMs, () => this.destroy());
+  }
+
+  /** Ends the calls with an error. */
+  endCalls(error: ConnectError): void {
+    for (const call of this.calls) call.end(error);
+  }
+
+  /**
+   * Closes the connection at once. While a write is blocked, or the client does not close its side, Node keeps the
+   * socket of a session that was destroyed.
+   */
+  destroy(): void {
+    this.#session?.destroy();
+    this.#socket.destroy();
   }
 
   #restartIdleTimer(): void {
@@ -166,6 +180,11 @@ export class Acceptor {
       });
       http2.emit("connection", socket);
     });
+  }
+
+  /** Returns the connections that are not closed. */
+  connections(): readonly AcceptedConnection[] {
+    return [...this.#connections.values()];
   }
 
   /** Returns the connection of a session; undefined if it was closed. */

@@ -105,10 +105,9 @@ export class GrpcCall implements Call {
   }
 
   abort(): void {
-    const { session } = this.#stream;
     this.#ended ??= { error: undefined };
     this.#stream.close(constants.NGHTTP2_CANCEL);
-    const cancel = this.#clock.after(resetTimeoutMs, () => session?.destroy());
+    const cancel = this.#clock.after(resetTimeoutMs, () => this.#connection.destroy());
     this.#stream.once("close", cancel);
   }
 

@@ -73,14 +73,15 @@ export async function listen(
   if (secure !== undefined) paceHandshakes(secure, clock);
   const sessions = new Set<ServerHttp2Session>();
   http2.on("session", (session: ServerHttp2Session) => {
-    sessions.add(session);
     const connection = acceptor.connectionOf(session);
     if (connection === undefined) return session.destroy();
-    connection.opened(session);
+    sessions.add(session);
     session.once("close", () => sessions.delete(session));
-    keepAlive(session, options.keepAlive ?? { intervalMs: 30_000, timeoutMs: 10_000 }, clock);
-    if (options.maxAge !== undefined)
-      limitAge(session, options.maxAge, clock, () => connection.calls.forEach((call) => call.end(maxAgeReached())));
+    connection.opened(session);
+    const destroy = (): void => connection.destroy();
+    keepAlive(session, options.keepAlive ?? { intervalMs: 30_000, timeoutMs: 10_000 }, clock, destroy);
+    const endCalls = (): void => connection.endCalls(maxAgeReached());
+    if (options.maxAge !== undefined) limitAge(session, options.maxAge, clock, { endCalls, destroy });
   });
   http2.on("stream", streamListener(server, options, limits, acceptor, shared));
 
@@ -111,7 +112,7 @@ export async function listen(
         acceptor.server.close();
         for (const session of sessions) if (!session.destroyed) session.close();
         clock.after(lingerMs, () => {
-          for (const session of sessions) session.destroy();
+          for (const connection of acceptor.connections()) connection.destroy();
         });
       }),
   };

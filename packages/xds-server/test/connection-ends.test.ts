@@ -1,7 +1,9 @@
 import { createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { openChannel } from "@istiod/xds-server/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { type Address, type Channel, openChannel } from "@istiod/xds-server/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openSockets, type PeerProcess, startServer } from "./peer-process.js";
+import { hasOpenssl, NO_OPENSSL, selfSigned } from "./self-signed.js";
 
 async function listen(server: Server): Promise<{ readonly host: string; readonly port: number }> {
   const sockets = new Set<Socket>();
@@ -52,3 +54,54 @@ test("a stream ends when the server destroys its connection", async () => {
   const server = createHttp2Server().on("stream", (stream) => stream.session?.destroy());
   expect(await endOf(await listen(server as unknown as Server))).toMatch(/connection|reset/);
 }, 60_000);
+
+const connections = 4;
+/** More than the buffers of a connection hold. */
+const blockedBytes = 8 * 1024 * 1024;
+
+describe.each(["plaintext", "TLS"])("over %s, to a peer that does not read", (transport) => {
+  const tls = transport === "TLS" && hasOpenssl ? selfSigned() : undefined;
+  const skip = transport === "TLS" && !hasOpenssl;
+
+  /** Opens streams to a server that is stopped, and writes until the writes are blocked. */
+  async function blockedStreams(): Promise<{ peer: PeerProcess; ended: readonly number[] }> {
+    const peer = await startServer(tls);
+    const address: Address = {
+      host: "127.0.0.1",
+      port: peer.port,
+      keepAliveMs: 10 * keepAliveMs,
+      ...(tls && { tls: { rejectUnauthorized: false } }),
+    };
+    const ended: number[] = [];
+    const channels: Channel[] = [];
+    for (let each = 0; each < connections; each++) {
+      const events = { message: () => undefined, ended: () => void ended.push(each) };
+      channels.push(openChannel(address, "delta", events));
+      onTestFinished(() => channels[each]?.cancel());
+      await peer.line();
+    }
+    peer.stop();
+    const message = Buffer.alloc(64 * 1024);
+    // In turns of the event loop: Node 20 reports the end of a connection that is written to in one turn.
+    for (let sent = 0; sent < blockedBytes; sent += message.length) {
+      for (const channel of channels) channel.send(message);
+      await new Promise(setImmediate);
+    }
+    return { peer, ended };
+  }
+
+  test("closes the sockets when pings time out", async (context) => {
+    context.skip(skip, NO_OPENSSL);
+    const { ended } = await blockedStreams();
+    await expect.poll(() => ended.length, { timeout: 20_000 }).toBe(connections);
+    await expect.poll(openSockets, { timeout: 20_000 }).toBe(0);
+  }, 60_000);
+
+  test("ends the streams and closes the sockets when the peer is killed", async (context) => {
+    context.skip(skip, NO_OPENSSL);
+    const { peer, ended } = await blockedStreams();
+    await peer.kill();
+    await expect.poll(() => ended.length, { timeout: 20_000 }).toBe(connections);
+    await expect.poll(openSockets, { timeout: 20_000 }).toBe(0);
+  }, 60_000);
+});
