@@ -12,11 +12,19 @@ are connected over TLS. Prints a verdict for each bar, and exits with status 1 u
 istiod runs, no proxy misses an update, the 99th percentile of /ready is at most 250 ms and none fails, no attack throws, and the heap after
 collection grows by at most --growth percent after the kills.`;
 
-function summary({ changes, attacks: counts, kills, ready, longestRecoveryMs }: SoakResult): string {
+const longestTurns = 5;
+
+function summary({ changes, attacks: counts, kills, ready: answers, turns, longestRecoveryMs }: SoakResult): string {
+  const ready = answers.map(({ ms }) => ms);
+  const longest = [...turns].sort((a, b) => (b.ranMs ?? b.ms) - (a.ranMs ?? a.ms)).slice(0, longestTurns);
   return [
-    `${changes} changes, ${kills} kills, all proxies connected again within ${(longestRecoveryMs / 1000).toFixed(1)} s`,
+    `${changes} changes, ${kills} kills, all proxies served by the next start within ${(longestRecoveryMs / 1000).toFixed(1)} s`,
     `attacks: ${[...counts].map(([name, count]) => `${count} × ${name}`).join(", ")}`,
     `/ready: ${ready.length} answers, p50 ${percentile(ready, 0.5).toFixed(0)} ms, p99 ${percentile(ready, 0.99).toFixed(0)} ms, max ${percentile(ready, 1).toFixed(0)} ms`,
+    ...longest.map(
+      ({ ms, ranMs = ms, context }) =>
+        `turn of istiod's event loop: ${ranMs.toFixed(0)} ms running of ${ms.toFixed(0)} ms, ${context}`,
+    ),
   ].join("\n");
 }
 

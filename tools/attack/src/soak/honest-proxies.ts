@@ -9,11 +9,21 @@ import {
   untilSettled,
 } from "@istiod/bench";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { answered, causeOfEnd, isConnectedTo, notConnected, opened, type ProxyState } from "./proxy-state.js";
+
+/** A stream that ended while the istiod that had answered it was running. */
+export interface LostStream {
+  readonly proxy: string;
+  readonly reason: string;
+  /** Time and attack. */
+  readonly context: string;
+}
 
 interface Member {
   readonly place: ProxyPlace;
   readonly variant: "delta" | "sotw";
   readonly proxy: SimulatedProxy;
+  state: ProxyState;
 }
 
 /** Interval of pings; far longer than istiod or this process may be busy. */
@@ -21,16 +31,18 @@ const keepAliveMs = 15_000;
 
 /** Honest proxies with tokens over TLS, half of them of each variant. */
 export class HonestProxies {
-  /** Reasons for the ends of streams while istiod was running. */
-  readonly reasons = new Map<string, number>();
-  /** Set while the proxies connect for the first time or after istiod was killed: new streams are limited in rate. */
-  expectsLoss = false;
+  readonly lost: LostStream[] = [];
+  readonly #context: () => string;
+  /** Number of the start of istiod that runs, or of the next one. */
+  #start = 1;
   readonly #tokens: Tokens;
   readonly #members: readonly Member[];
   #closed = false;
 
-  constructor({ xds }: IstiodProcess, places: readonly ProxyPlace[], tokens: Tokens) {
+  /** @param context returns the time and the attack, for reports */
+  constructor({ xds }: IstiodProcess, places: readonly ProxyPlace[], tokens: Tokens, context: () => string) {
     this.#tokens = tokens;
+    this.#context = context;
     this.#members = places.map((place, at) => {
       const variant = at % 2 === 0 ? "delta" : "sotw";
       const proxy = new SimulatedProxy({
@@ -38,9 +50,14 @@ export class HonestProxies {
         variant,
         node: toBinary(NodeSchema, nodeOf(place)),
         headers: this.#headers(place),
-        events: { broken: (reason) => this.#broken(reason) },
+        events: {
+          opened: () => void (member.state = opened(this.#start)),
+          received: () => void (member.state = answered(member.state)),
+          broken: (reason) => this.#ended(member, reason),
+        },
       });
-      return { place, variant, proxy };
+      const member: Member = { place, variant, proxy, state: notConnected };
+      return member;
     });
   }
 
@@ -48,11 +65,16 @@ export class HonestProxies {
     for (const { proxy } of this.#members) proxy.connect();
   }
 
-  /** Returns the proxies without a stream, or without an answer for a type. */
+  /** Records that istiod is being killed. Ends of its streams are due to that, whenever a proxy notices them. */
+  killed(): void {
+    this.#start++;
+  }
+
+  /** Returns the proxies that the last start of istiod has not answered for each type. */
   incomplete(): readonly string[] {
     return this.#members
-      .filter(({ proxy }) => !proxy.connected || !proxy.complete)
-      .map(({ place, variant, proxy }) => `${place.id} by ${variant}: ${proxy.connected ? "no answer" : "no stream"}`);
+      .filter(({ proxy, state }) => !proxy.complete || !isConnectedTo(state, this.#start))
+      .map(({ place, variant, state }) => `${place.id} by ${variant}: ${describe(state)}`);
   }
 
   /** Compares what each proxy has with what a new istiod sends, and returns the differences. */
@@ -79,8 +101,15 @@ export class HonestProxies {
     return { authorization: `Bearer ${this.#tokens.of(place)}` };
   }
 
-  #broken(reason: string): void {
-    if (this.#closed || this.expectsLoss) return;
-    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
+  #ended(member: Member, reason: string): void {
+    const cause = causeOfEnd(member.state, this.#start);
+    member.state = notConnected;
+    // An attempt may be rejected by the limit on new streams; the proxy must be served in time by a later one.
+    if (this.#closed || cause !== "running") return;
+    this.lost.push({ proxy: `${member.place.id} by ${member.variant}`, reason, context: this.#context() });
   }
+}
+
+function describe(state: ProxyState): string {
+  return state.kind === "ended" ? "no stream" : `${state.kind} to start ${state.start}`;
 }

@@ -5,6 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import {
   apply,
   type IstiodProcess,
+  type LongTurn,
   Mesh,
   Random,
   randomChange,
@@ -18,7 +19,8 @@ import type { Attack } from "../attack.js";
 import { isRunning, portsFrom, strangerAddress } from "../target/istiod-target.js";
 import { probeReady } from "../target/ready-probe.js";
 import { AttackThread } from "./attack-thread.js";
-import { HonestProxies } from "./honest-proxies.js";
+import { HonestProxies, type LostStream } from "./honest-proxies.js";
+import type { ReadyAnswer } from "./ready-causes.js";
 
 export interface SoakOptions {
   readonly minutes: number;
@@ -42,12 +44,14 @@ export interface SoakResult {
   readonly kills: number;
   /** Unexpected exits of istiod. */
   readonly exits: number;
-  /** Milliseconds of the answers of `/ready`, without restarts. */
-  readonly ready: readonly number[];
+  /** Answers of `/ready`, without restarts. */
+  readonly ready: readonly ReadyAnswer[];
   readonly readyFailures: number;
-  /** Reasons for which honest streams ended while istiod was running, with counts. */
-  readonly lost: ReadonlyMap<string, number>;
-  /** Longest time until all proxies had a stream again after a kill, in milliseconds. */
+  /** Long turns of istiod's event loop during these, with the attack that ran when each was reported. */
+  readonly turns: readonly (LongTurn & { readonly context: string })[];
+  /** Honest streams that ended while istiod was running. */
+  readonly lost: readonly LostStream[];
+  /** Longest time until all proxies were served by a new start after a kill, in milliseconds. */
   readonly longestRecoveryMs: number;
   /**
    * Bytes on the heap after collection, without changes and attacks: some minutes after the last kill, and at the end.
@@ -74,7 +78,8 @@ export class SoakRun {
   readonly #mesh: Mesh;
   readonly #counts = new Map<string, number>();
   readonly #failedAttacks: string[] = [];
-  readonly #ready: number[] = [];
+  readonly #ready: ReadyAnswer[] = [];
+  readonly #turns: (LongTurn & { readonly context: string })[] = [];
   readonly #log: (line: string) => void;
   #readyFailures = 0;
   #changes = 0;
@@ -82,6 +87,9 @@ export class SoakRun {
   #kills = 0;
   #longestRecovery = 0;
   #over = false;
+  readonly #startedAt = performance.now();
+  /** The attack that runs. */
+  #attacking: string | undefined;
   /** Set while istiod restarts. */
   #restarting = false;
   /** Set while the heap is measured: no change or attack begins. */
@@ -118,12 +126,10 @@ export class SoakRun {
     const start = this.#starter(root, directory, tokens);
     let istiod = await start();
     closers.defer(() => istiod.stop());
-    const fleet = new HonestProxies(istiod, this.#mesh.proxies(), tokens);
+    const fleet = new HonestProxies(istiod, this.#mesh.proxies(), tokens, () => this.#context());
     closers.defer(() => fleet.close());
-    fleet.expectsLoss = true;
     fleet.connect();
     await this.#recovered(fleet);
-    fleet.expectsLoss = false;
     const current = (): IstiodProcess => istiod;
     const thread = new AttackThread();
     closers.defer(() => thread.close());
@@ -132,13 +138,13 @@ export class SoakRun {
     const halfMs = (this.#options.minutes * 60_000) / 2;
     for (let left = this.#options.kills; left > 0; left--) {
       await this.#probed(current, halfMs / this.#options.kills);
-      fleet.expectsLoss = this.#restarting = true;
+      this.#restarting = true;
+      fleet.killed();
       await istiod.kill();
       this.#kills++;
       istiod = await start();
       this.#restarting = false;
       await this.#recovered(fleet);
-      fleet.expectsLoss = false;
     }
     const restMs = this.#options.minutes * 60_000 - halfMs;
     const settling = Math.min(settlingMs, restMs / 2);
@@ -158,7 +164,8 @@ export class SoakRun {
       exits: this.#exits,
       ready: this.#ready,
       readyFailures: this.#readyFailures,
-      lost: fleet.reasons,
+      turns: this.#turns,
+      lost: fleet.lost,
       longestRecoveryMs: this.#longestRecovery,
       heap: { early, end },
       differences: await fleet.differences(fresh),
@@ -176,11 +183,18 @@ export class SoakRun {
         tlsTokens: tokens.directory,
         alsoPlaintext: true,
         maxOldSpaceMiB: this.#options.heapMiB,
+        recordLongTurns: true,
         env: { PILOT_MAX_REQUESTS_PER_SECOND: "" },
       });
       ports = [istiod.xds.port, Number(new URL(istiod.http).port)];
       return istiod;
     };
+  }
+
+  /** Returns the time since the start of the soak, and the attack that runs. */
+  #context(): string {
+    const seconds = ((performance.now() - this.#startedAt) / 1000).toFixed(0);
+    return `at ${seconds} s${this.#attacking === undefined ? "" : ` during ${this.#attacking}`}`;
   }
 
   async #recovered(fleet: HonestProxies): Promise<void> {
@@ -195,18 +209,27 @@ export class SoakRun {
 
   /** Polls `/ready` for a time. */
   async #probed(istiod: () => IstiodProcess, forMs: number): Promise<void> {
+    await istiod().longTurns();
     const stop = probeReady(istiod().http);
-    for (const until = performance.now() + forMs; performance.now() < until; await wait(200))
+    for (const until = performance.now() + forMs; performance.now() < until; await wait(200)) {
       if (!isRunning(istiod().pid)) {
         this.#exits++;
-        throw new Error("istiod exited");
+        throw new Error(`istiod exited ${this.#context()}:\n${istiod().output()}`);
       }
-    const { ms, failures } = await stop();
-    this.#ready.push(...ms);
+      await this.#recordTurns(istiod());
+    }
+    const { ms, endedAt, failures } = await stop();
+    await this.#recordTurns(istiod());
+    this.#ready.push(...ms.map((each, at) => ({ ms: each, endedAt: endedAt[at] ?? 0 })));
     this.#readyFailures += failures;
     this.#log(
       `${this.#changes} changes, ${this.#kills} kills, ${[...this.#counts.values()].reduce((a, b) => a + b, 0)} attacks, /ready max ${Math.max(0, ...ms).toFixed(0)} ms, ${failures} failures`,
     );
+  }
+
+  async #recordTurns(istiod: IstiodProcess): Promise<void> {
+    const context = this.#context();
+    for (const turn of await istiod.longTurns()) this.#turns.push({ ...turn, context });
   }
 
   /** Returns the bytes on the heap after collection, the least of some measurements, once changes and attacks rest. */
@@ -251,7 +274,9 @@ export class SoakRun {
       const address = this.#random.chance(0.5) ? strangerAddress : "127.0.0.1";
       const kills = this.#kills;
       const target = { istiod: istiod(), ports: portsFrom(istiod(), address), places, tokens, caDirectory };
+      this.#attacking = `${name} from ${address}`;
       const outcome = await thread.run(name, target, 0.2 + 0.8 * this.#random.unit());
+      this.#attacking = undefined;
       this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
       const isInterrupted = this.#restarting || this.#kills > kills;
       if ("failed" in outcome && !isInterrupted) this.#failedAttacks.push(`${name} from ${address}: ${outcome.failed}`);

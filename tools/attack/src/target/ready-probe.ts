@@ -4,6 +4,8 @@ import { Worker } from "node:worker_threads";
 export interface ReadyTimes {
   /** Milliseconds of each answer. */
   readonly ms: readonly number[];
+  /** Times of the answers in milliseconds since the epoch. */
+  readonly endedAt: readonly number[];
   /** Answers other than 200, errors, and timeouts after 10 s. */
   readonly failures: number;
 }

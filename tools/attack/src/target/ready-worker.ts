@@ -9,16 +9,19 @@ const timeoutMs = 10_000;
 /** Polls until the first message of the parent, and answers it. */
 async function poll(http: string, port: NonNullable<typeof parentPort>): Promise<void> {
   const ms: number[] = [];
+  const endedAt: number[] = [];
   let failures = 0;
   let stopped = false;
   port.once("message", () => (stopped = true));
   while (!stopped) {
     const startedAt = performance.now();
     if (!(await isReady(http))) failures++;
-    ms.push(performance.now() - startedAt);
+    const now = performance.now();
+    ms.push(now - startedAt);
+    endedAt.push(performance.timeOrigin + now);
     await wait(everyMs);
   }
-  port.postMessage({ ms, failures } satisfies ReadyTimes);
+  port.postMessage({ ms, endedAt, failures } satisfies ReadyTimes);
 }
 
 function isReady(http: string): Promise<boolean> {

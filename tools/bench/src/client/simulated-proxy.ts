@@ -25,6 +25,8 @@ export interface CountedResponse {
 }
 
 interface ProxyEvents {
+  /** A stream is being opened. */
+  readonly opened?: () => void;
   /** A response came, encoded and without the gRPC prefix. */
   readonly received?: (message: Uint8Array) => void;
   /** A response came; gives the reason for which it is refused, undefined to accept it. */
@@ -113,6 +115,7 @@ export class SimulatedProxy {
     for (const type of this.#types.values()) Object.assign(type, { asked: false, answered: false, nonce: "" });
     this.#first = true;
     this.#complete = false;
+    this.#options.events?.opened?.();
     const channel: Channel = openChannel(
       target,
       variant,

@@ -10,6 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Closers } from "@istiod/settings";
 import type { Address } from "@istiod/xds-server/testing";
+import { type LongTurn, longTurnsVariable } from "./long-turns.js";
 import type { HeapReport, ProbeRequest } from "./probe.js";
 
 export interface IstiodOptions {
@@ -34,6 +35,8 @@ export interface IstiodOptions {
   readonly maxOldSpaceMiB?: number;
   /** Directory of the CA, kept when istiod stops. Default: a temporary one. */
   readonly caDir?: string;
+  /** Records long turns of its event loop, which costs a timer of 10 ms. Default: false. */
+  readonly recordLongTurns?: boolean;
   /** Additional flags of `discovery`, by name without the dashes. */
   readonly flags?: Readonly<Record<string, string>>;
   /** Additional environment variables. */
@@ -54,6 +57,8 @@ export interface IstiodProcess {
   readonly readyMs: number;
   /** Returns memory figures. Requests are sent one at a time. */
   heap(request: ProbeRequest): Promise<HeapReport>;
+  /** Returns the long turns of the event loop since the last call, if they are recorded. */
+  longTurns(): Promise<readonly LongTurn[]>;
   /** Returns the end of what the process has printed. */
   output(): string;
   /** Kills the process: SIGKILL, without a grace period. */
@@ -85,6 +90,7 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
     await untilReady(child, output, join(work, readyFile), options.readyMs ?? 180_000);
     const readyMs = performance.now() - startedAt;
     const tls = options.tlsTokens === undefined ? {} : { tls: await serverTls(options.caDir ?? join(work, "ca")) };
+    const requests = oneAtATime((request: ProbeRequest | "turns") => ask(child, output, request));
     const xds = { host: "127.0.0.1", port: xdsPort, ...tls };
     return {
       pid: child.pid ?? 0,
@@ -92,7 +98,8 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
       plaintext: plaintextPort === undefined ? xds : { host: "127.0.0.1", port: plaintextPort },
       http: `http://127.0.0.1:${httpPort}`,
       readyMs,
-      heap: oneAtATime((request: ProbeRequest) => ask(child, output, request)),
+      heap: (request) => requests(request) as Promise<HeapReport>,
+      longTurns: () => requests("turns") as Promise<readonly LongTurn[]>,
       output,
       kill: async () => {
         const exit = once(child, "exit");
@@ -142,12 +149,22 @@ function istiodArguments(
 
 function forkIstiod(
   flags: readonly string[],
-  { execArgv = [], maxOldSpaceMiB, env }: Pick<IstiodOptions, "execArgv" | "maxOldSpaceMiB" | "env">,
+  {
+    execArgv = [],
+    maxOldSpaceMiB,
+    recordLongTurns,
+    env,
+  }: Pick<IstiodOptions, "execArgv" | "maxOldSpaceMiB" | "recordLongTurns" | "env">,
 ): ChildProcess {
   const bundled = join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js");
   return fork(execArgv.length > 0 ? unbundled : bundled, ["discovery", ...flags], {
     // The limit on new streams is not part of the measurement.
-    env: { ...process.env, PILOT_MAX_REQUESTS_PER_SECOND: "100000", ...env },
+    env: {
+      ...process.env,
+      PILOT_MAX_REQUESTS_PER_SECOND: "100000",
+      ...(recordLongTurns === true && { [longTurnsVariable]: "true" }),
+      ...env,
+    },
     execArgv: [
       ...execArgv,
       ...(maxOldSpaceMiB === undefined ? [] : [`--max-old-space-size=${maxOldSpaceMiB}`]),
@@ -190,13 +207,13 @@ function oneAtATime<A, R>(call: (argument: A) => Promise<R>): (argument: A) => P
   };
 }
 
-function ask(child: ChildProcess, output: () => string, request: ProbeRequest): Promise<HeapReport> {
+function ask(child: ChildProcess, output: () => string, request: ProbeRequest | "turns"): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const exited = (code: number | null): void => reject(new Error(`istiod exited with ${code}:\n${output()}`));
     child.once("exit", exited);
     child.once("message", (message) => {
       child.off("exit", exited);
-      resolve(message as HeapReport);
+      resolve(message);
     });
     child.send(request);
   });

@@ -2,6 +2,7 @@
 // and ends with that one.
 import { getHeapCodeStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { longTurnsVariable, recordLongTurns } from "./long-turns.js";
 
 /** Bytes that istiod's process has. */
 export interface HeapReport {
@@ -18,7 +19,9 @@ export type ProbeRequest = "report" | "collect";
 if (process.send !== undefined) {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
-  process.on("message", (request: ProbeRequest) => {
+  const longTurns = process.env[longTurnsVariable] === undefined ? () => [] : recordLongTurns();
+  process.on("message", (request: ProbeRequest | "turns") => {
+    if (request === "turns") return void process.send?.(longTurns());
     const { rss } = process.memoryUsage();
     if (request === "collect") collect();
     const { heapUsed, external } = process.memoryUsage();
