@@ -8,23 +8,18 @@ type Listener = (cluster: string, change: SecretClusterChange) => void;
 
 /** The clusters whose proxies may be served Secrets: istiod's own, those of directories, and the connected ones. */
 export class SecretClusters {
-  readonly #database: Pick<Database<never>, "commit">;
+  readonly #clusters: Set<string>;
   readonly #listeners = new Set<Listener>();
 
   /** @param clusters IDs of the clusters that are known from the start and stay */
-  constructor(database: Pick<Database<never>, "commit">, clusters: Iterable<string>) {
-    this.#database = database;
-    database.commit((tx) => {
-      for (const cluster of clusters) tx.set(secretClusters, cluster, true);
-    });
+  constructor(clusters: Iterable<string>) {
+    this.#clusters = new Set(clusters);
   }
 
   /** Notes a change of a connected cluster. */
   change(cluster: string, change: SecretClusterChange): void {
-    this.#database.commit((tx) => {
-      if (change === "remove") tx.delete(secretClusters, cluster);
-      else tx.set(secretClusters, cluster, true);
-    });
+    if (change === "remove") this.#clusters.delete(cluster);
+    else this.#clusters.add(cluster);
     for (const listener of this.#listeners) listener(cluster, change);
   }
 
@@ -32,5 +27,18 @@ export class SecretClusters {
   onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /** Commits the clusters as an input of queries, now and after each change. Returns a function that ends this. */
+  follow(database: Pick<Database<never>, "commit">): () => void {
+    database.commit((tx) => {
+      for (const cluster of this.#clusters) tx.set(secretClusters, cluster, true);
+    });
+    return this.onChange((cluster, change) =>
+      database.commit((tx) => {
+        if (change === "remove") tx.delete(secretClusters, cluster);
+        else tx.set(secretClusters, cluster, true);
+      }),
+    );
   }
 }

@@ -59,7 +59,7 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
     onCommitTiming: (timing) => report.commitTiming(timing),
   });
   closers.defer(() => ingestion.stop());
-  const secretClusters = new SecretClusters(database, [values.clusterID, ...sources.remote.keys()]);
+  const secretClusters = new SecretClusters([values.clusterID, ...sources.remote.keys()]);
   openRemoteClusters(startup, { client, sources, ingestion, secretClusters });
   warnOfChangedConfigSources(database, configSources, log);
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";

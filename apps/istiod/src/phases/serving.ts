@@ -31,6 +31,7 @@ export function openServing(
   const reviews = client && secretAccessReviews({ values, log }, { database, client, ingestion });
   if (reviews !== undefined) {
     closers.defer(() => reviews.stop());
+    closers.defer(secretClusters.follow(database));
     closers.defer(secretClusters.onChange((cluster, change) => reviews.clusterChanged(cluster, change)));
   }
   const source = new MeshSource({
