@@ -3,11 +3,9 @@ import {
   type ApiClient,
   createApiClient,
   createObject,
+  type KubernetesObject,
   parseKubeconfig,
-  patchObject,
   readObject,
-  Reflector,
-  requestToken,
 } from "@istiod/kubernetes";
 import { startApiServer } from "@istiod/kubernetes/testing";
 import { createClock } from "@istiod/settings";
@@ -20,9 +18,6 @@ import { folder } from "./serving.js";
 /** The part of a server that the command sees. */
 interface TestCluster {
   readonly kubeconfig: string;
-  /** The server writes the credentials of service accounts to their Secrets itself. */
-  readonly writesCredentials?: boolean;
-  readonly certificateAuthority: string;
   stop(): Promise<void>;
 }
 
@@ -34,50 +29,20 @@ interface ClusterModule {
 const servers: Readonly<Record<string, () => Promise<TestCluster | string>>> = {
   "in memory": async () => {
     const server = await startApiServer();
-    return { kubeconfig: server.kubeconfig.yaml, certificateAuthority: "none", stop: () => server.stop() };
+    return { kubeconfig: server.kubeconfig.yaml, stop: () => server.stop() };
   },
   real: async () => {
     const name = "@istiod/cluster";
     const cluster = (await import(name)) as ClusterModule;
-    return (await cluster.clusterUnavailable()) ?? { ...(await cluster.startCluster()), writesCredentials: true };
+    return (await cluster.clusterUnavailable()) ?? cluster.startCluster();
   },
 };
 
 const secrets = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
 const namespaces = { group: "", version: "v1", kind: "Namespace", plural: "namespaces", namespaced: false };
 
-/** Writes the credentials of service accounts to their Secrets, as the token controller of Kubernetes does. */
-function writeCredentials(client: ApiClient, { certificateAuthority, writesCredentials }: TestCluster): void {
-  if (writesCredentials === true) return;
-  const annotation = "kubernetes.io/service-account.name";
-  const reflector = new Reflector<{ metadata: { annotations: Record<string, string> } }>({
-    client,
-    resource: secrets,
-    fieldSelector: "type=kubernetes.io/service-account-token",
-    fields: { fields: { metadata: { annotations: true } } },
-    handler: {
-      state: () => undefined,
-      events: (events) => {
-        for (const event of events) if (event.type === "set") void write(event);
-      },
-    },
-  });
-  const written = new Set<string>();
-  const write = async (event: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly object: { readonly metadata: { readonly annotations: Record<string, string> } };
-  }): Promise<void> => {
-    const { namespace, name, object } = event;
-    if (written.has(`${namespace}/${name}`)) return;
-    written.add(`${namespace}/${name}`);
-    const account = { namespace, name: object.metadata.annotations[annotation] ?? "" };
-    const { token } = await requestToken(client, account, { expirationSeconds: 3600 });
-    const data = { token: base64(token), "ca.crt": base64(certificateAuthority) };
-    await patchObject(client, secrets, { namespace, name }, { merge: { data } });
-  };
-  reflector.start();
-  onTestFinished(() => reflector.stop());
+interface Secret extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 interface PrintedSecret {
@@ -108,6 +73,14 @@ async function run(kubeconfig: string, ...args: readonly string[]): Promise<{ ou
   return output;
 }
 
+test("create-remote-secret fails while Kubernetes has not written the credentials", async () => {
+  const server = await startApiServer({ secretTokens: false });
+  onTestFinished(() => server.stop());
+  await expect(run(server.kubeconfig.yaml, "-n", "waiting")).rejects.toThrow(
+    'Secret waiting/istio-reader-service-account-istio-remote-secret-token: no "ca.crt" data found',
+  );
+}, 60_000);
+
 describe.each(Object.entries(servers))("create-remote-secret: %s", (_, start) => {
   let started: TestCluster | string;
   let client: ApiClient;
@@ -127,15 +100,7 @@ describe.each(Object.entries(servers))("create-remote-secret: %s", (_, start) =>
     await started.stop();
   });
 
-  test("fails while Kubernetes has not written the credentials", async (context) => {
-    context.skip(cluster().writesCredentials === true, "the server writes the credentials at once");
-    await expect(run(cluster().kubeconfig, "-n", "waiting")).rejects.toThrow(
-      'Secret waiting/istio-reader-service-account-istio-remote-secret-token: no "ca.crt" data found',
-    );
-  }, 60_000);
-
   test("prints a Secret by which istiod reads the cluster, with the permissions of the reader only", async () => {
-    writeCredentials(client, cluster());
     const { out, warnings } = await vi.waitFor(
       () => run(cluster().kubeconfig, "--name=east", "-n=istio-system"),
       until,
@@ -158,8 +123,14 @@ describe.each(Object.entries(servers))("create-remote-secret: %s", (_, start) =>
     await createObject(client, account, { metadata: { name: "reader", namespace } });
     const annotations = { "kubernetes.io/service-account.name": "reader" };
     const type = "kubernetes.io/service-account-token";
-    const data = { token: base64("t0ken"), "ca.crt": base64("caData") };
-    await createObject(client, secrets, { metadata: { name: "mine", namespace, annotations }, type, data } as object);
+    const data = { token: base64("t0ken") };
+    const mine = { namespace, name: "mine" };
+    await createObject(client, secrets, { metadata: { ...mine, annotations }, type, data } as object);
+    const certificates = await vi.waitFor(async () => {
+      const secret = await readObject<Secret>(client, secrets, mine);
+      expect(secret.data?.["ca.crt"]).toBeDefined();
+      return secret.data?.["ca.crt"];
+    }, until);
     await createObject(client, secrets, { metadata: { name: "other", namespace } });
     const common = ["-n", namespace, "--service-account", "reader"];
     const { out, warnings } = await run(
@@ -192,7 +163,7 @@ stringData:
     apiVersion: v1
     clusters:
     - cluster:
-        certificate-authority-data: Y2FEYXRh
+        certificate-authority-data: ${certificates}
         server: https://gateway
         tls-server-name: api
       name: c0

@@ -18,23 +18,22 @@ import (
 // staticTokens are bearer tokens that never expire.
 type staticTokens map[string]*user.DefaultInfo
 
-func (t staticTokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+func (t staticTokens) AuthenticateToken(_ context.Context, token string) (*authenticator.Response, bool, error) {
 	for known, info := range t {
 		if subtle.ConstantTimeCompare([]byte(known), []byte(token)) == 1 {
-			audiences, _ := authenticator.AudiencesFrom(ctx)
-			return &authenticator.Response{User: info, Audiences: audiences}, true, nil
+			return &authenticator.Response{User: info}, true, nil
 		}
 	}
 	return nil, false, nil
 }
 
 // newAuthenticator authenticates client certificates, static tokens and tokens of service accounts. Requests without
-// credentials are anonymous, and requests with wrong credentials fail.
-func newAuthenticator(clientCA dynamiccertificates.CAContentProvider, static staticTokens, issuer *tokenIssuer) (authenticator.Request, authenticator.Token) {
-	tokens := tokenunion.New(static, issuer)
+// credentials are anonymous, and requests with wrong credentials fail. Static tokens are for the API server only.
+func newAuthenticator(clientCA dynamiccertificates.CAContentProvider, static staticTokens, issuer *tokenIssuer) authenticator.Request {
+	tokens := tokenunion.New(authenticator.WrapAudienceAgnosticToken(authenticator.Audiences{issuer.issuer}, static), issuer)
 	credentials := union.New(
 		x509request.NewDynamic(clientCA.VerifyOptions, x509request.CommonNameUserConversion),
 		bearertoken.New(tokens),
 	)
-	return union.NewFailOnError(group.NewAuthenticatedGroupAdder(credentials), anonymous.NewAuthenticator(nil)), tokens
+	return union.NewFailOnError(group.NewAuthenticatedGroupAdder(credentials), anonymous.NewAuthenticator(nil))
 }

@@ -55,7 +55,10 @@ func addCoreDefaults(scheme *runtime.Scheme) {
 		defaultPodSpec(&pod.Spec)
 	})
 	defaulted(scheme, &corev1.Service{}, defaultService)
-	defaulted(scheme, &corev1.Secret{}, func(secret *corev1.Secret) { setEmpty(&secret.Type, corev1.SecretTypeOpaque) })
+	defaulted(scheme, &corev1.Secret{}, func(secret *corev1.Secret) {
+		setEmpty(&secret.Type, corev1.SecretTypeOpaque)
+		moveStringData(secret)
+	})
 	defaulted(scheme, &corev1.Namespace{}, func(namespace *corev1.Namespace) {
 		if namespace.Name == "" {
 			return
@@ -72,6 +75,18 @@ func addCoreDefaults(scheme *runtime.Scheme) {
 			}
 		}
 	})
+}
+
+// moveStringData moves the values that are given as strings, over others of the same key. Real servers do so where they
+// convert to the internal type, also at each decoding.
+func moveStringData(secret *corev1.Secret) {
+	for key, value := range secret.StringData {
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		secret.Data[key] = []byte(value)
+	}
+	secret.StringData = nil
 }
 
 func defaultPodSpec(spec *corev1.PodSpec) {

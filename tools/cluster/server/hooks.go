@@ -24,14 +24,13 @@ func asSelector(selector *metav1.LabelSelector) (labels.Selector, error) {
 
 // addHooks creates the objects that every cluster has, and starts the controllers.
 func (s *server) addHooks() error {
-	namespaces := s.newNamespaceController()
-	accountTokens := s.newAccountTokenController()
+	namespaces, secretTokens := s.newNamespaceController(), s.newSecretTokenController()
 	return s.generic.AddPostStartHook("bootstrap", func(hook genericapiserver.PostStartHookContext) error {
 		if err := s.createObjects(hook.Context); err != nil {
 			return err
 		}
 		go namespaces.run(hook.Context)
-		go accountTokens.run(hook.Context)
+		go secretTokens.run(hook.Context)
 		return nil
 	})
 }

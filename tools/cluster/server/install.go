@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -19,7 +18,7 @@ import (
 // install serves the built-in resources, by group.
 func (s *server) install(stored []*resource, config *genericapiserver.RecommendedConfig, rules authorizer.RuleResolver) error {
 	groups := map[schema.GroupVersion]map[string]rest.Storage{
-		authenticationv1.SchemeGroupVersion: authenticationReviews(s.tokens, authenticator.Audiences{s.issuer.issuer}),
+		authenticationv1.SchemeGroupVersion: authenticationReviews(config.Authentication.Authenticator, config.Authentication.APIAudiences),
 		authorizationv1.SchemeGroupVersion:  authorizationReviews(config.Authorization.Authorizer, rules),
 	}
 	for _, r := range stored {

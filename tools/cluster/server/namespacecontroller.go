@@ -19,7 +19,7 @@ import (
 type namespaceController struct {
 	*server
 	queue  workqueue.TypedRateLimitingInterface[string]
-	synced cache.InformerSynced
+	synced []cache.InformerSynced
 }
 
 func (s *server) newNamespaceController() *namespaceController {
@@ -34,29 +34,27 @@ func (s *server) newNamespaceController() *namespaceController {
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) },
 	})
-	c.synced = informer.HasSynced
+	// The service account default is created again if it is deleted.
+	accounts := s.informers.Core().V1().ServiceAccounts().Informer()
+	_, _ = accounts.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+		if name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
+			if namespace, account, _ := cache.SplitMetaNamespaceKey(name); account == "default" {
+				c.queue.Add(namespace)
+			}
+		}
+	}})
+	c.synced = []cache.InformerSynced{informer.HasSynced, accounts.HasSynced}
 	return c
 }
 
 func (c *namespaceController) run(ctx context.Context) {
-	go func() {
-		<-ctx.Done()
-		c.queue.ShutDown()
-	}()
-	cache.WaitForCacheSync(ctx.Done(), c.synced)
-	for {
-		name, shutdown := c.queue.Get()
-		if shutdown {
-			return
-		}
-		if done, err := c.sync(ctx, name); err != nil || !done {
+	runQueue(ctx, c.queue, c.synced, func(name string) bool {
+		done, err := c.sync(ctx, name)
+		if err != nil || !done {
 			klog.V(2).InfoS("namespace is not finished", "name", name, "err", err)
-			c.queue.AddRateLimited(name)
-		} else {
-			c.queue.Forget(name)
 		}
-		c.queue.Done(name)
-	}
+		return err == nil && done
+	})
 }
 
 func (c *namespaceController) sync(ctx context.Context, name string) (bool, error) {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"net/http"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -36,10 +38,10 @@ func (r *review[T]) Create(ctx context.Context, obj runtime.Object, validate res
 	return obj, r.answer(ctx, any(obj).(*T))
 }
 
-func authenticationReviews(tokens authenticator.Token, audiences authenticator.Audiences) map[string]rest.Storage {
+func authenticationReviews(authenticate authenticator.Request, audiences authenticator.Audiences) map[string]rest.Storage {
 	return map[string]rest.Storage{
 		"tokenreviews": &review[authenticationv1.TokenReview]{singular: "tokenreview", answer: func(ctx context.Context, review *authenticationv1.TokenReview) error {
-			return reviewToken(ctx, tokens, audiences, review)
+			return reviewToken(ctx, authenticate, audiences, review)
 		}},
 		"selfsubjectreviews": &review[authenticationv1.SelfSubjectReview]{singular: "selfsubjectreview", answer: func(ctx context.Context, review *authenticationv1.SelfSubjectReview) error {
 			who, ok := request.UserFrom(ctx)
@@ -52,7 +54,8 @@ func authenticationReviews(tokens authenticator.Token, audiences authenticator.A
 	}
 }
 
-func reviewToken(ctx context.Context, tokens authenticator.Token, defaults authenticator.Audiences, review *authenticationv1.TokenReview) error {
+// reviewToken authenticates a token as the server authenticates requests, so that users have the same groups.
+func reviewToken(ctx context.Context, authenticate authenticator.Request, defaults authenticator.Audiences, review *authenticationv1.TokenReview) error {
 	if review.Spec.Token == "" {
 		return apierrors.NewBadRequest("token is required for TokenReview in authentication")
 	}
@@ -60,20 +63,16 @@ func reviewToken(ctx context.Context, tokens authenticator.Token, defaults authe
 	if len(audiences) == 0 {
 		audiences = defaults
 	}
-	response, ok, err := tokens.AuthenticateToken(authenticator.WithAudiences(ctx, audiences), review.Spec.Token)
+	reviewed := (&http.Request{Header: http.Header{"Authorization": []string{"Bearer " + review.Spec.Token}}}).
+		WithContext(authenticator.WithAudiences(ctx, audiences))
+	response, ok, err := authenticate.AuthenticateRequest(reviewed)
 	review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok}
 	if err != nil {
 		review.Status.Error = err.Error()
 	}
-	if !ok {
-		return nil
+	if ok {
+		review.Status.Audiences, review.Status.User = response.Audiences, userInfo(response.User)
 	}
-	if len(review.Spec.Audiences) > 0 {
-		review.Status.Audiences = response.Audiences
-	} else {
-		review.Status.Audiences = defaults
-	}
-	review.Status.User = userInfo(response.User)
 	return nil
 }
 
@@ -96,7 +95,7 @@ func authorizationReviews(decide authorizer.Authorizer, rules authorizer.RuleRes
 		"localsubjectaccessreviews": &review[authorizationv1.LocalSubjectAccessReview]{namespaced: true, singular: "localsubjectaccessreview", answer: func(ctx context.Context, review *authorizationv1.LocalSubjectAccessReview) error {
 			namespace := request.NamespaceValue(ctx)
 			if attributes := review.Spec.ResourceAttributes; attributes == nil || attributes.Namespace != namespace {
-				return apierrors.NewBadRequest("spec.resourceAttributes.namespace must be the namespace of the request, " + namespace)
+				return apierrors.NewBadRequest("spec.resourceAttributes.namespace must match namespace: " + namespace)
 			}
 			return reviewAccess(ctx, decide, specUser(review.Spec), review.Spec.ResourceAttributes, nil, &review.Status)
 		}},
@@ -122,19 +121,16 @@ func reviewAccess(
 	ctx context.Context, decide authorizer.Authorizer, who user.Info, resource *authorizationv1.ResourceAttributes,
 	url *authorizationv1.NonResourceAttributes, status *authorizationv1.SubjectAccessReviewStatus,
 ) error {
-	if who == nil || who.GetName() == "" && len(who.GetGroups()) == 0 {
-		return apierrors.NewBadRequest("at least one of user or group must be specified")
+	if errs := validateAccess(who, resource, url); len(errs) > 0 {
+		return apierrors.NewInvalid(authorizationv1.SchemeGroupVersion.WithKind("SubjectAccessReview").GroupKind(), "", errs)
 	}
 	attributes := authorizer.AttributesRecord{User: who}
-	switch {
-	case (resource == nil) == (url == nil):
-		return apierrors.NewBadRequest("exactly one of nonResourceAttributes or resourceAttributes must be specified")
-	case resource != nil:
+	if resource != nil {
 		attributes.ResourceRequest = true
 		attributes.Verb, attributes.Namespace, attributes.Name = resource.Verb, resource.Namespace, resource.Name
 		attributes.APIGroup, attributes.APIVersion = resource.Group, resource.Version
 		attributes.Resource, attributes.Subresource = resource.Resource, resource.Subresource
-	default:
+	} else {
 		attributes.Verb, attributes.Path = url.Verb, url.Path
 	}
 	decision, reason, err := decide.Authorize(ctx, attributes)
@@ -145,6 +141,21 @@ func reviewAccess(
 		status.EvaluationError = err.Error()
 	}
 	return nil
+}
+
+func validateAccess(who user.Info, resource *authorizationv1.ResourceAttributes, url *authorizationv1.NonResourceAttributes) field.ErrorList {
+	path := field.NewPath("spec")
+	var errs field.ErrorList
+	switch {
+	case resource != nil && url != nil:
+		errs = append(errs, field.Invalid(path.Child("nonResourceAttributes"), url, "cannot be specified in combination with resourceAttributes"))
+	case resource == nil && url == nil:
+		errs = append(errs, field.Invalid(path.Child("resourceAttributes"), nil, "exactly one of nonResourceAttributes or resourceAttributes must be specified"))
+	}
+	if who == nil || who.GetName() == "" && len(who.GetGroups()) == 0 {
+		errs = append(errs, field.Invalid(path.Child("user"), "", "at least one of user or group must be specified"))
+	}
+	return errs
 }
 
 func reviewRules(ctx context.Context, rules authorizer.RuleResolver, review *authorizationv1.SelfSubjectRulesReview) error {

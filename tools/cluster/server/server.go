@@ -42,7 +42,6 @@ type server struct {
 	faults    *faults
 	scheme    *runtime.Scheme
 	issuer    *tokenIssuer
-	tokens    authenticator.Token
 	resolver  webhook.ServiceResolver
 	generic   *genericapiserver.GenericAPIServer
 	client    kubernetes.Interface
@@ -119,9 +118,8 @@ func (s *server) configure(config *genericapiserver.RecommendedConfig) (authoriz
 	config.SharedInformerFactory = s.informers
 	config.ClientConfig = config.LoopbackClientConfig
 	audiences := authenticator.Audiences{s.issuer.issuer}
-	request, tokens := newAuthenticator(clientCA, s.config.tokens, s.issuer)
-	config.Authentication.Authenticator, config.Authentication.APIAudiences = request, audiences
-	s.tokens = tokens
+	config.Authentication.Authenticator = newAuthenticator(clientCA, s.config.tokens, s.issuer)
+	config.Authentication.APIAudiences = audiences
 	roles := s.informers.Rbac().V1()
 	rbac := &rbacAuthorizer{
 		roles: roles.Roles().Lister(), roleBindings: roles.RoleBindings().Lister(),

@@ -62,10 +62,8 @@ func (a *serviceAllocator) begin(service, old *corev1.Service, dryRun bool) (gen
 		before = allocations(old)
 	}
 	if err := a.allocate(service, before); err != nil {
-		for _, value := range allocations(service) {
-			if !slices.Contains(before, value) && err.reserved[value] {
-				delete(a.used, value)
-			}
+		for value := range err.reserved {
+			delete(a.used, value)
 		}
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), service.Name, field.ErrorList{err.cause})
 	}
@@ -99,7 +97,7 @@ func (a *serviceAllocator) allocate(service *corev1.Service, before []string) *a
 	}
 	cause := a.allocateAddresses(service, reserve)
 	if cause == nil {
-		cause = a.allocatePorts(service, reserve)
+		cause = a.allocatePorts(service, before, reserve)
 	}
 	if cause != nil {
 		return &allocationError{cause: cause, reserved: reserved}
@@ -125,20 +123,24 @@ func (a *serviceAllocator) allocateAddresses(service *corev1.Service, reserve fu
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
 	for i, family := range spec.IPFamilies {
-		path := field.NewPath("spec", "clusterIPs").Index(i)
+		path := field.NewPath("spec", "clusterIPs")
 		if i < len(spec.ClusterIPs) && spec.ClusterIPs[i] != "" {
 			address, err := netip.ParseAddr(spec.ClusterIPs[i])
-			if err != nil || !a.ranges[family].Contains(address) {
-				return field.Invalid(path, spec.ClusterIPs[i], fmt.Sprintf("must be an IP address in the range %s, or None", a.ranges[family]))
+			if err != nil {
+				return field.Invalid(path.Index(i), spec.ClusterIPs[i], "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+			}
+			if !a.ranges[family].Contains(address) {
+				return field.Invalid(path, spec.ClusterIPs, fmt.Sprintf(
+					"failed to allocate IP %s: the provided IP (%s) is not in the valid range. The range of valid IPs is %s", address, address, a.ranges[family]))
 			}
 			if !reserve(address.String()) {
-				return field.Invalid(path, spec.ClusterIPs[i], "failed to allocate IP "+address.String()+": provided IP is already allocated")
+				return field.Invalid(path, spec.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: provided IP is already allocated", address))
 			}
 			continue
 		}
 		address, ok := a.free(family, reserve)
 		if !ok {
-			return field.Invalid(path, "", "range is full")
+			return field.Invalid(path, spec.ClusterIPs, "failed to allocate IP: range is full")
 		}
 		spec.ClusterIPs = append(spec.ClusterIPs[:i], address)
 	}
@@ -181,15 +183,21 @@ func (a *serviceAllocator) free(family corev1.IPFamily, reserve func(string) boo
 	return "", false
 }
 
-func (a *serviceAllocator) allocatePorts(service *corev1.Service, reserve func(string) bool) *field.Error {
+func (a *serviceAllocator) allocatePorts(service *corev1.Service, before []string, reserve func(string) bool) *field.Error {
 	spec := &service.Spec
 	wanted := spec.Type == corev1.ServiceTypeNodePort ||
 		spec.Type == corev1.ServiceTypeLoadBalancer && (spec.AllocateLoadBalancerNodePorts == nil || *spec.AllocateLoadBalancerNodePorts)
 	for i := range spec.Ports {
 		port := &spec.Ports[i]
+		path := field.NewPath("spec", "ports").Index(i).Child("nodePort")
 		if port.NodePort != 0 {
+			held := slices.Contains(before, nodePort(port.Protocol, port.NodePort))
+			if !held && (port.NodePort < firstNodePort || port.NodePort > lastNodePort) {
+				return field.Invalid(path, port.NodePort, fmt.Sprintf(
+					"provided port is not in the valid range. The range of valid ports is %d-%d", firstNodePort, lastNodePort))
+			}
 			if !reserve(nodePort(port.Protocol, port.NodePort)) {
-				return field.Invalid(field.NewPath("spec", "ports").Index(i).Child("nodePort"), port.NodePort, "provided port is already allocated")
+				return field.Invalid(path, port.NodePort, "provided port is already allocated")
 			}
 			continue
 		}
@@ -198,6 +206,9 @@ func (a *serviceAllocator) allocatePorts(service *corev1.Service, reserve func(s
 				port.NodePort = number
 				break
 			}
+		}
+		if wanted && port.NodePort == 0 {
+			return field.Invalid(path, port.NodePort, "range is full")
 		}
 	}
 	return nil
@@ -210,9 +221,9 @@ func nodePort(protocol corev1.Protocol, port int32) string {
 // allocations are the addresses and ports that a service holds.
 func allocations(service *corev1.Service) []string {
 	var held []string
-	for _, address := range service.Spec.ClusterIPs {
-		if address != "" && address != corev1.ClusterIPNone {
-			held = append(held, address)
+	for _, text := range service.Spec.ClusterIPs {
+		if address, err := netip.ParseAddr(text); err == nil {
+			held = append(held, address.String())
 		}
 	}
 	for _, port := range service.Spec.Ports {

@@ -101,12 +101,19 @@ func (t *tokenIssuer) issue(account *corev1.ServiceAccount, bound kubernetesClai
 // AuthenticateToken accepts tokens of this issuer whose service account, and bound object, still exists.
 func (t *tokenIssuer) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	claims := tokenClaims{}
-	if unverified, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil || unverified == nil || claims.Issuer != t.issuer {
+	if unverified, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil || unverified == nil {
+		return nil, false, nil
+	}
+	switch claims.Issuer {
+	case t.issuer:
+	case secretTokenIssuer:
+		return t.authenticateSecretToken(ctx, token)
+	default:
 		return nil, false, nil
 	}
 	claims = tokenClaims{}
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithTimeFunc(t.now), jwt.WithExpirationRequired())
-	if _, err := parser.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return &t.key.PublicKey, nil }); err != nil {
+	if _, err := parser.ParseWithClaims(token, &claims, t.publicKey); err != nil {
 		return nil, false, fmt.Errorf("invalid service account token: %w", err)
 	}
 	wanted, ok := authenticator.AudiencesFrom(ctx)
@@ -132,6 +139,8 @@ func (t *tokenIssuer) AuthenticateToken(ctx context.Context, token string) (*aut
 	}
 	return &authenticator.Response{Audiences: audiences, User: info.UserInfo()}, true, nil
 }
+
+func (t *tokenIssuer) publicKey(*jwt.Token) (any, error) { return &t.key.PublicKey, nil }
 
 func (t *tokenIssuer) checkObjects(ctx context.Context, claims kubernetesClaims) error {
 	ctx = request.WithNamespace(ctx, claims.Namespace)
@@ -198,7 +207,7 @@ func (r *tokenREST) Create(ctx context.Context, name string, obj runtime.Object,
 	if len(wanted.Spec.Audiences) == 0 {
 		wanted.Spec.Audiences = []string{r.issuer.issuer}
 	}
-	bound, err := r.bind(ctx, wanted.Spec.BoundObjectRef)
+	bound, err := r.bind(ctx, name, wanted.Spec.BoundObjectRef)
 	if err != nil {
 		return nil, err
 	}
@@ -211,19 +220,20 @@ func (r *tokenREST) Create(ctx context.Context, name string, obj runtime.Object,
 	return wanted, nil
 }
 
-func (r *tokenREST) bind(ctx context.Context, to *authenticationv1.BoundObjectReference) (kubernetesClaims, error) {
+// bind returns the claims of the object that a token of a service account is bound to.
+func (r *tokenREST) bind(ctx context.Context, account string, to *authenticationv1.BoundObjectReference) (kubernetesClaims, error) {
 	claims := kubernetesClaims{}
 	if to == nil {
 		return claims, nil
 	}
 	var getter rest.Getter
-	switch to.Kind {
-	case "Pod":
+	switch kind := schema.FromAPIVersionAndKind(to.APIVersion, to.Kind); kind {
+	case corev1.SchemeGroupVersion.WithKind("Pod"):
 		getter = r.issuer.pods
-	case "Secret":
+	case corev1.SchemeGroupVersion.WithKind("Secret"):
 		getter = r.issuer.secrets
 	default:
-		return claims, apierrors.NewBadRequest(fmt.Sprintf("cannot bind a token to %s %s: only Pod and Secret are supported", to.APIVersion, to.Kind))
+		return claims, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", kind))
 	}
 	found, err := getter.Get(ctx, to.Name, &metav1.GetOptions{})
 	if err != nil {
@@ -231,9 +241,12 @@ func (r *tokenREST) bind(ctx context.Context, to *authenticationv1.BoundObjectRe
 	}
 	bound := &reference{Name: to.Name, UID: accessor(found).GetUID()}
 	if to.UID != "" && to.UID != bound.UID {
-		return claims, apierrors.NewConflict(schema.GroupResource{Resource: to.Kind}, to.Name, fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record (%s)", to.UID, bound.UID))
+		return claims, apierrors.NewConflict(schema.GroupResource{Resource: to.Kind}, to.Name, fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", to.UID))
 	}
 	if pod, ok := found.(*corev1.Pod); ok {
+		if pod.Spec.ServiceAccountName != account {
+			return claims, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", account))
+		}
 		claims.Pod = bound
 		if pod.Spec.NodeName != "" {
 			claims.Node = r.node(ctx, pod.Spec.NodeName)

@@ -48,6 +48,9 @@ func validateSecret(obj, old runtime.Object) field.ErrorList {
 		}
 	}
 	errs = append(errs, validateKeys(secret.Data)...)
+	if secret.Type == corev1.SecretTypeServiceAccountToken && secret.Annotations[corev1.ServiceAccountNameKey] == "" {
+		errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
+	}
 	if old == nil {
 		return errs
 	}

@@ -7,6 +7,7 @@ import { WebhookAdmission } from "./admission/webhook-admission.js";
 import { AccessControl } from "./auth/access-control.js";
 import { defaultRoles } from "./auth/default-roles.js";
 import { mastersGroup } from "./auth/rbac.js";
+import { startSecretTokenController } from "./auth/secret-token-controller.js";
 import { ServiceAccountTokens } from "./auth/service-account-tokens.js";
 import type { TokenUser } from "./auth/authenticator.js";
 import { startTypeController } from "./discovery/type-controller.js";
@@ -20,6 +21,7 @@ import { kubeconfigOf, type Kubeconfig } from "./http/kubeconfig.js";
 import { directObjects, type DirectObjects } from "./storage/direct-objects.js";
 import { startNamespaceController } from "./storage/namespace-controller.js";
 import type { ServerState } from "./storage/server-state.js";
+import { ServiceAllocator } from "./storage/service-allocator.js";
 import { resourceKey, Store } from "./storage/store.js";
 
 export interface ApiServerOptions {
@@ -38,8 +40,8 @@ export interface ApiServerOptions {
   readonly authorization?: "rbac" | "allow-all";
   /** Namespaces in addition to `default` and `kube-system`. */
   readonly namespaces?: readonly string[];
-  /** Addresses (`host:port`) of the Services of webhooks, by `namespace/name:port`. Default: none. */
-  readonly services?: Readonly<Record<string, string>>;
+  /** Writes the tokens of service accounts to their Secrets, as kube-controller-manager does. Default: `true`. */
+  readonly secretTokens?: boolean;
   /** Milliseconds between bookmarks of a watch that asks for them. Default 60,000. */
   readonly bookmarkIntervalMs?: number;
   /** Changes after which the oldest half of the history is compacted. Default 100,000. */
@@ -68,15 +70,24 @@ export interface ApiServer {
 /** Starts an API server in memory that listens on loopback. */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const clock = options.clock ?? createClock();
+  const store = new Store(options.historyLimit ?? 100_000);
   const shared = {
-    store: new Store(options.historyLimit ?? 100_000),
+    store,
+    services: new ServiceAllocator(store),
     types: new TypeRegistry([...builtInTypes, ...additionalTypes(options.types ?? [])]),
     clock,
   };
-  const addresses = new Map(Object.entries(options.services ?? {}));
-  const state: ServerState = { ...shared, admission: new WebhookAdmission(shared, addresses) };
+  const state: ServerState = { ...shared, admission: new WebhookAdmission(shared) };
   const objects = directObjects(state);
-  const stopControllers = [startTypeController(state), startNamespaceController(state)];
+  const serviceAccountTokens = new ServiceAccountTokens(store, clock);
+  const certificateAuthority = "none: the server speaks HTTP";
+  const stopControllers = [
+    startTypeController(state),
+    startNamespaceController(state),
+    options.secretTokens === false
+      ? () => undefined
+      : startSecretTokenController(state, { tokens: serviceAccountTokens, certificateAuthority }),
+  ];
   for (const name of ["default", "kube-system", ...(options.namespaces ?? [])]) {
     await objects.create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
@@ -87,7 +98,6 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const users = new Map(Object.entries(options.users ?? {}));
   users.set(admin, { username: "admin", groups: [mastersGroup] });
   const watch = { bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000, queueLimit: 10_000 };
-  const serviceAccountTokens = new ServiceAccountTokens(state.store, clock);
   const { authorization = "rbac" } = options;
   const access = new AccessControl({ store: state.store, users, serviceAccountTokens, authorization });
   const handler = createHandler({ state, faults, watch, access, serviceAccountTokens, requests });

@@ -20,11 +20,13 @@ contract("admission webhooks", (server) => {
     }
   });
 
+  /** Answers the requests of `register`, and others by `respond`. */
+  const withProbe = (respond: (request: Loose) => object) => (request: Loose) =>
+    request.object?.metadata.name === "probe" ? { allowed: true, warnings: ["called"] } : respond(request);
+
   /** Registers a webhook for labelled ConfigMaps, and waits until the server calls it. */
   async function register(kind: "Mutating" | "Validating", respond: (request: Loose) => object, extra: object = {}) {
-    webhook = await startWebhook(server.url.startsWith("https:"), (request: Loose) =>
-      request.object?.metadata.name === "probe" ? { allowed: true, warnings: ["called"] } : respond(request),
-    );
+    webhook ??= await startWebhook(server.url.startsWith("https:"), withProbe(respond));
     const { url, caBundle } = webhook;
     await server.http.post(`${registration}/${kind.toLowerCase()}webhookconfigurations`, {
       metadata: { name: "test" },
@@ -92,6 +94,41 @@ contract("admission webhooks", (server) => {
       message: 'admission webhook "test.example.com" denied the request: not today',
     });
     expect((await server.http.get(`${path}/denied`)).status).toBe(404);
+  });
+
+  it("calls the ready endpoints of a service, with its name in the certificate", async () => {
+    const name = "hook";
+    webhook = await startWebhook(
+      true,
+      withProbe(() => patchOf({ op: "add", path: "/data/service", value: name })),
+      `${name}.${server.namespace}.svc`,
+    );
+    const { port, caBundle } = webhook;
+    const ports = [{ name: "https", port: 8443, targetPort: port }];
+    await server.http.post(`/api/v1/namespaces/${server.namespace}/services`, { metadata: { name }, spec: { ports } });
+    const slices = `/apis/discovery.k8s.io/v1/namespaces/${server.namespace}/endpointslices`;
+    const { body: slice } = await server.http.post(slices, {
+      metadata: { name, labels: { "kubernetes.io/service-name": name } },
+      addressType: "IPv4",
+      ports: [
+        { name: "other", port: 1 },
+        { name: "https", port },
+      ],
+      endpoints: [
+        { addresses: ["192.0.2.1"], conditions: { ready: false } },
+        { addresses: ["127.0.0.1"], conditions: { ready: true } },
+      ],
+    });
+    const service = { name, namespace: server.namespace, port: 8443, path: "/admit" };
+    await register("Mutating", () => ({ allowed: true }), { clientConfig: { service, caBundle }, timeoutSeconds: 2 });
+    const { body } = await server.http.post(path, configMap("by-service"));
+    expect(body.data).toEqual({ a: "1", service: name });
+    await server.http.put(`${slices}/${name}`, { ...slice, endpoints: [] });
+    await expect
+      .poll(async () => (await server.http.post(`${path}?dryRun=All`, configMap("probe"))).body.message, {
+        timeout: 20_000,
+      })
+      .toContain('failed calling webhook "test.example.com"');
   });
 
   it("calls it only for objects of the rules and the selectors", async () => {

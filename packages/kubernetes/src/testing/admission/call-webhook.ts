@@ -1,26 +1,26 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { isIPv6 } from "node:net";
 import { isJsonObject, type JsonObject } from "../storage/object.js";
+import type { Store } from "../storage/store.js";
+import { serviceEndpoint } from "./service-endpoint.js";
 import type { Webhook } from "./webhook-rules.js";
 
-/** Addresses of Services for webhooks: `host:port` by `namespace/name:port`. */
-export type ServiceAddresses = ReadonlyMap<string, string>;
-
-interface Endpoint {
+interface WebhookEndpoint {
   readonly url: URL;
   /** Name that the certificate must have. */
   readonly servername: string;
 }
 
 /** Returns the address of a webhook. */
-function endpointOf({ url, service }: JsonObject, addresses: ServiceAddresses): Endpoint {
+function endpointOf({ url, service }: JsonObject, store: Store): WebhookEndpoint {
   if (typeof url === "string") return { url: new URL(url), servername: new URL(url).hostname };
   if (!isJsonObject(service)) throw new Error("the webhook has neither a URL nor a Service");
-  const { name, namespace, port = 443, path = "/" } = service;
-  const key = `${String(namespace)}/${String(name)}:${String(port)}`;
-  const address = addresses.get(key);
-  if (address === undefined) throw new Error(`no address is known for Service ${key}`);
-  return { url: new URL(String(path), `https://${address}`), servername: `${String(name)}.${String(namespace)}.svc` };
+  const { path = "/" } = service;
+  const [namespace, name] = [String(service.namespace), String(service.name)];
+  const { address, port } = serviceEndpoint(store, { namespace, name, port: Number(service.port ?? 443) });
+  const host = isIPv6(address) ? `[${address}]` : address;
+  return { url: new URL(String(path), `https://${host}:${port}`), servername: `${name}.${namespace}.svc` };
 }
 
 /**
@@ -28,12 +28,8 @@ function endpointOf({ url, service }: JsonObject, addresses: ServiceAddresses): 
  *
  * @throws Error without a valid answer within the webhook's timeout
  */
-export async function callWebhook(
-  webhook: Webhook,
-  review: JsonObject,
-  addresses: ServiceAddresses,
-): Promise<JsonObject> {
-  const { url, servername } = endpointOf(webhook.clientConfig, addresses);
+export async function callWebhook(webhook: Webhook, review: JsonObject, store: Store): Promise<JsonObject> {
+  const { url, servername } = endpointOf(webhook.clientConfig, store);
   url.searchParams.set("timeout", `${webhook.timeoutSeconds}s`);
   const { caBundle } = webhook.clientConfig;
   const ca = typeof caBundle === "string" ? Buffer.from(caBundle, "base64").toString() : undefined;

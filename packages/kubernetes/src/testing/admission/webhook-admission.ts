@@ -2,7 +2,7 @@ import { jsonPatch } from "../apply/json-patch.js";
 import { badRequest, StatusError } from "../http/status-error.js";
 import { type ApiObject, isJsonObject, type JsonObject } from "../storage/object.js";
 import { type Admission, type AdmissionRequest, newUid, type ServerState } from "../storage/server-state.js";
-import { callWebhook, type ServiceAddresses } from "./call-webhook.js";
+import { callWebhook } from "./call-webhook.js";
 import { admissionReview, isCalled, type Webhook, webhooksOf } from "./webhook-rules.js";
 
 /**
@@ -11,11 +11,9 @@ import { admissionReview, isCalled, type Webhook, webhooksOf } from "./webhook-r
  */
 export class WebhookAdmission implements Admission {
   readonly #state: ServerState;
-  readonly #addresses: ServiceAddresses;
 
-  constructor(state: Omit<ServerState, "admission">, addresses: ServiceAddresses) {
+  constructor(state: Omit<ServerState, "admission">) {
     this.#state = { ...state, admission: this };
-    this.#addresses = addresses;
   }
 
   async mutate(request: AdmissionRequest): Promise<ApiObject | null> {
@@ -44,7 +42,7 @@ export class WebhookAdmission implements Admission {
     }
     let response: JsonObject;
     try {
-      response = await callWebhook(webhook, admissionReview(newUid(), request), this.#addresses);
+      response = await callWebhook(webhook, admissionReview(newUid(), request), this.#state.store);
     } catch (error) {
       if (webhook.failurePolicy === "Ignore") return undefined;
       const cause = error instanceof Error ? error.message : String(error);

@@ -1,12 +1,13 @@
 import type { Exchange } from "../http/exchange.js";
-import { badRequest, invalid, methodNotAllowed, notFound } from "../http/status-error.js";
+import { badRequest, type FieldError, invalid, methodNotAllowed } from "../http/status-error.js";
 import { userOf } from "../http/write-options.js";
-import { formatTime, isJsonObject, type JsonObject } from "../storage/object.js";
+import { isJsonObject, type JsonObject } from "../storage/object.js";
 import type { ServerState } from "../storage/server-state.js";
 import type { AccessControl } from "./access-control.js";
 import { identityOf } from "./authenticator.js";
 import type { Access } from "./rbac.js";
 import { type ServiceAccountTokens, tokenIssuer } from "./service-account-tokens.js";
+import { readReview, serveTokenRequest } from "./token-requests.js";
 
 export interface ReviewRoutes {
   readonly state: ServerState;
@@ -23,10 +24,13 @@ const reviews: Readonly<Record<string, readonly [kind: string, review: Review]>>
     (_, _spec, exchange) => ({ userInfo: userOf(exchange) }),
   ],
   "authorization.k8s.io/subjectaccessreviews": ["SubjectAccessReview", reviewSubjectAccess],
-  "authorization.k8s.io/localsubjectaccessreviews": ["LocalSubjectAccessReview", reviewSubjectAccess],
+  "authorization.k8s.io/localsubjectaccessreviews": ["LocalSubjectAccessReview", reviewLocalSubjectAccess],
   "authorization.k8s.io/selfsubjectaccessreviews": [
     "SelfSubjectAccessReview",
-    ({ access }, spec, exchange) => decisionOf(access.decide(userOf(exchange), accessOfSpec(spec))),
+    ({ access }, spec, exchange) => {
+      validateAccess(spec, userOf(exchange).username);
+      return decisionOf(access.decide(userOf(exchange), accessOfSpec(spec)));
+    },
   ],
 };
 
@@ -49,15 +53,6 @@ export async function serveReviews(routes: ReviewRoutes, exchange: Exchange): Pr
   return true;
 }
 
-async function readReview(exchange: Exchange, kind: string): Promise<JsonObject> {
-  const body = await exchange.json();
-  if (!isJsonObject(body)) throw badRequest(`the ${kind} is not an object`);
-  if (body.kind !== undefined && body.kind !== kind) {
-    throw badRequest(`${String(body.kind)} cannot be handled as a ${kind}`);
-  }
-  return body;
-}
-
 const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? (value as string[]) : []);
 
 function reviewToken({ access }: ReviewRoutes, { token, audiences }: JsonObject): JsonObject {
@@ -72,19 +67,39 @@ function reviewToken({ access }: ReviewRoutes, { token, audiences }: JsonObject)
 
 function reviewSubjectAccess({ access }: ReviewRoutes, spec: JsonObject): JsonObject {
   const { user = "", groups, uid } = spec;
-  if (user === "" && stringsIn(groups).length === 0) {
-    throw invalid("SubjectAccessReview", "authorization.k8s.io", "", [
-      {
-        field: "spec.user",
-        reason: "FieldValueInvalid",
-        message: `Invalid value: "": at least one of user or group must be specified`,
-      },
-    ]);
-  }
+  validateAccess(spec, stringsIn(groups)[0] ?? String(user));
   // The review names all groups of the user: none is added.
   const identity = { ...identityOf({ username: String(user) }), groups: stringsIn(groups) };
   const subject = uid === undefined ? identity : { ...identity, uid: String(uid) };
   return decisionOf(access.decide(subject, accessOfSpec(spec)));
+}
+
+function reviewLocalSubjectAccess(routes: ReviewRoutes, spec: JsonObject, { target }: Exchange): JsonObject {
+  const namespace = target.isResource ? (target.namespace ?? "") : "";
+  const { resourceAttributes } = spec;
+  if (!isJsonObject(resourceAttributes) || resourceAttributes.namespace !== namespace)
+    throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
+  return reviewSubjectAccess(routes, spec);
+}
+
+/**
+ * @param subject User or group; empty if the review has neither.
+ * @throws StatusError 422
+ */
+function validateAccess({ resourceAttributes, nonResourceAttributes }: JsonObject, subject: string): void {
+  const errors: FieldError[] = [];
+  const fail = (field: string, value: unknown, message: string): void =>
+    void errors.push({
+      field: `spec.${field}`,
+      reason: "FieldValueInvalid",
+      message: `Invalid value: ${JSON.stringify(value ?? null)}: ${message}`,
+    });
+  if (isJsonObject(resourceAttributes) && isJsonObject(nonResourceAttributes))
+    fail("nonResourceAttributes", nonResourceAttributes, "cannot be specified in combination with resourceAttributes");
+  if (!isJsonObject(resourceAttributes) && !isJsonObject(nonResourceAttributes))
+    fail("resourceAttributes", null, "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+  if (subject === "") fail("user", "", "at least one of user or group must be specified");
+  if (errors.length > 0) throw invalid("SubjectAccessReview", "authorization.k8s.io", "", errors);
 }
 
 const decisionOf = ({ allowed, reason }: { readonly allowed: boolean; readonly reason: string }): JsonObject => ({
@@ -96,10 +111,8 @@ function accessOfSpec({ resourceAttributes, nonResourceAttributes }: JsonObject)
   if (isJsonObject(nonResourceAttributes)) {
     return { verb: String(nonResourceAttributes.verb ?? ""), path: String(nonResourceAttributes.path ?? "") };
   }
-  if (!isJsonObject(resourceAttributes)) {
-    throw badRequest("exactly one of nonResourceAttributes or resourceAttributes must be specified");
-  }
-  const text = (name: string): string => String(resourceAttributes[name] ?? "");
+  const attributes = isJsonObject(resourceAttributes) ? resourceAttributes : {};
+  const text = (name: string): string => String(attributes[name] ?? "");
   const subresource = text("subresource");
   return {
     verb: text("verb"),
@@ -109,48 +122,4 @@ function accessOfSpec({ resourceAttributes, nonResourceAttributes }: JsonObject)
     name: text("name"),
     ...(subresource !== "" && { subresource }),
   };
-}
-
-async function serveTokenRequest(
-  { state, serviceAccountTokens }: ReviewRoutes,
-  exchange: Exchange,
-  namespace: string,
-  name: string,
-): Promise<void> {
-  if (exchange.method !== "POST") throw methodNotAllowed();
-  const body = await readReview(exchange, "TokenRequest");
-  const spec = isJsonObject(body.spec) ? body.spec : {};
-  const account = state.store.get("/serviceaccounts", `${namespace}/${name}`);
-  if (account === undefined) throw notFound({ group: "", plural: "serviceaccounts" }, name);
-  const { expirationSeconds = 3600, audiences } = spec;
-  if (typeof expirationSeconds !== "number" || expirationSeconds < 600) {
-    throw invalid("TokenRequest", "authentication.k8s.io", "", [
-      {
-        field: "spec.expirationSeconds",
-        reason: "FieldValueInvalid",
-        message: `Invalid value: ${JSON.stringify(expirationSeconds)}: may not specify a duration less than 10 minutes`,
-      },
-    ]);
-  }
-  const wanted = stringsIn(audiences).length === 0 ? [tokenIssuer] : stringsIn(audiences);
-  const pod = boundPod(state, namespace, spec.boundObjectRef);
-  const subject = { namespace, name, uid: account.metadata.uid ?? "", ...(pod !== undefined && { pod }) };
-  const token = serviceAccountTokens.sign(subject, wanted, expirationSeconds);
-  const expirationTimestamp = formatTime(state.clock.now() + expirationSeconds * 1000);
-  await exchange.send(201, {
-    kind: "TokenRequest",
-    apiVersion: "authentication.k8s.io/v1",
-    metadata: { name, namespace, creationTimestamp: formatTime(state.clock.now()) },
-    spec: { ...spec, audiences: wanted, expirationSeconds },
-    status: { token, expirationTimestamp },
-  });
-}
-
-function boundPod({ store }: ServerState, namespace: string, reference: unknown) {
-  if (!isJsonObject(reference)) return undefined;
-  if (reference.kind !== "Pod") throw badRequest(`tokens cannot be bound to a ${String(reference.kind)} here`);
-  const name = String(reference.name);
-  const pod = store.get("/pods", `${namespace}/${name}`);
-  if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name);
-  return { name, uid: pod.metadata.uid ?? "" };
 }

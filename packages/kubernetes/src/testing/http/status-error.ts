@@ -90,12 +90,17 @@ export const modified = (type: ResourceName, name: string): StatusError =>
 
 export const badRequest = (message: string): StatusError => new StatusError(400, "BadRequest", message);
 
-export const forbidden = (type: ResourceName, name: string | undefined, message: string): StatusError =>
+export const forbidden = (
+  type: ResourceName,
+  name: string | undefined,
+  message: string,
+  causes?: readonly StatusCause[],
+): StatusError =>
   new StatusError(
     403,
     "Forbidden",
     `${qualifiedResource(type)}${name === undefined ? "" : ` "${name}"`} is forbidden: ${message}`,
-    detailsOf(type, name),
+    { ...detailsOf(type, name), ...(causes !== undefined && { causes }) },
   );
 
 export const methodNotAllowed = (): StatusError =>

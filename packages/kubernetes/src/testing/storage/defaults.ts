@@ -1,11 +1,6 @@
 import type { ServedType } from "../discovery/served-type.js";
 import { type ApiObject, isJsonObject, type JsonObject, setField } from "./object.js";
-
-const setDefaults = (object: JsonObject, defaults: JsonObject): void => {
-  for (const [field, value] of Object.entries(defaults)) if (object[field] === undefined) object[field] = value;
-};
-
-const objectsIn = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+import { defaultPodSpec, objectsIn, setDefaults } from "./pod-defaults.js";
 
 const defaulters: Readonly<Record<string, (object: ApiObject, spec: JsonObject) => void>> = {
   "/secrets": (object) => {
@@ -24,8 +19,12 @@ const defaulters: Readonly<Record<string, (object: ApiObject, spec: JsonObject) 
     for (const port of objectsIn(spec.ports)) setDefaults(port, { protocol: "TCP", targetPort: port.port });
     if (spec.type === "NodePort" || spec.type === "LoadBalancer")
       setDefaults(spec, { externalTrafficPolicy: "Cluster" });
+    if (spec.type === "LoadBalancer") setDefaults(spec, { allocateLoadBalancerNodePorts: true });
   },
-  "/pods": (object, spec) => defaultPod(object, spec),
+  "/pods": (_, spec) => {
+    setDefaults(spec, { enableServiceLinks: true });
+    defaultPodSpec(spec);
+  },
   "/namespaces": (object, spec) => {
     setDefaults(spec, { finalizers: ["kubernetes"] });
     object.spec = spec;
@@ -59,30 +58,9 @@ export function setBuiltInDefaults(type: ServedType, object: ApiObject): void {
   defaulters[`${type.group}/${type.plural}`]?.(object, spec);
 }
 
-function defaultPod(_: ApiObject, spec: JsonObject): void {
-  setDefaults(spec, {
-    restartPolicy: "Always",
-    terminationGracePeriodSeconds: 30,
-    dnsPolicy: "ClusterFirst",
-    securityContext: {},
-    schedulerName: "default-scheduler",
-  });
-  for (const list of ["containers", "initContainers"]) {
-    for (const container of objectsIn(spec[list])) {
-      setDefaults(container, {
-        resources: {},
-        terminationMessagePath: "/dev/termination-log",
-        terminationMessagePolicy: "File",
-        imagePullPolicy: /(:latest|^[^:@]*|\/[^:@]*)$/.test(String(container.image)) ? "Always" : "IfNotPresent",
-      });
-      for (const port of objectsIn(container.ports)) setDefaults(port, { protocol: "TCP" });
-    }
-  }
-}
-
-function defaultTemplate(object: ApiObject, spec: JsonObject): void {
+function defaultTemplate(_: ApiObject, spec: JsonObject): void {
   const { template } = spec;
-  if (isJsonObject(template) && isJsonObject(template.spec)) defaultPod(object, template.spec);
+  if (isJsonObject(template) && isJsonObject(template.spec)) defaultPodSpec(template.spec);
 }
 
 function defaultWebhooks(object: ApiObject): void {

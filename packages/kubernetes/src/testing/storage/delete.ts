@@ -43,7 +43,9 @@ export async function deleteObject(
   const grace = gracePeriodOf(type, current, deletion.gracePeriodSeconds);
   const mustWait = grace > 0 || (current.metadata.finalizers ?? []).length > 0 || resource === "/namespaces";
   if (mustWait) return asVersion(markDeleted(state, target, current, grace, options), target);
-  const removed = options.dryRun ? current : (state.store.remove(resource, key) ?? current);
+  // Types with a grace period are marked first: watches report pods as modified before they are deleted.
+  const last = resource === "/pods" ? markDeleted(state, target, current, grace, options) : current;
+  const removed = options.dryRun ? last : (state.store.remove(resource, key) ?? last);
   return returningObjects.has(resource) ? removed : success(target, current);
 }
 
@@ -62,9 +64,11 @@ function markDeleted(
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, generation } = object.metadata;
   // A second deletion can only shorten the grace period.
   if (deletionTimestamp !== undefined && grace >= deletionGracePeriodSeconds) return object;
+  const start =
+    deletionTimestamp === undefined ? clock.now() : Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
   const metadata = {
     ...object.metadata,
-    deletionTimestamp: formatTime(clock.now() + grace * 1000),
+    deletionTimestamp: formatTime(start + grace * 1000),
     deletionGracePeriodSeconds: grace,
     ...(generation !== undefined && deletionTimestamp === undefined && { generation: generation + 1 }),
   };

@@ -1,14 +1,19 @@
 import { formatTime } from "./object.js";
-import type { ServerState } from "./server-state.js";
-import { resourceKey, type StoredChange } from "./store.js";
+import { newUid, type ServerState, timeOf } from "./server-state.js";
+import { objectKey, resourceKey, type StoredChange } from "./store.js";
+
+const defaultAccount = "default";
 
 /**
- * Deletes the content of terminating namespaces, and the namespaces when they are empty, as the namespace controller
- * does. Returns a function that stops it.
+ * Creates the service account `default` of namespaces. Deletes the content of terminating namespaces, and the
+ * namespaces when they are empty, as the controllers of Kubernetes do. Returns a function that stops it.
  */
 export function startNamespaceController(state: ServerState): () => void {
   let pending: NodeJS.Immediate | undefined;
   const request = ({ resource, object, isDeleted }: StoredChange): void => {
+    const isAccount = resource === "/serviceaccounts" && object.metadata.name === defaultAccount && isDeleted;
+    if (isAccount) createDefaultAccount(state, object.metadata.namespace ?? "");
+    if (resource === "/namespaces" && !isDeleted) createDefaultAccount(state, object.metadata.name ?? "");
     const isTermination = resource === "/namespaces" && object.metadata.deletionTimestamp !== undefined && !isDeleted;
     const namespace = state.store.get("/namespaces", object.metadata.namespace ?? "");
     const isContent = isDeleted && namespace?.metadata.deletionTimestamp !== undefined;
@@ -25,6 +30,16 @@ export function startNamespaceController(state: ServerState): () => void {
     stop();
     clearImmediate(pending);
   };
+}
+
+function createDefaultAccount(state: ServerState, namespace: string): void {
+  const { store } = state;
+  const found = store.get("/namespaces", namespace);
+  const key = objectKey(namespace, defaultAccount);
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return;
+  if (store.get("/serviceaccounts", key) !== undefined) return;
+  const metadata = { name: defaultAccount, namespace, uid: newUid(), creationTimestamp: timeOf(state) };
+  store.put("/serviceaccounts", key, { apiVersion: "v1", kind: "ServiceAccount", metadata });
 }
 
 function finalizeNamespace({ store, types, clock }: ServerState, namespace: string): void {

@@ -85,32 +85,39 @@ const pathField = (path: string): Field => {
   };
 };
 
-const fieldsOfTypes: Readonly<Record<string, readonly string[]>> = {
-  Pod: [
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "spec.hostNetwork",
-    "status.phase",
-    "status.podIP",
-    "status.nominatedNodeName",
-  ],
-  Secret: ["type"],
-  Namespace: ["status.phase"],
-  Node: ["spec.unschedulable"],
-  Service: ["spec.clusterIP", "spec.type"],
-  Event: [
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "reason",
-    "type",
-  ],
-  CertificateSigningRequest: ["spec.signerName"],
-  ReplicaSet: ["status.replicas"],
-  Job: ["status.successful"],
+/** A boolean that is absent is false. */
+const booleanField = (path: string): Field => {
+  const field = pathField(path);
+  return (object) => (field(object) === "true" ? "true" : "false");
+};
+
+const firstField = (...fields: readonly Field[]): Field => {
+  return (object) => fields.map((field) => field(object)).find((value) => value !== "") ?? "";
+};
+
+const fieldsAt = (...paths: readonly string[]): Readonly<Record<string, Field>> =>
+  Object.fromEntries(paths.map((path) => [path, pathField(path)]));
+
+const involvedObject = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+
+const fieldsOfTypes: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
+  Pod: {
+    ...fieldsAt("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
+    ...fieldsAt("status.phase", "status.nominatedNodeName"),
+    "spec.hostNetwork": booleanField("spec.hostNetwork"),
+    "status.podIP": firstField(pathField("status.podIP"), pathField("status.podIPs.0.ip")),
+  },
+  Secret: fieldsAt("type"),
+  Namespace: fieldsAt("status.phase"),
+  Node: { "spec.unschedulable": booleanField("spec.unschedulable") },
+  Service: fieldsAt("spec.clusterIP", "spec.type"),
+  Event: {
+    ...fieldsAt(...involvedObject.map((name) => `involvedObject.${name}`), "reason", "type"),
+    reportingComponent: pathField("reportingComponent"),
+    source: firstField(pathField("source.component"), pathField("reportingComponent")),
+  },
+  CertificateSigningRequest: fieldsAt("spec.signerName"),
+  ClusterTrustBundle: fieldsAt("spec.signerName"),
 };
 
 /**
@@ -119,14 +126,16 @@ const fieldsOfTypes: Readonly<Record<string, readonly string[]>> = {
  * @throws StatusError 400 for a field that the type does not support
  */
 export function fieldSelector(selector: string, type: ServedType): Predicate {
-  const supported = ["metadata.name", ...(type.namespaced ? ["metadata.namespace"] : [])];
-  if (!type.isCustom) supported.push(...(fieldsOfTypes[type.kind] ?? []));
+  const supported: Readonly<Record<string, Field>> = {
+    ...fieldsAt("metadata.name", ...(type.namespaced ? ["metadata.namespace"] : [])),
+    ...(type.isCustom ? {} : fieldsOfTypes[type.kind]),
+  };
   const parts = requirements(selector).map((part): Predicate => {
     const match = /^([^=!]+)(==?|!=)(.*)$/.exec(part);
     if (match === null) throw badRequest(`invalid selector: '${part}'; can't understand '${part}'`);
     const [, name = "", operator, value = ""] = match;
-    if (!supported.includes(name)) throw badRequest(`field label not supported: ${name}`);
-    const field = pathField(name);
+    const field = Object.hasOwn(supported, name) ? supported[name] : undefined;
+    if (field === undefined) throw badRequest(`field label not supported: ${name}`);
     const isEqual = operator !== "!=";
     return (object) => (field(object) === value) === isEqual;
   });

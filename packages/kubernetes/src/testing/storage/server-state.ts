@@ -3,6 +3,7 @@ import type { Clock } from "@istiod/settings";
 import type { TypeInVersion } from "../discovery/served-type.js";
 import type { TypeRegistry } from "../discovery/type-registry.js";
 import { type ApiObject, formatTime } from "./object.js";
+import type { ServiceAllocator } from "./service-allocator.js";
 import type { Store } from "./store.js";
 
 /** Authenticated identity. */
@@ -53,6 +54,7 @@ export interface ServerState {
   readonly types: TypeRegistry;
   readonly clock: Clock;
   readonly admission: Admission;
+  readonly services: ServiceAllocator;
 }
 
 /** Returns the time of a server as the API writes it. */

@@ -4,7 +4,7 @@ import { type ApiObject, equalJson, isJsonObject, type JsonObject } from "./obje
 import { newUid, type ServerState, type Target, timeOf, type UserInfo } from "./server-state.js";
 
 const initialStatus: Readonly<Record<string, JsonObject>> = {
-  "/pods": { phase: "Pending", qosClass: "BestEffort" },
+  "/pods": { phase: "Pending" },
   "/namespaces": { phase: "Active" },
   "/services": { loadBalancer: {} },
 };
@@ -36,6 +36,7 @@ export function prepareForCreate(state: ServerState, target: Target, sent: ApiOb
     const status = initialStatus[key];
     if (!type.isCustom) object.status = { ...status };
   }
+  if (key === "/pods" && isJsonObject(object.spec)) preparePod(object, object.spec);
   if (key === "certificates.k8s.io/certificatesigningrequests" && isJsonObject(object.spec)) {
     object.spec = {
       ...object.spec,
@@ -44,8 +45,28 @@ export function prepareForCreate(state: ServerState, target: Target, sent: ApiOb
       ...(user.uid !== undefined && { uid: user.uid }),
     };
   }
-  if (key === "/services") allocateAddresses(state, object);
   return object;
+}
+
+function preparePod(object: ApiObject, spec: JsonObject): void {
+  spec.serviceAccountName ??= "default";
+  spec.serviceAccount = spec.serviceAccountName;
+  object.status = { phase: "Pending", qosClass: qosClassOf(spec) };
+}
+
+/** Returns Guaranteed if limits equal requests for CPU and memory, BestEffort without either, or else Burstable. */
+function qosClassOf({ containers }: JsonObject): string {
+  const resources = Array.isArray(containers) ? containers.filter(isJsonObject).map((one) => one.resources) : [];
+  const quantities = resources.flatMap((value) =>
+    ["cpu", "memory"].map((name) => {
+      const { requests, limits } = isJsonObject(value) ? value : {};
+      const of = (list: unknown): unknown => (isJsonObject(list) ? list[name] : undefined);
+      return { request: of(requests), limit: of(limits) };
+    }),
+  );
+  if (quantities.every(({ request, limit }) => request === undefined && limit === undefined)) return "BestEffort";
+  const isGuaranteed = quantities.every(({ request, limit }) => limit !== undefined && (request ?? limit) === limit);
+  return isGuaranteed ? "Guaranteed" : "Burstable";
 }
 
 /** Returns an update of `old` with only the changes that the endpoint of the target makes. */
@@ -102,24 +123,6 @@ function approvalStatus(old: unknown, next: unknown): JsonObject {
   delete status.conditions;
   if (isJsonObject(next) && next.conditions !== undefined) status.conditions = next.conditions;
   return status;
-}
-
-function allocateAddresses(state: ServerState, object: ApiObject): void {
-  if (!isJsonObject(object.spec) || object.spec.type === "ExternalName") return;
-  const { spec } = object;
-  if (spec.clusterIP === undefined || spec.clusterIP === "") spec.clusterIP = freeAddress(state);
-  spec.clusterIPs ??= [spec.clusterIP];
-  spec.ipFamilies ??= [String(spec.clusterIP).includes(":") ? "IPv6" : "IPv4"];
-  spec.ipFamilyPolicy ??= "SingleStack";
-}
-
-/** Returns the lowest address of 10.96.0.0/12 that no Service has. */
-function freeAddress({ store }: ServerState): string {
-  const used = new Set(store.values("/services").map(({ spec }) => (isJsonObject(spec) ? spec.clusterIP : undefined)));
-  for (let at = 1; ; at += 1) {
-    const address = `10.${96 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}`;
-    if (!used.has(address)) return address;
-  }
 }
 
 /** Returns the grace period of a deletion in seconds: 0 where nothing waits for the node agent. */

@@ -3,12 +3,13 @@ import { schemaOf } from "../apply/schema-of.js";
 import { trackUpdate, type Writer } from "../apply/managed-fields.js";
 import { alreadyExists, badRequest, conflict, forbidden, invalid, modified, notFound } from "../http/status-error.js";
 import { setBuiltInDefaults } from "./defaults.js";
-import { validateMetadata, validateMetadataUpdate } from "./metadata.js";
+import { validateMetadataUpdate } from "./metadata.js";
 import { type ApiObject, copyJson, equalJson } from "./object.js";
 import { applySchema } from "../schema/apply-schema.js";
 import { type ServerState, type Target, timeOf, type WriteOptions } from "./server-state.js";
 import { objectKey, resourceKey } from "./store.js";
 import { prepareForCreate, prepareForUpdate, withoutSystemFields } from "./strategy.js";
+import { validateObject } from "./validation.js";
 
 /** Returns the apiVersion of a target's objects. */
 export const apiVersionOfTarget = ({ type, version }: Target): string =>
@@ -73,13 +74,24 @@ export async function createObject(
   const mutated = await state.admission.mutate({ ...request, object: tracked });
   const named = withGeneratedName(mutated ?? tracked);
   const object = decodeObject(target, prepareForCreate(state, target, named, options.user), options);
-  validateMetadata(type, object);
-  await state.admission.validate({ ...request, object });
-  checkNamespace(state, target);
+  validateObject(type, object);
   const name = object.metadata.name ?? "";
   const key = objectKey(target.namespace, name);
-  if (state.store.get(resourceKey(type), key) !== undefined) throw alreadyExists(type, name);
-  return options.dryRun ? object : state.store.put(resourceKey(type), key, object);
+  const release = allocate(state, target, object);
+  try {
+    await state.admission.validate({ ...request, object });
+    checkNamespace(state, target);
+    if (state.store.get(resourceKey(type), key) !== undefined) throw alreadyExists(type, name);
+    return options.dryRun ? object : state.store.put(resourceKey(type), key, object);
+  } finally {
+    release();
+  }
+}
+
+/** Assigns what no two objects can have. The returned function is called when the object is stored or rejected. */
+function allocate({ services }: ServerState, target: Target, object: ApiObject, previous?: ApiObject): () => void {
+  const isService = resourceKey(target.type) === "/services" && target.subresource === undefined;
+  return isService ? services.allocate(object, previous) : () => undefined;
 }
 
 /** Applies defaults and the schema, as at every decoding. */
@@ -101,11 +113,13 @@ function checkNamespace({ store }: ServerState, { type, namespace, name }: Targe
   const found = store.get("/namespaces", namespace);
   if (found === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   if (found.metadata.deletionTimestamp !== undefined) {
-    throw forbidden(
-      type,
-      name,
-      `unable to create new content in namespace ${namespace} because it is being terminated`,
-    );
+    const message = `unable to create new content in namespace ${namespace} because it is being terminated`;
+    const cause = {
+      reason: "NamespaceTerminating",
+      message: `namespace ${namespace} is being terminated`,
+      field: "metadata.namespace",
+    };
+    throw forbidden(type, name, message, [cause]);
   }
 }
 
@@ -134,8 +148,14 @@ export async function updateObject(state: ServerState, request: UpdateRequest): 
     const existing = state.store.get(resourceKey(type), key);
     if (existing === undefined) throw notFound(type, name);
     const built = request.build(copyJson(asVersion(existing, request.target)));
-    const next = await admitUpdate(state, request, existing, built);
-    if (state.store.get(resourceKey(type), key) === existing) return commitUpdate(state, request, existing, next);
+    const next = await mutateUpdate(state, request, existing, built);
+    const release = allocate(state, request.target, next, existing);
+    try {
+      await validateUpdate(state, request, existing, next);
+      if (state.store.get(resourceKey(type), key) === existing) return commitUpdate(state, request, existing, next);
+    } finally {
+      release();
+    }
     const isConditional = (built.metadata.resourceVersion ?? "") !== "" && !request.isPatch;
     if (isConditional || attempt === maxAttempts) throw modified(type, name);
   }
@@ -147,7 +167,8 @@ export function asVersion(object: ApiObject, target: Target): ApiObject {
   return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
 }
 
-async function admitUpdate(
+/** Returns the object after all mutating webhooks. */
+async function mutateUpdate(
   state: ServerState,
   { target, options, track, isPatch }: UpdateRequest,
   existing: ApiObject,
@@ -164,11 +185,19 @@ async function admitUpdate(
   const tracked = track?.(current, base) ?? trackUpdate(current, withSentOwners(base, built), writer, schemaOf(target));
   const admission = { operation: "UPDATE", target, oldObject: current, options } as const;
   const mutated = await state.admission.mutate({ ...admission, object: tracked });
-  const next = prepareForUpdate(target, current, decodeObject(target, mutated ?? tracked, options));
-  validateMetadata(target.type, next);
-  validateMetadataUpdate(target.type, current, next);
-  await state.admission.validate({ ...admission, object: next });
-  return next;
+  return prepareForUpdate(target, current, decodeObject(target, mutated ?? tracked, options));
+}
+
+async function validateUpdate(
+  state: ServerState,
+  { target, options }: UpdateRequest,
+  existing: ApiObject,
+  next: ApiObject,
+): Promise<void> {
+  const oldObject = asVersion(existing, target);
+  validateObject(target.type, next);
+  validateMetadataUpdate(target.type, oldObject, next);
+  await state.admission.validate({ operation: "UPDATE", target, oldObject, object: next, options });
 }
 
 function withSentOwners(object: ApiObject, built: ApiObject): ApiObject {
