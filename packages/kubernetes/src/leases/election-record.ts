@@ -16,6 +16,42 @@ export interface ElectionRecord {
   readonly leaderTransitions: number;
 }
 
+interface Candidate {
+  readonly identity: string;
+  readonly key: string;
+  readonly leaseDurationMs: number;
+}
+
+interface PreviousRecord {
+  /** The last known record, if any. */
+  readonly record: ElectionRecord | undefined;
+  /** The candidate has written that record. */
+  readonly isOwn: boolean;
+  /** Milliseconds since the epoch. */
+  readonly date: number;
+}
+
+/** Returns the record by which a candidate acquires or renews the lock. */
+export function heldRecord(
+  { identity, key, leaseDurationMs }: Candidate,
+  { record, isOwn, date }: PreviousRecord,
+): ElectionRecord {
+  return {
+    holderIdentity: identity,
+    holderKey: key,
+    leaseDurationSeconds: leaseDurationMs / 1000,
+    acquireTime: isOwn && record ? record.acquireTime : date,
+    renewTime: date,
+    leaderTransitions: record === undefined ? 0 : record.leaderTransitions + (isOwn ? 0 : 1),
+  };
+}
+
+/** Returns the record by which a holder releases the lock. */
+export function releasedRecord(record: ElectionRecord, date: number): ElectionRecord {
+  const released = { holderIdentity: "", holderKey: "", leaseDurationSeconds: 1, acquireTime: date, renewTime: date };
+  return { ...record, ...released };
+}
+
 /** An election's record with times as the API has them. */
 export interface EncodedRecord {
   readonly holderIdentity?: string | null;

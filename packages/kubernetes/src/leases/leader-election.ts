@@ -7,7 +7,7 @@ import {
   type LeaderElectionOptions,
 } from "./election-options.js";
 import type { StoredRecord } from "./election-lock.js";
-import type { ElectionRecord } from "./election-record.js";
+import { type ElectionRecord, heldRecord, releasedRecord } from "./election-record.js";
 import { type Instant, type Leadership, Term } from "./leadership.js";
 import { ObservedRecord } from "./observed-record.js";
 
@@ -111,19 +111,9 @@ export class LeaderElection {
   }
 
   #nextRecord(stored: StoredRecord | undefined): ElectionRecord {
-    const { identity, key, leaseDurationMs } = this.#options;
-    const { date } = this.#now();
-    // After a deletion the count goes on.
+    // After a deletion the count of transitions goes on.
     const { record } = stored ?? this.#observed.stored ?? {};
-    const isOwn = this.#observed.isOwn;
-    return {
-      holderIdentity: identity,
-      holderKey: key,
-      leaseDurationSeconds: leaseDurationMs / 1000,
-      acquireTime: isOwn && record ? record.acquireTime : date,
-      renewTime: date,
-      leaderTransitions: record === undefined ? 0 : record.leaderTransitions + (isOwn ? 0 : 1),
-    };
+    return heldRecord(this.#options, { record, isOwn: this.#observed.isOwn, date: this.#now().date });
   }
 
   /** Starts or extends the term, unless an earlier holder may still lead. @param sent time before the write */
@@ -175,9 +165,7 @@ export class LeaderElection {
 
   async #writeReleased(stored: StoredRecord | undefined, signal: AbortSignal): Promise<void> {
     if (!stored) return;
-    const { date } = this.#now();
-    const released = { holderIdentity: "", holderKey: "", leaseDurationSeconds: 1, acquireTime: date, renewTime: date };
-    await this.#options.lock.update({ ...stored.record, ...released }, stored, signal);
+    await this.#options.lock.update(releasedRecord(stored.record, this.#now().date), stored, signal);
   }
 
   #report(leader: string): void {
