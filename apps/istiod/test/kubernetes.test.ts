@@ -8,6 +8,7 @@ import { type ApiServer, type ApiServerOptions, type ObjectInput, startApiServer
 import { clusterType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { accountToken } from "./account-token.js";
 import { client, decoded, folder, serve } from "./serving.js";
 
 const until = { timeout: 20_000, interval: 20 };
@@ -170,18 +171,8 @@ test("callers are authenticated by the cluster, and the root is kept in a Secret
   });
   expect(Object.keys(secret?.["data"] ?? {})).toEqual(expect.arrayContaining(["ca-cert.pem", "ca-key.pem"]));
 
-  const tokenOf = async (audience: string): Promise<string> => {
-    const response = await fetch(`${server.url}/api/v1/namespaces/shop/serviceaccounts/web/token`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${server.tokens.admin}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        apiVersion: "authentication.k8s.io/v1",
-        kind: "TokenRequest",
-        spec: { audiences: [audience], expirationSeconds: 3600 },
-      }),
-    });
-    return ((await response.json()) as { status: { token: string } }).status.token;
-  };
+  const tokenOf = (audience: string): Promise<string> =>
+    accountToken(server, { namespace: "shop", name: "web", audience });
   const open = (token: string): XdsClient => {
     const proxy = new XdsClient(
       {

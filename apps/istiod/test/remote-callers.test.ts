@@ -4,6 +4,7 @@ import type { ApiServer, ObjectInput } from "@istiod/kubernetes/testing";
 import { clusterType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { accountToken } from "./account-token.js";
 import {
   accessTo,
   clusterWithCart,
@@ -17,20 +18,7 @@ import {
 } from "./remote-mesh.js";
 import { folder } from "./serving.js";
 
-async function tokenOf(server: ApiServer): Promise<string> {
-  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "web", namespace: "shop" } };
-  await server.objects.apply(account);
-  const response = await fetch(`${server.url}/api/v1/namespaces/shop/serviceaccounts/web/token`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${server.tokens.admin}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      apiVersion: "authentication.k8s.io/v1",
-      kind: "TokenRequest",
-      spec: { audiences: ["istio-ca"], expirationSeconds: 3600 },
-    }),
-  });
-  return ((await response.json()) as { status: { token: string } }).status.token;
-}
+const tokenOf = (server: ApiServer): Promise<string> => accountToken(server, { namespace: "shop", name: "web" });
 
 /** Opens a stream with a token. Resolves to the result: accepted, or the error. */
 async function open(istiod: Istiod, token: string, clusterid?: string): Promise<string> {

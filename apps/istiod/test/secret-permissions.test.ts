@@ -10,6 +10,7 @@ import { secretType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SecretAccessReviews } from "../src/cluster/secret-access-reviews.js";
+import { accountToken } from "./account-token.js";
 import { decoded, folder, serve } from "./serving.js";
 
 const until = { timeout: 60_000, interval: 20 };
@@ -80,15 +81,6 @@ async function send(server: ApiServer, method: string, path: string, type: strin
   return response.json();
 }
 
-async function tokenOf(server: ApiServer): Promise<string> {
-  const answer = await send(server, "POST", "/api/v1/namespaces/edge/serviceaccounts/gw/token", "application/json", {
-    apiVersion: "authentication.k8s.io/v1",
-    kind: "TokenRequest",
-    spec: { audiences: ["istio-ca"], expirationSeconds: 3600 },
-  });
-  return (answer as { status: { token: string } }).status.token;
-}
-
 async function istiodOf(server: ApiServer) {
   const kubeconfig = join(await folder({ kubeconfig: server.kubeconfig.yaml }), "kubeconfig");
   return serve({ kubeconfig, secureGRPCAddr: "127.0.0.1:0" });
@@ -104,7 +96,7 @@ async function gatewayOf(
     metadata: { NAMESPACE: "edge", SERVICE_ACCOUNT: "gw", CLUSTER_ID: cluster },
   });
   const port = istiod.addresses["secureGRPCAddr"]?.port ?? 0;
-  const headers = { authorization: `Bearer ${await tokenOf(server)}` };
+  const headers = { authorization: `Bearer ${await accountToken(server, { namespace: "edge", name: "gw" })}` };
   const proxy = new XdsClient(
     { host: "127.0.0.1", port, tls: { rejectUnauthorized: false } },
     { variant: "delta", node, headers },
