@@ -136,6 +136,15 @@ test("messages of a watch are decoded alike however their bytes are divided, and
       { type: "ERROR", status: { code: 410, reason: "Expired" } },
     ]);
   }
+  const whole = new JsonWatchDecoder({ spec: true }).push(bytes);
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
+      const decoder = new JsonWatchDecoder({ spec: true });
+      const ends = [...cuts.sort((a, b) => a - b), bytes.length];
+      const messages = ends.flatMap((end, at) => decoder.push(bytes.subarray(ends[at - 1] ?? 0, end)));
+      expect([...messages, ...decoder.end()]).toEqual(whole);
+    }),
+  );
   const decoder = new JsonWatchDecoder(true);
   decoder.push(bytes.subarray(0, 20));
   expect(() => decoder.end()).toThrow("the watch ended within a message");

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApiClient, inClusterAccess, parseKubeconfig, readKubeconfig } from "@istiod/kubernetes";
+import { KubeConfig } from "@kubernetes/client-node";
+import fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { json, ScriptedServer } from "./support/scripted-server.js";
 
@@ -38,6 +40,83 @@ test("errors name the context and the cluster", async () => {
     'context two: there is no cluster "absent"',
   );
   await expect(readKubeconfig("/nowhere/config")).rejects.toMatchObject({ code: "configuration" });
+});
+
+test("reads the same access as @kubernetes/client-node", async () => {
+  const text = fc.constantFrom("a", "b/c", "x: y", "12", "null", "");
+  const some = <T>(fields: Record<string, fc.Arbitrary<T>>) => fc.record(fields, { requiredKeys: [] });
+  const cluster = fc.tuple(
+    some<unknown>({
+      "certificate-authority-data": text,
+      "certificate-authority": fc.constantFrom("/ca.crt", ""),
+      "insecure-skip-tls-verify": fc.boolean(),
+      "tls-server-name": text,
+      "proxy-url": text,
+    }),
+    fc.constantFrom("https://one:6443/", "http://two"),
+  );
+  const user = some<unknown>({
+    "client-certificate-data": text,
+    "client-certificate": fc.constantFrom("/tls.crt", ""),
+    "client-key-data": text,
+    "client-key": fc.constant("/tls.key"),
+    token: text,
+    username: text,
+    password: text,
+    as: text,
+    exec: fc.constant({ command: "plugin", args: ["x"], env: [{ name: "A", value: "1" }] }),
+    "auth-provider": fc.constant({ name: "oidc", config: { "id-token": "x" } }),
+  });
+  const context = some<unknown>({ user: fc.constant("u"), namespace: text });
+  const used = (fields: object | null | undefined) =>
+    Object.fromEntries(
+      Object.entries(fields ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== ""),
+    );
+  await fc.assert(
+    fc.asyncProperty(cluster, user, context, async ([fields, server], credentials, place) => {
+      const config = {
+        clusters: [{ name: "c", cluster: { ...fields, server } }],
+        users: [{ name: "u", user: credentials }],
+        contexts: [{ name: "one", context: { cluster: "c", ...place } }],
+        "current-context": "one",
+      };
+      const library = new KubeConfig();
+      library.loadFromString(JSON.stringify(config));
+      const access = await parseKubeconfig(JSON.stringify(config));
+      expect(used(access.cluster)).toEqual(used(library.getCurrentCluster()));
+      expect(used(access.user)).toEqual("user" in place ? used(library.getCurrentUser()) : {});
+      expect(access.namespace).toEqual(library.getContextObject("one")?.namespace);
+    }),
+  );
+});
+
+test("errors of a kubeconfig name the field, and do not quote credentials", async () => {
+  const rejects = (config: object | string, message: string) =>
+    expect(parseKubeconfig(typeof config === "string" ? config : JSON.stringify(config))).rejects.toMatchObject({
+      code: "configuration",
+      message,
+    });
+  await rejects({ clusters: [{ name: "c", cluster: {} }] }, "clusters[0].cluster.server: missing");
+  await rejects({ clusters: {} }, "clusters: expected a list");
+  await rejects({ users: [{ user: {} }] }, "users[0].name: missing");
+  await rejects({ users: [{ name: "u", user: { token: 12 } }] }, "users[0].user.token: expected a string");
+  await rejects({ contexts: [{ name: "x" }] }, "contexts[0].context: missing");
+  await rejects("[]", "kubeconfig: expected an object");
+  await rejects("", 'there is no context ""');
+  await expect(parseKubeconfig("users: [{token: secret-token}\nx")).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.not.stringContaining("secret-token") as string,
+  });
+});
+
+test("a kubeconfig without a plugin or a proxy is read without loading @kubernetes/client-node", async () => {
+  vi.resetModules();
+  vi.doMock("@kubernetes/client-node", () => {
+    throw new Error("loaded");
+  });
+  onTestFinished(() => vi.doUnmock("@kubernetes/client-node"));
+  const { parseKubeconfig: parse } = await import("@istiod/kubernetes");
+  expect(await parse(kubeconfig({ token: "x" }))).toMatchObject({ user: { token: "x" }, namespace: "shop" });
 });
 
 test("an exec plugin provides the token, and its invalid output is not quoted", async () => {

@@ -4,6 +4,7 @@ import { isIPv6 } from "node:net";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Cluster, User } from "@kubernetes/client-node";
 import { ApiError } from "../api-error.js";
+import { decodeKubeconfig, type KubeconfigUser } from "./kubeconfig.js";
 
 /** A server and the credentials for it, in the form of `@kubernetes/client-node`. */
 export interface ClusterAccess {
@@ -50,30 +51,20 @@ export async function parseKubeconfig(
   text: string,
   { context: wanted, directory = "." }: KubeconfigOptions = {},
 ): Promise<ClusterAccess> {
-  // Loaded on demand: the library takes 70 MB, and a Pod's own service account does not need it.
-  const { dumpYaml, KubeConfig, loadYaml } = await import("@kubernetes/client-node");
-  const config = new KubeConfig();
-  let tokenFiles: ReadonlyMap<string, string>;
-  try {
-    const source = loadYaml<KubeconfigSource | null>(text) ?? {};
-    tokenFiles = takeTokenFiles(source);
-    config.loadFromString(dumpYaml(source));
-  } catch (error) {
-    throw new ApiError("configuration", invalidMessage(error));
-  }
-  const name = wanted ?? config.getCurrentContext();
-  const context = config.getContextObject(name);
-  if (!name || context === null) throw new ApiError("configuration", `there is no context ${JSON.stringify(name)}`);
-  const cluster = config.getCluster(context.cluster);
-  if (cluster === null) {
+  const { clusters, users, contexts, currentContext } = decodeKubeconfig(text);
+  const name = wanted ?? currentContext;
+  const context = contexts.find((each) => each.name === name);
+  if (context === undefined) throw new ApiError("configuration", `there is no context ${JSON.stringify(name ?? "")}`);
+  const cluster = clusters.find((each) => each.name === context.cluster);
+  if (cluster === undefined)
     throw new ApiError("configuration", `context ${name}: there is no cluster ${JSON.stringify(context.cluster)}`);
-  }
-  const user = context.user ? config.getUser(context.user) : undefined;
-  if (user === null) throw new ApiError("configuration", `context ${name}: there is no user "${context.user}"`);
+  const user = users.find((each) => each.name === context.user);
+  if (context.user !== undefined && user === undefined)
+    throw new ApiError("configuration", `context ${name}: there is no user ${JSON.stringify(context.user)}`);
   const resolve = (path: string): string => (isAbsolute(path) ? path : join(directory, path));
   return {
     cluster: { ...cluster, ...(cluster.caFile ? { caFile: resolve(cluster.caFile) } : {}) },
-    user: user && withFiles(user, tokenFiles.get(user.name), resolve),
+    user: user && withFiles(user, resolve),
     namespace: context.namespace,
   };
 }
@@ -102,26 +93,7 @@ export function inClusterAccess(
   };
 }
 
-interface KubeconfigSource {
-  readonly users?: readonly { readonly name?: string; readonly user?: Record<string, unknown> }[];
-}
-
-/** Removes token files, because `@kubernetes/client-node` reads them once and forgets their paths. */
-function takeTokenFiles(source: KubeconfigSource): ReadonlyMap<string, string> {
-  const files = new Map<string, string>();
-  for (const { name, user } of source.users ?? []) {
-    const file = user?.["token-file"] ?? user?.["tokenFile"];
-    if (user === undefined || user === null || typeof file !== "string" || name === undefined) continue;
-    delete user["token-file"];
-    delete user["tokenFile"];
-    // As in client-go, a token file takes precedence over a token.
-    delete user["token"];
-    files.set(name, file);
-  }
-  return files;
-}
-
-function withFiles(user: User, tokenFile: string | undefined, resolve: (path: string) => string): User {
+function withFiles({ tokenFile, ...user }: KubeconfigUser, resolve: (path: string) => string): User {
   const { certFile, keyFile } = user;
   return {
     ...user,
@@ -129,11 +101,6 @@ function withFiles(user: User, tokenFile: string | undefined, resolve: (path: st
     ...(keyFile ? { keyFile: resolve(keyFile) } : {}),
     ...(tokenFile ? { authProvider: { name: "tokenFile", config: { tokenFile: resolve(tokenFile) } } } : {}),
   };
-}
-
-/** Returns the first line of a message: the following lines of a YAML error quote the text, which has credentials. */
-function invalidMessage(error: unknown): string {
-  return error instanceof Error ? (error.message.split("\n")[0] ?? "invalid") : "invalid";
 }
 
 function namespaceOf(file: string): string | undefined {
