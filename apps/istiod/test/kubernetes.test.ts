@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { create } from "@bufbuild/protobuf";
@@ -232,4 +233,18 @@ test.each([
   [{}, "there is nothing to read: give --configDir for a directory or --kubeconfig for a cluster"],
 ])("flags that cannot be used are an error: %j", async (flags, message) => {
   await expect(serve(flags)).rejects.toThrow(message);
+});
+
+test("a Pod without the token of its service account is an error, unless no cluster is to be read", async (context) => {
+  context.skip(
+    existsSync("/var/run/secrets/kubernetes.io/serviceaccount/token"),
+    "this machine is a Pod with a service account",
+  );
+  const configDir = await folder({ "a.yaml": JSON.stringify(service("cart")) });
+  const env = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: "1" };
+  await expect(serve({ configDir }, env)).rejects.toThrow(
+    /^the cluster that istiod runs in: ENOENT.*serviceaccount\/token'; mount the token .*--registries "" to read no cluster$/,
+  );
+  const istiod = await serve({ configDir, registries: [] }, env);
+  expect(await names(istiod)).toEqual(["outbound|80||cart.shop.svc.cluster.local"]);
 });

@@ -1,4 +1,11 @@
-import { type ApiClient, createApiClient, inClusterAccess, readKubeconfig } from "@istiod/kubernetes";
+import { readFile } from "node:fs/promises";
+import {
+  type ApiClient,
+  type ClusterAccess,
+  createApiClient,
+  inClusterAccess,
+  readKubeconfig,
+} from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
 import type { FlagValues } from "../flags.js";
 import { variables } from "../variables.js";
@@ -22,6 +29,24 @@ export async function connectCluster(
     return undefined;
   }
   if (!kubeconfig && !variables.clusterHost.read(env)) return undefined;
-  const access = kubeconfig ? await readKubeconfig(kubeconfig) : inClusterAccess(env);
+  const access = kubeconfig ? await readKubeconfig(kubeconfig) : await ownPodAccess(env);
   return createApiClient(access, { userAgent: "istiod", qps: kubernetesApiQPS, burst: kubernetesApiBurst });
+}
+
+/**
+ * Returns the access by the service account of istiod's Pod.
+ *
+ * @throws Error if its token is not mounted, which no later attempt can change
+ */
+async function ownPodAccess(env: Environment): Promise<ClusterAccess> {
+  const access = inClusterAccess(env);
+  const { tokenFile } = access.user?.authProvider?.config as { readonly tokenFile: string };
+  await readFile(tokenFile).catch((cause: unknown) => {
+    throw new Error(
+      `the cluster that istiod runs in: ${(cause as Error).message}; mount the token of istiod's service account, ` +
+        'give --kubeconfig, or --registries "" to read no cluster',
+      { cause },
+    );
+  });
+  return access;
 }
