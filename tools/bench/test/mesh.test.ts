@@ -2,8 +2,9 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { decode } from "@istiod/config-schema";
+import { startApiServer } from "@istiod/kubernetes/testing";
 import { proxyFromNode } from "@istiod/push-context";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { change, changeKinds } from "../src/mesh/changes.js";
 import { apply, fileName, writeObjects } from "../src/mesh/directory.js";
 import { Mesh, type MeshOptions } from "../src/mesh/mesh.js";
@@ -173,4 +174,16 @@ describe("a change", () => {
     change(mesh, "endpoint", 2);
     expect(JSON.stringify(mesh.endpointSlice(mesh.serviceAt(2)).endpoints)).toBe(before);
   });
+});
+
+test("an API server accepts the services of the mesh", async () => {
+  const server = await startApiServer();
+  onTestFinished(() => server.stop());
+  const objects = new Mesh(options).objects().filter(({ kind }) => kind === "Namespace" || kind === "Service");
+  for (const { apiVersion, kind, metadata, spec } of objects) {
+    const { name, namespace } = metadata as { readonly name: string; readonly namespace?: string };
+    const place = namespace === undefined ? { name } : { name, namespace };
+    await server.objects.create({ apiVersion, kind, metadata: place, ...(spec !== undefined && { spec }) });
+  }
+  expect(objects.filter(({ kind }) => kind === "Service").length).toBeGreaterThan(options.services);
 });

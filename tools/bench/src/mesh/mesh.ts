@@ -142,7 +142,7 @@ export class Mesh {
         istioObject("PeerAuthentication", "default", namespace, at(0), { mtls: { mode: "PERMISSIVE" } }),
       ),
       ...(this.#gateways.length > 0
-        ? [gatewayObject(at(0)), serviceObject(gatewayName, rootNamespace, address(172, 16, 0), gatewayPorts, at(0))]
+        ? [gatewayObject(at(0)), serviceObject(gatewayName, rootNamespace, address(10, 96, 0), gatewayPorts, at(0))]
         : []),
       ...(this.#gateways.length > 0
         ? [endpointSliceObject(gatewayName, rootNamespace, gatewayPorts, this.#gateways, at(0))]
@@ -175,7 +175,7 @@ export class Mesh {
   }
 
   service({ name, namespace, number, ports, age }: Service): KubernetesObject {
-    return serviceObject(name, namespace, address(172, 16, 10 + number), ports, this.#at(age));
+    return serviceObject(name, namespace, address(10, 96, 10 + number), ports, this.#at(age));
   }
 
   endpointSlice({ name, namespace, ports, pods, out, age }: Service): KubernetesObject {
