@@ -7,6 +7,7 @@ const order = [
   "settings",
   "metrics",
   "peer-address",
+  "go-template",
   "admin-server",
   "incremental",
   "protobuf-wire",
@@ -34,6 +35,7 @@ const model = order.slice(order.indexOf("config-schema"), order.indexOf("explain
 const encoding = ["protobuf-wire", "envoy-api", "resources"];
 /** Packages that each package must not import although they are above it in the table. */
 const ignorant = {
+  "go-template": ["settings", "metrics", "peer-address"],
   kubernetes: ["admin-server", "incremental"],
   "config-schema": encoding,
   "config-ingestion": encoding,

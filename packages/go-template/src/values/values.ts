@@ -1,0 +1,116 @@
+import { type GoType, type IntegerKind, wrapInteger } from "./types.js";
+
+/**
+ * A value in Go's world. JavaScript's own values stand for the types that templates use most: `null` is nil of type
+ * `interface {}`, a `bigint` is an `int`, a `number` is a `float64`.
+ */
+export type Value =
+  null | boolean | string | number | bigint | GoInteger | GoList | GoMap | GoStruct | GoPointer | GoFunction;
+
+/** An integer of another type than `int`. */
+export class GoInteger {
+  readonly value: bigint;
+
+  /** Keeps the low bits that the kind has, as Go does on overflow. */
+  constructor(
+    readonly kind: Exclude<IntegerKind, "int">,
+    value: bigint,
+  ) {
+    this.value = wrapInteger(kind, value);
+  }
+}
+
+/** A slice. */
+export class GoList {
+  /** @param items null for a nil slice */
+  constructor(
+    readonly type: GoType,
+    items: readonly Value[] | null,
+  ) {
+    this.isNil = items === null;
+    this.items = items ?? [];
+  }
+
+  readonly isNil: boolean;
+  readonly items: readonly Value[];
+}
+
+/** Key of a map. */
+export type MapKey = string | bigint;
+
+/** A map. Keys are never properties of an object, so `__proto__` and `constructor` are keys as others. */
+export class GoMap {
+  readonly entries: Map<MapKey, Value>;
+  readonly isNil: boolean;
+
+  /** @param entries null for a nil map */
+  constructor(
+    readonly type: GoType,
+    entries: Map<MapKey, Value> | Iterable<readonly [MapKey, Value]> | null,
+  ) {
+    this.isNil = entries === null;
+    this.entries = entries instanceof Map ? entries : new Map(entries ?? []);
+  }
+}
+
+/** A struct: templates may read its fields and call its methods, and reading any other field is an error. */
+export class GoStruct {
+  readonly type: GoType;
+  readonly fields: ReadonlyMap<string, Value>;
+  readonly methods: ReadonlyMap<string, GoFunction>;
+  readonly text: (() => string) | undefined;
+
+  /**
+   * @param typeName name in messages, such as `inject.TemplateData`
+   * @param fields own properties, or entries in order
+   */
+  constructor(
+    typeName: string,
+    fields: Readonly<Record<string, Value>> | ReadonlyMap<string, Value>,
+    { methods = {}, text }: StructOptions = {},
+  ) {
+    this.type = { name: typeName, kind: "struct" };
+    this.fields = fields instanceof Map ? fields : new Map(Object.entries(fields));
+    this.methods = new Map(Object.entries(methods));
+    this.text = text;
+  }
+}
+
+/** Options of a struct. */
+export interface StructOptions {
+  /** Methods by name, without the receiver among their parameters. */
+  readonly methods?: Readonly<Record<string, GoFunction>>;
+  /** Returns the text when the struct is printed (`String()`). Default: its fields. */
+  readonly text?: () => string;
+}
+
+/** A pointer to a struct, possibly nil. */
+export class GoPointer {
+  readonly type: GoType;
+
+  /** @param target the struct, or the name of its type for a nil pointer */
+  constructor(target: GoStruct | string) {
+    this.target = typeof target === "string" ? null : target;
+    this.type = { name: `*${typeof target === "string" ? target : target.type.name}`, kind: "ptr" };
+  }
+
+  readonly target: GoStruct | null;
+}
+
+/** A function that templates can call. Arguments are checked against the types of its parameters, as in Go. */
+export class GoFunction {
+  readonly type: GoType;
+
+  constructor(
+    readonly parameters: readonly GoType[],
+    /** Type of further arguments; undefined if there are none. */
+    readonly rest: GoType | undefined,
+    readonly result: GoType,
+    /** Computes the result from checked arguments. An error it throws stops the execution. */
+    readonly call: (args: readonly Value[]) => Value,
+  ) {
+    const names = parameters.map(({ name }) => name);
+    if (rest !== undefined) names.push(`...${rest.name}`);
+    this.type = { name: `func(${names.join(", ")}) ${result.name}`, kind: "func" };
+  }
+}
