@@ -74,6 +74,24 @@ export class ResourceSet implements Iterable<Resource> {
     return undefined;
   }
 
+  /**
+   * Indexes the names for `get` and `has`, and yields after each `step` of them. A set without an index is indexed at
+   * once when a name is looked up.
+   */
+  *index(step: number): Generator<void, void> {
+    if (this.#index !== undefined) return;
+    if (this.#parts.length <= few) {
+      for (const part of this.#parts) yield* part.index(step);
+      return;
+    }
+    const index = new Map<string, Resource>();
+    for (const resource of this.toArray()) {
+      index.set(resource.name, resource);
+      if (index.size % step === 0) yield;
+    }
+    this.#index = index;
+  }
+
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }

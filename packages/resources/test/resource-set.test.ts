@@ -1,5 +1,6 @@
 import {
   difference,
+  differenceInSteps,
   resource,
   resourceOfParts,
   type ResourcePart,
@@ -43,6 +44,15 @@ describe("resource", () => {
 });
 
 describe("ResourceSet", () => {
+  it("indexes a union in steps, and then looks up the same resources", () => {
+    const parts = Array.from({ length: 1000 }, (_, i) => make({ [`r${i}`]: `${i}` }));
+    const union = ResourceSet.union(parts);
+    expect([...union.index(100)]).toHaveLength(10);
+    expect([...union.index(100)]).toEqual([]);
+    expect(union.get("r999")).toBe(parts[999]?.get("r999"));
+    expect(union.has("r1000")).toBe(false);
+  });
+
   it("keeps the order and looks up by name", () => {
     const set = make({ b: "1", a: "2" });
     expect(names(set)).toEqual(["b", "a"]);
@@ -175,6 +185,37 @@ describe("difference", () => {
     );
     expect(names(one?.changed ?? [])).toEqual(["a"]);
     expect(one).toBe(two);
+  });
+
+  it.each([
+    ["one set", (resources: Resource[]) => ResourceSet.of(resources)],
+    ["a union", (resources: Resource[]) => ResourceSet.union(resources.map((each) => ResourceSet.of([each])))],
+  ])("of %s in steps reads a bounded number of resources at a time, and is the same object", (_, setOf) => {
+    let read = 0;
+    const counted = (content: string): Resource[] =>
+      Array.from({ length: 1000 }, (_, i) => {
+        const { name, version, bytes: encoded } = resource(`r${i}`, bytes(content));
+        return {
+          name,
+          bytes: encoded,
+          get version() {
+            read++;
+            return version;
+          },
+        };
+      });
+    const [before, after] = [setOf(counted("1")), setOf(counted("2"))];
+    const steps = differenceInSteps(before, after, 100);
+    let largest = 0;
+    let result = steps.next();
+    for (; result.done !== true; result = steps.next()) {
+      largest = Math.max(largest, read);
+      read = 0;
+    }
+    expect(largest).toBeGreaterThan(0);
+    expect(largest).toBeLessThanOrEqual(2 * 100);
+    expect(result.value.changed).toHaveLength(1000);
+    expect(difference(before, after)).toBe(result.value);
   });
 
   it("law: turns the earlier set into the later one, and is minimal", () => {

@@ -22,6 +22,39 @@ export function complete<T>(work: Sliced<T>): T {
   }
 }
 
+/** Counts the names that work handles in several functions, so that their slices have the usual size together. */
+export class SliceCount {
+  #handled = 0;
+
+  /** Counts names. Reports whether the slice is full. */
+  add(names = 1): boolean {
+    this.#handled += names;
+    if (this.#handled < sliceNames) return false;
+    this.#handled = 0;
+    return true;
+  }
+}
+
+/**
+ * Work on objects whose results several streams wait for. Each stream continues it in its turns, so that it is done
+ * once and does not depend on a stream that may end. It must not throw.
+ */
+export class SharedWork<K extends object, T> {
+  readonly #states = new WeakMap<K, { readonly work: Sliced<T>; result?: { readonly value: T } }>();
+
+  /** Returns the result for a key; `start` starts the work if no stream has. */
+  *of(key: K, start: () => Sliced<T>): Sliced<T> {
+    let state = this.#states.get(key);
+    if (state === undefined) this.#states.set(key, (state = { work: start() }));
+    for (;;) {
+      if (state.result !== undefined) return state.result.value;
+      const { done, value } = state.work.next();
+      if (done === true) state.result = { value };
+      else yield value;
+    }
+  }
+}
+
 /** Returns the list without some of its items: the list itself if all are kept, so that its encoding can be shared. */
 export function* filtered<T>(list: readonly T[], keep: (item: T) => boolean): Sliced<readonly T[]> {
   let kept: T[] | undefined;

@@ -73,6 +73,8 @@ function clientOf(
 
 const numbered = (count: number, prefix = "name"): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
+const setOfOne = (resource: Resource): ResourceSet => ResourceSet.of([resource]);
+
 /** Runs turns of the event loop until a condition holds, and returns the largest increase of a count in one turn. */
 async function largestIncrease(count: () => number, until: () => boolean): Promise<number> {
   let largest = 0;
@@ -132,6 +134,46 @@ describe.each(variants)("a long response over %s", (variant) => {
     expect(largest).toBeGreaterThan(0);
     expect(largest).toBeLessThanOrEqual(2 * sliceNames);
     expect(client.responses[0]?.resources.length).toBe(names.length - 1);
+  });
+
+  it.each([
+    ["one set", (resources: readonly Resource[]) => ResourceSet.of(resources)],
+    ["a union of small sets", (resources: readonly Resource[]) => ResourceSet.union(resources.map(setOfOne))],
+  ])("compares and hashes a bounded number of resources of %s in a turn of the event loop", async (_, setOf) => {
+    const names = numbered(8 * sliceNames);
+    let read = new Set<string>();
+    const resourcesOf = (content: string): Resource[] =>
+      names.map((name) => {
+        const { version, bytes } = fakeResource(name, content);
+        return {
+          name,
+          bytes,
+          get version() {
+            read.add(name);
+            return version;
+          },
+        };
+      });
+    const source = lookupSource([]);
+    const client = clientOf(serverOf(source), variant);
+    for (const [responses, content] of ["1", "2"].entries()) {
+      source.set({ [endpointType]: setOf(resourcesOf(content)) });
+      if (responses === 0) client.subscribe(endpointType, names.slice(1));
+      else client.ack(client.responses[0] as ReceivedResponse);
+      read = new Set();
+      let largest = 0;
+      await largestIncrease(
+        () => 0,
+        () => {
+          largest = Math.max(largest, read.size);
+          read = new Set();
+          return client.responses.length > responses;
+        },
+      );
+      expect(largest).toBeGreaterThan(0);
+      expect(largest).toBeLessThanOrEqual(2 * sliceNames);
+      expect(client.responses[responses]?.resources.length).toBe(names.length - 1);
+    }
   });
 
   it("has resources outside the set of one state only, even if a change comes in between", async () => {

@@ -13,10 +13,10 @@ import {
 import { ResourceSet, resource } from "@istiod/resources";
 import { clusterType } from "@istiod/xds-server";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { BodyCache } from "../src/wire/body-cache.js";
 import { encodeResponseHead } from "../src/wire/response-head.js";
-import { complete } from "../src/sliced.js";
+import { complete, sliceNames } from "../src/sliced.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
 import { Chunker } from "../src/wire/chunker.js";
 import { namesDigest, versionsDigest } from "../src/protocol/set-digest.js";
@@ -148,6 +148,25 @@ describe("a body", () => {
     expect(chunker.size).toBeLessThan(7000);
     const equal = held.map(({ name, bytes }) => resource(name, bytes));
     expect(complete(chunker.split(equal)).map(({ key }) => key)).toEqual(keyOfHeld);
+  });
+
+  it("looks at a bounded number of known resources at a time", () => {
+    const chunker = new Chunker();
+    const list = Array.from({ length: 16 * sliceNames }, (_, i) => resource(`r${i}`, Buffer.from(String(i))));
+    const deref = vi.spyOn(WeakRef.prototype, "deref");
+    try {
+      let largest = 0;
+      const splitting = chunker.split(list);
+      for (let done = false; done !== true;) {
+        deref.mockClear();
+        done = splitting.next().done === true;
+        largest = Math.max(largest, deref.mock.calls.length);
+      }
+      expect(largest).toBeGreaterThan(sliceNames);
+      expect(largest).toBeLessThanOrEqual(3 * sliceNames);
+    } finally {
+      deref.mockRestore();
+    }
   });
 
   it("references large resources instead of copying them", () => {

@@ -3,6 +3,7 @@ import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
 import { type NameVersion, unmatchedBytes, unmatchedIn, type VersionTable } from "../wire/version-table.js";
 import { computeDigests, versionsDigest, versionTable } from "./set-digest.js";
+import { indexSet } from "./set-slices.js";
 import { sliceNames, type Sliced } from "../sliced.js";
 
 const none: ReadonlyMap<string, string> = new Map();
@@ -59,6 +60,7 @@ export class InitialVersions implements VersionList {
     const { set } = this;
     const outsideSet = (this.#outsideSet = new Map<string, string>());
     const differing = (this.#differing = new Map<string, string>());
+    if (unmatched.length > 0) yield* indexSet(set);
     let handled = 0;
     for (const [name, version] of unmatched) {
       const known = set.get(name);

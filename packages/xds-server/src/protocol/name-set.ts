@@ -4,6 +4,7 @@ import type { NameList } from "../wire/names.js";
 import { sliceNames, type Sliced } from "../sliced.js";
 import { NameIndex } from "./name-index.js";
 import { computeDigests, indexedNames, namesDigest, namesOf } from "./set-digest.js";
+import { indexSet } from "./set-slices.js";
 
 /** Up to this many names are stored as they are; a set that differs in more is adapted to the current resource set. */
 const maxChanges = 64;
@@ -67,6 +68,7 @@ export class NameSet implements Iterable<string> {
 
   /** Returns the names that are not in the resource set. */
   *namesOutside(set: ResourceSet): Sliced<readonly string[]> {
+    yield* indexSet(set);
     const names: string[] = [];
     let handled = 0;
     for (const name of this.#unlike(set)) {

@@ -1,9 +1,10 @@
-import { difference, ResourceSet, type Resource } from "@istiod/resources";
+import { ResourceSet, type Resource } from "@istiod/resources";
 import { filtered, sliceNames, type Sliced } from "../sliced.js";
 import type { Selection } from "../wire/body-cache.js";
 import { relativeTo } from "./initial-versions.js";
 import { type Lookup, lookUp } from "./lookup.js";
 import { computeDigests } from "./set-digest.js";
+import { differenceBetween, indexSet } from "./set-slices.js";
 import type { TypeState } from "./type-state.js";
 
 /**
@@ -46,6 +47,7 @@ function* initialSelection(
   if (lookup !== undefined) type.lookedUpAt = yield* lookUp(type, outside, lookup);
   const resources: Resource[] = [];
   const removed: string[] = [];
+  if (awaited.size > 0) yield* indexSet(set);
   let whole = initial?.hasAll !== true;
   let handled = 0;
   for (const resource of initial?.hasAll === true ? [...awaited].flatMap((name) => set.get(name) ?? []) : set) {
@@ -75,7 +77,7 @@ function* updateSelection(
   set: ResourceSet,
   lookup: Lookup | undefined,
 ): Sliced<Selection> {
-  const { changed, removed: gone } = difference(known, set);
+  const { changed, removed: gone } = yield* differenceBetween(known, set);
   const resources = yield* filtered(changed, ({ name }) => type.covers(name));
   const removed = yield* filtered(gone, (name) => type.covers(name));
   let handled = 0;
@@ -97,6 +99,7 @@ function* selectMore(
   lookup: Lookup | undefined,
   { resources, removed, isNew }: Selection & { readonly isNew: boolean },
 ): Sliced<Selection> {
+  if (type.resend.size + type.outside.size > 0) yield* indexSet(set);
   const sent = new Set<string>();
   for (const { name } of resources) sent.add(name);
   let handled = 0;

@@ -1,7 +1,7 @@
 import type { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
 import { VersionTable } from "../wire/version-table.js";
-import { complete, sliceNames, type Sliced } from "../sliced.js";
+import { complete, SharedWork, SliceCount, sliceNames, type Sliced } from "../sliced.js";
 import { NameIndex } from "./name-index.js";
 
 interface Known {
@@ -10,6 +10,7 @@ interface Known {
 }
 
 const byPart = new WeakMap<ResourceSet, Known>();
+const computing = new SharedWork<ResourceSet, Known>();
 const nameIndexes = new WeakMap<ResourceSet, NameIndex>();
 const tables = new WeakMap<ResourceSet, VersionTable>();
 const encoder = new TextEncoder();
@@ -26,7 +27,7 @@ export function versionsDigest(set: ResourceSet): Digest {
 
 /** Computes the digests of a set in slices. Thereafter, the functions above return them at once. */
 export function* computeDigests(set: ResourceSet): Sliced<void> {
-  if (set.size > sliceNames && !byPart.has(set)) yield* compute(set);
+  if (set.size > sliceNames && !byPart.has(set)) yield* computing.of(set, () => compute(set));
 }
 
 /** Returns a set's names, indexed in slices: one object for all subscriptions that share it. */
@@ -57,12 +58,12 @@ function known(set: ResourceSet): Known {
   return byPart.get(set) ?? complete(compute(set));
 }
 
-function* compute(set: ResourceSet): Sliced<Known> {
+function* compute(set: ResourceSet, count = new SliceCount()): Sliced<Known> {
   const found = { names: new Digest(), versions: new Digest() };
-  let handled = 0;
   for (const part of set.parts) {
     if (part !== set) {
-      const { names, versions } = byPart.get(part) ?? (yield* compute(part));
+      if (count.add()) yield 0;
+      const { names, versions } = byPart.get(part) ?? (yield* compute(part, count));
       found.names.addAll(names);
       found.versions.addAll(versions);
       continue;
@@ -71,7 +72,7 @@ function* compute(set: ResourceSet): Sliced<Known> {
       const encoded = encoder.encode(name);
       found.names.add(encoded);
       found.versions.add(encoded, encoder.encode(version));
-      if (++handled % sliceNames === 0) yield 0;
+      if (count.add()) yield 0;
     }
   }
   byPart.set(set, found);

@@ -3,6 +3,7 @@ import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import { everything } from "./selection.js";
+import { indexSet } from "./set-slices.js";
 import { sliceNames, type Sliced } from "../sliced.js";
 import type { TypeState } from "./type-state.js";
 
@@ -34,6 +35,7 @@ export class SotwStream extends AdsStream {
     type.wildcard =
       type.names.delete("*") || (!explicit && !type.wasExplicit && xdsType(type.typeUrl)?.subscription !== "named");
     type.wasExplicit ||= explicit;
+    if (wasWildcard && type.known !== undefined) yield* indexSet(type.known);
     let handled = 0;
     for (const name of type.names) {
       if (++handled % sliceNames === 0) yield 0;

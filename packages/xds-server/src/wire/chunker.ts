@@ -12,6 +12,8 @@ const boundaryInterval = 16;
 
 /** Garbage-collected entries are swept after the table has grown by a half, plus this number. */
 const sweepInterval = 1024;
+/** Entries that are swept at a time. More than a slice adds, so that a sweep ends. */
+const sweptEntries = 2 * sliceNames;
 
 /** Consecutive resources, with a key that equal chunks share. */
 export interface Chunk {
@@ -28,6 +30,8 @@ export class Chunker {
   /** One resource of each content and name, to recognize equal resources. */
   readonly #known = new Map<string, WeakRef<Resource>>();
   #sweepAt = sweepInterval;
+  /** The entries that a sweep has not reached yet; undefined between sweeps. */
+  #unswept: Iterator<[string, WeakRef<Resource>]> | undefined;
   #last = 0;
 
   /** Number of entries, including garbage-collected entries that are not swept yet. */
@@ -46,7 +50,10 @@ export class Chunker {
       numbers.push(number.toString(36));
       bytes += resource.bytes.length;
       const isBoundary = Math.imul(number, 0x9e3779b1) >>> 0 < 2 ** 32 / boundaryInterval;
-      if ((i + 1) % sliceNames === 0) yield 0;
+      if ((i + 1) % sliceNames === 0) {
+        this.#sweep();
+        yield 0;
+      }
       const isFull = bytes >= (isBoundary ? minBytes : maxBytes) || numbers.length === maxResources;
       if (!isFull && i < resources.length - 1) continue;
       chunks.push({ key: numbers.join(" "), resources: resources.slice(from, i + 1) });
@@ -54,6 +61,7 @@ export class Chunker {
       bytes = 0;
       numbers = [];
     }
+    this.#sweep();
     return chunks;
   }
 
@@ -70,14 +78,24 @@ export class Chunker {
     if (number === undefined) {
       number = ++this.#last;
       this.#known.set(key, new WeakRef(resource));
-      if (this.#known.size >= this.#sweepAt) this.#sweep();
     }
     this.#numbers.set(resource, number);
     return number;
   }
 
+  /** Continues the sweep, or starts one if the table has grown. */
   #sweep(): void {
-    for (const [key, resource] of this.#known) if (resource.deref() === undefined) this.#known.delete(key);
-    this.#sweepAt = Math.ceil(this.#known.size * 1.5) + sweepInterval;
+    if (this.#unswept === undefined && this.#known.size < this.#sweepAt) return;
+    this.#unswept ??= this.#known.entries();
+    for (let swept = 0; swept < sweptEntries; swept++) {
+      const { done, value } = this.#unswept.next();
+      if (done === true) {
+        this.#unswept = undefined;
+        this.#sweepAt = Math.ceil(this.#known.size * 1.5) + sweepInterval;
+        return;
+      }
+      const [key, resource] = value;
+      if (resource.deref() === undefined) this.#known.delete(key);
+    }
   }
 }
