@@ -25,7 +25,7 @@ it.each(attacks.map((attack) => [attack.name, attack] as const))(
   120_000,
 );
 
-it.each(["opened-streams", "silent-connections", "certificate-burst"])(
+it.each(["opened-streams", "silent-connections", "handshake-storm", "certificate-burst"])(
   "%s from the address of honest proxies costs them neither their streams nor an update",
   async (name) => {
     const attack = attacks.find((each) => each.name === name);

@@ -42,6 +42,10 @@ export class Outcomes {
     this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1);
   }
 
+  has(outcome: string): boolean {
+    return this.#counts.has(outcome);
+  }
+
   toString(): string {
     return [...this.#counts].map(([outcome, count]) => `${count} × ${outcome}`).join("; ") || "none";
   }
