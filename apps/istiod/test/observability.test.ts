@@ -262,6 +262,7 @@ it("gives JSON", async () => {
       rejected: 0,
       missing: [],
       findings: [],
+      omitted: [],
     },
   ]);
 });
