@@ -54,6 +54,19 @@ it("records requests without credentials", async () => {
   expect(JSON.stringify(server.requests)).not.toContain(server.tokens.admin);
 });
 
+it("accepts recorded objects that a real server rejects, if it is told to", async () => {
+  const recorded = [
+    { apiVersion: "v1", kind: "Pod", metadata: { name: "a" }, spec: { containers: [{ name: "app" }] } },
+    { apiVersion: "v1", kind: "Service", metadata: { name: "b" }, spec: { clusterIP: "192.0.2.1", ports: [] } },
+  ];
+  const strict = (await start()).server;
+  for (const object of recorded) await expect(strict.objects.create(object)).rejects.toMatchObject({ status: 422 });
+  await strict.stop();
+  const { server } = await start({ validation: false });
+  const [, service] = await Promise.all(recorded.map((object) => server.objects.create(object)));
+  expect(service?.spec).toMatchObject({ clusterIP: "192.0.2.1", clusterIPs: ["192.0.2.1"] });
+});
+
 it("authenticates users by token, and denies what no role grants unless all is allowed", async () => {
   const users = { secret: { username: "jane", groups: ["developers"] } };
   const { http } = await start({ users });

@@ -40,6 +40,11 @@ export interface ApiServerOptions {
   readonly authorization?: "rbac" | "allow-all";
   /** Namespaces in addition to `default` and `kube-system`. */
   readonly namespaces?: readonly string[];
+  /**
+   * Rejects Pods, Services, Secrets and ConfigMaps that a real server rejects, and cluster IPs and node ports that are
+   * taken or out of range. `false` is for recorded objects that were never on a real server. Default: `true`.
+   */
+  readonly validation?: boolean;
   /** Writes the tokens of service accounts to their Secrets, as kube-controller-manager does. Default: `true`. */
   readonly secretTokens?: boolean;
   /** Milliseconds between bookmarks of a watch that asks for them. Default 60,000. */
@@ -73,7 +78,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const store = new Store(options.historyLimit ?? 100_000);
   const shared = {
     store,
-    services: new ServiceAllocator(store),
+    services: new ServiceAllocator(store, options.validation ?? true),
+    validation: options.validation ?? true,
     types: new TypeRegistry([...builtInTypes, ...additionalTypes(options.types ?? [])]),
     clock,
   };

@@ -17,6 +17,8 @@ export async function startInMemoryCluster(): Promise<TestCluster> {
     clock,
     users: { [istiodToken]: { username: istiodUser } },
     bookmarkIntervalMs: 5_000,
+    // The mesh has cluster IPs of its own.
+    validation: false,
   });
   const { hostname, port } = new URL(server.url);
   const relay = new Relay({ host: hostname, port: Number(port) });

@@ -55,6 +55,8 @@ export interface ServerState {
   readonly clock: Clock;
   readonly admission: Admission;
   readonly services: ServiceAllocator;
+  /** Validates the content of built-in types, in addition to metadata. */
+  readonly validation: boolean;
 }
 
 /** Returns the time of a server as the API writes it. */

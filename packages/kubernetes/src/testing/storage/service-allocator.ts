@@ -53,12 +53,26 @@ function heldBy(service: ApiObject): readonly string[] {
 
 /** Assigns cluster IPs and node ports to Services, each to one Service only. */
 export class ServiceAllocator {
-  readonly #store: Store;
+  readonly #rejects: boolean;
+  /** Number of stored Services by the values that they hold. */
+  readonly #stored = new Map<string, number>();
   /** Values of Services that are not stored yet. */
   readonly #reserved = new Set<string>();
 
-  constructor(store: Store) {
-    this.#store = store;
+  /** @param rejects Rejects values that are taken or out of range. */
+  constructor(store: Store, rejects: boolean) {
+    this.#rejects = rejects;
+    const count = (service: ApiObject | undefined, difference: number): void => {
+      for (const value of service === undefined ? [] : heldBy(service)) {
+        const left = (this.#stored.get(value) ?? 0) + difference;
+        if (left > 0) this.#stored.set(value, left);
+        else this.#stored.delete(value);
+      }
+    };
+    store.subscribe("/services", ({ previous, object, isDeleted }) => {
+      count(previous, -1);
+      if (!isDeleted) count(object, 1);
+    });
   }
 
   /**
@@ -69,19 +83,17 @@ export class ServiceAllocator {
    */
   allocate(service: ApiObject, previous?: ApiObject): () => void {
     const held = previous === undefined ? [] : heldBy(previous);
-    const taken = new Set([...this.#store.values("/services").flatMap(heldBy), ...this.#reserved]);
-    for (const value of held) taken.delete(value);
-    const added: string[] = [];
+    const added = new Set<string>();
     const take = (value: string): boolean => {
-      if (taken.has(value)) return false;
-      taken.add(value);
-      if (!held.includes(value)) added.push(value);
+      if (held.includes(value)) return true;
+      if (this.#stored.has(value) || this.#reserved.has(value) || added.has(value)) return false;
+      added.add(value);
       return true;
     };
     const spec = specOf(service);
     if (previous !== undefined) keepAllocated(spec, specOf(previous));
-    const error = allocateAddresses(spec, take) ?? allocateNodePorts(spec, new Set(held), take);
-    if (error !== undefined) throw invalid("Service", "", service.metadata.name ?? "", [error]);
+    const error = allocateAddresses(spec, take, this.#rejects) ?? allocateNodePorts(spec, new Set(held), take);
+    if (error !== undefined && this.#rejects) throw invalid("Service", "", service.metadata.name ?? "", [error]);
     for (const value of added) this.#reserved.add(value);
     return () => {
       for (const value of added) this.#reserved.delete(value);
@@ -103,7 +115,11 @@ function keepAllocated(spec: JsonObject, previous: JsonObject): void {
   }
 }
 
-function allocateAddresses(spec: JsonObject, take: (value: string) => boolean): FieldError | undefined {
+function allocateAddresses(
+  spec: JsonObject,
+  take: (value: string) => boolean,
+  rejects: boolean,
+): FieldError | undefined {
   if (spec.type === "ExternalName") {
     for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]) delete spec[field];
     return undefined;
@@ -122,9 +138,10 @@ function allocateAddresses(spec: JsonObject, take: (value: string) => boolean): 
     const text = requested[at] ?? "";
     const address = text === "" ? freeAddress(family, take) : canonical(text);
     const error = text === "" ? undefined : addressError(text, address, { at, family, requested, take });
-    if (error !== undefined) return error;
-    if (address === undefined) return fieldError("spec.clusterIPs", requested, "failed to allocate IP: range is full");
-    addresses.push(text === "" ? address : text);
+    if (error !== undefined && rejects) return error;
+    const assigned = text === "" ? address : text;
+    if (assigned === undefined) return fieldError("spec.clusterIPs", requested, "failed to allocate IP: range is full");
+    addresses.push(assigned);
   }
   Object.assign(spec, { clusterIP: addresses[0], clusterIPs: addresses });
   return undefined;

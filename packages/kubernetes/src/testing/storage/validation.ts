@@ -2,6 +2,7 @@ import type { ServedType } from "../discovery/served-type.js";
 import { type FieldError, invalid } from "../http/status-error.js";
 import { validateMetadata } from "./metadata.js";
 import { type ApiObject, isJsonObject, type JsonObject } from "./object.js";
+import type { ServerState } from "./server-state.js";
 import { resourceKey } from "./store.js";
 
 const required = (field: string): FieldError => ({ field, reason: "FieldValueRequired", message: "Required value" });
@@ -20,9 +21,9 @@ const isEmpty = (value: unknown): boolean => value === undefined || value === nu
  *
  * @throws StatusError 422
  */
-export function validateObject(type: ServedType, object: ApiObject): void {
+export function validateObject({ validation }: ServerState, type: ServedType, object: ApiObject): void {
   validateMetadata(type, object);
-  if (type.isCustom) return;
+  if (type.isCustom || !validation) return;
   const errors = validators[resourceKey(type)]?.(object) ?? [];
   if (errors.length > 0) throw invalid(type.kind, type.group, object.metadata.name ?? "", errors);
 }

@@ -74,7 +74,7 @@ export async function createObject(
   const mutated = await state.admission.mutate({ ...request, object: tracked });
   const named = withGeneratedName(mutated ?? tracked);
   const object = decodeObject(target, prepareForCreate(state, target, named, options.user), options);
-  validateObject(type, object);
+  validateObject(state, type, object);
   const name = object.metadata.name ?? "";
   const key = objectKey(target.namespace, name);
   const release = allocate(state, target, object);
@@ -195,7 +195,7 @@ async function validateUpdate(
   next: ApiObject,
 ): Promise<void> {
   const oldObject = asVersion(existing, target);
-  validateObject(target.type, next);
+  validateObject(state, target.type, next);
   validateMetadataUpdate(target.type, oldObject, next);
   await state.admission.validate({ operation: "UPDATE", target, oldObject, object: next, options });
 }
