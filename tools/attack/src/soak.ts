@@ -22,8 +22,8 @@ function summary({ changes, attacks: counts, kills, ready: answers, turns, longe
     `attacks: ${[...counts].map(([name, count]) => `${count} × ${name}`).join(", ")}`,
     `/ready: ${ready.length} answers, p50 ${percentile(ready, 0.5).toFixed(0)} ms, p99 ${percentile(ready, 0.99).toFixed(0)} ms, max ${percentile(ready, 1).toFixed(0)} ms`,
     ...longest.map(
-      ({ ms, ranMs = ms, context }) =>
-        `turn of istiod's event loop: ${ranMs.toFixed(0)} ms running of ${ms.toFixed(0)} ms, ${context}`,
+      ({ ms, ranMs = ms, collectedMs, context }) =>
+        `turn of istiod's event loop: ${ranMs.toFixed(0)} ms running of ${ms.toFixed(0)} ms, collecting garbage for ${collectedMs.toFixed(0)} ms, ${context}`,
     ),
   ].join("\n");
 }

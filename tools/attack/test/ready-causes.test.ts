@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
 import { causeOf, slowAnswers } from "../src/soak/ready-causes.js";
 
-const turn = (endedAt: number, ms: number, ranMs: number) => ({ endedAt, ms, ranMs, waitedMs: ms - ranMs });
+const turn = (endedAt: number, ms: number, ranMs: number) => ({
+  endedAt,
+  ms,
+  ranMs,
+  waitedMs: ms - ranMs,
+  collectedMs: 0,
+});
 
 it("an answer is slow because istiod's event loop ran, had no CPU, or for neither reason", () => {
   const answer = { endedAt: 1000, ms: 300 };
@@ -18,7 +24,7 @@ it("turns count only as far as they overlap the answer, and together", () => {
 });
 
 it("a turn without times of the scheduler counts as running", () => {
-  expect(causeOf({ endedAt: 1000, ms: 300 }, [{ endedAt: 1000, ms: 200 }])).toBe("istiod ran");
+  expect(causeOf({ endedAt: 1000, ms: 300 }, [{ endedAt: 1000, ms: 200, collectedMs: 0 }])).toBe("istiod ran");
 });
 
 it("counts answers above the limit by cause", () => {

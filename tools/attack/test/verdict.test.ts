@@ -45,8 +45,8 @@ it("slow answers of /ready are counted by cause", () => {
     { endedAt: 3000, ms: 300 },
   ];
   const turns = [
-    { endedAt: 1000, ms: 390, ranMs: 380, waitedMs: 10, context: "at 1 s" },
-    { endedAt: 2000, ms: 290, ranMs: 10, waitedMs: 280, context: "at 2 s" },
+    { endedAt: 1000, ms: 390, ranMs: 380, waitedMs: 10, collectedMs: 0, context: "at 1 s" },
+    { endedAt: 2000, ms: 290, ranMs: 10, waitedMs: 280, collectedMs: 0, context: "at 2 s" },
   ];
   expect(failed({ ready, turns })).toEqual([
     "/ready p99 at most 250 ms: 400 ms of 3 answers; above the limit: 1 because istiod's event loop was running, " +

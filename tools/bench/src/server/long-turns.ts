@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { PerformanceObserver } from "node:perf_hooks";
 
 /** Variable that makes the probe record long turns. */
 export const longTurnsVariable = "ISTIOD_BENCH_LONG_TURNS";
@@ -12,6 +13,8 @@ export interface LongTurn {
   readonly ranMs?: number;
   /** Time that the thread was ready to run, but had no CPU. */
   readonly waitedMs?: number;
+  /** Pauses of the garbage collector. */
+  readonly collectedMs: number;
 }
 
 /** Interval of the timer that is delayed, and the delay from which a turn is long. */
@@ -20,7 +23,13 @@ const longMs = 50;
 
 /** Records the long turns of the main thread. The returned function returns those since its last call. */
 export function recordLongTurns(): () => readonly LongTurn[] {
-  let turns: LongTurn[] = [];
+  let turns: Omit<LongTurn, "collectedMs">[] = [];
+  let collections: { readonly startedAt: number; readonly ms: number }[] = [];
+  const observer = new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries())
+      collections.push({ startedAt: performance.timeOrigin + startTime, ms: duration });
+  });
+  observer.observe({ entryTypes: ["gc"] });
   let before = performance.now();
   let times = schedulerTimes();
   setInterval(() => {
@@ -37,8 +46,14 @@ export function recordLongTurns(): () => readonly LongTurn[] {
     times = current;
   }, intervalMs).unref();
   return () => {
-    const recorded = turns;
+    const recorded = turns.map((turn) => {
+      const within = collections.filter(({ startedAt }) => {
+        return startedAt >= turn.endedAt - turn.ms - intervalMs && startedAt <= turn.endedAt;
+      });
+      return { ...turn, collectedMs: within.reduce((sum, { ms }) => sum + ms, 0) };
+    });
     turns = [];
+    collections = [];
     return recorded;
   };
 }
