@@ -18,6 +18,7 @@ describe("limits", () => {
     ["output", '{{ range until 100000 }}{{ repeat 1000 "x" }}{{ end }}'],
     ["repetitions", '{{ repeat 9000000000 "x" }}'],
     ["a string that doubles", `${doubled("print $x $x", 40)}`],
+    ["the result of a function", doubled("cat $x $x", 40)],
     ["padding", '{{ printf "%999999d%999999d%999999d%999999d%999999d" 1 2 3 4 5 }}'],
     ["sequences", "{{ len (until 9000000000) }}"],
     ["loops", "{{ range 9000000000 }}{{ end }}"],

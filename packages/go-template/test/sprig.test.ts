@@ -86,6 +86,8 @@ describe("sprig", () => {
     ['mustRegexMatch "(" "a"', "error calling mustRegexMatch: error parsing regexp: missing closing ): `(`"],
     ['mustFromJson "{"', "error calling mustFromJson: unexpected end of JSON input"],
     ['mustFromJson "[1 2]"', "error calling mustFromJson: invalid character '2' after array element"],
+    ['mustFromJson "n"', "error calling mustFromJson: invalid character ' ' in literal null (expecting 'u')"],
+    ['mustFromJson "-"', "error calling mustFromJson: invalid character ' ' in numeric literal"],
     ['semver "x"', "error calling semver: invalid semantic version"],
     ['substr 5 3 "hello world"', "error calling substr: runtime error: slice bounds out of range [5:3]"],
     ['repeat -1 "a"', "error calling repeat: strings: negative Repeat count"],

@@ -159,7 +159,11 @@ class Decoder {
 
   #unexpected(context: string): Error {
     const code = this.#text.codePointAt(this.#position);
-    if (code === undefined) return new Error("unexpected end of JSON input");
+    if (code === undefined) {
+      // Go reads a space after the end, which is an error within these parts.
+      const isWithin = /^(?:in (?!string literal)|after decimal)/.test(context);
+      return new Error(isWithin ? `invalid character ' ' ${context}` : "unexpected end of JSON input");
+    }
     // Go reads bytes.
     const byte = Buffer.from(String.fromCodePoint(code))[0] ?? 0;
     const character = String.fromCharCode(byte);

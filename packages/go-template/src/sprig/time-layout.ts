@@ -38,7 +38,7 @@ export function formatTime(instant: Instant, layout: string): string {
     "06": padded(((time.year % 100) + 100) % 100, 2),
     PM: time.hour >= 12 ? "PM" : "AM",
     pm: time.hour >= 12 ? "pm" : "am",
-    MST: time.zone.abbreviation ?? offsetText(time.zone, "-07"),
+    MST: time.zone.abbreviation ?? offsetText(time.zone, "-0700"),
   };
   return layout.replace(tokens, (token) => {
     if (/^[-Z]/.test(token)) return offsetText(time.zone, token);
@@ -53,7 +53,6 @@ function offsetText({ seconds }: ZoneOffset, token: string): string {
   const [hours, minutes, rest] = [Math.floor(total / 3600), Math.floor(total / 60) % 60, total % 60];
   const separator = token.includes(":") ? ":" : "";
   const parts = [hours, minutes, rest].slice(0, token.replace(/[^0-9]/g, "").length / 2);
-  if (token === "-07" && minutes !== 0) parts.push(minutes);
   return (seconds < 0 ? "-" : "+") + parts.map((part) => padded(part, 2)).join(separator);
 }
 

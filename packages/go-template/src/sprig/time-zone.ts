@@ -81,5 +81,13 @@ export function zoneOffset(zone: string, milliseconds: number): ZoneOffset {
   );
   const name = part("timeZoneName");
   const whole = Math.floor(milliseconds / 1000) * 1000;
-  return { seconds: (local - whole) / 1000, abbreviation: /^[A-Z]{3,4}$/.test(name) ? name : undefined };
+  const seconds = (local - whole) / 1000;
+  return { seconds, abbreviation: /^[A-Z]{3,4}$/.test(name) ? name : numericAbbreviation(seconds) };
+}
+
+/** Returns the abbreviation of a zone that has no letters for it, such as `-03`. */
+function numericAbbreviation(seconds: number): string {
+  const minutes = Math.floor(Math.abs(seconds) / 60);
+  const parts = minutes % 60 === 0 ? [minutes / 60] : [Math.floor(minutes / 60), minutes % 60];
+  return (seconds < 0 ? "-" : "+") + parts.map((part) => String(part).padStart(2, "0")).join("");
 }
