@@ -19,7 +19,7 @@ const answersBetweenSearches = 4096;
 /** Dropping a question visits every client, so questions are dropped in batches. */
 const questionsPerBatch = 64;
 
-/** Records that a commit drops at most, in addition to as many as were computed since the last one. */
+/** Memos that a commit drops at most, in addition to two for each that was computed or verified since the last one. */
 const dropsPerCommit = 100;
 
 /**
