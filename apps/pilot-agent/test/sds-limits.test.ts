@@ -94,6 +94,10 @@ describe("the SDS server", () => {
     await expect.poll(second.outcome).toBe("status 8");
     expect(first.outcome()).toBeUndefined();
     expect(limits).toEqual(["names"]);
+    // The rejected request has taken no part of the allowance.
+    const small = open(session);
+    small.stream.write(names("d", 90, [SERVED]));
+    await new Promise((resolve) => small.stream.once("data", resolve));
     expect(messages()).toContain("too many secrets are subscribed to: at most 4096");
     first.stream.close();
     // Its names are released when the server has seen the end of the stream.

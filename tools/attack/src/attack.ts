@@ -1,18 +1,18 @@
 import type { AttackedIstiod } from "./target/istiod-target.js";
 
-/** An attack on a running istiod, by a caller that can reach its ports. */
-export interface Attack {
+/** An attack on a running server, by default an istiod, by a caller that can reach its ports. */
+export interface Attack<T = AttackedIstiod> {
   /** Kebab-case, unique. */
   readonly name: string;
   /** One line: the caller, and what it sends. */
   readonly description: string;
   /**
    * Sends a bounded number of bytes and connections for a bounded time, and closes everything that it has opened.
-   * Returns what was sent and how istiod answered, in a line.
+   * Returns what was sent and how the server answered, in a line.
    *
    * @param scale share of the full size, above 0 and at most 1
    */
-  run(target: AttackedIstiod, scale: number): Promise<string>;
+  run(target: T, scale: number): Promise<string>;
 }
 
 /** Limits of the effect of an attack. */
@@ -37,9 +37,9 @@ export interface Effect {
   readonly ready: { readonly max: number; readonly p99: number; readonly failures: number };
   /** Streams of honest proxies that were closed. */
   readonly streamsLost: number;
-  /** Milliseconds until a proxy that connected during the attack was served; undefined if it was not. */
+  /** Milliseconds until a client that connected during the attack was served; undefined if it was not. */
   readonly joinedMs: number | undefined;
-  /** An edit after the attack reached every honest proxy. */
+  /** An edit after the attack reached every honest client. */
   readonly updated: boolean;
 }
 
@@ -47,14 +47,14 @@ export interface Effect {
 export function violations(effect: Effect, bounds: Bounds): string[] {
   const { alive, rssGrowth, ready, streamsLost, joinedMs, updated } = effect;
   return [
-    ...(alive ? [] : ["istiod exited"]),
+    ...(alive ? [] : ["it exited"]),
     ...(rssGrowth > bounds.rssGrowth ? [`memory grew by ${mebibytes(rssGrowth)}`] : []),
     ...(ready.max > bounds.readyMs ? [`/ready took ${ready.max.toFixed(0)} ms`] : []),
     ...(ready.failures > 0 ? [`/ready failed ${ready.failures} times`] : []),
     ...(streamsLost > 0 ? [`${streamsLost} honest streams were closed`] : []),
-    ...(joinedMs === undefined ? ["a new proxy was not served"] : []),
-    ...(joinedMs !== undefined && joinedMs > bounds.joinMs ? [`a new proxy waited ${joinedMs.toFixed(0)} ms`] : []),
-    ...(updated ? [] : ["an update did not reach all honest proxies"]),
+    ...(joinedMs === undefined ? ["a new client was not served"] : []),
+    ...(joinedMs !== undefined && joinedMs > bounds.joinMs ? [`a new client waited ${joinedMs.toFixed(0)} ms`] : []),
+    ...(updated ? [] : ["an update did not reach all honest clients"]),
   ];
 }
 

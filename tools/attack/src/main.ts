@@ -1,43 +1,62 @@
 import { parseArgs } from "node:util";
 import { lines, runCommand } from "@istiod/bench";
-import { type Attack, type Bounds, violations } from "./attack.js";
-import { attacks } from "./attacks/index.js";
+import { type Attack, type Bounds, type Effect, violations } from "./attack.js";
+import { agentAttacks, attacks } from "./attacks/index.js";
 import { runAttack } from "./run-attack.js";
 import { effectColumns } from "./table.js";
+import { startAgentTarget } from "./target/agent-target.js";
 import { startIstiodTarget, strangerAddress } from "./target/istiod-target.js";
+import type { Target } from "./target/target.js";
 
 const usage = `Usage: attack [NAME...] [--scale 1] [--heap 512] [--from 127.0.0.66]
 
-Runs attacks on an istiod with a heap of --heap MiB, each on a new one, and prints what each cost istiod. Exits with status 1 if one exceeds the bounds:
-300 MiB more memory, 1 s for an answer of /ready, a failure of it, a lost stream of an honest proxy, an update that does not arrive,
-a new proxy that is not served within 5 s, or, if attackers have its address (--from 127.0.0.1), not after the attack.
+Runs attacks on an istiod with a heap of --heap MiB, or on an agent with a heap of 256 MiB, each on a new one, and prints what each cost. Exits with status 1 if
+one exceeds the bounds: 300 MiB more memory (an agent: 150 MiB), 1 s for an answer of the readiness probe, a failure of it, a lost stream of an honest client, an
+update that does not arrive, a new client that is not served within 5 s, or, if attackers have its address (--from 127.0.0.1), not after the attack.
 
 Attacks:
-${attacks.map(({ name, description }) => `  ${name.padEnd(24)} ${description}`).join("\n")}`;
+${[...attacks, ...agentAttacks].map(({ name, description }) => `  ${name.padEnd(24)} ${description}`).join("\n")}`;
 
 /** Address of the honest proxies. */
 const honestAddress = "127.0.0.1";
+/** Bytes by which the memory may grow. */
+const istiodGrowth = 300 * 2 ** 20;
+const agentGrowth = 150 * 2 ** 20;
 
-async function runAll(
-  chosen: readonly Attack[],
-  scale: number,
-  heapMiB: number,
-  attackerAddress: string,
-): Promise<boolean> {
+/** An attack with what starts its target. */
+interface Planned {
+  readonly name: string;
+  readonly bounds: Bounds;
+  run(scale: number): Promise<Effect>;
+}
+
+function planned(heapMiB: number, attackerAddress: string): readonly Planned[] {
   const joinMs = attackerAddress === honestAddress ? Infinity : 5000;
-  const bounds: Bounds = { rssGrowth: 300 * 2 ** 20, readyMs: 1000, joinMs };
+  const plan =
+    <T extends Target>(start: () => Promise<T>, rssGrowth: number) =>
+    (attack: Attack<T>): Planned => ({
+      name: attack.name,
+      bounds: { rssGrowth, readyMs: 1000, joinMs },
+      async run(scale) {
+        const target = await start();
+        return runAttack(attack, target, scale).finally(() => target.close());
+      },
+    });
+  return [
+    ...attacks.map(plan(() => startIstiodTarget({ heapMiB, attackerAddress }), istiodGrowth)),
+    ...agentAttacks.map(plan(() => startAgentTarget({ attackerAddress }), agentGrowth)),
+  ];
+}
+
+async function runAll(chosen: readonly Planned[], scale: number): Promise<boolean> {
   let held = true;
-  const columns = effectColumns(bounds);
-  console.log(lines(columns, [])[0]);
+  let head: string | undefined;
   for (const attack of chosen) {
-    const target = await startIstiodTarget({ heapMiB, attackerAddress });
-    try {
-      const effect = await runAttack(attack, target, scale);
-      console.log(lines(columns, [effect])[1]);
-      held &&= violations(effect, bounds).length === 0;
-    } finally {
-      await target.close();
-    }
+    const columns = effectColumns(attack.bounds);
+    if (head === undefined) console.log((head = lines(columns, [])[0]));
+    const effect = await attack.run(scale);
+    console.log(lines(columns, [effect])[1]);
+    held &&= violations(effect, attack.bounds).length === 0;
   }
   return held;
 }
@@ -54,10 +73,11 @@ const { values, positionals } = parseArgs({
 if (values.help) console.log(usage);
 else
   await runCommand("attack", () => {
-    const unknown = positionals.find((name) => !attacks.some((attack) => attack.name === name));
+    const all = planned(Number(values.heap), values.from);
+    const unknown = positionals.find((name) => !all.some((attack) => attack.name === name));
     if (unknown !== undefined) throw new Error(`no attack ${unknown}`);
     const scale = Number(values.scale);
     if (!(scale > 0 && scale <= 1)) throw new Error(`--scale ${values.scale}: expected a number above 0, at most 1`);
-    const chosen = attacks.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-    return runAll(chosen, scale, Number(values.heap), values.from);
+    const chosen = all.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+    return runAll(chosen, scale);
   });

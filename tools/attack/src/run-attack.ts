@@ -3,23 +3,23 @@ import { setTimeout as wait } from "node:timers/promises";
 import { memory } from "@istiod/bench";
 import type { Attack, Effect } from "./attack.js";
 import { percentile } from "./percentile.js";
-import type { IstiodTarget } from "./target/istiod-target.js";
 import { probeReady } from "./target/ready-probe.js";
+import type { Target } from "./target/target.js";
 
 const sampleMs = 50;
-/** Time from the begin of the attack until another honest proxy connects. */
+/** Time from the begin of the attack until another honest client connects. */
 const joinAfterMs = 500;
 
-/** Runs an attack, and observes istiod until an edit after it has reached the honest proxies. */
-export async function runAttack(attack: Attack, target: IstiodTarget, scale = 1): Promise<Effect> {
-  const { pid, http } = target.istiod;
+/** Runs an attack, and observes the server until an edit after it has reached the honest clients. */
+export async function runAttack<T>(attack: Attack<T>, target: T & Target, scale = 1): Promise<Effect> {
+  const { pid, readyUrl } = target;
   const lost = target.streamsLost;
   const before = memory(pid).rss;
   let peak = before;
   const sample = setInterval(() => {
     if (target.isAlive()) peak = Math.max(peak, memory(pid).rss);
   }, sampleMs);
-  const stopProbe = probeReady(http);
+  const stopProbe = probeReady(readyUrl);
   const joining = wait(joinAfterMs).then(() => target.join());
   const sent = await attack.run(target, scale).finally(() => clearInterval(sample));
   const joinedMs = await (await joining).waitMs();

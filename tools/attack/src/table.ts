@@ -4,7 +4,7 @@ import { type Bounds, type Effect, mebibytes, violations } from "./attack.js";
 /** Columns of a table of effects. */
 export function effectColumns(bounds: Bounds): readonly Column<Effect>[] {
   return [
-    { head: "attack", of: ({ attack }) => attack, left: true, width: 22 },
+    { head: "attack", of: ({ attack }) => attack, left: true, width: 24 },
     { head: "memory", of: ({ rssGrowth }) => `+${mebibytes(rssGrowth)}`, width: 9 },
     { head: "/ready p99", of: ({ ready }) => `${ready.p99.toFixed(0)} ms`, width: 10 },
     { head: "max", of: ({ ready }) => `${ready.max.toFixed(0)} ms`, width: 8 },

@@ -105,16 +105,17 @@ async function followRequests(
       watches.delete(name);
       count(-1);
     }
-    for (const name of names) {
-      if (watches.has(name)) continue;
-      count(1);
+    const added = [...names].filter((name) => !watches.has(name));
+    // A request over the limit is rejected before it costs anything.
+    count(added.length);
+    for (const [n, name] of added.entries()) {
       try {
         watches.set(
           name,
           secrets.watch(name, (secret) => queue.put(name, anyPack(SecretSchema, envoySecret(name, secret)))),
         );
       } catch (error) {
-        count(-1);
+        count(n - added.length);
         throw new ConnectError(reasonOf(error), Code.NotFound, undefined, undefined, error);
       }
     }

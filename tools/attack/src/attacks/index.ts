@@ -1,4 +1,8 @@
 import type { Attack } from "../attack.js";
+import type { AttackedAgent } from "../target/agent-target.js";
+import { dnsAttacks } from "./agent/dns-attacks.js";
+import { socketAttacks } from "./agent/socket-attacks.js";
+import { statusAttacks } from "./agent/status-attacks.js";
 import { certificateAttacks } from "./certificates/certificate-attacks.js";
 import { connectionAttacks } from "./connections/connection-attacks.js";
 import { handshakeStorm } from "./connections/handshake-storm.js";
@@ -13,3 +17,6 @@ export const attacks: readonly Attack[] = [
   ...streamAttacks,
   forgedCertificates,
 ];
+
+/** Every attack on an agent. */
+export const agentAttacks: readonly Attack<AttackedAgent>[] = [...dnsAttacks, ...statusAttacks, ...socketAttacks];

@@ -210,7 +210,7 @@ export class SoakRun {
   /** Polls `/ready` for a time. */
   async #probed(istiod: () => IstiodProcess, forMs: number): Promise<void> {
     await istiod().longTurns();
-    const stop = probeReady(istiod().http);
+    const stop = probeReady(`${istiod().http}/ready`);
     for (const until = performance.now() + forMs; performance.now() < until; await wait(200)) {
       if (!isRunning(istiod().pid)) {
         this.#exits++;

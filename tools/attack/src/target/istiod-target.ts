@@ -20,6 +20,7 @@ import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { Closers } from "@istiod/settings";
 import { clusterType } from "@istiod/xds-server";
 import type { Address } from "@istiod/xds-server/testing";
+import type { Target } from "./target.js";
 
 export interface IstiodTargetOptions {
   /** Limit of V8's old generation in MiB. Default 512. */
@@ -63,16 +64,8 @@ export interface AttackedIstiod {
 }
 
 /** A running istiod with honest proxies. */
-export interface IstiodTarget extends AttackedIstiod {
+export interface IstiodTarget extends AttackedIstiod, Target {
   readonly istiod: IstiodProcess;
-  /** Number of honest streams that were closed since the start. */
-  readonly streamsLost: number;
-  isAlive(): boolean;
-  /** Connects another honest proxy. `waitMs` returns the time until it was served; undefined if it was not. */
-  join(): { waitMs(): Promise<number | undefined> };
-  /** Edits the mesh. Reports whether every honest proxy received the result in time. */
-  update(): Promise<boolean>;
-  close(): Promise<void>;
 }
 
 const updateMs = 30_000;
@@ -106,6 +99,8 @@ export async function startIstiodTarget(options: IstiodTargetOptions = {}): Prom
     let edits = 0;
     return {
       istiod,
+      pid: istiod.pid,
+      readyUrl: `${istiod.http}/ready`,
       ports: portsFrom(istiod, attackerAddress),
       places,
       tokens,

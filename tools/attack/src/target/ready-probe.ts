@@ -14,11 +14,11 @@ export interface ReadyTimes {
 const worker = new URL("../../dist/target/ready-worker.js", import.meta.url);
 
 /**
- * Starts to poll `/ready`, on a connection of its own for each request, in a thread that the attack does not block. The
- * returned function stops and reports.
+ * Starts to poll an address, on a connection of its own for each request, in a thread that the attack does not block.
+ * The returned function stops and reports.
  */
-export function probeReady(http: string): () => Promise<ReadyTimes> {
-  const polling = new Worker(worker, { workerData: http, execArgv: [] });
+export function probeReady(url: string): () => Promise<ReadyTimes> {
+  const polling = new Worker(worker, { workerData: url, execArgv: [] });
   return async () => {
     polling.postMessage("stop");
     const [times] = (await once(polling, "message")) as [ReadyTimes];

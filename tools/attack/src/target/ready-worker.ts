@@ -7,7 +7,7 @@ const everyMs = 50;
 const timeoutMs = 10_000;
 
 /** Polls until the first message of the parent, and answers it. */
-async function poll(http: string, port: NonNullable<typeof parentPort>): Promise<void> {
+async function poll(url: string, port: NonNullable<typeof parentPort>): Promise<void> {
   const ms: number[] = [];
   const endedAt: number[] = [];
   let failures = 0;
@@ -15,7 +15,7 @@ async function poll(http: string, port: NonNullable<typeof parentPort>): Promise
   port.once("message", () => (stopped = true));
   while (!stopped) {
     const startedAt = performance.now();
-    if (!(await isReady(http))) failures++;
+    if (!(await isReady(url))) failures++;
     const now = performance.now();
     ms.push(now - startedAt);
     endedAt.push(performance.timeOrigin + now);
@@ -24,9 +24,9 @@ async function poll(http: string, port: NonNullable<typeof parentPort>): Promise
   port.postMessage({ ms, endedAt, failures } satisfies ReadyTimes);
 }
 
-function isReady(http: string): Promise<boolean> {
+function isReady(url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const request = get(`${http}/ready`, { agent: new Agent(), timeout: timeoutMs }, (response) => {
+    const request = get(url, { agent: new Agent(), timeout: timeoutMs }, (response) => {
       response.resume();
       response.once("end", () => resolve(response.statusCode === 200));
     });

@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { encodeFrame } from "@istiod/protobuf-wire";
 import type { Attack } from "../../attack.js";
+import { scaled } from "../scaled.js";
 import { connectStranger, openAds, openSession, Outcomes } from "./stranger.js";
 
-const scaled = (count: number, scale: number): number => Math.max(1, Math.round(count * scale));
 const mebibyte = 2 ** 20;
 
 const unfinished: Attack = {
