@@ -1,3 +1,6 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { MemoryMeter } from "@istiod/metrics/testing";
 import { proxyFromNode } from "@istiod/push-context";
 import { listenerType } from "@istiod/resources";
@@ -235,6 +238,39 @@ it("a TCP service without an address is left out at a port on which the proxy it
       .call(omissions)
       .listenerConflicts.map(({ reason }) => reason),
   ).toEqual(["the proxy itself listens on 0.0.0.0:15006; give the service an address"]);
+});
+
+it("a Sidecar's ingress listener is left out at the address of an outbound listener", () => {
+  const sidecar = (port: number): string =>
+    object("Sidecar", "own", {
+      egress: [{ hosts: ["*/*"] }],
+      ingress: [
+        { port: { number: 8080, name: "http", protocol: "HTTP" }, defaultEndpoint: "127.0.0.1:8081" },
+        {
+          port: { number: port, name: "tcp", protocol: "TCP" },
+          bind: "10.96.0.1",
+          captureMode: "NONE",
+          defaultEndpoint: "127.0.0.1:9001",
+        },
+      ],
+    });
+  const directionAt = (database: ReturnType<typeof meshOf>, name: string): TrafficDirection | undefined => {
+    const found = proxyResources(database, proxy())
+      .get(listenerType)
+      ?.find((each) => each.name === name);
+    return found && fromBinary(ListenerSchema, found.bytes).trafficDirection;
+  };
+  const taken = meshOf(service("db", 9000, "tcp") + sidecar(9000));
+  expect(directionAt(taken, "10.96.0.1_9000")).toBe(TrafficDirection.OUTBOUND);
+  const reason = "spec.ingress[1] is left out: an outbound listener has its address, 10.96.0.1_9000";
+  expect(why(taken, proxy(), "lds", "10.96.0.1_9000").ignored).toMatchObject([
+    { kind: "Sidecar", namespace: "shop", name: "own", reason },
+  ]);
+  const client = proxy();
+  expect(omittedParts([{ proxy: client, view: taken.view(client) }])).toMatchObject([{ name: "own", reason }]);
+  const free = meshOf(service("db", 9000, "tcp") + sidecar(9001));
+  expect(directionAt(free, "10.96.0.1_9001")).toBe(TrafficDirection.INBOUND);
+  expect(omittedParts([{ proxy: client, view: free.view(client) }])).toEqual([]);
 });
 
 it("an address of a Sidecar's egress listener in another form than a service's is one listener", () => {

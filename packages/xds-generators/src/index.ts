@@ -4,6 +4,7 @@ export { omissions, type Omissions } from "./omissions.js";
 export {
   type ChainSource,
   gatewayListenerConflicts,
+  ingressConflicts,
   type ListenerConflict,
   outboundListenerConflicts,
 } from "./listeners/index.js";

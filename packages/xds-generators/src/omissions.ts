@@ -2,7 +2,7 @@ import { query } from "@istiod/incremental";
 import { proxyType, scopeOf } from "@istiod/push-context";
 import { dnsClustersWithoutEndpoints, duplicateClusters } from "./clusters/outbound/omitted-clusters.js";
 import { hasInboundConflict } from "./listeners/inbound/inbound-ports.js";
-import { allGatewayConflicts, type ListenerConflict } from "./listeners/index.js";
+import { allGatewayConflicts, allIngressConflicts, type ListenerConflict } from "./listeners/index.js";
 import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
 import { duplicateDomains, sidecarRouteNames } from "./routes/index.js";
@@ -17,7 +17,7 @@ export interface Omissions {
   readonly duplicateDomains: readonly string[];
   /** Listeners, `address_port`, with conflicting TCP services. */
   readonly conflictingOutboundListeners: readonly string[];
-  /** Services, routes, servers and egress listeners that are left out at a listener, in whole or in part. */
+  /** Services, routes, servers, egress and ingress listeners that are left out at a listener, in whole or in part. */
   readonly listenerConflicts: readonly ListenerConflict[];
   /** True if two services declare different protocols for a port of the workload. */
   readonly hasInboundConflict: boolean;
@@ -47,7 +47,7 @@ export const omissions = query("omissions", (q): Omissions => {
     listenerConflicts:
       type === "router"
         ? q.call(allGatewayConflicts).map(({ conflict }) => conflict)
-        : atPorts.flatMap(({ conflicts }) => conflicts),
+        : [...atPorts.flatMap(({ conflicts }) => conflicts), ...(sidecar ? q.call(allIngressConflicts) : [])],
     hasInboundConflict: sidecar && q.call(hasInboundConflict),
   };
 });

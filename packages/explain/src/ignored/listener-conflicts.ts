@@ -4,6 +4,7 @@ import { keyOfId, service } from "@istiod/service-discovery";
 import {
   type ChainSource,
   gatewayListenerConflicts,
+  ingressConflicts,
   type ListenerConflict,
   outboundListenerConflicts,
 } from "@istiod/xds-generators";
@@ -37,7 +38,8 @@ const sidecarListenerConflicts = query(
     const separator = listener.lastIndexOf("_");
     const [bind, port] = [listener.slice(0, separator), Number(listener.slice(separator + 1))];
     if (separator < 0 || !Number.isInteger(port)) return [];
-    return q.call(outboundListenerConflicts, { scope: scopeOf(q), port }).filter((conflict) => conflict.bind === bind);
+    const outbound = q.call(outboundListenerConflicts, { scope: scopeOf(q), port });
+    return [...outbound, ...q.call(ingressConflicts, port)].filter((conflict) => conflict.bind === bind);
   },
 );
 
@@ -51,7 +53,8 @@ function describe(
     case "server":
       return { kind: "Gateway", key: source.gateway, field: `spec.servers[${source.index}]` };
     case "egress":
-      return { kind: "Sidecar", key: source.sidecar, field: `spec.egress[${source.listener}]` };
+    case "ingress":
+      return { kind: "Sidecar", key: source.sidecar, field: `spec.${source.kind}[${source.listener}]` };
     case "service": {
       const found = view.call(service, source.id);
       const kind = found?.registry === "External" ? "ServiceEntry" : "Service";

@@ -1,13 +1,13 @@
 import type { ChainPlan } from "./outbound/outbound-plan.js";
 
 /**
- * The source of a filter chain: a service port, a route of a VirtualService (by field) or an egress listener of a
- * Sidecar, or a server of a Gateway.
+ * The source of a filter chain: a service port, a route of a VirtualService (by field), an egress or ingress
+ * listener of a Sidecar, or a server of a Gateway.
  */
 export type ChainSource =
   | { readonly kind: "service"; readonly id: string; readonly port: number }
   | { readonly kind: "route"; readonly virtualService: string; readonly field: string }
-  | { readonly kind: "egress"; readonly sidecar: string; readonly listener: number }
+  | { readonly kind: "egress" | "ingress"; readonly sidecar: string; readonly listener: number }
   | { readonly kind: "server"; readonly gateway: string; readonly index: number };
 
 /**
