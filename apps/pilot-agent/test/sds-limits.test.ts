@@ -6,7 +6,9 @@ import { DiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discover
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { mint } from "@istiod/ca/testing";
 import { systemClock } from "@istiod/settings";
+import { FakeClock } from "@istiod/settings/testing";
 import { afterAll, describe, expect, it } from "vitest";
+import { watchSecret } from "../src/certificates/file-secret.js";
 import { WorkloadIdentity } from "../src/certificates/workload-identity.js";
 import { readOptions } from "../src/index.js";
 import { readProxy } from "../src/proxy.js";
@@ -88,23 +90,23 @@ describe("the SDS server", () => {
     const { socket, limits, messages } = await serve();
     const session = sessionTo(socket);
     const first = open(session);
-    first.stream.write(names("a", 4000));
+    first.stream.write(names("a", 1000));
     const second = open(session);
-    second.stream.write(names("b", 4000));
+    second.stream.write(names("b", 1000));
     await expect.poll(second.outcome).toBe("status 8");
     expect(first.outcome()).toBeUndefined();
     expect(limits).toEqual(["names"]);
     // The rejected request has taken no part of the allowance.
     const small = open(session);
-    small.stream.write(names("d", 90, [SERVED]));
+    small.stream.write(names("d", 20, [SERVED]));
     await new Promise((resolve) => small.stream.once("data", resolve));
-    expect(messages()).toContain("too many secrets are subscribed to: at most 4096");
+    expect(messages()).toContain("too many secrets are subscribed to: at most 1024");
     first.stream.close();
     // Its names are released when the server has seen the end of the stream.
     await expect
       .poll(async () => {
         const third = open(session);
-        third.stream.write(names("c", 4000, [SERVED]));
+        third.stream.write(names("c", 1000, [SERVED]));
         const responded = await new Promise((resolve) => {
           third.stream.once("data", () => resolve(true)).once("close", () => resolve(false));
         });
@@ -112,6 +114,24 @@ describe("the SDS server", () => {
         return responded;
       })
       .toBe(true);
+  });
+
+  it("logs once that a file is missing, however often it is looked for", async () => {
+    const directory = await scratch();
+    const { log, messages } = recordingLog();
+    const clock = new FakeClock();
+    const paths = { kind: "roots", path: join(directory, "none/root.pem") } as const;
+    afterAll(watchSecret({ paths, quiet: 10, clock, log }, () => undefined));
+    for (let n = 1; n <= 3; n++) {
+      await expect.poll(() => clock.pending.includes(1000)).toBe(true);
+      clock.advance(1000);
+      await expect.poll(() => clock.pending.includes(10)).toBe(true);
+      clock.advance(10);
+    }
+    await expect.poll(() => clock.pending.includes(1000)).toBe(true);
+    expect(messages()).toEqual([
+      expect.stringMatching(/^failed to generate secret from file: .*none\/root\.pem cannot be read/),
+    ]);
   });
 
   it("limits the streams of a connection", async () => {

@@ -47,16 +47,21 @@ export async function readSecret(paths: SecretPaths): Promise<Secret> {
 export function watchSecret(options: WatchSecretOptions, listener: (secret: Secret) => void): () => void {
   const { paths, quiet, clock = systemClock, log = silentLog } = options;
   let lastContent = "";
+  let lastFailure = "";
   let isStopped = false;
   const update = async (): Promise<void> => {
     try {
       const secret = await readSecret(paths);
       const content = JSON.stringify(secret);
+      lastFailure = "";
       if (isStopped || content === lastContent) return;
       lastContent = content;
       listener(secret);
     } catch (error) {
-      log.warn(`failed to generate secret from file: ${reasonOf(error)}`);
+      const failure = `failed to generate secret from file: ${reasonOf(error)}`;
+      // A missing directory is looked for each second.
+      if (!isStopped && failure !== lastFailure) log.warn(failure);
+      lastFailure = failure;
     }
   };
   const files = paths.kind === "roots" ? [paths.path] : [paths.chain, paths.key];

@@ -24,10 +24,10 @@ export const MAX_REQUEST_BYTES = 1024 * 1024;
 /** Open streams of a connection. Envoy opens one for each name. */
 export const MAX_STREAMS = 1000;
 /** Names that all streams subscribe to. Each may be of files, which are watched. */
-const MAX_NAMES = 4096;
+const MAX_NAMES = 1024;
 
 export interface SdsOptions {
-  /** Maximum number of names that all streams subscribe to. Default: 4096. */
+  /** Maximum number of names that all streams subscribe to. Default: 1024. */
   readonly maxNames?: number;
   /** Called when a stream ends because of that limit. */
   readonly limited?: () => void;

@@ -5,7 +5,7 @@ import type { ListenerConflict } from "../listener-conflicts.js";
 import { scopeOutboundPlans } from "../outbound/outbound-plans.js";
 import { inboundPorts } from "./inbound-ports.js";
 
-/** The ingress listener of the client's Sidecar at a port, if it is left out because an outbound one has its address. */
+/** The ingress listener of the Sidecar at a port, if it is left out because an outbound listener has its address. */
 export const ingressConflicts = query("ingressConflicts", (q, port: number): readonly ListenerConflict[] => {
   const inbound = q.call(inboundPorts).find(({ targetPort }) => targetPort === port);
   if (inbound?.sidecar === undefined || !inbound.bindToPort) return [];
