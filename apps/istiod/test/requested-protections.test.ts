@@ -76,8 +76,8 @@ describe("TLS", () => {
   it("accepts the suites of --tls-cipher-suites, and those of TLS 1.3", async () => {
     const istiod = await serveTls({ tlsCipherSuites: ["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"] });
     expect(await handshake(istiod, { maxVersion: "TLSv1.2" })).toBe("TLSv1.2 ECDHE-RSA-AES256-GCM-SHA384");
-    expect(await handshake(istiod, { maxVersion: "TLSv1.2", ciphers: "ECDHE-RSA-AES128-GCM-SHA256" })).toBe(
-      "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE",
+    expect(await handshake(istiod, { maxVersion: "TLSv1.2", ciphers: "ECDHE-RSA-AES128-GCM-SHA256" })).toMatch(
+      /_ALERT_HANDSHAKE_FAILURE$/,
     );
     expect(await handshake(istiod)).toMatch(/^TLSv1\.3 /);
   });
@@ -85,8 +85,8 @@ describe("TLS", () => {
   it("is limited by COMPLIANCE_POLICY", async () => {
     const istiod = await serveTls({ tlsMinVersion: "1.3" }, { COMPLIANCE_POLICY: "fips-140-2" });
     expect(await handshake(istiod)).toMatch(/^TLSv1\.2 ECDHE-ECDSA-AES(?:128|256)-GCM-SHA(?:256|384)$/);
-    expect(await handshake(istiod, { ciphers: "ECDHE-ECDSA-CHACHA20-POLY1305", maxVersion: "TLSv1.2" })).toBe(
-      "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE",
+    expect(await handshake(istiod, { ciphers: "ECDHE-ECDSA-CHACHA20-POLY1305", maxVersion: "TLSv1.2" })).toMatch(
+      /_ALERT_HANDSHAKE_FAILURE$/,
     );
   });
 });

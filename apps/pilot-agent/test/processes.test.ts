@@ -98,7 +98,10 @@ describe("a reopenable output", () => {
     const child = spawn("sh", ["-c", "for n in 1 2 3; do echo line $n > /dev/stdout; done; printf unfinished > /dev/stdout"], { stdio: ["ignore", output.stdio, "inherit"] });
     output.closeWriter();
     await new Promise((resolve) => child.once("exit", resolve));
-    await output.copied;`;
+    // As in the agent, a timer keeps the process running meanwhile.
+    const timer = setTimeout(() => undefined, 10_000);
+    await output.copied;
+    clearTimeout(timer);`;
 
   it("is copied if it is another user's pipe, and inherited otherwise", async ({ skip }) => {
     skip(process.getuid?.() !== 0 || !setpriv, "needs root and setpriv, to become another user");

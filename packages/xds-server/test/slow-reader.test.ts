@@ -39,7 +39,8 @@ async function slowClient({ host, port }: Listening): Promise<SlowClient> {
   return {
     async read(bytes) {
       for (let read = 0; read < bytes;) {
-        const piece = stream.read() as Buffer | null;
+        const available = Math.min(bytes - read, stream.readableLength);
+        const piece = stream.read(available === 0 ? undefined : available) as Buffer | null;
         if (piece === null) await new Promise((resolve) => stream.once("readable", resolve));
         else read += piece.length;
       }
