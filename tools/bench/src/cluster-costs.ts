@@ -9,7 +9,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { untilSettled } from "./churn/fleet.js";
 import { SimulatedProxy } from "./client/simulated-proxy.js";
-import type { ServerAnswer, ServerRequest } from "./cluster-costs/server.js";
+import type { ServerAnswer, ServerKind, ServerRequest } from "./cluster-costs/server.js";
 import { writeObjects } from "./mesh/directory.js";
 import { Mesh, type MeshOptions } from "./mesh/mesh.js";
 import { nodeOf } from "./mesh/proxies.js";
@@ -18,9 +18,9 @@ import { type IstiodProcess, startIstiod } from "./server/istiod-process.js";
 import { selfReport } from "./server/self-report.js";
 import { cpuSeconds, memory } from "./server/usage.js";
 
-const usage = `Usage: cluster-costs [--services 1000] [--endpoints 10] [--rounds 3] [--idle 30] [--rate 50] [--minutes 10] [--singles 30]
+const usage = `Usage: cluster-costs [--server memory|real] [--services 1000] [--endpoints 10] [--rounds 3] [--idle 30] [--rate 50] [--minutes 10] [--singles 30]
 
-Measures an istiod that reads a cluster, whose API server is in the memory of another process: CPU time and peak RSS until it is ready, in turns with an
+Measures an istiod that reads a cluster, whose API server is another process: one in memory, or with --server real that of tools/cluster. CPU time and peak RSS until it is ready, in turns with an
 istiod that reads the same objects from a directory; CPU time while nothing changes; CPU time per change and the heap while Pods and their EndpointSlices
 change --rate times a second; the time from a commit to the first response of --singles changes, one after the other.
 
@@ -38,6 +38,7 @@ interface Startup {
 }
 
 interface CostOptions {
+  readonly server: ServerKind;
   readonly mesh: MeshOptions;
   readonly rounds: number;
   readonly idleSeconds: number;
@@ -49,6 +50,7 @@ interface CostOptions {
 const { values } = parseArgs({
   options: {
     help: { type: "boolean", short: "h" },
+    server: { type: "string", default: "memory" },
     services: { type: "string", default: "1000" },
     endpoints: { type: "string", default: "10" },
     rounds: { type: "string", default: "3" },
@@ -62,6 +64,7 @@ if (values.help === true) console.log(usage);
 else
   await runCommand("cluster-costs", () =>
     measure({
+      server: serverKind(values.server),
       mesh: {
         services: positive("services", values.services),
         namespaces: 20,
@@ -77,6 +80,11 @@ else
     }),
   );
 
+function serverKind(name: string): ServerKind {
+  if (name !== "memory" && name !== "real") throw new Error(`--server ${name}: expected memory or real`);
+  return name;
+}
+
 async function measure(options: CostOptions): Promise<boolean> {
   const work = await mkdtemp(join(tmpdir(), "istiod-cluster-costs-"));
   const server = fork(new URL("../dist/cluster-costs/server.js", import.meta.url));
@@ -84,7 +92,7 @@ async function measure(options: CostOptions): Promise<boolean> {
     const mesh = new Mesh(options.mesh);
     const directory = join(work, "objects");
     await writeObjects(directory, mesh.objects());
-    const { kubeconfig: text = "" } = await ask(server, { start: options.mesh });
+    const { kubeconfig: text = "" } = await ask(server, { start: options.mesh, kind: options.server });
     const kubeconfig = join(work, "kubeconfig");
     await writeFile(kubeconfig, text, { mode: 0o600 });
     const isCheap = await compareStartups(options, directory, kubeconfig);

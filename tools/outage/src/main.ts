@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { positive, runCommand } from "@istiod/bench";
 import { clusterUnavailable } from "@istiod/cluster";
+import { Closers } from "@istiod/settings";
 import { startInMemoryCluster } from "./cluster/in-memory-cluster.js";
 import { startRealCluster } from "./cluster/real-cluster.js";
 import { faults } from "./faults/faults.js";
@@ -34,20 +35,22 @@ async function run(): Promise<boolean> {
   const unavailable = await clusterUnavailable();
   const kind = values.cluster ?? (unavailable === undefined ? "real" : "memory");
   if (kind !== "real" && kind !== "memory") throw new Error(`--cluster ${kind}: expected real or memory`);
-  const cluster = await (kind === "real" ? startRealCluster() : startInMemoryCluster());
+  const startCluster = kind === "real" ? startRealCluster : startInMemoryCluster;
+  const closers = new Closers();
   try {
-    const outage = await OutageRun.start(cluster, {
+    const cluster = await startCluster();
+    closers.defer(() => cluster.stop());
+    const remote = await startCluster();
+    closers.defer(() => remote.stop());
+    const outage = await OutageRun.start(cluster, remote, {
       seconds: positive("seconds", values.seconds),
       recoverySeconds: positive("recovery", values.recovery),
       seed: positive("seed", values.seed),
     });
-    try {
-      return await runFaults(outage, selected, kind);
-    } finally {
-      await outage.close();
-    }
+    closers.defer(() => outage.close());
+    return await runFaults(outage, selected, kind);
   } finally {
-    await cluster.stop();
+    await closers.close();
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { change, type ChangeKind, type IstiodProcess, Mesh, startIstiod } from "@istiod/bench";
 import { Closers } from "@istiod/settings";
+import { connectRemote, type RemoteCluster } from "./cluster/remote-cluster.js";
 import type { TestCluster } from "./cluster/test-cluster.js";
 import { eventually } from "./eventually.js";
 import type { Fault } from "./faults/fault.js";
@@ -35,6 +36,7 @@ const defaultChanges: readonly ChangeKind[] = ["service-add", "service-add", "we
 /** An istiod that reads a cluster and serves proxies, under one fault after the other. */
 export class OutageRun {
   readonly #cluster: TestCluster;
+  readonly #remote: RemoteCluster;
   readonly #options: OutageOptions;
   readonly #mesh: Mesh;
   readonly #istiod: SupervisedIstiod;
@@ -44,29 +46,40 @@ export class OutageRun {
   /** Names and addresses of deleted objects, as they are written in names of resources and parts. */
   readonly #deleted = new Set<string>();
   #expectedLosses = 0;
+  /** Losses since the beginning of the fault that are its effect. */
+  #effects = 0;
   #changes = 0;
 
   private constructor(
     cluster: TestCluster,
     options: OutageOptions,
-    parts: { mesh: Mesh; istiod: SupervisedIstiod; fleet: WatchedFleet; freshKubeconfig: string; closers: Closers },
+    parts: {
+      mesh: Mesh;
+      remote: RemoteCluster;
+      istiod: SupervisedIstiod;
+      fleet: WatchedFleet;
+      freshKubeconfig: string;
+      closers: Closers;
+    },
   ) {
     this.#cluster = cluster;
     this.#options = options;
     this.#mesh = parts.mesh;
+    this.#remote = parts.remote;
     this.#istiod = parts.istiod;
     this.#fleet = parts.fleet;
     this.#freshKubeconfig = parts.freshKubeconfig;
     this.#closers = parts.closers;
   }
 
-  /** Fills a cluster, starts istiod, and connects the proxies. `close` does not stop the cluster. */
-  static async start(cluster: TestCluster, options: OutageOptions): Promise<OutageRun> {
+  /** Fills a cluster and a remote one, starts istiod, and connects the proxies. `close` does not stop the clusters. */
+  static async start(cluster: TestCluster, remoteCluster: TestCluster, options: OutageOptions): Promise<OutageRun> {
     const closers = new Closers();
     return closers.closeOnError(async () => {
       const mesh = new Mesh({ services: 6, namespaces: 2, proxies: 4, gatewayRoutes: 3, seed: options.seed });
       await cluster.objects.prepare();
       await cluster.objects.write(mesh.objects());
+      const remote = await connectRemote(cluster, remoteCluster, mesh);
       const directory = await mkdtemp(join(tmpdir(), "istiod-outage-"));
       closers.defer(() => rm(directory, { recursive: true, force: true }));
       const freshKubeconfig = join(directory, "kubeconfig");
@@ -76,7 +89,7 @@ export class OutageRun {
       const fleet = new WatchedFleet(istiod.xds, mesh.proxies());
       closers.defer(() => fleet.close());
       fleet.connect();
-      const run = new OutageRun(cluster, options, { mesh, istiod, fleet, freshKubeconfig, closers });
+      const run = new OutageRun(cluster, options, { mesh, remote, istiod, fleet, freshKubeconfig, closers });
       await run.#untilCurrent();
       return run;
     });
@@ -91,8 +104,8 @@ export class OutageRun {
     this.#expectedLosses = 0;
     const { monitor } = this.#fleet;
     const [responses, failedStartups] = [monitor.responses, this.#istiod.failedStartups.length];
-    await this.#during(fault, () => this.#live(fault));
-    await this.#during(fault, () => this.#restart(fault));
+    await this.#during(fault, fault.isEffect, () => this.#live(fault));
+    await this.#during(fault, fault.startupEffect ?? fault.isEffect, () => this.#restart(fault));
     return {
       fault: fault.name,
       responses: monitor.responses - responses,
@@ -105,13 +118,13 @@ export class OutageRun {
     await this.#closers.close();
   }
 
-  async #during(fault: Fault, act: () => Promise<void>): Promise<void> {
-    const context = { cluster: this.#cluster, mesh: this.#mesh };
-    let effects = 0;
+  async #during(fault: Fault, isEffect: Fault["isEffect"], act: () => Promise<void>): Promise<void> {
+    const context = { cluster: this.#cluster, remote: this.#remote, mesh: this.#mesh };
+    this.#effects = 0;
     this.#fleet.monitor.expect((loss) => {
-      const isEffect = fault.isEffect?.(loss) === true;
-      if (isEffect) effects++;
-      const isExpected = isEffect || this.#isDeleted(loss);
+      const isOfFault = isEffect?.(loss) === true;
+      if (isOfFault) this.#effects++;
+      const isExpected = isOfFault || this.#isDeleted(loss);
       if (isExpected) this.#expectedLosses++;
       return isExpected;
     });
@@ -122,7 +135,7 @@ export class OutageRun {
       await fault.end(context);
     }
     await this.#untilCurrent();
-    if (fault.isEffect !== undefined && effects === 0) throw new Error("the fault had no effect on the proxies");
+    if (isEffect !== undefined && this.#effects === 0) throw new Error("the fault had no effect on the proxies");
   }
 
   /** istiod keeps running: its proxies lose nothing, and it reports that it is stale. */
@@ -136,9 +149,13 @@ export class OutageRun {
 
   /** istiod is killed, and starts again: either it becomes ready with everything, or it answers nothing. */
   async #restart(fault: Fault): Promise<void> {
-    await this.#istiod.kill();
+    await this.#istiod.kill(fault.startupEnv);
     if (fault.startup === "ready") {
       await this.#eventually(() => (this.#istiod.process === undefined ? "istiod is not ready again" : undefined));
+      if (fault.startupEffect !== undefined) {
+        await this.#eventually(() => (this.#effects > 0 ? undefined : "the start had no effect on the proxies"));
+        await this.#watchFor(this.#options.seconds, () => undefined);
+      }
       if (fault.isCurrent) await this.#untilCurrent();
       return;
     }

@@ -48,13 +48,17 @@ export class SupervisedIstiod {
     return this.#process;
   }
 
-  /** Kills the process with SIGKILL, and starts it again. Returns when the next one is starting. */
-  async kill(): Promise<void> {
+  /**
+   * Kills the process with SIGKILL, and starts it again. Returns when the next one is starting.
+   *
+   * @param env additional environment variables of the next one
+   */
+  async kill(env: Readonly<Record<string, string>> = {}): Promise<void> {
     const running = this.#process;
     this.#process = undefined;
     this.#failuresBefore = this.failedStartups.length;
     await running?.kill();
-    this.#starting = this.#restart();
+    this.#starting = this.#restart(env);
   }
 
   /** Returns the state of `/ready`: its body, or undefined unless it answers with 200. */
@@ -85,11 +89,11 @@ export class SupervisedIstiod {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  async #restart(): Promise<void> {
+  async #restart(env: Readonly<Record<string, string>>): Promise<void> {
     const ports = [this.xds.port, Number(new URL(this.#http).port)] as const;
     while (!this.#isStopped) {
       try {
-        this.#process = await startIstiod({ kubeconfig: this.#kubeconfigFile, ports });
+        this.#process = await startIstiod({ kubeconfig: this.#kubeconfigFile, ports, env });
         return;
       } catch (error) {
         this.failedStartups.push(error instanceof Error ? error.message : String(error));

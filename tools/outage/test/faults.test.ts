@@ -12,16 +12,19 @@ const timeoutMs = 600_000;
 const short = faults.filter(({ minSeconds }) => minSeconds === undefined);
 
 let cluster: TestCluster;
+let remote: TestCluster;
 let run: OutageRun;
 
 beforeAll(async () => {
   cluster = await startInMemoryCluster();
-  run = await OutageRun.start(cluster, { seconds, recoverySeconds: 180, seed: 1 });
+  remote = await startInMemoryCluster();
+  run = await OutageRun.start(cluster, remote, { seconds, recoverySeconds: 180, seed: 1 });
 }, timeoutMs);
 
 afterAll(async () => {
   await run?.close();
   await cluster?.stop();
+  await remote?.stop();
 }, timeoutMs);
 
 it.each(short)(

@@ -1,13 +1,17 @@
-// An API server in memory with the objects of a mesh, in a process of its own that ends with the one that started it.
-import { istioKinds } from "@istiod/config-schema";
-import type { ResourceType } from "@istiod/kubernetes";
-import { type ApiServer, type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
+// An API server with the objects of a mesh, by a process of its own that ends with the one that started it.
+import type { ObjectInput } from "@istiod/kubernetes/testing";
 import { change } from "../mesh/changes.js";
 import { Mesh, type MeshOptions } from "../mesh/mesh.js";
 import type { KubernetesObject } from "../mesh/objects.js";
+import { type FilledServer, inMemoryServer } from "./in-memory-server.js";
+import { realServer } from "./real-server.js";
+
+/** The API server in memory, or that of `@istiod/cluster`. */
+export type ServerKind = "memory" | "real";
 
 /** Starts the server, or changes the readiness of Pods: `rate` a second, for some seconds. */
-export type ServerRequest = { readonly start: MeshOptions } | { readonly rate: number; readonly seconds: number };
+export type ServerRequest =
+  { readonly start: MeshOptions; readonly kind: ServerKind } | { readonly rate: number; readonly seconds: number };
 
 export interface ServerAnswer {
   readonly error?: string;
@@ -17,29 +21,14 @@ export interface ServerAnswer {
   readonly changes?: number;
 }
 
-const types: readonly ResourceType[] = istioKinds.flatMap(({ group, kind, versions }) =>
-  versions.map((version) => ({
-    group,
-    version,
-    kind,
-    plural: /[^aeiou]y$/.test(kind) ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`,
-    namespaced: true,
-  })),
-);
+let running: { readonly server: FilledServer; readonly mesh: Mesh } | undefined;
 
-let running: { readonly server: ApiServer; readonly mesh: Mesh } | undefined;
-
-async function start(options: MeshOptions): Promise<ServerAnswer> {
+async function start(options: MeshOptions, kind: ServerKind): Promise<ServerAnswer> {
   const mesh = new Mesh(options);
-  // The mesh has cluster IPs of its own.
-  const server = await startApiServer({ types, validation: false });
-  for (const object of mesh.objects()) {
-    const input = inputOf(object);
-    await server.objects.create(input);
-    if ("status" in input) await server.objects.updateStatus({ ...input, status: input["status"] });
-  }
+  const server = await (kind === "real" ? realServer() : inMemoryServer());
+  await server.create(mesh.objects().map(inputOf));
   running = { server, mesh };
-  return { kubeconfig: server.kubeconfig.yaml };
+  return { kubeconfig: server.kubeconfig };
 }
 
 /** Changes Pods at a rate, with their EndpointSlices. A late change is made up for. */
@@ -51,11 +40,7 @@ async function changePods(rate: number, seconds: number): Promise<ServerAnswer> 
   for (let changes = 0; changes < total; changes++) {
     const dueMs = startedAt + (1000 * changes) / rate - performance.now();
     if (dueMs > 0) await new Promise((resolve) => setTimeout(resolve, dueMs));
-    for (const object of change(mesh, "ready", changes).put) {
-      const input = inputOf(object);
-      if (input.kind === "Pod") await server.objects.updateStatus({ ...input, status: input["status"] });
-      else await server.objects.update(input);
-    }
+    for (const object of change(mesh, "ready", changes).put) await server.update(inputOf(object));
   }
   return { changes: total };
 }
@@ -76,7 +61,7 @@ function inputOf({ metadata, ...object }: KubernetesObject): ObjectInput {
 
 if (process.send !== undefined) {
   process.on("message", (request: ServerRequest) => {
-    const answer = "start" in request ? start(request.start) : changePods(request.rate, request.seconds);
+    const answer = "start" in request ? start(request.start, request.kind) : changePods(request.rate, request.seconds);
     answer.then(
       (result) => process.send?.(result),
       (error: unknown) => process.send?.({ error: String(error) } satisfies ServerAnswer),

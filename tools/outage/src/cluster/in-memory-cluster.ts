@@ -6,7 +6,8 @@ import { ClusterObjects } from "./cluster-objects.js";
 import { istiodUser, kubeconfigOf, withPort } from "./kubeconfig.js";
 import type { TestCluster } from "./test-cluster.js";
 
-const istiodToken = "token-of-the-user-istiod";
+const tokens = Array.from({ length: 1000 }, (_, at) => `token-of-the-user-istiod-${at}`);
+const [istiodToken = ""] = tokens;
 
 /** Starts the API server in the memory of this process. */
 export async function startInMemoryCluster(): Promise<TestCluster> {
@@ -15,7 +16,7 @@ export async function startInMemoryCluster(): Promise<TestCluster> {
   const clock: Clock = { now: () => base.now() + skewMs, after: (delay, callback) => base.after(delay, callback) };
   const server = await startApiServer({
     clock,
-    users: { [istiodToken]: { username: istiodUser } },
+    users: Object.fromEntries(tokens.map((token) => [token, { username: istiodUser }])),
     bookmarkIntervalMs: 5_000,
     // The mesh has cluster IPs of its own.
     validation: false,
@@ -24,9 +25,12 @@ export async function startInMemoryCluster(): Promise<TestCluster> {
   const relay = new Relay({ host: hostname, port: Number(port) });
   await relay.open();
   const client = createApiClient(await parseKubeconfig(server.kubeconfig.yaml), { qps: 10_000, burst: 10_000 });
+  const relayUrl = withPort(server.url, relay.port);
+  let issued = 0;
   return {
     name: "in memory",
-    kubeconfig: kubeconfigOf(withPort(server.url, relay.port), { token: istiodToken }),
+    kubeconfig: kubeconfigOf(relayUrl, { token: istiodToken }),
+    issueKubeconfig: async () => kubeconfigOf(relayUrl, { token: tokens[++issued % tokens.length] ?? "" }),
     directKubeconfig: kubeconfigOf(server.url, { token: istiodToken }),
     relay,
     faults: server.faults,

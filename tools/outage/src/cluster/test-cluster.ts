@@ -9,6 +9,8 @@ export interface TestCluster {
   readonly kubeconfig: string;
   /** Kubeconfig of istiod without the relay. */
   readonly directKubeconfig: string;
+  /** Returns a kubeconfig of istiod with new credentials, through the relay. */
+  issueKubeconfig(): Promise<string>;
   readonly relay: Relay;
   readonly faults: ClusterFaults;
   /** Writes as the administrator, without the relay. */

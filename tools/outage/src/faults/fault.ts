@@ -1,10 +1,13 @@
 import type { ChangeKind, Mesh } from "@istiod/bench";
+import type { RemoteCluster } from "../cluster/remote-cluster.js";
 import type { TestCluster } from "../cluster/test-cluster.js";
 import type { Loss } from "../fleet/loss-monitor.js";
 
 /** The cluster that a fault befalls, with the mesh that its objects are generated from. */
 export interface FaultContext {
   readonly cluster: TestCluster;
+  /** The remote cluster that istiod reads as well. */
+  readonly remote: RemoteCluster;
   readonly mesh: Mesh;
 }
 
@@ -21,6 +24,10 @@ export interface Fault {
   readonly changes?: readonly ChangeKind[];
   /** Losses that are the fault's effect, at least one of which must occur. Default: none. */
   readonly isEffect?: (loss: Loss) => boolean;
+  /** Environment variables of an istiod that starts during the fault. Default: none. */
+  readonly startupEnv?: Readonly<Record<string, string>>;
+  /** Losses that are the effect of a start during the fault, at least one of which must occur. Default: `isEffect`. */
+  readonly startupEffect?: (loss: Loss) => boolean;
   /** Minimum duration in seconds. Default 0. */
   readonly minSeconds?: number;
   begin(context: FaultContext): Promise<void>;

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { routeType } from "@istiod/xds-server";
+import { endpointType, routeType } from "@istiod/xds-server";
+import { isRemote, type RemoteCluster } from "../cluster/remote-cluster.js";
 import type { TestCluster } from "../cluster/test-cluster.js";
 import type { Fault } from "./fault.js";
 
@@ -111,7 +112,48 @@ export const faults: readonly Fault[] = [
     // The connections stay silent: istiod has to open others.
     end: nothing,
   },
+  {
+    name: "remote-gone",
+    startup: "not-ready",
+    startupEnv: { PILOT_REMOTE_CLUSTER_TIMEOUT: "0s" },
+    isNoticed: true,
+    begin: ({ remote }) => remote.cluster.relay.cut(),
+    end: ({ remote }) => remote.cluster.relay.open(),
+  },
+  {
+    name: "remote-gone-at-start",
+    startup: "ready",
+    startupEnv: { PILOT_REMOTE_CLUSTER_TIMEOUT: "2s" },
+    startupEffect: ({ typeUrl, part = "" }) => typeUrl === endpointType && isRemote(part),
+    begin: ({ remote }) => remote.cluster.relay.cut(),
+    end: ({ remote }) => remote.cluster.relay.open(),
+  },
+  credentialsRotated(),
 ];
+
+/** Writes new credentials of the remote cluster at least twenty times, once a second. */
+function credentialsRotated(): Fault {
+  let isOver = true;
+  let rotating: Promise<void> = Promise.resolve();
+  const rotate = async (remote: RemoteCluster): Promise<void> => {
+    for (let rotations = 0; !isOver || rotations < 20; rotations++) {
+      await remote.rotateCredentials();
+      await wait(isOver ? 100 : 1000);
+    }
+  };
+  return {
+    name: "remote-credentials-rotated",
+    startup: "ready",
+    async begin({ remote }) {
+      isOver = false;
+      rotating = rotate(remote);
+    },
+    async end() {
+      isOver = true;
+      await rotating;
+    },
+  };
+}
 
 /** Drops the watches at least a hundred times, as fast as they are opened. */
 function watchesDropped(): Fault {

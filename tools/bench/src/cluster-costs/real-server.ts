@@ -1,0 +1,76 @@
+import { istioDefinitions, startCluster } from "@istiod/cluster";
+import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import type { ObjectInput } from "@istiod/kubernetes/testing";
+import type { FilledServer } from "./in-memory-server.js";
+
+/** Number of requests at the same time. */
+const concurrency = 16;
+const clusterScoped = new Set(["Namespace", "Node", "CustomResourceDefinition"]);
+
+/** Starts the API server of `@istiod/cluster`. It ends with this process. @throws Error if it is not built */
+export async function realServer(): Promise<FilledServer> {
+  const { kubeconfig } = await startCluster();
+  const client = createApiClient(await parseKubeconfig(kubeconfig), { qps: 10_000, burst: 10_000 });
+  const { items } = istioDefinitions() as { readonly items: readonly ObjectInput[] };
+  for (const definition of items) await create(client, definition);
+  return {
+    kubeconfig,
+    async create(objects) {
+      const namespaces = objects.filter(({ kind }) => kind === "Namespace");
+      for (const namespace of namespaces) await create(client, namespace);
+      const others = objects.filter(({ kind }) => kind !== "Namespace")[Symbol.iterator]();
+      await Promise.all(
+        Array.from({ length: concurrency }, async () => {
+          for (const object of others) await create(client, object);
+        }),
+      );
+    },
+    update: (object) => (object.kind === "Pod" ? patch(client, object, "status") : patch(client, object)),
+  };
+}
+
+/** Creates an object with its status. Definitions may take a moment until their objects can be created. */
+async function create(client: ApiClient, object: ObjectInput): Promise<void> {
+  const body = JSON.stringify(withoutClusterIp(object));
+  for (const until = performance.now() + 60_000; ;) {
+    try {
+      await client.json({ method: "POST", path: collectionOf(object), body });
+      break;
+    } catch (error) {
+      if (isExisting(error)) break;
+      if (performance.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+  if (object.kind === "Pod" && "status" in object) await patch(client, object, "status");
+}
+
+async function patch(client: ApiClient, object: ObjectInput, subresource?: "status"): Promise<void> {
+  const path = [collectionOf(object), object.metadata.name, ...(subresource === undefined ? [] : [subresource])];
+  const body = subresource === undefined ? withoutClusterIp(object) : { status: object["status"] };
+  await client.json({
+    method: "PATCH",
+    path: path.join("/"),
+    contentType: "application/merge-patch+json",
+    body: JSON.stringify(body),
+  });
+}
+
+const isExisting = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "already-exists";
+
+/** The server allocates the addresses of Services. */
+function withoutClusterIp(object: ObjectInput): object {
+  if (object.kind !== "Service") return object;
+  const spec = Object.entries((object["spec"] ?? {}) as object).filter(([name]) => !/^clusterIPs?$/.test(name));
+  return { ...object, spec: Object.fromEntries(spec) as object };
+}
+
+function collectionOf({ apiVersion = "", kind = "", metadata }: ObjectInput): string {
+  const name = kind.toLowerCase();
+  const plural = /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;
+  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  return clusterScoped.has(kind)
+    ? `${root}/${plural}`
+    : `${root}/namespaces/${metadata.namespace ?? "default"}/${plural}`;
+}
