@@ -9,6 +9,6 @@ export { Mesh, type MeshOptions } from "./mesh/mesh.js";
 export { Random } from "./mesh/random.js";
 export { nodeOf, type ProxyPlace } from "./mesh/proxies.js";
 export { positive, runCommand } from "./options.js";
-export { type IstiodOptions, type IstiodProcess, startIstiod } from "./server/istiod-process.js";
+export { freePort, type IstiodOptions, type IstiodProcess, startIstiod } from "./server/istiod-process.js";
 export { type LongTurn } from "./server/long-turns.js";
 export { cpuSeconds, memory } from "./server/usage.js";

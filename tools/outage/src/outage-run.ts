@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { change, type ChangeKind, type IstiodProcess, Mesh, startIstiod } from "@istiod/bench";
 import { Closers } from "@istiod/settings";
+import { createGateway } from "./cluster/gateway.js";
 import { connectRemote, type RemoteCluster } from "./cluster/remote-cluster.js";
 import type { TestCluster } from "./cluster/test-cluster.js";
 import { eventually } from "./eventually.js";
 import type { Fault } from "./faults/fault.js";
 import { describeLoss, type Loss } from "./fleet/loss-monitor.js";
+import { WatchedCertificate } from "./fleet/watched-certificate.js";
 import { WatchedFleet } from "./fleet/watched-fleet.js";
 import { SupervisedIstiod } from "./supervised-istiod.js";
 
@@ -41,6 +43,7 @@ export class OutageRun {
   readonly #mesh: Mesh;
   readonly #istiod: SupervisedIstiod;
   readonly #fleet: WatchedFleet;
+  readonly #certificate: WatchedCertificate;
   readonly #freshKubeconfig: string;
   readonly #closers: Closers;
   /** Names and addresses of deleted objects, as they are written in names of resources and parts. */
@@ -58,6 +61,7 @@ export class OutageRun {
       remote: RemoteCluster;
       istiod: SupervisedIstiod;
       fleet: WatchedFleet;
+      certificate: WatchedCertificate;
       freshKubeconfig: string;
       closers: Closers;
     },
@@ -68,6 +72,7 @@ export class OutageRun {
     this.#remote = parts.remote;
     this.#istiod = parts.istiod;
     this.#fleet = parts.fleet;
+    this.#certificate = parts.certificate;
     this.#freshKubeconfig = parts.freshKubeconfig;
     this.#closers = parts.closers;
   }
@@ -80,6 +85,7 @@ export class OutageRun {
       await cluster.objects.prepare();
       await cluster.objects.write(mesh.objects());
       const remote = await connectRemote(cluster, remoteCluster, mesh);
+      const gateway = await createGateway(cluster);
       const directory = await mkdtemp(join(tmpdir(), "istiod-outage-"));
       closers.defer(() => rm(directory, { recursive: true, force: true }));
       const freshKubeconfig = join(directory, "kubeconfig");
@@ -88,8 +94,19 @@ export class OutageRun {
       closers.defer(() => istiod.stop());
       const fleet = new WatchedFleet(istiod.xds, mesh.proxies());
       closers.defer(() => fleet.close());
+      const certificate = new WatchedCertificate(istiod.secureXds, gateway, fleet.monitor);
+      closers.defer(async () => certificate.close());
       fleet.connect();
-      const run = new OutageRun(cluster, options, { mesh, remote, istiod, fleet, freshKubeconfig, closers });
+      certificate.connect();
+      const run = new OutageRun(cluster, options, {
+        mesh,
+        remote,
+        istiod,
+        fleet,
+        certificate,
+        freshKubeconfig,
+        closers,
+      });
       await run.#untilCurrent();
       return run;
     });
@@ -197,6 +214,7 @@ export class OutageRun {
       await this.#eventually(async () => {
         const state = await this.#istiod.ready();
         if (state !== "") return `istiod is ${state === undefined ? "not ready" : `not current: ${state}`}`;
+        if (!this.#certificate.isComplete) return "the gateway has no certificate";
         if (this.#fleet.incomplete > 0) return `${this.#fleet.incomplete} proxies are incomplete`;
         const differences = await this.#fleet.differences(fresh.xds);
         if (differences.length === 0) return undefined;

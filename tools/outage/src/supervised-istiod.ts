@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { type IstiodProcess, startIstiod } from "@istiod/bench";
+import { freePort, type IstiodProcess, startIstiod } from "@istiod/bench";
 import type { Address } from "@istiod/xds-server/testing";
 
 /** Milliseconds before an istiod that exited is started again. */
@@ -11,6 +11,8 @@ const restartMs = 500;
 /** An istiod that is started again when it ends, as by a kubelet, on the same ports. */
 export class SupervisedIstiod {
   readonly xds: Address;
+  /** xDS over TLS. The server's certificate is not verified. */
+  readonly secureXds: Address;
   readonly #http: string;
   readonly #kubeconfigFile: string;
   readonly #directory: string;
@@ -22,8 +24,9 @@ export class SupervisedIstiod {
   /** Number of failed startups before the last kill. */
   #failuresBefore = 0;
 
-  private constructor(first: IstiodProcess, directory: string) {
+  private constructor(first: IstiodProcess, directory: string, securePort: number) {
     this.xds = first.xds;
+    this.secureXds = { host: "127.0.0.1", port: securePort, tls: { rejectUnauthorized: false } };
     this.#http = first.http;
     this.#process = first;
     this.#directory = directory;
@@ -36,7 +39,9 @@ export class SupervisedIstiod {
     try {
       const file = kubeconfigIn(directory);
       await writeFile(file, kubeconfig, { mode: 0o600 });
-      return new SupervisedIstiod(await startIstiod({ kubeconfig: file }), directory);
+      const securePort = await freePort();
+      const first = await startIstiod({ kubeconfig: file, flags: secureFlags(securePort) });
+      return new SupervisedIstiod(first, directory, securePort);
     } catch (error) {
       await rm(directory, { recursive: true, force: true });
       throw error;
@@ -91,9 +96,10 @@ export class SupervisedIstiod {
 
   async #restart(env: Readonly<Record<string, string>>): Promise<void> {
     const ports = [this.xds.port, Number(new URL(this.#http).port)] as const;
+    const flags = secureFlags(this.secureXds.port);
     while (!this.#isStopped) {
       try {
-        this.#process = await startIstiod({ kubeconfig: this.#kubeconfigFile, ports, env });
+        this.#process = await startIstiod({ kubeconfig: this.#kubeconfigFile, ports, env, flags });
         return;
       } catch (error) {
         this.failedStartups.push(error instanceof Error ? error.message : String(error));
@@ -103,4 +109,5 @@ export class SupervisedIstiod {
   }
 }
 
+const secureFlags = (port: number): Readonly<Record<string, string>> => ({ secureGRPCAddr: `127.0.0.1:${port}` });
 const kubeconfigIn = (directory: string): string => join(directory, "kubeconfig");

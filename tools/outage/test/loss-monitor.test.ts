@@ -5,7 +5,8 @@ import {
   DeltaDiscoveryResponseSchema,
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
-import { clusterType, endpointType, routeType } from "@istiod/xds-server";
+import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import { clusterType, endpointType, routeType, secretType } from "@istiod/xds-server";
 import { expect, it } from "vitest";
 import { LossMonitor } from "../src/fleet/loss-monitor.js";
 
@@ -77,6 +78,19 @@ it("a removed resource is a loss, unless it is expected", () => {
   monitor.receive("web", "delta", delta(clusterType, {}, ["cart", "orders"]));
   expect(monitor.take()).toEqual([{ proxy: "web", typeUrl: clusterType, resource: "cart" }]);
   expect(monitor.take()).toEqual([]);
+});
+
+it("a certificate that is removed, or is one no longer, is a loss", () => {
+  const monitor = new LossMonitor();
+  const certificate = create(SecretSchema, { name: "front", type: { case: "tlsCertificate", value: {} } });
+  const secret = (message: typeof certificate): Uint8Array => toBinary(SecretSchema, message);
+  monitor.receive("gateway", "delta", delta(secretType, { front: secret(certificate) }));
+  monitor.receive("gateway", "delta", delta(secretType, { front: secret(create(SecretSchema, { name: "front" })) }));
+  monitor.receive("gateway", "delta", delta(secretType, {}, ["front"]));
+  expect(monitor.take()).toEqual([
+    { proxy: "gateway", typeUrl: secretType, resource: "front", part: "certificate" },
+    { proxy: "gateway", typeUrl: secretType, resource: "front" },
+  ]);
 });
 
 it("a route that a route configuration no longer has is a loss", () => {

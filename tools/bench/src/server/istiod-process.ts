@@ -231,7 +231,8 @@ async function stopProcess(child: ChildProcess): Promise<void> {
   clearTimeout(kill);
 }
 
-function freePort(): Promise<number> {
+/** Returns a port of 127.0.0.1 that is free now. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once("error", reject);
     server.listen(0, "127.0.0.1", () => {

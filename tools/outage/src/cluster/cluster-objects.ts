@@ -7,6 +7,7 @@ import {
   deleteObject,
   type KubernetesObject,
   readObject,
+  requestToken,
   type ResourceType,
 } from "@istiod/kubernetes";
 import { istiodUser } from "./kubeconfig.js";
@@ -47,9 +48,18 @@ export class ClusterObjects {
     const rules = [
       { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] },
       { apiGroups: [""], resources: ["secrets"], verbs: ["create", "update"] },
+      { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+      { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
     ];
     await this.#write({ ...role, kind: "ClusterRole", rules } as MeshObject);
     await this.allow();
+  }
+
+  /** Returns a token of a service account for istiod, valid for a day. */
+  async issueToken(namespace: string, name: string): Promise<string> {
+    const options = { audiences: ["istio-ca"], expirationSeconds: 86_400 };
+    const { token } = await requestToken(this.#client, { namespace, name }, options);
+    return token;
   }
 
   /** Binds istiod's role. */

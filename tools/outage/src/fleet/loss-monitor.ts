@@ -1,5 +1,5 @@
 import { clusterType, listenerType, type Variant } from "@istiod/xds-server";
-import { decodeResponse } from "@istiod/xds-server/testing";
+import { decodeResponse, type ReceivedResponse } from "@istiod/xds-server/testing";
 import { partsOf } from "./parts.js";
 
 /** Configuration that a proxy had and was taken from it. */
@@ -31,9 +31,17 @@ export class LossMonitor {
     this.#isExpected = isExpected;
   }
 
-  /** Receives a response to a proxy. */
+  /** Receives an encoded response to a proxy. */
   receive(proxy: string, variant: Variant, message: Uint8Array): void {
-    const { typeUrl, resources, removed } = decodeResponse(variant, message);
+    this.receiveDecoded(proxy, variant, decodeResponse(variant, message));
+  }
+
+  /** Receives a response to a proxy. */
+  receiveDecoded(
+    proxy: string,
+    variant: Variant,
+    { typeUrl, resources, removed }: Pick<ReceivedResponse, "typeUrl" | "resources" | "removed">,
+  ): void {
     this.responses++;
     const before = this.#of(proxy, typeUrl);
     const isFull = variant === "sotw" && (typeUrl === clusterType || typeUrl === listenerType);

@@ -8,11 +8,12 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import type { Route } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
-import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
+import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import { clusterType, endpointType, listenerType, routeType, secretType } from "@istiod/xds-server";
 
 /**
  * Returns the names of what traffic depends on in an encoded resource: endpoints; virtual hosts, and routes with their
- * clusters; filter chains with their filters, including those of HTTP; TLS contexts of clusters.
+ * clusters; filter chains with their filters, including those of HTTP; TLS contexts of clusters; certificates.
  */
 export function partsOf(typeUrl: string, bytes: Uint8Array): readonly string[] {
   return readers[typeUrl]?.(bytes) ?? [];
@@ -31,6 +32,10 @@ const readers: Readonly<Record<string, (bytes: Uint8Array) => readonly string[]>
           ? [`endpoint ${toJsonString(AddressSchema, hostIdentifier.value.address)}`]
           : [],
       );
+  },
+  [secretType](bytes) {
+    const { type } = fromBinary(SecretSchema, bytes);
+    return type.case === "tlsCertificate" ? ["certificate"] : [];
   },
   [routeType](bytes) {
     return fromBinary(RouteConfigurationSchema, bytes).virtualHosts.flatMap(({ name, routes }) => [
