@@ -119,7 +119,7 @@ const provocations: Readonly<Record<string, () => Promise<string>>> = {
     return (await runStatus({ http: url })).text.replace(url, "URL");
   },
   "Secret …: no": async () => {
-    const server = await clusterWithCart("10.1.0.1");
+    const server = await clusterWithCart("10.1.0.1", { secretTokens: false });
     const config = await kubeconfigFile(accessTo(server));
     const clock = { ...createClock(), after: (ms: number, run: () => void) => createClock().after(ms / 100, run) };
     const command = createRemoteSecretCommand(

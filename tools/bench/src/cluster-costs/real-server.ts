@@ -31,7 +31,7 @@ export async function realServer(): Promise<FilledServer> {
 
 /** Creates an object with its status. Definitions may take a moment until their objects can be created. */
 async function create(client: ApiClient, object: ObjectInput): Promise<void> {
-  const body = JSON.stringify(withoutClusterIp(object));
+  const body = JSON.stringify(object);
   for (const until = performance.now() + 60_000; ;) {
     try {
       await client.json({ method: "POST", path: collectionOf(object), body });
@@ -47,7 +47,7 @@ async function create(client: ApiClient, object: ObjectInput): Promise<void> {
 
 async function patch(client: ApiClient, object: ObjectInput, subresource?: "status"): Promise<void> {
   const path = [collectionOf(object), object.metadata.name, ...(subresource === undefined ? [] : [subresource])];
-  const body = subresource === undefined ? withoutClusterIp(object) : { status: object["status"] };
+  const body = subresource === undefined ? object : { status: object["status"] };
   await client.json({
     method: "PATCH",
     path: path.join("/"),
@@ -58,13 +58,6 @@ async function patch(client: ApiClient, object: ObjectInput, subresource?: "stat
 
 const isExisting = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "already-exists";
-
-/** The server allocates the addresses of Services. */
-function withoutClusterIp(object: ObjectInput): object {
-  if (object.kind !== "Service") return object;
-  const spec = Object.entries((object["spec"] ?? {}) as object).filter(([name]) => !/^clusterIPs?$/.test(name));
-  return { ...object, spec: Object.fromEntries(spec) as object };
-}
 
 function collectionOf({ apiVersion = "", kind = "", metadata }: ObjectInput): string {
   const name = kind.toLowerCase();

@@ -45,11 +45,14 @@ async function changePods(rate: number, seconds: number): Promise<ServerAnswer> 
   return { changes: total };
 }
 
-/** Returns an object without the metadata that the server sets. */
+/** Returns an object without what the server sets: metadata, and the addresses of Services. */
 function inputOf({ metadata, ...object }: KubernetesObject): ObjectInput {
   const { name, namespace, labels, annotations } = metadata as ObjectInput["metadata"] & { readonly name: string };
+  const { spec } = object as { readonly spec?: object };
+  const kept = Object.entries(spec ?? {}).filter(([field]) => !/^clusterIPs?$/.test(field));
   return {
     ...object,
+    ...(object.kind === "Service" && { spec: Object.fromEntries(kept) as object }),
     metadata: {
       name,
       ...(namespace !== undefined && { namespace }),

@@ -19,11 +19,6 @@ export interface MeshObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-export interface ClusterObjectsOptions {
-  /** The server allocates the addresses of Services. Otherwise those of the objects are kept. */
-  readonly allocatesAddresses: boolean;
-}
-
 /** Metadata that the server sets. */
 const serverMetadata = new Set(["creationTimestamp", "resourceVersion", "ownerReferences"]);
 const clusterScoped = new Set(["Namespace", "Node", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"]);
@@ -34,11 +29,9 @@ const roleBinding = { ...role, kind: "ClusterRoleBinding" };
 /** The objects of a cluster, written by server-side apply. */
 export class ClusterObjects {
   readonly #client: ApiClient;
-  readonly #options: ClusterObjectsOptions;
 
-  constructor(client: ApiClient, options: ClusterObjectsOptions) {
+  constructor(client: ApiClient) {
     this.#client = client;
-    this.#options = options;
   }
 
   /** Defines Istio's kinds, and lets istiod read everything and keep its root certificate. */
@@ -94,7 +87,7 @@ export class ClusterObjects {
   /** Creates or changes objects, with their status. */
   async write(objects: readonly MeshObject[]): Promise<void> {
     for (const object of objects) {
-      const written = this.#accepted(object);
+      const written = acceptedObject(object);
       await this.#write(written);
       if (object.kind === "Pod") await this.#write(written, "status");
     }
@@ -108,15 +101,6 @@ export class ClusterObjects {
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== "not-found") throw error;
     }
-  }
-
-  /** Returns the object without the fields that the server sets. */
-  #accepted(object: MeshObject): MeshObject {
-    const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !serverMetadata.has(name)));
-    const plain = { ...object, metadata } as MeshObject & { readonly spec?: object };
-    if (object.kind !== "Service" || !this.#options.allocatesAddresses) return plain;
-    const spec = Object.entries(plain.spec ?? {}).filter(([name]) => name !== "clusterIP" && name !== "clusterIPs");
-    return { ...plain, spec: Object.fromEntries(spec) } as MeshObject;
   }
 
   async #write(object: MeshObject, subresource?: string): Promise<void> {
@@ -154,6 +138,15 @@ export class ClusterObjects {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
+}
+
+/** Returns the object without the fields that the server sets. It allocates the addresses of Services. */
+function acceptedObject(object: MeshObject): MeshObject {
+  const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !serverMetadata.has(name)));
+  const plain = { ...object, metadata } as MeshObject & { readonly spec?: object };
+  if (object.kind !== "Service") return plain;
+  const spec = Object.entries(plain.spec ?? {}).filter(([name]) => name !== "clusterIP" && name !== "clusterIPs");
+  return { ...plain, spec: Object.fromEntries(spec) } as MeshObject;
 }
 
 interface Condition {

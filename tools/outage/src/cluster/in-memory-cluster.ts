@@ -34,7 +34,7 @@ export async function startInMemoryCluster(): Promise<TestCluster> {
     directKubeconfig: kubeconfigOf(server.url, { token: istiodToken }),
     relay,
     faults: server.faults,
-    objects: new ClusterObjects(client, { allocatesAddresses: false }),
+    objects: new ClusterObjects(client),
     skewClock: async (seconds) => void (skewMs = seconds * 1000),
     stop: async () => {
       client.close();

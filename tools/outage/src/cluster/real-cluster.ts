@@ -25,7 +25,7 @@ export async function startRealCluster(): Promise<TestCluster> {
     directKubeconfig: kubeconfigOf(server.url, user, server.certificateAuthority),
     relay,
     faults: server.faults,
-    objects: new ClusterObjects(client, { allocatesAddresses: true }),
+    objects: new ClusterObjects(client),
     skewClock: (seconds) => server.faults.skewClock(seconds),
     stop: async () => {
       client.close();
