@@ -109,7 +109,11 @@ test("an outage of the API server costs freshness and nothing else", async () =>
   const istiod = await serve({ kubeconfig: await kubeconfigOf(server) });
   await server.faults.failRequests({ status: 503, times: 1_000_000 });
   await server.faults.dropConnections("reset", {});
-  await vi.waitFor(async () => expect(await ready(istiod)).toMatch(/^source Cluster Kubernetes: stale since /), until);
+  const sources = ["ConfigMap istio-system/istio, key mesh", "Cluster Kubernetes", "Remote clusters"];
+  await vi.waitFor(async () => {
+    const reported = await ready(istiod);
+    for (const source of sources) expect(reported).toContain(`source ${source}: stale since `);
+  }, until);
   expect(await names(istiod)).toEqual(["outbound|80||cart.shop.svc.cluster.local"]);
   const clusterz = await (await fetch(`${istiod.http}/debug/clusterz`)).json();
   expect(clusterz).toMatchObject([{ id: "Kubernetes", syncStatus: "stale" }]);

@@ -422,7 +422,7 @@ test("parseName parses object names and describes invalid ones", () => {
   expect(parseName("namespace/shop")).toEqual({ kind: "Namespace", namespace: "", name: "shop" });
   expect(() => parseName("Service/cart")).toThrow("Service/cart: expected Service/NAMESPACE/NAME");
   expect(() => parseName("Cart/a/b")).toThrow(
-    /^Cart\/a\/b: there is no kind Cart; known kinds: AuthorizationPolicy, ConfigMap, /,
+    /^Cart\/a\/b: there is no kind Cart; known kinds: AuthorizationPolicy, BackendTLSPolicy, ConfigMap, /,
   );
   expect(() => parseName("VirtualServce/a/b")).toThrow(
     new Error("VirtualServce/a/b: there is no kind VirtualServce; did you mean VirtualService?"),

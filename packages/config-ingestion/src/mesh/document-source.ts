@@ -30,12 +30,14 @@ export interface DocumentSourceOptions<V> {
  * active, also when the document disappears.
  */
 export class DocumentSource<V> implements Source {
+  readonly name: string;
   readonly #layers: readonly Layer[];
   readonly #options: DocumentSourceOptions<V>;
   #value: V | undefined;
 
   constructor(options: DocumentSourceOptions<V>) {
     this.#options = options;
+    this.name = options.places.map(({ name }) => name).join(" and ");
     this.#layers = options.places.map((place) => new Layer(place));
   }
 
