@@ -197,7 +197,7 @@ test("edits of metadata that nothing reads affect no proxy", async () => {
   });
   await server.objects.update(rule("r", { ...note, finalizers: ["example.com/a"] }));
   await server.objects.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop", ...note } });
-  // What is created afterwards is all that the proxy is sent.
+  // The proxy is sent only objects that are created from here on.
   await server.objects.create(service("b"));
   const { resources } = await proxy.accept(clusterType);
   expect(resources.map(({ name }) => name)).toEqual(["outbound|80||b.shop.svc.cluster.local"]);

@@ -54,6 +54,20 @@ describe("Kubernetes tokens", () => {
     expect(caller).toEqual({ identities: ["spiffe://cluster.local/ns/shop/sa/cart"], by: "Kubernetes token" });
   });
 
+  it("are reviewed again if the credentials for the cluster are replaced during the review", async () => {
+    const [before, after] = [new Cluster(new Error("the client is closed")), new Cluster()];
+    let current = before;
+    const review = before.token.bind(before);
+    before.token = async (request) => {
+      current = after;
+      return await review(request);
+    };
+    const remoteReviews = () => new Map([["east", current]]);
+    const caller = await authenticator(new Cluster(), { remoteReviews }).authenticate(bearer("east"));
+    expect(caller?.identities).toEqual(["spiffe://cluster.local/ns/shop/sa/cart"]);
+    expect([before.asked.length, after.asked.length]).toEqual([1, 1]);
+  });
+
   const withUser = (user: object): TokenReviewResult => ({
     ...authenticated,
     user: { ...authenticated.user, ...user },

@@ -1,4 +1,4 @@
-import type { CachedReviews, TokenReviewResult } from "@istiod/kubernetes";
+import type { CachedReviews, TokenReviewRequest, TokenReviewResult } from "@istiod/kubernetes";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken, type Caller, type Credentials } from "./authenticator.js";
 import { identityOfSubject, spiffeUri } from "./spiffe-identity.js";
@@ -42,10 +42,7 @@ export function kubernetesTokens(options: KubernetesTokensOptions): Authenticato
       const token = bearerToken(credentials);
       if (token === undefined) return undefined;
       const cluster = clusterOf(credentials);
-      const reviews = reviewsOf(cluster, options);
-      const result = await reviews.token({ token, audiences }).catch((error: unknown) => {
-        throw notValidated(cluster, error instanceof Error ? error.message : String(error), error);
-      });
+      const result = await review({ token, audiences }, cluster, options);
       return callerOf(result, { cluster, trustDomain, by: this.name });
     },
   };
@@ -53,6 +50,26 @@ export function kubernetesTokens(options: KubernetesTokensOptions): Authenticato
 
 function clusterOf(credentials: Credentials): string {
   return credentials.header(clusterHeader) ?? "";
+}
+
+/**
+ * Reviews a token. Replacing the credentials for a cluster closes the connections of the former ones: a review that
+ * fails meanwhile is repeated with the new ones.
+ */
+async function review(
+  request: TokenReviewRequest,
+  cluster: string,
+  options: KubernetesTokensOptions,
+): Promise<TokenReviewResult> {
+  for (;;) {
+    const reviews = reviewsOf(cluster, options);
+    try {
+      return await reviews.token(request);
+    } catch (error) {
+      if (reviewsOf(cluster, options) === reviews)
+        throw notValidated(cluster, error instanceof Error ? error.message : String(error), error);
+    }
+  }
 }
 
 function reviewsOf(
