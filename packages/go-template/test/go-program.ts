@@ -15,7 +15,7 @@ export interface GoRequest {
   readonly data?: Typed;
   readonly missingKey?: MissingKey;
   readonly delimiters?: readonly [string, string];
-  /** Whether the template has only the functions of the language. */
+  /** True if the template has only the functions of the language. */
   readonly plain?: boolean;
 }
 

@@ -8,18 +8,17 @@ import { startAgentTarget } from "../src/target/agent-target.js";
 const scale = 0.2;
 const bounds = { rssGrowth: 150 * 2 ** 20, readyMs: Infinity, joinMs: Infinity };
 
-it.each(agentAttacks.map((attack) => [attack.name, attack] as const))(
-  "%s costs the agent's Envoy and applications nothing",
-  async (_, attack) => {
+for (const attack of agentAttacks)
+  it(`${attack.name} costs the agent's Envoy and applications nothing`, async (context) => {
     const target = await startAgentTarget();
     try {
-      expect(violations(await runAttack(attack, target, scale), bounds)).toEqual([]);
+      const effect = await runAttack(attack, target, scale);
+      expect(violations(effect, bounds)).toEqual([]);
+      context.skip(effect.sent.startsWith("nothing:"), `sent ${effect.sent}`);
     } finally {
       await target.close();
     }
-  },
-  120_000,
-);
+  }, 120_000);
 
 it("names are unique", () => {
   const names = [...attacks, ...agentAttacks].map(({ name }) => name);
