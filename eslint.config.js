@@ -9,6 +9,7 @@ const order = [
   "peer-address",
   "go-template",
   "admin-server",
+  "jwks",
   "incremental",
   "protobuf-wire",
   "kubernetes",
@@ -23,20 +24,25 @@ const order = [
   "analysis",
   "xds-generators",
   "explain",
+  "authorization",
   "xds-server",
   "push-report",
   "ca",
+  "admission",
+  "validation",
   "injector",
+  "controllers",
   "status-page",
   "proxy-config",
 ];
 /** Packages about the mesh's configuration and what is generated from it. */
-const model = order.slice(order.indexOf("config-schema"), order.indexOf("explain") + 1);
+const model = order.slice(order.indexOf("config-schema"), order.indexOf("authorization") + 1);
 const encoding = ["protobuf-wire", "envoy-api", "resources"];
 /** Packages that each package must not import although they are above it in the table. */
 const ignorant = {
   "go-template": ["settings", "metrics", "peer-address"],
-  kubernetes: ["admin-server", "incremental"],
+  jwks: ["metrics", "go-template", "admin-server"],
+  kubernetes: ["admin-server", "jwks", "incremental"],
   "config-schema": encoding,
   "config-ingestion": encoding,
   "config-xds": ["protobuf-wire"],
@@ -45,9 +51,14 @@ const ignorant = {
   analysis: encoding,
   "xds-generators": ["config-ingestion"],
   explain: ["config-ingestion"],
+  authorization: ["config-ingestion", "explain"],
   "xds-server": ["istio-api", "incremental", ...model],
   "push-report": ["protobuf-wire", "envoy-api", "istio-api", ...model.filter((name) => name !== "config-schema")],
   ca: ["incremental", "envoy-api", "resources", ...model, "xds-server", "push-report"],
+  admission: order.filter((name) => name !== "settings"),
+  validation: order.filter(
+    (name) => !["settings", "envoy-api", "istio-api", "config-schema", "admission"].includes(name),
+  ),
   injector: [
     "incremental",
     ...encoding,
@@ -55,7 +66,9 @@ const ignorant = {
     "xds-server",
     "push-report",
     "ca",
+    "validation",
   ],
+  controllers: ["config-xds", "xds-generators", "explain", ...encoding, "xds-server", "push-report", "injector"],
   "status-page": order,
   "proxy-config": order.filter((name) => name !== "envoy-api" && name !== "resources"),
 };

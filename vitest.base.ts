@@ -15,6 +15,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // On a loaded machine, a process may not run for a second.
     expect: { poll: { timeout: 10_000 } },
+    // Names what failed first. A counterexample of a property is a failure at once.
+    retry: { count: 1, delay: 1000, condition: /^(?!Property failed)/ },
     pool: "forks",
     maxWorkers: 2,
   },

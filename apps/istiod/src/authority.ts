@@ -12,6 +12,7 @@ import {
   type RootStore,
   SecretRootStore,
   selfSignedBundle,
+  type SigningBundle,
   tokenDirectory,
   type TrustBundle,
   watchPluggedInCa,
@@ -22,6 +23,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { FlagValues } from "./flags.js";
 import { warnOfExposedKeys } from "./key-permissions.js";
+import { saveRemoteCerts } from "./remote-certs.js";
 import { variables } from "./variables.js";
 
 /** The certificate authority of this istiod. */
@@ -58,6 +60,8 @@ export async function startAuthority(
     revision: variables.revision.read(env),
     customHosts: variables.customHosts.read(env),
   });
+  if (client !== undefined && variables.usesRemoteCerts.read(env))
+    await saveRemoteCerts(variables.rootCaDirectory.read(env), { client, namespace: values.namespace, log });
   const issuer =
     (await startPluggedInCa(env, log)) ??
     (values.caDir ? await startSelfSignedCaIn(values.caDir, trustDomain, env, log) : undefined) ??
@@ -113,18 +117,31 @@ type Issuer = Omit<RunningAuthority, "trustDomain" | "names">;
 
 async function startPluggedInCa(env: NodeJS.ProcessEnv, log: Logger): Promise<Issuer | undefined> {
   const directory = variables.rootCaDirectory.read(env);
-  const bundle = await readPluggedInCa(directory, Date.now());
+  const readsRevocationLists = variables.revocationLists.read(env);
+  const multiRoot = variables.multiRoot.read(env);
+  const bundle = await readPluggedInCa(directory, Date.now(), { readsRevocationLists });
   if (bundle === undefined) return undefined;
   const authority = new CertificateAuthority({ bundle, ...certificateLifetimes(env) });
   const stop = watchPluggedInCa({
     directory,
     authority,
+    readsRevocationLists,
+    multiRoot,
     onError: (error) => logError(log, error),
-    onReload: () => log.info({ directory }, "plugged-in CA reloaded"),
+    onReload: (next) => log.info({ directory, ...summaryOf(next) }, "plugged-in CA reloaded"),
   });
-  log.info({ directory }, "using the plugged-in CA");
+  log.info({ directory, ...summaryOf(bundle) }, "using the plugged-in CA");
   await warnOfExposedKeys([join(directory, "ca-key.pem"), join(directory, "tls.key")], log);
   return { authority, stop };
+}
+
+/** Returns what operators check after a change of the files. */
+function summaryOf({ roots, notAfter, revocationLists }: SigningBundle): Readonly<Record<string, unknown>> {
+  return {
+    roots: roots.length,
+    expires: new Date(notAfter).toISOString(),
+    ...(revocationLists.length > 0 && { revocationLists: revocationLists.length }),
+  };
 }
 
 async function startSelfSignedCaIn(

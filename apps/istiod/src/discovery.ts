@@ -3,6 +3,7 @@ import { Closers } from "@istiod/settings";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import type { FlagValues } from "./flags.js";
+import { openControllers } from "./phases/controllers.js";
 import { openIntrospection } from "./phases/introspection.js";
 import { prometheusMeter } from "./metrics/prometheus-meter.js";
 import { type BoundAddress, openHttp, openListeners, serveStartup } from "./phases/listeners.js";
@@ -10,6 +11,7 @@ import { firstState, openMesh } from "./phases/mesh.js";
 import { openSecurity } from "./phases/security.js";
 import { openServing } from "./phases/serving.js";
 import { readSettings, type Startup } from "./phases/startup.js";
+import { openWebhooks, startWebhookControllers } from "./phases/webhooks.js";
 import { variables } from "./variables.js";
 
 /** A running control plane. */
@@ -46,11 +48,14 @@ export async function startDiscovery(
     await firstState(startup, mesh);
     const security = await openSecurity(startup, mesh);
     const serving = openServing(startup, mesh, security);
-    const introspection = openIntrospection(startup, mesh, security, serving);
-    const addresses = await openListeners(startup, { security, serving, introspection, http });
+    const { routes: webhooks, injectionTemplates } = await openWebhooks(startup, mesh);
+    const introspection = openIntrospection(startup, mesh, security, { ...serving, injectionTemplates });
+    const addresses = await openListeners(startup, { security, serving, introspection, webhooks, http });
+    const webhookRoots = await startWebhookControllers(startup, mesh, security);
+    openControllers(startup, mesh, { ...security, ...introspection, webhookRoots });
     if (values.readyFile) await writeAtomically(values.readyFile, `${new Date().toISOString()}\n`);
     log.info({ addresses }, "ready");
-    if (variables.analysis.read(env)) void introspection.analysis.start();
+    if (variables.analysis.read(env) !== "off") void introspection.analysis.start();
     return { addresses, close: () => closers.close() };
   });
 }

@@ -1,6 +1,8 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { createAdminServer } from "@istiod/admin-server";
+import type { SecureContextOptions } from "node:tls";
+import { createAdminServer, createSecureAdminServer } from "@istiod/admin-server";
 import type { ListenAddress } from "./listen-address.js";
 
 /** Answers one path. */
@@ -22,27 +24,34 @@ export type Guard = (request: IncomingMessage, path: string) => Refusal | undefi
 /** The routes of a server by path, and the guard in front of them. */
 export interface Site {
   readonly routes: ReadonlyMap<string, Route>;
+  /** Routes of all paths that begin with `/name/`, by `/name/`. Default: none. */
+  readonly subtrees?: ReadonlyMap<string, Route>;
   readonly guard: Guard;
 }
 
 /** An HTTP server of a site that can be replaced while it listens. */
 export class HttpServer {
-  readonly #server: Server;
+  readonly #server: Server | SecureServer;
   #site: Site;
 
-  private constructor(site: Site) {
+  private constructor(site: Site, tls: SecureContextOptions | undefined) {
     this.#site = site;
-    this.#server = createAdminServer((request, response) => {
+    const listener: RequestListener = (request, response) => {
       void answer(this.#site, request, response).catch((error: unknown) => {
         if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
         response.end(`${error instanceof Error ? error.message : String(error)}\n`);
       });
-    });
+    };
+    this.#server = tls === undefined ? createAdminServer(listener) : createSecureAdminServer(listener, tls);
   }
 
-  /** Resolves when the server listens. Rejects with the system's error if it cannot. */
-  static async listen({ host, port }: ListenAddress, site: Site): Promise<HttpServer> {
-    const server = new HttpServer(site);
+  /**
+   * Resolves when the server listens. Rejects with the system's error if it cannot.
+   *
+   * @param tls default: plaintext
+   */
+  static async listen({ host, port }: ListenAddress, site: Site, tls?: SecureContextOptions): Promise<HttpServer> {
+    const server = new HttpServer(site, tls);
     await new Promise<void>((resolve, reject) => {
       server.#server.once("error", reject);
       server.#server.listen(port, host, resolve);
@@ -61,6 +70,11 @@ export class HttpServer {
     this.#site = site;
   }
 
+  /** Replaces the certificate of a server with TLS, for new connections. */
+  renew(tls: SecureContextOptions): void {
+    if ("setSecureContext" in this.#server) this.#server.setSecureContext(tls);
+  }
+
   /** Stops listening and closes all connections. */
   close(): Promise<void> {
     this.#server.closeAllConnections();
@@ -68,9 +82,14 @@ export class HttpServer {
   }
 }
 
-async function answer({ routes, guard }: Site, http: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  { routes, subtrees, guard }: Site,
+  http: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = requestUrl(http.url ?? "/");
-  const route = url === undefined ? undefined : routes.get(url.pathname);
+  const path = url?.pathname ?? "";
+  const route = routes.get(path) ?? subtrees?.get(path.slice(0, path.indexOf("/", 1) + 1));
   if (url === undefined || route === undefined) {
     response.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");
     return;

@@ -4,12 +4,15 @@ import { text } from "node:stream/consumers";
 import { Command, CommanderError } from "commander";
 import type { Logger } from "pino";
 import { analyzeCommand } from "./commands/analyze.js";
+import { authzCommand } from "./commands/authz-check.js";
 import { createRemoteSecretCommand } from "./commands/create-remote-secret.js";
 import { diffCommand } from "./commands/diff.js";
 import { explainCommand } from "./commands/explain.js";
+import { kubeInjectCommand } from "./commands/kube-inject.js";
 import { proxyConfigCommand } from "./commands/proxy-config.js";
 import { proxyStatusCommand } from "./commands/proxy-status.js";
 import { statusCommand } from "./commands/status.js";
+import { validateCommand } from "./commands/validate.js";
 import { startDiscovery } from "./discovery.js";
 import { SettingsCommand } from "@istiod/settings/command";
 import { flags, type FlagValues } from "./flags.js";
@@ -55,10 +58,13 @@ function istiodCommand(): Command {
       isColorTerminal: process.stdout.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["NO_COLOR"],
     }),
   );
+  program.addCommand(authzCommand(process.env, { print, warn, exit }));
+  program.addCommand(validateCommand({ print, exit, stdin: () => text(process.stdin) }));
   program.addCommand(statusCommand({ print, warn, exit }));
   program.addCommand(proxyConfigCommand(process.env, print, warn));
   program.addCommand(proxyStatusCommand(print));
   program.addCommand(createRemoteSecretCommand(process.env, { print, warn }));
+  program.addCommand(kubeInjectCommand(process.env, { print, warn, stdin: () => text(process.stdin) }));
   program
     .command("version")
     .description("Print the version.")

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { configMessageTypeOf, findConfigType, meshConfigType, servedConfig } from "@istiod/config-xds";
+import type { RegisteredWorkload } from "@istiod/controllers";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, Query, View } from "@istiod/incremental";
 import {
@@ -30,6 +31,8 @@ export interface MeshClient {
   readonly secretPermission: { held?: HeldSecretPermission | undefined };
   /** Limits the lines about failures. */
   readonly lines: LineBudget;
+  /** Its registration as a workload outside of Kubernetes, if it is one. */
+  readonly registered?: RegisteredWorkload | undefined;
 }
 
 export interface MeshSourceOptions {
@@ -44,6 +47,8 @@ export interface MeshSourceOptions {
   readonly authorizeConfig?: (proxy: Proxy) => void;
   /** Holds the decision on a proxy that requests Secrets. Default: none is required. */
   readonly holdSecretPermission?: (reader: SecretReader) => HeldSecretPermission;
+  /** Registers the workload of a proxy. Throws a ConnectError to reject the stream. Default: none is registered. */
+  readonly register?: (proxy: Proxy) => Promise<RegisteredWorkload | undefined>;
   /** IDs of clusters by the aliases that proxies may give instead. Default: none. */
   readonly clusterAliases?: Readonly<Record<string, string>>;
   /** Called when a requested secret is denied, once until the reason changes. */
@@ -88,8 +93,10 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const claimed = readProxy(node, this.#options.clusterAliases);
     const verifiedIdentity = await this.#options.authorize?.(claimed, peer);
     const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
+    const registered = await this.#options.register?.(proxy);
     const { database, log, clock = monotonicClock } = this.#options;
     const client = {
+      registered,
       proxy,
       view: database.view(proxy),
       last: new Map(),
@@ -160,6 +167,12 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return lookup && client.view.follow(lookup, name);
   }
 
+  report({ registered }: MeshClient, typeUrl: string, error: { readonly message: string } | undefined): boolean {
+    if (typeUrl !== healthType) return false;
+    registered?.report({ isHealthy: error === undefined, message: error?.message ?? "" });
+    return true;
+  }
+
   unsubscribed({ view, deniedSecrets }: MeshClient, typeUrl: string, name: string): void {
     if (typeUrl === secretType) {
       deniedSecrets.delete(name);
@@ -199,10 +212,14 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   close(client: MeshClient): void {
+    client.registered?.closed();
     client.secretPermission.held?.release();
     client.view.release();
   }
 }
+
+/** Type by which agents report the health of their workloads. */
+const healthType = "type.googleapis.com/istio.v1.HealthInformation";
 
 function isConfigType(typeUrl: string): boolean {
   return typeUrl === meshConfigType || findConfigType(typeUrl) !== undefined;

@@ -1,8 +1,10 @@
-import { keepServingTls, type KeptServingTls, type RootsFile, type ServingFiles } from "@istiod/ca";
+import type { SecureContextOptions } from "node:tls";
+import { keepServingTls, type KeptServingTls, type RootsFile, type ServingFiles, type ServingTls } from "@istiod/ca";
 import type { Logger } from "pino";
 import type { RunningAuthority } from "./authority.js";
 import type { FlagValues } from "./flags.js";
 import { warnOfExposedKeys } from "./key-permissions.js";
+import type { TlsLimits } from "./tls-limits.js";
 
 /**
  * Keeps istiod's serving certificate and the roots that verify its clients: those of its own authority, and those of
@@ -30,8 +32,23 @@ export async function servingTls(
         log.error({ err: error }, `TLS certificates not renewed, keeping the last good ones: ${error.message}`),
     });
   } catch (error) {
-    throw new Error(`--secureGRPCAddr ${values.secureGRPCAddr}: ${(error as Error).message}`, { cause: error });
+    const served = values.secureGRPCAddr === "" ? "httpsAddr" : "secureGRPCAddr";
+    throw new Error(`--${served} ${values[served]}: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** Returns the options of a server with the serving certificate that requests no client certificates. */
+export function secureContext(
+  { cert, key, fallback }: ServingTls,
+  { curves, ...limits }: TlsLimits,
+): SecureContextOptions {
+  return {
+    cert: fallback === undefined ? cert : [cert, fallback.cert],
+    key: fallback === undefined ? key : [key, fallback.key],
+    minVersion: "TLSv1.2",
+    ...limits,
+    ...(curves !== undefined && { ecdhCurve: curves }),
+  };
 }
 
 /**

@@ -1,8 +1,8 @@
-import { booleanSetting, type Environment, type Setting, SettingError, stringSetting } from "@istiod/settings";
+import { type Environment, type Setting, SettingError, stringSetting } from "@istiod/settings";
 
 /** A variable that requires a protection that istiod does not implement yet. */
 interface UnservedProtection {
-  readonly setting: Setting<boolean> | Setting<string>;
+  readonly setting: Setting<string>;
   readonly reason: string;
 }
 
@@ -14,14 +14,14 @@ const unservedProtections: readonly UnservedProtection[] = [
     reason:
       "certificates are not signed by an external authority yet; unset it, or plug in an intermediate CA with ROOT_CA_DIR",
   },
-  // Proxies would keep accepting revoked certificates.
+  // istiod would serve a certificate of its own CA instead of one of the authority that is meant to sign it.
   {
-    setting: booleanSetting({
-      variable: "PILOT_ENABLE_CA_CRL",
-      default: false,
-      help: "distribute certificate revocation lists",
+    setting: stringSetting({
+      variable: "PILOT_CERT_PROVIDER",
+      default: "istiod",
+      help: "authority that signs istiod's serving certificate",
     }),
-    reason: "certificate revocation lists are not distributed to proxies yet; unset it",
+    reason: "only istiod is supported; to serve another certificate, give --tlsCertFile, --tlsKeyFile and --caCertFile",
   },
 ];
 

@@ -4,18 +4,25 @@ import { features } from "@istiod/push-context";
 import { discoveryFeatures } from "@istiod/service-discovery";
 import {
   booleanSetting,
+  defineSetting,
   durationSetting,
+  enumSetting,
   type Environment,
   integerSetting,
   listSetting,
   numberSetting,
+  parseGoBoolean,
   readSettings,
   type SettingTable,
   stringSetting,
   variablesOf,
 } from "@istiod/settings";
 import { flags } from "./flags.js";
+import { controllerVariables } from "./controllers/controller-variables.js";
 import { connectionVariables, streamVariables } from "./limit-variables.js";
+
+/** Analysis of the configuration: findings are written to the status of objects, only logged, or not computed. */
+export type AnalysisMode = "write" | "log" | "off";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -26,6 +33,11 @@ const identityVariables = {
 } as const;
 
 const sourceVariables = {
+  kubeconfig: stringSetting({
+    variable: "KUBECONFIG",
+    default: "",
+    help: "kubeconfig of the cluster, if --kubeconfig is not given and the file exists; with --configDir, only in a Pod",
+  }),
   mcsApiGroup: stringSetting({
     variable: "MCS_API_GROUP",
     default: multiClusterGroup,
@@ -78,6 +90,37 @@ const sourceVariables = {
   }),
 } as const;
 
+const webhookVariables = {
+  platform: stringSetting({
+    variable: "PLATFORM",
+    default: "",
+    help: "platform of the cluster; openshift gives injected proxies the user and group of their namespace",
+  }),
+  injectionEnabled: booleanSetting({
+    variable: "INJECT_ENABLED",
+    default: true,
+    help: "serve the injection webhook",
+  }),
+  nativeSidecars: enumSetting<"true" | "false" | "auto">(
+    {
+      variable: "ENABLE_NATIVE_SIDECARS",
+      default: "auto",
+      help: "inject proxies as native sidecars: true, false, or auto where the nodes run Kubernetes 1.33 or newer",
+    },
+    ["true", "false", "auto"],
+  ),
+  injectionWebhookConfig: stringSetting({
+    variable: "INJECTION_WEBHOOK_CONFIG_NAME",
+    default: "istio-sidecar-injector",
+    help: "empty to leave the CA bundles of injection webhooks alone; other values have no further effect, as in Istio",
+  }),
+  validationWebhookConfig: stringSetting({
+    variable: "VALIDATION_WEBHOOK_CONFIG_NAME",
+    default: "istio-istio-system",
+    help: "empty to leave the configurations of validation webhooks alone; other values have no further effect, as in Istio",
+  }),
+} as const;
+
 const pushVariables = {
   debounceAfter: durationSetting({
     variable: "PILOT_DEBOUNCE_AFTER",
@@ -104,12 +147,22 @@ const pushVariables = {
     default: 0,
     help: "maximum rate of new xDS streams; 0 for 15 plus 5 per CPU, at most 100",
   }),
-  /** Istio writes findings to the status of objects and therefore disables this by default. */
-  analysis: booleanSetting({
-    variable: "PILOT_ENABLE_ANALYSIS",
-    default: true,
-    help: "analyze the configuration continuously",
-  }),
+  analysis: defineSetting<AnalysisMode>(
+    {
+      variable: "PILOT_ENABLE_ANALYSIS",
+      default: "log",
+      help: "true writes the findings of the continuous analysis to the status of objects, false disables the analysis; by default, findings are only logged",
+    },
+    {
+      type: "boolean",
+      expected: "true or false",
+      parse(text) {
+        const value = parseGoBoolean(text);
+        return value === undefined ? undefined : value ? "write" : "off";
+      },
+      format: (mode) => ({ write: "true", log: "", off: "false" })[mode],
+    },
+  ),
 } as const;
 
 const certificateVariables = {
@@ -117,6 +170,21 @@ const certificateVariables = {
     variable: "ROOT_CA_DIR",
     default: "./etc/cacerts",
     help: "directory of a plugged-in CA certificate and key",
+  }),
+  usesRemoteCerts: booleanSetting({
+    variable: "USE_REMOTE_CERTS",
+    default: false,
+    help: "save the Secret cacerts of the cluster in ROOT_CA_DIR at startup, if that has no CA",
+  }),
+  multiRoot: booleanSetting({
+    variable: "ISTIO_MULTIROOT_MESH",
+    default: false,
+    help: "let a reloaded plugged-in CA add and remove roots, and send the roots of the CA and of caCertificates in the mesh configuration to agents",
+  }),
+  revocationLists: booleanSetting({
+    variable: "PILOT_ENABLE_CA_CRL",
+    default: true,
+    help: "check the revocation lists in ca-crl.pem of a plugged-in CA, and distribute them to all namespaces",
   }),
   customHosts: listSetting({
     variable: "ISTIOD_CUSTOM_HOST",
@@ -191,6 +259,29 @@ const certificateVariables = {
   ),
 } as const;
 
+const jwksVariables = {
+  jwksRefreshInterval: durationSetting({
+    variable: "PILOT_JWT_PUB_KEY_REFRESH_INTERVAL",
+    default: 20 * 60_000,
+    help: "interval at which istiod fetches the keys of a jwksUri again",
+  }),
+  jwksBlockedRanges: listSetting({
+    variable: "BLOCKED_CIDRS_IN_JWKS_URIS",
+    default: [],
+    help: "ranges of addresses from which istiod fetches no keys, in addition to link-local and cloud metadata addresses",
+  }),
+  rootsFile: stringSetting({
+    variable: "SSL_CERT_FILE",
+    default: "",
+    help: "file of the roots trusted for servers of keys; empty for the system's",
+  }),
+  jwksInsecureSkipVerify: booleanSetting({
+    variable: "JWKS_RESOLVER_INSECURE_SKIP_VERIFY",
+    default: false,
+    help: "accept any certificate of a server from which istiod fetches keys",
+  }),
+} as const;
+
 const debugVariables = {
   debugOnHttp: booleanSetting({
     variable: "ENABLE_DEBUG_ON_HTTP",
@@ -237,6 +328,9 @@ export const variableGroups = {
   "xDS streams": streamVariables,
   Connections: connectionVariables,
   "Certificate authority": certificateVariables,
+  "Keys of tokens": jwksVariables,
+  Controllers: controllerVariables,
+  Webhooks: webhookVariables,
   "Debugging and metrics": debugVariables,
 } as const;
 
@@ -251,6 +345,9 @@ export const variables = {
   ...streamVariables,
   ...connectionVariables,
   ...certificateVariables,
+  ...jwksVariables,
+  ...controllerVariables,
+  ...webhookVariables,
   ...debugVariables,
 } as const;
 

@@ -10,7 +10,7 @@ const series = (type: Series["type"], names: string, ...labels: string[]): Serie
 
 /**
  * Series of istiod that the queries of Istio's published control-plane dashboard need. Its other queries ask the
- * container (`container_*`) and Envoy (`envoy_cluster_upstream_cx_active`). Left out, as injection is not served:
+ * container (`container_*`) and Envoy (`envoy_cluster_upstream_cx_active`). Left out, as injection is served with a cluster only:
  * `sidecar_injection_success_total`, `sidecar_injection_failure_total`.
  */
 export const dashboardSeries: readonly Series[] = [
@@ -60,6 +60,7 @@ export const otherSeries: readonly Series[] = [
   ),
   ...series("histogram", "pilot_worker_queue_latency pilot_worker_queue_duration", "queueID"),
   ...series("gauge", "pilot_worker_queue_depth", "queueID"),
+  ...series("counter", "pilot_jwks_resolver_network_fetch_success_total pilot_jwks_resolver_network_fetch_fail_total"),
   ...series("gauge", "pilot_info", "version"),
   ...series("gauge", "istiod_managed_clusters", "cluster_type"),
   ...series("gauge", "istiod_remote_cluster_sync_status", "cluster", "cluster_type", "status"),
@@ -96,8 +97,6 @@ export const absentSeries: readonly string[] = [
   "webhook_patch_failures_total",
   "webhook_patch_retries_total",
   "pilot_envoy_filter_status",
-  "pilot_jwks_resolver_network_fetch_success_total",
-  "pilot_jwks_resolver_network_fetch_fail_total",
   "remote_cluster_secret_events_total",
   "controller_sync_errors_total",
   "auto_registration_success_total",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkVariables, flags, readVariables, startupWarnings } from "@istiod/istiod";
 import { features } from "@istiod/push-context";
-import { describeSetting, discoveryVariables } from "@istiod/settings";
+import { discoveryVariables } from "@istiod/settings";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { run } from "../src/main.js";
 import { tlsLimits } from "../src/tls-limits.js";
@@ -84,17 +84,9 @@ describe("flags", () => {
     expect(istioFlags.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it("without effect are warned about with the reason", () => {
-    const given = { httpsAddr: [":15017"], cniNamespace: ["kube-system"], httpAddr: [":8080"] };
-    expect(startupWarnings(given, {})).toEqual([
-      "--httpsAddr=:15017 is ignored: admission webhooks are not implemented yet",
-      "--cniNamespace=kube-system is ignored: the untaint controller is not implemented yet",
-    ]);
-    expect(startupWarnings({}, {})).toEqual([]);
-    expect(startupWarnings({ httpsAddr: [""] }, {})).toEqual([]);
-    expect(describeSetting(flags.httpsAddr)).toBe(
-      "address of the admission webhooks (ignored: admission webhooks are not implemented yet; default: :15017)",
-    );
+  it("of Istio all have an effect, so that none is warned about", () => {
+    const given = Object.fromEntries(istioFlags.map((name) => [name, ["1"]]));
+    expect(startupWarnings(given, {})).toEqual([]);
   });
 
   it("that are unknown are rejected with a suggestion", async () => {
@@ -143,7 +135,7 @@ describe("environment variables", () => {
     const found = new Set(
       sources.flatMap((text) => [...text.matchAll(read), ...text.matchAll(declared)].map(([, name = ""]) => name)),
     );
-    for (const ofCommandLines of ["NO_COLOR", "TERM", "KUBECONFIG"]) found.delete(ofCommandLines);
+    for (const ofCommandLines of ["NO_COLOR", "TERM"]) found.delete(ofCommandLines);
     expect(found.size).toBeGreaterThan(90);
     for (const protection of unservedProtectionNames) found.delete(protection);
     expect([...found].filter((name) => !readVariables.has(name)).sort()).toEqual([]);
@@ -156,14 +148,14 @@ describe("environment variables", () => {
 
   it("of Istio without effect are warned about in one line", () => {
     const env = {
-      PLATFORM: "openshift",
-      INJECT_ENABLED: "true",
+      K8S_SIGNER: "signer",
+      CERT_SIGNER_DOMAIN: "example.com",
       PILOT_DEBOUNCE_AFTER: "1s",
       SECRET_TTL: "1h",
       PILOT_DEBOUNCE_AFTR: "1s",
     };
     expect(startupWarnings({}, env)).toEqual([
-      "environment variables are ignored, not implemented yet: INJECT_ENABLED, PLATFORM",
+      "environment variables are ignored, not implemented yet: CERT_SIGNER_DOMAIN, K8S_SIGNER",
       "unknown environment variable PILOT_DEBOUNCE_AFTR; did you mean PILOT_DEBOUNCE_AFTER?",
     ]);
   });
@@ -190,7 +182,9 @@ describe("environment variables", () => {
       "ISTIOD_XDS_MAX_UNMATCHED_BYTES",
       "ISTIOD_XDS_TOTAL_UNAUTHENTICATED_UNMATCHED_BYTES",
       "ISTIOD_XDS_TOTAL_UNMATCHED_BYTES",
+      "KUBECONFIG",
       "KUBERNETES_SERVICE_HOST",
+      "SSL_CERT_FILE",
     ]);
   });
 });
@@ -201,10 +195,7 @@ describe("a requested protection that is not implemented", () => {
       { EXTERNAL_CA: "ISTIOD_RA_KUBERNETES_API" },
       /^EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API: certificates are not signed by an external authority yet; /,
     ],
-    [
-      { PILOT_ENABLE_CA_CRL: "true" },
-      /^PILOT_ENABLE_CA_CRL=true: certificate revocation lists are not distributed to proxies yet; /,
-    ],
+    [{ PILOT_CERT_PROVIDER: "k8s.io/ca.example.com" }, /^PILOT_CERT_PROVIDER=k8s.io\/ca.example.com: only istiod is /],
     [
       { MAX_WORKLOAD_CERT_TTL: "short" },
       /^invalid value "short" for MAX_WORKLOAD_CERT_TTL: expected a duration such as 100ms, 10s or 1h30m$/,
@@ -221,7 +212,10 @@ describe("a requested protection that is not implemented", () => {
 
   it("is not requested by default", async () => {
     const configDir = await folder({ "empty.yaml": "" });
-    const istiod = await serve({ configDir }, { EXTERNAL_CA: "", PILOT_ENABLE_CA_CRL: "false" });
+    const istiod = await serve(
+      { configDir },
+      { EXTERNAL_CA: "", PILOT_ENABLE_CA_CRL: "true", PILOT_CERT_PROVIDER: "istiod" },
+    );
     expect((await fetch(`${istiod.http}/ready`)).status).toBe(200);
   });
 });

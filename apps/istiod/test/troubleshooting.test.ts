@@ -114,6 +114,21 @@ const provocations: Readonly<Record<string, () => Promise<string>>> = {
     for (const name of ["a", "b"]) await server.objects.create(remoteSecret(name, { east: access }));
     return (await logged(await serveCluster(server), "is ignored")).replace("cluster east is", "cluster ID is");
   },
+  "a former version": async () => {
+    const server = await clusterWithCart("10.1.0.1");
+    const istiod = await serveCluster(server);
+    const watches = { watch: true, pathPrefix: "/api/v1/services" };
+    await server.faults.delayRequests({ ...watches, delayMs: 600_000 });
+    await server.faults.dropConnections("end", watches);
+    await server.objects.delete({ apiVersion: "v1", kind: "Service", namespace: "shop", name: "cart" });
+    return (await runStatus(istiod, "Service/shop/cart")).text.replace("cluster Kubernetes", "cluster ID");
+  },
+  "perhaps a former version": async () => {
+    const server = await clusterWithCart("10.1.0.1");
+    const istiod = await serveCluster(server);
+    await server.faults.failRequests({ status: 503, times: 1_000_000, watch: false });
+    return (await runStatus(istiod, "Service/shop/cart")).text.replace("cluster Kubernetes", "cluster ID");
+  },
   "istiod status": async () => {
     const url = "http://127.0.0.1:1";
     return (await runStatus({ http: url })).text.replace(url, "URL");

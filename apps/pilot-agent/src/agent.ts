@@ -52,7 +52,7 @@ async function start(inputs: AgentInputs, closers: Closers): Promise<Agent> {
 
   const identity = await startIdentity(context, metrics, closers);
   const names = await startDnsService(context, metrics, closers);
-  const xdsProxy = await startXdsProxy(context, metrics, names, closers);
+  const xdsProxy = await startXdsProxy(context, metrics, { identity, names }, closers);
   const envoyReadiness = options.disableEnvoy ? undefined : new EnvoyReadiness(admin);
   startHealthCheck(context, xdsProxy, envoyReadiness, closers);
   const checkReady = readinessCheck(context, { metrics, identity, names, envoyReadiness, shutdown });

@@ -103,7 +103,11 @@ describe("the CA client", () => {
       async (o) => ({ ...o, tokenFile: "/none/token" }),
       /rejected the request as unauthenticated: no token in \/none\/token/,
     ],
-    ["the token is wrong", async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o), /rejected the token in/],
+    [
+      "the token is wrong",
+      async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o),
+      /did not authenticate the token in/,
+    ],
     [
       "its root is another",
       async (o) => (await put(o.tls!.rootFile, (await FakeIstiod.start()).root), o),

@@ -1,5 +1,7 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
+import type { SecureContextOptions } from "node:tls";
 import { limitConnections } from "./connection-limit.js";
 
 /** Limits of connections and requests. Times are in milliseconds. */
@@ -18,40 +20,60 @@ export interface HttpLimits {
   readonly limited?: () => void;
 }
 
+const defaultHeadersMs = 10_000;
+const defaultIdleMs = 60_000;
 const maxHeadersCount = 100;
 const maxRequestsPerConnection = 10_000;
 
 /** Creates an HTTP server whose clients cannot hold connections, memory or time without a bound. */
 export function createAdminServer(listener: RequestListener, limits: HttpLimits = {}): Server {
-  const {
-    maxConnections = 512,
-    maxHeaderBytes = 16_384,
-    headersMs = 10_000,
-    requestMs = 30_000,
-    idleMs = 60_000,
-    limited = () => undefined,
-  } = limits;
-  const responses = new WeakMap<Socket, ServerResponse>();
-  const server = createServer(
-    {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      keepAliveTimeout: idleMs,
-      connectionsCheckingInterval: Math.max(10, Math.min(headersMs, requestMs, 5000) / 2),
-    },
-    (request, response) => {
-      responses.set(request.socket, response);
-      listener(request, response);
-    },
-  );
+  const responses: Responses = new WeakMap();
+  return limited(createServer(serverOptions(limits), tracking(responses, listener)), responses, limits);
+}
+
+/**
+ * Creates an HTTPS server with the same bounds, also for the handshake. `setSecureContext` of the server replaces the
+ * certificate for new connections.
+ */
+export function createSecureAdminServer(
+  listener: RequestListener,
+  tls: SecureContextOptions,
+  limits: HttpLimits = {},
+): SecureServer {
+  const responses: Responses = new WeakMap();
+  const options = { ...serverOptions(limits), ...tls, handshakeTimeout: limits.headersMs ?? defaultHeadersMs };
+  return limited(createSecureServer(options, tracking(responses, listener)), responses, limits);
+}
+
+/** The last response of each connection. */
+type Responses = WeakMap<Socket, ServerResponse>;
+
+function tracking(responses: Responses, listener: RequestListener): RequestListener {
+  return (request, response) => {
+    responses.set(request.socket, response);
+    listener(request, response);
+  };
+}
+
+function serverOptions(limits: HttpLimits): ServerOptions {
+  const { maxHeaderBytes = 16_384, headersMs = defaultHeadersMs, requestMs = 30_000 } = limits;
+  return {
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: limits.idleMs ?? defaultIdleMs,
+    connectionsCheckingInterval: Math.max(10, Math.min(headersMs, requestMs, 5000) / 2),
+  };
+}
+
+function limited<S extends Server | SecureServer>(server: S, responses: Responses, limits: HttpLimits): S {
   server.maxHeadersCount = maxHeadersCount;
   server.maxRequestsPerSocket = maxRequestsPerConnection;
-  server.setTimeout(idleMs, (socket) => {
+  server.setTimeout(limits.idleMs ?? defaultIdleMs, (socket: Socket) => {
     const response = responses.get(socket);
     const isPreparing = response !== undefined && !response.writableEnded && response.writableLength === 0;
     if (!isPreparing) socket.destroy();
   });
-  limitConnections(server, maxConnections, limited);
+  limitConnections(server, limits.maxConnections ?? 512, limits.limited ?? (() => undefined));
   return server;
 }

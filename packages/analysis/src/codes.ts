@@ -338,6 +338,11 @@ export const messageTypes = {
     level: "Warning",
     description: "A part of an object is left out, because proxies would reject the configuration with it.",
   },
+  MESH0021: {
+    name: "KeysStale",
+    level: "Warning",
+    description: "The keys of a token's issuer cannot be refreshed, so that tokens with its new keys are rejected.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

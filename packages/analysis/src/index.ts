@@ -8,6 +8,8 @@ export { codeOfProblem } from "./messages/problems.js";
 export {
   isAtLeast,
   type Message,
+  messageOfCode,
+  type MessageOfCode,
   messageOfFinding,
   messageOfProblem,
   type Reference,

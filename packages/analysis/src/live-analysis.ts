@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { type Ledger } from "@istiod/config-ingestion";
 import { type Kind, type Problem } from "@istiod/config-schema";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock, pauseEvery } from "@istiod/settings";
 import type { Commit, Database, View } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
 import { computeByObject, findings } from "./findings.js";
@@ -23,8 +23,8 @@ export interface LiveAnalysisOptions<C> {
   /** Called with new and resolved findings, some time after a commit. */
   readonly changed?: (found: readonly Finding[], gone: readonly Finding[]) => void;
   /**
-   * Yields to the event loop between slices of the first analysis, and before a commit is analyzed. Default:
-   * `setImmediate`.
+   * Yields to the event loop between slices of the first analysis and of the search for lines, and before a commit is
+   * analyzed. Default: `setImmediate`.
    */
   readonly turn?: () => Promise<unknown>;
   /** The time in milliseconds since the Unix epoch. Default: `Date.now`. */
@@ -33,7 +33,7 @@ export interface LiveAnalysisOptions<C> {
   readonly clock?: Pick<Clock, "after">;
 }
 
-/** Milliseconds of the first analysis after which the event loop gets a turn. */
+/** Milliseconds after which the event loop gets a turn. */
 const sliceMs = 8;
 
 /**
@@ -83,12 +83,10 @@ export class LiveAnalysis<C> {
   async #analyzeAll(): Promise<void> {
     if (this.#stopped) return;
     this.#writeTime();
-    let until = performance.now() + sliceMs;
+    const pause = pauseEvery(sliceMs, () => this.#turn());
     for (const _ of computeByObject(this.#options.database, this.#view)) {
-      if (performance.now() < until) continue;
-      await this.#turn();
+      await pause();
       if (this.#stopped) return;
-      until = performance.now() + sliceMs;
     }
     this.#refresh();
   }
@@ -144,7 +142,13 @@ export class LiveAnalysis<C> {
       [...files].map(async (file) => [file, await readFile(file, "utf8").catch(() => "")] as const),
     );
     const places = { kinds, ledgers: sources, lines: new FileLines(new Map(texts)), inMesh: () => undefined };
-    return of.map((finding) => messageAt(finding, places) ?? messageOfFinding(finding));
+    const messages: Message[] = [];
+    const pause = pauseEvery(sliceMs, () => this.#turn());
+    for (const finding of of) {
+      await pause();
+      messages.push(messageAt(finding, places) ?? messageOfFinding(finding));
+    }
+    return messages;
   }
 
   /** Stops observing commits and writing the time, and releases the view. */

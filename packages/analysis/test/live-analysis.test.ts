@@ -73,6 +73,32 @@ test("reports new and resolved findings after a commit, and reanalyzes only the 
   analysis.stop();
 });
 
+test("gives the event loop turns while it looks for the lines of many findings", async () => {
+  const database = new Database<undefined>();
+  database.commit((tx) => applyChanges(tx, ["a", "b", "c"].map((name) => service(name, "web")).flat()));
+  let turns = 0;
+  const analysis = new LiveAnalysis({
+    database,
+    client: undefined,
+    kinds: [serviceKind],
+    sources: [{ locate: locateSlowly }],
+    problems: () => [],
+    turn: async () => void turns++,
+  });
+  const findings = await analysis.findings();
+  expect(findings).toHaveLength(3);
+  turns = 0;
+  await analysis.place(findings);
+  expect(turns).toBe(2);
+  analysis.stop();
+});
+
+/** Takes longer than a slice. */
+function locateSlowly(): undefined {
+  const until = performance.now() + 20;
+  while (performance.now() < until);
+}
+
 /** Valid from 2026-11-22T17:20:51Z to 2026-12-22T17:20:51Z. */
 const certificate = [
   "MIIBizCCATGgAwIBAgIUTgjNmib9RnthowuEOBVhi3o2+EQwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQc2hvcC5leGFtcGxlLmNvbTAeFw0yNjExMjIxNzIw",

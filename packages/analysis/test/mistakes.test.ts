@@ -443,11 +443,17 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     at: "credentialName",
     says: ["cert"],
   },
-  "keys that are to be fetched": {
-    yaml: security("RequestAuthentication", "  jwtRules:\n  - {issuer: me, jwksUri: 'https://keys.example/jwks'}\n"),
+  "keys at an address that is never reached": {
+    yaml: security("RequestAuthentication", "  jwtRules:\n  - {issuer: me, jwksUri: 'http://169.254.169.254/jwks'}\n"),
     code: "MESH0019",
     at: "jwksUri",
-    says: ["not fetched yet", "inline in jwks"],
+    says: ["cannot be fetched", "169.254.169.254 is a link-local address"],
+  },
+  "keys of an issuer that is no URL": {
+    yaml: security("RequestAuthentication", "  jwtRules:\n  - {issuer: me}\n"),
+    code: "MESH0019",
+    at: "issuer",
+    says: ["cannot be discovered", "set jwksUri or jwks"],
   },
   "a host of a Sidecar that does not exist": {
     yaml: networking("Sidecar", "  egress: [{hosts: ['./reviws.shop.svc.cluster.local']}]\n"),

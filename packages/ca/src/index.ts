@@ -51,7 +51,8 @@ export type { KeyType } from "./keys.js";
 export { DirectoryRootStore } from "./roots/directory-root-store.js";
 export { keepRoot, selfSignedBundle } from "./roots/keep-root.js";
 export { kubernetesSecrets } from "./roots/kubernetes-secrets.js";
-export { readPluggedInCa } from "./roots/plugged-in-ca.js";
+export { parseRevocationLists, type RevocationList } from "./revocation/revocation-list.js";
+export { type PluggedInCaOptions, readPluggedInCa } from "./roots/plugged-in-ca.js";
 export { type RootCheck, RootRotation, type RootRotationOptions } from "./roots/root-rotation.js";
 export type { RootStore, StoredRoot } from "./roots/root-store.js";
 export {

@@ -339,7 +339,7 @@ describe("a plugged-in CA", () => {
     [
       "no PEM",
       "malformed",
-      'certificate chain: no PEM block "CERTIFICATE" found',
+      'cert-chain.pem: no PEM block "CERTIFICATE" found',
       (d) => writeFile(join(d, "cert-chain.pem"), "hello"),
     ],
     [

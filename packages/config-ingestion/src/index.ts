@@ -2,7 +2,7 @@ export { Ingestion } from "./ingestion/ingestion.js";
 export { type CommitTiming, type IngestionOptions, type SourceEntry } from "./ingestion/ingestion-options.js";
 export { type SourceOptions, type SourceState } from "./ingestion/source-set.js";
 export { formatSyncState, type SyncReason, type SyncState } from "./ingestion/sync-state.js";
-export { type Source, type SourceUpdate } from "./ingestion/source.js";
+export { type ObjectKey, type Source, type SourceUpdate } from "./ingestion/source.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 
 export { DirectorySource, type DirectorySourceOptions, type FileLimits } from "./files/directory-source.js";
@@ -42,6 +42,7 @@ export {
 export {
   type ClusterReader,
   type ObjectEvent,
+  type ObjectVersion,
   type ServedHandler,
   type WatchHandler,
   type WatchState,

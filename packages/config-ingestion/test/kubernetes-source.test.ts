@@ -340,6 +340,54 @@ test("edits of metadata that is not read change no input, and writers see them",
   expect(source.metadata(serviceKind, "Kubernetes/shop/cart")).toBeUndefined();
 });
 
+test("events that change nothing that is read notify nobody and extend no burst", async () => {
+  const configMapKind = allKinds.find(({ kind }) => kind === "ConfigMap")!;
+  const kinds = [configMapKind, virtualServiceKind, authorizationPolicyKind, serviceKind];
+  const { api, settle, commits, ingestion, source } = open({ kinds });
+  const renewal = (at: number): Json => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      name: "istio-leader",
+      namespace: "istio-system",
+      annotations: { "control-plane.alpha.kubernetes.io/leader": JSON.stringify({ renewTime: at }) },
+    },
+  });
+  const withStatus = (object: Json, observedGeneration: number): Json => ({
+    ...object,
+    status: { observedGeneration },
+  });
+  const rejected = { ...route("heavy", "bad") };
+  for (const object of [renewal(0), route(1), policy("DENY"), rejected, service()]) api.set(object);
+  api.connect();
+  await settle();
+  expect(commits).toHaveLength(1);
+  const versionOf = (): unknown => source.metadata(virtualServiceKind, "shop/cart")?.resourceVersion;
+  const version = versionOf();
+
+  for (const at of [1, 2, 3]) {
+    const unread = [renewal(at), ...[route(1), policy("DENY"), rejected, service()].map((o) => withStatus(o, at))];
+    for (const object of unread) api.set(object);
+    expect([ingestion.isDebouncing, ingestion.pendingCount]).toEqual([false, 0]);
+  }
+  expect(versionOf()).not.toBe(version);
+
+  // A renewal in the middle of a burst does not prolong it, which ends after 100 ms.
+  api.set(route(2));
+  expect(ingestion.isDebouncing).toBe(true);
+  await settle(60);
+  api.set(renewal(4));
+  await settle(60);
+  expect([ingestion.isDebouncing, commits.slice(1)]).toEqual([false, [["VirtualService shop/cart"]]]);
+
+  // An event that does change something is not taken for one that does not.
+  api.set({ ...renewal(5), data: { mesh: "{}" } });
+  api.set(route("heavier", "bad"));
+  await settle();
+  expect(commits.slice(2)).toEqual([["ConfigMap Kubernetes/istio-system/istio-leader"]]);
+  expect(ingestion.problems().map(formatProblem)).toEqual([expect.stringContaining('"heavier"')]);
+});
+
 test("watches are limited to a namespace, to selected objects, to fields that are read, and to resources", async () => {
   const { api, settle } = open({
     namespace: "shop",

@@ -3,6 +3,7 @@ export { applyChanges, type ObjectChange, setObjects } from "./object-change.js"
 
 export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } from "./decoding/decode.js";
 export { failClosed, type RejectedIdentity } from "./decoding/fail-closed.js";
+export { findJsonFaults, type JsonFaults } from "./decoding/json-faults.js";
 export { formatPath, type FieldPath, type IssueCode, type Report } from "./decoding/report.js";
 
 export { formatProblem, formatSubject, type Problem, subjectOf } from "./manifests/problem.js";
@@ -21,6 +22,7 @@ export { FieldLines } from "./yaml/field-line.js";
 export {
   type DocumentText,
   type ParsedDocument,
+  type ParseOptions,
   parseYaml,
   documentsOf,
   splitDocuments,
@@ -198,9 +200,13 @@ export {
 } from "./mesh/feature.js";
 export { matchesLabelSelector } from "./mesh/label-selector.js";
 export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";
-export { defaultMeshConfig } from "./mesh/mesh-defaults.js";
+export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
-export { checkProxyConfigAnnotation, readProxyConfigAnnotation } from "./mesh/proxy-config-annotation.js";
+export {
+  applyProxyConfigAnnotation,
+  checkProxyConfigAnnotation,
+  readProxyConfigAnnotation,
+} from "./mesh/proxy-config-annotation.js";
 
 export { isCipherSuite } from "./validation/traffic/cipher-suites.js";
 export { grpcStatuses } from "./validation/traffic/grpc-statuses.js";

@@ -1,6 +1,7 @@
 export { type AskedFact, explain, type ExplainOptions, type ResourceExplanation } from "./explain.js";
 export { type Faults, type MeshClient, type OmittedPart, omittedParts } from "./faults/faults.js";
 export { modelMetrics, type ModelMetricsOptions } from "./faults/model-metrics.js";
+export { OmissionObserver, type OmissionObserverOptions } from "./faults/omission-observer.js";
 export type { Effect } from "./provenance/effect.js";
 export type { ObjectRead } from "./provenance/objects-read.js";
 export type { IgnoredConfig, ObjectReference } from "./ignored/index.js";

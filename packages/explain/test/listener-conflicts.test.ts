@@ -2,11 +2,12 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { MemoryMeter } from "@istiod/metrics/testing";
-import { proxyFromNode } from "@istiod/push-context";
+import type { Query, View } from "@istiod/incremental";
+import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { listenerType } from "@istiod/resources";
 import { omissions } from "@istiod/xds-generators";
 import { describe, expect, it, test } from "vitest";
-import { modelMetrics, omittedParts, proxyResources } from "../src/index.js";
+import { modelMetrics, OmissionObserver, omittedParts, proxyResources } from "../src/index.js";
 import { meshOf, object, proxy, why } from "./mesh.js";
 
 const at = (namespace: string, name: string): string => `${name}.${namespace}.svc.cluster.local`;
@@ -182,7 +183,7 @@ describe("an SNI with a wildcard within a label", () => {
   });
 });
 
-it("a part that some proxies lack is reported once, with their number, and again when none lacks it", () => {
+it("a part that some proxies lack is reported once, with their number, and again when none lacks it", async () => {
   const tls = (name: string, created: number, more: object = {}): string =>
     object(
       "VirtualService",
@@ -202,24 +203,70 @@ it("a part that some proxies lack is reported once, with their number, and again
     { kind: "VirtualService", namespace: "shop", name: "new", proxies: 2, proxy: proxies[0]!.nodeId },
   ]);
   const events: string[] = [];
-  const options = { database, ownCluster: "Kubernetes", remoteClusters: () => [] };
   const connected = [...clients];
-  const faults = modelMetrics(new MemoryMeter(), {
-    ...options,
+  let look = (): void => undefined;
+  let looks = 0;
+  const observer = new OmissionObserver({
+    database,
     clients: () => connected,
-    omitted: (found, gone) => {
+    changed: (found, gone) => {
       for (const [part, { message }] of found) events.push(`+ ${part}: ${message}`);
       for (const part of gone.keys()) events.push(`- ${part}`);
     },
+    clock: {
+      after: (_, callback) => {
+        looks++;
+        look = callback;
+        return () => undefined;
+      },
+    },
   });
-  faults();
-  faults();
+  const lookAgain = async (): Promise<void> => {
+    const before = looks;
+    look();
+    await expect.poll(() => looks).toBe(before + 1);
+  };
+  await lookAgain();
+  await lookAgain();
   const part = "VirtualService shop/new spec.tls[0].match[0]";
   expect(events).toEqual([`+ ${part}: ${omittedParts(clients)[0]!.reason}`]);
   expect(events[0]).toContain("is overridden by VirtualService shop/old spec.tls[0].match[0]: ");
-  connected.splice(0, 2);
-  faults();
+  for (const { view } of connected.splice(0, 2)) view.release();
+  await lookAgain();
   expect(events.slice(1)).toEqual([`- ${part}`]);
+  observer.stop();
+});
+
+it("does not look at proxies that disconnect while it looks", async () => {
+  const database = meshOf(service("db", 443, "tls"));
+  const clients = [proxy(), proxy()].map((each) => ({ proxy: each, view: database.view(each) }));
+  const connected = [...clients];
+  const read: number[] = [];
+  let look = (): void => undefined;
+  let looked = 0;
+  const slow = clients.map(({ proxy: each, view }, index) => ({
+    proxy: each,
+    view: {
+      ...view,
+      call: ((query: Query<void, unknown>) => {
+        read.push(index);
+        const until = performance.now() + 10;
+        while (performance.now() < until);
+        return view.call(query);
+      }) as View<Proxy>["call"],
+    },
+  }));
+  const observer = new OmissionObserver({
+    database,
+    clients: () => slow.slice(0, connected.length),
+    changed: () => undefined,
+    clock: { after: (_, callback) => (looked++, (look = callback), () => undefined) },
+    turn: async () => void connected.pop(),
+  });
+  look();
+  await expect.poll(() => looked).toBe(2);
+  expect(read).toEqual([0]);
+  observer.stop();
 });
 
 it("a TCP service without an address is left out at a port on which the proxy itself listens", () => {

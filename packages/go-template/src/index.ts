@@ -2,6 +2,7 @@ export { type Limits } from "./budget.js";
 export { TemplateError, type TemplateErrorCode } from "./error.js";
 export type { MissingKey } from "./execute/fields.js";
 export { goFunction, type Functions, refusedFunction, variadicFunction } from "./functions.js";
+export { sprint } from "./format/sprintf.js";
 export type { Delimiters } from "./parse/lexer.js";
 export { parseTemplate, Template, type TemplateOptions } from "./template.js";
 export { goList, goMap, goValue } from "./values/go-value.js";

@@ -53,7 +53,7 @@ function statusPortOf(pod: Pod, statusPort: number): number {
   const text = pod.metadata?.annotations?.[statusPortAnnotation];
   if (text === undefined) return statusPort;
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port < 1 || port > 65535) {
+  if (!/^\s*\d+\s*$/.test(text) || port > 65535) {
     throw new InjectorError(
       "annotation",
       `${podName(pod)}: annotation ${statusPortAnnotation} is ${JSON.stringify(text)}, expected a port`,

@@ -1,9 +1,11 @@
-import type { Pod } from "@istiod/injector";
 import { expect, test } from "vitest";
-import { inject } from "./readme-example.js";
+import { answer } from "./readme-example.js";
 
-test("the README's example rewrites the probes of injected pods", () => {
-  const pod: Pod = { spec: { containers: [{ name: "app", livenessProbe: { tcpSocket: { port: 80 } } }] } };
-  expect(inject(pod, "shop").spec?.containers?.[0]?.livenessProbe?.httpGet?.port).toBe(15020);
-  expect(inject(pod, "kube-system")).toBe(pod);
+test("the README's example injects pods", () => {
+  const mutation = answer({ metadata: { name: "web" }, spec: { containers: [{ name: "app" }] } });
+  expect(mutation).toMatchObject({ outcome: "injected", pod: "Pod shop/web" });
+  expect(JSON.stringify(mutation)).toContain(
+    '"image":"docker.io/istio/proxyv2:1.30.0","args":["proxy","sidecar","web"]',
+  );
+  expect(answer({ spec: { hostNetwork: true } })).toMatchObject({ outcome: "skipped", reason: "host-network" });
 });

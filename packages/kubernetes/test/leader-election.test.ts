@@ -52,6 +52,19 @@ describe("an election", () => {
     expect(c.log).toEqual(["leader b", "leader c", "started"]);
   });
 
+  it("takes the lock of a crashed leader as soon as the lease is over, not at the next attempt after that", async () => {
+    const here = world();
+    const leader = candidate(here, "a");
+    const follower = candidate(here, "b", { retryPeriodMs: 4_000, leaseDurationMs: 20_000, random: () => 1 });
+    await here.run(40_000);
+    leader.crash();
+    // It reads the lock at 35.2 s and 44 s, and so knows of the renewal at 37.5 s four seconds after the crash.
+    await here.run(33_000);
+    expect(follower.log.at(-1)).toBe("leader a");
+    await here.run(2_000);
+    expect(follower.log.at(-1)).toBe("started");
+  });
+
   it("renews every quarter of the lease, and keeps the time of acquisition", async () => {
     const here = world();
     candidate(here, "a");

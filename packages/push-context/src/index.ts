@@ -37,6 +37,7 @@ export { ProxyNodeError } from "./proxy/proxy-node-error.js";
 export type { Locality, Proxy, VerifiedIdentity } from "./proxy/proxy.js";
 export { serviceTargets } from "./proxy/service-targets.js";
 
+export { workloadOfPod } from "./pod-proxies/pod-metadata.js";
 export { podProxies, podProxy, proxyNamed } from "./pod-proxies/pod-proxies.js";
 
 export { features } from "./mesh/features.js";
@@ -133,12 +134,17 @@ export {
 } from "./authorization/authorization-policies.js";
 export {
   fetchedJwks,
-  jwksToFetch,
+  type FetchedJwksSource,
+  type JwksFetch,
+  jwksFetches,
   jwksKey,
+  type JwksProblem,
+  jwksProblems,
+  jwksToFetch,
   localJwks,
-  missingJwks,
   remoteJwksServer,
   unverifiableJwks,
+  unverifiableJwksSeed,
 } from "./authorization/jwks.js";
 export { providerAddress } from "./authorization/provider-address.js";
 export { applicableJwtRules, rejectsAllRequests } from "./authorization/request-authentications.js";

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { pauseEvery } from "@istiod/settings";
 import type { Connection } from "@istiod/xds-server";
 import { Effects } from "./effects.js";
 import { type MissingResources, missingResources } from "./missing-resources.js";
@@ -28,7 +28,7 @@ const maxMissing = 50;
 export async function statusOf<C>(
   sources: StatusSources<C>,
   object: ObjectName,
-  { sliceMs = 8, yieldTurn = setImmediate }: StatusOptions = {},
+  { sliceMs = 8, yieldTurn }: StatusOptions = {},
 ): Promise<ObjectStatus> {
   const { database } = sources;
   for (let attempt = 1; ; attempt++) {
@@ -41,12 +41,12 @@ export async function statusOf<C>(
       sources,
       database.dryRun((tx) => inputs.forEach(({ collection, key }) => tx.delete(collection, key))),
     );
-    let sliceEnd = performance.now() + sliceMs;
+    const pause = pauseEvery(sliceMs, yieldTurn);
     for (const step of effects.steps(sources.connections())) {
-      if (attempt < maxAttempts && performance.now() >= sliceEnd) {
-        await yieldTurn();
+      const paused = attempt < maxAttempts ? pause() : undefined;
+      if (paused !== undefined) {
+        await paused;
         if (database.revision !== revision) break;
-        sliceEnd = performance.now() + sliceMs;
       }
       step();
     }

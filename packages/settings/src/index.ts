@@ -19,6 +19,7 @@ export {
 export { agentVariablePrefixes, agentVariables, discoveryVariables } from "./istio-variables.js";
 export { listenError, type ListenTarget } from "./listen-error.js";
 export { nearestNames } from "./nearest-names.js";
+export { type Pause, pauseEvery } from "./pauses.js";
 export { describeSetting, helpOfVariables, settingsReference } from "./reference.js";
 export {
   booleanSetting,

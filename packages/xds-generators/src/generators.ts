@@ -4,6 +4,7 @@ import {
   endpointType,
   listenerType,
   nameTableType,
+  proxyConfigType,
   type Resource,
   type ResourceSet,
   routeType,
@@ -14,6 +15,7 @@ import { endpointAssignments, loadAssignmentByName } from "./endpoints/index.js"
 import { listeners } from "./listeners/index.js";
 import { nameTable } from "./names/index.js";
 import { routeConfigurationByName, routeConfigurations } from "./routes/index.js";
+import { proxyConfigs } from "./security/trust-bundle.js";
 import { secretByName, secrets } from "./secrets/index.js";
 
 /** The resources of a client, by type URL. */
@@ -24,6 +26,7 @@ export const generators: Readonly<Record<string, Query<void, ResourceSet>>> = {
   [routeType]: routeConfigurations,
   [secretType]: secrets,
   [nameTableType]: nameTable,
+  [proxyConfigType]: proxyConfigs,
 };
 
 /** Resources that a client may request by name although they are not in its set, by type URL. */

@@ -9,5 +9,12 @@ export {
   outboundListenerConflicts,
 } from "./listeners/index.js";
 export { unreachableRoutes, type UnreachableRoute, shadowedHosts, type ShadowedHost } from "./routes/index.js";
+export { isCaCertificate, trustAnchors } from "./security/trust-bundle.js";
 export { secretLookup, type SecretLookup } from "./secrets/index.js";
 export { warmUp, type WarmUpOptions, type WarmUpResult } from "./warm-up.js";
+export {
+  customProviderEffects,
+  type CustomProviderEffect,
+  meshTrustDomains,
+} from "./security/authorization/client-authorization.js";
+export { expandTrustDomains, withTrustDomainAliases } from "./security/authorization/trust-domains.js";

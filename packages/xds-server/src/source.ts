@@ -46,6 +46,12 @@ export interface ResourceSource<C = unknown> {
   /** Returns a resource that is not in the set of its type, for a client that subscribes to it by name. */
   lookup?(client: C, typeUrl: string, name: string): Resource | undefined;
 
+  /**
+   * Receives a request of a type by which clients only report, such as the health of a workload, and returns true. It
+   * gets no response. `error` is that of the request: a report of a failure. Default: there are no such types.
+   */
+  report?(client: C, typeUrl: string, error: { readonly message: string } | undefined): boolean;
+
   /** Called when a client is no longer subscribed to a name that `lookup` was called with. */
   unsubscribed?(client: C, typeUrl: string, name: string): void;
 

@@ -164,6 +164,19 @@ test("a connection on which the client does not answer a ping is dropped", async
   proxy.close();
 });
 
+test("a connection whose client has sent GOAWAY is dropped if a call does not end and nothing is received", async () => {
+  const server = createXdsServer(staticSource({}));
+  const calls = new Map([["/test.Service/Never", () => undefined]]);
+  const { host, port } = await server.listen({ port: 0, calls, keepAlive: { intervalMs: 50, timeoutMs: 200 } });
+  const session = connect(`http://${host}:${port}`).on("error", () => undefined);
+  const headers = { ":method": "POST", ":path": "/test.Service/Never", "content-type": "application/grpc" };
+  session.request(headers).on("error", () => undefined);
+  await once(session, "remoteSettings");
+  session.goaway();
+  await expect.poll(() => session.destroyed, { timeout: 10_000 }).toBe(true);
+  await server.close({ graceMs: 0 });
+});
+
 test("a connection that receives data other than the ping's ACK is kept", async () => {
   const server = createXdsServer(staticSource({}));
   const { host, port } = await server.listen({ port: 0, keepAlive: { intervalMs: 50, timeoutMs: 200 } });

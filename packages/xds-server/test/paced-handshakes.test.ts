@@ -2,8 +2,10 @@ import { EventEmitter, once } from "node:events";
 import type { Http2SecureServer } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
+import { setImmediate as setImmediatePromise } from "node:timers/promises";
 import { FakeClock } from "@istiod/settings/testing";
 import { afterEach, expect, it } from "vitest";
+import { LoopTimers } from "../src/limits/loop-timers.js";
 import { paceHandshakes } from "../src/transport/paced-handshakes.js";
 
 const closers: (() => void)[] = [];
@@ -11,15 +13,24 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** A server whose handshakes are recorded, with the turn of the event loop in which each begins. */
-async function paced() {
+/**
+ * A server whose handshakes are recorded, with the turn of the event loop in which each begins. Handshakes end at once
+ * unless they are held.
+ */
+async function paced({ held = false } = {}) {
   const clock = new FakeClock(0);
-  const begun: { readonly from: string | undefined; readonly turn: number; readonly first: string }[] = [];
+  const begun: { readonly socket: Socket; readonly turn: number; readonly first: string }[] = [];
+  const closed: Socket[] = [];
   let turn = 0;
   const server = createServer((socket) => {
-    begun.push({ from: socket.remoteAddress, turn, first: String(socket.read()) });
+    begun.push({ socket, turn, first: String(socket.read()) });
+    if (!held) server.emit("secureConnection", socket);
   });
-  paceHandshakes(server as unknown as Http2SecureServer, clock);
+  const close = (socket: Socket): void => {
+    closed.push(socket);
+    socket.destroy();
+  };
+  paceHandshakes(server as unknown as Http2SecureServer, { timers: new LoopTimers(clock), close });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const count = (): void => {
     turn++;
@@ -27,8 +38,8 @@ async function paced() {
   };
   let timer = setImmediate(count);
   const { port } = server.address() as AddressInfo;
-  const open = async (localAddress: string, text?: string): Promise<Socket> => {
-    const socket = connect({ port, host: "127.0.0.1", localAddress });
+  const open = async (text?: string): Promise<Socket> => {
+    const socket = connect({ port, host: "127.0.0.1" });
     closers.push(() => socket.destroy());
     socket.on("error", () => undefined);
     await once(socket, "connect");
@@ -39,12 +50,16 @@ async function paced() {
     clearImmediate(timer);
     server.close();
   });
-  return { begun, clock, open };
+  const complete = (socket: Socket | undefined): void => void server.emit("secureConnection", socket);
+  return { begun, closed, clock, open, complete };
 }
+
+const opened = (count: number, open: (text: string) => Promise<Socket>): Promise<Socket[]> =>
+  Promise.all(Array.from({ length: count }, () => open("hello")));
 
 it("begins at most eight handshakes in a turn of the event loop, and loses none", async () => {
   const { begun, open } = await paced();
-  const sockets = await Promise.all(Array.from({ length: 200 }, () => open("127.0.0.1")));
+  const sockets = await Promise.all(Array.from({ length: 200 }, () => open()));
   for (const socket of sockets) socket.write("hello");
   await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(200);
   const ofTurn = new Map<number, number>();
@@ -53,15 +68,36 @@ it("begins at most eight handshakes in a turn of the event loop, and loses none"
   expect(new Set(begun.map(({ first }) => first))).toEqual(new Set(["hello"]));
 });
 
-it("does not begin a handshake before the client sends, and closes clients that never do", async () => {
-  const { begun, clock, open } = await paced();
-  const silent = await open("127.0.0.1");
-  await open("127.0.0.1", "hello");
+it("does not begin a handshake before the client sends", async () => {
+  const { begun, open } = await paced();
+  await open();
+  await open("hello");
   await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
-  const closed = once(silent, "close");
-  clock.advance(10_000);
-  await closed;
-  expect(begun).toHaveLength(1);
+});
+
+it("has at most 32 handshakes of an address in progress, until they end or their clients disconnect", async () => {
+  const { begun, open, complete } = await paced({ held: true });
+  const sockets = await opened(40, open);
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(32);
+  for (let turns = 0; turns < 20; turns++) await setImmediatePromise();
+  expect(begun).toHaveLength(32);
+  complete(begun[0]?.socket);
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(33);
+  const { remotePort } = begun[1]?.socket ?? {};
+  sockets.find(({ localPort }) => localPort === remotePort)?.destroy();
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(34);
+});
+
+it("closes handshakes that take long only while others wait for their place", async () => {
+  const { begun, closed, clock, open } = await paced({ held: true });
+  await opened(32, open);
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(32);
+  clock.advance(3000);
+  for (let turns = 0; turns < 20; turns++) await setImmediatePromise();
+  expect(closed).toEqual([]);
+  await opened(2, open);
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(34);
+  expect(closed).toEqual([begun[0]?.socket, begun[1]?.socket]);
 });
 
 it.each([
@@ -70,10 +106,14 @@ it.each([
 ])("serves %s in turn", async (_, flood, honest) => {
   const server = new EventEmitter();
   const begun: string[] = [];
-  server.on("connection", ({ remoteAddress }: Socket) => begun.push(remoteAddress ?? ""));
-  paceHandshakes(server as unknown as Http2SecureServer, new FakeClock(0));
-  for (const remoteAddress of [...Array<string>(100).fill(flood), honest]) {
-    const socket = Object.assign(new PassThrough(), { remoteAddress });
+  server.on("connection", (socket: Socket) => {
+    begun.push(socket.remoteAddress ?? "");
+    server.emit("secureConnection", socket);
+  });
+  const timers = new LoopTimers(new FakeClock(0));
+  paceHandshakes(server as unknown as Http2SecureServer, { timers, close: () => undefined });
+  for (const [remotePort, remoteAddress] of [...Array<string>(100).fill(flood), honest].entries()) {
+    const socket = Object.assign(new PassThrough(), { remoteAddress, remotePort });
     server.emit("connection", socket);
     socket.write("hello");
   }

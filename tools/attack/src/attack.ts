@@ -35,17 +35,24 @@ export interface Effect {
   readonly rssGrowth: number;
   /** Milliseconds. */
   readonly ready: { readonly max: number; readonly p99: number; readonly failures: number };
+  /**
+   * Longest time, in milliseconds, that the server ran in a turn of its event loop of at least 50 ms; undefined if it
+   * had none, or if they are not recorded.
+   */
+  readonly longestTurnMs: number | undefined;
   /** Streams of honest proxies that were closed. */
   readonly streamsLost: number;
   /** Milliseconds until a client that connected during the attack was served; undefined if it was not. */
   readonly joinedMs: number | undefined;
   /** An edit after the attack reached every honest client. */
   readonly updated: boolean;
+  /** Sockets that the server kept open after the attack, although the attack had closed its own. */
+  readonly socketsLeft: number;
 }
 
 /** Returns the bounds that an effect exceeds, in words. */
 export function violations(effect: Effect, bounds: Bounds): string[] {
-  const { alive, rssGrowth, ready, streamsLost, joinedMs, updated } = effect;
+  const { alive, rssGrowth, ready, streamsLost, joinedMs, updated, socketsLeft } = effect;
   return [
     ...(alive ? [] : ["it exited"]),
     ...(rssGrowth > bounds.rssGrowth ? [`memory grew by ${mebibytes(rssGrowth)}`] : []),
@@ -55,6 +62,7 @@ export function violations(effect: Effect, bounds: Bounds): string[] {
     ...(joinedMs === undefined ? ["a new client was not served"] : []),
     ...(joinedMs !== undefined && joinedMs > bounds.joinMs ? [`a new client waited ${joinedMs.toFixed(0)} ms`] : []),
     ...(updated ? [] : ["an update did not reach all honest clients"]),
+    ...(socketsLeft > 0 ? [`${socketsLeft} sockets were left open`] : []),
   ];
 }
 

@@ -9,6 +9,7 @@ export function effectColumns(bounds: Bounds): readonly Column<Effect>[] {
     { head: "/ready p99", of: ({ ready }) => `${ready.p99.toFixed(0)} ms`, width: 10 },
     { head: "max", of: ({ ready }) => `${ready.max.toFixed(0)} ms`, width: 8 },
     { head: "failed", of: ({ ready }) => String(ready.failures), width: 6 },
+    { head: "turn", of: ({ longestTurnMs: ms }) => (ms === undefined ? "–" : `${ms.toFixed(0)} ms`), width: 7 },
     { head: "streams lost", of: ({ streamsLost }) => String(streamsLost), width: 12 },
     { head: "joined", of: ({ joinedMs }) => (joinedMs === undefined ? "no" : `${joinedMs.toFixed(0)} ms`), width: 8 },
     { head: "updated", of: ({ updated }) => (updated ? "yes" : "no"), width: 7 },

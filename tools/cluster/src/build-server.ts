@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { lockFile } from "./lock-file.js";
 import { BINARY, builtServer, CACHE, SOURCES, sourceFiles, sourceHash } from "./find-server.js";
-import { type CommandEnv, lastLine, runCommand } from "./run-command.js";
+import { type CommandEnv, FailedCommandError, lastLine, runCommand } from "./run-command.js";
 import { trimLibraries } from "./trim-libraries.js";
 
 export interface BuildOptions {
@@ -102,5 +102,5 @@ async function runGo(args: readonly string[], cwd: string, env: CommandEnv, repo
     throw new Error("the Go modules of the API server cannot be downloaded: the module proxy cannot be reached");
   const needed = /requires go >= (\S+)/.exec(output)?.[1];
   if (needed !== undefined) throw new Error(`the API server is built by Go ${needed} or later: ${lastLine(output)}`);
-  throw new Error(`go ${args[0]} failed: ${lastLine(output)}`);
+  throw new FailedCommandError(`go ${args[0]}`, output);
 }

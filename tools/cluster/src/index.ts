@@ -1,7 +1,6 @@
 export { buildServer, type BuildOptions } from "./build-server.js";
 export { customResourceDefinitions, type CustomResourceKind } from "./custom-resource-definitions.js";
 export { type InjectableFaults } from "./fault-client.js";
-export { istioDefinitions } from "./istio-definitions.js";
 export { clusterUnavailable, findServer } from "./find-server.js";
 export {
   type ClientCertificate,

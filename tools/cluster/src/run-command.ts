@@ -45,3 +45,14 @@ export function runCommand(
 export function lastLine(text: string): string {
   return text.trim().split("\n").at(-1) || "it says nothing";
 }
+
+/** A command that failed for a reason that only its output tells. */
+export class FailedCommandError extends Error {
+  override readonly name = "FailedCommandError";
+  readonly output: string;
+
+  constructor(command: string, output: string) {
+    super(`${command} failed: ${lastLine(output)}`);
+    this.output = output;
+  }
+}

@@ -1,7 +1,6 @@
 import { clusterUnavailable, customResourceDefinitions, startCluster } from "@istiod/cluster";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { expect, onTestFinished, test } from "vitest";
-import { istioDefinitions } from "../src/istio-definitions.js";
 
 const unavailable = await clusterUnavailable();
 
@@ -101,25 +100,4 @@ test("a Secret of a service account gets its token, which is valid until the Sec
   });
   await client.json({ method: "DELETE", path: `${path}/reader` });
   await expect.poll(review, { timeout: 20_000 }).not.toMatchObject({ authenticated: true });
-}, 60_000);
-
-test("istiod-cluster definitions: Istio's kinds are served once they are applied", async (context) => {
-  context.skip(unavailable !== undefined, unavailable);
-  const { client } = await start();
-  const { items } = istioDefinitions() as { readonly items: readonly object[] };
-  for (const definition of items)
-    await client.json({
-      method: "POST",
-      path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-      body: JSON.stringify(definition),
-    });
-  for (const path of [
-    "/apis/networking.istio.io/v1/virtualservices",
-    "/apis/networking.istio.io/v1/serviceentries",
-    "/apis/networking.istio.io/v1/gateways",
-    "/apis/security.istio.io/v1/authorizationpolicies",
-  ])
-    await expect
-      .poll(() => client.json({ path }).catch((error: unknown) => error), { timeout: 20_000 })
-      .toMatchObject({ items: [] });
 }, 60_000);

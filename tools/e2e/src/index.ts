@@ -9,7 +9,7 @@ export { type Answered, call, type CallOptions } from "./mesh/call.js";
 export { eventually } from "./eventually.js";
 export { type LogLine, whyNoProcess } from "./istiod/istiod.js";
 export { type Mesh, type MeshOptions, startMesh } from "./mesh/mesh.js";
-export { whyNoEnvoy } from "./envoy/require-envoy.js";
+export { requireEnvoy, whyNoEnvoy } from "./envoy/require-envoy.js";
 export { type Workload, type WorkloadOptions } from "./mesh/workload.js";
 export { certificateFor, type TestCertificates } from "./certificates.js";
 export { type BareEnvoy, type Refusal, startBareEnvoy } from "./envoy/bare-envoy.js";

@@ -36,21 +36,26 @@ describe.each(pages)("the commands of $page", ({ page, blocks }) => {
 
   for (const block of blocks) {
     const place = `${page}:${block.line}`;
-    test(`${place}: ${block.commands[0]?.text.split("\n")[0] ?? ""}`, { timeout: 120_000 }, async (context) => {
-      const { skip, coveredBy, needsEnvoy, needsCluster } = block.markers;
-      if (coveredBy !== undefined)
-        expect(existsSync(join(root, coveredBy)), `${place}: covered=${coveredBy} names no file`).toBe(true);
-      const reason =
-        skip ??
-        (needsEnvoy ? whyNoEnvoy : undefined) ??
-        (needsCluster ? whyNoCluster : undefined) ??
-        whyNotBuilt ??
-        (failed === "" ? undefined : `${failed} has failed`);
-      if (reason !== undefined) context.skip(reason);
-      failed = place;
-      await runBlock(await (starting ??= PageShell.start(root)), page, block);
-      failed = "";
-    });
+    // What ran before cannot run again, and what fails skips the rest.
+    test(
+      `${place}: ${block.commands[0]?.text.split("\n")[0] ?? ""}`,
+      { timeout: 120_000, retry: 0 },
+      async (context) => {
+        const { skip, coveredBy, needsEnvoy, needsCluster } = block.markers;
+        if (coveredBy !== undefined)
+          expect(existsSync(join(root, coveredBy)), `${place}: covered=${coveredBy} names no file`).toBe(true);
+        const reason =
+          skip ??
+          (needsEnvoy ? whyNoEnvoy : undefined) ??
+          (needsCluster ? whyNoCluster : undefined) ??
+          whyNotBuilt ??
+          (failed === "" ? undefined : `${failed} has failed`);
+        if (reason !== undefined) context.skip(reason);
+        failed = place;
+        await runBlock(await (starting ??= PageShell.start(root)), page, block);
+        failed = "";
+      },
+    );
   }
 });
 

@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
+import { delimiter } from "node:path";
 import {
   type ApiClient,
   type ClusterAccess,
@@ -10,16 +11,19 @@ import type { Environment } from "@istiod/settings";
 import type { FlagValues } from "../flags.js";
 import { variables } from "../variables.js";
 
-type ConnectionFlags = Pick<FlagValues, "kubeconfig" | "registries" | "kubernetesApiQPS" | "kubernetesApiBurst">;
+type ConnectionFlags = Pick<
+  FlagValues,
+  "kubeconfig" | "configDir" | "registries" | "kubernetesApiQPS" | "kubernetesApiBurst"
+>;
 
 /**
- * Returns the client of the cluster that istiod reads: that of --kubeconfig, otherwise the one that it runs in. Returns
- * undefined if there is neither, or --registries does not name Kubernetes.
+ * Returns the client of the cluster that istiod reads: that of --kubeconfig, otherwise of KUBECONFIG, otherwise the one
+ * that it runs in. Returns undefined if there is none of them, or --registries does not name Kubernetes.
  *
  * @throws Error that names the flag or the file that cannot be used
  */
 export async function connectCluster(
-  { kubeconfig, registries, kubernetesApiQPS, kubernetesApiBurst }: ConnectionFlags,
+  { kubeconfig, configDir, registries, kubernetesApiQPS, kubernetesApiBurst }: ConnectionFlags,
   env: Environment,
 ): Promise<ApiClient | undefined> {
   const unknown = registries.find((name) => name !== "Kubernetes");
@@ -28,9 +32,31 @@ export async function connectCluster(
     if (kubeconfig) throw new Error("--kubeconfig: has no effect, because --registries does not name Kubernetes");
     return undefined;
   }
-  if (!kubeconfig && !variables.clusterHost.read(env)) return undefined;
-  const access = kubeconfig ? await readKubeconfig(kubeconfig) : await ownPodAccess(env);
+  const isInPod = variables.clusterHost.read(env) !== "";
+  // Outside of a Pod, KUBECONFIG may belong to a shell, whose cluster istiod must not write to unasked.
+  const file = kubeconfig || (configDir === "" || isInPod ? await kubeconfigOfVariable(env) : undefined);
+  if (file === undefined && !isInPod) return undefined;
+  const access = file === undefined ? await ownPodAccess(env) : await readKubeconfig(file);
   return createApiClient(access, { userAgent: "istiod", qps: kubernetesApiQPS, burst: kubernetesApiBurst });
+}
+
+/**
+ * Returns the file that KUBECONFIG names; undefined if it does not exist or is empty, as where the chart mounts an
+ * optional Secret.
+ *
+ * @throws Error if it names several files, or one that cannot be read
+ */
+async function kubeconfigOfVariable(env: Environment): Promise<string | undefined> {
+  const file = variables.kubeconfig.read(env);
+  if (file === "") return undefined;
+  if (file.includes(delimiter)) throw new Error(`KUBECONFIG=${file}: several files are not supported, expected one`);
+  try {
+    return (await stat(file)).size === 0 ? undefined : file;
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new Error(`KUBECONFIG=${file}: ${message}`, { cause });
+  }
 }
 
 /**

@@ -16,6 +16,7 @@ import type { Environment } from "@istiod/settings";
 import type { Startup } from "../phases/startup.js";
 import type { MeshSources } from "../sources.js";
 import { variables } from "../variables.js";
+import type { RemoteAccess } from "./remote-access.js";
 import type { SecretClusters } from "./secret-clusters.js";
 
 interface RemoteClusterInputs {
@@ -24,6 +25,7 @@ interface RemoteClusterInputs {
   readonly sources: MeshSources;
   readonly ingestion: Ingestion<Proxy>;
   readonly secretClusters: SecretClusters;
+  readonly remoteAccess: RemoteAccess;
 }
 
 /**
@@ -32,7 +34,7 @@ interface RemoteClusterInputs {
  */
 export function openRemoteClusters(
   { values, env, log, meter }: Pick<Startup, "values" | "env" | "log" | "meter">,
-  { client, sources, ingestion, secretClusters }: RemoteClusterInputs,
+  { client, sources, ingestion, secretClusters, remoteAccess }: RemoteClusterInputs,
 ): void {
   const place = kubeconfigPlace(values, env, client);
   if (place === undefined) return;
@@ -55,6 +57,7 @@ export function openRemoteClusters(
     onEvent: (event) => events.add({ event }),
     onChange: (change) => {
       logChange(log, change);
+      remoteAccess.change(change);
       secretClusters.change(change.type === "remove" ? change.cluster : change.remote.cluster, change.type);
     },
   });

@@ -1,6 +1,4 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { type ClusterAccess, createApiClient, readKubeconfig } from "@istiod/kubernetes";
+import { createApiClient } from "@istiod/kubernetes";
 import {
   booleanSetting,
   type Clock,
@@ -13,6 +11,7 @@ import {
 } from "@istiod/settings";
 import { SettingsCommand } from "@istiod/settings/command";
 import type { Command } from "commander";
+import { kubeconfigAccess } from "../cluster/kubeconfig-access.js";
 import { createRemoteSecret } from "../remote-secret/remote-secret.js";
 import { variables } from "../variables.js";
 
@@ -88,7 +87,7 @@ export function createRemoteSecretCommand(
   return command.action(async (flags: RemoteSecretFlags) => {
     for (const warning of command.settingWarnings()) warn(`warn: ${warning}\n`);
     const authProvider = authProviderOf(flags);
-    const access = await accessOf(flags, env);
+    const access = await kubeconfigAccess(flags, env);
     const client = createApiClient(access, { userAgent: "istiod" });
     try {
       const { yaml, warning } = await createRemoteSecret(client, {
@@ -114,12 +113,4 @@ function authProviderOf({ authType, authPluginName: name, authPluginConfig: conf
   if (name !== "") throw new Error("--auth-plugin-name: has no effect without --auth-type=plugin");
   if (Object.keys(config).length > 0) throw new Error("--auth-plugin-config: has no effect without --auth-type=plugin");
   return undefined;
-}
-
-async function accessOf({ kubeconfig, context }: RemoteSecretFlags, env: Environment): Promise<ClusterAccess> {
-  const named = env["KUBECONFIG"] ?? "";
-  if (kubeconfig === "" && named.includes(":"))
-    throw new Error("KUBECONFIG names several files, which are not merged here: give one by --kubeconfig");
-  const file = kubeconfig || named || join(homedir(), ".kube", "config");
-  return readKubeconfig(file, context === "" ? {} : { context });
 }

@@ -89,8 +89,11 @@ async function ask(names: readonly string[], { wait, for: goal, timeout, istiod 
   const until = Date.now() + timeout;
   const url = new URL("/debug/status", istiod);
   for (const name of names) url.searchParams.append("object", name);
+  // Once istiod has read what the API server had when the command began, that need not be asked again.
+  if (names.length > 0) url.searchParams.set("latest", "true");
   for (;;) {
     const answer = await fetched(url);
+    if (answer.objects.every(({ unread }) => unread.length === 0)) url.searchParams.delete("latest");
     const exit = exitOf(answer, names, goal);
     const isOver = exit !== statusExits.notLive && !answer.gathering;
     if (!wait || isOver || Date.now() >= until) return answer;
@@ -116,6 +119,8 @@ async function fetched(url: URL): Promise<StatusAnswer> {
  */
 export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "live"): number {
   const { objects, problems, gathering } = answer;
+  // Everything else is about a former version.
+  if (objects.some(({ unread }) => unread.length > 0)) return statusExits.notLive;
   const concerns = (object: string): boolean => asked.length === 0 || asked.includes(object);
   const isRejected = problems.some(({ object, severity }) => severity === "error" && concerns(object));
   if (isRejected || objects.some(({ rejected }) => rejected > 0)) return statusExits.rejected;
@@ -137,6 +142,7 @@ function leadsNowhere({ objects, newFindings }: StatusAnswer): boolean {
 function text({ objects, problems, newFindings, moreFindings }: StatusAnswer): string {
   const ofObjects = objects.flatMap((status) => [
     formatStatus(status),
+    ...notRead(status),
     ...missing(status),
     ...omittedFrom(status),
     ...worst(status.findings),
@@ -146,6 +152,14 @@ function text({ objects, problems, newFindings, moreFindings }: StatusAnswer): s
   const lines = [...ofObjects, ...wrong, ...newFindings.map(finding), ...more];
   if (lines.length === 0) return "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n";
   return lines.map((line) => `${line}\n`).join("");
+}
+
+function notRead({ unread }: StatusAnswer["objects"][number]): string[] {
+  return unread.map(({ source, error }) =>
+    error === undefined
+      ? `  a former version: istiod has not read the latest one of ${source} yet`
+      : `  perhaps a former version: ${source} does not tell the latest one: ${error}`,
+  );
 }
 
 function omittedFrom({ omitted }: StatusAnswer["objects"][number]): string[] {

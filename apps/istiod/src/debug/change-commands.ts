@@ -1,8 +1,16 @@
 import type { LiveAnalysis } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
 import { type MeshClient, omittedParts } from "@istiod/explain";
-import { type ChangeLog, type ObjectName, parseName, StatusCache, type StatusSources } from "@istiod/push-report";
+import {
+  type ChangeLog,
+  formatName,
+  type ObjectName,
+  parseName,
+  StatusCache,
+  type StatusSources,
+} from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
+import type { UnreadVersion } from "../status/unread-versions.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
 import { changedObjects, kindsWithoutEffect, statusAnswer } from "./status-answer.js";
 
@@ -15,6 +23,8 @@ export interface ChangeCommandsOptions {
   readonly analysis: Pick<LiveAnalysis<Proxy>, "messages" | "findings" | "newFindings" | "place">;
   /** Reports whether a change is not committed yet. */
   readonly gathering: () => boolean;
+  /** Returns the sources that have another version of an object than was read. */
+  readonly unread: (name: ObjectName) => Promise<readonly UnreadVersion[]>;
 }
 
 /** Returns the commands about changes, their pushes, and the proxies on which an object is live. */
@@ -47,6 +57,7 @@ function statusCommand({
   problems,
   analysis,
   gathering,
+  unread,
 }: ChangeCommandsOptions): DebugCommand {
   const statuses = new StatusCache({ ...status, kindsWithoutEffect });
   const answer = async ({ query }: DebugRequest): Promise<DebugAnswer> => {
@@ -60,12 +71,18 @@ function statusCommand({
     } catch (error) {
       return textAnswer(400, (error as Error).message);
     }
+    const asked = query.get("latest") === "true" ? names : [];
+    const unreadByName = new Map<string, readonly UnreadVersion[]>();
+    for (const name of asked) unreadByName.set(formatName(name), await unread(name));
+    // A version that was just read may be committed only after the statuses are computed.
+    const wasGathering = gathering();
     const objects = await statuses.statusesOf(names);
     return {
       json: await statusAnswer({
         revision: status.database.revision,
-        gathering: gathering(),
+        gathering: wasGathering || gathering(),
         objects,
+        unread: unreadByName,
         omitted: omittedParts(clients()),
         problems: problems(),
         analysis,
@@ -76,7 +93,7 @@ function statusCommand({
   return {
     name: "status",
     about:
-      "Number of affected proxies on which objects are live: ?object=KIND/NAMESPACE/NAME, or those that changed last",
+      "Number of affected proxies on which objects are live: ?object=KIND/NAMESPACE/NAME, or those that changed last; ?latest=true compares them with the API server",
     answer,
   };
 }

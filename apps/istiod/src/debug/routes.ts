@@ -1,9 +1,10 @@
-import { mayChangeState } from "@istiod/admin-server";
+import { mayChangeState, readBody } from "@istiod/admin-server";
 import { explainProxy } from "@istiod/explain";
 import { type Proxy, proxyNamed } from "@istiod/push-context";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Route, writeJson } from "../http-server.js";
 import { variables } from "../variables.js";
+import { authzCommand } from "./authz-command.js";
 import { type ChangeCommandsOptions, changeCommands } from "./change-commands.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
 import { type MeshCommandsOptions, meshCommands } from "./mesh-commands.js";
@@ -14,6 +15,8 @@ import { streamCommands } from "./stream-commands.js";
 export interface DebugOptions extends StreamCommandsOptions, MeshCommandsOptions, ChangeCommandsOptions {
   /** Enables the profiles below `pprof/`. */
   readonly profile: boolean;
+  /** Returns the texts of the injection templates by name; undefined if injection is not configured. */
+  readonly injectionTemplates: () => Readonly<Record<string, string>> | undefined;
 }
 
 /** Returns all debug commands. */
@@ -23,6 +26,8 @@ export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
     ...meshCommands(options),
     ...changeCommands(options),
     explainCommand(options),
+    authzCommand(options),
+    injectCommand(options),
     ...profileCommands(options.profile && variables.profiling.read(options.env)),
   ];
   return [...commands, { name: "list", about: "Names of all commands", answer: () => ({ json: listed(commands) }) }];
@@ -44,7 +49,7 @@ export function debugRoutes(
         response.writeHead(405, { "content-type": "text/plain", allow: "POST" }).end("method must be POST\n");
         return;
       }
-      write(url, response, await answer({ query: url.searchParams, namespace: namespaceOf(http) }));
+      write(url, response, await answer({ query: await parametersOf(url, http), namespace: namespaceOf(http) }));
     });
   }
   routes.set("/debug", (_, response) => {
@@ -55,6 +60,16 @@ export function debugRoutes(
     response.end(`<!doctype html>\n<title>istiod debug</title>\n<table>\n${rows}\n</table>\n`);
   });
   return routes;
+}
+
+const formLimit = 256 * 1024;
+
+/** Returns the parameters of the URL, then those of a posted form, which keeps secrets out of URLs and their logs. */
+async function parametersOf(url: URL, http: IncomingMessage): Promise<URLSearchParams> {
+  const isForm = http.headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
+  if (http.method !== "POST" || !isForm) return url.searchParams;
+  const form = new URLSearchParams((await readBody(http, formLimit)).toString());
+  return new URLSearchParams([...url.searchParams, ...form]);
 }
 
 /** Returns the sorted names of the commands, without profiles; commands with several forms have one name for each. */
@@ -69,6 +84,14 @@ function write(url: URL, response: ServerResponse, answer: DebugAnswer): void {
     response
       .writeHead(answer.status, { "content-type": answer.contentType ?? "text/plain; charset=utf-8" })
       .end(answer.text);
+}
+
+function injectCommand({ injectionTemplates }: DebugOptions): DebugCommand {
+  const answer = (): DebugAnswer => {
+    const templates = injectionTemplates();
+    return templates === undefined ? textAnswer(404, "injection is not configured") : { json: templates };
+  };
+  return { name: "inject", about: "Active injection templates", answer };
 }
 
 /** Explains a connected proxy by its node and verified identity, any other proxy by its Pod. */

@@ -11,6 +11,7 @@ import {
 import { allKinds, analysisKinds, formatProblem, type Kind, type Problem } from "@istiod/config-schema";
 import type { OmittedPart } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
+import type { UnreadVersion } from "../status/unread-versions.js";
 import { type ChangeLog, formatName, type ObjectName, type ObjectStatus } from "@istiod/push-report";
 
 /** The answer of `/debug/status`, which `istiod status` reads. */
@@ -22,6 +23,8 @@ export interface StatusAnswer {
     readonly findings: readonly Message[];
     /** Parts of the object that listeners of connected proxies lack. */
     readonly omitted: readonly Pick<OmittedPart, "field" | "reason" | "proxies" | "proxy">[];
+    /** Sources whose latest version of the object was not read, if the request asks for it. */
+    readonly unread: readonly UnreadVersion[];
   })[];
   /** Rejections and warnings of the sources: about the requested objects, or all. */
   readonly problems: readonly {
@@ -52,6 +55,8 @@ export function changedObjects(changes: Pick<ChangeLog, "recentObjects">): reado
 interface StatusParts extends Pick<StatusAnswer, "revision" | "gathering"> {
   readonly objects: readonly ObjectStatus[];
   readonly omitted: readonly OmittedPart[];
+  /** By the names of objects. */
+  readonly unread: ReadonlyMap<string, readonly UnreadVersion[]>;
   readonly problems: readonly Problem[];
   readonly analysis: Pick<LiveAnalysis<Proxy>, "findings" | "newFindings" | "place">;
   /** Set if no object is requested by name. */
@@ -63,6 +68,7 @@ export async function statusAnswer({
   gathering,
   objects,
   omitted,
+  unread,
   problems,
   analysis,
   isAboutAll,
@@ -87,7 +93,7 @@ export async function statusAnswer({
       const lacked = omitted
         .filter((part) => formatName(part) === name)
         .map(({ field, reason, proxies, proxy }) => ({ field, reason, proxies, proxy }));
-      return { ...status, findings: byName.get(name) ?? [], omitted: lacked };
+      return { ...status, findings: byName.get(name) ?? [], omitted: lacked, unread: unread.get(name) ?? [] };
     }),
     problems: problems
       .map((problem) => ({

@@ -40,7 +40,6 @@ export const kubernetesFlags = {
     flag: "cniNamespace",
     placeholder: "namespace",
     default: "",
-    help: "namespace of the CNI plugin",
-    ignored: "the untaint controller is not implemented yet",
+    help: "namespace of the CNI plugin, whose nodes PILOT_ENABLE_NODE_UNTAINT_CONTROLLERS untaints; empty for --namespace",
   }),
 } as const;

@@ -24,8 +24,7 @@ export const servingFlags = {
     flag: "httpsAddr",
     placeholder: "addr",
     default: ":15017",
-    help: "address of the admission webhooks",
-    ignored: "admission webhooks are not implemented yet",
+    help: "address of the admission webhooks over TLS, served if istiod reads a cluster; empty to serve them on --httpAddr",
   }),
   monitoringAddr: stringSetting({
     flag: "monitoringAddr",

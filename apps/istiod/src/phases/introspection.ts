@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { LiveAnalysis } from "@istiod/analysis";
 import { clusterMetrics, queueDepth } from "@istiod/config-ingestion";
-import { modelMetrics } from "@istiod/explain";
+import { type MeshClient, modelMetrics, OmissionObserver } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { generators, lookups } from "@istiod/xds-generators";
 import type { Connection } from "@istiod/xds-server";
@@ -18,11 +18,13 @@ import { processMetrics } from "../metrics/process-metrics.js";
 import { certificateStatuses } from "../status/certificate-statuses.js";
 import { clusterStates, componentLines, sourceStatuses, staleSourcesSummary } from "../status/source-statuses.js";
 import type { StatusSources } from "../status/status-model.js";
+import { unreadVersions } from "../status/unread-versions.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
 import type { Serving } from "./serving.js";
 import type { Startup } from "./startup.js";
+import type { Webhooks } from "./webhooks.js";
 
 /** The debug commands, their authorization, the content of the status page, and the analysis. */
 export interface Introspection {
@@ -37,7 +39,12 @@ export interface Introspection {
 }
 
 /** Registers the metrics, and answers debug commands over xDS. */
-export function openIntrospection(startup: Startup, mesh: Mesh, security: Security, serving: Serving): Introspection {
+export function openIntrospection(
+  startup: Startup,
+  mesh: Mesh,
+  security: Security,
+  serving: Serving & Pick<Webhooks, "injectionTemplates">,
+): Introspection {
   const { values, env, version, log, closers } = startup;
   const { database, sources, ingestion, reporting, rootNamespace } = mesh;
   const { source, server } = serving;
@@ -49,10 +56,19 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
     log: log.child({ scope: "analysis" }),
   });
   closers.defer(() => analysis.stop());
+  const omissions = new OmissionObserver({
+    database,
+    clients: () => clientsOf(serving),
+    changed: omissionLog(log.child({ scope: "push" })),
+  });
+  closers.defer(() => omissions.stop());
   const faults = registerMetrics(startup, mesh, serving);
   const proxyOf = ({ node }: Pick<Connection, "node">): Proxy =>
     source.clientOf(node)?.proxy ?? readProxy(node, values.clusterAliases);
-  const commands = debugCommands(debugOptions(startup, mesh, serving, { analysis, faults, proxyOf }));
+  const { injectionTemplates } = serving;
+  const commands = debugCommands(
+    debugOptions(startup, mesh, serving, { analysis, faults, proxyOf, injectionTemplates }),
+  );
   server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
   const status: StatusSources = {
     ...startingStatus(startup, mesh),
@@ -71,9 +87,9 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
 
 /** Registers the metrics. Returns the faults in the resources of connected proxies. */
 function registerMetrics(
-  { values, version, registry, meter, log, closers }: Startup,
+  { values, version, registry, meter, closers }: Startup,
   { database, sources, ingestion }: Mesh,
-  { source, server }: Serving,
+  serving: Serving,
 ): DebugOptions["faults"] {
   closers.defer(processMetrics(registry, version));
   cacheMetrics(meter, database);
@@ -82,21 +98,24 @@ function registerMetrics(
   clusterMetrics(meter, ingestion, values.clusterID);
   return modelMetrics(meter, {
     database,
-    clients: () => server.connections().flatMap(({ node }) => source.clientOf(node) ?? []),
+    clients: () => clientsOf(serving),
     ownCluster: values.clusterID,
     remoteClusters: () =>
       clusterStates(values.clusterID, ingestion.states())
         .slice(1)
         .map(({ id }) => id),
-    omitted: omissionLog(log.child({ scope: "push" })),
   });
+}
+
+function clientsOf({ source, server }: Serving): readonly MeshClient[] {
+  return server.connections().flatMap(({ node }) => source.clientOf(node) ?? []);
 }
 
 function debugOptions(
   { values, env, version }: Startup,
   { database, ingestion, reporting }: Mesh,
   { source, server }: Serving,
-  others: Pick<DebugOptions, "analysis" | "faults" | "proxyOf">,
+  others: Pick<DebugOptions, "analysis" | "faults" | "proxyOf" | "injectionTemplates">,
 ): DebugOptions {
   return {
     ...others,
@@ -118,6 +137,11 @@ function debugOptions(
     clients: () => server.connections().flatMap(({ node }) => source.clientOf(node) ?? []),
     problems: () => ingestion.problems(),
     gathering: () => ingestion.isDebouncing,
+    unread: (name) =>
+      unreadVersions(
+        ingestion.states().map(({ source: of }) => of),
+        name,
+      ),
     profile: values.profile,
   };
 }

@@ -6,6 +6,7 @@ import type { ListenAddress } from "../listen-address.js";
 import { HttpServer, type Route, type Site } from "../http-server.js";
 import { listening, listenOptions } from "../listening.js";
 import { expiredCertificates } from "../status/expired-certificates.js";
+import { secureContext } from "../serving-tls.js";
 import { statusRoute } from "../status/status-route.js";
 import { variables } from "../variables.js";
 import { debugAccess, type Introspection, startingStatus } from "./introspection.js";
@@ -13,6 +14,7 @@ import type { Mesh } from "./mesh.js";
 import type { SecureServing, Security } from "./security.js";
 import type { Serving } from "./serving.js";
 import type { Startup } from "./startup.js";
+import { type WebhookRoutes, withWebhooks } from "./webhooks.js";
 
 /** The address that a server listens on. */
 export interface BoundAddress {
@@ -52,7 +54,7 @@ const probes: readonly (readonly [string, Route])[] = [
 /** Opens all other ports, then answers everything on the HTTP port. Returns the addresses by the name of the flag. */
 export async function openListeners(
   startup: Startup,
-  { security, serving, introspection, http }: ListenerParts,
+  { security, serving, introspection, webhooks, http }: ListenerParts,
 ): Promise<Readonly<Record<string, BoundAddress>>> {
   const { env, settings, closers } = startup;
   const { grpcAddr, secureGRPCAddr, monitoringAddr } = settings.addresses;
@@ -69,7 +71,9 @@ export async function openListeners(
     (await listenHttp(startup, "monitoringAddr", monitoringAddr, { routes: new Map([...metrics, ...debug]), guard }));
   const page = statusRoute({ ...status, monitoring: () => monitoring?.address });
   const ready = readyRoute(security, introspection);
-  http?.serve({
+  // The webhooks answer before istiod is ready.
+  const https = await listenWebhooks(startup, security, webhooks, ready);
+  const site: Site = {
     routes: new Map<string, Route>([
       ["/ready", ready],
       ["/healthz/ready", ready],
@@ -79,13 +83,15 @@ export async function openListeners(
       ...(monitoring === undefined ? metrics : []),
     ]),
     guard,
-  });
+  };
+  http?.serve(settings.addresses.httpsAddr === undefined ? withWebhooks(site, webhooks) : site);
   // Closed before the streams are drained, so that readiness probes fail meanwhile.
   if (http !== undefined) closers.defer(() => http.close());
   return {
     ...(plaintext && { grpcAddr: plaintext }),
     ...(secure && { secureGRPCAddr: secure }),
     ...(http && { httpAddr: http.address }),
+    ...(https && { httpsAddr: https.address }),
     ...(monitoring && { monitoringAddr: monitoring.address }),
   };
 }
@@ -117,6 +123,7 @@ export interface ListenerParts {
   readonly security: Security;
   readonly serving: Serving;
   readonly introspection: Introspection;
+  readonly webhooks: WebhookRoutes;
   readonly http: HttpServer | undefined;
 }
 
@@ -154,6 +161,24 @@ async function listenTls(
   secure.onChange(renew);
   renew();
   return listener;
+}
+
+/** Serves the webhooks over TLS, with `/ready` for probes from elsewhere. */
+async function listenWebhooks(
+  { values, settings, closers }: Startup,
+  { secure }: Security,
+  webhooks: WebhookRoutes,
+  ready: Route,
+): Promise<HttpServer | undefined> {
+  const { httpsAddr } = settings.addresses;
+  if (httpsAddr === undefined || secure === undefined || webhooks.size === 0) return undefined;
+  const site = withWebhooks({ routes: new Map([["/ready", ready]]), guard: () => undefined }, webhooks);
+  const context = () => secureContext(secure.current(), secure.limits);
+  const server = await listening("httpsAddr", values.httpsAddr, HttpServer.listen(httpsAddr, site, context()));
+  closers.defer(() => server.close());
+  secure.onChange(() => server.renew(context()));
+  server.renew(context());
+  return server;
 }
 
 async function listenHttp(

@@ -8,10 +8,12 @@ import { warmUp } from "@istiod/xds-generators";
 import { absentFiles } from "../absent-files.js";
 import { connectCluster } from "../cluster/connect.js";
 import { meshPlaces } from "../cluster/mesh-places.js";
+import { RemoteAccess } from "../cluster/remote-access.js";
 import { openRemoteClusters } from "../cluster/remote-clusters.js";
 import { SecretClusters } from "../cluster/secret-clusters.js";
 import { readConfigSources, warnOfChangedConfigSources } from "../config-sources.js";
 import { systemDns } from "../dns.js";
+import { openJwks } from "../jwks/open-jwks.js";
 import { noProxy } from "../no-proxy.js";
 import { type Reporting, reporting } from "../reporting.js";
 import { type MeshSources, meshSources } from "../sources.js";
@@ -26,6 +28,7 @@ export interface Mesh {
   readonly sources: MeshSources;
   readonly ingestion: Ingestion<Proxy>;
   readonly secretClusters: SecretClusters;
+  readonly remoteAccess: RemoteAccess;
   readonly reporting: Reporting;
   /** The current root namespace. */
   readonly rootNamespace: () => string;
@@ -60,15 +63,16 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
   });
   closers.defer(() => ingestion.stop());
   const secretClusters = new SecretClusters([values.clusterID, ...sources.remote.keys()]);
-  openRemoteClusters(startup, { client, sources, ingestion, secretClusters });
+  const remoteAccess = new RemoteAccess();
+  openRemoteClusters(startup, { client, sources, ingestion, secretClusters, remoteAccess });
   warnOfChangedConfigSources(database, configSources, log);
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
-  return { database, client, sources, ingestion, secretClusters, reporting: report, rootNamespace };
+  return { database, client, sources, ingestion, secretClusters, remoteAccess, reporting: report, rootNamespace };
 }
 
 /**
- * Waits for the first state of the mesh: all sources are read, hostnames of gateways are resolved, and the resources of
- * the expected proxies are computed.
+ * Waits for the first state of the mesh: all sources are read, hostnames of gateways are resolved, keys of tokens are
+ * fetched, and the resources of the expected proxies are computed.
  */
 export async function firstState(startup: Startup, { database, sources, ingestion }: Mesh): Promise<void> {
   const { values, settings, log, closers } = startup;
@@ -81,7 +85,7 @@ export async function firstState(startup: Startup, { database, sources, ingestio
     warn: (message) => modelLog.warn(message),
   });
   closers.defer(() => gatewayResolution.stop());
-  await gatewayResolution.start();
+  await Promise.all([gatewayResolution.start(), openJwks(startup, database).start()]);
   const unused = sources.own && unusedObjects(sources.own);
   if (unused !== undefined) log.info(unused);
   const excluded = sources.cluster && ignoredResources(sources.cluster);

@@ -15,6 +15,8 @@ import { callerAuthenticators, type RunningAuthority, startAuthority } from "../
 import { remoteReviews } from "../cluster/remote-clusters.js";
 import { servingTls } from "../serving-tls.js";
 import { type TlsLimits, tlsLimits } from "../tls-limits.js";
+import { followTrustAnchors } from "../trust-anchors.js";
+import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
 import type { Startup } from "./startup.js";
 
@@ -40,14 +42,23 @@ export interface SecureServing {
 }
 
 /** Starts the authority and obtains the serving certificate. @throws Error that names the flag or file */
-export async function openSecurity(startup: Startup, { database, client, ingestion }: Mesh): Promise<Security> {
+export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Security> {
+  const { database, client, ingestion } = mesh;
   const { values, env, log, closers } = startup;
   const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
   const authorityLog = log.child({ scope: "pkica" });
   const authority = await startAuthority(values, trustDomain, env, authorityLog, client);
   if (authority !== undefined) closers.defer(() => authority.stop());
-  const { secureGRPCAddr } = startup.settings.addresses;
-  const tls = secureGRPCAddr && (await openTls(startup, authority, authorityLog));
+  if (authority !== undefined && variables.multiRoot.read(env))
+    closers.defer(followTrustAnchors(authority.authority, mesh, authorityLog));
+  const { secureGRPCAddr, httpsAddr } = startup.settings.addresses;
+  const hasWebhooks = httpsAddr !== undefined && client !== undefined;
+  if (hasWebhooks && authority === undefined)
+    log.warn(
+      `--httpsAddr ${values.httpsAddr}: webhooks are not served, because there is no certificate authority: give --secureGRPCAddr, --caDir or ROOT_CA_DIR`,
+    );
+  const isServed = secureGRPCAddr !== undefined || (hasWebhooks && authority !== undefined);
+  const tls = isServed ? await openTls(startup, authority, authorityLog) : undefined;
   if (authority === undefined && client === undefined)
     return { authority, trustDomain, authenticators: [], secure: undefined };
   const bundles = (): readonly TrustBundle[] => {

@@ -5,6 +5,7 @@ import { remoteReviews } from "../cluster/remote-clusters.js";
 import { SecretAccessReviews } from "../cluster/secret-access-reviews.js";
 import { configAuthorization } from "../config-authorization.js";
 import { BoundedLines } from "../logging/bounded-lines.js";
+import { workloadRegistration } from "../controllers/workload-registration.js";
 import { MeshSource } from "../mesh-source.js";
 import { streamIdentity } from "../stream-identity.js";
 import { variables } from "../variables.js";
@@ -20,10 +21,11 @@ export interface Serving {
 
 /** Creates the xDS server of the mesh. It has no listeners yet. */
 export function openServing(
-  { values, env, settings, log, meter, closers }: Startup,
+  startup: Startup,
   { database, client, ingestion, secretClusters, reporting, rootNamespace }: Mesh,
   security: Security,
 ): Serving {
+  const { values, env, settings, log, meter, closers } = startup;
   const certificateErrors = meter.counter({
     name: "pilot_sds_certificate_errors_total",
     help: "Secrets that were requested and could not be served.",
@@ -34,8 +36,10 @@ export function openServing(
     closers.defer(secretClusters.follow(database));
     closers.defer(secretClusters.onChange((cluster, change) => reviews.clusterChanged(cluster, change)));
   }
+  const register = client && workloadRegistration(startup, client);
   const source = new MeshSource({
     database,
+    ...(register && { register }),
     ...(reviews && { holdSecretPermission: (reader) => reviews.hold(reader) }),
     authorizeConfig: configAuthorization({ env, rootNamespace }),
     log: log.child({ scope: "ads" }),

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { connectionLimits, sharedLimits } from "../connection-limits.js";
 import type { FlagValues } from "../flags.js";
+import { jwksSettings } from "../jwks/jwks-settings.js";
 import { listenAddress } from "../listen-address.js";
 import { pushSettings } from "../push-settings.js";
 import { streamLimits } from "../stream-limits.js";
@@ -44,11 +45,13 @@ export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
     connections: connectionLimits(values, env),
     streams: streamLimits(env),
     limits: sharedLimits(env),
+    jwks: jwksSettings(env),
     /** Addresses to listen on; undefined: not served. */
     addresses: {
       grpcAddr: listenAddress("grpcAddr", values.grpcAddr),
       secureGRPCAddr: listenAddress("secureGRPCAddr", values.secureGRPCAddr),
       httpAddr: listenAddress("httpAddr", values.httpAddr),
+      httpsAddr: listenAddress("httpsAddr", values.httpsAddr),
       monitoringAddr: listenAddress("monitoringAddr", values.monitoringAddr),
     },
     shutdownMs: values.shutdownDuration,

@@ -93,7 +93,7 @@ function describeFailure(error: unknown, { address, tokenFile }: CaClientOptions
   if (failure.code === Code.Unauthenticated) {
     return token === undefined
       ? `certificate authority ${address} rejected the request as unauthenticated: no token in ${tokenFile}`
-      : `certificate authority ${address} rejected the token in ${tokenFile}`;
+      : `certificate authority ${address} did not authenticate the token in ${tokenFile}`;
   }
   return `certificate authority ${address}: ${failure.rawMessage}`;
 }

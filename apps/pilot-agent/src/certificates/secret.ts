@@ -1,7 +1,7 @@
-/** A certificate with its key, or a trust bundle; PEM. */
+/** A certificate with its key, or a trust bundle with revocation lists, if any; PEM. */
 export type Secret =
   | { readonly kind: "certificate"; readonly chain: string; readonly key: string }
-  | { readonly kind: "roots"; readonly roots: string };
+  | { readonly kind: "roots"; readonly roots: string; readonly revocationLists?: string };
 
 /** Name of the workload's certificate. */
 export const WORKLOAD_CERTIFICATE = "default";

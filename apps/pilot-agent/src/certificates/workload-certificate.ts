@@ -75,6 +75,18 @@ export class WorkloadCertificate {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Renews the current certificate, if any, at a random time within this many milliseconds. */
+  renewWithin(milliseconds: number): void {
+    if (this.#state !== "running" || !this.#current) return;
+    const { random = Math.random } = this.#options;
+    this.#renewAfter(milliseconds * random());
+  }
+
+  #renewAfter(milliseconds: number): void {
+    this.#cancel?.();
+    this.#cancel = this.#clock.after(milliseconds, () => void this.#renew());
+  }
+
   async #renew(): Promise<void> {
     let wait: number;
     try {
@@ -94,7 +106,7 @@ export class WorkloadCertificate {
       this.#log.warn({ retryInSeconds: Math.round(wait / 100) / 10 }, `failed to get certificate: ${reasonOf(error)}`);
     }
     if ((this.#state as string) === "stopped") return;
-    this.#cancel = this.#clock.after(wait, () => void this.#renew());
+    this.#renewAfter(wait);
   }
 
   #untilRenewal({ notAfter }: IssuedCertificate): number {

@@ -13,12 +13,16 @@ import { acceptsConnections, checkSocket, listenOnSocket } from "../socket.js";
 import { ServedCertificate } from "./served-certificate.js";
 import { requestCertificate } from "./ca-client.js";
 import { writeCertificate } from "./write-certificate.js";
+import { mergeRoots, TrustAnchors } from "./trust-anchors.js";
 import { CERTIFICATE_DIRECTORIES, hasCertificateFiles, workloadSecrets } from "./workload-secrets.js";
 import { WorkloadCertificate } from "./workload-certificate.js";
 
 const SOCKET_DIRECTORY = "./var/run/secrets/workload-spiffe-uds";
 const AGENT_SOCKET = "socket";
 const FILES_SOCKET = "./var/run/secrets/credential-uds/files-socket";
+/** Spreads the renewals of all agents after a change of the mesh's roots. */
+const ANCHOR_RENEWAL_MS = 10_000;
+const REVOCATION_LISTS = "./var/run/secrets/istio/crl/ca-crl.pem";
 const CREDENTIAL_SOCKET = "./var/run/secrets/credential-uds/socket";
 
 export interface WorkloadIdentityInputs {
@@ -46,6 +50,7 @@ export class WorkloadIdentity {
   readonly #certificate: WorkloadCertificate | undefined;
   readonly #served: ServedCertificate;
   readonly #server: SocketServer;
+  readonly #anchors = new TrustAnchors();
 
   /** Detects sockets of other processes. @throws AgentError `file` or `address` */
   static async prepare(inputs: WorkloadIdentityInputs): Promise<WorkloadIdentity> {
@@ -77,6 +82,8 @@ export class WorkloadIdentity {
       directory: resolve(options.directory),
       ...(this.#certificate ? { certificate: this.#certificate } : {}),
       ...(options.outputCerts ? { outputDirectory: options.outputCerts } : {}),
+      anchors: this.#anchors,
+      ...(options.revocationLists ? { revocationLists: resolve(options.directory, REVOCATION_LISTS) } : {}),
       quiet: options.fileDebounce,
       log,
     });
@@ -107,6 +114,17 @@ export class WorkloadIdentity {
   async close(): Promise<void> {
     this.#certificate?.stop();
     await this.#server.close();
+  }
+
+  /**
+   * Replaces the roots that istiod adds to those of the workload's own certificate. A certificate that was issued
+   * before is renewed within ten seconds: its CA may be about to be removed.
+   */
+  setTrustAnchors(roots: readonly string[]): void {
+    const issued = this.#certificate?.current?.roots ?? "";
+    const before = mergeRoots(issued, this.#anchors.current);
+    this.#anchors.set(roots);
+    if (mergeRoots(issued, roots) !== before) this.#certificate?.renewWithin(ANCHOR_RENEWAL_MS);
   }
 
   /** Returns the seconds until the certificate issued by the authority expires; `undefined` if there is none. */

@@ -4,6 +4,8 @@ import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import { type SecretPaths, watchSecret } from "./file-secret.js";
 import { type Secret, parseSecretFiles, type SecretSource, WORKLOAD_CERTIFICATE, WORKLOAD_ROOTS } from "./secret.js";
+import type { TrustAnchors } from "./trust-anchors.js";
+import { watchTrustedRoots } from "./trusted-roots.js";
 import type { WorkloadCertificate } from "./workload-certificate.js";
 
 /** Directories that may hold the workload's certificate files, in order of precedence; relative to the agent's. */
@@ -24,6 +26,10 @@ export interface WorkloadSecretsOptions {
   readonly directory: string;
   /** Absent if no authority is used; then only files are served. */
   readonly certificate?: WorkloadCertificate;
+  /** Roots that istiod adds to those of the workload's own certificate. Default: none. */
+  readonly anchors?: TrustAnchors;
+  /** File of the revocation lists that peers are checked against. Default: none. */
+  readonly revocationLists?: string;
   /** Directory that the agent writes certificates to, which is not used as a source. */
   readonly outputDirectory?: string;
   /** Milliseconds without further changes before a file is read. */
@@ -41,7 +47,8 @@ export function workloadSecrets(options: WorkloadSecretsOptions): SecretSource {
   return {
     watch(name, listener) {
       if (name === WORKLOAD_CERTIFICATE) return watchWorkloadSecret(options, "certificate", listener);
-      if (name === WORKLOAD_ROOTS) return watchWorkloadSecret(options, "roots", listener);
+      if (name === WORKLOAD_ROOTS)
+        return watchTrustedRoots((roots) => watchWorkloadSecret(options, "roots", roots), options, listener);
       return watchNamedFiles(options, name, listener);
     },
   };

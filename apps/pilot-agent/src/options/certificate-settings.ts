@@ -89,6 +89,16 @@ export const certificateSettings = {
     default: 100,
     help: "quiet period after a change of a certificate file before it is read",
   }),
+  revocationLists: booleanSetting({
+    variable: "PILOT_ENABLE_CA_CRL",
+    default: true,
+    help: "check peers against the revocation lists in ./var/run/secrets/istio/crl/ca-crl.pem, if it exists",
+  }),
+  dynamicProxyConfig: booleanSetting({
+    variable: "PROXY_CONFIG_XDS_AGENT",
+    default: false,
+    help: "also trust the root certificates that istiod sends (PCDS), as it does with ISTIO_MULTIROOT_MESH=true",
+  }),
   workloadIdentitySocket: stringSetting({
     variable: "WORKLOAD_IDENTITY_SOCKET_FILE",
     default: "socket",

@@ -137,13 +137,18 @@ function response(name: string, resource: Any): DiscoveryResponse {
   });
 }
 
+const inline = (text: string) => ({ specifier: { case: "inlineBytes" as const, value: Buffer.from(text) } });
+
+function validationContext({ roots, revocationLists }: Extract<Secret, { kind: "roots" }>) {
+  return { trustedCa: inline(roots), ...(revocationLists !== undefined && { crl: inline(revocationLists) }) };
+}
+
 function envoySecret(name: string, secret: Secret): EnvoySecret {
-  const inline = (text: string) => ({ specifier: { case: "inlineBytes" as const, value: Buffer.from(text) } });
   return create(SecretSchema, {
     name,
     type:
       secret.kind === "roots"
-        ? { case: "validationContext", value: { trustedCa: inline(secret.roots) } }
+        ? { case: "validationContext", value: validationContext(secret) }
         : { case: "tlsCertificate", value: { certificateChain: inline(secret.chain), privateKey: inline(secret.key) } },
   });
 }

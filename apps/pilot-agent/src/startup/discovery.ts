@@ -1,5 +1,9 @@
 import { join } from "node:path";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { proxyConfigType } from "@istiod/resources";
 import type { Closers } from "@istiod/settings";
+import { trustAnchorsIn } from "../certificates/trust-anchors.js";
+import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import { discoveryTls, headersFrom } from "../control-plane.js";
 import { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";
@@ -33,7 +37,7 @@ export async function startDnsService(
 export async function startXdsProxy(
   context: AgentContext,
   metrics: AgentMetrics,
-  names: DnsService | undefined,
+  { identity, names }: { readonly identity: WorkloadIdentity; readonly names: DnsService | undefined },
   closers: Closers,
 ): Promise<XdsProxy> {
   const { options, proxy, env, clock, log, resolvePath } = context;
@@ -48,7 +52,12 @@ export async function startXdsProxy(
       headers: headersFrom(env, "XDS_HEADER_"),
       clock,
     },
-    handlers: names ? names.handlers : {},
+    handlers: {
+      ...names?.handlers,
+      ...(options.dynamicProxyConfig && {
+        [proxyConfigType]: (resource: Any) => identity.setTrustAnchors(trustAnchorsIn(resource)),
+      }),
+    },
     events: countedEvents(metrics),
     maxMessageBytes: options.xdsMaxMessageBytes,
     log,

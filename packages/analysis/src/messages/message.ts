@@ -41,16 +41,31 @@ export function messageOfProblem(problem: Problem): Message {
   );
 }
 
-function messageOf(code: Code, origin: string | undefined, reference: Reference | undefined, message: string): Message {
+/** The part of a message that its code determines. */
+export type MessageOfCode = Pick<Message, "code" | "level" | "documentationUrl"> & { readonly name: string };
+
+/** Returns the name, level and documentation page of a code, as in `status.validationMessages` of Istio's objects. */
+export function messageOfCode(code: Code): MessageOfCode {
+  const { name, level } = messageTypes[code];
   return {
     code,
-    level: messageTypes[code].level,
+    name,
+    level,
+    ...(code.startsWith("IST") && { documentationUrl: `${documentation}/${code.toLowerCase()}/` }),
+  };
+}
+
+function messageOf(code: Code, origin: string | undefined, reference: Reference | undefined, message: string): Message {
+  const { level, documentationUrl } = messageOfCode(code);
+  return {
+    code,
+    level,
     ...(origin !== undefined && { origin }),
     ...(reference !== undefined && {
       reference: reference.line === 0 ? reference.file : `${reference.file}:${reference.line}`,
     }),
     message,
-    ...(code.startsWith("IST") && { documentationUrl: `${documentation}/${code.toLowerCase()}/` }),
+    ...(documentationUrl !== undefined && { documentationUrl }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { constants, verify, type VerifyKeyObjectInput } from "node:crypto";
+import { constants, type KeyObject, verify, type VerifyKeyObjectInput } from "node:crypto";
 import { promisify } from "node:util";
 import { CaError } from "../errors.js";
 import type { SubjectKey } from "./public-key-info.js";
@@ -68,4 +68,21 @@ export async function verifyRequestSignature(
   const key = { key: subject.key, ...algorithm.padding };
   if (!(await verifyInPool(algorithm.hash, signed, key, signature)))
     throw new CaError("csr", "signing request: its signature does not match its key");
+}
+
+const keyAlgorithms: Readonly<Record<string, SubjectKey["algorithm"]>> = {
+  rsa: "rsa",
+  ec: "ecdsa",
+  ed25519: "ed25519",
+};
+
+/**
+ * Reports whether a key has made a signature with one of the algorithms that are accepted for it.
+ *
+ * @param identifier contents of the signature's AlgorithmIdentifier
+ */
+export function verifySignature(signed: Buffer, identifier: Buffer, signature: Buffer, key: KeyObject): boolean {
+  const algorithm = algorithms.get(identifier.toString("hex"));
+  if (algorithm === undefined || algorithm.key !== keyAlgorithms[key.asymmetricKeyType ?? ""]) return false;
+  return verify(algorithm.hash, signed, { key, ...algorithm.padding }, signature);
 }

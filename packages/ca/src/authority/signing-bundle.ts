@@ -1,7 +1,10 @@
-import { createPublicKey, type KeyObject, type X509Certificate } from "node:crypto";
+import type { KeyObject, X509Certificate } from "node:crypto";
 import { CaError } from "../errors.js";
-import { keyTypeOf, parsePrivateKey } from "../keys.js";
+import { parsePrivateKey } from "../keys.js";
 import { parseCertificates } from "../pem.js";
+import { currentLists } from "../revocation/revocation-check.js";
+import { parseRevocationLists, type RevocationList } from "../revocation/revocation-list.js";
+import { certificateName, type CertificateOrigins, checkRoot, issuerPath, unique } from "./issuer-path.js";
 
 /** The PEM texts of a CA. */
 export interface SigningBundlePem {
@@ -12,7 +15,12 @@ export interface SigningBundlePem {
   readonly chain?: string;
   /** Root certificates: one, or several during a root rotation. */
   readonly roots: string;
+  /** Certificate revocation lists: none, or one of each CA on the path and of each root. */
+  readonly revocationLists?: string;
 }
+
+/** Names of the texts in messages. */
+export type SigningBundleNames = Readonly<Record<keyof SigningBundlePem, string>>;
 
 /** A signing certificate with its key and a verified path to its roots. Immutable. */
 export interface SigningBundle {
@@ -25,30 +33,45 @@ export interface SigningBundle {
   readonly rootsPem: string;
   /** Earliest expiry on the path to the root, in milliseconds since the epoch. */
   readonly notAfter: number;
+  /** The root that the path leads to. */
+  readonly anchor: X509Certificate;
+  /** Empty if nothing is checked for revocation. */
+  readonly revocationLists: readonly RevocationList[];
+  /** PEM of the revocation lists; empty if there are none. */
+  readonly revocationListsPem: string;
 }
 
 /**
- * Parses and checks the parts of a CA: the key belongs to the certificate, the certificate may sign (RFC 5280 §4.2.1.9
- * and §4.2.1.3) and chains to a root, and no certificate on that path has expired.
+ * Parses and checks the parts of a CA: the key belongs to the certificate, the certificate may sign and chains to a
+ * root, no certificate on that path has expired (RFC 5280 §6), and revocation lists, if any, are current and cover
+ * each of these CAs.
  *
- * @param where names the origin in messages, such as a directory
+ * @param where names the origin in messages, such as a directory; or the origin of each text
  * @param now milliseconds since the epoch
  * @throws CaError `malformed`, `key-mismatch` or `untrusted`
  */
-export function signingBundle(pem: SigningBundlePem, where: string, now: number): SigningBundle {
-  const [certificate, ...more] = parseCertificates(pem.certificate, `${where}: signing certificate`);
-  const extra = pem.chain === undefined ? [] : parseCertificates(pem.chain, `${where}: certificate chain`);
-  const roots = parseCertificates(pem.roots, `${where}: root certificates`);
-  const privateKey = parsePrivateKey(pem.privateKey, `${where}: private key`);
-  if (!certificate) throw new CaError("malformed", `${where}: signing certificate is missing`);
+export function signingBundle(pem: SigningBundlePem, where: string | SigningBundleNames, now: number): SigningBundle {
+  const names = typeof where === "string" ? namesIn(where) : where;
+  const [certificate, ...more] = parseCertificates(pem.certificate, names.certificate);
+  const extra = pem.chain === undefined ? [] : parseCertificates(pem.chain, names.chain);
+  const roots = parseCertificates(pem.roots, names.roots);
+  const privateKey = parsePrivateKey(pem.privateKey, names.privateKey);
+  if (!certificate) throw new CaError("malformed", `${names.certificate}: the certificate is missing`);
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new CaError(
       "key-mismatch",
-      `${where}: the private key does not belong to the signing certificate (${nameOf(certificate)})`,
+      `${names.privateKey}: the private key does not belong to the signing certificate (${certificateName(certificate)} in ${names.certificate})`,
     );
   }
+  const origins = originsOf([
+    [names.certificate, [certificate, ...more]],
+    [names.chain, extra],
+    [names.roots, roots],
+  ]);
+  for (const root of roots) checkRoot(root, origins);
   const candidates = [...more, ...extra];
-  const path = pathToRoot(certificate, candidates, roots, where, now);
+  const path = issuerPath(certificate, candidates, roots, origins, now);
+  const lists = readLists(pem.revocationLists, names.revocationLists, [...path, ...roots], now);
   return {
     certificate,
     privateKey,
@@ -56,63 +79,61 @@ export function signingBundle(pem: SigningBundlePem, where: string, now: number)
     roots,
     rootsPem: roots.map(pemOf).join(""),
     notAfter: Math.min(...path.map((step) => Date.parse(step.validTo))),
+    anchor: path.at(-1) ?? certificate,
+    revocationLists: lists,
+    revocationListsPem: lists.map((list) => list.pem).join(""),
   };
+}
+
+function namesIn(where: string): SigningBundleNames {
+  return {
+    certificate: `${where}: signing certificate`,
+    privateKey: `${where}: private key`,
+    chain: `${where}: certificate chain`,
+    roots: `${where}: root certificates`,
+    revocationLists: `${where}: revocation lists`,
+  };
+}
+
+function originsOf(texts: readonly (readonly [string, readonly X509Certificate[]])[]): CertificateOrigins {
+  return {
+    of(certificate) {
+      for (const [name, certificates] of texts) {
+        const index = certificates.findIndex((item) => same(item, certificate));
+        if (index >= 0) return certificates.length === 1 ? name : `${name}: certificate ${index + 1}`;
+      }
+      return "certificate";
+    },
+  };
+}
+
+/** Envoy rejects every certificate of a CA without a current list, once there is a list of any CA. */
+function readLists(
+  pem: string | undefined,
+  name: string,
+  authorities: readonly X509Certificate[],
+  now: number,
+): readonly RevocationList[] {
+  if (pem === undefined) return [];
+  const lists = parseRevocationLists(pem, name);
+  for (const authority of unique(authorities)) {
+    try {
+      currentLists(authority, lists, now);
+    } catch (error) {
+      throw CaError.from(withName(error, `${name}: ${certificateName(authority)}`), "untrusted", name);
+    }
+  }
+  return lists;
+}
+
+function withName(error: unknown, name: string): unknown {
+  return error instanceof CaError ? new CaError(error.code, `${name} ${error.message}`, { cause: error }) : error;
 }
 
 /** Returns a certificate as one PEM block with a newline at its end. */
 export function pemOf(certificate: X509Certificate): string {
   const text = certificate.toString();
   return text.endsWith("\n") ? text : `${text}\n`;
-}
-
-function pathToRoot(
-  certificate: X509Certificate,
-  candidates: readonly X509Certificate[],
-  roots: readonly X509Certificate[],
-  where: string,
-  now: number,
-): X509Certificate[] {
-  const path: X509Certificate[] = [];
-  for (let current = certificate; ;) {
-    checkMaySign(current, where, now);
-    path.push(current);
-    if (roots.some((root) => same(root, current))) return path;
-    const issuer = [...roots, ...candidates].find(
-      (other) => !path.some((seen) => same(seen, other)) && isIssuedBy(current, other),
-    );
-    if (!issuer) {
-      throw new CaError(
-        "untrusted",
-        `${where}: ${nameOf(current)} does not lead to a root: no certificate of its issuer (${oneLine(current.issuer)}) is given`,
-      );
-    }
-    current = issuer;
-  }
-}
-
-function checkMaySign(certificate: X509Certificate, where: string, now: number): void {
-  if (!certificate.ca)
-    throw new CaError(
-      "untrusted",
-      `${where}: ${nameOf(certificate)} is not a CA certificate, so it may not sign others`,
-    );
-  if (Date.parse(certificate.validTo) <= now) {
-    throw new CaError(
-      "untrusted",
-      `${where}: ${nameOf(certificate)} expired at ${new Date(certificate.validTo).toISOString()}`,
-    );
-  }
-  if (Date.parse(certificate.validFrom) > now) {
-    throw new CaError(
-      "untrusted",
-      `${where}: ${nameOf(certificate)} is not valid before ${new Date(certificate.validFrom).toISOString()}`,
-    );
-  }
-  keyTypeOf(createPublicKey(certificate.publicKey.export({ type: "spki", format: "pem" })), "malformed");
-}
-
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
 /**
@@ -125,19 +146,11 @@ function chainToSend(
   roots: readonly X509Certificate[],
 ): string[] {
   const ordered = candidates.some((other) => same(other, certificate)) ? candidates : [certificate, ...candidates];
-  const unique = ordered.filter((item, index) => ordered.findIndex((other) => same(other, item)) === index);
+  const chain = unique(ordered);
   const isRoot = roots.some((root) => same(root, certificate));
-  return isRoot && unique.length === 1 ? [] : unique.map(pemOf);
+  return isRoot && chain.length === 1 ? [] : chain.map(pemOf);
 }
 
 function same(a: X509Certificate, b: X509Certificate): boolean {
   return a.raw.equals(b.raw);
-}
-
-function nameOf(certificate: X509Certificate): string {
-  return `certificate ${certificate.subject ? oneLine(certificate.subject) : `with serial ${certificate.serialNumber}`}`;
-}
-
-function oneLine(name: string): string {
-  return name.replaceAll("\n", ", ");
 }

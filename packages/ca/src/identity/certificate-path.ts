@@ -1,5 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { CaError } from "../errors.js";
+import { checkRevocation } from "../revocation/revocation-check.js";
+import type { RevocationList } from "../revocation/revocation-list.js";
 import { ExtendedKeyUsage, KeyUsageFlags } from "../x509.js";
 import { parseCertificate, type ParsedCertificate } from "./parsed-certificate.js";
 
@@ -13,6 +15,8 @@ export interface CertificatePathOptions {
   /** Intermediates that the peer presented or that the server knows; they need not be trusted. */
   readonly intermediates: readonly X509Certificate[];
   readonly roots: readonly X509Certificate[];
+  /** Revocation lists of all issuers; without any, nothing is checked for revocation. */
+  readonly revocationLists?: readonly RevocationList[];
   /** Host of the leaf's URI, which name constraints of CAs apply to. */
   readonly uriHost: string;
   /** Milliseconds since the epoch. */
@@ -21,8 +25,8 @@ export interface CertificatePathOptions {
 
 /**
  * Verifies that a client certificate leads to one of the roots (RFC 5280 §6): signatures, validity, CA flags, key
- * usages, path lengths, extended key usages, and constraints on URIs. TLS verifies the chain against all roots of a
- * server; this verifies it against the roots of one trust domain.
+ * usages, path lengths, extended key usages, constraints on URIs, and revocation. TLS verifies the chain
+ * against all roots of a server; this verifies it against the roots of one trust domain.
  *
  * @throws CaError `untrusted` with the reason
  */
@@ -70,6 +74,7 @@ function isAcceptableIssuer(
     const parsed = parseCertificate(issuer);
     if (!certificate.verify(issuer.publicKey)) return false;
     checkIssuer(path, parsed, search);
+    checkRevocation(certificate, issuer, search.revocationLists ?? [], search.now);
     return true;
   } catch (error) {
     failures.add(`${nameOf(issuer)}: ${error instanceof Error ? error.message : String(error)}`);
@@ -101,6 +106,14 @@ export function allowsClientAuthentication({ extendedKeyUsages }: ParsedCertific
   return (
     extendedKeyUsages === undefined ||
     extendedKeyUsages.some((usage) => usage === ExtendedKeyUsage.clientAuth || usage === anyExtendedKeyUsage)
+  );
+}
+
+/** Reports whether a certificate may be used by TLS servers, or issue certificates that may. */
+export function allowsServerAuthentication({ extendedKeyUsages }: ParsedCertificate): boolean {
+  return (
+    extendedKeyUsages === undefined ||
+    extendedKeyUsages.some((usage) => usage === ExtendedKeyUsage.serverAuth || usage === anyExtendedKeyUsage)
   );
 }
 

@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import type { SigningBundle } from "../authority/signing-bundle.js";
 import { CaError } from "../errors.js";
+import type { RevocationList } from "../revocation/revocation-list.js";
 import { KeyUsageFlags } from "../x509.js";
 import { allowsClientAuthentication, verifyCertificatePath } from "./certificate-path.js";
 import { parseCertificate, type ParsedCertificate } from "./parsed-certificate.js";
@@ -12,6 +13,8 @@ export interface TrustBundle {
   readonly roots: readonly X509Certificate[];
   /** Intermediates that clients may omit, such as the chain of the server's own authority. */
   readonly intermediates?: readonly X509Certificate[];
+  /** Revocation lists of all CAs of the trust domain. Default: certificates are not checked for revocation. */
+  readonly revocationLists?: readonly RevocationList[];
 }
 
 /** Returns the trust bundle of an authority's certificates. Equal bundles give the same object. */
@@ -20,8 +23,9 @@ export function trustBundleOf(trustDomain: string, bundle: SigningBundle): Trust
   if (byTrustDomain === undefined) trustBundles.set(bundle, (byTrustDomain = new Map()));
   let found = byTrustDomain.get(trustDomain);
   if (found === undefined) {
+    const { revocationLists } = bundle;
     const intermediates = bundle.chain.map((pem) => new X509Certificate(pem));
-    byTrustDomain.set(trustDomain, (found = { trustDomain, roots: bundle.roots, intermediates }));
+    byTrustDomain.set(trustDomain, (found = { trustDomain, roots: bundle.roots, intermediates, revocationLists }));
   }
   return found;
 }
@@ -59,6 +63,7 @@ export function verifiedIdentity(
   verifyCertificatePath(leaf, {
     intermediates: [...intermediates, ...own.flatMap((bundle) => bundle.intermediates ?? [])],
     roots: own.flatMap(({ roots }) => roots),
+    revocationLists: own.flatMap(({ revocationLists = [] }) => revocationLists),
     uriHost: trustDomain,
     now,
   });

@@ -1,6 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type SigningBundle, signingBundle, type SigningBundlePem } from "../authority/signing-bundle.js";
+import {
+  type SigningBundle,
+  signingBundle,
+  type SigningBundleNames,
+  type SigningBundlePem,
+} from "../authority/signing-bundle.js";
 import { CaError } from "../errors.js";
 import { parseCertificates } from "../pem.js";
 
@@ -12,8 +17,16 @@ const istioFiles = {
   chain: "cert-chain.pem",
 } as const;
 
+/** Istio's name of the optional certificate revocation lists. */
+const revocationListsFile = "ca-crl.pem";
+
 /** File names of a Secret of type kubernetes.io/tls, as written by cert-manager. */
 const tlsFiles = { certificate: "tls.crt", privateKey: "tls.key", roots: "ca.crt" } as const;
+
+export interface PluggedInCaOptions {
+  /** Reads `ca-crl.pem`, if it exists (Istio's PILOT_ENABLE_CA_CRL). Default: false. */
+  readonly readsRevocationLists?: boolean;
+}
 
 /**
  * Reads an operator-provided CA from a directory (Istio's ROOT_CA_DIR): `ca-cert.pem`, `ca-key.pem`, `root-cert.pem`
@@ -24,11 +37,19 @@ const tlsFiles = { certificate: "tls.crt", privateKey: "tls.key", roots: "ca.crt
  * @throws CaError `incomplete` if some files are missing, `malformed`, `key-mismatch` or `untrusted` if they are
  *   invalid, `store` if one cannot be read
  */
-export async function readPluggedInCa(directory: string, now: number): Promise<SigningBundle | undefined> {
+export async function readPluggedInCa(
+  directory: string,
+  now: number,
+  { readsRevocationLists = false }: PluggedInCaOptions = {},
+): Promise<SigningBundle | undefined> {
+  const revocationLists = readsRevocationLists ? await read(join(directory, revocationListsFile)) : undefined;
+  const lists = revocationLists !== undefined && { revocationLists };
   const tls = await readFiles(directory, tlsFiles);
   if (tls.certificate !== undefined) {
     requireAll(directory, tlsFiles, tls);
-    return signingBundle({ ...tls, chain: intermediatesOf(tls.roots, directory) } as SigningBundlePem, directory, now);
+    const chain = intermediatesOf(tls.roots, directory);
+    const pem: SigningBundlePem = { ...tls, ...lists, ...(chain !== undefined && { chain }) };
+    return signingBundle(pem, namesIn(directory, { ...tlsFiles, chain: tlsFiles.roots }), now);
   }
   const files = await readFiles(directory, istioFiles);
   if (Object.values(files).every((text) => text === undefined)) {
@@ -36,7 +57,18 @@ export async function readPluggedInCa(directory: string, now: number): Promise<S
     return undefined;
   }
   requireAll(directory, istioFiles, files);
-  return signingBundle(files, directory, now);
+  return signingBundle({ ...files, ...lists }, namesIn(directory, istioFiles), now);
+}
+
+function namesIn(directory: string, files: Omit<SigningBundleNames, "revocationLists">): SigningBundleNames {
+  const path = (name: string): string => `${directory}: ${name}`;
+  return {
+    certificate: path(files.certificate),
+    privateKey: path(files.privateKey),
+    roots: path(files.roots),
+    chain: path(files.chain),
+    revocationLists: path(revocationListsFile),
+  };
 }
 
 type Texts<K extends string> = { [key in K]: string | undefined };

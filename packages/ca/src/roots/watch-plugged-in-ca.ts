@@ -3,9 +3,9 @@ import type { CertificateAuthority } from "../authority/certificate-authority.js
 import type { SigningBundle } from "../authority/signing-bundle.js";
 import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
-import { readPluggedInCa } from "./plugged-in-ca.js";
+import { type PluggedInCaOptions, readPluggedInCa } from "./plugged-in-ca.js";
 
-export interface WatchPluggedInCaOptions {
+export interface WatchPluggedInCaOptions extends PluggedInCaOptions {
   readonly directory: string;
   readonly authority: CertificateAuthority;
   /** Milliseconds without changes that end a burst. Default: 100. */
@@ -57,14 +57,17 @@ export function watchPluggedInCa(options: WatchPluggedInCaOptions): () => void {
  */
 export async function reload(options: WatchPluggedInCaOptions): Promise<boolean> {
   const { directory, authority, clock = systemClock, multiRoot = false, onReload } = options;
-  const next = await readPluggedInCa(directory, clock.now());
+  const next = await readPluggedInCa(directory, clock.now(), options);
   if (!next) throw new CaError("incomplete", `${directory}: all files of the CA are missing`);
   const current = authority.bundle;
   if (isEqual(next, current)) return false;
+  // Revoked certificates would be accepted again.
+  if (options.readsRevocationLists && current.revocationLists.length > 0 && next.revocationLists.length === 0)
+    throw new CaError("incomplete", `${directory}: ca-crl.pem is missing, keeping the last good revocation lists`);
   if (!rootsMayFollow(current, next, multiRoot)) {
     const rule = multiRoot
       ? "one set of roots must contain the other"
-      : "the roots must stay the same unless several are allowed";
+      : "the roots must stay the same unless several are allowed (ISTIO_MULTIROOT_MESH)";
     throw new CaError("root-change", `${directory}: the roots changed; ${rule}`);
   }
   authority.use(next);
@@ -74,7 +77,10 @@ export async function reload(options: WatchPluggedInCaOptions): Promise<boolean>
 
 function isEqual(a: SigningBundle, b: SigningBundle): boolean {
   return (
-    a.rootsPem === b.rootsPem && a.certificate.raw.equals(b.certificate.raw) && a.chain.join("") === b.chain.join("")
+    a.rootsPem === b.rootsPem &&
+    a.revocationListsPem === b.revocationListsPem &&
+    a.certificate.raw.equals(b.certificate.raw) &&
+    a.chain.join("") === b.chain.join("")
   );
 }
 

@@ -15,7 +15,7 @@ export interface UnaryMessageOptions {
  * Reads the single message of a unary gRPC request.
  *
  * @throws ConnectError `ResourceExhausted` if it is too long, `Unimplemented` if it is compressed or not the only one,
- *   `InvalidArgument` if the body ends within it, and errors of `reserve`. Nothing is read from then on.
+ *   `InvalidArgument` if the body ends within it, and errors of `reserve`. The rest of the body is discarded.
  */
 export function readUnaryMessage(body: Readable, { maxBytes, reserve, signal }: UnaryMessageOptions): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -23,8 +23,10 @@ export function readUnaryMessage(body: Readable, { maxBytes, reserve, signal }: 
     let received = 0;
     let expected: number | undefined;
     const stop = (): void => {
-      body.off("data", read).off("end", end).pause();
+      body.off("data", read).off("end", end);
       signal.removeEventListener("abort", aborted);
+      // Discards what is still arriving. Node keeps a connection for as long as one of its streams holds data.
+      body.resume();
     };
     const fail = (error: unknown): void => {
       stop();

@@ -1,2 +1,10 @@
 export { MemoryRootStore } from "./memory-root-store.js";
-export { mint, type Minted, type MintOptions, uri, uriNameConstraints } from "./minting.js";
+export {
+  mint,
+  mintRevocationList,
+  type MintListOptions,
+  type Minted,
+  type MintOptions,
+  uri,
+  uriNameConstraints,
+} from "./minting.js";

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { AsnConvert } from "@peculiar/asn1-schema";
 import { GeneralName, GeneralSubtree, GeneralSubtrees, NameConstraints } from "@peculiar/asn1-x509";
 import { signingKey } from "../keys.js";
+import { encodePem } from "../pem.js";
 import {
   BasicConstraintsExtension,
   Extension,
@@ -11,6 +12,7 @@ import {
   KeyUsageFlags,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
+  X509CrlGenerator,
 } from "../x509.js";
 
 /** A certificate with its key. */
@@ -74,6 +76,32 @@ export async function mint(options: MintOptions): Promise<Minted> {
   const pem = `${certificate.toString("pem")}\n`;
   const keyPem = key.export({ type: "pkcs8", format: "pem" }).toString();
   return { certificate: new X509Certificate(pem), key: createPrivateKey(keyPem), pem, keyPem };
+}
+
+export interface MintListOptions {
+  /** Serial numbers of the revoked certificates in hexadecimal. */
+  readonly revoked?: readonly string[];
+  /** Milliseconds from now. */
+  readonly thisUpdate?: number;
+  /** Milliseconds from now. */
+  readonly nextUpdate?: number;
+  readonly extensions?: readonly Extension[];
+}
+
+/** Creates a revocation list in PEM. */
+export async function mintRevocationList(issuer: Minted, options: MintListOptions = {}): Promise<string> {
+  const { revoked = [], thisUpdate = -hour, nextUpdate = hour, extensions = [] } = options;
+  const signer = await signingKey(issuer.key);
+  const list = await X509CrlGenerator.create({
+    issuer: issuer.certificate.subject.replaceAll("\n", ", "),
+    thisUpdate: new Date(Date.now() + thisUpdate),
+    nextUpdate: new Date(Date.now() + nextUpdate),
+    entries: revoked.map((serialNumber) => ({ serialNumber, revocationDate: new Date(Date.now() - hour) })),
+    extensions: [...extensions],
+    signingKey: signer.key,
+    signingAlgorithm: signer.algorithm,
+  });
+  return encodePem("X509 CRL", Buffer.from(list.rawData));
 }
 
 /** A critical extension that limits a CA to URIs with these hosts. */

@@ -1,6 +1,6 @@
 import type { Kind } from "@istiod/config-schema";
 import type { ApiClient } from "@istiod/kubernetes";
-import type { Source, SourceUpdate } from "../ingestion/source.js";
+import type { ObjectKey, Source, SourceUpdate } from "../ingestion/source.js";
 import type { SyncState } from "../ingestion/sync-state.js";
 import { clusterReader } from "../kubernetes/api-cluster-reader.js";
 import { KubernetesSource, type KubernetesSourceOptions } from "../kubernetes/kubernetes-source.js";
@@ -66,6 +66,10 @@ export class RemoteClusterSource implements Source {
 
   locate(kind: Kind, key: string): Location | undefined {
     return this.#source?.locate(kind, key);
+  }
+
+  async isCurrent(kind: Kind, object: ObjectKey): Promise<boolean> {
+    return (await this.#source?.isCurrent(kind, object)) ?? false;
   }
 
   stop(): void {

@@ -1,6 +1,5 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import {
   allKinds,
   applyChanges,
@@ -10,7 +9,7 @@ import {
   type UnparsedPolicyOptions,
 } from "@istiod/config-schema";
 import { IngestionError } from "../errors.js";
-import type { Clock } from "@istiod/settings";
+import { type Clock, type Pause, pauseEvery } from "@istiod/settings";
 import { processClock } from "../ingestion/process-clock.js";
 import { DirectoryTree } from "./directory-tree.js";
 import { describeError, isAbsent } from "./file-system.js";
@@ -288,17 +287,4 @@ export class DirectorySource implements Source {
 interface GracePeriod {
   isOver: boolean;
   readonly cancel: () => void;
-}
-
-type Pause = () => Promise<void> | undefined;
-
-/** Returns a function that, called between steps of work, lets other work run whenever a slice of time is used up. */
-function pauseEvery(ms: number): Pause {
-  let sliceStart = performance.now();
-  return () => {
-    if (performance.now() - sliceStart < ms) return undefined;
-    return setImmediate().then(() => {
-      sliceStart = performance.now();
-    });
-  };
 }

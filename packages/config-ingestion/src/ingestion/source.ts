@@ -13,6 +13,13 @@ export interface SourceUpdate {
   readonly age?: number;
 }
 
+/** Name of an object of a kind. */
+export interface ObjectKey {
+  /** Empty for cluster-scoped objects. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** A place that configuration comes from. An `Ingestion` drives it, and reads it at most once at a time. */
 export interface Source {
   /** Name for messages, such as a path or `cluster east`. Default: none. */
@@ -39,6 +46,13 @@ export interface Source {
    * this source does not define it.
    */
   locate?(kind: Kind, key: string): Location | undefined;
+  /**
+   * Asks the source whether the version of an object that it last announced by `changed`, or its absence, is the
+   * latest. Default: edits are announced at once.
+   *
+   * @throws Error if the source cannot be asked
+   */
+  isCurrent?(kind: Kind, object: ObjectKey): Promise<boolean>;
   /** Stops watching. */
   stop(): void;
 }

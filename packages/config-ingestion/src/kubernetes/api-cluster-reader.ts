@@ -1,4 +1,4 @@
-import { type ApiClient, Reflector, ServedTypes } from "@istiod/kubernetes";
+import { type ApiClient, type KubernetesObject, Reflector, resourcePath, ServedTypes } from "@istiod/kubernetes";
 import type { Clock } from "@istiod/settings";
 import type { ClusterReader } from "./cluster-reader.js";
 
@@ -7,6 +7,9 @@ export interface ClusterReaderOptions {
   /** Receives failed attempts to follow objects. Default: states tell them. */
   readonly onError?: (error: unknown) => void;
 }
+
+/** Milliseconds in which the server must answer a list. */
+const listTimeoutMs = 5000;
 
 /** Returns the reader of a cluster by a client of its API server, with a reflector for each type. */
 export function clusterReader(client: ApiClient, options: ClusterReaderOptions = {}): ClusterReader {
@@ -20,6 +23,17 @@ export function clusterReader(client: ApiClient, options: ClusterReaderOptions =
       const reflector = new Reflector({ ...options, ...target, client, fields: { fields }, handler });
       reflector.start();
       return () => reflector.stop();
+    },
+    async list({ resource, namespace, fieldSelector }) {
+      const { items } = await client.json<{ readonly items: readonly KubernetesObject[] }>({
+        path: resourcePath(resource, namespace === undefined ? {} : { namespace }),
+        query: { fieldSelector },
+        timeoutMs: listTimeoutMs,
+      });
+      return items.map((object) => {
+        const { namespace: of = "", name = "", uid = "", resourceVersion = "" } = object.metadata ?? {};
+        return { namespace: of, name, uid, resourceVersion, object: { ...object } };
+      });
     },
   };
 }

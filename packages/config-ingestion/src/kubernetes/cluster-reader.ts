@@ -1,17 +1,19 @@
 import type { SelectedFields } from "@istiod/config-schema";
 import type { ResourceType } from "@istiod/kubernetes";
 
+/** An object as a server has or had it. */
+export interface ObjectVersion {
+  /** Empty for objects of the whole cluster. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
 /** A change of an object. An object of the same name with another uid is reported as deleted first. */
 export type ObjectEvent =
-  | {
-      readonly type: "set";
-      /** Empty for objects of the whole cluster. */
-      readonly namespace: string;
-      readonly name: string;
-      readonly uid: string;
-      readonly resourceVersion: string;
-      readonly object: Readonly<Record<string, unknown>>;
-    }
+  | ({ readonly type: "set" } & ObjectVersion)
   | { readonly type: "delete"; readonly namespace: string; readonly name: string };
 
 /**
@@ -50,8 +52,16 @@ export interface ServedHandler {
   failed(error: Error): void;
 }
 
-/** Reads one cluster: the types that its API server serves, and their objects. Both functions return one that stops. */
+/** Reads one cluster: the types that its API server serves, and their objects. */
 export interface ClusterReader {
+  /** Returns a function that stops. */
   followServed(handler: ServedHandler): () => void;
+  /** Returns a function that stops. */
   watch(target: WatchTarget, handler: WatchHandler): () => void;
+  /**
+   * Returns the latest versions of objects: every write that the server confirmed before the call is among them.
+   *
+   * @throws Error if the server does not answer, or forbids it
+   */
+  list(target: Omit<WatchTarget, "fields">): Promise<readonly ObjectVersion[]>;
 }

@@ -1,25 +1,16 @@
-import {
-  type ConfigObject,
-  decode,
-  type DecodeOptions,
-  type Kind,
-  type LocatedObject,
-  type ObjectChange,
-  type Problem,
-} from "@istiod/config-schema";
-import { apiVersionOf, type ResourceType } from "@istiod/kubernetes";
+import type { ConfigObject, LocatedObject, ObjectChange, Problem } from "@istiod/config-schema";
+import { structurallyEqual } from "@istiod/incremental";
+import type { ResourceType } from "@istiod/kubernetes";
 import { decide } from "../ledger/decision.js";
 import { enforcedInstead } from "../ledger/enforced-instead.js";
 import type { RejectedPolicy, StoredVersion } from "../ledger/stored-versions.js";
 import type { ClusterPolicies } from "../state/cluster-policies.js";
-import type { ObjectEvent } from "./cluster-reader.js";
+import type { ObjectEvent, ObjectVersion } from "./cluster-reader.js";
+import { type DecodedObject, decodeObject, type ObjectDecoding } from "./decode-object.js";
 import { metadataOf, type ObjectMetadata } from "./object-metadata.js";
+import { isSameOrLater, orderOf } from "./resource-version.js";
 
-export interface KindObjectsOptions extends Pick<DecodeOptions, "revision"> {
-  readonly kind: Kind;
-  readonly cluster: string;
-  /** Name that stands for the file in problems and locations. */
-  readonly place: string;
+export interface KindObjectsOptions extends ObjectDecoding {
   readonly forWriting: boolean;
   /** Stored last good versions, if the kind restricts. Default: they are kept in memory only. */
   readonly policies?: ClusterPolicies | undefined;
@@ -34,6 +25,8 @@ interface Entry {
   readonly hasGood: boolean;
   /** True if the database has an object of the key. */
   readonly isActive: boolean;
+  /** The latest version if it was accepted, which is the object that the database has. */
+  readonly accepted: ConfigObject<unknown, unknown> | undefined;
   readonly rejected: Rejection | undefined;
   readonly problems: readonly Problem[];
 }
@@ -52,8 +45,8 @@ interface Rejection {
 const noProblems: readonly Problem[] = [];
 
 /**
- * The objects of one kind in a cluster: decodes them, and decides what applies instead of rejected ones. Accepted
- * objects are handed over and not kept; of each there is only its version.
+ * The objects of one kind in a cluster: decodes them, and decides what applies instead of rejected ones. Of an
+ * accepted object it keeps a reference, to drop events that change nothing that is read.
  */
 export class KindObjects {
   readonly #options: KindObjectsOptions;
@@ -89,12 +82,12 @@ export class KindObjects {
     this.#unconfirmed = undefined;
   }
 
-  apply(event: ObjectEvent, resource: ResourceType): void {
+  /** Applies an event. Returns false if it changes nothing that is read, such as the renewal of a leader lock. */
+  apply(event: ObjectEvent, resource: ResourceType): boolean {
     const { kind, cluster } = this.#options;
     const key = kind.key({ cluster, namespace: event.namespace, name: event.name });
     this.#unconfirmed?.delete(key);
-    if (event.type === "delete") this.#delete(key);
-    else this.#set(key, event, resource);
+    return event.type === "delete" ? this.#delete(key) : this.#set(key, event, resource);
   }
 
   /** Returns the changes since the last call. */
@@ -122,6 +115,18 @@ export class KindObjects {
     return this.#newest >= resourceVersion;
   }
 
+  /**
+   * Reports whether an object was seen in this or a later version, or is known not to exist.
+   *
+   * @param latest the version that the API server has; undefined if it has none
+   */
+  isCurrent(key: string, latest: ObjectVersion | undefined, resource: ResourceType): boolean {
+    const known = this.#entries.get(key)?.metadata.resourceVersion;
+    if (latest === undefined) return known === undefined;
+    if (known === undefined) return decodeObject(latest.object, resource, this.#options) === undefined;
+    return isSameOrLater(known, latest.resourceVersion);
+  }
+
   /** Decides again about rejected objects, because stored versions changed. */
   reconsiderRejected(): void {
     if (this.#options.policies === undefined) return;
@@ -145,46 +150,29 @@ export class KindObjects {
     }
   }
 
-  #set(key: string, event: Extract<ObjectEvent, { readonly type: "set" }>, resource: ResourceType): void {
-    const { kind, cluster, revision, place, forWriting, policies } = this.#options;
+  #set(key: string, event: ObjectVersion, resource: ResourceType): boolean {
+    const { kind, forWriting, policies } = this.#options;
     // A later object of the same name owes nothing to the one before.
-    if (this.#entries.get(key)?.metadata.uid !== event.uid) this.#delete(key);
-    const document = { ...event.object, apiVersion: apiVersionOf(resource), kind: resource.kind };
-    const [decoded] = decode(document, { cluster, kinds: [kind], ...(revision !== undefined && { revision }) });
-    if (decoded === undefined || decoded.outcome === "ignored") {
-      this.#delete(key);
-      return;
-    }
-    const object = decoded.outcome === "accepted" ? decoded.object : undefined;
-    const substitute = decoded.outcome === "rejected" ? decoded.substitute : undefined;
-    const issues = decoded.issues.map(({ severity, path, message, code }): Problem => ({
-      severity,
-      file: place,
-      line: 0,
-      path,
-      message,
-      ...(decoded.subject && { subject: decoded.subject }),
-      ...(code && { code }),
-    }));
+    const isReplaced = this.#entries.get(key)?.metadata.uid !== event.uid && this.#delete(key);
+    const decoded = decodeObject(event.object, resource, this.#options);
+    if (decoded === undefined) return this.#delete(key) || isReplaced;
     this.#noteVersion(event.resourceVersion);
+    const { object } = decoded;
     if (object !== undefined) policies?.accept({ kind, key, uid: event.uid }, object, event.resourceVersion);
-    this.#record(key, { metadata: metadataOf(event, forWriting), issues, object, substitute });
+    const metadata = metadataOf(event, forWriting);
+    const known = this.#entries.get(key);
+    if (known !== undefined && isUnchanged(known, decoded)) {
+      this.#entries.set(key, { ...known, metadata });
+      return false;
+    }
+    this.#record(key, { metadata, ...decoded });
+    return true;
   }
 
   /** Records the latest version of an object, and what applies of it. */
   #record(
     key: string,
-    {
-      metadata,
-      issues,
-      object,
-      substitute,
-    }: {
-      readonly metadata: ObjectMetadata;
-      readonly issues: readonly Problem[];
-      readonly object: ConfigObject<unknown, unknown> | undefined;
-      readonly substitute: ConfigObject<unknown, unknown> | undefined;
-    },
+    { metadata, issues, object, substitute }: DecodedObject & { readonly metadata: ObjectMetadata },
   ): void {
     const { kind, place, policies } = this.#options;
     const before = this.#entries.get(key);
@@ -193,9 +181,9 @@ export class KindObjects {
     const stored = policies?.lastGood({ kind, key, uid: metadata.uid });
     const decision = decide<typeof current | ConfigObject<unknown, unknown>>(kind, [definition], lastGood, stored);
     const { active } = decision;
-    const isUnchanged =
+    const staysActive =
       active === current || (decision.stored !== undefined && decision.stored === before?.rejected?.stored);
-    if (!isUnchanged && (active !== undefined || before?.isActive === true))
+    if (!staysActive && (active !== undefined || before?.isActive === true))
       this.#changes.set(key, { kind, key, object: active as ConfigObject<unknown, unknown> | undefined });
     this.#setSubstitute(key, before?.rejected?.substitute, decision.substitute);
     const first: LocatedObject = { kind, key, object, file: place, line: 0, path: [] };
@@ -209,6 +197,7 @@ export class KindObjects {
       metadata,
       hasGood: decision.lastGood !== undefined,
       isActive: active !== undefined,
+      accepted: object,
       rejected:
         object === undefined
           ? { issues, closed: substitute, substitute: decision.substitute, stored: decision.stored }
@@ -218,20 +207,21 @@ export class KindObjects {
   }
 
   #noteVersion(resourceVersion: string): void {
-    if (this.#options.policies === undefined || !/^\d{1,20}$/.test(resourceVersion)) return;
-    const version = BigInt(resourceVersion);
-    if (version > this.#newest) this.#newest = version;
+    if (this.#options.policies === undefined) return;
+    const version = orderOf(resourceVersion);
+    if (version !== undefined && version > this.#newest) this.#newest = version;
   }
 
-  #delete(key: string): void {
+  #delete(key: string): boolean {
     const before = this.#entries.get(key);
-    if (before === undefined) return;
+    if (before === undefined) return false;
     const { kind, policies } = this.#options;
     this.#entries.delete(key);
     this.#troubled.delete(key);
     policies?.delete({ kind, key, uid: before.metadata.uid });
     if (before.isActive) this.#changes.set(key, { kind, key, object: undefined });
     this.#setSubstitute(key, before.rejected?.substitute, undefined);
+    return true;
   }
 
   #setSubstitute(
@@ -243,4 +233,11 @@ export class KindObjects {
     const { kind } = this.#options;
     this.#substituteChanges.set(key, { kind, key, object: after, isSubstitute: true });
   }
+}
+
+/** Reports whether a version of an object decodes to what the one before decoded to. */
+function isUnchanged({ accepted, rejected, problems }: Entry, { object, substitute, issues }: DecodedObject): boolean {
+  if (object !== undefined) return structurallyEqual(accepted, object) && structurallyEqual(problems, issues);
+  if (rejected === undefined) return false;
+  return structurallyEqual(rejected.issues, issues) && structurallyEqual(rejected.closed, substitute);
 }

@@ -2,7 +2,7 @@ import { allKinds, applyChanges, type Kind, type Problem } from "@istiod/config-
 import { apiVersionOf, type ResourceType } from "@istiod/kubernetes";
 import type { Clock } from "@istiod/settings";
 import { processClock } from "../ingestion/process-clock.js";
-import type { Source, SourceUpdate } from "../ingestion/source.js";
+import type { ObjectKey, Source, SourceUpdate } from "../ingestion/source.js";
 import type { SyncState } from "../ingestion/sync-state.js";
 import type { Location } from "../ledger/ledger.js";
 import type { RejectedPolicy } from "../ledger/stored-versions.js";
@@ -107,6 +107,10 @@ export class KubernetesSource implements Source {
   locate(kind: Kind, key: string): Location | undefined {
     const isDefined = this.#kindNamed(kind)?.objects.has(key) === true;
     return isDefined ? { file: this.name, line: 0, path: [] } : undefined;
+  }
+
+  async isCurrent(kind: Kind, { namespace, name }: ObjectKey): Promise<boolean> {
+    return (await this.#kindNamed(kind)?.isCurrent(namespace, name)) ?? true;
   }
 
   /** Returns what a writer of an object needs, by its kind and its key; undefined if the object does not exist. */

@@ -1,4 +1,4 @@
-import type { ObjectEvent } from "./cluster-reader.js";
+import type { ObjectVersion } from "./cluster-reader.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -20,10 +20,7 @@ export interface ObjectMetadata {
 }
 
 /** Returns the metadata of an object that an API server reported. */
-export function metadataOf(
-  { uid, resourceVersion, object }: Extract<ObjectEvent, { readonly type: "set" }>,
-  forWriting: boolean,
-): ObjectMetadata {
+export function metadataOf({ uid, resourceVersion, object }: ObjectVersion, forWriting: boolean): ObjectMetadata {
   const metadata = (object["metadata"] ?? {}) as Fields;
   const generation = metadata["generation"];
   const version = { uid, resourceVersion, ...(typeof generation === "number" && { generation }) };

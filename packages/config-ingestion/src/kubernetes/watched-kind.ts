@@ -15,7 +15,7 @@ export interface WatchedKindOptions {
   readonly reader: ClusterReader;
   /** Stored last good versions, if the kind restricts. */
   readonly policies: ClusterPolicies | undefined;
-  /** Called after every change of objects or state. */
+  /** Called after every change of what is read of the objects, and of the state. */
   notify(): void;
 }
 
@@ -85,6 +85,24 @@ export class WatchedKind {
     this.#stopWatch = () => undefined;
   }
 
+  /**
+   * Asks the server whether what is known of an object, or that it does not exist, is the latest. True for objects that
+   * are not watched.
+   *
+   * @throws Error if the server cannot be asked
+   */
+  async isCurrent(namespace: string, name: string): Promise<boolean> {
+    const resource = this.#resource;
+    if (resource === undefined || (this.namespace ?? namespace) !== namespace) return true;
+    const { kind, cluster, reader } = this.#options;
+    const [latest] = await reader.list({
+      resource,
+      ...(resource.namespaced && { namespace }),
+      fieldSelector: [kind.fieldSelector, `metadata.name=${escaped(name)}`].filter(Boolean).join(","),
+    });
+    return this.objects.isCurrent(kind.key({ cluster, namespace, name }), latest, resource);
+  }
+
   #watch(resource: ResourceType): void {
     const { kind, reader, namespace, forWriting, notify } = this.#options;
     this.objects.beginSync();
@@ -99,8 +117,9 @@ export class WatchedKind {
       },
       {
         events: (events) => {
-          for (const event of events) this.objects.apply(event, resource);
-          notify();
+          let isChanged = false;
+          for (const event of events) isChanged = this.objects.apply(event, resource) || isChanged;
+          if (isChanged) notify();
         },
         state: (state) => {
           this.#state = state;
@@ -114,4 +133,9 @@ export class WatchedKind {
       },
     );
   }
+}
+
+/** Escapes a value of a field selector. */
+function escaped(value: string): string {
+  return value.replaceAll(/[\\,=]/g, "\\$&");
 }

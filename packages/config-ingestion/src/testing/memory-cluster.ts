@@ -2,6 +2,7 @@ import { apiVersionOf, type ResourceType } from "@istiod/kubernetes";
 import type {
   ClusterReader,
   ObjectEvent,
+  ObjectVersion,
   ServedHandler,
   WatchHandler,
   WatchState,
@@ -10,13 +11,7 @@ import type {
 
 type Fields = Record<string, unknown>;
 
-interface Stored {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly object: Fields;
-}
+type Stored = ObjectVersion;
 
 interface Watch {
   readonly target: WatchTarget;
@@ -24,7 +19,11 @@ interface Watch {
   /** Versions that the handler knows, by `ns/name`. */
   readonly known: Map<string, Stored>;
   hasSynced: boolean;
+  /** The state that was reported last. */
+  state: WatchState | undefined;
 }
+
+const synced: WatchState = { phase: "synced" };
 
 /** A cluster in memory whose connection a test controls. Nothing is reported until `sync` or `connect` is called. */
 export class MemoryCluster implements ClusterReader {
@@ -89,8 +88,8 @@ export class MemoryCluster implements ClusterReader {
   /** Interrupts the connection. What changes meanwhile is reported when it is connected again. */
   disconnect(since: number, error: Error): void {
     this.#isConnected = false;
-    for (const { handler, hasSynced } of this.#watches)
-      handler.state(hasSynced ? { phase: "stale", since, error } : { phase: "syncing", error });
+    for (const watch of this.#watches)
+      reportState(watch, watch.hasSynced ? { phase: "stale", since, error } : { phase: "syncing", error });
   }
 
   /** Reports a state for a kind instead of its objects. Undefined: reports them again. */
@@ -107,10 +106,16 @@ export class MemoryCluster implements ClusterReader {
   }
 
   watch(target: WatchTarget, handler: WatchHandler): () => void {
-    const watch: Watch = { target, handler, known: new Map(), hasSynced: false };
+    const watch: Watch = { target, handler, known: new Map(), hasSynced: false, state: undefined };
     this.#watches.add(watch);
     queueMicrotask(() => this.#reportTo(watch));
     return () => this.#watches.delete(watch);
+  }
+
+  async list(target: Omit<WatchTarget, "fields">): Promise<readonly ObjectVersion[]> {
+    if (!this.#isConnected) throw new Error("the cluster is disconnected");
+    const name = /(?:^|,)metadata\.name=(.*)$/.exec(target.fieldSelector ?? "")?.[1];
+    return [...this.#selected(target).values()].filter((stored) => name === undefined || stored.name === name);
   }
 
   #report(): void {
@@ -122,16 +127,16 @@ export class MemoryCluster implements ClusterReader {
     const { target, handler, known } = watch;
     const fault = this.#faults.get(target.resource.kind);
     if (fault !== undefined) {
-      handler.state(fault);
+      reportState(watch, fault);
       return;
     }
     const events = changesOf(known, this.#selected(target), apiVersionOf(target.resource));
     if (events.length > 0) handler.events(events);
     watch.hasSynced = true;
-    handler.state({ phase: "synced" });
+    reportState(watch, synced);
   }
 
-  #selected({ resource, namespace }: WatchTarget): ReadonlyMap<string, Stored> {
+  #selected({ resource, namespace }: Omit<WatchTarget, "fields">): ReadonlyMap<string, Stored> {
     const all = this.#objects.get(nameOf(resource)) ?? new Map<string, Stored>();
     if (namespace === undefined) return all;
     return new Map([...all].filter(([, stored]) => stored.namespace === namespace));
@@ -143,6 +148,13 @@ export class MemoryCluster implements ClusterReader {
     if (type === undefined) throw new Error(`${String(apiVersion)} ${String(kind)} is not served`);
     return type;
   }
+}
+
+/** Reports a state, unless it is the one that was reported last. */
+function reportState(watch: Watch, state: WatchState): void {
+  if (watch.state === state) return;
+  watch.state = state;
+  watch.handler.state(state);
 }
 
 /** Updates the known versions, and returns the events between them and the objects. */

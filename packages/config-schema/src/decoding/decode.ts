@@ -23,6 +23,11 @@ export interface DecodeOptions {
    * Default false.
    */
   readonly acceptInvalid?: boolean;
+  /**
+   * Accepts any version of a kind's group, since all versions have the same fields: a later one, which this istiod does
+   * not read, can be validated. Default false.
+   */
+  readonly anyVersion?: boolean;
   /** Returns the unquoted word in the document's text at a path, for messages: `y` for true. Default: unknown. */
   readonly wordAt?: (path: FieldPath) => string | undefined;
 }
@@ -117,7 +122,7 @@ function decodeObject(
   const cluster = options.cluster ?? defaultCluster;
   const key = kind.key({ cluster, namespace, name });
   const rejected = (): Decoded => ({ outcome: "rejected", subject, kind, key, issues, path, ...substituted() });
-  if (!kind.versions.includes(envelope.version)) {
+  if (options.anyVersion !== true && !kind.versions.includes(envelope.version)) {
     report.error(
       ["apiVersion"],
       `is ${envelope.apiVersion}, expected ${kind.versions.map((v) => (kind.group === "" ? v : `${kind.group}/${v}`)).join(" or ")}`,

@@ -20,6 +20,10 @@ export interface JsonFaults {
   unknown(path: FieldPath, message: string): void;
   /** Returns the unquoted word at a path of the document's text. See {@link Report.wordAt}. */
   wordAt?: ((path: FieldPath) => string | undefined) | undefined;
+  /** Checks a packed message (`google.protobuf.Any`). Default: its type must be known, which none is. */
+  any?: ((path: FieldPath, json: unknown) => void) | undefined;
+  /** Reports a name that an enumeration does not have. Default: `fault`. */
+  unknownName?: ((path: FieldPath, message: string, name: string, names: readonly string[]) => void) | undefined;
 }
 
 /** Messages whose JSON form is not an object. */
@@ -44,6 +48,7 @@ const expectedForm: Readonly<Record<string, string>> = {
 
 /** Reports every place where a JSON value does not conform to a message. */
 export function findJsonFaults(schema: DescMessage, json: unknown, found: JsonFaults, path: FieldPath = []): void {
+  if (found.any !== undefined && schema.typeName === "google.protobuf.Any") return found.any(path, json);
   const form = expectedForm[schema.typeName];
   if (form !== undefined) {
     const hint = (): string =>
@@ -102,8 +107,11 @@ function valueFaults(field: DescField, json: unknown, found: JsonFaults, path: F
 
 function enumFault(desc: DescEnum, json: unknown, found: JsonFaults, path: FieldPath): void {
   if (typeof json === "number" && Number.isInteger(json)) return;
-  if (desc.values.some((v) => v.name === json)) return;
-  found.fault(path, `is ${describe(json)}, expected one of ${desc.values.map((v) => v.name).join(", ")}`);
+  const names = desc.values.map(({ name }) => name);
+  if (typeof json === "string" && names.includes(json)) return;
+  const message = `is ${describe(json)}, expected one of ${names.join(", ")}`;
+  if (found.unknownName !== undefined && typeof json === "string") found.unknownName(path, message, json, names);
+  else found.fault(path, message);
 }
 
 function isScalar(type: ScalarType, json: unknown): boolean {

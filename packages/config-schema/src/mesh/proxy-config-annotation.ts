@@ -16,6 +16,19 @@ export function readProxyConfigAnnotation(value: string, report: Report): ProxyC
   return decodeAnnotation(value, report)?.config;
 }
 
+/**
+ * Returns a proxy configuration with the fields of the annotation `proxy.istio.io/config` set. Undefined if it reported
+ * an error.
+ */
+export function applyProxyConfigAnnotation(
+  base: ProxyConfig | undefined,
+  value: string,
+  report: Report,
+): ProxyConfig | undefined {
+  const given = decodeAnnotation(value, report);
+  return given && mergeProxyConfig(base, given.config, given.json);
+}
+
 /** Validates the annotation `proxy.istio.io/config` with Istio's defaults applied. */
 export function checkProxyConfigAnnotation(value: string, report: Report): void {
   const given = decodeAnnotation(value, report);

@@ -39,10 +39,13 @@ export function isPlainYaml(text: string): boolean {
  * Parses a document of plain YAML, about seven times as fast as the parser that keeps positions. Returns undefined for
  * other documents and for malformed ones. The result equals that of the other parser.
  */
-export function parsePlainYaml(text: string): { readonly value: unknown } | undefined {
+export function parsePlainYaml(
+  text: string,
+  { allowsDuplicateKeys = false }: { readonly allowsDuplicateKeys?: boolean } = {},
+): { readonly value: unknown } | undefined {
   if (!isPlainYaml(text)) return undefined;
   try {
-    return { value: load(text, { schema }) ?? null };
+    return { value: load(text, { schema, json: allowsDuplicateKeys }) ?? null };
   } catch {
     return undefined;
   }

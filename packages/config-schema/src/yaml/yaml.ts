@@ -96,20 +96,26 @@ function documentIn(text: string, line: number): readonly DocumentText[] {
   return /^[^\S\r\n]*[^#\s]/m.test(text.replace(/^---/, "")) ? [{ text, line }] : [];
 }
 
+/** Options of parsing. */
+export interface ParseOptions {
+  /** Accepts a key that a mapping has twice, with its last value. Default: false. */
+  readonly allowsDuplicateKeys?: boolean;
+}
+
 /** Parses one document. Never throws. */
-export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault {
+export function parseYaml(document: DocumentText, options: ParseOptions = {}): ParsedDocument | SyntaxFault {
   const size = document.text.length;
   if (size > maxLength)
     return { line: document.line, message: `it has ${size} characters, expected at most ${maxLength} in one document` };
   if (isNestedTooDeeply(document.text)) return tooDeep(document);
-  const quick = parsePlainYaml(document.text);
+  const quick = parsePlainYaml(document.text, options);
   if (quick === undefined)
-    return size > maxPositionedLength ? tooLongForPositions(document) : parseWithPositions(document);
+    return size > maxPositionedLength ? tooLongForPositions(document) : parseWithPositions(document, options);
   if (isTooDeep(quick.value)) return tooDeep(document);
   if (size > maxPositionedLength) return { value: quick.value, lineOf: () => document.line, wordAt: () => undefined };
   let parsed: ParsedDocument | SyntaxFault | undefined;
   const positioned = (): ParsedDocument | undefined => {
-    parsed ??= parseWithPositions(document);
+    parsed ??= parseWithPositions(document, options);
     return "message" in parsed ? undefined : parsed;
   };
   return {
@@ -123,13 +129,17 @@ export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault 
 }
 
 /** Parses one document with positions and detailed errors. Never throws. */
-export function parseWithPositions(document: DocumentText): ParsedDocument | SyntaxFault {
+export function parseWithPositions(
+  document: DocumentText,
+  { allowsDuplicateKeys = false }: ParseOptions = {},
+): ParsedDocument | SyntaxFault {
   const lines = new LineCounter();
   const line = (offset: number): number => document.line + Math.max(0, lines.linePos(offset).line - 1);
   try {
     const parsed = parseDocument(document.text, {
       lineCounter: lines,
       merge: true,
+      uniqueKeys: !allowsDuplicateKeys,
       customTags: (tags) => [...words, ...tags],
       prettyErrors: false,
       logLevel: "silent",

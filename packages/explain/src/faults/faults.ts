@@ -91,6 +91,14 @@ function partsOf(view: View<Proxy>, { listenerConflicts }: Omissions): readonly 
   return listenerConflicts.map((conflict) => ignoredAtListener(view, conflict));
 }
 
+/** Returns the parts of objects that are left out of listeners, as in `/debug/push_status`, with their reasons. */
+export function omittedReasons(view: View<Proxy>, omitted: Omissions): ReadonlyMap<string, string> {
+  const parts = partsOf(view, omitted);
+  return new Map(
+    parts.map(({ kind, namespace, name, field, reason }) => [`${kind} ${namespace}/${name} ${field}`, reason]),
+  );
+}
+
 /** Returns the faults of the mesh in what the clients are served. A name counts once, however many clients have it. */
 export function faultsOf(mesh: MeshCounts, clients: readonly MeshClient[]): FaultsByGauge {
   const faults = Object.fromEntries(Object.keys(faultGauges).map((gauge) => [gauge, new Map()])) as Record<
@@ -110,8 +118,8 @@ export function faultsOf(mesh: MeshCounts, clients: readonly MeshClient[]): Faul
     if (isFirst(omitted)) {
       for (const [kind, gauge] of Object.entries(gaugeOfOmission))
         for (const name of omitted[kind as keyof typeof gaugeOfOmission]) faults[gauge].set(name, of);
-      for (const { kind, namespace, name, field, reason } of partsOf(view, omitted))
-        faults.istiod_omitted_config_parts.set(`${kind} ${namespace}/${name} ${field}`, { ...of, message: reason });
+      for (const [part, message] of omittedReasons(view, omitted))
+        faults.istiod_omitted_config_parts.set(part, { ...of, message });
     }
     const assignments = generators[endpointType] && view.call(generators[endpointType]);
     if (assignments !== undefined && isFirst(assignments))

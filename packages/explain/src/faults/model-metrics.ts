@@ -21,8 +21,6 @@ export interface ModelMetricsOptions {
   readonly ownCluster: string;
   /** Returns the other clusters whose objects are read. */
   readonly remoteClusters: () => Iterable<string>;
-  /** Called with the parts of objects that proxies lack since the last collection, and those that they lack no more. */
-  readonly omitted?: (found: Faults, gone: Faults) => void;
 }
 
 const rejectedServers = query("metrics.rejectedServers", (q) => q.call(mergedGateway)?.rejected ?? []);
@@ -62,7 +60,6 @@ class Census {
   /** Numbers of the clients, so that a kept result keeps none of them. */
   readonly #numbers = new WeakMap<MeshClient, number>();
   #clients = 0;
-  #omitted: Faults = new Map();
   #last: (CensusResult & { readonly state: string }) | undefined;
 
   constructor(meter: Meter, options: ModelMetricsOptions) {
@@ -85,17 +82,8 @@ class Census {
     const mesh = this.#view.call(meshCounts);
     const faults = faultsOf(mesh, clients);
     for (const client of clients) this.#count(client);
-    this.#reportOmitted(faults.istiod_omitted_config_parts);
     this.#last = { state, mesh, faults };
     return this.#last;
-  }
-
-  #reportOmitted(parts: Faults): void {
-    const before = this.#omitted;
-    this.#omitted = parts;
-    const found = new Map([...parts].filter(([name, { message }]) => before.get(name)?.message !== message));
-    const gone = new Map([...before].filter(([name]) => !parts.has(name)));
-    if (found.size + gone.size > 0) this.#options.omitted?.(found, gone);
   }
 
   #numberOf(client: MeshClient): number {

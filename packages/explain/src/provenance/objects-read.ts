@@ -1,13 +1,13 @@
 import { allKinds, clusterKey, environment, meshConfig, meshNetworks } from "@istiod/config-schema";
 import type { Collection, Database, ExplainedRead } from "@istiod/incremental";
-import { fetchedJwks, type Proxy } from "@istiod/push-context";
+import { fetchedJwks, jwksFetches, type Proxy } from "@istiod/push-context";
 import { resolvedHosts } from "@istiod/service-discovery";
 
 /** An object that was read. */
 export interface ObjectRead {
   /**
    * Kubernetes kind; `RejectedAuthorizationPolicy` and the like for objects in place of rejected ones; `MeshConfig`,
-   * `MeshNetworks`, `Environment`, `ResolvedHost`, `Jwks`.
+   * `MeshNetworks`, `Environment`, `ResolvedHost`, `Jwks`, `JwksFetch`.
    */
   readonly kind: string;
   /** Empty for cluster-scoped kinds and for inputs that are not Kubernetes objects. */
@@ -36,6 +36,7 @@ const collections: ReadonlyMap<string, Collection<unknown>> = new Map(
     meshNetworks,
     resolvedHosts,
     fetchedJwks,
+    jwksFetches,
   ].map((collection) => [collection.name, collection as Collection<unknown>]),
 );
 

@@ -9,8 +9,7 @@ export type MissingKey = "default" | "zero" | "error";
 /** Returns the method of a name that a receiver has; undefined if there is none. */
 export function methodOf(receiver: Operand, name: string): GoFunction | undefined {
   const value = unwrap(receiver);
-  const struct = value instanceof GoPointer ? value.target : value;
-  return struct instanceof GoStruct ? struct.methods.get(name) : undefined;
+  return value instanceof GoStruct || value instanceof GoPointer ? value.methods.get(name) : undefined;
 }
 
 /**

@@ -13,7 +13,8 @@ export interface EncodeOptions {
 }
 
 /**
- * Returns a value in JSON, as Go's `encoding/json` writes it. The fields of a struct have the names that templates use.
+ * Returns a value in JSON, as Go's `encoding/json` writes it. The fields of a struct have the names that templates use,
+ * unless the struct has a JSON form of its own.
  *
  * @throws Error for functions, infinities and what is not a number
  */
@@ -44,11 +45,19 @@ function encodeScalar(value: Value, { escapesHtml }: EncodeOptions): string | un
 function encodeComposite(value: Value, options: EncodeOptions, line: string): string {
   if (value instanceof GoList) return encodeList(value, options, line);
   if (value instanceof GoMap) return value.isNil ? "null" : encodeObject([...value.entries], true, options, line);
-  if (value instanceof GoStruct) return encodeObject([...value.fields], false, options, line);
+  if (value instanceof GoStruct) return encodeStruct(value, options, line);
   if (value instanceof GoPointer) return encode(value.target, options, line);
   const type = value !== null && isFunction(value) ? typeOf(value).name : "unknown";
   throw new Error(`json: unsupported type: ${type}`);
 }
+
+function encodeStruct({ fields, json }: GoStruct, options: EncodeOptions, line: string): string {
+  const content = json === undefined ? fields : json();
+  return isMembers(content) ? encodeObject([...content], false, options, line) : encode(content, options, line);
+}
+
+const isMembers = (content: Value | ReadonlyMap<string, Value>): content is ReadonlyMap<string, Value> =>
+  content instanceof Map;
 
 function encodeList(list: GoList, options: EncodeOptions, line: string): string {
   if (list.isNil) return "null";

@@ -59,6 +59,7 @@ export class GoStruct {
   readonly fields: ReadonlyMap<string, Value>;
   readonly methods: ReadonlyMap<string, GoFunction>;
   readonly text: (() => string) | undefined;
+  readonly json: (() => Value | ReadonlyMap<string, Value>) | undefined;
 
   /**
    * @param typeName name in messages, such as `inject.TemplateData`
@@ -67,34 +68,42 @@ export class GoStruct {
   constructor(
     typeName: string,
     fields: Readonly<Record<string, Value>> | ReadonlyMap<string, Value>,
-    { methods = {}, text }: StructOptions = {},
+    { methods = {}, text, json }: StructOptions = {},
   ) {
     this.type = { name: typeName, kind: "struct" };
     this.fields = fields instanceof Map ? fields : new Map(Object.entries(fields));
-    this.methods = new Map(Object.entries(methods));
+    this.methods = methods instanceof Map ? methods : new Map(Object.entries(methods));
     this.text = text;
+    this.json = json;
   }
 }
 
 /** Options of a struct. */
 export interface StructOptions {
   /** Methods by name, without the receiver among their parameters. */
-  readonly methods?: Readonly<Record<string, GoFunction>>;
+  readonly methods?: Readonly<Record<string, GoFunction>> | ReadonlyMap<string, GoFunction>;
   /** Returns the text when the struct is printed (`String()`). Default: its fields. */
   readonly text?: () => string;
+  /** Returns what JSON has for the struct: its members in order, or another value. Default: its fields. */
+  readonly json?: () => Value | ReadonlyMap<string, Value>;
 }
 
 /** A pointer to a struct, possibly nil. */
 export class GoPointer {
   readonly type: GoType;
 
-  /** @param target the struct, or the name of its type for a nil pointer */
-  constructor(target: GoStruct | string) {
+  /**
+   * @param target the struct, or the name of its type for a nil pointer
+   * @param methods methods that a nil pointer has; those of any other are its struct's. Default: none
+   */
+  constructor(target: GoStruct | string, methods: ReadonlyMap<string, GoFunction> = new Map<string, GoFunction>()) {
     this.target = typeof target === "string" ? null : target;
+    this.methods = this.target?.methods ?? methods;
     this.type = { name: `*${typeof target === "string" ? target : target.type.name}`, kind: "ptr" };
   }
 
   readonly target: GoStruct | null;
+  readonly methods: ReadonlyMap<string, GoFunction>;
 }
 
 /** A function that templates can call. Arguments are checked against the types of its parameters, as in Go. */

@@ -58,19 +58,20 @@ export class LeaderElection {
   }
 
   async #run(): Promise<void> {
-    const { retryPeriodMs, random } = this.#options;
-    while (!this.#stopping.signal.aborted) {
-      const renewed = await this.#tryAcquireOrRenew();
-      const isHolder = this.#term !== undefined;
-      // A leader whose renewal has failed repeats it soon, since it has one renew deadline in total.
-      const delay = renewed
-        ? retryPeriodMs
-        : isHolder
-          ? retryPeriodMs / 5
-          : retryPeriodMs * (1 + random() * jitterFactor);
-      await this.#wait(delay);
-    }
+    while (!this.#stopping.signal.aborted) await this.#wait(this.#delay(await this.#tryAcquireOrRenew()));
     await this.#release();
+  }
+
+  /** Returns the milliseconds until the next attempt. */
+  #delay(renewed: boolean): number {
+    const { retryPeriodMs, random } = this.#options;
+    if (renewed) return retryPeriodMs;
+    // A leader whose renewal has failed repeats it soon, since it has one renew deadline in total.
+    if (this.#term !== undefined) return retryPeriodMs / 5;
+    const delay = retryPeriodMs * (1 + random() * jitterFactor);
+    // The lock of a holder that has ended is taken when it expires, not at the attempt after that.
+    const untilFree = this.#observed.waitMs(this.#now().monotonic);
+    return untilFree > 0 ? Math.min(delay, untilFree) : delay;
   }
 
   /** Attempts once. Returns true if this candidate holds the lock now. */

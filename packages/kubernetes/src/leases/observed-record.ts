@@ -68,6 +68,11 @@ export class ObservedRecord {
     return now >= this.#since + this.#holdersMs();
   }
 
+  /** Returns the milliseconds until this candidate may write, if the record stays as it is; 0 if it may. */
+  waitMs(now: number): number {
+    return this.isFree(now) ? 0 : this.#since + this.#holdersMs() - now;
+  }
+
   /** Reports whether no earlier holder can lead any more. */
   isSettled(now: number): boolean {
     return now >= this.#settledAt;

@@ -45,6 +45,11 @@ export interface ApiServerOptions {
    * taken or out of range. `false` is for recorded objects that were never on a real server. Default: `true`.
    */
   readonly validation?: boolean;
+  /**
+   * `reject`: definitions and admission policies with rules that this server does not evaluate, such as CEL, are
+   * answered with 501. `ignore`: objects that break these rules are accepted. Default: `reject`.
+   */
+  readonly unevaluatedRules?: "reject" | "ignore";
   /** Writes the tokens of service accounts to their Secrets, as kube-controller-manager does. Default: `true`. */
   readonly secretTokens?: boolean;
   /** Milliseconds between bookmarks of a watch that asks for them. Default 60,000. */
@@ -80,6 +85,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     store,
     services: new ServiceAllocator(store, options.validation ?? true),
     validation: options.validation ?? true,
+    rejectsUnevaluated: options.unevaluatedRules !== "ignore",
     types: new TypeRegistry([...builtInTypes, ...additionalTypes(options.types ?? [])]),
     clock,
   };

@@ -116,6 +116,43 @@ contract("custom resources", (server) => {
     expect(body.details.causes).toContainEqual(expect.objectContaining({ reason, field }));
   });
 
+  it.each([
+    ["application/vnd.kubernetes.protobuf", 406, undefined],
+    ["application/vnd.kubernetes.protobuf,application/json", 200, "WidgetList"],
+  ])("have no protobuf: %s", async (accept, expected, kind) => {
+    const { status, body } = await server.http.get(path, { accept });
+    expect([status, status === 200 ? body.kind : undefined]).toEqual([expected, kind]);
+  });
+
+  it.each([
+    ["CEL", { type: "object", "x-kubernetes-validations": [{ rule: "self.size < 5" }] }, { size: 7 }],
+    ["formats", { type: "object", properties: { address: { type: "string", format: "ipv4" } } }, { address: "no" }],
+    ["multiples", { type: "object", properties: { size: { type: "integer", multipleOf: 5 } } }, { size: 7 }],
+  ])(
+    "are validated by %s, or their definition is rejected: never accepted without effect",
+    async (name, schema, spec) => {
+      const { spec: of, ...rest } = definition(name.toLowerCase(), name.toUpperCase());
+      const [version] = of.versions;
+      const properties = { spec: { properties: { size: { type: "integer" } }, ...schema } };
+      const versions = [{ ...version, schema: { openAPIV3Schema: { type: "object", properties } } }];
+      const { status, body } = await server.http.post(definitions, { ...rest, spec: { ...of, versions } });
+      if (status === 501) {
+        expect(body.message).toMatch(
+          /^CustomResourceDefinition [a-z]+\.example\.com: spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[spec\]\..* is not evaluated/,
+        );
+        return;
+      }
+      expect(status).toBe(201);
+      const invalid = await eventually(async () => {
+        const kind = name.toUpperCase();
+        const collection = `/apis/example.com/v1/namespaces/${server.namespace}/${name.toLowerCase()}`;
+        const answer = await server.http.post(collection, { ...widget("invalid", spec), kind });
+        return answer.status === 404 || answer.status === 429 ? undefined : answer;
+      });
+      expect([invalid.status, invalid.body.reason]).toEqual([422, "Invalid"]);
+    },
+  );
+
   it("requires the resource version of an update", async () => {
     const { body } = await server.http.post(path, widget("replaced", { size: 1 }));
     const unversioned = await server.http.put(`${path}/replaced`, widget("replaced", { size: 2 }));

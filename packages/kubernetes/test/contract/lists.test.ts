@@ -65,6 +65,24 @@ contract("lists", (server) => {
     expect(rejected.body.reason).toBe("BadRequest");
   });
 
+  it.each([
+    ["metadata.name!=a,metadata.name=b", ["b"]],
+    // The value is the text none,metadata.name=b.
+    ["metadata.name=none\\,metadata.name\\=b", []],
+    ["metadata.name!=none\\,metadata.name\\=b,metadata.name=b", ["b"]],
+  ])("reads the escapes of values of fields: %s", async (selector, expected) => {
+    const { body } = await server.http.get(`${path}?fieldSelector=${encodeURIComponent(selector)}`);
+    expect(names(body)).toEqual(expected);
+  });
+
+  it.each(["metadata.name=a=b", "metadata.name=a\\b"])(
+    "rejects values of fields without escapes: %s",
+    async (selector) => {
+      const rejected = await server.http.get(`${path}?fieldSelector=${encodeURIComponent(selector)}`);
+      expect([rejected.status, rejected.body.reason]).toEqual([400, "BadRequest"]);
+    },
+  );
+
   it("selects pods by node", async () => {
     const pods = `/api/v1/namespaces/${server.namespace}/pods`;
     for (const [name, nodeName] of [
@@ -118,6 +136,21 @@ contract("lists", (server) => {
     expect(headers["content-type"]).toBe("application/json");
     const rejected = await server.http.get(path, { accept: "text/csv" });
     expect(rejected.status).toBe(406);
+  });
+
+  it.each([
+    ["application/json;as=Table;g=meta.k8s.io;v=v2", 406, undefined],
+    ["application/json;as=Table;g=meta.k8s.io;v=v2,application/json", 200, "ConfigMapList"],
+    ["application/json;as=Unknown;g=meta.k8s.io;v=v1", 406, undefined],
+    ["application/json;as=Unknown;g=meta.k8s.io;v=v1, */*;q=0.1", 200, "ConfigMapList"],
+    ["application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v2", 406, undefined],
+    ["application/json;as=PartialObjectMetadataList;g=other;v=v1,application/json", 200, "ConfigMapList"],
+    ["text/csv,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", 200, "PartialObjectMetadataList"],
+    ["application/*", 406, undefined],
+    ["application/*,*/*", 200, "ConfigMapList"],
+  ])("negotiates %s", async (accept, expected, kind) => {
+    const { status, body } = await server.http.get(`${path}?${listed}`, { accept });
+    expect([status, status === 200 ? body.kind : body.reason]).toEqual([expected, kind ?? "NotAcceptable"]);
   });
 
   it("compresses large answers", async () => {

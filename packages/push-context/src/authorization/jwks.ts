@@ -1,3 +1,4 @@
+import { durationMs } from "@bufbuild/protobuf/wkt";
 import { jwksFault, requestAuthentications } from "@istiod/config-schema";
 import { collection, query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
@@ -11,27 +12,51 @@ export interface JwksSource {
   readonly jwksUri: string;
 }
 
+/** A source that istiod fetches. */
+export interface FetchedJwksSource extends JwksSource {
+  /** Timeout of a fetch in milliseconds: the longest of the rules with this source. */
+  readonly timeoutMs: number;
+}
+
 /** Fetched JSON Web Key Sets as text, by {@link jwksKey}. They are fetched and committed outside of queries. */
 export const fetchedJwks = collection<string>("Jwks");
 
+/** State of the fetch of a key set that is not current. */
+export type JwksFetch =
+  /** The first fetch has not ended. */
+  | { readonly state: "fetching" }
+  | { readonly state: "failed"; readonly reason: string }
+  /** The last keys are kept. `fetchedAt`: time of the last success, as in RFC 3339. */
+  | { readonly state: "stale"; readonly reason: string; readonly fetchedAt: string };
+
+/** Fetches whose key sets are not current, by {@link jwksKey}. What proxies receive does not depend on them. */
+export const jwksFetches = collection<JwksFetch>("JwksFetch");
+
+/** Rules with the same URI share its key set, and so do rules of the same issuer without a URI. */
 export function jwksKey({ issuer, jwksUri }: JwksSource): string {
-  return `${issuer} ${jwksUri}`;
+  return jwksUri === "" ? `issuer ${issuer}` : `uri ${jwksUri}`;
 }
 
 /**
- * A key set that verifies no token: a public RSA key whose private key was discarded. It substitutes for unavailable
- * keys, because Envoy rejects a listener with an empty key set and would keep the previous listener. Istio does the
- * same with a key of its own (pilot/pkg/model/jwks_resolver.go).
+ * A key set that verifies no token: an EC key whose private key nobody knows, because its point was found by hashing.
+ * Its x coordinate is the SHA-256 digest of `unverifiableJwksSeed` with the first number for which there is a point. It
+ * substitutes for unavailable keys, because Envoy rejects a listener with an empty key set and would keep the previous
+ * listener.
  */
 export const unverifiableJwks = JSON.stringify({
   keys: [
     {
-      kty: "RSA",
-      e: "AQAB",
-      n: "pF1d_yctyJ5t_oIdjdbQRebmit9Euej263PoYo91FtqrNS2g0WrZ-Fe3vRfGsIUXd2oBi2uI2v9Kmg-cDP8QnZRI3iLTIPtgioNn12KjU5xs8BzOKqKiHAQz64K3uoKYkxuoku7Z6LREivhbQeieEDCOcc3-dBzNALVNm5Y9C0bn2wrcWf3FIcWlKac74BGXjOjaDxBEvVY_LWhzl5sNYGiZnx2AlSlFQvsidUUJDaCCjmenBJSLqpYP88lqHmHExdRwLiu3lwsQOb4ELC07TnO7AjJF6ML_1Baqw5HoMj5fPLwvybjPOuANwSk6cRRbMYw-MD2OnXzfssF7h8Dtjw",
+      kty: "EC",
+      crv: "P-256",
+      alg: "ES256",
+      x: "ruYy4NgWqQbQQ0wC9zEPJHG8Q-hMADt9AIAkIiAx_Dk",
+      y: "2jb0ovN32iPmvO-yn5mfXflR1hSuo7k5n5X1lpMfsRo",
     },
   ],
 });
+
+/** Text whose digest is the key of {@link unverifiableJwks}, so that anybody can compute it again. */
+export const unverifiableJwksSeed = "istiod: no keys are available, reject every token";
 
 /**
  * Returns the key set that verifies a rule's tokens: the inline one, else the fetched one, else {@link
@@ -41,11 +66,15 @@ export function localJwks(q: QueryContext, rule: JWTRule): string {
   return rule.jwks !== "" ? rule.jwks : (usableJwks(q, rule) ?? unverifiableJwks);
 }
 
-/** Returns the fetched keys of an issuer. A set that Envoy would reject counts as not fetched. */
 function usableJwks(q: QueryContext, source: JwksSource): string | undefined {
-  const fetched = q.read(fetchedJwks, jwksKey(source));
-  return fetched === undefined || jwksFault(fetched) !== undefined ? undefined : fetched;
+  return q.call(usableFetchedJwks, jwksKey(source));
 }
+
+/** The fetched key set with a key. A set that Envoy would reject counts as not fetched. */
+const usableFetchedJwks = query("usableFetchedJwks", (q, key: string): string | undefined => {
+  const fetched = q.read(fetchedJwks, key);
+  return fetched === undefined || jwksFault(fetched) !== undefined ? undefined : fetched;
+});
 
 type FetchMode = "istiod" | "hybrid" | "envoy";
 
@@ -84,29 +113,44 @@ function parseUri(text: string): JwksServer | undefined {
   return number === undefined ? undefined : { hostname: hostname.replace(/^\[|\]$/g, ""), port: number };
 }
 
-/** The key sets that istiod must fetch for all RequestAuthentications, sorted by issuer and URI. */
-export const jwksToFetch = query("jwksToFetch", (q): readonly JwksSource[] => {
-  const found = new Map<string, JwksSource>();
+/** Timeout of a fetch without one in the rule. Source: `timeout` of Istio's RequestAuthentication. */
+const defaultTimeoutMs = 5000;
+
+/** The key sets that istiod must fetch for all RequestAuthentications, sorted by {@link jwksKey}. */
+export const jwksToFetch = query("jwksToFetch", (q): readonly FetchedJwksSource[] => {
+  const found = new Map<string, FetchedJwksSource>();
   for (const { spec } of q.all(requestAuthentications)) {
-    for (const rule of spec.jwtRules)
-      if (isFetchedByIstiod(q, rule)) found.set(jwksKey(rule), { issuer: rule.issuer, jwksUri: rule.jwksUri });
+    for (const rule of spec.jwtRules) {
+      if (!isFetchedByIstiod(q, rule)) continue;
+      const key = jwksKey(rule);
+      const { jwksUri, timeout } = rule;
+      const timeoutMs = Math.max(found.get(key)?.timeoutMs ?? 0, timeout ? durationMs(timeout) : defaultTimeoutMs);
+      // The issuer does not matter to the fetch of a URI, and many issuers may share one.
+      found.set(key, { issuer: jwksUri === "" ? rule.issuer : "", jwksUri, timeoutMs });
+    }
   }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, source]) => source);
 });
 
-/** A JWT rule without available keys. All tokens of its issuer are rejected. */
-export interface MissingJwks {
+/** A JWT rule whose fetched keys are missing or stale. Without keys, all tokens of its issuer are rejected. */
+export interface JwksProblem {
   /** Index in `jwtRules`. */
   readonly index: number;
   readonly rule: JWTRule;
+  readonly isMissing: boolean;
+  /** Undefined if nothing fetches keys, such as in an analysis of files. */
+  readonly fetch: JwksFetch | undefined;
 }
 
-/** The JWT rules of a RequestAuthentication (`namespace/name`) whose keys istiod must fetch and does not have. */
-export const missingJwks = query("missingJwks", (q, key: string): readonly MissingJwks[] => {
+/** The JWT rules of a RequestAuthentication (`namespace/name`) whose keys istiod fetches, and which are not current. */
+export const jwksProblems = query("jwksProblems", (q, key: string): readonly JwksProblem[] => {
   const rules = q.read(requestAuthentications, key)?.spec.jwtRules ?? [];
-  return rules.flatMap((rule, index) =>
-    isFetchedByIstiod(q, rule) && usableJwks(q, rule) === undefined ? [{ index, rule }] : [],
-  );
+  return rules.flatMap((rule, index): readonly JwksProblem[] => {
+    if (!isFetchedByIstiod(q, rule)) return [];
+    const fetch = q.read(jwksFetches, jwksKey(rule));
+    const isMissing = usableJwks(q, rule) === undefined;
+    return isMissing || fetch?.state === "stale" ? [{ index, rule, isMissing, fetch }] : [];
+  });
 });
 
 function isFetchedByIstiod(q: QueryContext, rule: JWTRule): boolean {

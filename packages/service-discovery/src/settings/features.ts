@@ -33,7 +33,7 @@ export const features = {
   ipAutoallocate: booleanFeature(
     "PILOT_ENABLE_IP_AUTOALLOCATE",
     true,
-    "use the allocated addresses in the status of ServiceEntries; istiod does not allocate them yet",
+    "allocate addresses to ServiceEntries without own ones, in their status, and use them",
   ),
   serviceEntrySelectsPods: booleanFeature(
     "PILOT_ENABLE_SERVICEENTRY_SELECT_PODS",

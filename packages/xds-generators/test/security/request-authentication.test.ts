@@ -1,5 +1,15 @@
-import { fetchedJwks, jwksKey, missingJwks, unverifiableJwks, jwksToFetch } from "@istiod/push-context";
+import { createHash, createPublicKey } from "node:crypto";
+import {
+  fetchedJwks,
+  jwksFetches,
+  jwksKey,
+  jwksProblems,
+  jwksToFetch,
+  unverifiableJwks,
+  unverifiableJwksSeed,
+} from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
+import { jwtFilters } from "../../src/security/jwt-authentication.js";
 import { httpChain, httpFilterNames, httpFilterOf, listenerOf } from "../listeners/listener-parts.js";
 import { podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { type Json, TestMesh } from "../mesh.js";
@@ -65,6 +75,13 @@ describe("tokens", () => {
   });
 });
 
+it("the keys that verify nothing are a point that was found by hashing, so that nobody has the private key", () => {
+  const [{ x, y, ...others }] = JSON.parse(unverifiableJwks).keys;
+  expect(others).toEqual({ kty: "EC", crv: "P-256", alg: "ES256" });
+  expect(x).toBe(createHash("sha256").update(`${unverifiableJwksSeed} 0`).digest("base64url"));
+  expect(createPublicKey({ key: { kty: "EC", crv: "P-256", x, y }, format: "jwk" }).asymmetricKeyType).toBe("ec");
+});
+
 describe("key sets by URI", () => {
   const source = { issuer: "https://a", jwksUri: "https://keys.example.com/jwks" };
   const rule = authentication([source]);
@@ -72,13 +89,13 @@ describe("key sets by URI", () => {
   const unavailableIn = (mesh: TestMesh): readonly string[] =>
     mesh
       .proxy(self)
-      .view.call(missingJwks, "shop/jwt")
+      .view.call(jwksProblems, "shop/jwt")
       .map(({ index, rule: { issuer } }) => `${index} ${issuer}`);
   const unavailable = "0 https://a";
 
   it("are requested from outside, and no token is valid until they are available", () => {
     const mesh = new TestMesh(web + rule);
-    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([source]);
+    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([{ issuer: "", jwksUri: source.jwksUri, timeoutMs: 5000 }]);
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
     mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), keys));
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([keys, []]);
@@ -90,9 +107,38 @@ describe("key sets by URI", () => {
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
   });
 
+  it("are shared by the rules with a URI, with the longest timeout, and by those of an issuer without one", () => {
+    const rules = [
+      { issuer: "b", jwksUri: "https://k/1" },
+      { issuer: "c", jwksUri: "https://k/1", timeout: "20s" },
+      { issuer: "d", jwksUri: "https://k/1", timeout: "1s" },
+      { issuer: "https://e" },
+      { issuer: "https://e", audiences: ["x"] },
+      { issuer: "f", jwks: keys },
+    ];
+    const mesh = new TestMesh(web + authentication(rules));
+    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([
+      { issuer: "https://e", jwksUri: "", timeoutMs: 5000 },
+      { issuer: "", jwksUri: "https://k/1", timeoutMs: 20_000 },
+    ]);
+    mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey({ issuer: "", jwksUri: "https://k/1" }), keys));
+    const { providers } = filterOf(mesh);
+    expect([0, 1, 2].map((i) => providers[`origins-${i}`].localJwks.inlineString)).toEqual([keys, keys, keys]);
+  });
+
+  it("do not change what a proxy has when only the state of the fetch changes", () => {
+    const mesh = new TestMesh(web + rule);
+    mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), keys));
+    const before = mesh.proxy(self).view.call(jwtFilters);
+    const fetch = { state: "stale", reason: "down", fetchedAt: "2026-01-01T00:00:00Z" } as const;
+    mesh.db.commit((tx) => tx.set(jwksFetches, jwksKey(source), fetch));
+    expect(mesh.proxy(self).view.call(jwtFilters)).toBe(before);
+    expect(mesh.proxy(self).view.call(jwksProblems, "shop/jwt")).toMatchObject([{ isMissing: false, fetch }]);
+  });
+
   it("verify nothing if only the issuer is configured", () => {
     const mesh = new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "https://a" }]));
-    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([{ issuer: "https://a", jwksUri: "" }]);
+    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([{ issuer: "https://a", jwksUri: "", timeoutMs: 5000 }]);
     expect(filterOf(mesh).providers["origins-1"]).toMatchObject({
       issuer: "https://a",
       localJwks: { inlineString: unverifiableJwks },

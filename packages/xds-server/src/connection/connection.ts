@@ -190,6 +190,10 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     const { protocol, onDemand, events } = stream;
     const request = withTypeUrl(yield* message, this.#call.method);
     checkRequest(request, stream.limits);
+    if (this.#context.source.report?.(stream.client, request.typeUrl, request.errorDetail) === true) {
+      events.requested({ typeUrl: request.typeUrl, stale: false }, bytes);
+      return undefined;
+    }
     const handled = onDemand.request(request);
     if (handled === undefined) {
       // Long requests take turns from the start, because many may arrive in one turn of the event loop.

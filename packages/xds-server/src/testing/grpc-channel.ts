@@ -79,7 +79,8 @@ function openSession({ host, port, tls, localAddress }: Address): OpenSession {
   let socket: Socket | undefined;
   session.once("connect", (_, connected) => {
     socket = connected;
-    session.setLocalWindowSize(windowBytes);
+    // The session may have ended in the same turn.
+    if (!session.destroyed) session.setLocalWindowSize(windowBytes);
   });
   return {
     session,

@@ -5,6 +5,7 @@ import type { ConnectionTable, CountedConnection } from "../limits/connection-ta
 import type { LimitObserver, LimitReason } from "../limits/limit-reason.js";
 import type { LoopTimers } from "../limits/loop-timers.js";
 import { addressKey, identifyPeer, type PeerIdentity } from "../limits/peer-key.js";
+import { connectionId } from "./connection-id.js";
 import { peerOf } from "./peer.js";
 
 /** State that all listeners of a server share to limit their connections. */
@@ -173,7 +174,7 @@ export class Acceptor {
     this.server = createServer((socket) => {
       const connection = accept(socket);
       if (connection === undefined) return;
-      const id = idOf(socket);
+      const id = connectionId(socket);
       this.#connections.set(id, connection);
       socket.once("close", () => {
         if (this.#connections.get(id) === connection) this.#connections.delete(id);
@@ -187,19 +188,10 @@ export class Acceptor {
     return [...this.#connections.values()];
   }
 
-  /** Returns the connection of a session; undefined if it was closed. */
-  connectionOf({ socket }: ServerHttp2Session): AcceptedConnection | undefined {
-    return this.#connections.get(idOf(socket));
+  /** Returns the connection of a session or socket; undefined if it was closed. */
+  connectionOf({ socket }: Pick<ServerHttp2Session, "socket">): AcceptedConnection | undefined {
+    return this.#connections.get(connectionId(socket));
   }
-}
-
-/** A TLS socket has the addresses of the socket below it. */
-function idOf({
-  remoteAddress,
-  remotePort,
-  localAddress,
-}: Pick<Socket, "remoteAddress" | "remotePort" | "localAddress">) {
-  return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
 function errorOf(reason: LimitReason): string {

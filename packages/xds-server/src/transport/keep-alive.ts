@@ -24,7 +24,9 @@ export function keepAlive(
   function ping(): void {
     if (session.destroyed) return destroy();
     expectRead(socket.bytesRead);
-    session.ping(() => {
+    session.ping((error) => {
+      // Node sends no ping after GOAWAY. If calls do not end, the connection must not stay open because of that.
+      if (error !== null) return;
       cancel();
       if (!isClosed) cancel = clock.after(intervalMs, ping);
     });

@@ -8,7 +8,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import type { Clock } from "@istiod/settings";
 import type { Listening, ListenOptions, XdsServer } from "../api.js";
@@ -70,7 +70,10 @@ export async function listen(
     tls === undefined ? undefined : createSecureServer({ ...http2Options(limits), ...secureServerOptions(tls) });
   const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(limits));
   const acceptor = new Acceptor(http2, (socket) => AcceptedConnection.accept(socket, shared, limits));
-  if (secure !== undefined) paceHandshakes(secure, clock);
+  if (secure !== undefined) {
+    const close = (socket: Socket): void => acceptor.connectionOf({ socket })?.close("handshake_timeout");
+    paceHandshakes(secure, { timers: shared.timers, close });
+  }
   const sessions = new Set<ServerHttp2Session>();
   http2.on("session", (session: ServerHttp2Session) => {
     const connection = acceptor.connectionOf(session);

@@ -1,77 +1,115 @@
 import type { Http2SecureServer } from "node:http2";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { addressGroup } from "@istiod/peer-address";
-import type { Clock } from "@istiod/settings";
+import type { LoopTimers } from "../limits/loop-timers.js";
+import { connectionId } from "./connection-id.js";
+import { HandshakeQueue } from "./handshake-queue.js";
 
 /** Handshakes begun in a turn of the event loop. Each takes one to two milliseconds. */
 const handshakesPerTurn = 8;
-/** Time in which a client must begin its handshake. */
-const firstBytesMs = 10_000;
+/**
+ * Handshakes in progress. All clients may complete them at the same time, and then one turn of the event loop has the
+ * signatures of all to verify.
+ */
+const limits = { total: 64, perGroup: 32 };
+/** Time after which a handshake loses its place to a connection that waits for one. */
+const slowMs = 1000;
 
 type ConnectionListener = (socket: Socket) => void;
 
+/** The owner of the connections, which closes those that complete no handshake in time. */
+export interface HandshakeOptions {
+  readonly timers: Pick<LoopTimers, "after">;
+  /** Closes a connection whose handshake takes long while others wait. */
+  readonly close: (socket: Socket) => void;
+}
+
 /**
- * Begins few TLS handshakes in each turn of the event loop, so that thousands of connections at once do not block it.
- * Addresses (IPv6: /64 networks) take turns. A connection waits without a handshake until its client has sent
- * something, and is closed if that takes too long.
+ * Begins few TLS handshakes in each turn of the event loop and bounds how many are in progress, so that thousands of
+ * connections at once do not block it. Addresses (IPv6: /64 networks) have equal shares. A connection waits without a
+ * handshake until its client has sent something.
  */
-export function paceHandshakes(server: Http2SecureServer, clock: Clock): void {
+export function paceHandshakes(server: Http2SecureServer, options: HandshakeOptions): void {
   const begin = server.listeners("connection") as ConnectionListener[];
   server.removeAllListeners("connection");
-  const queue = new HandshakeQueue((socket) => {
+  const pacer = new HandshakePacer(options, (socket) => {
     for (const listener of begin) listener.call(server, socket);
   });
   server.on("connection", (socket: Socket) => {
     const destroy = (): void => void socket.destroy();
-    const stop = clock.after(firstBytesMs, destroy);
-    const ready = (): void => {
-      socket.off("error", destroy).off("close", stop);
-      stop();
-      if (!socket.destroyed) queue.push(socket);
-    };
-    socket.once("readable", ready).once("error", destroy).once("close", stop);
+    socket.once("error", destroy).once("readable", () => {
+      socket.off("error", destroy);
+      if (!socket.destroyed) pacer.push(socket);
+    });
   });
+  server.on("secureConnection", (socket: TLSSocket) => pacer.completed(connectionId(socket)));
 }
 
-class HandshakeQueue {
+/** A connection that waits for a handshake or has one in progress. */
+interface Paced {
+  readonly id: string;
+  readonly socket: Socket;
+  readonly group: string;
+  stopTimer: () => void;
+}
+
+class HandshakePacer {
+  readonly #options: HandshakeOptions;
   readonly #begin: ConnectionListener;
-  /** Waiting connections by address. The first address is next. */
-  readonly #waiting = new Map<string, Socket[]>();
+  readonly #queue = new HandshakeQueue<Paced>(limits);
+  /** Handshakes in progress by connection ID. */
+  readonly #inProgress = new Map<string, Paced>();
   #isScheduled = false;
 
-  constructor(begin: ConnectionListener) {
+  constructor(options: HandshakeOptions, begin: ConnectionListener) {
+    this.#options = options;
     this.#begin = begin;
   }
 
   push(socket: Socket): void {
     const group = addressGroup(socket.remoteAddress ?? "");
-    const sockets = this.#waiting.get(group);
-    if (sockets === undefined) this.#waiting.set(group, [socket]);
-    else sockets.push(socket);
-    socket.on("error", ignore);
+    const paced: Paced = { id: connectionId(socket), socket, group, stopTimer: ignore };
+    socket.on("error", ignore).once("close", () => this.#delete(paced));
+    this.#queue.push(paced, group);
+    this.#schedule();
+  }
+
+  completed(id: string): void {
+    const paced = this.#inProgress.get(id);
+    if (paced !== undefined) this.#delete(paced);
+  }
+
+  #delete(paced: Paced): void {
+    paced.stopTimer();
+    if (this.#inProgress.get(paced.id) === paced) this.#inProgress.delete(paced.id);
+    this.#queue.delete(paced, paced.group);
     this.#schedule();
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#waiting.size === 0) return;
+    if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      for (let begun = 0; begun < handshakesPerTurn && this.#waiting.size > 0; begun++) this.#next();
+      for (let begun = 0; begun < handshakesPerTurn; begun++) {
+        const next = this.#queue.begin();
+        if (next === undefined) return;
+        if (next.instead !== undefined) this.#options.close(next.instead.socket);
+        this.#start(next.connection);
+      }
       this.#schedule();
     });
   }
 
-  #next(): void {
-    for (const [group, sockets] of this.#waiting) {
-      this.#waiting.delete(group);
-      const socket = sockets.shift();
-      if (sockets.length > 0) this.#waiting.set(group, sockets);
-      if (socket === undefined) return;
-      socket.off("error", ignore);
-      if (!socket.destroyed) this.#begin(socket);
-      return;
-    }
+  #start(paced: Paced): void {
+    this.#inProgress.set(paced.id, paced);
+    paced.stopTimer = this.#options.timers.after(slowMs, () => {
+      this.#queue.markSlow(paced);
+      this.#schedule();
+    });
+    paced.socket.off("error", ignore);
+    this.#begin(paced.socket);
   }
 }
 

@@ -90,6 +90,7 @@ export async function startIstiodTarget(options: IstiodTargetOptions = {}): Prom
       tlsTokens: tokens.directory,
       alsoPlaintext: true,
       maxOldSpaceMiB: heapMiB,
+      recordLongTurns: true,
       flags,
       env: { PILOT_MAX_REQUESTS_PER_SECOND: "", ...env },
     });
@@ -108,6 +109,7 @@ export async function startIstiodTarget(options: IstiodTargetOptions = {}): Prom
       get streamsLost() {
         return fleet.lost();
       },
+      longTurns: () => istiod.longTurns(),
       isAlive: () => isRunning(istiod.pid),
       join: () => joinMesh(istiod, places[0], tokens),
       async update() {

@@ -1,6 +1,7 @@
-import { istioDefinitions, startCluster } from "@istiod/cluster";
+import { startCluster } from "@istiod/cluster";
 import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import type { ObjectInput } from "@istiod/kubernetes/testing";
+import { customResourceDefinitions, readProtos } from "@istiod/manifests";
 import type { FilledServer } from "./in-memory-server.js";
 
 /** Number of requests at the same time. */
@@ -11,8 +12,7 @@ const clusterScoped = new Set(["Namespace", "Node", "CustomResourceDefinition"])
 export async function realServer(): Promise<FilledServer> {
   const { kubeconfig } = await startCluster();
   const client = createApiClient(await parseKubeconfig(kubeconfig), { qps: 10_000, burst: 10_000 });
-  const { items } = istioDefinitions() as { readonly items: readonly ObjectInput[] };
-  for (const definition of items) await create(client, definition);
+  for (const definition of customResourceDefinitions(await readProtos())) await create(client, { ...definition });
   return {
     kubeconfig,
     async create(objects) {

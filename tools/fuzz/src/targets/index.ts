@@ -1,4 +1,5 @@
 import type { Target } from "../target.js";
+import { admissionReviews } from "./admission-reviews.js";
 import { dnsMessages } from "./dns-messages.js";
 import { grpcFrames } from "./grpc-frames.js";
 import { nodeMetadata } from "./node-metadata.js";
@@ -10,6 +11,7 @@ import { yamlDocuments } from "./yaml-documents.js";
 
 /** Every target, by area. */
 export const targets: readonly Target[] = [
+  admissionReviews,
   dnsMessages,
   grpcFrames,
   nodeMetadata,

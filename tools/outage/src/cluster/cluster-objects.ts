@@ -9,6 +9,7 @@ import {
   readObject,
   requestToken,
   type ResourceType,
+  withRetries,
 } from "@istiod/kubernetes";
 import { istiodUser } from "./kubeconfig.js";
 
@@ -21,7 +22,15 @@ export interface MeshObject {
 
 /** Metadata that the server sets. */
 const serverMetadata = new Set(["creationTimestamp", "resourceVersion", "ownerReferences"]);
-const clusterScoped = new Set(["Namespace", "Node", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"]);
+const clusterScoped = new Set([
+  "Namespace",
+  "Node",
+  "CustomResourceDefinition",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
+]);
 const fieldManager = "outage";
 const role = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: { name: istiodUser } };
 const roleBinding = { ...role, kind: "ClusterRoleBinding" };
@@ -53,6 +62,18 @@ export class ClusterObjects {
     const options = { audiences: ["istio-ca"], expirationSeconds: 86_400 };
     const { token } = await requestToken(this.#client, { namespace, name }, options);
     return token;
+  }
+
+  /** Returns the root certificate that istiod keeps in the cluster, in PEM. */
+  async rootCertificate(): Promise<string> {
+    const type = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+    const reference = { namespace: "istio-system", name: "istio-ca-secret" };
+    const { data } = await readObject<KubernetesObject & { readonly data: Readonly<Record<string, string>> }>(
+      this.#client,
+      type,
+      reference,
+    );
+    return Buffer.from(data["ca-cert.pem"] ?? "", "base64").toString("utf8");
   }
 
   /** Binds istiod's role. */
@@ -97,18 +118,16 @@ export class ClusterObjects {
     const { name, namespace } = object.metadata;
     const reference = { name, ...(namespace !== undefined && { namespace }) };
     try {
-      await deleteObject(this.#client, typeOf(object), reference, { gracePeriodSeconds: 0 });
+      await withRetries(() => deleteObject(this.#client, typeOf(object), reference, { gracePeriodSeconds: 0 }));
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== "not-found") throw error;
     }
   }
 
   async #write(object: MeshObject, subresource?: string): Promise<void> {
-    await applyObject(this.#client, typeOf(object), object as KubernetesObject, {
-      fieldManager,
-      force: true,
-      ...(subresource !== undefined && { subresource }),
-    });
+    const options = { fieldManager, force: true, ...(subresource !== undefined && { subresource }) };
+    // On a slow machine, the server may close a connection that is being used again.
+    await withRetries(() => applyObject(this.#client, typeOf(object), object as KubernetesObject, options));
   }
 
   async #established(definition: MeshObject): Promise<void> {

@@ -2,13 +2,14 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 
 /** Ports on which istiod's commands listen, or ask, unless told otherwise. */
-const istiodPorts = [8080, 9876, 15010, 15012, 15014] as const;
+const istiodPorts = [8080, 9876, 15010, 15012, 15014, 15017] as const;
 
 /** Flags of `istiod discovery` with the addresses that they have by default. */
 const discoveryDefaults = {
   grpcAddr: ":15010",
   secureGRPCAddr: ":15012",
   httpAddr: ":8080",
+  httpsAddr: ":15017",
   monitoringAddr: ":15014",
   ctrlz_port: "9876",
 };

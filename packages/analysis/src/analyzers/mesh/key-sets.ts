@@ -1,28 +1,52 @@
+import { isIP } from "node:net";
 import { requestAuthenticationKind, requestAuthentications } from "@istiod/config-schema";
-import { missingJwks } from "@istiod/push-context";
+import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
+import { AddressRules, describeSource } from "@istiod/jwks";
+import { type JwksProblem, jwksProblems } from "@istiod/push-context";
 import { type Analyzer, rule } from "../../analyzer.js";
 
 export const keySetAnalyzer: Analyzer = {
   name: "mesh.KeySetAnalyzer",
   description: "Checks that the keys of RequestAuthentications are available",
-  codes: ["MESH0019"],
+  codes: ["MESH0019", "MESH0021"],
   rules: [
     rule(requestAuthenticationKind, requestAuthentications, (_, { q, key, report }) => {
-      for (const {
-        index,
-        rule: { issuer, jwksUri },
-      } of q.call(missingJwks, key)) {
-        const cause =
-          jwksUri === ""
-            ? "the rule has neither jwks nor jwksUri, and keys are not discovered from the issuer yet"
-            : "keys of a jwksUri are not fetched yet";
-        const path = ["spec", "jwtRules", index, ...(jwksUri === "" ? [] : ["jwksUri"])];
-        report(
-          "MESH0019",
-          path,
-          `${cause}, so that every token of issuer ${JSON.stringify(issuer)} is rejected; give the keys inline in jwks`,
-        );
+      for (const problem of q.call(jwksProblems, key)) {
+        const { index, rule: jwtRule, isMissing } = problem;
+        const finding = isMissing ? missing(problem) : stale(problem);
+        const path = ["spec", "jwtRules", index, jwtRule.jwksUri === "" ? "issuer" : "jwksUri"];
+        if (finding !== undefined) report(isMissing ? "MESH0019" : "MESH0021", path, finding);
       }
     }),
   ],
 };
+
+/** Returns the finding about keys that are missing; undefined if nothing says that they cannot be fetched. */
+function missing({ rule, fetch }: JwksProblem): string | undefined {
+  const [source, issuer] = [describeSource(rule), JSON.stringify(rule.issuer)];
+  if (fetch?.state === "fetching")
+    return `waiting for the keys of ${source}; until they are fetched, every token of issuer ${issuer} is rejected`;
+  const reason = fetch?.reason ?? unreachableReason(rule);
+  return (
+    reason && `the keys of ${source} cannot be fetched, so that every token of issuer ${issuer} is rejected: ${reason}`
+  );
+}
+
+function stale({ rule, fetch }: JwksProblem): string | undefined {
+  if (fetch?.state !== "stale") return undefined;
+  return `the keys of ${describeSource(rule)} are those of ${fetch.fetchedAt}, because they cannot be refreshed: ${fetch.reason}`;
+}
+
+const rules = new AddressRules();
+
+/** Returns the reason why keys can never be fetched, as far as the rule alone tells. */
+function unreachableReason({ issuer, jwksUri }: JWTRule): string | undefined {
+  const uri = jwksUri === "" ? issuer : jwksUri;
+  if (!/^https?:\/\//i.test(uri) || !URL.canParse(uri))
+    return jwksUri === ""
+      ? "the issuer is no URL, so that its keys cannot be discovered; set jwksUri or jwks"
+      : undefined;
+  const address = new URL(uri).hostname.replace(/^\[|\]$/g, "");
+  const reason = isIP(address) === 0 ? undefined : rules.blockedReason(address);
+  return reason && `${address} ${reason}`;
+}

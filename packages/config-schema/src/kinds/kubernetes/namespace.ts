@@ -7,6 +7,9 @@ import { declareKind } from "../kind.js";
 export type NamespaceSpec = Readonly<Record<string, never>>;
 export type NamespaceObject = ConfigObject<NamespaceSpec>;
 
+/** Annotations with the ranges of users and groups that OpenShift gives a namespace, for injected proxies. */
+const openShiftRanges = new Set(["openshift.io/sa.scc.uid-range", "openshift.io/sa.scc.supplemental-groups"]);
+
 /** Namespaces by `cluster/name`. */
 export const namespaces = collection<NamespaceObject>("Namespace");
 
@@ -18,7 +21,7 @@ export const namespaceKind = declareKind<NamespaceSpec, undefined>({
   nameRule: "label",
   collection: namespaces,
   labels: "all",
-  annotations: isIstioKey,
+  annotations: (key) => isIstioKey(key) || openShiftRanges.has(key),
   fields: {},
   key: clusterKey,
   decode: () => ({ spec: {} }),

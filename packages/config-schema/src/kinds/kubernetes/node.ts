@@ -12,6 +12,8 @@ export interface NodeAddress {
 
 export interface NodeSpec {
   readonly addresses: readonly NodeAddress[];
+  /** `status.nodeInfo.kubeletVersion`. */
+  readonly kubeletVersion?: string;
 }
 export type NodeObject = ConfigObject<NodeSpec>;
 
@@ -26,11 +28,12 @@ export const nodeKind = declareKind<NodeSpec, undefined>({
   collection: nodes,
   labels: "all",
   annotations: isIstioKey,
-  fields: { status: { addresses: { type: true, address: true } } },
+  fields: { status: { addresses: { type: true, address: true }, nodeInfo: { kubeletVersion: true } } },
   key: clusterKey,
   decode(manifest, report) {
     const status = Fields.of(manifest.body, report).object("status");
     const addresses = status.list("addresses").map((a) => ({ type: a.string("type"), address: a.string("address") }));
-    return { spec: { addresses } };
+    const kubeletVersion = status.object("nodeInfo").string("kubeletVersion");
+    return { spec: { addresses, ...(kubeletVersion !== "" && { kubeletVersion }) } };
   },
 });

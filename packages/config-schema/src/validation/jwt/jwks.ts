@@ -1,6 +1,6 @@
-import { parseDocument } from "yaml";
 import { record } from "../../decoding/json.js";
 import { isNestedTooDeeply, isTooDeep } from "../../yaml/nesting.js";
+import { hasDuplicateMember } from "./duplicate-members.js";
 import { isSecretKey, keyFault } from "./json-web-key.js";
 import type { Place } from "../place.js";
 
@@ -30,10 +30,8 @@ export function jwksFault(text: string): string | undefined {
   if (portable !== undefined) return portable;
   const keys = set["keys"] as readonly unknown[];
   if (keys.length === 0) return "has no keys, expected at least one";
-  const faults = keys.map(keyFaultOf);
-  return faults.every((fault) => fault !== undefined)
-    ? `has no key that the proxies can use: keys[0]: ${faults[0]}`
-    : undefined;
+  if (keys.some((key) => keyFaultOf(key) === undefined)) return undefined;
+  return `has no key that the proxies can use: keys[0]: ${keyFaultOf(keys[0])}`;
 }
 
 /** Maximum nesting of a key set. Envoy's JSON parser stops at 100. */
@@ -45,10 +43,7 @@ const maxDepth = 32;
  */
 function portabilityFault(text: string, value: unknown): string | undefined {
   if (isTooDeep(value, maxDepth)) return `is nested more than ${maxDepth} levels deep`;
-  const duplicate = parseDocument(text, { uniqueKeys: true, logLevel: "silent" }).errors.find(
-    ({ code }) => code === "DUPLICATE_KEY",
-  );
-  if (duplicate !== undefined) return "has a member twice, expected each once";
+  if (hasDuplicateMember(text)) return "has a member twice, expected each once";
   return hasUnportableScalar(value) ? "has a number or a character that JSON cannot exchange" : undefined;
 }
 

@@ -42,9 +42,10 @@ export async function serveDiscovery(types: TypeRegistry, exchange: Exchange): P
   return true;
 }
 
+const aggregatedForm = { kind: "APIGroupDiscoveryList", group: "apidiscovery.k8s.io", version: "v2" };
+
 async function serveRoot(types: TypeRegistry, exchange: Exchange, isCore: boolean): Promise<boolean> {
-  const { parameters } = negotiate(exchange.request.headers.accept, ["APIGroupDiscoveryList"]);
-  if (parameters.get("as") === undefined) {
+  if (negotiate(exchange.request.headers.accept, [aggregatedForm]) === undefined) {
     await exchange.send(200, isCore ? apiVersions() : apiGroupList(types));
     return true;
   }

@@ -1,9 +1,10 @@
 import { StatusError } from "./status-error.js";
 
-/** Representation of an answer. */
-export interface Representation {
-  /** Parameters of the accepted media type, for example `as`, `g` and `v`. */
-  readonly parameters: ReadonlyMap<string, string>;
+/** A form of answers that the parameters `as`, `g` and `v` of a media type ask for. */
+export interface Form {
+  readonly kind: string;
+  readonly group: string;
+  readonly version: string;
 }
 
 interface AcceptedType {
@@ -23,19 +24,24 @@ function parseAccept(header: string): readonly AcceptedType[] {
     .sort((a, b) => b.quality - a.quality);
 }
 
-const jsonTypes = new Set(["application/json", "application/*", "*/*"]);
+const jsonTypes = new Set(["application/json", "*/*"]);
 
 /**
- * Returns the first accepted representation that the server has. It has JSON only.
+ * Returns the first accepted form that the server has, undefined for objects as they are. It has JSON only: protobuf
+ * and tables are skipped.
  *
- * @param kinds Values of the parameter `as` that the endpoint supports.
+ * @param forms Forms that the endpoint supports.
  * @throws StatusError 406
  */
-export function negotiate(header: string | undefined, kinds: readonly string[] = []): Representation {
-  if (header === undefined || header.trim() === "") return { parameters: new Map() };
+export function negotiate(header: string | undefined, forms: readonly Form[] = []): Form | undefined {
+  if (header === undefined || header.trim() === "") return undefined;
   for (const { mediaType, parameters } of parseAccept(header)) {
+    if (!jsonTypes.has(mediaType)) continue;
     const kind = parameters.get("as");
-    if (jsonTypes.has(mediaType) && (kind === undefined || kinds.includes(kind))) return { parameters };
+    if (kind === undefined) return undefined;
+    const [group, version] = [parameters.get("g"), parameters.get("v")];
+    const form = forms.find((each) => each.kind === kind && each.group === group && each.version === version);
+    if (form !== undefined) return form;
   }
   throw new StatusError(406, "NotAcceptable", "only the following media types are accepted: application/json");
 }

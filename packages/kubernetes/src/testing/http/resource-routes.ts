@@ -20,7 +20,11 @@ export interface ResourceRoutes {
 
 type Representer = (object: unknown) => unknown;
 
-const metadataKinds = ["PartialObjectMetadata", "PartialObjectMetadataList"];
+const metadataForms = ["PartialObjectMetadata", "PartialObjectMetadataList"].map((kind) => ({
+  kind,
+  group: "meta.k8s.io",
+  version: "v1",
+}));
 
 const asMetadata: Representer = (object) => {
   const { kind, apiVersion, metadata } = object as ApiObject;
@@ -31,8 +35,8 @@ const asMetadata: Representer = (object) => {
 /** Answers a request for objects of a type. */
 export async function serveResource(routes: ResourceRoutes, target: Target, exchange: Exchange): Promise<void> {
   const { method } = exchange;
-  const kind = negotiate(exchange.request.headers.accept, metadataKinds).parameters.get("as");
-  const represent: Representer = kind === undefined ? (object) => object : asMetadata;
+  const form = negotiate(exchange.request.headers.accept, metadataForms);
+  const represent: Representer = form === undefined ? (object) => object : asMetadata;
   if (target.name === undefined) return serveCollection(routes, target, exchange, represent);
   const named = { ...target, name: target.name };
   const { state } = routes;

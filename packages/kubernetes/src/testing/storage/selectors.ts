@@ -130,10 +130,13 @@ export function fieldSelector(selector: string, type: ServedType): Predicate {
     ...fieldsAt("metadata.name", ...(type.namespaced ? ["metadata.namespace"] : [])),
     ...(type.isCustom ? {} : fieldsOfTypes[type.kind]),
   };
-  const parts = requirements(selector).map((part): Predicate => {
-    const match = /^([^=!]+)(==?|!=)(.*)$/.exec(part);
+  // Commas that are not escaped by a backslash separate terms; in values, these and = must be escaped.
+  const terms = (selector.match(/(?:\\.|[^\\,])+/g) ?? []).map((term) => term.trim()).filter((term) => term !== "");
+  const parts = terms.map((part): Predicate => {
+    const match = /^([^=!]+)(==?|!=)((?:\\[\\,=]|[^\\,=])*)$/.exec(part);
     if (match === null) throw badRequest(`invalid selector: '${part}'; can't understand '${part}'`);
-    const [, name = "", operator, value = ""] = match;
+    const [, name = "", operator, escaped = ""] = match;
+    const value = escaped.replaceAll(/\\(.)/g, "$1");
     const field = Object.hasOwn(supported, name) ? supported[name] : undefined;
     if (field === undefined) throw badRequest(`field label not supported: ${name}`);
     const isEqual = operator !== "!=";

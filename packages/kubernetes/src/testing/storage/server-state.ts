@@ -57,6 +57,8 @@ export interface ServerState {
   readonly services: ServiceAllocator;
   /** Validates the content of built-in types, in addition to metadata. */
   readonly validation: boolean;
+  /** Rejects objects with rules that this server does not evaluate. */
+  readonly rejectsUnevaluated: boolean;
 }
 
 /** Returns the time of a server as the API writes it. */

@@ -4,6 +4,7 @@ import { validateMetadata } from "./metadata.js";
 import { type ApiObject, isJsonObject, type JsonObject } from "./object.js";
 import type { ServerState } from "./server-state.js";
 import { resourceKey } from "./store.js";
+import { rejectUnevaluated } from "./unevaluated-rules.js";
 
 const required = (field: string): FieldError => ({ field, reason: "FieldValueRequired", message: "Required value" });
 const invalidValue = (field: string, value: unknown, message: string): FieldError => ({
@@ -19,10 +20,12 @@ const isEmpty = (value: unknown): boolean => value === undefined || value === nu
 /**
  * Validates an object of a built-in type, as far as tests need it, and the metadata of any object.
  *
- * @throws StatusError 422
+ * @throws StatusError 422, or 501 for rules that this server does not evaluate
  */
-export function validateObject({ validation }: ServerState, type: ServedType, object: ApiObject): void {
+export function validateObject(state: ServerState, type: ServedType, object: ApiObject): void {
+  const { validation, rejectsUnevaluated } = state;
   validateMetadata(type, object);
+  if (rejectsUnevaluated) rejectUnevaluated(type, object);
   if (type.isCustom || !validation) return;
   const errors = validators[resourceKey(type)]?.(object) ?? [];
   if (errors.length > 0) throw invalid(type.kind, type.group, object.metadata.name ?? "", errors);

@@ -47,6 +47,26 @@ export const tcpAuthorization = query(
   },
 );
 
+/** The effect of an extension provider of CUSTOM policies on the requests and connections that match them. */
+export interface CustomProviderEffect {
+  readonly name: string;
+  /** `denies`: the provider cannot be used. */
+  readonly http: "decides" | "denies";
+  /** `none`: an HTTP provider has no filter for TCP chains. */
+  readonly tcp: "decides" | "denies" | "none";
+}
+
+/** The providers of the CUSTOM policies that apply to the client, in the order in which they are asked. */
+export const customProviderEffects = query("customProviderEffects", (q): readonly CustomProviderEffect[] => {
+  const { provider, allowsMultipleProviders } = optionsOf(q, "certificate");
+  const names = [...new Set(q.call(applicableAuthorizationPolicies).custom.map((policy) => policy.provider))].sort();
+  return names.map((name) => {
+    const found = names.length > 1 && !allowsMultipleProviders ? undefined : provider(name);
+    if (found === undefined) return { name, http: "denies", tcp: "denies" };
+    return { name, http: "decides", tcp: found.tcp === undefined ? "none" : "decides" };
+  });
+});
+
 function optionsOf(q: QueryContext, identity: PeerIdentitySource): CustomAuthorizationOptions {
   return {
     identity,
@@ -63,7 +83,7 @@ function optionsOf(q: QueryContext, identity: PeerIdentitySource): CustomAuthori
 }
 
 /** Returns the mesh's trust domain and its aliases. */
-function meshTrustDomains(q: QueryContext): TrustDomains {
+export function meshTrustDomains(q: QueryContext): TrustDomains {
   const { trustDomain, trustDomainAliases } = mesh(q);
   return [trustDomain, ...trustDomainAliases];
 }

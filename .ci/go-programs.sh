@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Builds the programs in Go that tests need. Helm is the second, because it shares most libraries with the API server.
+node --import tsx tools/cluster/src/main.ts install ||
+  echo "no API server could be built: the tests that need one are skipped and named"
+node --import tsx tools/manifests/src/main.ts install-helm ||
+  echo "no Helm could be built: the tests that need one are skipped and named"

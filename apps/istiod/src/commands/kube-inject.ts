@@ -1,0 +1,187 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { applyMeshConfig, formatPath, parseYaml } from "@istiod/config-schema";
+import {
+  injectResources,
+  parseInjectionTemplates,
+  parseValues,
+  type ResourceInjection,
+  usesNativeSidecars,
+} from "@istiod/injector";
+import { type ApiClient, createApiClient } from "@istiod/kubernetes";
+import { systemClock } from "@istiod/settings";
+import { type Command, Option } from "commander";
+import { SettingsCommand } from "@istiod/settings/command";
+import { configMapEntry, nodeVersions } from "../cluster/injection-config-maps.js";
+import { kubeconfigAccess } from "../cluster/kubeconfig-access.js";
+import { variables } from "../variables.js";
+
+interface KubeInjectValues {
+  readonly filename?: string;
+  readonly output?: string;
+  readonly injectConfigFile?: string;
+  readonly valuesFile?: string;
+  readonly meshConfigFile?: string;
+  readonly revision: string;
+  readonly injectConfigMapName: string;
+  readonly meshConfigMapName: string;
+  readonly istioNamespace: string;
+  readonly kubeconfig: string;
+  readonly context: string;
+}
+
+/** The streams of `istiod kube-inject`. */
+export interface KubeInjectOutput {
+  print(text: string): void;
+  warn(text: string): void;
+  /** Reads standard input to its end. */
+  stdin(): Promise<string>;
+}
+
+/** `istiod kube-inject`: workloads of a file with the sidecar that the webhook would give them. */
+export function kubeInjectCommand(env: NodeJS.ProcessEnv, output: KubeInjectOutput): Command {
+  const command = new SettingsCommand("kube-inject").description(
+    "Inject Istio's sidecar into the workloads of a file, with the flags of `istioctl kube-inject`. Other objects are copied.",
+  );
+  for (const option of options()) command.addOption(option);
+  return command.action(async (values: KubeInjectValues) => {
+    const file = values.filename ?? "";
+    if (file === "") throw new Error("-f, --filename: is required");
+    const injection = await readInjection(values, env, output);
+    const text = file === "-" ? await output.stdin() : await readNamed("filename", file);
+    const injected = injectResources(text, injection);
+    for (const warning of injected.warnings) output.warn(`${warning}\n`);
+    if (values.output === undefined || values.output === "") output.print(injected.output);
+    else await writeFile(values.output, injected.output);
+  });
+}
+
+function options(): readonly Option[] {
+  return [
+    new Option("-f, --filename <file>", "file of the resources; - reads standard input"),
+    new Option("-o, --output <file>", "file of the injected resources (default: standard output)"),
+    new Option(
+      "--injectConfigFile <file>",
+      "injection configuration, or the template `sidecar` alone (default: of the cluster)",
+    ),
+    new Option("--valuesFile <file>", "values of the installation, in JSON or YAML (default: of the cluster)"),
+    new Option("--meshConfigFile <file>", "mesh configuration (default: of the cluster)"),
+    new Option("-r, --revision <revision>", "revision of the control plane").default("default"),
+    new Option("-n, --namespace <namespace>", "accepted for compatibility, ignored: the resources name theirs"),
+    new Option("-i, --istioNamespace <namespace>", "namespace of the ConfigMaps").default("istio-system"),
+    new Option("--injectConfigMapName <name>", "ConfigMap of configuration and values").default(injectorConfigMap),
+    new Option("--meshConfigMapName <name>", "ConfigMap of the mesh configuration").default(meshConfigMap),
+    new Option("-c, --kubeconfig <file>", "kubeconfig of the cluster (default: KUBECONFIG or ~/.kube/config)").default(
+      "",
+    ),
+    new Option("--context <name>", "context of the kubeconfig (default: the current one)").default(""),
+  ];
+}
+
+/** Documents of injection, with their names for errors. */
+interface InjectionTexts {
+  readonly config: string;
+  readonly values: string;
+  readonly mesh: { readonly name: string; readonly text: string };
+  readonly nativeSidecars: boolean;
+}
+
+async function readInjection(
+  values: KubeInjectValues,
+  env: NodeJS.ProcessEnv,
+  { warn }: KubeInjectOutput,
+): Promise<ResourceInjection> {
+  const texts = await readTexts(values, env);
+  return {
+    templates: parseInjectionTemplates(texts.config, { environment: env, now: () => systemClock.now() }),
+    values: parseValues(texts.values),
+    meshConfig: readMeshConfig(texts.mesh.name, texts.mesh.text, warn),
+    revision: values.revision === "default" ? "" : values.revision,
+    nativeSidecars: texts.nativeSidecars,
+    compliancePolicy: variables.compliancePolicy.read(env),
+  };
+}
+
+/** Reads the files of the flags, and the cluster's ConfigMaps for those that are not given. */
+async function readTexts(flags: KubeInjectValues, env: NodeJS.ProcessEnv): Promise<InjectionTexts> {
+  const { injectConfigFile, valuesFile, meshConfigFile } = flags;
+  const mode = variables.nativeSidecars.read(env);
+  if (injectConfigFile && valuesFile && meshConfigFile) {
+    return {
+      config: await readNamed("injectConfigFile", injectConfigFile),
+      values: await readNamed("valuesFile", valuesFile),
+      mesh: meshFile(meshConfigFile, await readNamed("meshConfigFile", meshConfigFile)),
+      // Without a cluster, nothing is known of its nodes.
+      nativeSidecars: usesNativeSidecars(mode, undefined, ""),
+    };
+  }
+  const client = createApiClient(await accessOf(flags, env), { userAgent: "istiod" });
+  try {
+    const injector = revised(flags.injectConfigMapName, injectorConfigMap, flags.revision);
+    const mesh = revised(flags.meshConfigMapName, meshConfigMap, flags.revision);
+    const entry = entriesOf(client, flags.istioNamespace);
+    return {
+      config: injectConfigFile
+        ? await readNamed("injectConfigFile", injectConfigFile)
+        : await entry(injector, "config", "--injectConfigFile"),
+      values: valuesFile ? await readNamed("valuesFile", valuesFile) : await entry(injector, "values", "--valuesFile"),
+      mesh: meshConfigFile
+        ? meshFile(meshConfigFile, await readNamed("meshConfigFile", meshConfigFile))
+        : {
+            name: `ConfigMap ${flags.istioNamespace}/${mesh}, key mesh`,
+            text: await entry(mesh, "mesh", "--meshConfigFile"),
+          },
+      nativeSidecars: usesNativeSidecars(mode, mode === "auto" ? await nodeVersions(client) : undefined, ""),
+    };
+  } finally {
+    client.close();
+  }
+}
+
+async function accessOf(flags: KubeInjectValues, env: NodeJS.ProcessEnv) {
+  try {
+    return await kubeconfigAccess(flags, env);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `${message}; without a cluster, --injectConfigFile, --valuesFile and --meshConfigFile are required`,
+      { cause },
+    );
+  }
+}
+
+const injectorConfigMap = "istio-sidecar-injector";
+const meshConfigMap = "istio";
+
+/** Returns the name for a revision, unless another name was given. */
+const revised = (name: string, usual: string, revision: string): string =>
+  name === usual && revision !== "default" && revision !== "" ? `${name}-${revision}` : name;
+
+const meshFile = (file: string, text: string) => ({ name: `--meshConfigFile ${file}`, text });
+
+const entriesOf =
+  (client: ApiClient, namespace: string) =>
+  (name: string, key: string, instead: string): Promise<string> =>
+    configMapEntry(client, { namespace, name, key }, instead);
+
+async function readNamed(flag: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw new Error(`--${flag} ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
+function readMeshConfig(name: string, text: string, warn: (text: string) => void): ResourceInjection["meshConfig"] {
+  const parsed = parseYaml({ text, line: 1 }, { allowsDuplicateKeys: true });
+  if ("message" in parsed) throw new Error(`${name}:${parsed.line}: ${parsed.message}`);
+  const faults: string[] = [];
+  const place = (path: readonly (string | number)[], message: string): string =>
+    `${name}:${parsed.lineOf(path)}: ${formatPath(path)} ${message}`;
+  const config = applyMeshConfig(parsed.value, {
+    error: (path, message) => faults.push(place(path, message)),
+    warning: (path, message) => warn(`Warning: ${place(path, message)}\n`),
+    wordAt: parsed.wordAt,
+  });
+  if (config === undefined) throw new Error(faults.join("\n"));
+  return config;
+}

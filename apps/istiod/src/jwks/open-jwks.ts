@@ -1,0 +1,51 @@
+import { AddressRules, DocumentClient, keySetFetcher, refreshSchedule, trustedRoots } from "@istiod/jwks";
+import { jwksFault } from "@istiod/config-schema";
+import type { Database } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import { systemClock } from "@istiod/settings";
+import { noProxy } from "../no-proxy.js";
+import type { Startup } from "../phases/startup.js";
+import { JwksDemand } from "./jwks-demand.js";
+
+/** Additional roots for servers of keys. Source: pilot/pkg/model/jwks_resolver.go. */
+const extraRoots = "/cacerts/extra.pem";
+
+/** Returns the fetches of the keys of tokens. They are not started. */
+export function openJwks({ settings, log, meter, closers }: Startup, database: Database<Proxy>) {
+  const { refreshIntervalMs, blockedRanges, insecureSkipVerify, rootsFile } = settings.jwks;
+  const jwksLog = log.child({ scope: "model" });
+  const succeeded = meter.counter({
+    name: "pilot_jwks_resolver_network_fetch_success_total",
+    help: "Documents fetched for the keys of tokens: key sets and OpenID configurations.",
+  });
+  const failed = meter.counter({
+    name: "pilot_jwks_resolver_network_fetch_fail_total",
+    help: "Documents that could not be fetched for the keys of tokens.",
+  });
+  const client = new DocumentClient({
+    rules: new AddressRules(blockedRanges),
+    secureContext: trustedRoots({
+      ...(rootsFile !== undefined && { systemFile: rootsFile }),
+      extraFiles: [extraRoots],
+      warn: (message) => jwksLog.warn(message),
+    }),
+    insecureSkipVerify,
+  });
+  const fetch = keySetFetcher({
+    client,
+    fault: jwksFault,
+    onFetched: (isSuccess) => (isSuccess ? succeeded : failed).add(),
+  });
+  const schedule = refreshSchedule(refreshIntervalMs);
+  const demand = new JwksDemand({ database, client: noProxy, fetch, schedule, clock: systemClock, log: jwksLog });
+  closers.defer(() => demand.stop());
+  meter.observeGauge(
+    {
+      name: "istiod_jwks",
+      help: "Key sets that policies need, by state: current, fetching, failed without keys, or stale.",
+      labels: ["state"],
+    },
+    () => Object.entries(demand.counts()).map(([state, value]) => ({ value, labels: { state } })),
+  );
+  return demand;
+}

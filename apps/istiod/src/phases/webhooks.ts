@@ -1,0 +1,90 @@
+import type { AdmissionHandler } from "@istiod/admission";
+import {
+  type Controller,
+  injectionWebhookController,
+  injectionWebhookMetrics,
+  probeValidation,
+  runController,
+  validationWebhookController,
+  validationWebhookMetrics,
+  type WriteListener,
+} from "@istiod/controllers";
+import type { Site, Route } from "../http-server.js";
+import { variables } from "../variables.js";
+import { type CaBundle, caBundle } from "../webhooks/ca-bundle.js";
+import { injectionRoute } from "../webhooks/injection.js";
+import { followInjector, injectorPlaces } from "../webhooks/injector-source.js";
+import { validationHandler } from "../webhooks/validation.js";
+import type { Mesh } from "./mesh.js";
+import type { Security } from "./security.js";
+import type { Startup } from "./startup.js";
+
+/** The admission webhooks by their paths. Each also answers all paths below its own. */
+export type WebhookRoutes = ReadonlyMap<string, Route>;
+
+/** The admission webhooks, and the templates of injection. */
+export interface Webhooks {
+  readonly routes: WebhookRoutes;
+  /** Returns the texts of the injection templates by name; undefined if injection is not configured. */
+  readonly injectionTemplates: () => Readonly<Record<string, string>> | undefined;
+}
+
+/** Opens the admission webhooks. Without a cluster there are none. */
+export async function openWebhooks(startup: Startup, { client, database }: Mesh): Promise<Webhooks> {
+  const { values, env, log, meter, closers } = startup;
+  if (client === undefined) return { routes: new Map(), injectionTemplates: () => undefined };
+  const routes = new Map<string, Route>([
+    ["/validate", routeOf(validationHandler(log.child({ scope: "validationServer" }), meter))],
+  ]);
+  if (!variables.injectionEnabled.read(env)) return { routes, injectionTemplates: () => undefined };
+  const injectLog = log.child({ scope: "inject" });
+  const source = await followInjector(await injectorPlaces(client, values.namespace, env), env, injectLog);
+  closers.defer(() => source.stop());
+  routes.set("/inject", injectionRoute({ database, source, env, log: injectLog, meter }));
+  return { routes, injectionTemplates: () => source.current()?.templates };
+}
+
+function routeOf(handler: AdmissionHandler): Route {
+  return ({ http }, response) => handler(http, response);
+}
+
+/** Adds the webhooks to a site. */
+export function withWebhooks(site: Site, webhooks: WebhookRoutes): Site {
+  const subtrees = [...webhooks].map(([path, route]): [string, Route] => [`${path}/`, route]);
+  return {
+    ...site,
+    routes: new Map([...site.routes, ...webhooks]),
+    subtrees: new Map([...(site.subtrees ?? []), ...subtrees]),
+  };
+}
+
+/**
+ * Starts the controllers of the webhook configurations of this revision. They run without a leader lock, because each
+ * revision writes its own. Returns the CA bundle that they write, if it is known.
+ */
+export async function startWebhookControllers(
+  { values, env, log, meter, closers }: Startup,
+  { client }: Mesh,
+  security: Security,
+): Promise<CaBundle | undefined> {
+  const roots = client && (await caBundle(values, security, log));
+  if (client === undefined || roots === undefined) return undefined;
+  const revision = variables.revision.read(env) || "default";
+  const run = (controller: Controller, onWrite: WriteListener): void => {
+    const running = runController(controller, { client, log: log.child({ scope: "webhooks" }), onWrite });
+    closers.defer(() => running.stop());
+  };
+  if (variables.injectionWebhookConfig.read(env) !== "")
+    run(injectionWebhookController({ roots, revision }), injectionWebhookMetrics(meter));
+  if (variables.validationWebhookConfig.read(env) !== "")
+    run(
+      validationWebhookController({
+        roots,
+        revision,
+        log: log.child({ scope: "validationController" }),
+        probe: (signal) => probeValidation({ client, namespace: values.namespace, revision, signal }),
+      }),
+      validationWebhookMetrics(meter),
+    );
+  return roots;
+}

@@ -1,0 +1,26 @@
+import type { Source } from "@istiod/config-ingestion";
+import { allKinds } from "@istiod/config-schema";
+import type { ObjectName } from "@istiod/push-report";
+
+/** A source that has another version of an object than istiod, or may have one. */
+export interface UnreadVersion {
+  /** Name of the source, for example `cluster Kubernetes`. */
+  readonly source: string;
+  /** Set if the source could not be asked. */
+  readonly error?: string;
+}
+
+/** Asks all sources for the latest version of an object, and returns those from which istiod has not read it. */
+export async function unreadVersions(sources: readonly Source[], name: ObjectName): Promise<readonly UnreadVersion[]> {
+  const kinds = allKinds.filter(({ kind }) => kind === name.kind);
+  const unread = sources.map(async (source): Promise<readonly UnreadVersion[]> => {
+    const { name: sourceName = "a source" } = source;
+    try {
+      const current = await Promise.all(kinds.map((kind) => source.isCurrent?.(kind, name) ?? true));
+      return current.every(Boolean) ? [] : [{ source: sourceName }];
+    } catch (error) {
+      return [{ source: sourceName, error: error instanceof Error ? error.message : String(error) }];
+    }
+  });
+  return (await Promise.all(unread)).flat();
+}

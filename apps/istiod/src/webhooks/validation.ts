@@ -1,0 +1,43 @@
+import { type AdmissionHandler, admissionHandler } from "@istiod/admission";
+import type { Meter } from "@istiod/metrics";
+import { type ValidationEvent, validationWebhook } from "@istiod/validation";
+import type { Logger } from "pino";
+
+/** Returns the validation webhook, with its log lines and Istio's metrics. */
+export function validationHandler(log: Logger, meter: Meter): AdmissionHandler {
+  const labels = ["group", "version", "resource"];
+  // Sources count the objects that they read in the same metrics.
+  const passed = meter.counter({ name: "galley_validation_passed", help: "Valid objects.", labels });
+  const failed = meter.counter({
+    name: "galley_validation_failed",
+    help: "Rejected objects.",
+    labels: [...labels, "reason"],
+  });
+  const httpErrors = meter.counter({
+    name: "galley_validation_http_error",
+    help: "Requests to the validation webhook that were answered without a verdict.",
+    labels: ["status"],
+  });
+  return admissionHandler({
+    admit: validationWebhook({
+      onDecision: (event) => {
+        const { group, version, resource } = event.request.resource;
+        if (event.reason === undefined) passed.add({ group, version, resource });
+        // As in Istio, a dry run does not count as failed.
+        else if (!event.request.dryRun) failed.add({ group, version, resource, reason: event.reason });
+        logDecision(log, event);
+      },
+    }),
+    onError: (error, status) => {
+      httpErrors.add({ status: String(status) });
+      log.info({ err: error, status }, `validation request rejected: ${error.message}`);
+    },
+  });
+}
+
+function logDecision(log: Logger, { request, reason, message, isProbe }: ValidationEvent): void {
+  if (reason === undefined || isProbe) return;
+  const suffix = request.dryRun ? " (dry run)" : "";
+  if (reason === "unsupported_operation") log.warn(`unsupported webhook operation ${request.operation}${suffix}`);
+  else log.info(`${message}${suffix}`);
+}

@@ -1,0 +1,296 @@
+import { join } from "node:path";
+import { renewSelfSignedRoot, type StoredRoot } from "@istiod/ca";
+import { istioKinds } from "@istiod/config-schema";
+import {
+  createApiClient,
+  createObject,
+  type KubernetesObject,
+  parseKubeconfig,
+  type ResourceType,
+} from "@istiod/kubernetes";
+import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { folder, serve } from "./serving.js";
+
+const until = { timeout: 60_000, interval: 20 };
+const istioTypes: readonly ResourceType[] = istioKinds.flatMap(({ group, kind, versions }) =>
+  versions.map((version) => ({
+    group,
+    version,
+    kind,
+    plural: /[^aeiou]y$/.test(kind) ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`,
+    namespaced: true,
+  })),
+);
+
+const rootSecret = { apiVersion: "v1", kind: "Secret", namespace: "istio-system", name: "istio-ca-secret" } as const;
+
+/** Returns the self-signed root of istiod. */
+function rootOf({ objects }: ApiServer): StoredRoot {
+  const { data = {} } = objects.get(rootSecret) as { readonly data?: Readonly<Record<string, string>> };
+  const text = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
+  return { certificate: text("ca-cert.pem"), privateKey: text("ca-key.pem") };
+}
+
+/** Replaces the root, as another istiod does. */
+async function replaceRoot({ objects }: ApiServer, { certificate }: StoredRoot): Promise<void> {
+  await objects.apply({
+    ...rootSecret,
+    metadata: { name: rootSecret.name, namespace: rootSecret.namespace },
+    data: { "ca-cert.pem": Buffer.from(certificate).toString("base64") },
+  } as never);
+}
+
+/** An API server that calls the webhooks of an istiod in this process, as the Service `istiod`. */
+async function meshWithWebhooks(revision = "default") {
+  const server = await startApiServer({
+    types: istioTypes,
+    namespaces: ["shop", "istio-system"],
+    authorization: "allow-all",
+  });
+  onTestFinished(() => server.stop());
+  const directory = await folder({ kubeconfig: server.kubeconfig.yaml });
+  const istiod = await serve(
+    {
+      kubeconfig: join(directory, "kubeconfig"),
+      httpsAddr: "127.0.0.1:0",
+      secureGRPCAddr: "127.0.0.1:0",
+      namespace: "istio-system",
+    },
+    { REVISION: revision, CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL: "1s" },
+  );
+  await exposeIstiod(server, istiod.addresses["httpsAddr"]?.port ?? 0);
+  const client = createApiClient(await parseKubeconfig(server.kubeconfig.yaml), { userAgent: "kubectl" });
+  onTestFinished(() => client.close());
+  return { server, istiod, client };
+}
+
+async function exposeIstiod({ objects }: ApiServer, port: number): Promise<void> {
+  const metadata = { name: "istiod", namespace: "istio-system" };
+  const ports = [{ name: "https-webhook", port: 443, protocol: "TCP" }];
+  await objects.create({ apiVersion: "v1", kind: "Service", metadata, spec: { ports } });
+  await objects.create({
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { ...metadata, name: "istiod-1", labels: { "kubernetes.io/service-name": "istiod" } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["127.0.0.1"] }],
+    ports: [{ name: "https-webhook", port, protocol: "TCP" }],
+  } as never);
+}
+
+const validator = (revision: string) => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: `istio-validator-${revision}`, labels: { "istio.io/rev": revision } },
+  webhooks: [
+    {
+      name: "rev.validation.istio.io",
+      clientConfig: { service: { name: "istiod", namespace: "istio-system", path: "/validate" } },
+      rules: [
+        {
+          operations: ["CREATE", "UPDATE"],
+          apiGroups: istioKinds.map(({ group }) => group),
+          apiVersions: ["*"],
+          resources: ["*"],
+        },
+      ],
+      failurePolicy: "Ignore",
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"],
+      objectSelector: { matchExpressions: [{ key: "istio.io/rev", operator: "In", values: [revision] }] },
+    },
+  ],
+});
+
+interface Validator {
+  readonly webhooks: readonly {
+    readonly failurePolicy: string;
+    readonly clientConfig: { readonly caBundle?: string };
+  }[];
+}
+
+const typeOf = (kind: string): ResourceType => {
+  const type = istioTypes.find((candidate) => candidate.kind === kind);
+  if (type === undefined) throw new Error(kind);
+  return type;
+};
+
+const virtualService = (name: string, weight: unknown, labels = { "istio.io/rev": "default" }): KubernetesObject =>
+  ({
+    metadata: { name, namespace: "shop", labels },
+    spec: { hosts: ["cart"], http: [{ route: [{ destination: { host: "cart" }, weight }] }] },
+  }) as KubernetesObject;
+
+test(
+  "an invalid object is refused with what to change, once the webhook was seen to refuse; also after the root was replaced",
+  { timeout: 120_000 },
+  async () => {
+    const { server, istiod, client } = await meshWithWebhooks();
+    const type = typeOf("VirtualService");
+    const bundleOf = (): string => {
+      const found = server.objects.get({
+        ...validator("default"),
+        name: "istio-validator-default",
+      }) as unknown as Validator;
+      const [webhook] = found.webhooks;
+      return `${webhook?.failurePolicy} ${Buffer.from(webhook?.clientConfig.caBundle ?? "", "base64")
+        .toString()
+        .trim()}`;
+    };
+    // The webhook's configuration has no CA bundle yet, so it is ignored.
+    await createObject(client, type, virtualService("before", -1));
+    await server.objects.create(validator("default") as never);
+    const root = rootOf(server);
+    await vi.waitFor(() => expect(bundleOf()).toBe(`Fail ${root.certificate.trim()}`), until);
+
+    const refusal =
+      'admission webhook "rev.validation.istio.io" denied the request: configuration is invalid: VirtualService shop/cart: http[0].route[0].weight: is "most", expected an integer';
+    await expect(createObject(client, type, virtualService("cart", "most"))).rejects.toThrow(refusal);
+    await createObject(client, type, virtualService("valid", 100));
+    const filter = {
+      metadata: { name: "slow", namespace: "shop", labels: { "istio.io/rev": "default" } },
+      spec: {
+        configPatches: [{ applyTo: "CLUSTER", patch: { operation: "MERGE", value: { connect_timeout: "10" } } }],
+      },
+    };
+    await expect(createObject(client, typeOf("EnvoyFilter"), filter as KubernetesObject)).rejects.toThrow(
+      'EnvoyFilter shop/slow: configPatches[0].patch.value.connect_timeout: is "10", expected a duration such as 1.5s',
+    );
+    // Objects of other revisions are for the istiods of these.
+    await createObject(client, type, virtualService("canary", "most", { "istio.io/rev": "canary" }));
+
+    const next = await renewSelfSignedRoot(root, Date.now());
+    await replaceRoot(server, next);
+    await vi.waitFor(() => expect(bundleOf()).toBe(`Fail ${next.certificate.trim()}`), until);
+    await vi.waitFor(
+      () => expect(createObject(client, type, virtualService("cart", "most"))).rejects.toThrow(refusal),
+      until,
+    );
+    const metrics = await (await fetch(`${istiod.http}/metrics`)).text();
+    expect(metrics).toMatch(/galley_validation_failed\{[^}]*resource="virtualservices",reason="invalid_resource"\} \d/);
+    expect(istiod.lines.filter(({ msg }) => msg.startsWith("configuration is invalid: Gateway"))).toEqual([]);
+  },
+);
+
+test("without --httpsAddr, the webhooks answer on --httpAddr", async () => {
+  const server = await startApiServer({ types: istioTypes, namespaces: ["istio-system"], authorization: "allow-all" });
+  onTestFinished(() => server.stop());
+  const istiod = await serve({ kubeconfig: join(await folder({ kubeconfig: server.kubeconfig.yaml }), "kubeconfig") });
+  const review = {
+    kind: "AdmissionReview",
+    apiVersion: "admission.k8s.io/v1beta1",
+    request: { uid: "1", operation: "CREATE", object: { apiVersion: "v1", kind: "Pod" } },
+  };
+  for (const path of ["/validate", "/validate/further"]) {
+    const answer = await fetch(`${istiod.http}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(review),
+    });
+    expect(await answer.json()).toMatchObject({
+      apiVersion: "admission.k8s.io/v1beta1",
+      response: { uid: "1", allowed: false },
+    });
+  }
+  expect((await fetch(`${istiod.http}/validated`)).status).toBe(404);
+  expect((await fetch(`${istiod.http}/validate`)).status).toBe(405);
+});
+
+const injectorConfig = (image: string): string => `
+policy: enabled
+templates:
+  sidecar: |
+    spec:
+      containers:
+      - name: istio-proxy
+        image: "{{ .Values.global.hub }}/${image}"
+        env:
+        - {name: MESH_ID, value: "{{ .MeshConfig.TrustDomain }}"}
+`;
+const configMap = (config: string) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "istio-sidecar-injector", namespace: "istio-system" },
+  data: { config, values: '{"global": {"hub": "example.com"}}' },
+});
+
+test(
+  "pods are injected by the templates of the ConfigMap, which is followed; an invalid edit keeps the last good one",
+  { timeout: 120_000 },
+  async () => {
+    const { server, istiod, client } = await meshWithWebhooks();
+    const name = "istio-sidecar-injector";
+    await server.objects.create({
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "MutatingWebhookConfiguration",
+      metadata: { name, labels: { "istio.io/rev": "default" } },
+      webhooks: [
+        {
+          name: "rev.namespace.sidecar-injector.istio.io",
+          clientConfig: {
+            service: {
+              name: "istiod",
+              namespace: "istio-system",
+              path: "/inject/cluster/c1/net/n1/proxy_path/a--slash--b",
+            },
+          },
+          rules: [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] }],
+          failurePolicy: "Fail",
+          sideEffects: "None",
+          admissionReviewVersions: ["v1"],
+        },
+      ],
+    } as never);
+    const pods: ResourceType = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
+    const create = async (podName: string) => {
+      const pod = {
+        metadata: { name: podName, namespace: "shop" },
+        spec: { containers: [{ name: "app", image: "app" }] },
+      };
+      const { spec } = (await createObject(client, pods, pod as KubernetesObject)) as unknown as typeof pod;
+      return spec.containers as { readonly name: string; readonly image: string; readonly env?: readonly object[] }[];
+    };
+    await vi.waitFor(
+      () =>
+        expect(create("early")).rejects.toThrow(
+          "injection is not configured: ConfigMap istio-system/istio-sidecar-injector, key config: does not exist",
+        ),
+      until,
+    );
+
+    await server.objects.create(configMap(injectorConfig("proxyv2:1")));
+    let containers: Awaited<ReturnType<typeof create>> = [];
+    await vi.waitFor(async () => void (containers = await create("first")), until);
+    expect(containers.map(({ name: container, image }) => `${container} ${image}`).toSorted()).toEqual([
+      "app app",
+      "istio-proxy example.com/proxyv2:1",
+    ]);
+    expect(containers.find(({ name: container }) => container === "istio-proxy")?.env).toEqual(
+      expect.arrayContaining([
+        { name: "MESH_ID", value: "cluster.local" },
+        { name: "ISTIO_META_CLUSTER_ID", value: "c1" },
+        { name: "ISTIO_META_NETWORK", value: "n1" },
+        { name: "PROXY_PATH", value: "a/b" },
+      ]),
+    );
+    const templates = async (): Promise<unknown> => (await fetch(`${istiod.http}/debug/inject`)).json();
+    expect(await templates()).toEqual({ sidecar: expect.stringContaining("proxyv2:1") });
+
+    await server.objects.update(configMap(injectorConfig("proxyv2:2")));
+    await vi.waitFor(
+      async () => expect(await templates()).toEqual({ sidecar: expect.stringContaining("proxyv2:2") }),
+      until,
+    );
+    await server.objects.update(configMap(injectorConfig("{{ if }}")));
+    await vi.waitFor(
+      () =>
+        expect(istiod.lines.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/keeping the last good one/)),
+      until,
+    );
+    expect((await create("second")).map(({ image }) => image)).toContain("example.com/proxyv2:2");
+    const metrics = await (await fetch(`${istiod.http}/metrics`)).text();
+    expect(metrics).toMatch(/^sidecar_injection_requests_total [2-9]/m);
+    expect(metrics).toMatch(/^sidecar_injection_failure_total [1-9]/m);
+  },
+);

@@ -1,0 +1,141 @@
+{{- /* Generated from manifests/shared/shared.tpl into each chart. */ -}}
+
+{{- /*
+Merges the values, the last wins: defaults of the chart, profile, compatibility version, platform, the user's values.
+Defaults are under one key of values.yaml, because Helm merges values.yaml and the user's values before templates see
+them. Every template includes this; only the first time has an effect. `_original` keeps the user's values.
+*/ -}}
+{{- define "istio.mergeValues" -}}
+{{- $values := .Values -}}
+{{- if hasKey $values "_internal_defaults_do_not_set" -}}
+  {{- if $values.defaults -}}
+    {{- fail (printf "values below \"defaults\" have no effect: set them without this prefix: %s" (keys $values.defaults | sortAlpha | join ", ")) -}}
+  {{- end -}}
+  {{- $defaults := index $values "_internal_defaults_do_not_set" -}}
+  {{- $_ := unset $values "_internal_defaults_do_not_set" -}}
+  {{- $user := deepCopy $values -}}
+  {{- $files := .Files -}}
+  {{- $merged := deepCopy $defaults -}}
+  {{- $selected := dict
+    "profile" (coalesce $values.profile ($values.global).profile)
+    "compatibilityVersion" $values.compatibilityVersion
+    "platform" (coalesce $values.platform ($values.global).platform)
+  -}}
+  {{- $prefixes := dict "profile" "" "compatibilityVersion" "compatibility-version-" "platform" "platform-" -}}
+  {{- $profile := dict -}}
+  {{- range $kind := list "profile" "compatibilityVersion" "platform" -}}
+    {{- $name := index $selected $kind -}}
+    {{- if $name -}}
+      {{- $text := $files.Get (printf "files/profile-%s%s.gen.yaml" (index $prefixes $kind) (toString $name)) -}}
+      {{- if not $text -}}
+        {{- fail (printf "%s is %q: there is no such %s" $kind (toString $name) $kind) -}}
+      {{- end -}}
+      {{- $profile = mustMergeOverwrite $profile (fromYaml $text) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- $given := deepCopy $user -}}
+  {{- if eq .Chart.Name "istiod" -}}
+    {{- /* Profiles and older values files have the values of istiod below `pilot`. */ -}}
+    {{- $profile = mustMergeOverwrite $profile (deepCopy ($profile.pilot | default dict)) -}}
+    {{- $given = mustMergeOverwrite $given (deepCopy ($given.pilot | default dict)) -}}
+  {{- end -}}
+  {{- if eq .Chart.Name "gateway" -}}
+    {{- /* As a part of another chart, the gateway has its values below `global`, too. */ -}}
+    {{- $profile = mustMergeOverwrite (deepCopy ($profile.global | default dict)) $profile -}}
+    {{- $given = mustMergeOverwrite (deepCopy ($given.global | default dict)) $given -}}
+  {{- end -}}
+  {{- $merged = mustMergeOverwrite $merged $profile $given -}}
+  {{- range $key, $value := $merged -}}
+    {{- $_ := set $values $key $value -}}
+  {{- end -}}
+  {{- $_ := set $values "_original" $user -}}
+  {{- $_ := set $values "_known" (dict "values" (keys $defaults) "global" (keys ($defaults.global | default dict))) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Labels of all objects. */ -}}
+{{- define "istio.labels" -}}
+{{- with .Release.Service -}}
+app.kubernetes.io/managed-by: {{ . | quote }}
+{{ end -}}
+{{- with .Release.Name -}}
+app.kubernetes.io/instance: {{ . | quote }}
+{{ end -}}
+app.kubernetes.io/part-of: "istio"
+{{- with .Chart.AppVersion }}
+app.kubernetes.io/version: {{ . | quote }}
+{{- end }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end -}}
+
+{{- /*
+failurePolicy of a validation webhook. istiod changes Ignore to Fail once the webhook answers, so an upgrade must not
+contain the field.
+*/ -}}
+{{- define "istio.validationFailurePolicy" -}}
+{{- if .Values.base.validationCABundle -}}
+failurePolicy: Fail
+{{- else if .Values.base.validationFailurePolicy -}}
+failurePolicy: {{ .Values.base.validationFailurePolicy }}
+{{- else if not .Release.IsUpgrade -}}
+failurePolicy: Ignore
+{{- end -}}
+{{- end -}}
+
+{{- /* Validations of the admission policies that reject kinds and fields which are not stable. */ -}}
+{{- define "istio.stableValidations" -}}
+variables:
+  - name: kind
+    expression: object.kind
+validations:
+  - expression: "!(variables.kind in ['EnvoyFilter', 'WasmPlugin', 'ProxyConfig'])"
+    messageExpression: "variables.kind + ' is not stable'"
+  - expression: >-
+      variables.kind != 'Telemetry' || !has(object.spec.tracing) ||
+      object.spec.tracing.all(t, !has(t.useRequestIdForTraceSampling))
+    message: tracing.useRequestIdForTraceSampling is not stable
+  - expression: >-
+      variables.kind != 'Telemetry' || !has(object.spec.metrics) ||
+      object.spec.metrics.all(m, !has(m.reportingInterval))
+    message: metrics.reportingInterval is not stable
+  - expression: >-
+      variables.kind != 'Telemetry' || !has(object.spec.accessLogging) ||
+      object.spec.accessLogging.all(l, !has(l.filter))
+    message: accessLogging.filter is not stable
+  - expression: >-
+      variables.kind != 'AuthorizationPolicy' || !has(object.spec.rules) ||
+      object.spec.rules.all(r, !has(r.from) || r.from.all(f, !has(f.source) ||
+      (!has(f.source.trustDomains) && !has(f.source.notTrustDomains))))
+    message: trustDomains and notTrustDomains of a source are not stable
+{{- end -}}
+{{- define "istio.configurationRules" -}}
+- apiGroups: [security.istio.io, networking.istio.io, telemetry.istio.io, extensions.istio.io]
+  apiVersions: ["*"]
+  operations: [CREATE, UPDATE]
+  resources: ["*"]
+{{- end -}}
+
+{{- /* Warnings about values that the chart does not have. Values of Istio's other charts are accepted. */ -}}
+{{- define "istio.unknownValues" -}}
+{{- $known := .Values._known -}}
+{{- $selectors := list "profile" "compatibilityVersion" "platform" -}}
+{{- $accepted := concat $known.values $selectors (list "global" "pilot" "enabled") (list
+  "cni" "ztunnel" "ambient" "gateways" "seLinuxOptions" "resourceQuotas" "defaultRevision"
+  "terminationMessagePolicy" "trafficDistribution" "crlConfigMapName"
+) -}}
+{{- $acceptedGlobal := concat $known.global $selectors (list
+  "tracer" "trustBundleName" "ipFamilyPolicy" "ipFamilies" "imagePullPolicy" "imagePullSecrets" "hub" "tag" "variant"
+) -}}
+{{- range $name, $_ := .Values._original }}
+{{- if not (has $name $accepted) }}
+WARNING: {{ $name }} has no effect: the chart {{ $.Chart.Name }} has no such value.
+{{- end }}
+{{- end }}
+{{- if ne .Chart.Name "gateway" }}
+{{- range $name, $_ := (.Values._original.global | default dict) }}
+{{- if and (eq $.Chart.Name "istiod") (not (has $name $acceptedGlobal)) }}
+WARNING: global.{{ $name }} has no effect: the chart {{ $.Chart.Name }} has no such value.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,83 @@
+import { parseYaml } from "@istiod/config-schema";
+import { parseTemplate, type Template, TemplateError } from "@istiod/go-template";
+import { InjectorError } from "../errors.js";
+import { asObject, type JsonObject, jsonTypeOf } from "../go-types/json.js";
+import { type FunctionOptions, injectionFunctions } from "./functions.js";
+import { checkStructure, neutralData, neutralReader, type NeutralReader } from "./structure-check.js";
+import { type TemplateInput, templateData } from "./template-data.js";
+
+/** A parsed template of injection. */
+export class InjectionTemplate {
+  readonly name: string;
+  readonly #source: string;
+  readonly #options: FunctionOptions;
+  readonly #template: Template;
+  #neutral: { readonly template: Template; readonly reader: NeutralReader } | undefined;
+
+  /** @throws InjectorError `config` if the source is no template */
+  constructor(name: string, source: string, options: FunctionOptions) {
+    this.name = name;
+    this.#source = source;
+    this.#options = options;
+    this.#template = this.#parse((text) => text);
+  }
+
+  /**
+   * Renders the template, and returns the patch that its YAML is.
+   *
+   * @throws InjectorError `template` if it fails, if its output is no YAML object, or if a value of the pod changes the
+   *   structure of the output
+   */
+  render(input: TemplateInput): JsonObject {
+    const patch = this.#read(this.#execute(this.#template, input));
+    const neutral = neutralData(input);
+    if (neutral !== undefined) {
+      this.#neutral ??= this.#neutralTemplate();
+      const { template, reader } = this.#neutral;
+      reader.originals = neutral.originals;
+      checkStructure(this.name, patch, () => this.#read(this.#execute(template, neutral.input)), neutral, input.pod);
+    }
+    return patch;
+  }
+
+  #execute(template: Template, input: TemplateInput): string {
+    try {
+      return template.execute(templateData(input));
+    } catch (cause) {
+      if (cause instanceof TemplateError) throw new InjectorError("template", cause.message, { cause });
+      throw cause;
+    }
+  }
+
+  #read(text: string): JsonObject {
+    const parsed = parseYaml({ text, line: 1 }, { allowsDuplicateKeys: true });
+    if ("message" in parsed)
+      throw new InjectorError(
+        "template",
+        `failed parsing generated injected YAML (check Istio sidecar injector configuration): template ${this.name}, ` +
+          `line ${parsed.line} of its output: ${parsed.message}`,
+      );
+    const object = asObject(parsed.value ?? {});
+    if (object === undefined)
+      throw new InjectorError(
+        "template",
+        `template ${this.name}: its output is ${jsonTypeOf(parsed.value)}, expected an object`,
+      );
+    return object;
+  }
+
+  #neutralTemplate(): { readonly template: Template; readonly reader: NeutralReader } {
+    const reader = neutralReader();
+    return { template: this.#parse(reader.read), reader };
+  }
+
+  #parse(readJson: (text: string) => string): Template {
+    try {
+      return parseTemplate("inject", this.#source, { functions: injectionFunctions(this.#options, readJson) });
+    } catch (cause) {
+      if (cause instanceof TemplateError)
+        throw new InjectorError("config", `template ${this.name}: ${cause.message}`, { cause });
+      throw cause;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { InjectorError, validateAnnotations } from "@istiod/injector";
+
+const accepted: readonly (readonly [string, string])[] = [
+  ["sidecar.istio.io/interceptionMode", "TPROXY"],
+  ["status.sidecar.istio.io/port", "0"],
+  ["status.sidecar.istio.io/port", " 15020 "],
+  ["readiness.status.sidecar.istio.io/periodSeconds", "4294967295"],
+  ["traffic.sidecar.istio.io/includeOutboundIPRanges", "*"],
+  ["traffic.sidecar.istio.io/includeOutboundIPRanges", "10.0.0.1/8,fd00::/8"],
+  ["traffic.sidecar.istio.io/excludeOutboundIPRanges", ""],
+  ["traffic.sidecar.istio.io/includeInboundPorts", "*"],
+  ["traffic.sidecar.istio.io/excludeInboundPorts", "80, 443"],
+  ["traffic.sidecar.istio.io/excludeOutboundPorts", "  "],
+  ["traffic.sidecar.istio.io/excludeInterfaces", "eth0, net-1.2"],
+  ["istio.io/reroute-virtual-interfaces", ""],
+  ["prometheus.istio.io/merge-metrics", "T"],
+  ["proxy.istio.io/config", "concurrency: 2"],
+  ["sidecar.istio.io/proxyCPU", "100m"],
+  ["sidecar.istio.io/proxyMemoryLimit", "1Gi"],
+  ["other.example/any", "x\ny"],
+];
+
+const refused: readonly (readonly [string, string, string])[] = [
+  ["sidecar.istio.io/interceptionMode", "redirect", "interceptionMode invalid"],
+  ["status.sidecar.istio.io/port", "65536", "failed parsing port"],
+  ["status.sidecar.istio.io/port", "", "failed parsing port"],
+  ["readiness.status.sidecar.istio.io/failureThreshold", "-1", "expected a number"],
+  ["readiness.status.sidecar.istio.io/initialDelaySeconds", "4294967296", "expected a number"],
+  ["traffic.sidecar.istio.io/includeOutboundIPRanges", "10.0.0.0", "includeIPRanges invalid"],
+  ["traffic.sidecar.istio.io/excludeOutboundIPRanges", "*", "excludeIPRanges invalid"],
+  ["traffic.sidecar.istio.io/includeInboundPorts", "80,*", "includeInboundPorts invalid"],
+  ["traffic.sidecar.istio.io/excludeInboundPorts", "*", "excludeInboundPorts invalid"],
+  ["traffic.sidecar.istio.io/excludeOutboundPorts", "http", "excludeOutboundPorts invalid"],
+  ["traffic.sidecar.istio.io/excludeInterfaces", "eth0,", "empty interface name"],
+  ["traffic.sidecar.istio.io/kubevirtInterfaces", "abcdefghijklmnop", "too long"],
+  ["istio.io/reroute-virtual-interfaces", "eth0;rm", "invalid characters"],
+  ["prometheus.istio.io/merge-metrics", "yes", "expected a boolean"],
+  ["proxy.istio.io/config", "concurrency: [", "is not YAML"],
+  ["proxy.istio.io/config", "statusPort: 99999999", "statusPort"],
+  ["sidecar.istio.io/proxyCPU", "much", "expected a quantity"],
+  ["sidecar.istio.io/proxyMemory", "1Gi\n", "control characters"],
+];
+
+describe("annotations", () => {
+  it.each(accepted)("%s may be %j", (name, value) => {
+    expect(() => validateAnnotations({ [name]: value })).not.toThrow();
+  });
+
+  it.each(refused)("%s must not be %j", (name, value, reason) => {
+    const check = (): void => validateAnnotations({ [name]: value });
+    expect(check).toThrow(InjectorError);
+    expect(check).toThrow(`invalid value '${value}' for annotation '${name}': `);
+    expect(check).toThrow(reason);
+  });
+
+  it("are all named", () => {
+    const both = { "sidecar.istio.io/proxyCPU": "x", "sidecar.istio.io/proxyMemory": "y" };
+    expect(() => validateAnnotations(both)).toThrow(/proxyCPU.*proxyMemory/);
+  });
+});

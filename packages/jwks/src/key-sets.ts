@@ -1,0 +1,149 @@
+import type { Clock } from "@istiod/settings";
+import { ConcurrencyLimit } from "./concurrency-limit.js";
+import { JwksError } from "./jwks-error.js";
+import type { FetchKeySet } from "./key-set-fetcher.js";
+import type { RefreshSchedule } from "./refresh-schedule.js";
+import { type KeySetSource, sourceKey } from "./source.js";
+
+/** State of a key set. Without keys and failure, its first fetch has not ended. */
+export interface KeySetState {
+  /** The last valid key set. */
+  readonly keys?: string;
+  /** Time of the last success, in milliseconds since the epoch. */
+  readonly fetchedAt?: number;
+  /** Reason why the last fetch failed; absent after a success. With keys, they are stale. */
+  readonly failure?: string;
+}
+
+export interface KeySetsOptions {
+  readonly fetch: FetchKeySet;
+  readonly schedule: RefreshSchedule;
+  /** Is called with each new state of a wanted key set, and without one when it is dropped. */
+  readonly onChange: (key: string, source: KeySetSource, state: KeySetState | undefined) => void;
+  readonly clock: Clock;
+  /** Default: 32. */
+  readonly maxConcurrentFetches?: number;
+  /** Maximum length of all kept key sets in characters. Default: 64 Mi. */
+  readonly maxTotalLength?: number;
+  /** Time in milliseconds after which keys that cannot be refreshed are dropped. Default: 7 days, as in Istio. */
+  readonly maxStaleMs?: number;
+}
+
+interface Entry {
+  source: KeySetSource;
+  state: KeySetState;
+  failures: number;
+  readonly abort: AbortController;
+  cancelTimer: () => void;
+  /** Settles when the first fetch has ended. */
+  readonly attempted: Promise<void>;
+}
+
+const dayMs = 86_400_000;
+
+/**
+ * Key sets that are wanted: each is fetched once for all who want it, refreshed, kept while refreshes fail, and dropped
+ * when nobody wants it any more.
+ */
+export class KeySets {
+  readonly #options: KeySetsOptions;
+  readonly #limit: ConcurrencyLimit;
+  readonly #entries = new Map<string, Entry>();
+  #totalLength = 0;
+
+  constructor(options: KeySetsOptions) {
+    this.#options = options;
+    this.#limit = new ConcurrencyLimit(options.maxConcurrentFetches ?? 32);
+  }
+
+  /** Sets the wanted key sets. New ones are fetched at once; those that are no longer among them are dropped. */
+  want(sources: readonly KeySetSource[]): void {
+    const wanted = new Map(sources.map((source) => [sourceKey(source), source]));
+    for (const [key, entry] of this.#entries) if (!wanted.has(key)) this.#drop(key, entry);
+    for (const [key, source] of wanted) {
+      const entry = this.#entries.get(key);
+      if (entry === undefined) this.#add(key, source);
+      else entry.source = source;
+    }
+  }
+
+  /** Settles when the first fetch of every wanted key set has ended, well or not. */
+  async attempted(): Promise<void> {
+    await Promise.all([...this.#entries.values()].map(({ attempted }) => attempted));
+  }
+
+  /** Returns the states of the wanted key sets by key. */
+  states(): ReadonlyMap<string, KeySetState> {
+    return new Map([...this.#entries].map(([key, { state }]) => [key, state]));
+  }
+
+  /** Ends all fetches and timers. The states stay. */
+  stop(): void {
+    for (const { abort, cancelTimer } of this.#entries.values()) {
+      abort.abort();
+      cancelTimer();
+    }
+  }
+
+  #add(key: string, source: KeySetSource): void {
+    let settle = (): void => undefined;
+    const attempted = new Promise<void>((resolve) => (settle = resolve));
+    const abort = new AbortController();
+    const entry: Entry = { source, state: {}, failures: 0, abort, cancelTimer: () => undefined, attempted };
+    this.#entries.set(key, entry);
+    this.#options.onChange(key, source, entry.state);
+    void this.#refresh(key, entry).finally(settle);
+  }
+
+  #drop(key: string, entry: Entry): void {
+    entry.abort.abort();
+    entry.cancelTimer();
+    this.#entries.delete(key);
+    this.#totalLength -= entry.state.keys?.length ?? 0;
+    this.#options.onChange(key, entry.source, undefined);
+  }
+
+  async #refresh(key: string, entry: Entry): Promise<void> {
+    const { signal } = entry.abort;
+    const { fetch, schedule, clock } = this.#options;
+    let delay: number;
+    try {
+      const keys = await this.#limit.run(() => fetch(entry.source, signal), signal);
+      if (signal.aborted) return;
+      this.#checkTotal(entry, keys);
+      const isFirst = entry.state.keys === undefined || entry.failures > 0;
+      entry.failures = 0;
+      this.#change(key, entry, { keys, fetchedAt: clock.now() });
+      delay = schedule.afterSuccess(isFirst);
+    } catch (error) {
+      if (signal.aborted) return;
+      entry.failures++;
+      this.#change(key, entry, this.#failed(entry.state, reasonOf(error)));
+      delay = schedule.afterFailure(entry.failures);
+    }
+    entry.cancelTimer = clock.after(delay, () => void this.#refresh(key, entry));
+  }
+
+  /** Returns the state after a failure: with the last keys, unless they are too old. */
+  #failed({ keys, fetchedAt }: KeySetState, failure: string): KeySetState {
+    const { clock, maxStaleMs = 7 * dayMs } = this.#options;
+    if (keys === undefined || fetchedAt === undefined || clock.now() - fetchedAt >= maxStaleMs) return { failure };
+    return { keys, fetchedAt, failure };
+  }
+
+  #checkTotal({ state }: Entry, keys: string): void {
+    const { maxTotalLength = 64 * 1024 * 1024 } = this.#options;
+    if (this.#totalLength - (state.keys?.length ?? 0) + keys.length > maxTotalLength)
+      throw new JwksError("too-large", `all key sets together are longer than ${maxTotalLength} characters`);
+  }
+
+  #change(key: string, entry: Entry, state: KeySetState): void {
+    this.#totalLength += (state.keys?.length ?? 0) - (entry.state.keys?.length ?? 0);
+    entry.state = state;
+    this.#options.onChange(key, entry.source, state);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,1 @@
+export { OidcProvider, type ProviderOptions } from "./oidc-provider.js";

@@ -1,0 +1,149 @@
+import type { AdmissionRequest, AdmissionResponse, Admit, JsonObject } from "@istiod/admission";
+import {
+  type Decoded,
+  formatPath,
+  formatSubject,
+  gatewayApiKinds,
+  type Issue,
+  istioKinds,
+} from "@istiod/config-schema";
+import { validate } from "./verdict.js";
+
+/** Reason of a verdict that is not a plain acceptance, as a label of Istio's metric. */
+export type FailureReason =
+  "unsupported_operation" | "yaml_decode_error" | "unknown_type" | "crd_conversion_error" | "invalid_resource";
+
+/** A decision of the validation webhook. */
+export interface ValidationEvent {
+  readonly request: AdmissionRequest;
+  readonly allowed: boolean;
+  /** Set if the object was not validated, or is invalid. */
+  readonly reason?: FailureReason;
+  /** Message to the author of the object; empty if it is allowed without one. */
+  readonly message: string;
+  /** The object is invalid by intention: istiod tests whether its webhook answers. */
+  readonly isProbe: boolean;
+}
+
+export interface ValidationOptions {
+  /** Called with each decision. */
+  readonly onDecision?: (event: ValidationEvent) => void;
+}
+
+/** Annotation of an object that must be rejected. Istiod tests by it whether its webhook answers. */
+export const alwaysRejectAnnotation = "internal.istio.io/webhook-always-reject";
+
+type Outcome = AdmissionResponse & { readonly reason?: FailureReason };
+
+/**
+ * Returns the decisions of Istio's validation webhook. Creations and updates of Istio's kinds are validated, of any
+ * version; other operations are allowed; other kinds are denied, except those of the Gateway API. Source:
+ * pkg/webhooks/validation/server/server.go.
+ */
+export function validationWebhook({ onDecision }: ValidationOptions = {}): Admit {
+  return (request) => {
+    const { reason, ...response } = decide(request);
+    onDecision?.({
+      request,
+      allowed: response.allowed,
+      message: response.allowed ? "" : response.message,
+      isProbe: alwaysRejectAnnotation in annotationsOf(request.object),
+      ...(reason !== undefined && { reason }),
+    });
+    return response;
+  };
+}
+
+function decide({ operation, object, namespace }: AdmissionRequest): Outcome {
+  if (operation !== "CREATE" && operation !== "UPDATE") return { allowed: true, reason: "unsupported_operation" };
+  if (object === undefined)
+    return denied("yaml_decode_error", `cannot decode configuration: request.object is missing in an ${operation}`);
+  const type = typeOf(object);
+  if (gatewayApiKinds.some(({ kind, group }) => kind === type.kind && group === type.group)) return { allowed: true };
+  if (!istioKinds.some(({ kind, group }) => kind === type.kind && group === type.group))
+    return denied("unknown_type", shortened(`unrecognized type ${type.apiVersion || '""'}, Kind=${type.kind || '""'}`));
+  const [verdict] = validate(withName(object, namespace), { anyVersion: true });
+  if (verdict === undefined) return denied("crd_conversion_error", "cannot decode configuration");
+  return verdict.outcome === "rejected" ? rejection(verdict) : { allowed: true, warnings: warningsOf(verdict) };
+}
+
+function typeOf({ apiVersion, kind }: JsonObject): { apiVersion: string; group: string; kind: string } {
+  const text = typeof apiVersion === "string" ? apiVersion : "";
+  return { apiVersion: text, group: text.slice(0, text.indexOf("/")), kind: typeof kind === "string" ? kind : "" };
+}
+
+/** Returns an object with the name that the server will generate, and the namespace of the request. */
+function withName(object: JsonObject, namespace: string): JsonObject {
+  const metadata = object["metadata"] ?? {};
+  if (typeof metadata !== "object" || Array.isArray(metadata)) return object;
+  const { name = "", generateName = "", namespace: own = "", ...rest } = metadata as JsonObject;
+  const isGenerated = name === "" && typeof generateName === "string" && generateName !== "";
+  return {
+    ...object,
+    metadata: {
+      ...rest,
+      ...(generateName !== "" && { generateName }),
+      name: isGenerated ? `${generateName.slice(0, maxGeneratedPrefix)}xxxxx` : name,
+      namespace: own === "" ? namespace : own,
+    },
+  };
+}
+
+/** Longest part of `generateName` that an API server keeps. */
+const maxGeneratedPrefix = 58;
+
+function annotationsOf(object: JsonObject | undefined): object {
+  const { annotations } = (object?.["metadata"] ?? {}) as { readonly annotations?: unknown };
+  return typeof annotations === "object" && annotations !== null ? annotations : {};
+}
+
+/** Most faults that a message lists. */
+const maxListed = 20;
+
+function rejection(verdict: Decoded): Outcome {
+  const faults = verdict.issues.filter(({ severity }) => severity === "error");
+  const subject = verdict.subject === undefined ? "" : formatSubject(verdict.subject);
+  const lines = faults.slice(0, maxListed).map(describe);
+  const more = faults.length > maxListed ? [`and ${faults.length - maxListed} more`] : [];
+  const text =
+    lines.length === 1
+      ? [subject, ...lines].filter((part) => part !== "").join(": ")
+      : [`${subject} has ${faults.length} faults:`, ...[...lines, ...more].map((line) => `  * ${line}`)].join("\n");
+  return {
+    allowed: false,
+    reason: "invalid_resource",
+    message: `configuration is invalid: ${text}`,
+    causes: faults
+      .slice(0, maxListed)
+      .map(({ path, message }) => ({ field: shortened(pathText(path)), message: shortened(message) })),
+    warnings: warningsOf(verdict),
+  };
+}
+
+function denied(reason: FailureReason, message: string): Outcome {
+  return { allowed: false, reason, message };
+}
+
+function warningsOf(verdict: Decoded): readonly string[] {
+  const warnings = verdict.issues.filter(({ severity }) => severity === "warning").map(describe);
+  return warnings.length > maxListed
+    ? [...warnings.slice(0, maxListed), `and ${warnings.length - maxListed} more warnings`]
+    : warnings;
+}
+
+function describe({ path, message }: Issue): string {
+  const field = formatPath(path);
+  return shortened(field === "" ? message : `${field}: ${message}`);
+}
+
+/** Longest line of a message in characters: keys of maps, which users choose, are quoted in it. */
+const maxLine = 1000;
+
+function shortened(text: string): string {
+  return text.length > maxLine ? `${text.slice(0, maxLine)}…` : text;
+}
+
+/** Formats the whole path of a field, as Kubernetes does. */
+function pathText(path: Issue["path"]): string {
+  return path[0] === "spec" && path.length > 1 ? `spec.${formatPath(path)}` : formatPath(path);
+}

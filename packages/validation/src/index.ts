@@ -1,0 +1,9 @@
+export {
+  alwaysRejectAnnotation,
+  type FailureReason,
+  type ValidationEvent,
+  type ValidationOptions,
+  validationWebhook,
+} from "./admit.js";
+export { validate, type ValidateOptions } from "./verdict.js";
+export { type TextVerdict, validateText } from "./validate-text.js";

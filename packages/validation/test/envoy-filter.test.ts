@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { answerTo } from "./shared.js";
+
+const general = /^EnvoyFilter exposes internals/;
+const lua = "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua";
+
+async function verdictOn(patch: object) {
+  const answer = await answerTo({
+    apiVersion: "networking.istio.io/v1alpha3",
+    kind: "EnvoyFilter",
+    metadata: { name: "lua" },
+    spec: { configPatches: [patch] },
+  });
+  return {
+    message: answer.allowed
+      ? ""
+      : answer.message.replace("configuration is invalid: EnvoyFilter shop/lua: configPatches[0].", ""),
+    warnings: (answer.warnings ?? []).filter((text) => !general.test(text)),
+  };
+}
+
+const patch = (applyTo: string, value: object, operation = "MERGE") => ({ applyTo, patch: { operation, value } });
+const filter = (config: object) => patch("HTTP_FILTER", { name: "lua", typed_config: config }, "INSERT_FIRST");
+
+it("warns of every EnvoyFilter that it depends on internals", async () => {
+  const object = { apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter", metadata: { name: "a" }, spec: {} };
+  expect((await answerTo(object)).warnings).toEqual([expect.stringMatching(general)]);
+});
+
+describe("values that Envoy accepts", () => {
+  it.each<[string, object]>([
+    ["LISTENER", { per_connection_buffer_limit_bytes: 1024 }],
+    [
+      "FILTER_CHAIN",
+      {
+        transport_socket: {
+          name: "tls",
+          typed_config: {
+            "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+          },
+        },
+      },
+    ],
+    [
+      "NETWORK_FILTER",
+      { name: "a", typedConfig: { "@type": "type.googleapis.com/google.protobuf.Struct", value: { a: 1 } } },
+    ],
+    ["HTTP_FILTER", { name: "a", config_discovery: { type_urls: [lua] } }],
+    ["ROUTE_CONFIGURATION", { max_direct_response_body_size_bytes: 10 }],
+    ["VIRTUAL_HOST", { typed_per_filter_config: { lua: { "@type": lua } } }],
+    ["HTTP_ROUTE", { route: { timeout: "1.5s" } }],
+    ["CLUSTER", { connectTimeout: "5s", lb_policy: "RING_HASH" }],
+    ["EXTENSION_CONFIG", { name: "a", typed_config: { "@type": lua, inlineCode: "-- code" } }],
+    ["BOOTSTRAP", { stats_config: { use_all_default_tags: true } }],
+    ["LISTENER_FILTER", { name: "a", typed_config: { "@type": "type.googleapis.com/google.protobuf.Empty" } }],
+  ])("%s", async (applyTo, value) => {
+    expect(await verdictOn(patch(applyTo, value))).toEqual({ message: "", warnings: [] });
+  });
+});
+
+describe("values that Envoy rejects are denied with their field", () => {
+  it.each<[string, object, string]>([
+    [
+      "a duration",
+      patch("CLUSTER", { connect_timeout: "5" }),
+      'patch.value.connect_timeout: is "5", expected a duration such as 1.5s',
+    ],
+    [
+      "an enumeration",
+      patch("CLUSTER", { type: "strictDNS" }),
+      'patch.value.type: is "strictDNS", expected one of STATIC, STRICT_DNS, LOGICAL_DNS, EDS, ORIGINAL_DST',
+    ],
+    [
+      "a list",
+      patch("HTTP_ROUTE", { request_headers_to_add: {} }),
+      "patch.value.request_headers_to_add: is a mapping, expected a list",
+    ],
+    [
+      "a packed message",
+      filter({ "@type": lua, inlineCode: 3 }),
+      "patch.value.typed_config.inlineCode: is 3, expected a string (quote it)",
+    ],
+    [
+      "a packed message in a packed one",
+      filter({
+        "@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
+        typed_config: { "@type": lua, sourceCodes: 1 },
+      }),
+      "patch.value.typed_config.typed_config.sourceCodes: is 1, expected a mapping",
+    ],
+    [
+      "a packed string",
+      filter({ "@type": "type.googleapis.com/google.protobuf.StringValue", value: 1 }),
+      "patch.value.typed_config.value: is 1, expected a string (quote it)",
+    ],
+    [
+      "a misspelled type",
+      filter({ "@type": `${lua}a` }),
+      'patch.value.typed_config["@type"]: is envoy.extensions.filters.http.lua.v3.Luaa, which does not exist; did you mean envoy.extensions.filters.http.lua.v3.Lua?',
+    ],
+    [
+      "a type of Envoy's v2 API",
+      filter({ "@type": "type.googleapis.com/envoy.config.filter.http.lua.v2.Lua" }),
+      'patch.value.typed_config["@type"]: is envoy.config.filter.http.lua.v2.Lua of Envoy\'s v2 API, which was removed; expected a type of the v3 API',
+    ],
+    [
+      "a missing type",
+      filter({ inlineCode: "" }),
+      `patch.value.typed_config["@type"]: is missing, expected the URL of a message such as ${lua}`,
+    ],
+  ])("%s", async (_, given, message) => {
+    expect(await verdictOn(given)).toMatchObject({ message });
+  });
+});
+
+describe("values that a later Envoy may accept are allowed with a warning", () => {
+  it.each<[string, object, string]>([
+    [
+      "an unknown name of an enumeration",
+      patch("CLUSTER", { type: "OTHER" }),
+      'type: is "OTHER", expected one of STATIC, STRICT_DNS, LOGICAL_DNS, EDS, ORIGINAL_DST',
+    ],
+    [
+      "an unknown field",
+      patch("CLUSTER", { connect_timeot: "5s" }),
+      "connect_timeot: is not a field of Cluster; did you mean connectTimeout?",
+    ],
+    [
+      "an unknown field of a packed message",
+      filter({ "@type": lua, inline: "" }),
+      "typed_config.inline: is not a field of Lua, which has inlineCode, sourceCodes, defaultSourceCode, statPrefix",
+    ],
+    [
+      "an unknown package",
+      filter({ "@type": "type.googleapis.com/com.example.Filter", a: 1 }),
+      'typed_config["@type"]: is com.example.Filter, which this istiod does not know: the message is not checked',
+    ],
+  ])("%s", async (_, given, warning) => {
+    expect(await verdictOn(given)).toEqual({ message: "", warnings: [`configPatches[0].patch.value.${warning}`] });
+  });
+
+  it("a filter that is configured by its name alone", async () => {
+    expect(await verdictOn(patch("HTTP_FILTER", { name: "envoy.lua" }, "ADD"))).toEqual({
+      message: "",
+      warnings: [
+        'configPatches[0].patch.value: has no typed_config for "envoy.lua", which a name alone does not determine; add typed_config',
+      ],
+    });
+  });
+});
+
+it("patches of waypoints are not checked, as in Istio", async () => {
+  const match = { context: "WAYPOINT", waypoint: {} };
+  expect(await verdictOn({ ...patch("CLUSTER", { connect_timeout: "5" }), match })).toEqual({
+    message: "",
+    warnings: [],
+  });
+});

@@ -1,0 +1,157 @@
+import { hash } from "node:crypto";
+import { toBinary } from "@bufbuild/protobuf";
+import { differencesFromFresh, nodeOf, type ProxyPlace, SimulatedProxy, untilSettled } from "@istiod/bench";
+import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { eventually, LossMonitor } from "@istiod/outage";
+import { clusterType, endpointType } from "@istiod/xds-server";
+import { type Address, decodeResponse } from "@istiod/xds-server/testing";
+
+/** Bytes of responses from the beginning of a stream until the proxy has an answer for each type. */
+export interface StreamBytes {
+  /** Number of streams. */
+  readonly streams: number;
+  /** Of the first stream of each of these proxies. */
+  readonly first: number;
+  /**
+   * Of responses without the resources that the proxies did not have yet or had in another version, and without the
+   * endpoints of clusters that they had in another version.
+   */
+  readonly resent: number;
+}
+
+interface Member {
+  readonly place: ProxyPlace;
+  readonly proxy: SimulatedProxy;
+  /** Bytes of the first stream until it was complete. */
+  first: number;
+  /** Bytes of the current stream until it is complete. */
+  resent: number;
+  isComplete: boolean;
+  /** Names of the clusters that the current stream has changed. */
+  readonly changedClusters: Set<string>;
+}
+
+/** Milliseconds between pings. */
+const keepAliveMs = 15_000;
+/** Every tenth proxy is followed in detail. */
+const followed = 10;
+const comparedAtOnce = 8;
+const moveMs = 60_000;
+
+/** Proxies on delta streams over TLS, with tokens. */
+export class Fleet {
+  readonly monitor = new LossMonitor();
+  readonly #members: readonly Member[];
+  #reconnections: { readonly first: number; readonly resent: number }[] = [];
+
+  /** @param target read for every connection @param tokens by `namespace/serviceAccount` */
+  constructor(target: () => Address, places: readonly ProxyPlace[], tokens: ReadonlyMap<string, string>) {
+    this.#members = places.map((place, at) => {
+      const token = tokens.get(`${place.namespace}/${place.serviceAccount}`) ?? "";
+      const proxy = new SimulatedProxy({
+        target: addressOf(target),
+        variant: "delta",
+        node: toBinary(NodeSchema, nodeOf(place)),
+        headers: { authorization: `Bearer ${token}` },
+        events: {
+          opened: () => {
+            member.changedClusters.clear();
+            Object.assign(member, { isComplete: false, resent: 0 });
+          },
+          received: (message) => this.#received(member, message, at % followed === 0),
+          complete: () => this.#complete(member),
+        },
+      });
+      const member: Member = { place, proxy, first: 0, resent: 0, isComplete: false, changedClusters: new Set() };
+      return member;
+    });
+  }
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  connect(): void {
+    for (const { proxy } of this.#members) proxy.connect();
+  }
+
+  /** Returns the number of proxies without a stream, or without an answer for a type that they need. */
+  get incomplete(): number {
+    return this.#members.filter(({ proxy }) => !proxy.connected || !proxy.complete).length;
+  }
+
+  /** Returns the bytes of the streams after the first ones that were completed since the last call. */
+  takeReconnections(): StreamBytes {
+    const taken = this.#reconnections;
+    this.#reconnections = [];
+    const sum = (key: "first" | "resent"): number => taken.reduce((total, each) => total + each[key], 0);
+    return { streams: taken.length, first: sum("first"), resent: sum("resent") };
+  }
+
+  /** Connects each proxy to the current target, one after the other. A proxy keeps what it has. */
+  async moveOneByOne(): Promise<void> {
+    for (const { proxy } of this.#members) {
+      proxy.connect();
+      await eventually(() => (proxy.complete ? undefined : "a proxy has no answer"), moveMs);
+    }
+  }
+
+  /** Compares what the proxies have with what new proxies receive from another istiod. Returns the differences. */
+  async differences(fresh: Address): Promise<readonly string[]> {
+    const waiting = [...this.#members];
+    const found: string[] = [];
+    const compare = async (): Promise<void> => {
+      for (let member = waiting.pop(); member !== undefined; member = waiting.pop()) {
+        const { place, proxy } = member;
+        const settled = await untilSettled(proxy);
+        const differences = await differencesFromFresh({ place, variant: "delta", proxy, settled }, fresh);
+        found.push(...differences.map((difference) => `${place.id}: ${difference}`));
+      }
+    };
+    await Promise.all(Array.from({ length: comparedAtOnce }, compare));
+    return found;
+  }
+
+  close(): void {
+    for (const { proxy } of this.#members) proxy.drop();
+  }
+
+  #received(member: Member, message: Uint8Array, isFollowed: boolean): void {
+    if (member.isComplete && !isFollowed) return;
+    const response = decodeResponse("delta", message);
+    if (isFollowed) this.monitor.receiveDecoded(member.place.id, "delta", response);
+    if (member.isComplete || !member.proxy.connected) return;
+    member.resent += message.length;
+    if (member.first === 0) return;
+    const held = member.proxy.held(response.typeUrl);
+    for (const { name, bytes } of response.resources) {
+      const isChanged = held.get(name)?.digest !== hash("sha1", bytes, "base64");
+      if (isChanged && response.typeUrl === clusterType) member.changedClusters.add(name);
+      // A proxy needs the endpoints of a changed cluster again.
+      const isNeeded = response.typeUrl === endpointType && member.changedClusters.has(name);
+      if (isChanged || isNeeded) member.resent -= bytes.length;
+    }
+  }
+
+  #complete(member: Member): void {
+    member.isComplete = true;
+    if (member.first === 0) member.first = member.resent;
+    else this.#reconnections.push({ first: member.first, resent: member.resent });
+  }
+}
+
+/** Returns an address that is read anew for every connection. */
+function addressOf(target: () => Address): Address {
+  return {
+    get host() {
+      return target().host;
+    },
+    get port() {
+      return target().port;
+    },
+    get tls() {
+      return target().tls ?? {};
+    },
+    keepAliveMs,
+  };
+}

@@ -1,0 +1,188 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { helmUnavailable } from "../src/index.js";
+import { Charts, type RenderedObject } from "./rendered-charts.js";
+
+const unavailable = await helmUnavailable();
+let charts: Charts;
+
+beforeAll(async () => {
+  if (unavailable === undefined) charts = await Charts.copy();
+}, 60_000);
+afterAll(() => charts?.remove());
+beforeEach((context) => context.skip(unavailable !== undefined, unavailable));
+
+const set = (...values: readonly string[]): string[] => values.flatMap((value) => ["--set", value]);
+const find = (objects: readonly RenderedObject[], kind: string, name: string): RenderedObject => {
+  const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
+  if (!found) throw new Error(`no ${kind} ${name} in ${objects.map((o) => `${o.kind} ${o.metadata.name}`).join(", ")}`);
+  return found;
+};
+const environment = (objects: readonly RenderedObject[]): Record<string, string> => {
+  const { env } = find(objects, "Deployment", "istiod")["spec"].template.spec.containers[0];
+  return Object.fromEntries(env.map(({ name, value }: { name: string; value: string }) => [name, value]));
+};
+
+describe("values", () => {
+  test("the user's come before those of the profile, and these before the defaults", async () => {
+    const [profile, user] = await Promise.all([
+      charts.render("istiod", ...set("profile=demo")),
+      charts.render("istiod", ...set("profile=demo", "traceSampling=7")),
+    ]);
+    expect(environment(await charts.render("istiod"))["PILOT_TRACE_SAMPLING"]).toBe("1");
+    expect(environment(profile)["PILOT_TRACE_SAMPLING"]).toBe("100");
+    expect(environment(user)["PILOT_TRACE_SAMPLING"]).toBe("7");
+  });
+
+  test("a platform adds to a profile", async () => {
+    const objects = await charts.render("istiod", ...set("profile=ambient", "global.platform=openshift"));
+    expect(environment(objects)).toMatchObject({
+      PILOT_ENABLE_AMBIENT: "true",
+      PLATFORM: "openshift",
+      CA_TRUSTED_NODE_ACCOUNTS: "kube-system/ztunnel",
+    });
+  });
+
+  test("a compatibility version restores earlier defaults, which the user can override", async () => {
+    const file = join(charts.directory, "values.yaml");
+    await writeFile(file, "compatibilityVersion: 1.26\npilot: { env: { ENABLE_NATIVE_SIDECARS: true } }\n");
+    expect(environment(await charts.render("istiod", "-f", file))).toMatchObject({
+      ENABLE_NATIVE_SIDECARS: "true",
+      PILOT_SIDECAR_PICK_BEST_SERVICE_NAMESPACE: "false",
+    });
+  });
+
+  test("below pilot they are the same as without it", async () => {
+    const objects = await charts.render("istiod", ...set("pilot.env.PILOT_PUSH_THROTTLE=5", "pilot.image=a/b:c"));
+    expect(environment(objects)["PILOT_PUSH_THROTTLE"]).toBe("5");
+    expect(find(objects, "Deployment", "istiod")["spec"].template.spec.containers[0].image).toBe("a/b:c");
+  });
+
+  test("variables of the chart that the user sets occur once", async () => {
+    const objects = await charts.render("istiod", ...set("env.CLUSTER_ID=west"));
+    const { env } = find(objects, "Deployment", "istiod")["spec"].template.spec.containers[0];
+    expect(env.filter(({ name }: { name: string }) => name === "CLUSTER_ID")).toEqual([
+      { name: "CLUSTER_ID", value: "west" },
+    ]);
+  });
+
+  test.each([
+    ["istiod", "profile=small", 'profile is "small": there is no such profile'],
+    ["istiod", "compatibilityVersion=1.3", 'compatibilityVersion is "1.3": there is no such compatibilityVersion'],
+    ["gateway", "platform=vm", 'platform is "vm": there is no such platform'],
+    ["base", "defaults.global.hub=a", 'values below "defaults" have no effect'],
+    ["istiod", "global.resourceScope=mesh", "must be all, cluster or namespace"],
+    ["istiod", "global.pilotCertProvider=kubernetes", "global.pilotCertProvider"],
+    ["istiod", "global.pilotCertProvider=k8s.io/a", "global.certSigners must name it"],
+    ["istiod", "istiodRemote.injectionURL=https://a", "requires istiodRemote.enabled"],
+    ["istiod", "autoscaleMax=2", "must not be below autoscaleMin, which is 3"],
+    ["istiod", "global.proxy.tracer=jaeger", "must be zipkin, datadog, lightstep, stackdriver or none"],
+    ["istiod", "telemetry.v2.prometheus.configOverride.a=b", "was removed from Istio"],
+    ["gateway", "kind=StatefulSet", "must be Deployment or DaemonSet"],
+    ["gateway", "service.ports=null", "service.ports is empty"],
+  ])("%s rejects %s", async (chart, value, reason) => {
+    await expect(charts.render(chart, ...set(value))).rejects.toThrow(reason);
+  });
+
+  test("without effect are named by the notes", async () => {
+    const notes = await charts.notes(
+      "istiod",
+      ...set("global.mtls.auto=true", "autoscaleMinimum=2", "global.proxies.a=b", "pilot.ingress.a=b"),
+    );
+    expect(notes.match(/^WARNING: .* has no effect/gm)?.toSorted()).toEqual([
+      "WARNING: autoscaleMinimum has no effect",
+      "WARNING: global.mtls has no effect",
+      "WARNING: global.mtls has no effect",
+      "WARNING: global.proxies has no effect",
+      "WARNING: pilot.ingress has no effect",
+    ]);
+    expect(await charts.notes("istiod", ...set("global.hub=a", "cni.enabled=true"))).not.toContain("has no effect");
+    expect(await charts.notes("istiod")).toContain("WARNING: global.hub is not set");
+    expect(await charts.notes("gateway", ...set("replicas=2"))).toContain("WARNING: replicas has no effect");
+  });
+});
+
+test("an incomplete chart says what to do", async () => {
+  const incomplete = await Charts.copy();
+  try {
+    await writeFile(join(incomplete.directory, "base/files/complete.gen.txt"), "");
+    await expect(incomplete.render("base")).rejects.toThrow("npm run manifests");
+  } finally {
+    await incomplete.remove();
+  }
+});
+
+test("a packaged chart renders the same as its folder", async () => {
+  await charts.run("package", "istiod", "--destination", ".");
+  expect(await charts.render("istiod-0.1.0.tgz")).toEqual(await charts.render("istiod"));
+});
+
+test("the mesh configuration is that of the values, and meshConfig comes first", async () => {
+  const objects = await charts.render(
+    "istiod",
+    ...set("global.meshID=m", "meshConfig.trustDomain=example.com", "meshConfig.rootNamespace=config"),
+  );
+  expect(parse(find(objects, "ConfigMap", "istio")["data"].mesh)).toEqual({
+    trustDomain: "example.com",
+    rootNamespace: "config",
+    enablePrometheusMerge: true,
+    defaultProviders: { metrics: ["prometheus"] },
+    defaultConfig: { discoveryAddress: "istiod.istio-system.svc:15012", meshId: "m" },
+  });
+});
+
+test("a tag selects the namespaces with its name, and calls the istiod of its revision", async () => {
+  const objects = await charts.render("istiod", ...set("revision=v2", "revisionTags={canary}"));
+  const { webhooks } = find(objects, "MutatingWebhookConfiguration", "istio-revision-tag-canary");
+  expect(webhooks).toHaveLength(2);
+  expect(webhooks[0]).toMatchObject({
+    name: "rev.namespace.sidecar-injector.istio.io",
+    clientConfig: { service: { name: "istiod-v2", namespace: "istio-system", path: "/inject", port: 443 } },
+    namespaceSelector: {
+      matchExpressions: [
+        { key: "istio.io/rev", operator: "In", values: ["canary"] },
+        { key: "istio-injection", operator: "DoesNotExist" },
+      ],
+    },
+  });
+  expect(find(objects, "Service", "istiod-revision-tag-canary")["spec"].selector).toEqual({
+    app: "istiod",
+    "istio.io/rev": "v2",
+  });
+});
+
+test("an upgrade leaves the failure policy of the validation webhooks to istiod", async () => {
+  const policies = async (...args: readonly string[]) =>
+    [...(await charts.render("istiod", ...args)), ...(await charts.render("base", ...args))]
+      .filter(({ kind }) => kind === "ValidatingWebhookConfiguration")
+      .map(({ webhooks }) => webhooks[0].failurePolicy);
+  expect(await policies()).toEqual(["Ignore", "Ignore"]);
+  expect(await policies("--is-upgrade")).toEqual([undefined, undefined]);
+  expect(await policies(...set("base.validationFailurePolicy=Fail"))).toEqual(["Fail", "Fail"]);
+});
+
+test("templates of injection are the files of the chart, and those of the user by name", async () => {
+  const folder = join(charts.directory, "istiod/files/injection-templates");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "proxyless.yaml"), "metadata: { labels: { a: {{ .Values.b }} } }\n");
+  const objects = await charts.render("istiod", ...set("sidecarInjectorWebhook.templates.own=x"));
+  const config = parse(find(objects, "ConfigMap", "istio-sidecar-injector")["data"].config);
+  expect(config.templates).toMatchObject({ proxyless: "metadata: { labels: { a: {{ .Values.b }} } }", own: "x" });
+});
+
+test("istiod has the context that the restricted Pod Security Standard demands", async () => {
+  const { spec } = find(await charts.render("istiod"), "Deployment", "istiod")["spec"].template;
+  expect(spec.containers[0].securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    runAsNonRoot: true,
+    capabilities: { drop: ["ALL"] },
+    seccompProfile: { type: "RuntimeDefault" },
+  });
+  for (const volume of spec.volumes)
+    expect(Object.keys(volume).filter((name) => name !== "name")).toEqual([
+      expect.stringMatching(/^(emptyDir|projected|secret|configMap)$/),
+    ]);
+});

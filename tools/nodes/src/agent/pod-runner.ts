@@ -1,0 +1,182 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Container, Pod, PodStatus } from "../kube/objects.js";
+import type { Namespaces } from "../network/commands.js";
+import { ContainerRunner, type Launch } from "./container-runner.js";
+import { launchOf, type LaunchContext, unsupportedFields } from "./pod-launch.js";
+import { isSidecar, podStatus } from "./pod-status.js";
+
+/** Services of a node for one of its pods. */
+export interface PodEnvironment {
+  readonly hostIP: string;
+  readonly directory: string;
+  readonly backoffMs: number;
+  /** Creates the network namespace, the volumes and the files of names. Called until it succeeds. */
+  readonly prepare: () => Promise<{
+    readonly podIP: string;
+    readonly namespaces: Namespaces;
+    readonly launch: LaunchContext;
+  }>;
+  /** Returns the pod with its current metadata. */
+  readonly pod: () => Pod;
+  /** Writes the status. */
+  readonly write: (status: PodStatus) => void;
+}
+
+/** The containers of a pod from its start to its end. */
+export class PodRunner {
+  readonly #environment: PodEnvironment;
+  readonly #init: ContainerRunner[] = [];
+  readonly #main: ContainerRunner[] = [];
+  readonly #startTime = new Date().toISOString();
+  readonly #stopping = new AbortController();
+  #podIP: string | undefined;
+  #namespaces: Namespaces | undefined;
+  #launch: LaunchContext | undefined;
+  #isInitialized = false;
+  #finished: "Succeeded" | "Failed" | undefined;
+  #problem: { readonly reason: string; readonly message: string } | undefined;
+  #deadline = Infinity;
+  /** Resolves when all containers have ended and the network is gone. */
+  readonly ended: Promise<void>;
+
+  constructor(environment: PodEnvironment) {
+    this.#environment = environment;
+    const { spec } = environment.pod();
+    for (const container of spec.initContainers ?? []) this.#init.push(this.#runner(container, true));
+    for (const container of spec.containers) this.#main.push(this.#runner(container, false));
+    this.ended = this.#run();
+  }
+
+  /** Stops all containers within a grace period in milliseconds. A later call may only shorten it. */
+  stop(graceMs: number): Promise<void> {
+    const deadline = Date.now() + graceMs;
+    const isShorter = deadline < this.#deadline;
+    this.#deadline = Math.min(this.#deadline, deadline);
+    const isFirst = !this.#stopping.signal.aborted;
+    this.#stopping.abort();
+    if (!isFirst && isShorter) for (const runner of this.#all) void runner.stop(graceMs);
+    return this.ended;
+  }
+
+  /** Writes the status again, for example because conditions of others have changed. */
+  report(): void {
+    const { pod, hostIP, write } = this.#environment;
+    const progress = {
+      hostIP,
+      podIP: this.#podIP,
+      startTime: this.#startTime,
+      init: this.#init.map(({ status }) => status),
+      containers: this.#main.map(({ status }) => status),
+      isInitialized: this.#isInitialized,
+      ...(this.#finished && { finished: this.#finished }),
+      ...this.#problem,
+    };
+    write(podStatus(pod(), progress, new Date().toISOString()));
+  }
+
+  get #all(): ContainerRunner[] {
+    return [...this.#init, ...this.#main];
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  get #sidecars(): ContainerRunner[] {
+    return this.#init.filter(({ name }) => isSidecar(this.#environment.pod(), name));
+  }
+
+  #runner(container: Container, isInit: boolean): ContainerRunner {
+    const { directory, backoffMs, pod } = this.#environment;
+    const sidecar = isInit && container.restartPolicy === "Always";
+    const policy = pod().spec.restartPolicy ?? "Always";
+    const shouldRestart = (exitCode: number): boolean => {
+      if (sidecar) return true;
+      if (isInit) return exitCode !== 0 && policy !== "Never";
+      return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
+    };
+    return new ContainerRunner({
+      container,
+      podIP: () => this.#podIP ?? "",
+      directory: join(directory, "containers", container.name),
+      prepare: (own) => this.#prepare(own),
+      shouldRestart,
+      backoffMs,
+      changed: () => this.report(),
+    });
+  }
+
+  async #prepare(container: Container): Promise<Launch> {
+    if (!this.#launch) throw new Error("the pod has no network");
+    return await launchOf(this.#environment.pod(), container, this.#launch);
+  }
+
+  async #run(): Promise<void> {
+    const stopped = new Promise<void>((resolve) => this.#stopping.signal.addEventListener("abort", () => resolve()));
+    try {
+      const unsupported = unsupportedFields(this.#environment.pod());
+      if (unsupported.length > 0) return this.#reject(`unsupported fields: ${unsupported.join(", ")}`);
+      await this.#start(stopped);
+      const hasFailed = (await Promise.race([this.#runToEnd(), stopped])) === false;
+      await this.#stopAll();
+      const codes = await Promise.all(this.#main.map(({ done }) => done));
+      this.#finished = hasFailed || codes.some((code) => code !== 0) ? "Failed" : "Succeeded";
+      this.report();
+    } finally {
+      await this.#namespaces?.close();
+    }
+  }
+
+  #reject(message: string): void {
+    this.#problem = { reason: "UnsupportedPod", message };
+    this.#finished = "Failed";
+    this.report();
+  }
+
+  /** Creates the network and the volumes. */
+  async #start(stopped: Promise<void>): Promise<void> {
+    await mkdir(this.#environment.directory, { recursive: true });
+    this.report();
+    while (!this.#isStopping) {
+      try {
+        const { podIP, namespaces, launch } = await this.#environment.prepare();
+        this.#podIP = podIP;
+        this.#namespaces = namespaces;
+        this.#launch = launch;
+        this.#problem = undefined;
+        return;
+      } catch (error) {
+        this.#problem = { reason: "ContainerCreating", message: (error as Error).message };
+        this.report();
+        await Promise.race([new Promise((resolve) => setTimeout(resolve, 500)), stopped]);
+      }
+    }
+  }
+
+  /** Runs init containers in order, then the others. Returns false if an init container failed for good. */
+  async #runToEnd(): Promise<boolean> {
+    for (const runner of this.#init) {
+      if (this.#isStopping) return true;
+      const done = runner.start();
+      if (isSidecar(this.#environment.pod(), runner.name)) await runner.started();
+      else if ((await done) !== 0) return false;
+    }
+    if (this.#isStopping) return true;
+    this.#isInitialized = true;
+    await Promise.all(this.#main.map((runner) => runner.start()));
+    return true;
+  }
+
+  /** Stops what runs: first the main containers, then sidecars in reverse order. */
+  async #stopAll(): Promise<void> {
+    const { terminationGracePeriodSeconds = 30 } = this.#environment.pod().spec;
+    if (this.#deadline === Infinity) this.#deadline = Date.now() + terminationGracePeriodSeconds * 1000;
+    const left = (): number => Math.max(this.#deadline - Date.now(), 0);
+    const sidecars = this.#sidecars;
+    const others = this.#all.filter((runner) => !sidecars.includes(runner));
+    this.#stopping.abort();
+    await Promise.all(others.map((runner) => runner.stop(left())));
+    for (const runner of sidecars.reverse()) await runner.stop(left());
+  }
+}

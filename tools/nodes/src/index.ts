@@ -1,0 +1,3 @@
+export { type Image, type Images, readImages } from "./agent/images.js";
+export { nodesUnavailable } from "./nodes-unavailable.js";
+export { type Nodes, type NodesOptions, startNodes } from "./start-nodes.js";

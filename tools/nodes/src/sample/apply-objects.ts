@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ApiClient, ApiError, resourcePath, type ResourceType } from "@istiod/kubernetes";
+
+/** An object of any kind. */
+export interface AnyObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+const INTERVAL = 250;
+
+/** Applies objects one after the other, as `kubectl apply --server-side` does. */
+export class ObjectApplier {
+  readonly #client: ApiClient;
+  readonly #types = new Map<string, ResourceType>();
+
+  constructor(client: ApiClient) {
+    this.#client = client;
+  }
+
+  /**
+   * Waits for types that are not served yet, and for webhooks that do not answer yet.
+   *
+   * @throws ApiError if the server rejects an object, and Error after the timeout
+   */
+  async apply(objects: readonly AnyObject[], timeoutMs = 120_000): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    for (const object of objects) {
+      while (!(await this.#tryApply(object, deadline))) await sleep(INTERVAL);
+    }
+  }
+
+  async #tryApply(object: AnyObject, deadline: number): Promise<boolean> {
+    try {
+      const type = await this.#typeOf(object);
+      if (!type)
+        throw new ApiError("not-found", `the API server does not serve ${object.kind} of ${object.apiVersion}`);
+      const { name, namespace } = object.metadata;
+      await this.#client.json({
+        method: "PATCH",
+        path: resourcePath(type, { name, ...(namespace !== undefined && { namespace }) }),
+        query: { fieldManager: "istiod-nodes", force: true, fieldValidation: "Strict" },
+        contentType: "application/apply-patch+yaml",
+        body: JSON.stringify(object),
+      });
+      return true;
+    } catch (error) {
+      const isTemporary =
+        error instanceof ApiError && ["not-found", "unavailable", "network", "timeout"].includes(error.code);
+      if (!isTemporary || Date.now() > deadline) throw error;
+      return false;
+    }
+  }
+
+  async #typeOf({ apiVersion, kind }: AnyObject): Promise<ResourceType | undefined> {
+    const key = `${apiVersion}/${kind}`;
+    const known = this.#types.get(key);
+    if (known) return known;
+    const [group = "", version = ""] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
+    const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+    const { resources } = await this.#client.json<{ resources: { name: string; kind: string; namespaced: boolean }[] }>(
+      {
+        path,
+      },
+    );
+    for (const { name, kind: served, namespaced } of resources)
+      if (!name.includes("/"))
+        this.#types.set(`${apiVersion}/${served}`, { group, version, kind: served, plural: name, namespaced });
+    return this.#types.get(key);
+  }
+}

@@ -1,0 +1,118 @@
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import { builtInImages } from "./agent/built-in-images.js";
+import type { Images } from "./agent/images.js";
+import { NodeAgent } from "./agent/node-agent.js";
+import { startDeployments } from "./controllers/deployments.js";
+import { startEndpointSlices } from "./controllers/endpoint-slices.js";
+import { startGarbageCollector } from "./controllers/garbage-collector.js";
+import { startJobs } from "./controllers/jobs.js";
+import { startLoadBalancers } from "./controllers/load-balancers.js";
+import { startReplicaSets } from "./controllers/replica-sets.js";
+import { startRootCertificates } from "./controllers/root-certificates.js";
+import { startScheduler } from "./controllers/scheduler.js";
+import { type ClusterState, followCluster } from "./kube/cluster-state.js";
+import { startDnsServer } from "./network/dns-server.js";
+import { forwardPort } from "./network/forward-port.js";
+import { createPodNetwork, type PodNetwork } from "./network/pod-network.js";
+import { startServiceProxy } from "./network/service-proxy.js";
+
+export interface NodesOptions {
+  /** The administrator's kubeconfig of an API server on a loopback address of this machine, as YAML. */
+  readonly kubeconfig: string;
+  /** Number of nodes, at most 200. Default 2. */
+  readonly nodes?: number;
+  /** Images in addition to the built-in ones, or instead of them. */
+  readonly images?: Images;
+  /** Milliseconds before the second restart of a container, doubled for each further one. Default 1000. */
+  readonly restartBackoffMs?: number;
+  /** Receives failures of the controllers and nodes, which repeat what failed. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface Nodes {
+  /** Address of this machine for pods. */
+  readonly hostAddress: string;
+  /** Folder of the nodes' files. The logs of a container are in `<pod's UID>/containers/<name>/<restart>.log`. */
+  readonly directory: string;
+  /** Kills all containers, and removes the network and all files. */
+  stop(): Promise<void>;
+}
+
+const PREFIX = "istiod-nodes-";
+
+/** Starts nodes and controllers for an API server. They end with this process. */
+export async function startNodes(options: NodesOptions): Promise<Nodes> {
+  const { kubeconfig, nodes = 2, restartBackoffMs = 1000, onError = () => undefined } = options;
+  const access = await parseKubeconfig(kubeconfig);
+  const client = createApiClient(access, { userAgent: "istiod-nodes", qps: 1000, burst: 2000, compression: false });
+  const closers: (() => unknown)[] = [() => client.close()];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    await removeRemains();
+    const directory = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+    closers.push(() => rm(directory, { recursive: true, force: true }));
+    const network = await createPodNetwork();
+    closers.push(() => network.close());
+    const server = new URL(client.server);
+    const port = Number(server.port);
+    closers.push(await forwardPort(network.hostAddress, port, { host: server.hostname, port }));
+    const cluster = await followCluster(client, onError);
+    closers.push(() => cluster.stores.forEach((store) => store.stop()));
+    closers.push(
+      ...(await startControllers(cluster, network, Buffer.from(access.cluster.caData ?? "", "base64").toString())),
+    );
+    const images = { ...(await builtInImages()), ...options.images };
+    for (let index = 1; index <= nodes; index++) {
+      const folder = join(directory, `node-${index}`);
+      await mkdir(folder);
+      const common = { cluster, network, images, directory: folder, backoffMs: restartBackoffMs };
+      const agent = new NodeAgent({ ...common, name: `node-${index}`, index, labels: zoneLabels(index) });
+      closers.push(() => agent.stop());
+      await agent.start();
+    }
+    return { hostAddress: network.hostAddress, directory, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function zoneLabels(index: number): Record<string, string> {
+  return { "topology.kubernetes.io/region": "local", "topology.kubernetes.io/zone": `local-${index}` };
+}
+
+async function startControllers(cluster: ClusterState, network: PodNetwork, certificate: string) {
+  return [
+    await startDnsServer(cluster, network.hostAddress),
+    startServiceProxy(cluster, network),
+    startScheduler(cluster),
+    startDeployments(cluster),
+    startReplicaSets(cluster),
+    startJobs(cluster),
+    startEndpointSlices(cluster),
+    startGarbageCollector(cluster),
+    startRootCertificates(cluster, certificate),
+    startLoadBalancers(cluster, network.range),
+  ];
+}
+
+/** Removes files of processes that were killed. Their containers and networks ended with them. */
+async function removeRemains(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
+    if (pid > 0 && !isRunning(pid)) await rm(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,163 @@
+import { existsSync } from "node:fs";
+import { get } from "node:http";
+import { findEnvoy } from "@istiod/envoy-binary";
+import { beforeAll, expect, test } from "vitest";
+import { installBookinfo } from "../src/sample/install-bookinfo.js";
+import { patience as usual, unavailable as noNodes, useRig } from "./rig.js";
+
+const noEnvoy = (await findEnvoy()) === undefined ? "there is no Envoy: npm run envoy:install" : undefined;
+const apps = ["istiod", "pilot-agent"].map((app) => new URL(`../../../apps/${app}/bundle/main.js`, import.meta.url));
+const noBundle = apps.every((bundle) => existsSync(bundle)) ? undefined : "there are no bundles: npm run build";
+const unavailable = noNodes ?? noEnvoy ?? noBundle;
+const patience = { ...usual, timeout: 300_000 };
+
+const holder = useRig();
+let gateway = "";
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+const fetchPath = (path: string): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const request = get({ host: gateway, path, timeout: 30_000, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => (text += part));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    request.on("error", reject);
+    request.on("timeout", () => request.destroy(new Error("timeout")));
+  });
+
+const statusOf = (path: string): Promise<number> =>
+  fetchPath(path).then(
+    ({ status }) => status,
+    () => 0,
+  );
+
+/** Returns the share of answers of the version v3 of reviews. */
+async function shareOfV3(requests: number): Promise<number> {
+  let count = 0;
+  for (let i = 0; i < requests; i++) {
+    const { text } = await fetchPath("/reviews");
+    if ((JSON.parse(text) as { version: string }).version === "v3") count++;
+  }
+  return count / requests;
+}
+
+const shop = "/apis/networking.istio.io/v1/namespaces/bookinfo/virtualservices";
+
+beforeAll(async () => {
+  if (unavailable !== undefined) return;
+  // One istiod, so that slow machines start it in time.
+  gateway = await installBookinfo(holder.rig.client, { istiodValues: { replicaCount: 1 }, timeoutMs: 500_000 });
+}, 900_000);
+
+test("requests pass an injected gateway and injected Pods with mutual TLS", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  await expect.poll(() => statusOf("/productpage"), patience).toBe(200);
+  const { text } = await fetchPath("/productpage");
+  expect(JSON.parse(text)).toMatchObject({
+    service: "productpage",
+    client: expect.stringContaining("URI=spiffe://cluster.local/ns/istio-ingress/sa/istio-ingressgateway"),
+    calls: [
+      {
+        service: "details",
+        status: 200,
+        answer: { client: expect.stringContaining("URI=spiffe://cluster.local/ns/bookinfo/sa/bookinfo-productpage") },
+      },
+      { service: "reviews", status: 200 },
+    ],
+  });
+}, 400_000);
+
+test("STRICT mutual TLS refuses plaintext from outside of the mesh", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const script = "curl -sS --max-time 30 http://reviews.bookinfo:9080/; echo exit $?";
+  await rig.create("/api/v1/namespaces/default/pods", {
+    metadata: { name: "outside", namespace: "default" },
+    spec: {
+      restartPolicy: "Never",
+      containers: [{ name: "curl", image: "curl", command: ["sh", "-c", script] }],
+    },
+  });
+  await expect.poll(async () => (await rig.pod("outside")).status?.phase, patience).toBe("Succeeded");
+  // 52: empty answer, 56: reset.
+  expect(await rig.logs("outside", "curl")).toMatch(/exit (52|56)/);
+}, 400_000);
+
+test("kubectl apply of another weight changes the split at the gateway", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  await expect.poll(() => statusOf("/reviews"), patience).toBe(200);
+  const share = await shareOfV3(300);
+  expect(share).toBeGreaterThan(0.03);
+  expect(share).toBeLessThan(0.2);
+  const { spec } = await rig.get<{ spec: { http: { route: { weight?: number }[] }[] } }>(`${shop}/bookinfo`);
+  const [v1, v3] = spec.http[1]?.route ?? [];
+  Object.assign(v1 as object, { weight: 0 });
+  Object.assign(v3 as object, { weight: 100 });
+  await rig.patch(`${shop}/bookinfo`, { spec });
+  await expect.poll(() => shareOfV3(20), patience).toBe(1);
+}, 800_000);
+
+test("a VirtualService that is not valid is rejected with istiod's words", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const destination = { host: "reviews" };
+  const object = {
+    apiVersion: "networking.istio.io/v1",
+    kind: "VirtualService",
+    metadata: { name: "wrong", namespace: "bookinfo" },
+    spec: {
+      hosts: ["reviews"],
+      http: [{ match: [{ uri: { regex: "(" } }], route: [{ destination }] }],
+    },
+  };
+  await expect(holder.rig.create(shop, object)).rejects.toThrow(
+    /validation\.istio\.io" denied the request: .*bookinfo\/wrong: http\[0\]\.match\[0\]\.uri\.regex: is no RE2 pattern/,
+  );
+}, 100_000);
+
+test("Pods with probes of all kinds become ready with a sidecar, and a Job completes", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const probe = { periodSeconds: 2, timeoutSeconds: 20 };
+  const echo = (name: string, args: string[], readinessProbe: object) => ({
+    name,
+    image: "echo",
+    args,
+    readinessProbe: { ...probe, ...readinessProbe },
+  });
+  await rig.create("/api/v1/namespaces/bookinfo/pods", {
+    metadata: { name: "probed", namespace: "bookinfo" },
+    spec: {
+      terminationGracePeriodSeconds: 5,
+      containers: [
+        echo("http", ["--http", "8080"], { httpGet: { port: 8080, path: "/status/200" } }),
+        echo("tcp", ["--http", "8081", "--tcp", "9000"], { tcpSocket: { port: 9000 } }),
+        echo("grpc", ["--http", "8082", "--grpc", "9001"], { grpc: { port: 9001 } }),
+        echo("exec", ["--http", "8083"], { exec: { command: ["true"] } }),
+      ],
+    },
+  });
+  const script = "curl -sS --fail --retry 20 --retry-all-errors http://details:9080/";
+  await rig.create("/apis/batch/v1/namespaces/bookinfo/jobs", {
+    metadata: { name: "once", namespace: "bookinfo" },
+    spec: {
+      template: {
+        spec: { restartPolicy: "Never", containers: [{ name: "curl", image: "curl", command: ["sh", "-c", script] }] },
+      },
+    },
+  });
+  const ready = async (): Promise<unknown> => {
+    const { spec, status } = await rig.get("/api/v1/namespaces/bookinfo/pods/probed");
+    const names = [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name);
+    const isReady = status?.conditions?.find(({ type }) => type === "Ready")?.status;
+    return { hasSidecar: names.includes("istio-proxy"), isReady };
+  };
+  await expect.poll(ready, patience).toEqual({ hasSidecar: true, isReady: "True" });
+  const job = () => rig.get<{ status?: { succeeded?: number } }>("/apis/batch/v1/namespaces/bookinfo/jobs/once");
+  await expect.poll(async () => (await job()).status?.succeeded, patience).toBe(1);
+}, 800_000);

@@ -1,0 +1,181 @@
+import { expect, test } from "vitest";
+import type { Pod } from "../src/kube/objects.js";
+import { patience, pods, unavailable, useRig } from "./rig.js";
+
+const holder = useRig();
+
+const shell = (name: string, script: string, rest: object = {}) => ({
+  name,
+  image: "shell",
+  command: ["sh", "-c", script],
+  ...rest,
+});
+
+const isReady = (pod: Pod) => pod.status?.conditions?.find(({ type }) => type === "Ready")?.status;
+
+test("a pod gets its variables, volumes, identity and names", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const namespace = "default";
+  await rig.create("/api/v1/namespaces/default/configmaps", {
+    metadata: { name: "prices", namespace },
+    data: { apple: "1.20", pear: "2.10" },
+  });
+  await rig.create("/api/v1/namespaces/default/secrets", {
+    metadata: { name: "key", namespace },
+    data: { password: Buffer.from("xyzzy").toString("base64") },
+  });
+  await rig.create(pods, {
+    metadata: { name: "all", namespace, labels: { app: "all" }, annotations: { note: "one" } },
+    spec: {
+      restartPolicy: "Never",
+      securityContext: { fsGroup: 2000 },
+      volumes: [
+        { name: "prices", configMap: { name: "prices", items: [{ key: "apple", path: "fruit/apple" }] } },
+        { name: "key", secret: { secretName: "key", defaultMode: 0o400 } },
+        { name: "scratch", emptyDir: {} },
+        { name: "labels", downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
+      ],
+      initContainers: [
+        shell("first", "echo init > /scratch/order", { volumeMounts: [{ name: "scratch", mountPath: "/scratch" }] }),
+      ],
+      containers: [
+        shell(
+          "main",
+          'echo "$GREETING|$PEAR|$PASSWORD|$CPU|$POD"; cat /etc/prices/fruit/apple; echo; cat /key/password; echo; cat /labels/labels; echo; cat /scratch/order; id -u; id -G; hostname; ip -4 -o addr show eth0; echo "$KUBERNETES_SERVICE_HOST"; cut -d. -f2 /var/run/secrets/kubernetes.io/serviceaccount/token | head -c 3; echo; head -1 /var/run/secrets/kubernetes.io/serviceaccount/ca.crt; echo done > /dev/termination-log',
+          {
+            securityContext: { runAsUser: 1337, runAsGroup: 1338 },
+            resources: { limits: { cpu: "1500m" } },
+            env: [
+              { name: "WHO", value: "you" },
+              { name: "GREETING", value: "hello $(WHO) $(NOBODY) $$(WHO)" },
+              { name: "PEAR", valueFrom: { configMapKeyRef: { name: "prices", key: "pear" } } },
+              { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "key", key: "password" } } },
+              { name: "CPU", valueFrom: { resourceFieldRef: { resource: "limits.cpu" } } },
+              { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+            ],
+            volumeMounts: [
+              { name: "prices", mountPath: "/etc/prices" },
+              { name: "key", mountPath: "/key" },
+              { name: "scratch", mountPath: "/scratch" },
+              { name: "labels", mountPath: "/labels" },
+            ],
+          },
+        ),
+      ],
+    },
+  });
+  await expect.poll(async () => (await rig.pod("all")).status?.phase, patience).toBe("Succeeded");
+  const pod = await rig.pod("all");
+  const lines = (await rig.logs("all", "main")).trim().split("\n");
+  expect(lines.slice(0, 8)).toEqual([
+    "hello you $(NOBODY) $(WHO)|2.10|xyzzy|2|all",
+    "1.20",
+    "xyzzy",
+    'app="all"',
+    "init",
+    "1337",
+    "1338 2000",
+    "all",
+  ]);
+  expect(lines[8]).toContain(`${pod.status?.podIP}/32`);
+  expect(lines.slice(9)).toEqual(["10.96.0.1", "eyJ", "-----BEGIN CERTIFICATE-----"]);
+  expect(pod.status?.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0, message: "done\n" });
+  expect(rig.errors).toEqual([]);
+}, 120_000);
+
+test("probes over HTTP, TCP, gRPC and a command decide readiness", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const echo = (name: string, args: string[], readinessProbe: object) => ({
+    name,
+    image: "example.com/echo:1",
+    args,
+    ports: [{ name: "web", containerPort: 8080 }],
+    readinessProbe: { periodSeconds: 1, timeoutSeconds: 10, ...readinessProbe },
+  });
+  await rig.create(pods, {
+    metadata: { name: "probed", namespace: "default" },
+    spec: {
+      terminationGracePeriodSeconds: 5,
+      volumes: [{ name: "shared", emptyDir: {} }],
+      containers: [
+        echo("http", [], { httpGet: { port: "web", path: "/status/200" } }),
+        echo("tcp", ["--http", "8081", "--tcp", "9000"], { tcpSocket: { port: 9000 } }),
+        echo("grpc", ["--http", "8082", "--grpc", "9001"], { grpc: { port: 9001 } }),
+        shell("exec", "exec sleep 1000", {
+          readinessProbe: { exec: { command: ["cat", "/shared/ok"] }, periodSeconds: 1, timeoutSeconds: 10 },
+          volumeMounts: [{ name: "shared", mountPath: "/shared" }],
+        }),
+      ],
+    },
+  });
+  const readiness = async () =>
+    Object.fromEntries(
+      (await rig.pod("probed")).status?.containerStatuses?.map(({ name, ready }) => [name, ready]) ?? [],
+    );
+  await expect.poll(readiness, patience).toEqual({ http: true, tcp: true, grpc: true, exec: false });
+  const { metadata, spec } = await rig.pod("probed");
+  expect(isReady(await rig.pod("probed"))).toBe("False");
+  const { writeFile } = await import("node:fs/promises");
+  await writeFile(`${rig.nodes.directory}/${spec.nodeName}/${metadata.uid}/volumes/shared/ok`, "");
+  await expect.poll(async () => isReady(await rig.pod("probed")), patience).toBe("True");
+  await rig.remove(`${pods}/probed`);
+  await expect
+    .poll(() => rig.pod("probed").catch((error: unknown) => error), patience)
+    .toMatchObject({ code: "not-found" });
+}, 180_000);
+
+test("a killed container is started again, and one that fails its liveness probe", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  await rig.create(pods, {
+    metadata: { name: "restarted", namespace: "default" },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        shell("killed", "exec sleep 1000"),
+        shell("dead", "exec sleep 1000", {
+          livenessProbe: {
+            exec: { command: ["false"] },
+            periodSeconds: 1,
+            failureThreshold: 1,
+            terminationGracePeriodSeconds: 1,
+          },
+        }),
+      ],
+    },
+  });
+  const status = async (name: string) =>
+    (await rig.pod("restarted")).status?.containerStatuses?.find((container) => container.name === name);
+  await expect.poll(async () => (await status("killed"))?.state.running, patience).toBeDefined();
+  const id = (await status("killed"))?.containerID ?? "";
+  process.kill(Number(id.replace("process://", "")), "SIGKILL");
+  await expect.poll(async () => (await status("killed"))?.restartCount, patience).toBe(1);
+  expect((await status("killed"))?.lastState.terminated).toMatchObject({ exitCode: 137, reason: "Error" });
+  await expect.poll(async () => (await status("dead"))?.restartCount ?? 0, patience).toBeGreaterThan(0);
+  expect((await status("dead"))?.lastState.terminated?.exitCode).toBe(143);
+  await rig.remove(`${pods}/restarted`);
+}, 180_000);
+
+test("a pod that needs what nodes do not offer fails with a reason", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  await rig.create(pods, {
+    metadata: { name: "host", namespace: "default" },
+    spec: { hostNetwork: true, containers: [{ name: "main", image: "shell" }] },
+  });
+  await expect
+    .poll(async () => (await rig.pod("host")).status, patience)
+    .toMatchObject({ phase: "Failed", reason: "UnsupportedPod", message: "unsupported fields: spec.hostNetwork" });
+  await rig.create(pods, {
+    metadata: { name: "unknown", namespace: "default" },
+    spec: { containers: [{ name: "main", image: "registry.example/none:1" }] },
+  });
+  await expect
+    .poll(async () => (await rig.pod("unknown")).status?.containerStatuses?.[0]?.state.waiting, patience)
+    .toEqual({
+      reason: "ErrImagePull",
+      message: "image registry.example/none:1: the registry has no none",
+    });
+}, 120_000);
