@@ -1,25 +1,16 @@
 import { join } from "node:path";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { gatewayApiKinds, istioKinds } from "@istiod/config-schema";
-import type { ResourceType } from "@istiod/kubernetes";
 import { type ApiServer, type ApiServerOptions, type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
 import { clusterType } from "@istiod/xds-server";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { typesOf } from "./istio-types.js";
 import { client, decoded, folder, serve } from "./serving.js";
 
 const until = { timeout: 60_000, interval: 50 };
 type Istiod = Awaited<ReturnType<typeof serve>>;
 
-const types: readonly ResourceType[] = [...istioKinds, ...gatewayApiKinds].flatMap(({ group, kind, versions }) =>
-  versions.map((version) => ({
-    group,
-    version,
-    kind,
-    plural:
-      kind.endsWith("y") && kind !== "Gateway" ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`,
-    namespaced: true,
-  })),
-);
+const types = typesOf([...istioKinds, ...gatewayApiKinds]);
 const service = (name: string, namespace = "shop"): ObjectInput => ({
   apiVersion: "v1",
   kind: "Service",

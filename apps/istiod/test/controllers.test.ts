@@ -2,26 +2,20 @@ import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { istioKinds } from "@istiod/config-schema";
-import type { ResourceType } from "@istiod/kubernetes";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { istioTypes } from "./istio-types.js";
 import { accessTo, remoteSecret, serveCluster, until } from "./remote-mesh.js";
 import { client, decoded, folder } from "./serving.js";
 
 const listenerType = "type.googleapis.com/envoy.config.listener.v3.Listener";
-const types: readonly ResourceType[] = istioKinds.flatMap(({ group, kind, versions }) =>
-  versions.map((version) => ({
-    group,
-    version,
-    kind,
-    plural: kind.endsWith("y") ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`,
-    namespaced: true,
-  })),
-);
 
 async function cluster(): Promise<ApiServer> {
-  const server = await startApiServer({ types, namespaces: ["shop", "istio-system"], bookmarkIntervalMs: 200 });
+  const server = await startApiServer({
+    types: istioTypes,
+    namespaces: ["shop", "istio-system"],
+    bookmarkIntervalMs: 200,
+  });
   onTestFinished(() => server.stop());
   return server;
 }

@@ -3,26 +3,16 @@ import { join } from "node:path";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { istioKinds } from "@istiod/config-schema";
-import type { ResourceType } from "@istiod/kubernetes";
 import { type ApiServer, type ApiServerOptions, type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
 import { clusterType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { accountToken } from "./account-token.js";
+import { istioTypes } from "./istio-types.js";
 import { client, decoded, folder, serve } from "./serving.js";
 
 const until = { timeout: 20_000, interval: 20 };
 const nodeId = "sidecar~10.0.0.9~web.shop~shop.svc.cluster.local";
-const istioTypes: readonly ResourceType[] = istioKinds.flatMap(({ group, kind, versions }) =>
-  versions.map((version) => ({
-    group,
-    version,
-    kind,
-    plural: kind.endsWith("y") ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`,
-    namespaced: true,
-  })),
-);
 const service = (name: string, port = 80): ObjectInput => ({
   apiVersion: "v1",
   kind: "Service",

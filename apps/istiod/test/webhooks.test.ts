@@ -10,18 +10,10 @@ import {
 } from "@istiod/kubernetes";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { istioTypes } from "./istio-types.js";
 import { folder, serve } from "./serving.js";
 
 const until = { timeout: 60_000, interval: 20 };
-const istioTypes: readonly ResourceType[] = istioKinds.flatMap(({ group, kind, versions }) =>
-  versions.map((version) => ({
-    group,
-    version,
-    kind,
-    plural: /[^aeiou]y$/.test(kind) ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`,
-    namespaced: true,
-  })),
-);
 
 const rootSecret = { apiVersion: "v1", kind: "Secret", namespace: "istio-system", name: "istio-ca-secret" } as const;
 

@@ -2,30 +2,25 @@ import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
-import { istioKinds } from "@istiod/config-schema";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { clusterType, endpointType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { accountToken } from "./account-token.js";
+import { istioTypes } from "./istio-types.js";
 import { type Istiod, serveCluster, until } from "./remote-mesh.js";
 import { client, decoded } from "./serving.js";
 
 const apiVersion = "networking.istio.io/v1";
 const healthType = "type.googleapis.com/istio.v1.HealthInformation";
-const types = istioKinds.flatMap(({ group, kind, versions }) =>
-  versions.map((version) => ({
-    group,
-    version,
-    kind,
-    plural: kind.endsWith("y") ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`,
-    namespaced: true,
-  })),
-);
 const name = "vms-10.3.0.1";
 
 async function cluster(): Promise<ApiServer> {
-  const server = await startApiServer({ types, namespaces: ["shop", "istio-system"], bookmarkIntervalMs: 200 });
+  const server = await startApiServer({
+    types: istioTypes,
+    namespaces: ["shop", "istio-system"],
+    bookmarkIntervalMs: 200,
+  });
   onTestFinished(() => server.stop());
   await server.objects.create({
     apiVersion,
