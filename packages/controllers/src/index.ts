@@ -37,9 +37,9 @@ export { namespaceController, type NamespaceControllerOptions } from "./root-cer
 export { type DistributedText } from "./root-certificates/distributed-text.js";
 export { type RootCertificates } from "./root-certificates/root-certificates.js";
 export { permissions, type Permissions, type PolicyRule } from "./rbac/permissions.js";
+export { RegistrationError } from "./workload-registration/registration-error.js";
 export {
   type RegisteredWorkload,
-  RegistrationError,
   WorkloadRegistration,
   type WorkloadRegistrationOptions,
 } from "./workload-registration/workload-registration.js";

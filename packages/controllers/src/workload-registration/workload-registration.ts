@@ -1,21 +1,15 @@
-import { type Collection, collection, query } from "@istiod/incremental";
+import { collection } from "@istiod/incremental";
 import { type ApiClient, ApiError } from "@istiod/kubernetes";
 import { type Clock, systemClock } from "@istiod/settings";
-import {
-  allObserved,
-  type Controller,
-  type ControllerDatabase,
-  type Observed,
-  type Watch,
-} from "../controller/controller.js";
+import { allObserved, type Controller, type ControllerDatabase, type Watch } from "../controller/controller.js";
 import type { ControllerLog } from "../controller/log.js";
 import { runController, type RunningController, type WriteListener } from "../controller/run-controller.js";
-import type { RegistrationMetrics } from "../metrics/controller-metrics.js";
 import type { Write } from "../controller/write.js";
+import type { RegistrationMetrics } from "../metrics/controller-metrics.js";
+import { checkRegistration } from "./check-registration.js";
+import { entryWrites, type RegistrationInputs } from "./entry-write.js";
 import {
-  annotations,
   entryFields,
-  entryFromGroup,
   groupFields,
   type ObservedEntry,
   observeEntry,
@@ -24,14 +18,8 @@ import {
   workloadEntryType,
   workloadGroupType,
 } from "./observed-entries.js";
-import {
-  cleanupWrite,
-  connectedAnnotations,
-  connectedWrite,
-  disconnectedWrite,
-  isTransient,
-  type RegistrationPolicy,
-} from "./registration-state.js";
+import { RegistrationError } from "./registration-error.js";
+import type { RegistrationPolicy } from "./registration-state.js";
 import { entryNameOf, type Health, type Registration, type Workload } from "./workload.js";
 
 export interface WorkloadRegistrationOptions extends RegistrationPolicy {
@@ -60,18 +48,6 @@ export interface RegisteredWorkload {
   closed(): void;
 }
 
-/** A workload that may not register, with what is wrong. */
-export class RegistrationError extends Error {
-  /** `precondition`: a WorkloadGroup or WorkloadEntry is missing; `denied`; `unavailable`: it could not be written. */
-  readonly code: "precondition" | "denied" | "unavailable";
-
-  constructor(code: RegistrationError["code"], message: string) {
-    super(message);
-    this.name = "RegistrationError";
-    this.code = code;
-  }
-}
-
 /** Milliseconds for which the end of streams is written at shutdown. */
 const drainMs = 3000;
 
@@ -88,10 +64,12 @@ interface Stream {
 export class WorkloadRegistration {
   readonly #options: WorkloadRegistrationOptions;
   readonly #clock: Clock;
-  readonly #registrations = collection<Registration>("Registration");
-  readonly #entries = collection<Observed<ObservedEntry>>("WorkloadEntry");
-  readonly #groups = collection<Observed<ObservedGroup>>("WorkloadGroup");
-  readonly #now: Collection<number> = collection<number>("Now");
+  readonly #inputs: RegistrationInputs = {
+    registrations: collection("Registration"),
+    entries: collection("WorkloadEntry"),
+    groups: collection("WorkloadGroup"),
+    now: collection("Now"),
+  };
   readonly #running: RunningController;
   readonly #streams = new Map<string, Set<Stream>>();
   readonly #waiting = new Set<() => void>();
@@ -123,9 +101,10 @@ export class WorkloadRegistration {
     const used = isRegistered ? workload : existing;
     const key = `${workload.namespace}/${entryNameOf(used) ?? ""}`;
     await this.#until(used.id, () => this.#database?.read(allObserved, "") === true);
-    const entry = this.#database?.read(this.#entries, key);
+    const entry = this.#database?.read(this.#inputs.entries, key);
     try {
-      this.#check(used, key, entry?.value);
+      const objects = { key, entry: entry?.value, group: this.#groupOf(used) };
+      checkRegistration(used, objects, this.#options.validatesIdentity);
     } catch (error) {
       if (isRegistered && (error as RegistrationError).code === "precondition") this.#options.metrics?.failed();
       throw error;
@@ -139,7 +118,7 @@ export class WorkloadRegistration {
     this.#set(key, { workload: used, connectedAt: stream.connectedAt });
     try {
       await this.#until(used.id, () => {
-        const written = this.#database?.read(this.#entries, key)?.value.connectedAt;
+        const written = this.#database?.read(this.#inputs.entries, key)?.value.connectedAt;
         return written !== undefined && written >= stream.connectedAt;
       });
     } catch (error) {
@@ -149,7 +128,7 @@ export class WorkloadRegistration {
     return { report: (health) => this.#report(stream, health), closed: () => this.#closed(stream) };
   }
 
-  /** Writes the end of closed streams, for a time, and stops. */
+  /** Writes the end of closed streams, within a bound of time, and stops. */
   async stop(): Promise<void> {
     await this.#until("a closed stream", () => this.#forgetEnded().size === 0, drainMs).catch(() => undefined);
     this.#running.stop();
@@ -158,7 +137,7 @@ export class WorkloadRegistration {
   /** Forgets the registrations whose end is written, or belongs to another istiod. Returns the keys of the others. */
   #forgetEnded(): ReadonlySet<string> {
     for (const key of this.#ended) {
-      const entry = this.#database?.read(this.#entries, key)?.value;
+      const entry = this.#database?.read(this.#inputs.entries, key)?.value;
       if (entry?.controller === this.#options.identity && entry.connectedAt !== undefined) continue;
       this.#ended.delete(key);
       this.#stale.add(key);
@@ -166,28 +145,13 @@ export class WorkloadRegistration {
     return this.#ended;
   }
 
-  /** Throws if a workload may not have its WorkloadEntry. */
-  #check(workload: Workload, key: string, entry: ObservedEntry | undefined): void {
-    const { id, namespace, group, identity } = workload;
-    const missing = (what: string): never => {
-      throw new RegistrationError("precondition", `auto-registration WorkloadEntry of ${id} failed: ${what}`);
-    };
-    const found = group === undefined ? undefined : this.#database?.read(this.#groups, `${namespace}/${group}`);
-    if (entry === undefined && group === undefined) return missing(`cannot find WorkloadEntry ${key}`);
-    if (entry === undefined && found === undefined) return missing(`cannot find WorkloadGroup ${namespace}/${group}`);
-    if (!this.#options.validatesIdentity) return;
-    const deny = (reason: string): never => {
-      throw new RegistrationError("denied", `registration of WorkloadEntry ${key}: ${reason}`);
-    };
-    if (identity === undefined) return deny("requires a verified identity");
-    if (identity.namespace !== namespace) return deny(`namespace mismatch: ${identity.namespace}`);
-    const account = entry?.serviceAccount ?? (found?.value.template["serviceAccount"] as string | undefined) ?? "";
-    if (account !== "" && identity.serviceAccount !== account)
-      deny(`service account mismatch: ${identity.serviceAccount}, expected ${account}`);
+  #groupOf({ namespace, group }: Workload): ObservedGroup | undefined {
+    if (group === undefined) return undefined;
+    return this.#database?.read(this.#inputs.groups, `${namespace}/${group}`)?.value;
   }
 
   #report({ key, connectedAt }: Stream, health: Omit<Health, "at">): void {
-    const registration = this.#database?.read(this.#registrations, key);
+    const registration = this.#database?.read(this.#inputs.registrations, key);
     if (!this.#options.reportsHealth || registration?.connectedAt !== connectedAt) return;
     this.#set(key, { ...registration, health: { ...health, at: this.#clock.now() } });
   }
@@ -197,7 +161,7 @@ export class WorkloadRegistration {
     const streams = this.#streams.get(key);
     if (streams?.delete(stream) !== true || streams.size > 0) return;
     this.#streams.delete(key);
-    const registration = this.#database?.read(this.#registrations, key);
+    const registration = this.#database?.read(this.#inputs.registrations, key);
     if (registration === undefined) return;
     this.#ended.add(key);
     this.#set(key, { ...registration, disconnectedAt: this.#clock.now() });
@@ -214,14 +178,14 @@ export class WorkloadRegistration {
     if (write.action === "delete") metrics?.deleted();
     if (write.action !== "merge" || write.subresource !== undefined) return;
     const { namespace = "", name } = write.name;
-    const registration = this.#database?.read(this.#registrations, `${namespace}/${name}`);
+    const registration = this.#database?.read(this.#inputs.registrations, `${namespace}/${name}`);
     if (registration?.workload.group === undefined) return;
     if (registration.disconnectedAt === undefined) metrics?.updated();
     else metrics?.unregistered();
   }
 
   #set(key: string, registration: Registration): void {
-    this.#database?.commit((tx) => tx.set(this.#registrations, key, registration));
+    this.#database?.commit((tx) => tx.set(this.#inputs.registrations, key, registration));
   }
 
   /** Waits for a condition of the database. */
@@ -244,49 +208,20 @@ export class WorkloadRegistration {
   }
 
   #controller(): Controller {
-    const { identity, namespace } = this.#options;
+    const { namespace } = this.#options;
     const scope = namespace === undefined ? {} : { namespace };
-    const targets = query("workloadEntriesToKeep", (q): readonly string[] => [
-      ...new Set([...q.keys(this.#registrations), ...q.keys(this.#entries)]),
-    ]);
-    const write = query("workloadEntry", (q, key: string): Write | undefined => {
-      const registration = q.read(this.#registrations, key);
-      const observed = q.read(this.#entries, key);
-      const slash = key.indexOf("/");
-      const at = { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-      const isConnected = registration !== undefined && registration.disconnectedAt === undefined;
-      if (observed === undefined) {
-        const { workload } = registration ?? {};
-        const group = isConnected && workload?.group && q.read(this.#groups, `${at.namespace}/${workload.group}`);
-        if (!group || workload === undefined) return undefined;
-        const entry = entryFromGroup(at.name, workload, { ...group.value, uid: group.uid });
-        const connected = connectedAnnotations(identity, registration?.connectedAt ?? 0);
-        const { [annotations.disconnectedAt]: _none, ...given } = connected;
-        const metadata = { ...entry.metadata, annotations: { ...entry.metadata?.annotations, ...given } };
-        return { action: "create", type: workloadEntryType, base: undefined, object: { ...entry, metadata } as never };
-      }
-      const target = { ...at, observed };
-      const own =
-        registration === undefined
-          ? undefined
-          : isConnected
-            ? connectedWrite(target, registration, identity)
-            : disconnectedWrite(target, registration, identity);
-      if (own !== undefined || isConnected || !isTransient(observed.value)) return own;
-      return cleanupWrite(target, q.read(this.#now, "") ?? 0, this.#options);
-    });
     const watches: readonly Watch[] = [
       {
         ...scope,
         type: workloadEntryType,
-        collection: this.#entries,
+        collection: this.#inputs.entries,
         fields: entryFields,
         select: observeEntry,
       } as Watch<ObservedEntry> as Watch,
       {
         ...scope,
         type: workloadGroupType,
-        collection: this.#groups,
+        collection: this.#inputs.groups,
         fields: groupFields,
         select: observeGroup,
       } as Watch<ObservedGroup> as Watch,
@@ -296,9 +231,8 @@ export class WorkloadRegistration {
       name: "workload registration",
       fieldManager: "istiod-workload-registration",
       watches,
-      targets,
-      write,
       inputs,
+      ...entryWrites(this.#inputs, this.#options),
     };
   }
 
@@ -310,8 +244,8 @@ export class WorkloadRegistration {
     const tick = (): void => {
       this.#forgetEnded();
       database.commit((tx) => {
-        tx.set(this.#now, "", this.#clock.now());
-        for (const key of this.#stale) tx.delete(this.#registrations, key);
+        tx.set(this.#inputs.now, "", this.#clock.now());
+        for (const key of this.#stale) tx.delete(this.#inputs.registrations, key);
         this.#stale.clear();
       });
       cancel = this.#clock.after(tickMs, tick);
