@@ -18,6 +18,7 @@ export {
   type AnalyzedObject,
 } from "./analysis-status/analysis-status-controller.js";
 export { analyzedTypes } from "./analysis-status/analyzed-types.js";
+export { StatusAnalysis, type StatusAnalysisOptions } from "./analysis-status/status-analysis.js";
 export { type StatusMessage } from "./analysis-status/status-fields.js";
 export {
   injectionWebhookMetrics,

@@ -8,14 +8,15 @@ import {
   type RootCertificates,
   runController,
   runElected,
+  StatusAnalysis,
 } from "@istiod/controllers";
 import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import type { Proxy } from "@istiod/push-context";
 import { instanceIdentity } from "../controllers/instance-identity.js";
 import { type ControllerInputs, ownControllers, remoteControllers } from "../controllers/controllers-of-cluster.js";
 import { isControlledFrom, RemoteControllers } from "../controllers/remote-controllers.js";
 import { variables } from "../variables.js";
 import type { LockedController } from "../controllers/controllers-of-cluster.js";
-import { StatusAnalysis } from "../controllers/status-analysis.js";
 import type { Introspection } from "./introspection.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
@@ -86,7 +87,7 @@ function statusAnalysis(
   { env, closers }: Startup,
   { database, ingestion, sources: { cluster } }: Mesh,
   analysis: Introspection["analysis"],
-): StatusAnalysis | undefined {
+): StatusAnalysis<Proxy> | undefined {
   if (cluster === undefined || variables.analysis.read(env) !== "write") return undefined;
   const intervalMs = variables.analysisInterval.read(env);
   const results = new StatusAnalysis({ analysis, database, ingestion, cluster, intervalMs });

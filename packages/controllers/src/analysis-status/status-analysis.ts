@@ -1,19 +1,20 @@
-import { codeOfProblem, type Code, type LiveAnalysis, messageOfCode } from "@istiod/analysis";
+import { type Code, codeOfProblem, type LiveAnalysis, messageOfCode } from "@istiod/analysis";
 import type { Ingestion, KubernetesSource } from "@istiod/config-ingestion";
 import { istioKinds, type Kind } from "@istiod/config-schema";
-import { analysisKey, type AnalysisResults, type AnalyzedObject, type StatusMessage } from "@istiod/controllers";
 import type { Database } from "@istiod/incremental";
-import type { Proxy } from "@istiod/push-context";
 import { type Clock, monotonicClock } from "@istiod/settings";
+import { analysisKey, type AnalysisResults, type AnalyzedObject } from "./analysis-status-controller.js";
+import type { StatusMessage } from "./status-fields.js";
 
-export interface StatusAnalysisOptions {
-  readonly analysis: Pick<LiveAnalysis<Proxy>, "findings">;
-  readonly database: Pick<Database<Proxy>, "keys" | "observe">;
-  readonly ingestion: Pick<Ingestion<Proxy>, "problems" | "isDebouncing" | "pendingCount">;
+export interface StatusAnalysisOptions<C> {
+  readonly analysis: Pick<LiveAnalysis<C>, "findings">;
+  readonly database: Pick<Database<C>, "keys" | "observe">;
+  readonly ingestion: Pick<Ingestion<C>, "problems" | "isDebouncing" | "pendingCount">;
   /** The cluster whose objects get a status. Those of other sources are left alone. */
   readonly cluster: Pick<KubernetesSource, "name" | "cluster" | "metadata">;
   /** Milliseconds within which a change is analyzed although changes keep coming (`PILOT_ANALYSIS_INTERVAL`). */
   readonly intervalMs: number;
+  /** Default: the monotonic clock of the process. */
   readonly clock?: Clock;
 }
 
@@ -21,11 +22,11 @@ export interface StatusAnalysisOptions {
 const quietMs = 1000;
 
 /**
- * The results of the continuous analysis, as the status of the objects of istiod's own cluster shows them. They are
- * published about a second after a burst of changes and once in every interval, while somebody listens: the leader.
+ * The results of the continuous analysis for the status of one cluster's objects. They are published a second after a
+ * burst of changes and once in every interval, while there is a listener: on the leader alone.
  */
-export class StatusAnalysis implements AnalysisResults {
-  readonly #options: StatusAnalysisOptions;
+export class StatusAnalysis<C> implements AnalysisResults {
+  readonly #options: StatusAnalysisOptions<C>;
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   readonly #stopObserving: () => void;
@@ -35,7 +36,7 @@ export class StatusAnalysis implements AnalysisResults {
   #lastChange = 0;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(options: StatusAnalysisOptions) {
+  constructor(options: StatusAnalysisOptions<C>) {
     this.#options = options;
     this.#clock = options.clock ?? monotonicClock;
     this.#stopObserving = options.database.observe({ after: () => this.#changed() });
