@@ -1,5 +1,13 @@
 export { validateAnnotations } from "./annotations/validate-annotations.js";
 export { type InjectorConfig, parseInjectionTemplates, parseInjectorConfig } from "./config/injector-config.js";
+export {
+  followInjector,
+  type InjectorDocuments,
+  type InjectorLog,
+  type InjectorPlace,
+  type InjectorPlaces,
+  type InjectorSource,
+} from "./config/injector-source.js";
 export { type InjectorValues, parseValues } from "./config/values.js";
 export { type Decision, type DecisionReason, decideInjection, type InjectionPolicy } from "./decide-injection.js";
 export { InjectorError, type InjectorErrorCode } from "./errors.js";

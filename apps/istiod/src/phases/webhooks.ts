@@ -9,11 +9,12 @@ import {
   validationWebhookMetrics,
   type WriteListener,
 } from "@istiod/controllers";
+import { followInjector } from "@istiod/injector";
 import type { Site, Route } from "../http-server.js";
 import { variables } from "../variables.js";
 import { type CaBundle, caBundle } from "../webhooks/ca-bundle.js";
 import { injectionRoute } from "../webhooks/injection.js";
-import { followInjector, injectorPlaces } from "../webhooks/injector-source.js";
+import { injectorPlaces } from "../webhooks/injector-places.js";
 import { validationHandler } from "../webhooks/validation.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
@@ -38,7 +39,8 @@ export async function openWebhooks(startup: Startup, { client, database }: Mesh)
   ]);
   if (!variables.injectionEnabled.read(env)) return { routes, injectionTemplates: () => undefined };
   const injectLog = log.child({ scope: "inject" });
-  const source = await followInjector(await injectorPlaces(client, values.namespace, env), env, injectLog);
+  const places = await injectorPlaces(client, values.namespace, env);
+  const source = await followInjector(places, { environment: env, now: Date.now }, injectLog);
   closers.defer(() => source.stop());
   routes.set("/inject", injectionRoute({ database, source, env, log: injectLog, meter }));
   return { routes, injectionTemplates: () => source.current()?.templates };

@@ -12,6 +12,7 @@ import {
   effectiveProxyConfig,
   injectionMetrics,
   type Injector,
+  type InjectorSource,
   mutatePod,
   type ProxyConfigTarget,
   usesNativeSidecars,
@@ -21,7 +22,6 @@ import { monotonicClock } from "@istiod/settings";
 import type { Logger } from "pino";
 import type { Route } from "../http-server.js";
 import { variables } from "../variables.js";
-import type { InjectorSource } from "./injector-source.js";
 
 export interface InjectionOptions<C> {
   readonly database: Database<C>;

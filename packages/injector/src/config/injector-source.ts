@@ -1,12 +1,7 @@
-import { access } from "node:fs/promises";
-import { join } from "node:path";
-import { ConfigMapPlace, type DocumentPlace, FilePlace } from "@istiod/config-ingestion";
 import { parseYaml } from "@istiod/config-schema";
-import { type InjectorConfig, type InjectorValues, parseInjectorConfig, parseValues } from "@istiod/injector";
-import type { ApiClient } from "@istiod/kubernetes";
-import type { Environment } from "@istiod/settings";
-import type { Logger } from "pino";
-import { variables } from "../variables.js";
+import type { FunctionOptions } from "../templates/functions.js";
+import { type InjectorConfig, parseInjectorConfig } from "./injector-config.js";
+import { type InjectorValues, parseValues } from "./values.js";
 
 /** The configuration of injection. */
 export interface InjectorDocuments {
@@ -24,54 +19,53 @@ export interface InjectorSource {
   stop(): void;
 }
 
-/** Directory of the configuration in files, as in Istio (pilot/cmd/pilot-discovery/app/cmd.go). */
-const injectionDirectory = "./var/lib/istio/inject";
-
-interface Places {
-  readonly config: DocumentPlace;
-  readonly values: DocumentPlace;
+/** A place that holds one document, such as a key of a ConfigMap (`DocumentPlace` of `@istiod/config-ingestion`). */
+export interface InjectorPlace {
+  /** Name for messages. */
+  readonly name: string;
+  /** Starts to watch. `changed` is called when the text may have changed. */
+  start(changed: () => void): Promise<void>;
+  /** Reads the current text; undefined, perhaps with the reason, if there is none. */
+  read(): Promise<{ readonly text: string | undefined; readonly fault?: string }>;
+  stop(): void;
 }
 
-/**
- * Returns the places of the configuration: files if there are any, otherwise the ConfigMap `istio-sidecar-injector`, or
- * `istio-sidecar-injector-REVISION`. Source: pilot/pkg/bootstrap/sidecarinjector.go.
- */
-export async function injectorPlaces(client: ApiClient, namespace: string, env: Environment): Promise<Places> {
-  const file = (name: string): string => join(injectionDirectory, name);
-  if (await exists(file("config")))
-    return { config: new FilePlace(file("config")), values: new FilePlace(file("values")) };
-  const revision = variables.revision.read(env);
-  const configMap = `istio-sidecar-injector${revision === "" || revision === "default" ? "" : `-${revision}`}`;
-  const place = (key: string): DocumentPlace => new ConfigMapPlace({ client, namespace, configMap, key });
-  return { config: place("config"), values: place("values") };
+/** The places of the two documents, as in the ConfigMap `istio-sidecar-injector`. */
+export interface InjectorPlaces {
+  readonly config: InjectorPlace;
+  readonly values: InjectorPlace;
 }
 
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
+/** The log of changes of the configuration, as pino's loggers have it. */
+export interface InjectorLog {
+  info(message: string): void;
+  warn(message: string): void;
+  error(fields: object, message: string): void;
 }
 
-/** Follows the configuration of injection. Resolves when it is known whether there is one. */
-export async function followInjector(places: Places, env: NodeJS.ProcessEnv, log: Logger): Promise<InjectorSource> {
-  const source = new FollowedInjector(places, env, log);
+/** Follows the configuration of injection. Resolves after the first attempt to read it. */
+export async function followInjector(
+  places: InjectorPlaces,
+  options: FunctionOptions,
+  log: InjectorLog,
+): Promise<InjectorSource> {
+  const source = new FollowedInjector(places, options, log);
   await source.start();
   return source;
 }
 
 class FollowedInjector implements InjectorSource {
-  readonly #places: Places;
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #log: Logger;
+  readonly #places: InjectorPlaces;
+  readonly #options: FunctionOptions;
+  readonly #log: InjectorLog;
   #documents: InjectorDocuments | undefined;
   #texts: readonly (string | undefined)[] = [];
   #reading: Promise<void> = Promise.resolve();
   fault = "the configuration of injection was not read yet";
 
-  constructor(places: Places, env: NodeJS.ProcessEnv, log: Logger) {
+  constructor(places: InjectorPlaces, options: FunctionOptions, log: InjectorLog) {
     this.#places = places;
-    this.#env = env;
+    this.#options = options;
     this.#log = log;
   }
 
@@ -105,7 +99,7 @@ class FollowedInjector implements InjectorSource {
       const texts = [await textOf(config), await textOf(values)] as const;
       if (texts.every((text, at) => text === this.#texts[at])) return;
       this.#texts = texts;
-      this.#documents = parse(...texts, this.#env);
+      this.#documents = parse(...texts, this.#options);
       this.fault = "";
       this.#log.info("injection configuration loaded");
     } catch (error) {
@@ -119,17 +113,17 @@ class FollowedInjector implements InjectorSource {
   }
 }
 
-async function textOf(place: DocumentPlace): Promise<string> {
+async function textOf(place: InjectorPlace): Promise<string> {
   const { text, fault } = await place.read();
   if (text === undefined) throw new Error(`${place.name}: ${fault ?? "does not exist"}`);
   return text;
 }
 
-function parse(config: string, values: string, environment: NodeJS.ProcessEnv): InjectorDocuments {
+function parse(config: string, values: string, options: FunctionOptions): InjectorDocuments {
   const parsed = parseYaml({ text: config, line: 1 });
   const { templates = {} } = ("value" in parsed ? parsed.value : {}) as { readonly templates?: Record<string, string> };
   return {
-    config: parseInjectorConfig(config, { environment, now: Date.now }),
+    config: parseInjectorConfig(config, options),
     values: parseValues(values),
     templates,
   };
