@@ -6,19 +6,13 @@ import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/ba
 import { type Listener, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { JwtAuthenticationSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/jwt_authn/v3/config";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
-import { requestAuthenticationKind } from "@istiod/config-schema";
-import { Database } from "@istiod/incremental";
 import { statusExits } from "@istiod/istiod";
-import { refreshSchedule } from "@istiod/jwks";
 import { OidcProvider } from "@istiod/jwks/testing";
-import { fetchedJwks, jwksFetches, type Proxy, unverifiableJwks } from "@istiod/push-context";
-import { type Clock, systemClock } from "@istiod/settings";
+import { unverifiableJwks } from "@istiod/push-context";
 import { listenerType } from "@istiod/xds-server";
 import type { XdsClient } from "@istiod/xds-server/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { JwksDemand } from "../src/jwks/jwks-demand.js";
 import { jwksSettings } from "../src/jwks/jwks-settings.js";
-import { noProxy } from "../src/no-proxy.js";
 import { client, decoded, folder, serve } from "./serving.js";
 import { runStatus } from "./status-command.js";
 
@@ -180,94 +174,6 @@ describe("the keys of a RequestAuthentication", () => {
     );
     expect(provider.requestCount()).toBe(0);
   }, 60_000);
-});
-
-it("1,000 policies with 50 URIs cost 50 fetches a period, and a key set that nobody needs is dropped", async () => {
-  const database = new Database<Proxy>();
-  const { collection } = requestAuthenticationKind;
-  const uris = Array.from({ length: 50 }, (_, i) => `https://keys-${i}/`);
-  const policyOf = (i: number): unknown => ({
-    namespace: `ns-${i}`,
-    name: "jwt",
-    spec: { jwtRules: [{ issuer: `i-${i}`, jwksUri: uris[i % 50] ?? "", jwks: "" }] },
-  });
-  for (let i = 0; i < 1000; i++) database.commit((tx) => tx.set(collection, `ns-${i}/jwt`, policyOf(i) as never));
-  const timers = new Map<object, { readonly at: number; readonly callback: () => void }>();
-  let now = 0;
-  const clock: Clock = {
-    now: () => now,
-    after(delay, callback) {
-      const id = {};
-      timers.set(id, { at: now + delay, callback });
-      return () => void timers.delete(id);
-    },
-  };
-  const advance = async (ms: number): Promise<void> => {
-    const end = now + ms;
-    for (;;) {
-      await new Promise((resolve) => setImmediate(resolve));
-      const [next] = [...timers].filter(([, { at }]) => at <= end).sort(([, a], [, b]) => a.at - b.at);
-      if (next === undefined) break;
-      timers.delete(next[0]);
-      now = Math.max(now, next[1].at);
-      next[1].callback();
-    }
-    now = end;
-  };
-  const fetched: string[] = [];
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const demand = new JwksDemand<Proxy>({
-    database,
-    client: noProxy,
-    fetch: ({ jwksUri }) => Promise.resolve(`{"keys":"${jwksUri}${fetched.push(jwksUri) > 0}"}`),
-    schedule: refreshSchedule(20 * 60_000),
-    clock,
-    log: log as never,
-  });
-  await demand.start();
-  expect([...fetched].sort()).toEqual([...uris].sort());
-  expect(database.keys(fetchedJwks)).toHaveLength(50);
-  for (let period = 2; period <= 5; period++) {
-    await advance(20 * 60_000);
-    expect(fetched).toHaveLength(50 * period);
-  }
-  // The last policy of one URI goes, and that of another stays.
-  database.commit((tx) => {
-    for (let i = 0; i < 1000; i += 50) tx.delete(collection, `ns-${i}/jwt`);
-    for (let i = 1; i < 950; i += 50) tx.delete(collection, `ns-${i}/jwt`);
-  });
-  await advance(1000);
-  expect(database.keys(fetchedJwks)).toHaveLength(49);
-  expect(database.keys(jwksFetches)).toEqual([]);
-  await advance(20 * 60_000);
-  expect(fetched).toHaveLength(5 * 50 + 49);
-  expect(demand.counts()).toEqual({ current: 49, fetching: 0, failed: 0, stale: 0 });
-  demand.stop();
-});
-
-it("a refresh that changes nothing changes no revision", async () => {
-  const database = new Database<Proxy>();
-  database.commit((tx) =>
-    tx.set(requestAuthenticationKind.collection, "shop/jwt", {
-      namespace: "shop",
-      name: "jwt",
-      spec: { jwtRules: [{ issuer: "a", jwksUri: "https://keys/", jwks: "" }] },
-    } as never),
-  );
-  let fetches = 0;
-  const demand = new JwksDemand<Proxy>({
-    database,
-    client: noProxy,
-    fetch: () => Promise.resolve(`{"keys":${fetches++ < 0}}`),
-    schedule: refreshSchedule(5),
-    clock: systemClock,
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined } as never,
-  });
-  await demand.start();
-  ends.push(() => demand.stop());
-  const { revision } = database;
-  await vi.waitFor(() => expect(fetches).toBeGreaterThan(10), long);
-  expect(database.revision).toBe(revision);
 });
 
 it("settings that would leave open what is meant to be closed fail the startup", () => {

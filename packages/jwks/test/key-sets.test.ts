@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import { FakeClock } from "@istiod/settings/testing";
 import { expect, it } from "vitest";
 import {
   type FetchKeySet,
@@ -10,43 +10,13 @@ import {
   sourceKey,
 } from "../src/index.js";
 
-/** A clock that a test advances. */
-class ManualClock implements Clock {
-  #now = 0;
-  #timers: { readonly at: number; readonly callback: () => void }[] = [];
-
-  now(): number {
-    return this.#now;
-  }
-
-  after(delay: number, callback: () => void): () => void {
-    const timer = { at: this.#now + delay, callback };
-    this.#timers.push(timer);
-    return () => (this.#timers = this.#timers.filter((each) => each !== timer));
-  }
-
-  /** Advances the time, timer by timer, and lets what they start settle. */
-  async advance(ms: number): Promise<void> {
-    const end = this.#now + ms;
-    for (;;) {
-      await settled();
-      const [next] = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
-      if (next === undefined) break;
-      this.#now = Math.max(this.#now, next.at);
-      this.#timers = this.#timers.filter((each) => each !== next);
-      next.callback();
-    }
-    this.#now = end;
-  }
-}
-
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const minute = 60_000;
 const source = (name: string): KeySetSource => ({ issuer: "", jwksUri: `https://${name}/`, timeoutMs: 5000 });
 const key = (name: string): string => sourceKey(source(name));
 
 function keySets(fetch: (source: KeySetSource) => string | Promise<string>, options: Partial<KeySetsOptions> = {}) {
-  const clock = new ManualClock();
+  const clock = new FakeClock(0);
   const fetches: { readonly at: number; readonly uri: string }[] = [];
   const counted: FetchKeySet = async (of) => {
     fetches.push({ at: clock.now(), uri: of.jwksUri });
@@ -69,15 +39,15 @@ it("are fetched once a period, however many want them, in a different moment eac
   // 1,000 rules want 50 key sets.
   const wanted = Array.from({ length: 1000 }, (_, i) => source(`a${i % 50}`));
   sets.want(wanted);
-  await clock.advance(0);
+  await clock.advanceSettled(0);
   expect(fetches).toHaveLength(50);
   sets.want(wanted);
-  await clock.advance(20 * minute);
+  await clock.advanceSettled(20 * minute);
   expect(fetches).toHaveLength(100);
   const refreshes = new Set(fetches.slice(50).map(({ at }) => at));
   expect(refreshes.size).toBeGreaterThan(40);
   for (let period = 3; period <= 10; period++) {
-    await clock.advance(20 * minute);
+    await clock.advanceSettled(20 * minute);
     expect(fetches).toHaveLength(50 * period);
   }
   sets.stop();
@@ -90,17 +60,17 @@ it("are kept while refreshes fail, and dropped after 7 days of failures", async 
     return "{}";
   });
   sets.want([source("a")]);
-  await clock.advance(0);
+  await clock.advanceSettled(0);
   expect(state("a")).toEqual({ keys: "{}", fetchedAt: 0 });
   isDown = true;
-  await clock.advance(20 * minute);
+  await clock.advanceSettled(20 * minute);
   expect(state("a")).toEqual({ keys: "{}", fetchedAt: 0, failure: "keys answers with status 503" });
-  await clock.advance(6 * 24 * 60 * minute);
+  await clock.advanceSettled(6 * 24 * 60 * minute);
   expect(state("a")?.keys).toBe("{}");
-  await clock.advance(24 * 60 * minute);
+  await clock.advanceSettled(24 * 60 * minute);
   expect(state("a")).toEqual({ failure: "keys answers with status 503" });
   isDown = false;
-  await clock.advance(20 * minute);
+  await clock.advanceSettled(20 * minute);
   expect(state("a")).toMatchObject({ keys: "{}" });
   expect(state("a")).not.toHaveProperty("failure");
   sets.stop();
@@ -109,7 +79,7 @@ it("are kept while refreshes fail, and dropped after 7 days of failures", async 
 it("are retried within seconds, then with backoff, and not later than they would be refreshed", async () => {
   const { sets, clock, fetches } = keySets(() => Promise.reject(new Error("down")));
   sets.want([source("a")]);
-  await clock.advance(120 * minute);
+  await clock.advanceSettled(120 * minute);
   const delays = fetches.slice(1).map(({ at }, i) => (at - (fetches[i]?.at ?? 0)) / 1000);
   expect(delays.slice(0, 14)).toEqual([1, 1, 1, 1, 1, 1, 1, 60, 120, 240, 480, 960, 1200, 1200]);
   sets.stop();
@@ -118,7 +88,7 @@ it("are retried within seconds, then with backoff, and not later than they would
 it("that nobody wants any more are dropped, and their fetches end", async () => {
   const ended: string[] = [];
   const changes: string[] = [];
-  const clock = new ManualClock();
+  const clock = new FakeClock(0);
   const sets = new KeySets({
     fetch: ({ jwksUri }, signal) =>
       new Promise((_, reject) => {
@@ -164,7 +134,7 @@ it("are fetched a few at a time, and limited in total", async () => {
   ).toHaveLength(5);
   // What is dropped makes room.
   sets.want(Array.from({ length: 5 }, (_, i) => source(`a${i + 5}`)));
-  await clock.advance(minute);
+  await clock.advanceSettled(minute);
   expect([...sets.states().values()].filter(({ keys }) => keys !== undefined)).toHaveLength(5);
   sets.stop();
 });

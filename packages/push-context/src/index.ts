@@ -134,10 +134,7 @@ export {
 } from "./authorization/authorization-policies.js";
 export {
   fetchedJwks,
-  type FetchedJwksSource,
-  type JwksFetch,
   jwksFetches,
-  jwksKey,
   type JwksProblem,
   jwksProblems,
   jwksToFetch,

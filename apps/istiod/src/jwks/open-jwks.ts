@@ -1,11 +1,10 @@
-import { AddressRules, DocumentClient, keySetFetcher, refreshSchedule, trustedRoots } from "@istiod/jwks";
+import { AddressRules, DocumentClient, KeySetDemand, keySetFetcher, refreshSchedule, trustedRoots } from "@istiod/jwks";
 import { jwksFault } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import type { Proxy } from "@istiod/push-context";
+import { fetchedJwks, jwksFetches, jwksToFetch, type Proxy } from "@istiod/push-context";
 import { systemClock } from "@istiod/settings";
 import { noProxy } from "../no-proxy.js";
 import type { Startup } from "../phases/startup.js";
-import { JwksDemand } from "./jwks-demand.js";
 
 /** Additional roots for servers of keys. Source: pilot/pkg/model/jwks_resolver.go. */
 const extraRoots = "/cacerts/extra.pem";
@@ -37,7 +36,17 @@ export function openJwks({ settings, log, meter, closers }: Startup, database: D
     onFetched: (isSuccess) => (isSuccess ? succeeded : failed).add(),
   });
   const schedule = refreshSchedule(refreshIntervalMs);
-  const demand = new JwksDemand({ database, client: noProxy, fetch, schedule, clock: systemClock, log: jwksLog });
+  const demand = new KeySetDemand({
+    database,
+    client: noProxy,
+    wanted: jwksToFetch,
+    keys: fetchedJwks,
+    fetches: jwksFetches,
+    fetch,
+    schedule,
+    clock: systemClock,
+    log: jwksLog,
+  });
   closers.defer(() => demand.stop());
   meter.observeGauge(
     {

@@ -2,40 +2,15 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import { jwksFault, requestAuthentications } from "@istiod/config-schema";
 import { collection, query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
+import { type KeySetFetch, type KeySetSource, sourceKey } from "@istiod/jwks";
 import { features } from "../mesh/features.js";
 import { providerAddress } from "./provider-address.js";
 
-/** Source of an issuer's keys. */
-export interface JwksSource {
-  readonly issuer: string;
-  /** Empty: the URI is discovered from the issuer's OpenID configuration. */
-  readonly jwksUri: string;
-}
-
-/** A source that istiod fetches. */
-export interface FetchedJwksSource extends JwksSource {
-  /** Timeout of a fetch in milliseconds: the longest of the rules with this source. */
-  readonly timeoutMs: number;
-}
-
-/** Fetched JSON Web Key Sets as text, by {@link jwksKey}. They are fetched and committed outside of queries. */
+/** Fetched JSON Web Key Sets as text, by `sourceKey`. They are fetched and committed outside of queries. */
 export const fetchedJwks = collection<string>("Jwks");
 
-/** State of the fetch of a key set that is not current. */
-export type JwksFetch =
-  /** The first fetch has not ended. */
-  | { readonly state: "fetching" }
-  | { readonly state: "failed"; readonly reason: string }
-  /** The last keys are kept. `fetchedAt`: time of the last success, as in RFC 3339. */
-  | { readonly state: "stale"; readonly reason: string; readonly fetchedAt: string };
-
-/** Fetches whose key sets are not current, by {@link jwksKey}. What proxies receive does not depend on them. */
-export const jwksFetches = collection<JwksFetch>("JwksFetch");
-
-/** Rules with the same URI share its key set, and so do rules of the same issuer without a URI. */
-export function jwksKey({ issuer, jwksUri }: JwksSource): string {
-  return jwksUri === "" ? `issuer ${issuer}` : `uri ${jwksUri}`;
-}
+/** Fetches whose key sets are not current, by `sourceKey`. The resources of proxies do not depend on them. */
+export const jwksFetches = collection<KeySetFetch>("JwksFetch");
 
 /**
  * A key set that verifies no token: an EC key whose private key nobody knows, because its point was found by hashing.
@@ -66,8 +41,8 @@ export function localJwks(q: QueryContext, rule: JWTRule): string {
   return rule.jwks !== "" ? rule.jwks : (usableJwks(q, rule) ?? unverifiableJwks);
 }
 
-function usableJwks(q: QueryContext, source: JwksSource): string | undefined {
-  return q.call(usableFetchedJwks, jwksKey(source));
+function usableJwks(q: QueryContext, source: Pick<KeySetSource, "issuer" | "jwksUri">): string | undefined {
+  return q.call(usableFetchedJwks, sourceKey(source));
 }
 
 /** The fetched key set with a key. A set that Envoy would reject counts as not fetched. */
@@ -116,13 +91,13 @@ function parseUri(text: string): JwksServer | undefined {
 /** Timeout of a fetch without one in the rule. Source: `timeout` of Istio's RequestAuthentication. */
 const defaultTimeoutMs = 5000;
 
-/** The key sets that istiod must fetch for all RequestAuthentications, sorted by {@link jwksKey}. */
-export const jwksToFetch = query("jwksToFetch", (q): readonly FetchedJwksSource[] => {
-  const found = new Map<string, FetchedJwksSource>();
+/** The key sets that istiod must fetch for all RequestAuthentications, sorted by `sourceKey`. */
+export const jwksToFetch = query("jwksToFetch", (q): readonly KeySetSource[] => {
+  const found = new Map<string, KeySetSource>();
   for (const { spec } of q.all(requestAuthentications)) {
     for (const rule of spec.jwtRules) {
       if (!isFetchedByIstiod(q, rule)) continue;
-      const key = jwksKey(rule);
+      const key = sourceKey(rule);
       const { jwksUri, timeout } = rule;
       const timeoutMs = Math.max(found.get(key)?.timeoutMs ?? 0, timeout ? durationMs(timeout) : defaultTimeoutMs);
       // The issuer does not matter to the fetch of a URI, and many issuers may share one.
@@ -139,7 +114,7 @@ export interface JwksProblem {
   readonly rule: JWTRule;
   readonly isMissing: boolean;
   /** Undefined if nothing fetches keys, such as in an analysis of files. */
-  readonly fetch: JwksFetch | undefined;
+  readonly fetch: KeySetFetch | undefined;
 }
 
 /** The JWT rules of a RequestAuthentication (`namespace/name`) whose keys istiod fetches, and which are not current. */
@@ -147,7 +122,7 @@ export const jwksProblems = query("jwksProblems", (q, key: string): readonly Jwk
   const rules = q.read(requestAuthentications, key)?.spec.jwtRules ?? [];
   return rules.flatMap((rule, index): readonly JwksProblem[] => {
     if (!isFetchedByIstiod(q, rule)) return [];
-    const fetch = q.read(jwksFetches, jwksKey(rule));
+    const fetch = q.read(jwksFetches, sourceKey(rule));
     const isMissing = usableJwks(q, rule) === undefined;
     return isMissing || fetch?.state === "stale" ? [{ index, rule, isMissing, fetch }] : [];
   });

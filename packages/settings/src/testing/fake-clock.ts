@@ -33,14 +33,26 @@ export class FakeClock implements Clock {
   /** Advances the time by the given milliseconds and calls back the due timers in order. */
   advance(milliseconds: number): void {
     const end = this.#now + milliseconds;
-    for (;;) {
-      const [next] = this.#timers.filter(({ due }) => due <= end).sort((a, b) => a.due - b.due);
-      if (next === undefined) break;
-      this.#remove(next);
-      this.#now = Math.max(this.#now, next.due);
-      next.callback();
-    }
+    while (this.#callNext(end));
     this.#now = end;
+  }
+
+  /** Advances the time like `advance`, and lets promises settle before each timer. */
+  async advanceSettled(milliseconds: number): Promise<void> {
+    const end = this.#now + milliseconds;
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (this.#callNext(end));
+    this.#now = end;
+  }
+
+  /** Advances to the next timer and calls it back. Returns false if none is due until the given time. */
+  #callNext(end: number): boolean {
+    const [next] = this.#timers.filter(({ due }) => due <= end).sort((a, b) => a.due - b.due);
+    if (next === undefined) return false;
+    this.#remove(next);
+    this.#now = Math.max(this.#now, next.due);
+    next.callback();
+    return true;
   }
 
   #remove(timer: Timer): void {

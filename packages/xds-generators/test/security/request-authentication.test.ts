@@ -1,8 +1,8 @@
 import { createHash, createPublicKey } from "node:crypto";
+import { sourceKey } from "@istiod/jwks";
 import {
   fetchedJwks,
   jwksFetches,
-  jwksKey,
   jwksProblems,
   jwksToFetch,
   unverifiableJwks,
@@ -97,13 +97,13 @@ describe("key sets by URI", () => {
     const mesh = new TestMesh(web + rule);
     expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([{ issuer: "", jwksUri: source.jwksUri, timeoutMs: 5000 }]);
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
-    mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), keys));
+    mesh.db.commit((tx) => tx.set(fetchedJwks, sourceKey(source), keys));
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([keys, []]);
   });
 
   it.each(["", "not JSON", '{"keys":[]}'])("count as not fetched if Envoy would reject them: %j", (fetched) => {
     const mesh = new TestMesh(web + rule);
-    mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), fetched));
+    mesh.db.commit((tx) => tx.set(fetchedJwks, sourceKey(source), fetched));
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
   });
 
@@ -121,17 +121,17 @@ describe("key sets by URI", () => {
       { issuer: "https://e", jwksUri: "", timeoutMs: 5000 },
       { issuer: "", jwksUri: "https://k/1", timeoutMs: 20_000 },
     ]);
-    mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey({ issuer: "", jwksUri: "https://k/1" }), keys));
+    mesh.db.commit((tx) => tx.set(fetchedJwks, sourceKey({ issuer: "", jwksUri: "https://k/1" }), keys));
     const { providers } = filterOf(mesh);
     expect([0, 1, 2].map((i) => providers[`origins-${i}`].localJwks.inlineString)).toEqual([keys, keys, keys]);
   });
 
   it("do not change what a proxy has when only the state of the fetch changes", () => {
     const mesh = new TestMesh(web + rule);
-    mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), keys));
+    mesh.db.commit((tx) => tx.set(fetchedJwks, sourceKey(source), keys));
     const before = mesh.proxy(self).view.call(jwtFilters);
     const fetch = { state: "stale", reason: "down", fetchedAt: "2026-01-01T00:00:00Z" } as const;
-    mesh.db.commit((tx) => tx.set(jwksFetches, jwksKey(source), fetch));
+    mesh.db.commit((tx) => tx.set(jwksFetches, sourceKey(source), fetch));
     expect(mesh.proxy(self).view.call(jwtFilters)).toBe(before);
     expect(mesh.proxy(self).view.call(jwksProblems, "shop/jwt")).toMatchObject([{ isMissing: false, fetch }]);
   });

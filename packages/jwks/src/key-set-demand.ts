@@ -1,38 +1,52 @@
-import type { Commit, Database, View } from "@istiod/incremental";
-import {
-  describeSource,
-  type FetchKeySet,
-  type KeySetSource,
-  KeySets,
-  type KeySetState,
-  type RefreshSchedule,
-} from "@istiod/jwks";
-import { fetchedJwks, type JwksFetch, jwksFetches, jwksKey, jwksToFetch } from "@istiod/push-context";
+import type { Collection, Commit, Database, Query, View } from "@istiod/incremental";
 import type { Clock } from "@istiod/settings";
-import type { Logger } from "pino";
+import type { FetchKeySet } from "./key-set-fetcher.js";
+import { KeySets, type KeySetState } from "./key-sets.js";
+import type { RefreshSchedule } from "./refresh-schedule.js";
+import { describeSource, type KeySetSource, sourceKey } from "./source.js";
 
-export interface JwksDemandOptions<C> {
+/** State of the fetch of a key set that is not current. */
+export type KeySetFetch =
+  /** The first fetch has not ended. */
+  | { readonly state: "fetching" }
+  | { readonly state: "failed"; readonly reason: string }
+  /** The last keys are kept. `fetchedAt`: time of the last success, as in RFC 3339. */
+  | { readonly state: "stale"; readonly reason: string; readonly fetchedAt: string };
+
+/** The log of fetches, as pino's loggers have it. */
+export interface KeySetLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface KeySetDemandOptions<C> {
   readonly database: Database<C>;
-  /** Any client; the wanted keys do not depend on it. */
+  /** Any client; the wanted key sets must not depend on it. */
   readonly client: C;
+  /** The key sets that are wanted. */
+  readonly wanted: Query<void, readonly KeySetSource[]>;
+  /** Receives the last keys, by `sourceKey`. */
+  readonly keys: Collection<string>;
+  /** Receives the fetches of key sets that are not current, by `sourceKey`. */
+  readonly fetches: Collection<KeySetFetch>;
   readonly fetch: FetchKeySet;
   readonly schedule: RefreshSchedule;
   /** The time of day, and timers. */
   readonly clock: Clock;
-  readonly log: Pick<Logger, "info" | "warn" | "error">;
+  readonly log: KeySetLog;
 }
 
 /** Changes of key sets within this time are one commit. */
 const mergeMs = 20;
-/** Maximum time for which the first fetches delay the first configuration of proxies. */
+/** Maximum time in milliseconds that the first fetches may take before `start` resolves. */
 const firstFetchesMs = 10_000;
 
 /**
- * Fetches the keys that RequestAuthentications need, and commits them as `fetchedJwks`: when a policy appears that
- * needs them, and again at the refresh interval. While a fetch fails, the last keys stay.
+ * Fetches the key sets that a query wants, and commits them as an input: when the query begins to want them, and again
+ * at the refresh interval. While a fetch fails, the last keys stay.
  */
-export class JwksDemand<C> {
-  readonly #options: JwksDemandOptions<C>;
+export class KeySetDemand<C> {
+  readonly #options: KeySetDemandOptions<C>;
   readonly #view: View<C>;
   readonly #keySets: KeySets;
   readonly #changes = new Map<string, KeySetState | undefined>();
@@ -40,7 +54,7 @@ export class JwksDemand<C> {
   #cancelMerge: (() => void) | undefined;
   #isStopped = false;
 
-  constructor(options: JwksDemandOptions<C>) {
+  constructor(options: KeySetDemandOptions<C>) {
     this.#options = options;
     this.#view = options.database.view(options.client);
     const { fetch, schedule, clock } = options;
@@ -53,9 +67,8 @@ export class JwksDemand<C> {
   }
 
   /**
-   * Starts to fetch the keys of the current policies, and of those that later commits add. Settles when each current
-   * key set is fetched or has failed, at the latest after 10 s, so that proxies which connect to a restarted istiod do
-   * not reject valid tokens.
+   * Starts to fetch the wanted key sets, and those that later commits add. Resolves when each of the current ones is
+   * fetched or has failed, at the latest after 10 s.
    */
   async start(): Promise<void> {
     this.#stopObserving = this.#options.database.observe({ after: (commit) => this.#committed(commit) });
@@ -68,7 +81,7 @@ export class JwksDemand<C> {
   }
 
   /** Returns the number of key sets in each state. */
-  counts(): Readonly<Record<"current" | JwksFetch["state"], number>> {
+  counts(): Readonly<Record<"current" | KeySetFetch["state"], number>> {
     const counts = { current: 0, fetching: 0, failed: 0, stale: 0 };
     for (const state of this.#keySets.states().values()) counts[fetchOf(state)?.state ?? "current"]++;
     return counts;
@@ -89,12 +102,12 @@ export class JwksDemand<C> {
   }
 
   #update(): void {
-    if (!this.#isStopped) this.#keySets.want(this.#view.follow(jwksToFetch));
+    if (!this.#isStopped) this.#keySets.want(this.#view.follow(this.#options.wanted));
   }
 
   #changed(source: KeySetSource, state: KeySetState | undefined): void {
     this.#report(source, state);
-    this.#changes.set(jwksKey(source), state);
+    this.#changes.set(sourceKey(source), state);
     this.#cancelMerge ??= this.#options.clock.after(mergeMs, () => this.#commit());
   }
 
@@ -104,23 +117,24 @@ export class JwksDemand<C> {
     const changes = [...this.#changes];
     this.#changes.clear();
     if (this.#isStopped || changes.length === 0) return;
-    this.#options.database.commit((tx) => {
+    const { database, keys, fetches } = this.#options;
+    database.commit((tx) => {
       for (const [key, state] of changes) {
-        if (state?.keys === undefined) tx.delete(fetchedJwks, key);
-        else tx.set(fetchedJwks, key, state.keys);
+        if (state?.keys === undefined) tx.delete(keys, key);
+        else tx.set(keys, key, state.keys);
         const fetch = state && fetchOf(state);
-        if (fetch === undefined) tx.delete(jwksFetches, key);
-        else tx.set(jwksFetches, key, fetch);
+        if (fetch === undefined) tx.delete(fetches, key);
+        else tx.set(fetches, key, fetch);
       }
     });
   }
 
   /** Logs failures once, until the reason changes. */
   #report(source: KeySetSource, state: KeySetState | undefined): void {
-    const { database, log } = this.#options;
+    const { database, keys, fetches, log } = this.#options;
     if (state === undefined || (state.keys === undefined && state.failure === undefined)) return;
-    const key = jwksKey(source);
-    const known = database.read(jwksFetches, key);
+    const key = sourceKey(source);
+    const known = database.read(fetches, key);
     const before = known !== undefined && "reason" in known ? known.reason : undefined;
     const jwks = describeSource(source);
     if (state.failure !== undefined) {
@@ -128,13 +142,13 @@ export class JwksDemand<C> {
       if (state.failure !== before) log.warn({ jwks, reason: state.failure }, `failed to fetch JWKS, ${kept}`);
       return;
     }
-    const last = database.read(fetchedJwks, key);
+    const last = database.read(keys, key);
     if (last !== undefined && last !== state.keys) log.info({ jwks }, "updated JWKS");
     else if (before !== undefined) log.info({ jwks }, "fetched JWKS after failures");
   }
 }
 
-function fetchOf({ keys, fetchedAt = 0, failure }: KeySetState): JwksFetch | undefined {
+function fetchOf({ keys, fetchedAt = 0, failure }: KeySetState): KeySetFetch | undefined {
   if (failure === undefined) return keys === undefined ? { state: "fetching" } : undefined;
   if (keys === undefined) return { state: "failed", reason: failure };
   return { state: "stale", reason: failure, fetchedAt: new Date(fetchedAt).toISOString() };
