@@ -40,7 +40,7 @@ const model = order.slice(order.indexOf("config-schema"), order.indexOf("authori
 const encoding = ["protobuf-wire", "envoy-api", "resources"];
 /** Packages that each package must not import although they are above it in the table. */
 const ignorant = {
-  "go-template": ["settings", "metrics", "peer-address"],
+  "go-template": ["metrics", "peer-address"],
   jwks: ["metrics", "go-template", "admin-server"],
   kubernetes: ["admin-server", "jwks", "incremental"],
   "config-schema": encoding,

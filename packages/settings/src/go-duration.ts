@@ -9,47 +9,82 @@ const nanosecondsPerUnit: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 const nanosecondsPerMillisecond = 1e6;
-/** Go's longest duration, about 292 years; the most negative one is a nanosecond longer. */
-const longest = 2n ** 63n - 1n;
+/** Go's most negative duration, about -292 years; the longest one is a nanosecond shorter. */
+const limit = 2n ** 63n;
 
-const format = /^([+-]?)(0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+/** The reason why a text is not a duration, as Go distinguishes them. */
+export type GoDurationFault =
+  | { readonly reason: "invalid" }
+  | { readonly reason: "missing unit" }
+  | { readonly reason: "unknown unit"; readonly unit: string };
 
 /**
- * Parses a duration as Go's `time.ParseDuration` does (`1h30m`, `250ms`, `-1.5s`, `0`) and returns nanoseconds. Returns
- * undefined for any other text, and beyond 64 bits. Fractions of a nanosecond are cut off.
+ * Reads a duration as Go's `time.ParseDuration` does (`1h30m`, `250ms`, `-1.5s`, `0`). Returns nanoseconds, or the
+ * reason for which Go rejects the text. Fractions of a nanosecond are cut off.
  */
-export function parseGoDuration(text: string): bigint | undefined {
-  const match = format.exec(text);
-  if (match === null) return undefined;
-  let nanoseconds = 0n;
-  for (const [, whole = "", fraction = "", unit = ""] of text.matchAll(/(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g)) {
-    const scale = nanosecondsPerUnit[unit] ?? 0n;
-    nanoseconds += BigInt(whole || "0") * scale + (BigInt(fraction || "0") * scale) / 10n ** BigInt(fraction.length);
+export function readGoDuration(text: string): bigint | GoDurationFault {
+  const sign = /^[+-]/.exec(text)?.[0] ?? "";
+  let rest = text.slice(sign.length);
+  if (rest === "0") return 0n;
+  if (rest === "") return { reason: "invalid" };
+  let total = 0n;
+  while (rest !== "") {
+    const [term = "", whole = "", fraction = "", unit = ""] = /^([0-9]*)\.?([0-9]*)([^0-9.]*)/.exec(rest) ?? [];
+    if (whole === "" && fraction === "") return { reason: "invalid" };
+    if (unit === "") return { reason: "missing unit" };
+    const scale = Object.hasOwn(nanosecondsPerUnit, unit) ? nanosecondsPerUnit[unit] : undefined;
+    if (scale === undefined) return { reason: "unknown unit", unit };
+    total += BigInt(whole || "0") * scale + (BigInt(fraction || "0") * scale) / 10n ** BigInt(fraction.length);
+    if (total > limit) return { reason: "invalid" };
+    rest = rest.slice(term.length);
   }
-  const isNegative = match[1] === "-";
-  if (nanoseconds > (isNegative ? longest + 1n : longest)) return undefined;
-  return isNegative ? -nanoseconds : nanoseconds;
+  if (sign === "-") return -total;
+  return total === limit ? { reason: "invalid" } : total;
 }
 
-/** Formats nanoseconds as the shortest duration that {@link parseGoDuration} parses: `1h30m`, `1.5s`, `250ms`, `0s`. */
+/** Parses a duration like {@link readGoDuration}. Returns undefined for any other text. */
+export function parseGoDuration(text: string): bigint | undefined {
+  const read = readGoDuration(text);
+  return typeof read === "bigint" ? read : undefined;
+}
+
+/** Returns nanoseconds as Go's `time.Duration` prints them: `1h30m0s`, `1.5s`, `250µs`, `0s`. */
+export function goDurationText(nanoseconds: bigint): string {
+  const sign = nanoseconds < 0n ? "-" : "";
+  const total = nanoseconds < 0n ? -nanoseconds : nanoseconds;
+  const [minutes, seconds] = [total / 60_000_000_000n, total % 60_000_000_000n];
+  if (minutes === 0n) return sign + secondsText(seconds);
+  const hours = minutes / 60n;
+  return `${sign}${hours === 0n ? "" : `${hours}h`}${minutes % 60n}m${decimal(seconds, 9)}s`;
+}
+
+/** Formats nanoseconds as the shortest duration that {@link parseGoDuration} parses: `1h30m`, `1.5s`, `250us`, `0s`. */
 export function formatGoDuration(nanoseconds: bigint): string {
   if (nanoseconds === 0n) return "0s";
-  let rest = nanoseconds < 0n ? -nanoseconds : nanoseconds;
-  let text = nanoseconds < 0n ? "-" : "";
-  for (const unit of ["h", "m"] as const) {
-    const scale = nanosecondsPerUnit[unit] ?? 1n;
-    if (rest >= scale) text += `${rest / scale}${unit}`;
-    rest %= scale;
-  }
-  if (rest === 0n) return text;
-  const [unit, scale] = Object.entries({ s: 1_000_000_000n, ms: 1_000_000n, us: 1_000n, ns: 1n }).find(
-    ([, size]) => rest >= size,
-  ) ?? ["ns", 1n];
-  const fraction = (rest % scale)
-    .toString()
-    .padStart(scale.toString().length - 1, "0")
-    .replace(/0+$/, "");
-  return `${text}${rest / scale}${fraction === "" ? "" : `.${fraction}`}${unit}`;
+  const total = nanoseconds < 0n ? -nanoseconds : nanoseconds;
+  const [minutes, seconds] = [total / 60_000_000_000n, total % 60_000_000_000n];
+  return [
+    nanoseconds < 0n ? "-" : "",
+    minutes < 60n ? "" : `${minutes / 60n}h`,
+    minutes % 60n === 0n ? "" : `${minutes % 60n}m`,
+    seconds === 0n ? "" : secondsText(seconds).replace("µ", "u"),
+  ].join("");
+}
+
+/** Returns nanoseconds of less than a minute in the unit that Go prints them in. */
+function secondsText(nanoseconds: bigint): string {
+  if (nanoseconds === 0n) return "0s";
+  if (nanoseconds < 1_000n) return `${nanoseconds}ns`;
+  if (nanoseconds < 1_000_000n) return `${decimal(nanoseconds, 3)}µs`;
+  if (nanoseconds < 1_000_000_000n) return `${decimal(nanoseconds, 6)}ms`;
+  return `${decimal(nanoseconds, 9)}s`;
+}
+
+/** Returns a value divided by a power of ten as a decimal number without trailing zeros. */
+function decimal(value: bigint, places: number): string {
+  const digits = value.toString().padStart(places + 1, "0");
+  const fraction = digits.slice(-places).replace(/0+$/, "");
+  return digits.slice(0, -places) + (fraction === "" ? "" : `.${fraction}`);
 }
 
 /** Parses a Go duration and returns milliseconds, with fractions. Returns undefined for any other text. */
@@ -70,8 +105,5 @@ export function formatDurationMs(milliseconds: number): string {
 
 /** Formats nanoseconds as the JSON of a protobuf duration: seconds with a fraction, such as `5400s`. */
 export function protobufDuration(nanoseconds: bigint): string {
-  const sign = nanoseconds < 0n ? "-" : "";
-  const magnitude = nanoseconds < 0n ? -nanoseconds : nanoseconds;
-  const fraction = (magnitude % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "");
-  return `${sign}${magnitude / 1_000_000_000n}${fraction === "" ? "" : `.${fraction}`}s`;
+  return nanoseconds < 0n ? `-${decimal(-nanoseconds, 9)}s` : `${decimal(nanoseconds, 9)}s`;
 }

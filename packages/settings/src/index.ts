@@ -12,9 +12,12 @@ export { parseGoBoolean } from "./go-boolean.js";
 export {
   formatDurationMs,
   formatGoDuration,
+  type GoDurationFault,
+  goDurationText,
   parseDurationMs,
   parseGoDuration,
   protobufDuration,
+  readGoDuration,
 } from "./go-duration.js";
 export { agentVariablePrefixes, agentVariables, discoveryVariables } from "./istio-variables.js";
 export { listenError, type ListenTarget } from "./listen-error.js";

@@ -1,10 +1,12 @@
 import {
   formatDurationMs,
   formatGoDuration,
+  goDurationText,
   parseDurationMs,
   parseGoBoolean,
   parseGoDuration,
   protobufDuration,
+  readGoDuration,
 } from "@istiod/settings";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -67,10 +69,33 @@ describe("Go durations", () => {
     expect(parseDurationMs(text)).toBe(milliseconds);
   });
 
+  it.each([
+    ["", { reason: "invalid" }],
+    ["1h-1m", { reason: "unknown unit", unit: "h-" }],
+    ["5", { reason: "missing unit" }],
+    ["1d", { reason: "unknown unit", unit: "d" }],
+    ["3000000h", { reason: "invalid" }],
+  ])("reject %j for Go's reason", (text, fault) => {
+    expect(readGoDuration(text)).toEqual(fault);
+  });
+
+  it.each([
+    [0n, "0s"],
+    [999n, "999ns"],
+    [-1_500n, "-1.5µs"],
+    [250_000_000n, "250ms"],
+    [60_000_000_000n, "1m0s"],
+    [5_400_000_000_000n, "1h30m0s"],
+    [3_600_500_000_000n, "1h0m0.5s"],
+  ])("print %d ns as Go does: %s", (nanoseconds, text) => {
+    expect(goDurationText(nanoseconds)).toBe(text);
+  });
+
   it("are parsed as they are formatted, for all 64 bits", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (nanoseconds) => {
         expect(parseGoDuration(formatGoDuration(nanoseconds))).toBe(nanoseconds);
+        expect(parseGoDuration(goDurationText(nanoseconds))).toBe(nanoseconds);
       }),
     );
   });

@@ -1,8 +1,9 @@
+import { goDurationText } from "@istiod/settings";
 import { type Functions, goFunction } from "../functions.js";
 import { anyType, integerTypes, boolType, stringType, structType } from "../values/known-types.js";
 import { parseInteger } from "../values/numbers.js";
 import { GoInteger, GoStruct, type Value } from "../values/values.js";
-import { formatDuration, parseDuration, roundDuration } from "./duration.js";
+import { parseDuration, roundDuration } from "./duration.js";
 import { formatTime, type Instant, parseTime } from "./time-layout.js";
 
 /** Context of functions of dates. */
@@ -39,7 +40,7 @@ export function dateFunctions({ now, timeZone = "UTC" }: DateOptions): Functions
   const dateInZone = goFunction([text, anyType, text], text, inZone);
   return {
     now: goFunction([], timeType, () => timeOf({ nanoseconds: current(), zone: timeZone })),
-    ago: goFunction([anyType], text, (value) => formatDuration(roundToSeconds(current() - nanosecondsOf(value)))),
+    ago: goFunction([anyType], text, (value) => goDurationText(roundToSeconds(current() - nanosecondsOf(value)))),
     date: goFunction([text, anyType], text, (layout, value) => inZone(layout, value, "Local")),
     dateInZone,
     date_in_zone: dateInZone,
@@ -51,7 +52,7 @@ export function dateFunctions({ now, timeZone = "UTC" }: DateOptions): Functions
     must_date_modify: mustModify,
     duration: goFunction([anyType], text, (value) => {
       const seconds = typeof value === "string" ? (parseInteger(value, 10) ?? 0n) : int64Of(value);
-      return formatDuration(BigInt.asIntN(64, seconds * nanosecondsPerSecond));
+      return goDurationText(BigInt.asIntN(64, seconds * nanosecondsPerSecond));
     }),
     durationRound: goFunction([anyType], text, (value) => {
       const time = timeIn(value);

@@ -22,8 +22,8 @@ import {
 import { sprigFunctions } from "@istiod/go-template/sprig";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { ProxyConfigSchema, type ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { goDurationText } from "@istiod/settings";
 import { applicationPorts, containerPorts } from "./container-ports.js";
-import { durationText } from "./duration-text.js";
 import { messageJson, withoutDefaults } from "./message-json.js";
 import { durationOf, messageOf } from "./message-value.js";
 import { appendMultusNetwork } from "./multus-network.js";
@@ -72,7 +72,7 @@ const textFunctions = (environment: FunctionOptions["environment"]): Functions =
   env: goFunction([stringType, stringType], stringType, (name, otherwise) => environment[name] || otherwise),
   excludeInterfaces: goFunction([stringType], stringType, (names) => names),
   formatDuration: goFunction([pointerTo("durationpb.Duration")], stringType, (value) =>
-    durationText(durationOf(value)),
+    goDurationText(durationOf(value)),
   ),
   indent: goFunction([integerTypes.int, stringType], stringType, (spaces, text) =>
     text.replaceAll("\n", `\n${" ".repeat(Math.max(0, Math.min(Number(spaces), maxIndent)))}`),

@@ -20,7 +20,7 @@ import {
   structType,
   type Value,
 } from "@istiod/go-template";
-import { durationText } from "./duration-text.js";
+import { goDurationText } from "@istiod/settings";
 
 const messages = new WeakMap<GoStruct, ReflectMessage>();
 const structs = new WeakMap<Message, GoStruct>();
@@ -97,7 +97,7 @@ function addWellKnown(message: ReflectMessage, methods: Map<string, GoFunction>)
 }
 
 function durationMethod(nanoseconds: bigint): GoFunction {
-  const text = durationText(nanoseconds);
+  const text = goDurationText(nanoseconds);
   const methods = {
     String: goFunction([], stringType, () => text),
     Seconds: goFunction([], float64Type, () => Number(nanoseconds) / 1e9),
