@@ -74,8 +74,8 @@ describe("values", () => {
     ["gateway", "platform=vm", 'platform is "vm": there is no such platform'],
     ["base", "defaults.global.hub=a", 'values below "defaults" have no effect'],
     ["istiod", "global.resourceScope=mesh", "must be all, cluster or namespace"],
-    ["istiod", "global.pilotCertProvider=kubernetes", "global.pilotCertProvider"],
-    ["istiod", "global.pilotCertProvider=k8s.io/a", "global.certSigners must name it"],
+    ["istiod", "global.pilotCertProvider=k8s.io/a", 'global.pilotCertProvider is "k8s.io/a": only istiod is supported'],
+    ["istiod", "env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", "env.EXTERNAL_CA is set"],
     ["istiod", "istiodRemote.injectionURL=https://a", "requires istiodRemote.enabled"],
     ["istiod", "autoscaleMax=2", "must not be below autoscaleMin, which is 3"],
     ["istiod", "global.proxy.tracer=jaeger", "must be zipkin, datadog, lightstep, stackdriver or none"],
@@ -89,10 +89,17 @@ describe("values", () => {
   test("without effect are named by the notes", async () => {
     const notes = await charts.notes(
       "istiod",
-      ...set("global.mtls.auto=true", "autoscaleMinimum=2", "global.proxies.a=b", "pilot.ingress.a=b"),
+      ...set(
+        "global.mtls.auto=true",
+        "autoscaleMinimum=2",
+        "global.certSigners={a}",
+        "global.proxies.a=b",
+        "pilot.ingress.a=b",
+      ),
     );
     expect(notes.match(/^WARNING: .* has no effect/gm)?.toSorted()).toEqual([
       "WARNING: autoscaleMinimum has no effect",
+      "WARNING: global.certSigners has no effect",
       "WARNING: global.mtls has no effect",
       "WARNING: global.mtls has no effect",
       "WARNING: global.proxies has no effect",

@@ -4,14 +4,14 @@
 {{- if not (has $scope (list "all" "cluster" "namespace")) -}}
   {{- fail (printf "global.resourceScope is %q: must be all, cluster or namespace" (toString $scope)) -}}
 {{- end -}}
-{{- if eq .Values.global.pilotCertProvider "kubernetes" -}}
-  {{- fail "global.pilotCertProvider is \"kubernetes\": Kubernetes no longer signs such certificates; use istiod, custom or k8s.io/<signer>" -}}
+{{- if ne .Values.global.pilotCertProvider "istiod" -}}
+  {{- fail (printf "global.pilotCertProvider is %q: only istiod is supported" (toString .Values.global.pilotCertProvider)) -}}
+{{- end -}}
+{{- if (.Values.env).EXTERNAL_CA -}}
+  {{- fail "env.EXTERNAL_CA is set: certificates are not signed by an external authority; put an intermediate CA into the Secret cacerts instead" -}}
 {{- end -}}
 {{- if and .Values.istiodRemote.injectionURL (not .Values.istiodRemote.enabled) -}}
   {{- fail "istiodRemote.injectionURL is set: requires istiodRemote.enabled" -}}
-{{- end -}}
-{{- if and (hasPrefix "k8s.io/" .Values.global.pilotCertProvider) (not .Values.global.certSigners) -}}
-  {{- fail "global.pilotCertProvider is a signer of Kubernetes: global.certSigners must name it" -}}
 {{- end -}}
 {{- if and .Values.autoscaleEnabled (lt (int .Values.autoscaleMax) (int .Values.autoscaleMin)) -}}
   {{- fail (printf "autoscaleMax is %d: must not be below autoscaleMin, which is %d" (int .Values.autoscaleMax) (int .Values.autoscaleMin)) -}}
