@@ -209,7 +209,7 @@ test("PILOT_ENABLE_ANALYSIS=true writes findings to the status of objects, and r
     () => expect([status()?.["observedGeneration"], codes().includes("IST0106")]).toEqual(["2", true]),
     until,
   );
-  // What is resolved is removed.
+  // A resolved finding is removed.
   await server.objects.update(route(100, "db.example.com"));
   await vi.waitFor(
     () => expect([codes(), status()?.["observedGeneration"]]).toEqual([expect.not.arrayContaining(["IST0101"]), "3"]),

@@ -132,7 +132,7 @@ it("are fetched a few at a time, and limited in total", async () => {
   expect(
     states.filter(({ failure }) => failure === "all key sets together are longer than 55 characters"),
   ).toHaveLength(5);
-  // What is dropped makes room.
+  // Key sets that are no longer wanted make room.
   sets.want(Array.from({ length: 5 }, (_, i) => source(`a${i + 5}`)));
   await clock.advanceSettled(minute);
   expect([...sets.states().values()].filter(({ keys }) => keys !== undefined)).toHaveLength(5);

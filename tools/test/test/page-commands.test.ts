@@ -36,7 +36,7 @@ describe.each(pages)("the commands of $page", ({ page, blocks }) => {
 
   for (const block of blocks) {
     const place = `${page}:${block.line}`;
-    // What ran before cannot run again, and what fails skips the rest.
+    // Blocks depend on those before: none runs twice, and after a failure the rest is skipped.
     test(
       `${place}: ${block.commands[0]?.text.split("\n")[0] ?? ""}`,
       { timeout: 120_000, retry: 0 },

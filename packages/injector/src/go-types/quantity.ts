@@ -1,5 +1,5 @@
 /*
- * Kubernetes' quantities: `resource.Quantity` of k8s.io/apimachinery, as far as parsing and the canonical form go.
+ * Kubernetes' quantities: `resource.Quantity` of k8s.io/apimachinery, with parsing and the canonical form alone.
  */
 
 const syntax = /^([+-]?)(\d*)(?:\.(\d*))?(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)$/;

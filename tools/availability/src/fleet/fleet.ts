@@ -140,7 +140,7 @@ export class Fleet {
   }
 }
 
-/** Returns an address that is read anew for every connection. */
+/** Returns an address that is read again for every connection. */
 function addressOf(target: () => Address): Address {
   return {
     get host() {

@@ -39,7 +39,7 @@ function stale({ rule, fetch }: JwksProblem): string | undefined {
 
 const rules = new AddressRules();
 
-/** Returns the reason why keys can never be fetched, as far as the rule alone tells. */
+/** Returns the reason why keys can never be fetched, if the rule alone shows it. */
 function unreachableReason({ issuer, jwksUri }: JWTRule): string | undefined {
   const uri = jwksUri === "" ? issuer : jwksUri;
   if (!/^https?:\/\//i.test(uri) || !URL.canParse(uri))
