@@ -97,7 +97,7 @@ describe("a rejected AuthorizationPolicy", () => {
       "a selector beside targetRefs",
       "{selector: {matchLabels: {app: a}}, targetRefs: [{kind: Service, name: a}], action: DENY, rules: [{}]}",
     ],
-    ["a spec that is no mapping", "[]"],
+    ["a spec that is not a mapping", "[]"],
     ["ALLOW", "{action: ALLOW, rules: [{nothing: {}}]}"],
     ["CUSTOM", "{action: CUSTOM, rules: [{}]}"],
   ])("with %s denies everything in its namespace", async (_, spec) => {

@@ -75,7 +75,7 @@ describe("a kubeconfig from a Secret", () => {
   test.each([
     ["", "is empty"],
     ["a: [", "is not YAML, see line 1"],
-    ["[]", "is no mapping"],
+    ["[]", "is not a mapping"],
     [edited((c) => (c["current-context"] = "")), "current-context: is missing"],
     [edited((c) => (c["current-context"] = "west")), 'current-context: "west" is no context'],
     [edited((c) => (c.users = [])), "contexts: the current context has no user in users"],

@@ -89,7 +89,7 @@ test.each<[string, string, string]>([
   [
     "a pattern",
     object("VirtualService", `hosts: [a.b]\nhttp:\n- match:\n  - uri: {regex: "(?=a)"}\n  ${route}`),
-    "8: VirtualService n/x: http[0].match[0].uri.regex: is no RE2 pattern: ",
+    "8: VirtualService n/x: http[0].match[0].uri.regex: is not an RE2 pattern: ",
   ],
   [
     "a long pattern",
@@ -112,7 +112,7 @@ test.each<[string, string, string]>([
   [
     "a gateway without TLS",
     object("Gateway", "servers:\n- port: {number: 443, name: https, protocol: HTTPS}\n  hosts: [a.b]"),
-    "6: Gateway n/x: servers[0].tls: is missing, expected TLS settings beside the protocol HTTPS",
+    "6: Gateway n/x: servers[0].tls: is missing, expected TLS settings for protocol HTTPS",
   ],
   [
     "a short host of a gateway",
@@ -122,7 +122,7 @@ test.each<[string, string, string]>([
   [
     "a range with DNS",
     object("ServiceEntry", "hosts: [a.b]\nresolution: DNS\naddresses: [10.0.0.0/8]\nports: [{number: 80, name: http}]"),
-    "7: ServiceEntry n/x: addresses: has a range beside resolution DNS, expected ranges beside NONE and STATIC only",
+    "7: ServiceEntry n/x: addresses: has a CIDR range with resolution DNS, expected ranges only with NONE and STATIC",
   ],
   [
     "a port out of range",
@@ -135,7 +135,7 @@ test.each<[string, string, string]>([
       "ServiceEntry",
       "hosts: [a.b]\nresolution: STATIC\nports: [{number: 80, name: http}]\nendpoints:\n- address: 1.2.3.4\n  ports: {grpc: 80}",
     ),
-    "10: ServiceEntry n/x: endpoints[0].ports.grpc: is no port of the service, expected one of its names",
+    "10: ServiceEntry n/x: endpoints[0].ports.grpc: is not a port of the service, expected the name of one",
   ],
   [
     "an empty Sidecar",
@@ -160,7 +160,7 @@ test.each<[string, string, string]>([
   [
     "ports without a selector",
     object("PeerAuthentication", "portLevelMtls:\n  80: {mode: STRICT}", security),
-    "5: PeerAuthentication n/x: portLevelMtls: is set, expected a selector with labels beside it",
+    "5: PeerAuthentication n/x: portLevelMtls: is set, expected also a selector with labels",
   ],
   [
     "a URL",
@@ -170,7 +170,7 @@ test.each<[string, string, string]>([
   [
     "an expression",
     object("Telemetry", 'accessLogging:\n- filter: {expression: ")++"}', "apiVersion: telemetry.istio.io/v1\n"),
-    "6: Telemetry n/x: accessLogging[0].filter.expression: is no CEL expression: ",
+    "6: Telemetry n/x: accessLogging[0].filter.expression: is not a CEL expression: ",
   ],
   [
     "a port of a Service",
@@ -238,7 +238,7 @@ test.each<[string, string, string]>([
 test("warnings do not set an object aside", () => {
   const [reading] = readText(object("VirtualService", `hosts: [a.b]\nhttp:\n- ${route}\n- ${route}`), "f.yaml");
   expect(reading?.problems.map(formatProblem)).toEqual([
-    "f.yaml:8: VirtualService n/x: http[1]: is never reached: #0 takes everything",
+    "f.yaml:8: VirtualService n/x: http[1]: is never reached: #0 matches everything",
   ]);
   expect(reading?.problems[0]?.severity).toBe("warning");
   expect(reading?.objects[0]?.object).toBeDefined();

@@ -108,7 +108,7 @@ defaultProviders: {metrics: [prometheus]}`);
       "discoverySelectors: [{matchExpressions: [{key: mesh, operator: Exists, values: [x]}]}]",
       "discoverySelectors[0].matchExpressions[0].values: is set, expected none for operator Exists",
     ],
-    ["[]", "is no mapping, expected fields of the mesh configuration"],
+    ["[]", "is not a mapping, expected fields of the mesh configuration"],
   ])("%s is rejected", (yaml, expected) => {
     const report = reports();
     expect(applyMeshConfig(parse(yaml), report)).toBeUndefined();

@@ -54,5 +54,7 @@ test("patterns that an Envoy rejects are rejected", () => {
   expect(regexFault("\\x{4e00}")).toBe("has \\x{4e00}, expected the character itself: proxies match bytes");
   expect(regexFault("\\777")).toBe("has \\777, expected the character itself: proxies match bytes");
   expect(regexFault("\\\\x{4e00}")).toBeUndefined();
-  expect(regexFault("a**")).toBe("is no RE2 pattern: error parsing regexp: invalid nested repetition operator: `**`");
+  expect(regexFault("a**")).toBe(
+    "is not an RE2 pattern: error parsing regexp: invalid nested repetition operator: `**`",
+  );
 });

@@ -23,9 +23,9 @@ test("path templates that make Envoy abort are rejected", () => {
   expect(paths("//{*}")).toEqual(['is "//{*}", expected no empty segment']);
   expect(paths("/a//{*}")).toEqual([
     'is "/a//{*}", expected no empty segment',
-    'is "/a//{*}", expected segments of a path beside {*} and {**}',
+    'is "/a//{*}", expected valid path segments, {*} or {**}',
   ]);
-  expect(paths("/é/{*}")).toEqual(['is "/é/{*}", expected segments of a path beside {*} and {**}']);
+  expect(paths("/é/{*}")).toEqual(['is "/é/{*}", expected valid path segments, {*} or {**}']);
 });
 
 test("path templates whose pattern is too large are rejected", () => {
@@ -62,7 +62,7 @@ test("expressions that make Envoy reject a listener are rejected", () => {
   ]);
   expect(filter("true && foo(1)")).toEqual(["calls foo(), which proxies do not know"]);
   expect(filter("Foo{a: 1} == 1")).toEqual(["creates Foo, which proxies do not know"]);
-  expect(filter("request.path.matches('[')")).toEqual(['has the pattern "[", which is no RE2 pattern']);
+  expect(filter("request.path.matches('[')")).toEqual(['has the pattern "[", which is not an RE2 pattern']);
   expect(filter("matches(request.path, 'a{100}')")).toEqual([
     'has the pattern "a{100}", which compiles to a program of more than 100 instructions: proxies reject larger ones in expressions',
   ]);

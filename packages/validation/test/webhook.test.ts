@@ -64,7 +64,7 @@ it("returns the decoder's warnings", async () => {
   };
   const { allowed, warnings } = await answerTo(rule);
   expect(allowed).toBe(true);
-  expect(warnings).toEqual(["http[1]: is never reached: #0 takes everything"]);
+  expect(warnings).toEqual(["http[1]: is never reached: #0 matches everything"]);
 });
 
 it("validates versions of a group that this istiod does not read", async () => {

@@ -116,7 +116,7 @@ test("a VirtualService that is not valid is rejected with istiod's words", async
     },
   };
   await expect(holder.rig.create(shop, object)).rejects.toThrow(
-    /validation\.istio\.io" denied the request: .*bookinfo\/wrong: http\[0\]\.match\[0\]\.uri\.regex: is no RE2 pattern/,
+    /validation\.istio\.io" denied the request: .*bookinfo\/wrong: http\[0\]\.match\[0\]\.uri\.regex: is not an RE2 pattern/,
   );
 }, 100_000);
 

@@ -64,7 +64,7 @@ function parseKubeconfig(text: string): Fields {
   const parsed = parseYaml({ text, line: 1 });
   // The parser's message quotes the text, which has credentials.
   if ("message" in parsed) throw invalid(`is not YAML, see line ${parsed.line}`);
-  if (!isFields(parsed.value)) throw invalid("is no mapping");
+  if (!isFields(parsed.value)) throw invalid("is not a mapping");
   return parsed.value;
 }
 

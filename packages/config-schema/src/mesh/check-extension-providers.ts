@@ -9,12 +9,11 @@ import { each, type Place } from "../validation/place.js";
 export function checkExtensionProviders(providers: readonly ExtensionProvider[], place: Place): void {
   const names = new Set<string>();
   each(providers, place, ({ name, provider }, at) => {
-    if (name === "") at.at("name").warning("is missing, expected a name by which the provider is used");
-    else if (names.has(name))
-      at.at("name").warning(`is ${JSON.stringify(name)} a second time, expected each name once`);
+    if (name === "") at.at("name").warning("is missing, expected a name to refer to the provider");
+    else if (names.has(name)) at.at("name").warning(`is ${JSON.stringify(name)} a second time, expected unique names`);
     names.add(name);
     if (provider.case === undefined) {
-      at.warning("has no provider of a kind that is known");
+      at.warning("has no provider of a known kind");
       return;
     }
     const within = at.at(provider.case);

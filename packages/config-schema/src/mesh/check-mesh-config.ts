@@ -61,7 +61,7 @@ function checkInboundRetries(retries: HTTPRetry | undefined, place: Place): void
   if (retries === undefined) return;
   checkHttpRetry(retries, place);
   if (retries.attempts === 0 && retries.backoff !== undefined)
-    place.at("backoff").error("is set beside attempts 0, which turns retries off, expected none");
+    place.at("backoff").error("is set with attempts 0, which disables retries, expected none");
   for (const field of ["perTryTimeout", "retryRemoteLocalities", "retryIgnorePreviousHosts"] as const) {
     if (retries[field] !== undefined) place.at(field).warning("has no effect on inbound routes");
   }

@@ -32,7 +32,7 @@ export function applyMeshConfig(
   const merged = clone(MeshConfigSchema, base);
   const json = record(document ?? {});
   if (json === undefined) {
-    report.error([], "is no mapping, expected fields of the mesh configuration");
+    report.error([], "is not a mapping, expected fields of the mesh configuration");
     return undefined;
   }
   const given = decodeTolerantly(MeshConfigSchema, json, report);

@@ -33,7 +33,7 @@ export function checkExportTo(
     else seen.add(meant);
   }
   if (ownNamespaceOnly && seen.size > 0 && !(seen.size === 1 && seen.has(namespace)))
-    place.error("is beyond the object's own namespace, expected . only beside a workloadSelector");
-  if (exportTo.length > 1 && seen.has("*")) place.error("has * beside others, expected * alone");
-  if (exportTo.length > 1 && seen.has("~")) place.error("has ~ beside others, expected ~ alone");
+    place.error("exports beyond the object's own namespace, expected only . with a workloadSelector");
+  if (exportTo.length > 1 && seen.has("*")) place.error("has * and others, expected * alone");
+  if (exportTo.length > 1 && seen.has("~")) place.error("has ~ and others, expected ~ alone");
 }

@@ -33,7 +33,7 @@ export function checkExpression(expression: string, place: Place): void {
   try {
     parsed = parse(expression).expr;
   } catch (cause) {
-    return place.error(`is no CEL expression: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return place.error(`is not a CEL expression: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
   const fault = expressionFault(parsed, 0);
   if (fault !== undefined) place.error(fault);
@@ -80,6 +80,6 @@ function patternFault(name: string, args: readonly Expression[]): string | undef
       ? undefined
       : `has the pattern ${JSON.stringify(text)}, which compiles to a program of more than ${maxPatternSize} instructions: proxies reject larger ones in expressions`;
   } catch {
-    return `has the pattern ${JSON.stringify(text)}, which is no RE2 pattern`;
+    return `has the pattern ${JSON.stringify(text)}, which is not an RE2 pattern`;
   }
 }

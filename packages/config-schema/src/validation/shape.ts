@@ -63,7 +63,7 @@ export function atMostOne(...names: readonly string[]): ShapeRule {
     const present = names.filter((name) => fields[name] !== undefined && fields[name] !== null);
     const [first, second] = present;
     if (first !== undefined && second !== undefined)
-      place.at(second).error(`is set beside ${first}, expected one of them`);
+      place.at(second).error(`is set together with ${first}, expected only one of them`);
   };
 }
 
@@ -110,7 +110,7 @@ export function uniqueBy(name: string): ShapeRule {
     value.forEach((item: unknown, i) => {
       const key = record(item)?.[name];
       if (key !== undefined && seen.has(key))
-        place.at(i, name).error(`is ${describe(key)} a second time, expected each once`);
+        place.at(i, name).error(`is ${describe(key)} a second time, expected unique values`);
       seen.add(key);
     });
   };

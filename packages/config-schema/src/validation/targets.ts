@@ -87,5 +87,5 @@ function checkTarget(target: PolicyTargetReference | undefined, place: Place): v
       .at("namespace")
       .error(`is ${JSON.stringify(target.namespace)}, expected none: references do not cross namespaces`);
   const kind = `${target.group === "" ? "core" : target.group}/${target.kind}`;
-  if (!targets.includes(kind)) place.error(`is to ${kind}, expected one of ${targets.join(", ")}`);
+  if (!targets.includes(kind)) place.error(`refers to ${kind}, expected one of ${targets.join(", ")}`);
 }

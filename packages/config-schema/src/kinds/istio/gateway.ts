@@ -51,10 +51,10 @@ function validate({ spec, name }: GatewayObject, place: Place): void {
     checkServer(server, at);
     if (server.port === undefined) return;
     if (portNames.has(server.port.name))
-      at.at("port", "name").error(`is ${JSON.stringify(server.port.name)} a second time, expected each name once`);
+      at.at("port", "name").error(`is ${JSON.stringify(server.port.name)} a second time, expected unique names`);
     portNames.add(server.port.name);
     if (!isHttp(server.port.protocol) && server.tls?.httpsRedirect === true)
-      at.at("tls", "httpsRedirect").warning("has no effect on a server that is not of HTTP");
+      at.at("tls", "httpsRedirect").warning("has no effect on a server without HTTP");
   });
 }
 
@@ -68,8 +68,7 @@ function checkServer(server: Server, place: Place): void {
   if (!isKnownProtocol(port.protocol)) {
     place.at("port", "protocol").error(`is ${JSON.stringify(port.protocol)}, expected one of ${protocolNames}`);
   } else if (isTls(port.protocol)) {
-    if (tls === undefined)
-      place.at("tls").error(`is missing, expected TLS settings beside the protocol ${port.protocol}`);
+    if (tls === undefined) place.at("tls").error(`is missing, expected TLS settings for protocol ${port.protocol}`);
   } else if (tls !== undefined) {
     const redirects =
       isHttp(port.protocol) &&
@@ -81,7 +80,7 @@ function checkServer(server: Server, place: Place): void {
       place
         .at("tls")
         .error(
-          `is set beside the protocol ${port.protocol}, expected ${isHttp(port.protocol) ? "httpsRedirect only" : "none"}`,
+          `is set for protocol ${port.protocol}, expected ${isHttp(port.protocol) ? "httpsRedirect only" : "none"}`,
         );
   }
 }
@@ -91,8 +90,7 @@ function checkBind({ port, bind }: Server, place: Place): void {
   if (socket) checkUnixSocket(bind.slice(unix.length), place.at("bind"));
   else if (bind !== "") checkIpAddress(bind, place.at("bind"));
   if (port === undefined) return;
-  if (socket && port.number !== 0)
-    place.at("port", "number").error(`is ${port.number}, expected 0 beside a Unix socket`);
+  if (socket && port.number !== 0) place.at("port", "number").error(`is ${port.number}, expected 0 with a Unix socket`);
   else if (!socket) checkPort(port.number, place.at("port", "number"));
   if (port.targetPort > 0)
     place.at("port", "targetPort").error("is set, expected none on a Gateway, where it has no effect");

@@ -51,7 +51,7 @@ export const peerAuthenticationKind = istioKind({
 function validate({ spec }: PeerAuthenticationObject, place: Place): void {
   const ports = Object.keys(spec.portLevelMtls);
   if (ports.length > 0 && Object.keys(spec.selector?.matchLabels ?? {}).length === 0)
-    place.at("portLevelMtls").error("is set, expected a selector with labels beside it");
+    place.at("portLevelMtls").error("is set, expected also a selector with labels");
   for (const port of ports)
     if (!isPort(Number(port)))
       place.at("portLevelMtls", port).error(`is for port ${port}, expected a port from 1 to 65535`);

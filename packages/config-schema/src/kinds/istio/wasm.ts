@@ -25,7 +25,7 @@ export function wasmShape(path: string): Shape {
 }
 
 export function checkWasm(module: WasmModule, place: Place): void {
-  if (module.url === "") place.at("url").error("is missing, expected where the module is fetched from");
+  if (module.url === "") place.at("url").error("is missing, expected the URL of the module");
   else if (!isModuleUrl(module.url))
     place.at("url").error(`is ${JSON.stringify(module.url)}, expected a URL with http://, https://, oci:// or file://`);
   each(module.vmConfig?.env ?? [], place.at("vmConfig", "env"), ({ valueFrom, value }, at) => {

@@ -119,7 +119,7 @@ function labelsFault(name: string, part: string): string | undefined {
   const labels = part.split(".");
   const last = labels.at(-1) ?? "";
   if (/^[+-]?\d+$/.test(last))
-    return `is ${JSON.stringify(name)}, expected a domain name, whose last label is no number`;
+    return `is ${JSON.stringify(name)}, expected a domain name, whose last label is not a number`;
   const bad = labels.find((l, i) => !(l === "" && i === labels.length - 1) && !isDnsLabel(l));
   return bad === undefined ? undefined : badLabel(name, bad);
 }

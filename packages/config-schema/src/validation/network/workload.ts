@@ -40,10 +40,10 @@ export function checkWorkload(
       place.at("address").error("is missing, expected an address or a network");
       return;
     }
-    place.at("address").warning(`is missing, which takes the gateway of network ${network}`);
+    place.at("address").warning(`is missing, the gateway of network ${network} is used instead`);
   } else if (socket) {
     checkUnixSocket(address.slice(unix.length), place.at("address"));
-    if (Object.keys(ports).length > 0) place.at("ports").error("is set, expected none beside a Unix socket");
+    if (Object.keys(ports).length > 0) place.at("ports").error("is set, expected none with a Unix socket");
     if (servicePorts !== undefined && servicePorts.size !== 1)
       place.at("address").error(`is a Unix socket, expected the service to have one port and not ${servicePorts.size}`);
   } else if (!isIpAddress(address) && !(namesAllowed && fqdnFault(address) === undefined)) {
@@ -63,7 +63,7 @@ export function checkWorkloadPorts(
 ): void {
   for (const [name, port] of Object.entries(ports)) {
     if (servicePorts !== undefined && !servicePorts.has(name))
-      place.at(name).error("is no port of the service, expected one of its names");
+      place.at(name).error("is not a port of the service, expected the name of one");
     checkPortName(name, place.at(name));
     checkPort(port, place.at(name));
   }

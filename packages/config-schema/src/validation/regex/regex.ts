@@ -32,7 +32,7 @@ export function regexFault(pattern: string): string | undefined {
   try {
     fits = isProgramWithin(pattern, maxRegexProgramSize);
   } catch (cause) {
-    return `is no RE2 pattern: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return `is not an RE2 pattern: ${cause instanceof Error ? cause.message : String(cause)}`;
   }
   return fits
     ? undefined

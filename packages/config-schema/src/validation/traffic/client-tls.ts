@@ -24,15 +24,15 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
     if (mode === Mode.SIMPLE && (verifies || credentialName !== ""))
       place
         .at("insecureSkipVerify")
-        .error("is true beside caCertificates, credentialName or subjectAltNames, expected none of them");
+        .error("is true together with caCertificates, credentialName or subjectAltNames, expected none of them");
     if (mode === Mode.MUTUAL && verifies)
-      place.at("insecureSkipVerify").error("is true beside caCertificates or subjectAltNames, expected none of them");
+      place
+        .at("insecureSkipVerify")
+        .error("is true together with caCertificates or subjectAltNames, expected none of them");
   }
   if ((mode === Mode.SIMPLE || mode === Mode.MUTUAL) && credentialName !== "") {
     if (clientCertificate !== "" || caCertificates !== "" || privateKey !== "" || caCrl !== "") {
-      place
-        .at("credentialName")
-        .error("is set beside files of certificates, a key or a CRL, expected one or the other");
+      place.at("credentialName").error("is set together with certificate, key or CRL files, expected only one of them");
     }
     return;
   }

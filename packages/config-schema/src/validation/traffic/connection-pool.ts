@@ -23,7 +23,7 @@ export function checkConnectionPool(settings: ConnectionPoolSettings | undefined
     }
     checkOptionalDuration(http.idleTimeout, at.at("idleTimeout"));
     if (http.h2UpgradePolicy === H2UpgradePolicy.UPGRADE && http.useClientProtocol)
-      at.at("useClientProtocol").error("is true beside h2UpgradePolicy UPGRADE, expected one of them");
+      at.at("useClientProtocol").error("is true together with h2UpgradePolicy UPGRADE, expected only one of them");
     if (http.http2KeepAlive !== undefined) {
       checkDuration(http.http2KeepAlive.interval, at.at("http2KeepAlive", "interval"));
       checkDuration(http.http2KeepAlive.timeout, at.at("http2KeepAlive", "timeout"));

@@ -31,7 +31,7 @@ export function checkHttpRetry(retries: HTTPRetry | undefined, place: Place): vo
     retries.attempts === 0 &&
     (retries.perTryTimeout !== undefined || retries.retryOn !== "" || retries.retryRemoteLocalities !== undefined)
   ) {
-    place.at("attempts").error("is 0, which turns retries off, expected nothing else to be set beside it");
+    place.at("attempts").error("is 0, which disables retries, expected no other field");
   }
   checkOptionalDuration(retries.perTryTimeout, place.at("perTryTimeout"));
   if (retries.retryOn !== "") {

@@ -18,7 +18,7 @@ export function checkLoadBalancer(
   if (settings.lbPolicy.case === "consistentHash")
     checkConsistentHash(settings.lbPolicy.value, place.at("consistentHash"));
   if (settings.localityLbSetting !== undefined && settings.zoneAwareLbSetting !== undefined) {
-    place.at("zoneAwareLbSetting").error("is set beside localityLbSetting, expected one of them");
+    place.at("zoneAwareLbSetting").error("is set together with localityLbSetting, expected only one of them");
   }
   checkLocalityLb(settings.localityLbSetting, hasOutlierDetection, place.at("localityLbSetting"));
   checkZoneAwareLb(settings.zoneAwareLbSetting, hasOutlierDetection, place.at("zoneAwareLbSetting"));
@@ -39,14 +39,14 @@ function checkConsistentHash(hash: ConsistentHash, place: Place): void {
     each(attributes, place.at("httpCookie", "attributes"), (attribute, at) => {
       if (attribute.name === "") at.at("name").error("is missing, expected the name of an attribute");
       else if (seen.has(attribute.name))
-        at.at("name").error(`is ${attribute.name} a second time, expected each attribute once`);
+        at.at("name").error(`is ${attribute.name} a second time, expected unique attributes`);
       seen.add(attribute.name);
     });
   }
   if (hash.minimumRingSize !== 0n) {
     place.at("minimumRingSize").warning("is deprecated, expected ringHash.minimumRingSize");
     if (hash.hashAlgorithm.case !== undefined)
-      place.at("minimumRingSize").error(`is set beside ${hash.hashAlgorithm.case}, expected one of them`);
+      place.at("minimumRingSize").error(`is set together with ${hash.hashAlgorithm.case}, expected only one of them`);
   }
   if (hash.hashAlgorithm.case !== "maglev") return;
   const { tableSize } = hash.hashAlgorithm.value;

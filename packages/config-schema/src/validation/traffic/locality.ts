@@ -20,12 +20,12 @@ export function checkLocalityLb(
   if (setting === undefined) return;
   const { distribute, failover, failoverPriority } = setting;
   if (distribute.length > 0 && failover.length > 0) {
-    place.at("failover").error("is set beside distribute, expected one of them");
+    place.at("failover").error("is set together with distribute, expected only one of them");
     return;
   }
   if (failover.length > 0) {
     each(failoverPriority, place.at("failoverPriority"), (label, at) => {
-      if (topologyLabels.includes(label)) at.error(`is ${label} beside failover, expected no label of the topology`);
+      if (topologyLabels.includes(label)) at.error(`is ${label} together with failover, expected no topology label`);
     });
   }
   each(distribute, place.at("distribute"), (d, at) => {
@@ -52,8 +52,7 @@ export function checkZoneAwareLb(
 ): void {
   if (setting === undefined) return;
   each(setting.failoverPriority, place.at("failoverPriority"), (label, at) => {
-    if (topologyLabels.includes(label))
-      at.error(`is ${label}, expected no label of the topology, which is followed anyway`);
+    if (topologyLabels.includes(label)) at.error(`is ${label}, expected no topology label: topology always counts`);
   });
   checkFailover(
     setting.failover,
@@ -70,7 +69,7 @@ function checkFailover(
   place: Place,
 ): void {
   if (configured && !hasOutlierDetection)
-    place.warning("has no effect without outlierDetection, by which endpoints are found failing");
+    place.warning("has no effect without outlierDetection, which detects failing endpoints");
   each(failover, place.at("failover"), ({ from, to }, at) => {
     if (from === to) at.error(`goes from ${JSON.stringify(from)} to itself, expected another region`);
     if (from.includes("/") || to.includes("/")) at.error("names a zone, expected regions only");

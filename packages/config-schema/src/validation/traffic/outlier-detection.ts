@@ -10,9 +10,7 @@ export function checkOutlierDetection(outlier: OutlierDetection | undefined, pla
   if (outlier.consecutiveErrors !== 0)
     place.at("consecutiveErrors").warning("is deprecated, expected consecutiveGatewayErrors or consecutive5xxErrors");
   if (!outlier.splitExternalLocalOriginErrors && (outlier.consecutiveLocalOriginFailures ?? 0) > 0) {
-    place
-      .at("consecutiveLocalOriginFailures")
-      .error("is set, expected splitExternalLocalOriginErrors to be true beside it");
+    place.at("consecutiveLocalOriginFailures").error("is set, expected splitExternalLocalOriginErrors to be true");
   }
   checkPercent(outlier.maxEjectionPercent, place.at("maxEjectionPercent"));
   checkPercent(outlier.minHealthPercent, place.at("minHealthPercent"));

@@ -55,7 +55,7 @@ export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place)
   }
   if (tls.caCrl !== "") {
     if (tls.credentialName !== "")
-      place.at("caCrl").error("is set beside credentialName, expected the CRL in the credential");
+      place.at("caCrl").error("is set together with credentialName, expected the CRL in the credential");
     if (tls.mode === Mode.SIMPLE)
       place.at("caCrl").error("is set, expected none in mode SIMPLE, where clients show no certificate");
   }
@@ -101,11 +101,11 @@ function checkCiphers(tls: ServerTLSSettings, place: Place): void {
   ) {
     place
       .at("minProtocolVersion")
-      .warning("is below TLSV1_2, expected cipherSuites of that version beside it: the usual ones have none");
+      .warning("is below TLSV1_2, expected also cipherSuites of that version: the defaults have none");
   }
   const seen = new Set<string>();
   each(tls.cipherSuites, place.at("cipherSuites"), (cipher, at) => {
-    if (!isCipherSuite(cipher)) at.warning(`is ${JSON.stringify(cipher)}, which is not known and left out`);
+    if (!isCipherSuite(cipher)) at.warning(`is ${JSON.stringify(cipher)}, which is unknown and ignored`);
     else if (seen.has(cipher)) at.warning(`is ${JSON.stringify(cipher)} a second time`);
     seen.add(cipher);
   });

@@ -91,6 +91,6 @@ function validate({ spec }: AuthorizationPolicyObject, place: Place): void {
   if (action === Action.CUSTOM && rules.length > 0 && (provider?.name ?? "") === "")
     place.at("provider", "name").error("is missing, expected the name of an extension provider");
   if (action !== Action.CUSTOM && provider !== undefined)
-    place.at("provider").error(`is set beside action ${Action[action]}, expected it beside CUSTOM only`);
+    place.at("provider").error(`is set with action ${Action[action]}, expected only with CUSTOM`);
   each(rules, place.at("rules"), (rule, at) => checkRule(rule, action, at));
 }

@@ -41,7 +41,7 @@ function checkPathTemplate(path: string, place: Place): void {
     else if (!operator && /[{}]/.test(part))
       place.error(`is ${JSON.stringify(path)}, expected braces in {*} and {**} only`);
     else if (!operator && isTemplate && !segment.test(part))
-      place.error(`is ${JSON.stringify(path)}, expected segments of a path beside {*} and {**}`);
+      place.error(`is ${JSON.stringify(path)}, expected valid path segments, {*} or {**}`);
     if (part === "{**}") anySeen = true;
   }
 }

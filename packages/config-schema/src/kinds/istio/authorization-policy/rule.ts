@@ -56,7 +56,7 @@ export function checkRule(rule: Rule, action: Action, place: Place): void {
     (sources.length > 0 && operations.length === 0 && !sourceOfConnection) ||
     (operations.length > 0 && !operationOfConnection);
   if (action === Action.DENY && onlyHttp)
-    place.warning("matches HTTP only and so denies every connection to TCP ports, expected ports beside it");
+    place.warning("matches HTTP attributes only and so denies every connection to TCP ports, expected also ports");
 }
 
 function checkForCustom(rule: Rule, place: Place): void {

@@ -25,7 +25,7 @@ export function checkSource(source: Source, place: Place): void {
       (o) => source[o].length > 0,
     );
     if (source[field].length > 0 && other !== undefined)
-      place.at(field).error(`is set beside ${other}, expected one of them`);
+      place.at(field).error(`is set together with ${other}, expected only one of them`);
   }
   for (const field of trustDomains) {
     checkWildcards(source[field], place.at(field));

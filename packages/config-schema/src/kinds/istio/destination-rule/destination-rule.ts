@@ -49,7 +49,7 @@ function validate({ spec, namespace }: DestinationRuleObject, place: Place): voi
   const names = new Set<string>();
   each(spec.subsets, place.at("subsets"), (subset, at) => {
     if (names.has(subset.name))
-      at.at("name").error(`is ${JSON.stringify(subset.name)} a second time, expected each name once`);
+      at.at("name").error(`is ${JSON.stringify(subset.name)} a second time, expected unique names`);
     names.add(subset.name);
     checkSubsetName(subset.name, at.at("name"));
     checkLabels(subset.labels, at.at("labels"));

@@ -42,7 +42,7 @@ export function checkTrafficPolicy(policy: TrafficPolicy | undefined, namespace:
     return;
   }
   if (tunnel !== undefined && proxyProtocol !== undefined) {
-    place.at("proxyProtocol").error("is set beside tunnel, expected one of them");
+    place.at("proxyProtocol").error("is set together with tunnel, expected only one of them");
     return;
   }
   checkPolicy(policy, namespace, place);

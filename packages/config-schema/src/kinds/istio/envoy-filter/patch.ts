@@ -27,10 +27,10 @@ export function checkPatch({ applyTo, match, patch }: ConfigPatch, place: Place)
   if (match !== undefined && (match.context === Context.WAYPOINT) !== ofWaypoint)
     place.at("match").error("has context WAYPOINT or a waypoint, expected both or neither");
   if (match?.context === Context.WAYPOINT) return;
-  if (applyTo === ApplyTo.INVALID) place.at("applyTo").error("is missing, expected what is patched");
+  if (applyTo === ApplyTo.INVALID) place.at("applyTo").error("is missing, expected the kind of configuration to patch");
   else if (patch === undefined) place.at("patch").error("is missing, expected an operation");
   else if (patch.operation === Operation.INVALID)
-    place.at("patch", "operation").error("is missing, expected what is done");
+    place.at("patch", "operation").error("is missing, expected the operation of the patch");
   else if (patch.operation !== Operation.REMOVE && patch.value === undefined)
     place
       .at("patch", "value")
@@ -44,7 +44,7 @@ export function checkPatch({ applyTo, match, patch }: ConfigPatch, place: Place)
   const wanted = matchOf[applyTo];
   const given = match?.objectTypes.case;
   if (wanted !== undefined && given !== undefined && given !== wanted)
-    place.at("match", given).error(`is set beside applyTo ${ApplyTo[applyTo]}, expected ${wanted}`);
+    place.at("match", given).error(`is set with applyTo ${ApplyTo[applyTo]}, expected ${wanted}`);
   else if (wanted === "listener" && match?.objectTypes.case === "listener")
     checkListenerMatch(match.objectTypes.value, applyTo, place.at("match", "listener"));
 }
@@ -54,13 +54,12 @@ function checkListenerMatch({ filterChain }: ListenerMatch, applyTo: ApplyTo, pl
   if (filter === undefined) return;
   const at = place.at("filterChain", "filter");
   if (applyTo === ApplyTo.LISTENER || applyTo === ApplyTo.FILTER_CHAIN)
-    at.warning(`has no effect beside applyTo ${ApplyTo[applyTo]}`);
+    at.warning(`has no effect with applyTo ${ApplyTo[applyTo]}`);
   if (filter.name === "") at.at("name").error("is missing, expected the name of a filter");
   else if (filter.subFilter !== undefined) {
-    if (applyTo !== ApplyTo.HTTP_FILTER)
-      at.at("subFilter").error("is set, expected it beside applyTo HTTP_FILTER only");
+    if (applyTo !== ApplyTo.HTTP_FILTER) at.at("subFilter").error("is set, expected only with applyTo HTTP_FILTER");
     else if (!connectionManagers.includes(filter.name))
-      at.at("name").error(`is ${JSON.stringify(filter.name)}, expected ${connectionManagers[0]} beside subFilter`);
+      at.at("name").error(`is ${JSON.stringify(filter.name)}, expected ${connectionManagers[0]} with subFilter`);
     else if (filter.subFilter.name === "")
       at.at("subFilter", "name").error("is missing, expected the name of a filter");
   }

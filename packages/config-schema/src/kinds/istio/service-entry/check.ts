@@ -27,7 +27,7 @@ export function checkServiceEntry(entry: Entry, place: Place): void {
   const { spec, namespace } = entry;
   checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
   if (spec.workloadSelector !== undefined && spec.endpoints.length > 0)
-    place.at("endpoints").error("is set beside workloadSelector, expected one of them");
+    place.at("endpoints").error("is set together with workloadSelector, expected only one of them");
   checkHosts(spec, place.at("hosts"));
   each(spec.addresses, place.at("addresses"), checkSubnet);
   if (
@@ -38,7 +38,7 @@ export function checkServiceEntry(entry: Entry, place: Place): void {
     place
       .at("addresses")
       .error(
-        `has a range beside resolution ${Resolution[spec.resolution]}, expected ranges beside NONE and STATIC only`,
+        `has a CIDR range with resolution ${Resolution[spec.resolution]}, expected ranges only with NONE and STATIC`,
       );
   }
   checkPorts(entry, place.at("ports"));
@@ -70,7 +70,7 @@ function checkPorts({ spec, labels }: Entry, place: Place): void {
     checkProtocol(port.protocol, at.at("protocol"));
     if (port.targetPort !== 0) checkPort(port.targetPort, at.at("targetPort"));
     if (spec.addresses.length === 0 && !allocated && (port.protocol === "" || port.protocol === "TCP")) {
-      at.at("protocol").warning("is TCP or missing, expected addresses beside it, by which its connections are known");
+      at.at("protocol").warning("is TCP or missing, expected also addresses, which identify its connections");
     }
   });
 }
@@ -80,9 +80,9 @@ function checkResolution({ spec, labels }: Entry, place: Place): void {
   const portNames = new Set(ports.map((p) => p.name));
   switch (resolution) {
     case Resolution.NONE:
-      if (endpoints.length > 0) place.at("endpoints").error("is set, expected none beside resolution NONE");
+      if (endpoints.length > 0) place.at("endpoints").error("is set, expected none with resolution NONE");
       if (spec.workloadSelector !== undefined)
-        place.at("workloadSelector").warning("has no effect beside resolution NONE");
+        place.at("workloadSelector").warning("has no effect with resolution NONE");
       break;
     case Resolution.STATIC:
       each(endpoints, place.at("endpoints"), (endpoint, at) =>
@@ -95,21 +95,20 @@ function checkResolution({ spec, labels }: Entry, place: Place): void {
       break;
     case Resolution.DYNAMIC_DNS:
       each(hosts, place.at("hosts"), (host, at) => {
-        if (!isWildcard(host))
-          at.error(`is ${JSON.stringify(host)}, expected a wildcard beside resolution DYNAMIC_DNS`);
+        if (!isWildcard(host)) at.error(`is ${JSON.stringify(host)}, expected a wildcard with resolution DYNAMIC_DNS`);
       });
-      if (addresses.length > 0) place.at("addresses").error("is set, expected none beside resolution DYNAMIC_DNS");
-      if (endpoints.length > 0) place.at("endpoints").error("is set, expected none beside resolution DYNAMIC_DNS");
+      if (addresses.length > 0) place.at("addresses").error("is set, expected none with resolution DYNAMIC_DNS");
+      if (endpoints.length > 0) place.at("endpoints").error("is set, expected none with resolution DYNAMIC_DNS");
       each(ports, place.at("ports"), ({ protocol }, at) => {
         if (!["http", "tls", "grpc", "http2"].includes(protocol.toLowerCase()))
           at.at("protocol").error(
-            `is ${JSON.stringify(protocol)}, expected HTTP, HTTP2, GRPC or TLS beside resolution DYNAMIC_DNS`,
+            `is ${JSON.stringify(protocol)}, expected HTTP, HTTP2, GRPC or TLS with resolution DYNAMIC_DNS`,
           );
       });
       if (spec.location === Location.MESH_INTERNAL && usesWaypoint(labels))
         place
           .at("location")
-          .error("is MESH_INTERNAL beside a waypoint, expected MESH_EXTERNAL beside resolution DYNAMIC_DNS");
+          .error("is MESH_INTERNAL with a waypoint, expected MESH_EXTERNAL with resolution DYNAMIC_DNS");
       break;
     default:
       place
@@ -130,9 +129,7 @@ function checkDns(
     });
   }
   if (resolution === Resolution.DNS_ROUND_ROBIN && endpoints.length > 1)
-    place
-      .at("endpoints")
-      .error(`has ${endpoints.length} elements, expected at most 1 beside resolution DNS_ROUND_ROBIN`);
+    place.at("endpoints").error(`has ${endpoints.length} elements, expected at most 1 with resolution DNS_ROUND_ROBIN`);
   each(endpoints, place.at("endpoints"), (endpoint, at) => {
     if (!isIpAddress(endpoint.address) && fqdnFault(endpoint.address) !== undefined)
       at.at("address").error(`is ${JSON.stringify(endpoint.address)}, expected a domain name or an IP address`);
@@ -140,7 +137,9 @@ function checkDns(
     checkWorkloadPorts(endpoint.ports, portNames, at.at("ports"));
   });
   if (addresses.length > 0 && hosts.length > 1 && ports.some((p) => isTcp(p.protocol))) {
-    place.at("hosts").warning("has several hosts beside addresses and a TCP port, which does not tell them apart");
+    place
+      .at("hosts")
+      .warning("has several hosts with the same addresses and a TCP port, whose connections cannot be told apart");
   }
 }
 

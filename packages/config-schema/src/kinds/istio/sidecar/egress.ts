@@ -15,7 +15,7 @@ export function checkEgress(listeners: readonly EgressListener[], namespace: str
     } else {
       checkListenerPort(listener, at);
       const key = listener.port.number === 0 ? listener.bind : String(listener.port.number);
-      if (taken.has(key)) at.at("port", "number").error(`is ${key} a second time, expected each port or socket once`);
+      if (taken.has(key)) at.at("port", "number").error(`is ${key} a second time, expected unique ports and sockets`);
       taken.add(key);
     }
     checkHosts(listener.hosts, namespace, at.at("hosts"));
@@ -34,10 +34,9 @@ function checkListenerPort({ port, bind, captureMode }: EgressListener, place: P
     return;
   }
   if (bind.startsWith(unix)) checkUnixSocket(bind.slice(unix.length), place.at("bind"));
-  else
-    place.at("bind").error(`is ${bind === "" ? "missing" : JSON.stringify(bind)}, expected unix://PATH beside port 0`);
+  else place.at("bind").error(`is ${bind === "" ? "missing" : JSON.stringify(bind)}, expected unix://PATH with port 0`);
   if (captureMode !== CaptureMode.DEFAULT && captureMode !== CaptureMode.NONE)
-    place.at("captureMode").error(`is ${CaptureMode[captureMode]}, expected DEFAULT or NONE beside a Unix socket`);
+    place.at("captureMode").error(`is ${CaptureMode[captureMode]}, expected DEFAULT or NONE with a Unix socket`);
 }
 
 function checkHosts(hosts: readonly string[], namespace: string, place: Place): void {
@@ -51,8 +50,8 @@ function checkHosts(hosts: readonly string[], namespace: string, place: Place): 
     const name = host.slice(slash + 1);
     const names = seen.get(of) ?? new Set();
     if (name === "*" ? names.size > 0 : names.has(name) || names.has("*"))
-      at.warning(`is ${JSON.stringify(host)}, which others there hold or repeat`);
+      at.warning(`is ${JSON.stringify(host)}, which another host in the list repeats or includes`);
     seen.set(of, names.add(name));
   });
-  if (seen.get("*")?.has("*") === true && seen.size > 1) place.warning("has */*, which holds all others");
+  if (seen.get("*")?.has("*") === true && seen.size > 1) place.warning("has */*, which includes all others");
 }

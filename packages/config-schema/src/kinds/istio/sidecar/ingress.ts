@@ -27,8 +27,7 @@ export function checkIngress(listeners: readonly IngressListener[], place: Place
     checkPort(port.number, at.at("port", "number"));
     if (port.targetPort > 0)
       at.at("port", "targetPort").error("is set, expected none on a Sidecar, where it has no effect");
-    if (ports.has(port.number))
-      at.at("port", "number").error(`is ${port.number} a second time, expected each port once`);
+    if (ports.has(port.number)) at.at("port", "number").error(`is ${port.number} a second time, expected unique ports`);
     ports.add(port.number);
     if (listener.bind !== "") checkIpAddress(listener.bind, at.at("bind"));
     if (listener.defaultEndpoint !== "") checkDefaultEndpoint(listener.defaultEndpoint, at.at("defaultEndpoint"));
@@ -36,7 +35,7 @@ export function checkIngress(listeners: readonly IngressListener[], place: Place
     checkConnectionPool(listener.connectionPool, at.at("connectionPool"));
     if (listener.connectionPool?.http !== undefined && !isHttp(port.protocol))
       at.at("connectionPool", "http").warning(
-        `has no effect beside the protocol ${port.protocol === "" ? "that is not named" : port.protocol}`,
+        `has no effect with ${port.protocol === "" ? "no protocol" : `protocol ${port.protocol}`}`,
       );
   });
 }
@@ -68,6 +67,6 @@ function checkTls({ tls, port }: IngressListener, place: Place): void {
   if (tls.mode === Mode.ISTIO_MUTUAL || tls.mode === Mode.AUTO_PASSTHROUGH)
     place.at("mode").error(`is ${Mode[tls.mode]}, expected another mode on a Sidecar`);
   if (!isTls(port?.protocol ?? ""))
-    place.error(`is set beside the protocol ${JSON.stringify(port?.protocol ?? "")}, expected HTTPS or TLS`);
+    place.error(`is set for protocol ${JSON.stringify(port?.protocol ?? "")}, expected HTTPS or TLS`);
   checkServerTls(tls, place);
 }

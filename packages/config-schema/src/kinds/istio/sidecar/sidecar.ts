@@ -81,7 +81,7 @@ function validate({ spec, namespace }: SidecarObject, place: Place): void {
     place.at("outboundTrafficPolicy", "mode").error(`is ${policy.mode}, expected REGISTRY_ONLY or ALLOW_ANY`);
   if (policy?.egressProxy === undefined) return;
   const at = place.at("outboundTrafficPolicy", "egressProxy");
-  if (policy.mode !== OutboundMode.ALLOW_ANY) at.error("is set, expected mode ALLOW_ANY beside it");
+  if (policy.mode !== OutboundMode.ALLOW_ANY) at.error("is set, expected mode ALLOW_ANY");
   checkFqdn(policy.egressProxy.host, at.at("host"));
   if (policy.egressProxy.port === undefined) at.at("port").error("is missing, expected a port");
   checkDestination(policy.egressProxy, at);

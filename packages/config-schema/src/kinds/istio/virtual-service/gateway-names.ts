@@ -11,7 +11,7 @@ export function checkGatewayNames(names: readonly string[], place: Place): void 
     const slash = name.indexOf("/");
     if (slash < 0) {
       const [first = "", second = ""] = name.split(".");
-      if (name.includes(".")) at.warning(`is ${JSON.stringify(name)}, of an old form, expected ${second}/${first}`);
+      if (name.includes(".")) at.warning(`is ${JSON.stringify(name)}, a deprecated form, expected ${second}/${first}`);
       checkFqdn(name, at);
       return;
     }

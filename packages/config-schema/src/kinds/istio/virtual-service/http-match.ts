@@ -21,7 +21,7 @@ export function checkHttpMatch(match: HTTPMatchRequest, toGateway: boolean, plac
       const at = place.at(field, name);
       checkHeaderName(name, at);
       if (!toGateway && isClaim(name))
-        at.error("matches a claim of a token, expected the route to be of a gateway and not of mesh");
+        at.error("matches a token claim, which only gateways verify, expected gateways without mesh");
       const presence = field === "withoutHeaders" && value.matchType.case === "regex" && value.matchType.value === "*";
       if (!presence) checkStringMatch(value, at);
     }

@@ -40,8 +40,9 @@ export function checkHttpRoute(route: HTTPRoute, { delegate, toGateway }: HttpRo
 /** Checks that a route has exactly one action: destinations, redirect, direct response or delegation. */
 function checkActions(route: HTTPRoute, delegate: boolean, place: Place): void {
   if (route.delegate !== undefined && !delegate) {
-    if (route.redirect !== undefined) place.at("redirect").error("is set beside delegate, expected one of them");
-    if (route.route.length > 0) place.at("route").error("is set beside delegate, expected one of them");
+    if (route.redirect !== undefined)
+      place.at("redirect").error("is set together with delegate, expected only one of them");
+    if (route.route.length > 0) place.at("route").error("is set together with delegate, expected only one of them");
     return;
   }
   if (route.delegate !== undefined)
@@ -51,14 +52,14 @@ function checkActions(route: HTTPRoute, delegate: boolean, place: Place): void {
   if (action === undefined && route.route.length === 0)
     place.error("does nothing, expected route, redirect or directResponse");
   if (action !== undefined) {
-    if (route.route.length > 0) place.at("route").error(`is set beside ${action}, expected one of them`);
+    if (route.route.length > 0) place.at("route").error(`is set together with ${action}, expected only one of them`);
     for (const other of ["fault", "rewrite", "directResponse"] as const) {
       if (other !== action && route[other] !== undefined)
-        place.at(other).error(`is set beside ${action}, expected one of them`);
+        place.at(other).error(`is set together with ${action}, expected only one of them`);
     }
   }
   if (route.mirror !== undefined && route.mirrors.length > 0)
-    place.at("mirrors").error("is set beside mirror, expected one of them");
+    place.at("mirrors").error("is set together with mirror, expected only one of them");
 }
 
 function checkMirrors(route: HTTPRoute, place: Place): void {
@@ -81,7 +82,7 @@ function checkMirrors(route: HTTPRoute, place: Place): void {
 function checkRedirect({ redirect, match }: HTTPRoute, place: Place): void {
   if (redirect === undefined) return;
   if (redirect.uri !== "" && redirect.prefixRewrite !== "")
-    place.at("prefixRewrite").error("is set beside uri, expected one of them");
+    place.at("prefixRewrite").error("is set together with uri, expected only one of them");
   else if (
     redirect.prefixRewrite !== "" &&
     match.some((m) => m.uri !== undefined && m.uri.matchType.case !== "prefix")
@@ -116,7 +117,7 @@ function checkDirectResponse({ directResponse }: HTTPRoute, place: Place): void 
         ? specifier.value.length
         : 0;
   if (size > megabyte) place.at("body").error(`has ${size} bytes, expected at most ${megabyte}`);
-  else if (size > largeBody) place.at("body").warning(`has ${size} bytes, which every proxy is sent`);
+  else if (size > largeBody) place.at("body").warning(`has ${size} bytes, which are sent to every proxy`);
   checkHttpStatus(directResponse.status, place.at("status"));
 }
 
@@ -126,7 +127,7 @@ function checkRewrite(rewrite: HTTPRewrite | undefined, place: Place): void {
   checkHeaderText(uri, place.at("uri"));
   checkHeaderText(authority, place.at("authority"));
   if (uri !== "" && uriRegexRewrite !== undefined)
-    place.at("uriRegexRewrite").error("is set beside uri, expected one of them");
+    place.at("uriRegexRewrite").error("is set together with uri, expected only one of them");
   else if (uri === "" && uriRegexRewrite === undefined && authority === "")
     place.error("is empty, expected uri, uriRegexRewrite or authority");
   else if (uriRegexRewrite !== undefined) {

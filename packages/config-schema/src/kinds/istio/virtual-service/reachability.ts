@@ -18,14 +18,14 @@ export function warnOfUnreachable<D extends DescMessage>(
   for (const [r, { match }] of routes.entries()) {
     const at = place.at(r);
     if (match.length === 0) {
-      if (catchAll !== undefined) at.warning(`is never reached: #${catchAll} takes everything`, "unreachable-rule");
+      if (catchAll !== undefined) at.warning(`is never reached: #${catchAll} matches everything`, "unreachable-rule");
       catchAll = r;
       continue;
     }
     let repeated = 0;
     for (const [m, own] of match.entries()) {
       if (catchAll !== undefined) {
-        at.at("match", m).warning(`is never reached: #${catchAll} takes everything`, "unreachable-rule");
+        at.at("match", m).warning(`is never reached: #${catchAll} matches everything`, "unreachable-rule");
         continue;
       }
       const text = toJsonString(schema, "name" in own ? { ...own, name: "" } : own);
