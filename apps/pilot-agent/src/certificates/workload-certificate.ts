@@ -41,6 +41,10 @@ export class WorkloadCertificate {
   readonly #listeners = new Set<(certificate: IssuedCertificate) => void>();
   #current: IssuedCertificate | undefined;
   #cancel: (() => void) | undefined;
+  /** Time of the next request; undefined during a request. Milliseconds since the epoch. */
+  #next: number | undefined;
+  /** Time of a renewal that was asked for during a request, which may not have its reason yet. */
+  #early = Infinity;
   #state: "idle" | "running" | "stopped" = "idle";
 
   constructor(options: WorkloadCertificateOptions) {
@@ -75,24 +79,32 @@ export class WorkloadCertificate {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Renews the current certificate, if any, at a random time within this many milliseconds. */
+  /**
+   * Renews the current certificate, if any, at a random time within this many milliseconds, or earlier if a renewal is
+   * due before.
+   */
   renewWithin(milliseconds: number): void {
     if (this.#state !== "running" || !this.#current) return;
     const { random = Math.random } = this.#options;
-    this.#renewAfter(milliseconds * random());
+    const wait = milliseconds * random();
+    const at = this.#clock.now() + wait;
+    if (this.#next === undefined) this.#early = Math.min(this.#early, at);
+    else if (at < this.#next) this.#renewAfter(wait);
   }
 
   #renewAfter(milliseconds: number): void {
     this.#cancel?.();
+    this.#next = this.#clock.now() + milliseconds;
     this.#cancel = this.#clock.after(milliseconds, () => void this.#renew());
   }
 
   async #renew(): Promise<void> {
+    this.#next = undefined;
     let wait: number;
     try {
       const issued = await this.#options.issue();
       if (this.#state === "stopped") return;
-      wait = Math.max(this.#untilRenewal(issued), 1000);
+      wait = Math.min(Math.max(this.#untilRenewal(issued), 1000), Math.max(this.#early - this.#clock.now(), 0));
       this.#backoff.reset();
       this.#current = issued;
       this.#log.info(
@@ -106,6 +118,7 @@ export class WorkloadCertificate {
       this.#log.warn({ retryInSeconds: Math.round(wait / 100) / 10 }, `failed to get certificate: ${reasonOf(error)}`);
     }
     if ((this.#state as string) === "stopped") return;
+    this.#early = Infinity;
     this.#renewAfter(wait);
   }
 
