@@ -13,6 +13,7 @@ import {
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
   X509CrlGenerator,
+  X509CrlReason,
 } from "../x509.js";
 
 /** A certificate with its key. */
@@ -96,7 +97,12 @@ export async function mintRevocationList(issuer: Minted, options: MintListOption
     issuer: issuer.certificate.subject.replaceAll("\n", ", "),
     thisUpdate: new Date(Date.now() + thisUpdate),
     nextUpdate: new Date(Date.now() + nextUpdate),
-    entries: revoked.map((serialNumber) => ({ serialNumber, revocationDate: new Date(Date.now() - hour) })),
+    // Without a reason, the entry would get an empty list of extensions, which BoringSSL rejects (RFC 5280 §4.1).
+    entries: revoked.map((serialNumber) => ({
+      serialNumber,
+      revocationDate: new Date(Date.now() - hour),
+      reason: X509CrlReason.keyCompromise,
+    })),
     extensions: [...extensions],
     signingKey: signer.key,
     signingAlgorithm: signer.algorithm,
