@@ -19,6 +19,8 @@ export interface IstiodPlaces {
   readonly work: string;
   /** Directory of the last good versions of policies. Default: none. */
   readonly stateDir?: string;
+  /** Directory of a plugged-in CA. Default: a self-signed root in `work`. */
+  readonly pluggedInCa?: string;
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -73,6 +75,9 @@ const program = join(
   "istiod.js",
 );
 
+/** On a loaded machine, loading the program alone takes many seconds. */
+const startMs = 60_000;
+
 /** Returns the reason why istiod cannot run as a process of its own; undefined if it can. */
 export function whyNoProcess(): string | undefined {
   return existsSync(join(dirname(program), "../bundle/main.js")) ? undefined : "istiod is not built: npm run build";
@@ -101,6 +106,19 @@ function values({
   };
 }
 
+function environment({ pluggedInCa, env }: IstiodPlaces): Record<string, string> {
+  return {
+    PILOT_DEBOUNCE_AFTER: "20ms",
+    ...(pluggedInCa === undefined ? {} : { ROOT_CA_DIR: pluggedInCa }),
+    ...env,
+  };
+}
+
+/** Returns the file of the root certificates of an istiod's CA. */
+export function rootFile({ work, pluggedInCa }: IstiodPlaces): string {
+  return pluggedInCa === undefined ? join(work, "ca", "ca-cert.pem") : join(pluggedInCa, "root-cert.pem");
+}
+
 /** Starts istiod in this process, and resolves when it is ready. */
 export async function startIstiodInProcess(places: IstiodPlaces): Promise<Istiod> {
   const lines: LogLine[] = [];
@@ -110,7 +128,7 @@ export async function startIstiodInProcess(places: IstiodPlaces): Promise<Istiod
   );
   const discovery = await startDiscovery(
     { ...flagDefaults({}), ...values(places), shutdownDuration: 1000 },
-    { PILOT_DEBOUNCE_AFTER: "20ms", ...places.env },
+    environment(places),
     log,
     "0.1.0",
   );
@@ -125,7 +143,7 @@ export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> 
   ]);
   const child = spawn(process.execPath, [program, "discovery", ...args], {
     cwd: places.work,
-    env: { PATH: process.env["PATH"], PILOT_DEBOUNCE_AFTER: "20ms", ...places.env },
+    env: { PATH: process.env["PATH"], ...environment(places) },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines: LogLine[] = [];
@@ -136,10 +154,14 @@ export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> 
   const exited = new Promise<void>((resolve) => void child.once("exit", () => resolve()));
   const atExit = (): void => void child.kill("SIGKILL");
   process.once("exit", atExit);
-  await eventually("istiod is ready", async () => {
-    if (child.exitCode !== null) throw new Error(`istiod ended with ${child.exitCode}`);
-    return (await fetch(`http://${places.debugAddress ?? places.address}:8080/ready`)).ok;
-  });
+  await eventually(
+    "istiod is ready",
+    async () => {
+      if (child.exitCode !== null) throw new Error(`istiod ended with ${child.exitCode}`);
+      return (await fetch(`http://${places.debugAddress ?? places.address}:8080/ready`)).ok;
+    },
+    startMs,
+  );
   return {
     lines,
     kill: async () => {

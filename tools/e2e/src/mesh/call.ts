@@ -1,6 +1,6 @@
 import { request as httpRequest, type Agent, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { TLSSocket } from "node:tls";
+import type { SecureVersion, TLSSocket } from "node:tls";
 import type { Seen } from "./application.js";
 
 export interface CallOptions {
@@ -9,8 +9,17 @@ export interface CallOptions {
   readonly agent?: Agent | false;
   /** Milliseconds. Default: 15 s. */
   readonly timeout?: number;
-  /** For `https:`. The server name is verified unless `anyName` is set. */
-  readonly tls?: { readonly ca?: string; readonly key?: string; readonly cert?: string; readonly anyName?: boolean };
+  /** For `https:`. The server is verified unless `isUnverified` is set, and its name unless `anyName` is set. */
+  readonly tls?: {
+    readonly ca?: string;
+    readonly key?: string;
+    readonly cert?: string;
+    readonly anyName?: boolean;
+    readonly isUnverified?: boolean;
+    /** ALPN protocols. Default: `http/1.1`. */
+    readonly protocols?: readonly string[];
+    readonly version?: SecureVersion;
+  };
 }
 
 /** The response to a call. */
@@ -50,6 +59,9 @@ export function call(address: string, url: string, options: CallOptions = {}): P
             ca: tls.ca,
             key: tls.key,
             cert: tls.cert,
+            rejectUnauthorized: tls.isUnverified !== true,
+            ...(tls.protocols ? { ALPNProtocols: [...tls.protocols] } : {}),
+            ...(tls.version ? { minVersion: tls.version, maxVersion: tls.version } : {}),
             ...(tls.anyName ? { checkServerIdentity: () => undefined } : {}),
           })
         : httpRequest(common);

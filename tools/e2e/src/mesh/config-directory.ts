@@ -32,7 +32,7 @@ export class ConfigDirectory {
   /** Creates the directory and its initial files. */
   async create({ workloads, objects, meshConfig = "" }: MeshConfigFiles): Promise<void> {
     await mkdir(this.#istiod.config, { recursive: true });
-    await writeFile(join(this.#istiod.work, "mesh.yaml"), `${meshDefaults}${meshConfig}`);
+    await this.configure(meshConfig);
     await this.#write("workloads", workloads);
     await this.#write("objects", this.#expand(objects));
     await this.#write("marker", marker(this.#revision));
@@ -56,10 +56,19 @@ export class ConfigDirectory {
     });
   }
 
+  /** Replaces the fields of the mesh configuration. */
+  async configure(meshConfig: string): Promise<void> {
+    await this.#replace(join(this.#istiod.work, "mesh.yaml"), `${meshDefaults}${meshConfig}`);
+  }
+
   async #write(file: string, text: string): Promise<void> {
+    await this.#replace(join(this.#istiod.config, `${file}.yaml`), text);
+  }
+
+  async #replace(path: string, text: string): Promise<void> {
     const temporary = join(this.#istiod.work, "being-written");
     await writeFile(temporary, text);
-    await rename(temporary, join(this.#istiod.config, `${file}.yaml`));
+    await rename(temporary, path);
   }
 }
 

@@ -101,6 +101,7 @@ function sidecar({
   sidecar: own = {},
 }: Workload): object {
   const port = { number: servicePort, protocol: portName.split("-")[0]?.toUpperCase(), name: portName };
+  const inbound = { bind: address, captureMode: "NONE", defaultEndpoint: `0.0.0.0:${applicationPort}` };
   const standard = {
     port: { number: servicePort, protocol: "HTTP", name: "http" },
     bind: outbound,
@@ -115,7 +116,7 @@ function sidecar({
       workloadSelector: {
         labels: { app: labels["app"], ...(labels["version"] ? { version: labels["version"] } : {}) },
       },
-      ingress: [{ port, bind: address, captureMode: "NONE", defaultEndpoint: `0.0.0.0:${applicationPort}` }],
+      ingress: [{ port, ...inbound }, ...(own.ingress ?? []).map((i) => ({ ...inbound, ...i }))],
       egress: [standard, ...(own.egress ?? []).map((e) => ({ bind: outbound, captureMode: "NONE", ...e }))],
       ...(own.outboundTrafficPolicy ? { outboundTrafficPolicy: own.outboundTrafficPolicy } : {}),
     },

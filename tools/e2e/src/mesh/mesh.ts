@@ -30,6 +30,10 @@ export interface MeshOptions {
   readonly meshConfig?: string;
   /** Runs istiod in the process of the test, or in one of its own that can be killed. Default: `in-process`. */
   readonly istiod?: "in-process" | "process";
+  /** Directory of a plugged-in CA. Default: istiod creates a self-signed root. */
+  readonly pluggedInCa?: string;
+  /** Further environment variables of istiod. */
+  readonly istiodEnv?: Readonly<Record<string, string>>;
   /** Makes istiod store the last good versions of policies. Default: false. */
   readonly storesPolicies?: boolean;
   /** Makes Envoys use delta xDS; otherwise state of the world. Default: true. */
@@ -53,6 +57,8 @@ export interface Mesh {
   crash(name: string): Promise<void>;
   /** Writes a file of objects, and waits until istiod has read it and every proxy has acknowledged the result. */
   apply(file: string, objects: string): Promise<void>;
+  /** Replaces the fields of the mesh configuration. Does not wait for the result. */
+  configure(meshConfig: string): Promise<void>;
   /** Returns a statistic of a workload's Envoy; 0 if it has none of that name. */
   stat(name: string, stat: string): Promise<number>;
   /** Returns istiod's log since its last start. */
@@ -79,6 +85,8 @@ export async function startMesh(options: MeshOptions): Promise<Mesh> {
       config: join(work, "config"),
       work,
       ...(options.storesPolicies === true && { stateDir: join(work, "state") }),
+      ...(options.pluggedInCa !== undefined && { pluggedInCa: options.pluggedInCa }),
+      ...(options.istiodEnv !== undefined && { env: options.istiodEnv }),
     };
     const workloads = options.workloads.map((o, n) => place(o, subnet.address(n + 1), subnet.outbound(n + 1)));
     const config = new ConfigDirectory(places, (text) => expandAddresses(text, workloads));
@@ -112,7 +120,7 @@ async function startWorkloads(
   closers.defer(() => Promise.allSettled(agents.map((agent) => agent.terminate())));
   await allStarted(
     workloads.map(async (w) => {
-      if (w.proxy !== "router") {
+      if (w.proxy !== "router" && w.servesItself !== true) {
         const port = w.proxy === "none" ? servicePort : applicationPort;
         applications.set(w.name, await startApplication({ ...w, port }));
       }
@@ -146,6 +154,7 @@ function runningMesh({ envoy, work, workloads, applications, istiod, config, clo
     seen: (name) => application(name).seen,
     crash: (name) => application(name).close(),
     apply: (file, objects) => config.apply(file, objects),
+    configure: (meshConfig) => config.configure(meshConfig),
     stat: async (name, stat) => {
       const { text } = await call(workload(name).address, statUrl(stat));
       return statValue(text);

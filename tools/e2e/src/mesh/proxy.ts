@@ -1,8 +1,8 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Agent, readOptions, startAgent, stderrLog } from "@istiod/pilot-agent";
 import { eventually } from "../eventually.js";
-import type { IstiodPlaces } from "../istiod/istiod.js";
+import { type IstiodPlaces, rootFile } from "../istiod/istiod.js";
 import type { Workload } from "./workload.js";
 
 export interface ProxyOptions {
@@ -37,14 +37,18 @@ export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, de
   return agent;
 }
 
-/** Creates an agent's directory with its root certificate and token. */
+/** Creates an agent's directory with its root certificate, token and additional files. */
 export async function prepareDirectory(of: Workload, istiod: IstiodPlaces): Promise<string> {
   const directory = join(istiod.work, "agents", of.name);
   const secrets = join(directory, "var/run/secrets");
   await mkdir(join(secrets, "istio"), { recursive: true });
   await mkdir(join(secrets, "tokens"), { recursive: true });
-  await copyFile(join(istiod.work, "ca", "ca-cert.pem"), join(secrets, "istio", "root-cert.pem"));
+  await copyFile(rootFile(istiod), join(secrets, "istio", "root-cert.pem"));
   await copyFile(tokenFile(istiod, of), join(secrets, "tokens", "istio-token"));
+  for (const [path, text] of Object.entries(of.files ?? {})) {
+    await mkdir(dirname(join(directory, path)), { recursive: true });
+    await writeFile(join(directory, path), text);
+  }
   return directory;
 }
 

@@ -20,17 +20,25 @@ export interface WorkloadOptions {
   /** `region/zone/subzone`. */
   readonly locality?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Starts no application: the caller of `startMesh` serves its port. Default: false. */
+  readonly servesItself?: boolean;
   /** The application's response. Default: status 200 with the request as received. */
   readonly answer?: Answer;
   /** Makes the application speak TLS. */
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Additional environment variables of the agent; `{{address}}` expands to the workload's address. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Additional files of the agent, by their paths in its directory. */
+  readonly files?: Readonly<Record<string, string>>;
   /**
-   * Additional fields of its Sidecar resource. Egress listeners bind to the workload's outbound address unless they
-   * set `bind`.
+   * Additional fields of its Sidecar resource. Ingress listeners bind to the workload's address and lead to its
+   * application; egress listeners bind to its outbound address. Both may set other values.
    */
-  readonly sidecar?: { readonly egress?: readonly object[]; readonly outboundTrafficPolicy?: object };
+  readonly sidecar?: {
+    readonly ingress?: readonly object[];
+    readonly egress?: readonly object[];
+    readonly outboundTrafficPolicy?: object;
+  };
 }
 
 /** A workload with its addresses and all defaults applied. */
