@@ -5,6 +5,7 @@ import { type Caller, findCaller } from "./caller.js";
 import { type Destination, findDestinations } from "./destination.js";
 import type { Access } from "./evaluation/access.js";
 import { evaluatePolicies, type PolicyDecision, type PolicyVerdict } from "./evaluation/policies.js";
+import { identityNotes, skippedProviderNotes, waypointNotes } from "./notes.js";
 import { type Question, parseFilterMetadata } from "./question.js";
 import { type ReceivedRequest, receivedRequest, remoteAddress } from "./request/received-request.js";
 import { bearerToken, isPreflight } from "./request/received-token.js";
@@ -47,6 +48,8 @@ export interface Check {
   readonly decision: Decision;
   /** In evaluation order. */
   readonly policies: readonly PolicyVerdict[];
+  /** The decision of the policies if dry runs were enforced; undefined if none applies or policies do not decide. */
+  readonly withDryRuns?: PolicyDecision;
   readonly notApplying: readonly OtherPolicy[];
   /** Facts that a reader may overlook, such as flags without effect. */
   readonly notes: readonly string[];
@@ -86,14 +89,20 @@ async function checkOne(
   const received = isWeb ? receivedRequest(question, destination, workload.normalization) : undefined;
   const token = isWeb ? await tokenOf(question, workload, received, now) : ({ state: "none" } as const);
   const access = accessOf({ question, destination, workload, caller, mutualTls, received, token });
-  const { policies, decision } = evaluatePolicies(workload.policies, access, {
+  const providerNamed = (name: string) => workload.providers.find((provider) => provider.name === name);
+  const evaluated = evaluatePolicies(workload.policies, access, {
     trustDomains: workload.trustDomains,
-    provider: (name, tcp) => {
-      const found = workload.providers.find((provider) => provider.name === name);
-      return found === undefined ? "denies" : tcp ? found.tcp : found.http;
-    },
+    provider: (name, tcp) => providerNamed(name)?.[tcp ? "tcp" : "http"] ?? "denies",
+    problem: (name) => providerNamed(name)?.problem,
   });
+  const { policies } = evaluated;
+  const decision = decide(mutualTls, received, token, evaluated.decision);
   if (token.state === "unverified" || token.state === "ignored") notes.push(`the token: ${token.reason}`);
+  notes.push(
+    ...identityNotes(mutualTls, workload.policies),
+    ...(isWeb ? [] : skippedProviderNotes(policies, workload.providers)),
+    ...waypointNotes(database, destination),
+  );
   return {
     to: {
       workload: destination.workload,
@@ -107,8 +116,9 @@ async function checkOne(
     mutualTls,
     ...(received && { request: received }),
     token,
-    decision: decide(mutualTls, received, token, decision),
+    decision,
     policies,
+    ...(decision.stage === "policies" && evaluated.withDryRuns !== undefined && { withDryRuns: evaluated.withDryRuns }),
     notApplying: otherPolicies(database, proxy, workload),
     notes,
   };
@@ -136,7 +146,7 @@ function mutualTlsOf({ proxy, port }: Destination, { peerModes }: WorkloadPolici
   if (mode === "DISABLE") {
     const reason = hasCertificate
       ? "the port has no mutual TLS, so the caller's identity is not known"
-      : "plaintext is accepted";
+      : "the port has no mutual TLS, so plaintext is accepted";
     return { mode, connection: "plaintext", accepted: true, reason };
   }
   if (hasCertificate) return { mode, connection: "mutual TLS", accepted: true, reason: "the caller has a certificate" };

@@ -44,12 +44,15 @@ export function findDestinations(database: Database<Proxy>, to: string): readonl
   const name = found?.groups?.["name"] ?? "";
   const port = found?.groups?.["port"] === undefined ? undefined : Number(found.groups["port"]);
   const named = podsNamed(database, name);
+  const proxies = named.flatMap((pod) => podProxy(database, pod) ?? []);
+  if (proxies.some(({ type }) => type === "waypoint"))
+    throw new AuthorizationQuestionError(
+      "to",
+      `${name} is a waypoint: waypoints are not served by this istiod, so no policy has an effect there`,
+    );
   const all =
     named.length > 0
-      ? named.flatMap((pod) => {
-          const proxy = podProxy(database, pod);
-          return proxy === undefined ? [] : [workloadPort(database, proxy, port, to)];
-        })
+      ? proxies.map((proxy) => workloadPort(database, proxy, port, to))
       : servicePorts(database, name, port);
   if (all.length > 0) return [...new Map(all.map((each) => [`${each.workload}:${each.port}`, each])).values()];
   throw new AuthorizationQuestionError(
@@ -73,6 +76,7 @@ function workloadPort(database: Database<Proxy>, proxy: Proxy, port: number | un
 
 function servicePorts(database: Database<Proxy>, name: string, port: number | undefined): readonly Destination[] {
   return podProxies(database).flatMap((proxy) => {
+    if (proxy.type === "waypoint") return [];
     const own = targetsOf(database, proxy).filter(
       ({ hostname }) => hostname === name || hostname.startsWith(`${name}.svc.`),
     );

@@ -1,5 +1,5 @@
 import type { Check, Decision } from "./check.js";
-import type { DecidingRule, PolicyVerdict } from "./evaluation/policies.js";
+import type { DecidingRule, PolicyDecision, PolicyVerdict } from "./evaluation/policies.js";
 import type { ConditionVerdict, RuleVerdict } from "./evaluation/rule.js";
 
 /** Formats checks as text for people. */
@@ -8,7 +8,7 @@ export function formatChecks(checks: readonly Check[]): string {
 }
 
 function linesOf(check: Check): readonly string[] {
-  const { decision, from, to, mutualTls, request, token, policies, notApplying, notes } = check;
+  const { decision, from, to, mutualTls, request, token, policies, withDryRuns, notApplying, notes } = check;
   const service = to.service === undefined ? "" : `, service ${to.service.hostname}:${to.service.port}`;
   const mode = mutualTls.mode === undefined ? "" : `${mutualTls.mode}, `;
   return [
@@ -24,10 +24,29 @@ function linesOf(check: Check): readonly string[] {
     ...(token.state === "none" ? [] : [`token: ${token.state}${"reason" in token ? `: ${token.reason}` : ""}`]),
     policies.length === 0 ? "no policy applies" : "policies that apply, in evaluation order:",
     ...policies.flatMap(policyLines),
+    ...(withDryRuns === undefined ? [] : [dryRunLine(decision, withDryRuns)]),
     ...(notApplying.length === 0 ? [] : ["policies that do not apply:"]),
     ...notApplying.map(({ action, namespace, name, reason }) => `  ${action} ${namespace}/${name}: ${reason}`),
     ...notes.map((note) => `note: ${note}`),
   ];
+}
+
+/** Describes the effect that enforcing the dry runs would have, if external providers allow. */
+function dryRunLine(decision: Decision, withDryRuns: PolicyDecision): string {
+  const [before, after] = [finalDecision(decision), finalDecision(withDryRuns)];
+  if (before.outcome === after.outcome) return "dry runs: enforcing them would not change the decision";
+  const by = after.by === undefined ? "" : `, decided by ${ruleOf(after.by)}`;
+  return `dry runs: if they were enforced: ${verdictOf(after)}: ${after.reason}${by}`;
+}
+
+interface FinalDecision {
+  readonly outcome: "allow" | "deny";
+  readonly reason: string;
+  readonly by?: DecidingRule;
+}
+
+function finalDecision(decision: Decision | PolicyDecision): FinalDecision {
+  return decision.outcome === "external" ? finalDecision(decision.then) : decision;
 }
 
 function verdictOf({ outcome, ...rest }: { readonly outcome: Decision["outcome"]; readonly status?: number }): string {

@@ -17,6 +17,7 @@ import {
   rootNamespace,
 } from "@istiod/push-context";
 import { customProviderEffects, type CustomProviderEffect, meshTrustDomains } from "@istiod/xds-generators";
+import { reasonOfReference } from "./target-references.js";
 import type { PathNormalization } from "./request/path-normalization.js";
 import type { KeyedRule } from "./request/token.js";
 
@@ -84,7 +85,7 @@ export function otherPolicies(
       action: Action[policy.spec.action],
       namespace: policy.namespace,
       name: policy.name,
-      reason: reasonOf(policy),
+      reason: reasonOf(database, policy),
     }))
     .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
@@ -93,10 +94,10 @@ function keyOf({ namespace, name }: { readonly namespace: string; readonly name:
   return `${namespace}/${name}`;
 }
 
-function reasonOf({ spec }: AuthorizationPolicyObject): string {
+function reasonOf(database: Database<Proxy>, { namespace, spec }: AuthorizationPolicyObject): string {
   const references = [...spec.targetRefs, ...(spec.targetRef === undefined ? [] : [spec.targetRef])];
   if (references.length > 0)
-    return `its targetRefs name ${references.map(({ kind, name }) => `${kind} ${name}`).join(", ")}`;
+    return references.map((reference) => reasonOfReference(database, namespace, reference)).join("; ");
   const labels = Object.entries(spec.selector?.matchLabels ?? {}).map(([name, value]) => `${name}=${value}`);
   return labels.length > 0
     ? `its selector is ${labels.join(", ")}`

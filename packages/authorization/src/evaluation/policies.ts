@@ -42,6 +42,8 @@ export interface PolicyOptions {
   readonly trustDomains: readonly string[];
   /** Returns the effect of an extension provider on connections (`tcp`) or requests. */
   readonly provider: (name: string, tcp: boolean) => ProviderEffect;
+  /** Returns the reason why a provider denies. */
+  readonly problem?: (name: string) => string | undefined;
 }
 
 /** `denies`: the provider cannot be used, so matching requests are denied. `none`: it has no filter for TCP. */
@@ -51,6 +53,8 @@ export interface PoliciesVerdict {
   /** In evaluation order: CUSTOM, AUDIT, DENY, ALLOW, and in each by name as Envoy orders them. */
   readonly policies: readonly PolicyVerdict[];
   readonly decision: PolicyDecision;
+  /** The decision if dry runs were enforced; undefined if no policy is a dry run. */
+  readonly withDryRuns?: PolicyDecision;
 }
 
 /** Evaluates the policies that apply to a proxy. A CUSTOM policy is evaluated before the token is verified. */
@@ -65,10 +69,13 @@ export function evaluatePolicies(
   const audited = verdicts("AUDIT", audit, access);
   const denying = verdicts("DENY", deny, access);
   const allowing = verdicts("ALLOW", allow, access);
-  const after = localDecision(denying, allowing);
+  const policies = [...early, ...audited, ...denying, ...allowing];
+  const decisionOf = (custom: typeof early, deny: typeof denying, allow: typeof allowing): PolicyDecision =>
+    customDecision(custom, localDecision(deny, allow), access.http === undefined, options);
   return {
-    policies: [...early, ...audited, ...denying, ...allowing],
-    decision: customDecision(early, after, access.http === undefined, options),
+    policies,
+    decision: decisionOf(enforced(early), enforced(denying), enforced(allowing)),
+    ...(policies.some(({ dryRun }) => dryRun) && { withDryRuns: decisionOf(enforced(early), denying, allowing) }),
   };
 }
 
@@ -92,14 +99,13 @@ function verdictOf(
 }
 
 function localDecision(denying: readonly PolicyVerdict[], allowing: readonly PolicyVerdict[]): PolicyDecision {
-  const denied = firstRule(enforced(denying));
+  const denied = firstRule(denying);
   if (denied !== undefined) return { outcome: "deny", by: denied, reason: "a DENY rule matches" };
-  const allows = enforced(allowing);
-  if (allows.length === 0) {
+  if (allowing.length === 0) {
     const reason = denying.length === 0 ? "no DENY or ALLOW policy applies" : "no DENY rule matches, no ALLOW applies";
     return { outcome: "allow", reason };
   }
-  const allowed = firstRule(allows);
+  const allowed = firstRule(allowing);
   return allowed === undefined
     ? { outcome: "deny", reason: "ALLOW policies apply, and no rule of them matches" }
     : { outcome: "allow", by: allowed, reason: "an ALLOW rule matches, and no DENY rule does" };
@@ -109,16 +115,17 @@ function customDecision(
   custom: readonly PolicyVerdict[],
   after: PolicyDecision,
   tcp: boolean,
-  { provider: effectOf }: PolicyOptions,
+  { provider: effectOf, problem: problemOf }: PolicyOptions,
 ): PolicyDecision {
   const asked: string[] = [];
   let first: DecidingRule | undefined;
   for (const provider of [...new Set(custom.map((policy) => policy.provider ?? ""))].sort()) {
-    const rule = firstRule(enforced(custom.filter((policy) => (policy.provider ?? "") === provider)));
+    const rule = firstRule(custom.filter((policy) => (policy.provider ?? "") === provider));
     const effect = effectOf(provider, tcp);
     if (rule === undefined || effect === "none") continue;
     if (effect === "denies") {
-      const reason = `a CUSTOM rule matches, and its provider ${JSON.stringify(provider)} cannot be used`;
+      const problem = problemOf?.(provider);
+      const reason = `a CUSTOM rule matches, and its provider ${JSON.stringify(provider)} cannot be used${problem === undefined ? "" : `: ${problem}`}`;
       const denied: PolicyDecision = { outcome: "deny", by: rule, reason };
       return first === undefined ? denied : external(asked, first, denied);
     }

@@ -8,7 +8,7 @@ import {
   httpCustomAuthorizationFilters,
   tcpCustomAuthorizationFilters,
 } from "./custom-authorization-filters.js";
-import { externalAuthorization } from "./external-authorization.js";
+import { externalAuthorization, problemOfProvider } from "./external-authorization.js";
 import type { PeerIdentitySource } from "./principal.js";
 import type { TrustDomains } from "./trust-domains.js";
 
@@ -54,6 +54,8 @@ export interface CustomProviderEffect {
   readonly http: "decides" | "denies";
   /** `none`: an HTTP provider has no filter for TCP chains. */
   readonly tcp: "decides" | "denies" | "none";
+  /** Reason why the provider cannot be used; undefined if it can. */
+  readonly problem?: string;
 }
 
 /** The providers of the CUSTOM policies that apply to the client, in the order in which they are asked. */
@@ -61,8 +63,14 @@ export const customProviderEffects = query("customProviderEffects", (q): readonl
   const { provider, allowsMultipleProviders } = optionsOf(q, "certificate");
   const names = [...new Set(q.call(applicableAuthorizationPolicies).custom.map((policy) => policy.provider))].sort();
   return names.map((name) => {
-    const found = names.length > 1 && !allowsMultipleProviders ? undefined : provider(name);
-    if (found === undefined) return { name, http: "denies", tcp: "denies" };
+    const isSurplus = names.length > 1 && !allowsMultipleProviders;
+    const found = isSurplus ? undefined : provider(name);
+    if (found === undefined) {
+      const problem = isSurplus
+        ? `the policies of the workload have ${names.length} providers, and one is allowed`
+        : problemOfProvider(name, mesh(q).extensionProviders);
+      return { name, http: "denies", tcp: "denies", problem };
+    }
     return { name, http: "decides", tcp: found.tcp === undefined ? "none" : "decides" };
   });
 });

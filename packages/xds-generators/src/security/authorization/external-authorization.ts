@@ -58,15 +58,30 @@ export function externalAuthorization(
   providers: readonly ExtensionProvider[],
   lookup: ProviderLookup,
 ): ExternalAuthorization | undefined {
-  const named = providers.filter(
-    ({ name: other, provider }) =>
-      other === name && (provider.case === "envoyExtAuthzHttp" || provider.case === "envoyExtAuthzGrpc"),
-  );
+  const named = providersNamed(name, providers);
   const [only] = named;
   if (only === undefined || named.length > 1 || !validName.test(name)) return undefined;
   const { provider } = only;
   if (provider.case === "envoyExtAuthzHttp") return httpProvider(name, provider.value, lookup);
   return provider.case === "envoyExtAuthzGrpc" ? grpcProvider(name, provider.value, lookup) : undefined;
+}
+
+function providersNamed(name: string, providers: readonly ExtensionProvider[]): readonly ExtensionProvider[] {
+  return providers.filter(
+    ({ name: other, provider }) =>
+      other === name && (provider.case === "envoyExtAuthzHttp" || provider.case === "envoyExtAuthzGrpc"),
+  );
+}
+
+/** Returns the reason why {@link externalAuthorization} has no filters for a provider. */
+export function problemOfProvider(name: string, providers: readonly ExtensionProvider[]): string {
+  const [only, ...others] = providersNamed(name, providers);
+  if (only === undefined) return "meshConfig.extensionProviders has no external authorizer of this name";
+  if (others.length > 0) return "meshConfig.extensionProviders has several of this name";
+  if (!validName.test(name)) return "its name is no DNS label";
+  const { value } = only.provider;
+  const service = value !== undefined && "service" in value ? value.service : "";
+  return `its service ${JSON.stringify(service)} is not known in the mesh, or its settings are invalid`;
 }
 
 function httpProvider(name: string, provider: HttpProvider, lookup: ProviderLookup): ExternalAuthorization | undefined {
