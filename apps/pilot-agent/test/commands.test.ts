@@ -132,12 +132,27 @@ describe("the command line", () => {
       "environment variables are ignored, not implemented yet: JWT_POLICY, WASM_PURGE_INTERVAL",
       "unknown environment variable ISTIO_CPU_LIMITS; did you mean ISTIO_CPU_LIMIT?",
     ]);
-    expect(
-      (await run(["istio-iptables", "--dry-run", "--cni-mode", "--log_output_level=default:info", "--no-such-flag"]))
-        .err,
-    ).toBe(
-      "pilot-agent: --cni-mode=true is ignored: the rules are the same\npilot-agent: --log_output_level=default:info is ignored: the command writes no log\npilot-agent: unknown flag --no-such-flag is ignored\n",
-    );
+  });
+
+  it("logs of istio-iptables have the level and format of --log_output_level and --log_as_json", async () => {
+    const ignored = ["--cni-mode", "--log_target", "stdout", "--no-such-flag"];
+    const logged = async (...args: string[]): Promise<readonly string[]> =>
+      (await run(["istio-iptables", "--dry-run", ...ignored, ...args])).err.trimEnd().split("\n");
+    const warnings = [
+      "--cni-mode=true is ignored: the rules are the same",
+      "--log_target=stdout is ignored: the agent writes one log, to standard error",
+      "unknown flag --no-such-flag is ignored",
+    ];
+    const withDefault = await logged("--log_output_level=default:info");
+    expect(withDefault.map((line) => line.split("\t").slice(1))).toEqual(warnings.map((text) => ["warn", text]));
+    expect(await logged("--log_output_level=error")).toEqual([""]);
+    const json = await logged("--log_as_json");
+    expect(json.map((line) => (JSON.parse(line) as { readonly msg: string }).msg)).toEqual(warnings);
+    const { code, err } = await run(["istio-iptables", "--dry-run", "--log_output_level=loud"]);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'pilot-agent: invalid value "loud" for --log_output_level: expected one of debug, info, warn, error, silent\n',
+    });
   });
 });
 

@@ -2,6 +2,7 @@ import type { Environment } from "@istiod/settings";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type CaptureOptions, captureTable, ignoredCaptureFlags } from "../options/capture-table.js";
 import { redirectTraffic } from "../redirection/redirect-traffic.js";
+import { openLog } from "./open-log.js";
 
 /** Builds the command `istio-iptables`, with Istio's flags. */
 export function iptablesCommand(env: Environment, exit: (code: number) => void): SettingsCommand {
@@ -13,7 +14,8 @@ export function iptablesCommand(env: Environment, exit: (code: number) => void):
     .tolerateUnknownFlags()
     .allowExcessArguments();
   return command.action(async (options: CaptureOptions) => {
-    for (const warning of command.settingWarnings()) process.stderr.write(`pilot-agent: ${warning}\n`);
-    exit(await redirectTraffic(options, env));
+    const log = openLog(options);
+    for (const warning of command.settingWarnings()) log.warn(warning);
+    exit(await redirectTraffic(options, env, log));
   });
 }

@@ -1,15 +1,15 @@
 import { isIPv6 } from "node:net";
-import { type Environment, integerSetting, invalidSetting, type SettingValues, stringSetting } from "@istiod/settings";
+import { type Environment, integerSetting, type SettingValues, stringSetting } from "@istiod/settings";
 import { SettingsCommand } from "@istiod/settings/command";
 import { Command, type CommanderError } from "commander";
 import { startAgent } from "../agent.js";
-import { stderrLog } from "../log.js";
 import { proxyEnvironmentWarnings } from "../options/environment-warnings.js";
 import { checkOptions } from "../options/read-options.js";
 import { type Options, optionTable } from "../options/table.js";
 import { parseProxyType } from "../proxy.js";
 import { ISTIO_VERSION } from "../version.js";
 import { iptablesCommand } from "./iptables.js";
+import { openLog } from "./open-log.js";
 import { handleUnexpectedErrors } from "../startup/unexpected-errors.js";
 import { requestAdmin } from "./request.js";
 import { waitUntilReady } from "./wait.js";
@@ -47,7 +47,7 @@ function proxyCommand(env: Environment, exit: (code: number) => void): SettingsC
   );
   return command.action(async (type: string, options: Options) => {
     checkOptions(options);
-    const log = stderrLog(logLevel(options.logLevel), options.logAsJson);
+    const log = openLog(options);
     for (const warning of [...command.settingWarnings(), ...proxyEnvironmentWarnings(env)]) log.warn(warning);
     const agent = await startAgent({ type: parseProxyType(type), options, env, log });
     handleUnexpectedErrors(process, agent.onUnexpectedError);
@@ -112,19 +112,6 @@ function requestCommand(env: Environment): SettingsCommand {
 /** Returns the host of URLs for the address that Envoy's own ports listen on. */
 function urlHost(bindAddress: string | undefined): string {
   return bindAddress ? (isIPv6(bindAddress) ? `[${bindAddress}]` : bindAddress) : "localhost";
-}
-
-/** Returns the level of the agent's only scope: `info`, or the default of Istio's `default:info,scope:debug`. */
-function logLevel(text: string): string {
-  const parts = text.split(",");
-  const level =
-    parts.find((part) => part.startsWith("default:"))?.slice("default:".length) ??
-    parts.find((part) => !part.includes(":")) ??
-    "info";
-  const known = ["debug", "info", "warn", "error", "silent"];
-  const name = level === "none" ? "silent" : level;
-  if (!known.includes(name)) throw invalidSetting("--log_output_level", text, `one of ${known.join(", ")}`);
-  return name;
 }
 
 function rethrow(error: CommanderError): never {

@@ -6,6 +6,7 @@ import {
   type SettingValues,
   stringSetting,
 } from "@istiod/settings";
+import { ignoredLoggingFlags, loggingFlags } from "./logging-flags.js";
 
 const portRange = { min: 0, max: 65535 };
 
@@ -254,6 +255,7 @@ export const captureTable = {
     default: "istio-proxy",
     help: "user of the proxy, for the default of --proxy-uid",
   }),
+  ...loggingFlags,
 } as const;
 
 /** Flags of Istio's command that are accepted for compatibility. */
@@ -265,36 +267,7 @@ export const ignoredCaptureFlags = {
     help: "run as a CNI plugin",
     ignored: "the rules are the same",
   }),
-  log_output_level: stringSetting({
-    flag: "log_output_level",
-    default: "",
-    help: "minimum level of log lines",
-    ignored: "the command writes no log",
-  }),
-  log_target: stringSetting({
-    flag: "log_target",
-    default: "",
-    help: "output of the log",
-    ignored: "the command writes no log",
-  }),
-  log_stacktrace_level: stringSetting({
-    flag: "log_stacktrace_level",
-    default: "",
-    help: "minimum level of log lines with a stack trace",
-    ignored: "the command writes no log",
-  }),
-  log_caller: stringSetting({
-    flag: "log_caller",
-    default: "",
-    help: "log scopes with caller information",
-    ignored: "the command writes no log",
-  }),
-  log_as_json: booleanSetting({
-    flag: "log_as_json",
-    default: false,
-    help: "write logs as JSON",
-    ignored: "the command writes no log",
-  }),
+  ...ignoredLoggingFlags,
 } as const;
 
 /** The values of the settings of `istio-iptables`. Durations are milliseconds. */

@@ -1,6 +1,7 @@
 import { booleanSetting, durationSetting, integerSetting, type SettingValues, stringSetting } from "@istiod/settings";
 import { certificateSettings } from "./certificate-settings.js";
 import { envoySettings } from "./envoy-settings.js";
+import { ignoredLoggingFlags, loggingFlags } from "./logging-flags.js";
 
 /** Flags of Istio's agent. */
 const flags = {
@@ -44,13 +45,7 @@ const flags = {
     default: "",
     help: "file in which Envoy logs outlier detection",
   }),
-  logAsJson: booleanSetting({ flag: "log_as_json", default: false, help: "write logs of the agent and Envoy as JSON" }),
-  logLevel: stringSetting({
-    flag: "log_output_level",
-    placeholder: "level",
-    default: "info",
-    help: "log level of the agent: debug, info, warn, error or silent, also as default:info",
-  }),
+  ...loggingFlags,
 } as const;
 
 const workload = {
@@ -197,24 +192,7 @@ const ignoredFlags = {
     help: "serve profiles",
     ignored: "the agent serves no profiles",
   }),
-  log_target: stringSetting({
-    flag: "log_target",
-    default: "",
-    help: "output of the log",
-    ignored: "the agent writes one log, to standard error",
-  }),
-  log_stacktrace_level: stringSetting({
-    flag: "log_stacktrace_level",
-    default: "",
-    help: "minimum level of log lines with a stack trace",
-    ignored: "the agent writes one log, to standard error",
-  }),
-  log_caller: stringSetting({
-    flag: "log_caller",
-    default: "",
-    help: "log scopes with caller information",
-    ignored: "the agent writes one log, to standard error",
-  }),
+  ...ignoredLoggingFlags,
 } as const;
 
 /** The settings of `pilot-agent proxy`, by the groups of the reference. */
