@@ -1,61 +1,39 @@
+/** Fields of `Container`, which those of ephemeral containers repeat in Go. */
+const containerFields = `  Name string
+  Image string?
+  Command []string?
+  Args []string?
+  WorkingDir string?
+  Ports []ContainerPort? merge key:containerPort
+  EnvFrom []EnvFromSource?
+  Env []EnvVar? merge key:name
+  Resources ResourceRequirements?
+  ResizePolicy []ContainerResizePolicy?
+  RestartPolicy *string?
+  RestartPolicyRules []ContainerRestartRule?
+  VolumeMounts []VolumeMount? merge key:mountPath
+  VolumeDevices []VolumeDevice? merge key:devicePath
+  LivenessProbe *Probe?
+  ReadinessProbe *Probe?
+  StartupProbe *Probe?
+  Lifecycle *Lifecycle?
+  TerminationMessagePath string?
+  TerminationMessagePolicy string?
+  ImagePullPolicy string?
+  SecurityContext *SecurityContext?
+  Stdin bool?
+  StdinOnce bool?
+  TTY bool?
+`;
+
 /** Types of containers. */
 export const containerTypes = `
 Container
-  Name string
-  Image string?
-  Command []string?
-  Args []string?
-  WorkingDir string?
-  Ports []ContainerPort? merge key:containerPort
-  EnvFrom []EnvFromSource?
-  Env []EnvVar? merge key:name
-  Resources ResourceRequirements?
-  ResizePolicy []ContainerResizePolicy?
-  RestartPolicy *string?
-  RestartPolicyRules []ContainerRestartRule?
-  VolumeMounts []VolumeMount? merge key:mountPath
-  VolumeDevices []VolumeDevice? merge key:devicePath
-  LivenessProbe *Probe?
-  ReadinessProbe *Probe?
-  StartupProbe *Probe?
-  Lifecycle *Lifecycle?
-  TerminationMessagePath string?
-  TerminationMessagePolicy string?
-  ImagePullPolicy string?
-  SecurityContext *SecurityContext?
-  Stdin bool?
-  StdinOnce bool?
-  TTY bool?
-EphemeralContainer
+${containerFields}EphemeralContainer
   EphemeralContainerCommon inline
   TargetContainerName string?
 EphemeralContainerCommon
-  Name string
-  Image string?
-  Command []string?
-  Args []string?
-  WorkingDir string?
-  Ports []ContainerPort? merge key:containerPort
-  EnvFrom []EnvFromSource?
-  Env []EnvVar? merge key:name
-  Resources ResourceRequirements?
-  ResizePolicy []ContainerResizePolicy?
-  RestartPolicy *string?
-  RestartPolicyRules []ContainerRestartRule?
-  VolumeMounts []VolumeMount? merge key:mountPath
-  VolumeDevices []VolumeDevice? merge key:devicePath
-  LivenessProbe *Probe?
-  ReadinessProbe *Probe?
-  StartupProbe *Probe?
-  Lifecycle *Lifecycle?
-  TerminationMessagePath string?
-  TerminationMessagePolicy string?
-  ImagePullPolicy string?
-  SecurityContext *SecurityContext?
-  Stdin bool?
-  StdinOnce bool?
-  TTY bool?
-ContainerPort
+${containerFields}ContainerPort
   Name string?
   HostPort int32?
   ContainerPort int32
