@@ -82,6 +82,23 @@ export const silentSeries: readonly Series[] = [
   ...series("counter", "remote_cluster_sync_timeouts_total", "cluster"),
 ];
 
+/** Series of an istiod that reads a cluster and whose webhooks have answered: all that Istio's webhooks and their controllers have. */
+export const webhookSeries: readonly Series[] = [
+  ...series(
+    "counter",
+    "sidecar_injection_requests_total sidecar_injection_success_total sidecar_injection_failure_total",
+  ),
+  ...series("counter", "sidecar_injection_skip_total"),
+  ...series("histogram", "sidecar_injection_time_seconds"),
+  ...series("counter", "galley_validation_passed", "group", "resource", "version"),
+  ...series("counter", "galley_validation_failed", "group", "reason", "resource", "version"),
+  ...series("counter", "galley_validation_http_error", "status"),
+  ...series("counter", "galley_validation_config_updates"),
+  ...series("counter", "galley_validation_config_update_error galley_validation_config_load_error", "reason"),
+  ...series("counter", "webhook_patch_attempts_total webhook_patch_retries_total", "name"),
+  ...series("counter", "webhook_patch_failures_total", "name", "reason"),
+];
+
 /** Named there, and left out here because what they count does not exist: they must not be there as zeros. */
 export const absentSeries: readonly string[] = [
   "sidecar_injection_requests_total",

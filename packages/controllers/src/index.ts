@@ -21,6 +21,7 @@ export { analyzedTypes } from "./analysis-status/analyzed-types.js";
 export { StatusAnalysis, type StatusAnalysisOptions } from "./analysis-status/status-analysis.js";
 export { type StatusMessage } from "./analysis-status/status-fields.js";
 export {
+  caBundleErrors,
   injectionWebhookMetrics,
   type RegistrationMetrics,
   registrationMetrics,

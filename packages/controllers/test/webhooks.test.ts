@@ -13,7 +13,7 @@ import { ApiError } from "@istiod/kubernetes";
 import { MemoryMeter } from "@istiod/metrics/testing";
 import { FakeClock } from "@istiod/settings/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Changeable, RecordedLog, testCluster, type TestCluster } from "./support/cluster.js";
+import { Changeable, eventually, RecordedLog, testCluster, type TestCluster } from "./support/cluster.js";
 
 const bundle = (pem: string): string => Buffer.from(pem).toString("base64");
 const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] }];
@@ -70,8 +70,8 @@ describe("the CA bundle of injection webhooks", () => {
     await create(cluster, kind, "unrelated", {}, webhooks);
     cluster.run(injectionWebhookController({ roots: new Changeable("root 1"), revision: "canary" }));
     const patched = [bundle("root 1"), bundle("root 1"), ""];
-    await vi.waitFor(() => expect(bundles(cluster, "istio-sidecar-injector-canary")).toEqual(patched));
-    await vi.waitFor(() => expect(bundles(cluster, "istio-revision-tag-prod")).toEqual(patched));
+    await eventually(() => expect(bundles(cluster, "istio-sidecar-injector-canary")).toEqual(patched));
+    await eventually(() => expect(bundles(cluster, "istio-revision-tag-prod")).toEqual(patched));
     expect(bundles(cluster, "istio-sidecar-injector")).toEqual(["", "", ""]);
     expect(bundles(cluster, "unrelated")).toEqual(["", "", ""]);
     expect(cluster.writes()).toHaveLength(2);
@@ -85,9 +85,9 @@ describe("the CA bundle of injection webhooks", () => {
     const labels = { "istio.io/rev": "default" };
     await create(cluster, kind, "istio-sidecar-injector", labels, [webhook("sidecar-injector.istio.io")]);
     cluster.run(injectionWebhookController({ roots, revision: "default" }));
-    await vi.waitFor(() => expect(bundles(cluster, "istio-sidecar-injector")).toEqual([bundle("root 1")]));
+    await eventually(() => expect(bundles(cluster, "istio-sidecar-injector")).toEqual([bundle("root 1")]));
     roots.set("root 1\nroot 2");
-    await vi.waitFor(() => expect(bundles(cluster, "istio-sidecar-injector")).toEqual([bundle("root 1\nroot 2")]));
+    await eventually(() => expect(bundles(cluster, "istio-sidecar-injector")).toEqual([bundle("root 1\nroot 2")]));
     await cluster.server.objects.update({
       apiVersion,
       kind,
@@ -95,7 +95,7 @@ describe("the CA bundle of injection webhooks", () => {
       webhooks: [webhook("sidecar-injector.istio.io"), webhook("object.sidecar-injector.istio.io")],
     });
     const both = [bundle("root 1\nroot 2"), bundle("root 1\nroot 2")];
-    await vi.waitFor(() => expect(bundles(cluster, "istio-sidecar-injector")).toEqual(both));
+    await eventually(() => expect(bundles(cluster, "istio-sidecar-injector")).toEqual(both));
   });
 
   it("moves with a tag to another revision", async () => {
@@ -104,13 +104,13 @@ describe("the CA bundle of injection webhooks", () => {
     await create(cluster, kind, "istio-revision-tag-prod", tagged("blue"), [webhook("sidecar-injector.istio.io")]);
     cluster.run(injectionWebhookController({ roots: new Changeable("blue"), revision: "blue" }));
     cluster.run(injectionWebhookController({ roots: new Changeable("green"), revision: "green" }));
-    await vi.waitFor(() => expect(bundles(cluster, "istio-revision-tag-prod")).toEqual([bundle("blue")]));
+    await eventually(() => expect(bundles(cluster, "istio-revision-tag-prod")).toEqual([bundle("blue")]));
     await cluster.server.objects.apply({
       apiVersion,
       kind,
       metadata: { name: "istio-revision-tag-prod", labels: tagged("green") },
     });
-    await vi.waitFor(() => expect(bundles(cluster, "istio-revision-tag-prod")).toEqual([bundle("green")]));
+    await eventually(() => expect(bundles(cluster, "istio-revision-tag-prod")).toEqual([bundle("green")]));
   });
 
   it("is written once by several istiods of a revision, and not again on a restart", async () => {
@@ -119,12 +119,12 @@ describe("the CA bundle of injection webhooks", () => {
     await create(cluster, kind, "istio-sidecar-injector", labels, [webhook("sidecar-injector.istio.io")]);
     const roots = new Changeable("root 1");
     const first = cluster.run(injectionWebhookController({ roots, revision: "default" }));
-    await vi.waitFor(() => expect(bundles(cluster, "istio-sidecar-injector")).toEqual([bundle("root 1")]));
+    await eventually(() => expect(bundles(cluster, "istio-sidecar-injector")).toEqual([bundle("root 1")]));
     first.stop();
     const watches = (): number => cluster.server.requests.filter(({ isWatch }) => isWatch).length;
     const before = watches();
     cluster.run(injectionWebhookController({ roots, revision: "default" }));
-    await vi.waitFor(() => expect(watches()).toBeGreaterThan(before));
+    await eventually(() => expect(watches()).toBeGreaterThan(before));
     const other = {
       apiVersion,
       kind,
@@ -132,7 +132,7 @@ describe("the CA bundle of injection webhooks", () => {
       webhooks: [webhook("sidecar-injector.istio.io")],
     };
     await cluster.server.objects.create(other);
-    await vi.waitFor(() => expect(bundles(cluster, "a")).toEqual([bundle("root 1")]));
+    await eventually(() => expect(bundles(cluster, "a")).toEqual([bundle("root 1")]));
     expect(cluster.writes()).toHaveLength(2);
   });
 });
@@ -152,8 +152,9 @@ describe("writes of webhook configurations", () => {
     cluster.run(injectionWebhookController({ roots, revision: "default" }), { onWrite: injection });
     const validator = { roots, revision: "default", log: new RecordedLog(), probe };
     cluster.run(validationWebhookController(validator), { onWrite: validation });
-    await vi.waitFor(() => expect(meter.value("webhook_patch_attempts_total", { name })).toBe(1));
-    await vi.waitFor(() => expect(meter.value("galley_validation_config_updates")).toBe(1));
+    const attempts = { name: "sidecar-injector.istio.io" };
+    await eventually(() => expect(meter.value("webhook_patch_attempts_total", attempts)).toBe(1));
+    await eventually(() => expect(meter.value("galley_validation_config_updates")).toBe(1));
 
     const type = { group: "", version: "v1", kind: "A", plural: "as", namespaced: false };
     const write = { action: "update", type, base: "1", name: { name }, fields: {} } as const;
@@ -162,7 +163,7 @@ describe("writes of webhook configurations", () => {
     validation(write, error);
     const failed = { name, reason: "webhook_update_failure" };
     expect([
-      meter.value("webhook_patch_attempts_total", { name }),
+      meter.value("webhook_patch_attempts_total", attempts),
       meter.value("webhook_patch_retries_total", { name }),
       meter.value("webhook_patch_failures_total", failed),
       meter.value("galley_validation_config_update_error", { reason: "Forbidden" }),
@@ -204,23 +205,23 @@ describe("the failurePolicy of validation webhooks", () => {
   it("is Fail only after the webhook has rejected an object; the CA bundle is written before", async () => {
     const { cluster, clock, log, probes } = await start([admitted, admitted, rejected]);
     const open = ["Ignore", bundle("root 1")];
-    await vi.waitFor(() => expect(stateOf(cluster)).toEqual([open, open]));
+    await eventually(() => expect(stateOf(cluster)).toEqual([open, open]));
     for (const delay of [100, 200]) {
-      await vi.waitFor(() => expect(clock.pending).toEqual([delay]));
+      await eventually(() => expect(clock.pending).toEqual([delay]));
       expect(stateOf(cluster)).toEqual([open, open]);
       clock.advance(delay);
     }
     const closed = ["Fail", bundle("root 1")];
-    await vi.waitFor(() => expect(stateOf(cluster)).toEqual([closed, closed]));
+    await eventually(() => expect(stateOf(cluster)).toEqual([closed, closed]));
     expect(probes()).toBe(3);
     expect(log.lines.filter((line) => line.includes("not ready to switch"))).toHaveLength(2);
   });
 
   it("is Fail at once for configurations that come later, and after an edit", async () => {
     const { cluster, probes } = await start([rejected]);
-    await vi.waitFor(() => expect(stateOf(cluster)[0]?.[0]).toBe("Fail"));
+    await eventually(() => expect(stateOf(cluster)[0]?.[0]).toBe("Fail"));
     await create(cluster, kind, "later", labels, [webhook("a.istio.io", { failurePolicy: "Ignore" })]);
-    await vi.waitFor(() => expect(stateOf(cluster, "later")).toEqual([["Fail", bundle("root 1")]]));
+    await eventually(() => expect(stateOf(cluster, "later")).toEqual([["Fail", bundle("root 1")]]));
     expect(probes()).toBe(1);
   });
 
@@ -228,7 +229,7 @@ describe("the failurePolicy of validation webhooks", () => {
     const { cluster, clock } = await start([admitted]);
     const delays: number[] = [];
     while (delays.length < 12) {
-      await vi.waitFor(() => expect(clock.pending).toHaveLength(1));
+      await eventually(() => expect(clock.pending).toHaveLength(1));
       const [delay = 0] = clock.pending;
       delays.push(delay);
       clock.advance(delay);
@@ -247,9 +248,9 @@ describe("the failurePolicy of validation webhooks", () => {
     ]);
     const probe = vi.fn(async () => rejected);
     cluster.run(validationWebhookController({ roots, revision: "default", probe, log: cluster.log }));
-    await vi.waitFor(() => expect(stateOf(cluster)).toEqual([["Fail", bundle("root 1")]]));
+    await eventually(() => expect(stateOf(cluster)).toEqual([["Fail", bundle("root 1")]]));
     roots.set("root 2");
-    await vi.waitFor(() => expect(stateOf(cluster)).toEqual([["Fail", bundle("root 2")]]));
+    await eventually(() => expect(stateOf(cluster)).toEqual([["Fail", bundle("root 2")]]));
     expect(probe).not.toHaveBeenCalled();
     expect(stateOf(cluster, "canary")).toEqual([["Ignore", ""]]);
   });

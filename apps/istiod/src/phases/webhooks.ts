@@ -1,5 +1,6 @@
 import type { AdmissionHandler } from "@istiod/admission";
 import {
+  caBundleErrors,
   type Controller,
   injectionWebhookController,
   injectionWebhookMetrics,
@@ -30,7 +31,10 @@ export interface Webhooks {
   readonly injectionTemplates: () => Readonly<Record<string, string>> | undefined;
 }
 
-/** Opens the admission webhooks. Without a cluster there are none. */
+/**
+ * Opens the admission webhooks. Without a cluster there are none, as in Istio, also where injection is configured by
+ * files. Source: pilot/pkg/bootstrap/server.go, NewServer.
+ */
 export async function openWebhooks(startup: Startup, { client, database }: Mesh): Promise<Webhooks> {
   const { values, env, log, meter, closers } = startup;
   if (client === undefined) return { routes: new Map(), injectionTemplates: () => undefined };
@@ -69,7 +73,7 @@ export async function startWebhookControllers(
   { client }: Mesh,
   security: Security,
 ): Promise<CaBundle | undefined> {
-  const roots = client && (await caBundle(values, security, log));
+  const roots = client && (await caBundle(values, security, log, caBundleErrors(meter)));
   if (client === undefined || roots === undefined) return undefined;
   const revision = variables.revision.read(env) || "default";
   const run = (controller: Controller, onWrite: WriteListener): void => {

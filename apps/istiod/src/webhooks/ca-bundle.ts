@@ -12,11 +12,14 @@ export interface CaBundle {
 /**
  * Returns the roots by which API servers verify the webhooks' certificate: those of istiod's CA, or of --caCertFile if
  * --tlsCertFile is served. Undefined if they are not known.
+ *
+ * @param onError called when changed roots cannot be read, and the last good ones stay active
  */
 export async function caBundle(
   { tlsCertFile, caCertFile }: FlagValues,
   { authority, secure }: Security,
   log: Logger,
+  onError: () => void,
 ): Promise<CaBundle | undefined> {
   if (authority === undefined) return undefined;
   if (tlsCertFile === "")
@@ -30,11 +33,16 @@ export async function caBundle(
     );
     return undefined;
   }
-  return fileBundle(caCertFile, secure, log);
+  return fileBundle(caCertFile, secure, log, onError);
 }
 
 /** Returns the roots in a file, which is read again whenever the serving certificate changes. */
-async function fileBundle(file: string, secure: Security["secure"], log: Logger): Promise<CaBundle> {
+async function fileBundle(
+  file: string,
+  secure: Security["secure"],
+  log: Logger,
+  onError: () => void,
+): Promise<CaBundle> {
   let pem = await readRootsFile(file);
   return {
     current: () => pem,
@@ -45,8 +53,10 @@ async function fileBundle(file: string, secure: Security["secure"], log: Logger)
             pem = read;
             listener();
           },
-          (error: Error) =>
-            log.error({ err: error }, `--caCertFile ${file}: keeping the last good roots: ${error.message}`),
+          (error: Error) => {
+            onError();
+            log.error({ err: error }, `--caCertFile ${file}: keeping the last good roots: ${error.message}`);
+          },
         );
       };
       return secure?.onChange(reload) ?? (() => undefined);

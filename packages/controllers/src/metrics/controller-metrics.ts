@@ -2,6 +2,7 @@ import { ApiError } from "@istiod/kubernetes";
 import type { Meter } from "@istiod/metrics";
 import type { WriteListener } from "../controller/run-controller.js";
 import type { Write } from "../controller/write.js";
+import { injectionWebhook } from "../webhooks/injection-webhook-controller.js";
 
 /** Counts the patches of injection webhooks, by the names of Istio (pkg/webhooks/monitoring.go). */
 export function injectionWebhookMetrics(meter: Meter): WriteListener {
@@ -22,12 +23,23 @@ export function injectionWebhookMetrics(meter: Meter): WriteListener {
   });
   return (write, error) => {
     const name = nameOf(write);
-    attempts.add({ name });
+    // As in Istio, attempts have the name of the webhook, and the others that of the configuration.
+    attempts.add({ name: injectionWebhook });
     if (error === undefined) return;
     failures.add({ name, reason: "webhook_update_failure" });
     // A failed write is repeated for as long as it is needed.
     retries.add({ name });
   };
+}
+
+/** Returns a counter of CA bundles that cannot be loaded, by the name of Istio (pkg/webhooks/validation/controller). */
+export function caBundleErrors(meter: Meter): () => void {
+  const errors = meter.counter({
+    name: "galley_validation_config_load_error",
+    help: "k8s webhook configuration (re)load error",
+    labels: ["reason"],
+  });
+  return () => errors.add({ reason: "could not verify caBundle" });
 }
 
 /** Counts the updates of validation webhooks, by the names of Istio (pkg/webhooks/validation/controller). */

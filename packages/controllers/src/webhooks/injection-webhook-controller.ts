@@ -21,7 +21,7 @@ export interface InjectionWebhookOptions {
 }
 
 /** Suffix of the names of Istio's injection webhooks. */
-const injectionWebhook = "sidecar-injector.istio.io";
+export const injectionWebhook = "sidecar-injector.istio.io";
 
 /**
  * Keeps the CA bundle of the injection webhooks of a revision and of its tags. Every istiod of the revision runs it,
