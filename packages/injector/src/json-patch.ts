@@ -58,7 +58,9 @@ function areEqual(a: unknown, b: unknown): boolean {
     return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => areEqual(item, b[i]));
   const [left, right] = [asObject(a), asObject(b)];
   if (left === undefined || right === undefined) return false;
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => areEqual(left[key], right[key]));
+  for (const key of Object.keys(left)) if (!areEqual(left[key], right[key])) return false;
+  for (const key of Object.keys(right)) if (right[key] !== undefined && left[key] === undefined) return false;
+  return true;
 }
 
 /** Escapes a key for a JSON pointer (RFC 6901). */

@@ -22,12 +22,21 @@ export function decodeStruct(name: string, value: unknown, place: string, option
   const struct = structOf(name);
   const result = jsonObject();
   for (const field of struct.fields) {
+    if (isOmitted(field, object[field.jsonName])) continue;
     const decoded = decodeValue(field.type, object[field.jsonName], `${place}.${field.jsonName}`, options);
     if (!field.omitsEmpty || !isEmpty(field.type, decoded)) result[field.jsonName] = decoded;
   }
-  for (const [key, item] of Object.entries(object))
-    if (!struct.byJsonName.has(key) && item !== undefined) result[key] = copyJson(item);
+  for (const key of Object.keys(object)) {
+    const item = object[key];
+    if (item !== undefined && !struct.byJsonName.has(key)) result[key] = copyJson(item);
+  }
   return result;
+}
+
+/** Reports whether a field is absent, and its zero value is omitted, which is true of most fields of most objects. */
+function isOmitted({ omitsEmpty, type }: Field, value: unknown): boolean {
+  if (!omitsEmpty || (value !== undefined && value !== null)) return false;
+  return type.kind !== "struct" && (type.kind !== "scalar" || isEmpty(type, zeroOf(type.name)));
 }
 
 function decodeValue(type: FieldType, value: unknown, place: string, options: DecodeOptions): unknown {
@@ -46,12 +55,10 @@ function decodeValue(type: FieldType, value: unknown, place: string, options: De
       if (value === undefined || value === null) return null;
       const object = asObject(value);
       if (object === undefined) throw mismatch(place, value, "an object");
-      return jsonObject(
-        Object.entries(object).map(([key, item]) => [
-          key,
-          decodeValue(type.element, item, `${place}[${JSON.stringify(key)}]`, options),
-        ]),
-      );
+      const result = jsonObject();
+      for (const key of Object.keys(object))
+        result[key] = decodeValue(type.element, object[key], `${place}[${JSON.stringify(key)}]`, options);
+      return result;
     }
   }
 }

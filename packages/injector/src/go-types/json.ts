@@ -17,8 +17,12 @@ export function copyJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyJson) as T;
   const object = asObject(value);
   if (object === undefined) return value;
-  const entries = Object.entries(object).filter(([, item]) => item !== undefined);
-  return jsonObject(entries.map(([key, item]) => [key, copyJson(item)] as const)) as T;
+  const copy = jsonObject();
+  for (const key of Object.keys(object)) {
+    const item = object[key];
+    if (item !== undefined) copy[key] = copyJson(item);
+  }
+  return copy as T;
 }
 
 /** Names a value's type in JSON, for messages. */
