@@ -1,47 +1,46 @@
 import { join } from "node:path";
 import { renewSelfSignedRoot, type StoredRoot } from "@istiod/ca";
 import { istioKinds } from "@istiod/config-schema";
-import {
-  createApiClient,
-  createObject,
-  type KubernetesObject,
-  parseKubeconfig,
-  type ResourceType,
-} from "@istiod/kubernetes";
-import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { createObject, type KubernetesObject } from "@istiod/kubernetes";
+import { startApiServer } from "@istiod/kubernetes/testing";
+import { expect, onTestFinished, test, type TestContext, vi } from "vitest";
+import { scrape } from "./exposition.js";
+import { webhookSeries } from "./istio-series.js";
 import { istioTypes } from "./istio-types.js";
 import { folder, serve } from "./serving.js";
+import { type ClusterKind, clusterKinds, startTestCluster, type TestCluster, typeOf } from "./test-clusters.js";
 
 const until = { timeout: 60_000, interval: 20 };
 
-const rootSecret = { apiVersion: "v1", kind: "Secret", namespace: "istio-system", name: "istio-ca-secret" } as const;
+const rootSecret = {
+  namespace: "istio-system",
+  name: "istio-ca-secret",
+} as const;
 
 /** Returns the self-signed root of istiod. */
-function rootOf({ objects }: ApiServer): StoredRoot {
-  const { data = {} } = objects.get(rootSecret) as { readonly data?: Readonly<Record<string, string>> };
-  const text = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
+async function rootOf(cluster: TestCluster): Promise<StoredRoot> {
+  const secret = await cluster.read<{
+    readonly data?: Readonly<Record<string, string>>;
+  }>("Secret", rootSecret.name, rootSecret.namespace);
+  const text = (key: string): string => Buffer.from(secret?.data?.[key] ?? "", "base64").toString();
   return { certificate: text("ca-cert.pem"), privateKey: text("ca-key.pem") };
 }
 
 /** Replaces the root, as another istiod does. */
-async function replaceRoot({ objects }: ApiServer, { certificate }: StoredRoot): Promise<void> {
-  await objects.apply({
-    ...rootSecret,
-    metadata: { name: rootSecret.name, namespace: rootSecret.namespace },
-    data: { "ca-cert.pem": Buffer.from(certificate).toString("base64") },
-  } as never);
+async function replaceRoot(cluster: TestCluster, { certificate }: StoredRoot): Promise<void> {
+  const data = { "ca-cert.pem": Buffer.from(certificate).toString("base64") };
+  await cluster.merge({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: rootSecret,
+    data,
+  });
 }
 
 /** An API server that calls the webhooks of an istiod in this process, as the Service `istiod`. */
-async function meshWithWebhooks(revision = "default") {
-  const server = await startApiServer({
-    types: istioTypes,
-    namespaces: ["shop", "istio-system"],
-    authorization: "allow-all",
-  });
-  onTestFinished(() => server.stop());
-  const directory = await folder({ kubeconfig: server.kubeconfig.yaml });
+async function meshWithWebhooks(kind: ClusterKind, context: Pick<TestContext, "skip">) {
+  const cluster = await startTestCluster(kind, context);
+  const directory = await folder({ kubeconfig: cluster.kubeconfig });
   const istiod = await serve(
     {
       kubeconfig: join(directory, "kubeconfig"),
@@ -49,36 +48,52 @@ async function meshWithWebhooks(revision = "default") {
       secureGRPCAddr: "127.0.0.1:0",
       namespace: "istio-system",
     },
-    { REVISION: revision, CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL: "1s" },
+    { REVISION: "default", CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL: "1s" },
   );
-  await exposeIstiod(server, istiod.addresses["httpsAddr"]?.port ?? 0);
-  const client = createApiClient(await parseKubeconfig(server.kubeconfig.yaml), { userAgent: "kubectl" });
-  onTestFinished(() => client.close());
-  return { server, istiod, client };
+  await exposeIstiod(cluster, istiod.addresses["httpsAddr"]?.port ?? 0);
+  return { cluster, istiod, client: cluster.client };
 }
 
-async function exposeIstiod({ objects }: ApiServer, port: number): Promise<void> {
+async function exposeIstiod(cluster: TestCluster, port: number): Promise<void> {
   const metadata = { name: "istiod", namespace: "istio-system" };
   const ports = [{ name: "https-webhook", port: 443, protocol: "TCP" }];
-  await objects.create({ apiVersion: "v1", kind: "Service", metadata, spec: { ports } });
-  await objects.create({
+  await cluster.create({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata,
+    spec: { ports },
+  });
+  await cluster.create({
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
-    metadata: { ...metadata, name: "istiod-1", labels: { "kubernetes.io/service-name": "istiod" } },
+    metadata: {
+      ...metadata,
+      name: "istiod-1",
+      labels: { "kubernetes.io/service-name": "istiod" },
+    },
     addressType: "IPv4",
     endpoints: [{ addresses: ["127.0.0.1"] }],
     ports: [{ name: "https-webhook", port, protocol: "TCP" }],
-  } as never);
+  });
 }
 
 const validator = (revision: string) => ({
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingWebhookConfiguration",
-  metadata: { name: `istio-validator-${revision}`, labels: { "istio.io/rev": revision } },
+  metadata: {
+    name: `istio-validator-${revision}`,
+    labels: { "istio.io/rev": revision },
+  },
   webhooks: [
     {
       name: "rev.validation.istio.io",
-      clientConfig: { service: { name: "istiod", namespace: "istio-system", path: "/validate" } },
+      clientConfig: {
+        service: {
+          name: "istiod",
+          namespace: "istio-system",
+          path: "/validate",
+        },
+      },
       rules: [
         {
           operations: ["CREATE", "UPDATE"],
@@ -90,7 +105,9 @@ const validator = (revision: string) => ({
       failurePolicy: "Ignore",
       sideEffects: "None",
       admissionReviewVersions: ["v1"],
-      objectSelector: { matchExpressions: [{ key: "istio.io/rev", operator: "In", values: [revision] }] },
+      objectSelector: {
+        matchExpressions: [{ key: "istio.io/rev", operator: "In", values: [revision] }],
+      },
     },
   ],
 });
@@ -102,48 +119,51 @@ interface Validator {
   }[];
 }
 
-const typeOf = (kind: string): ResourceType => {
-  const type = istioTypes.find((candidate) => candidate.kind === kind);
-  if (type === undefined) throw new Error(kind);
-  return type;
-};
-
 const virtualService = (name: string, weight: unknown, labels = { "istio.io/rev": "default" }): KubernetesObject =>
   ({
     metadata: { name, namespace: "shop", labels },
-    spec: { hosts: ["cart"], http: [{ route: [{ destination: { host: "cart" }, weight }] }] },
+    spec: {
+      hosts: ["cart"],
+      http: [{ route: [{ destination: { host: "cart" }, weight }] }],
+    },
   }) as KubernetesObject;
 
-test(
-  "an invalid object is refused with what to change, once the webhook was seen to refuse; also after the root was replaced",
+test.for(clusterKinds)(
+  "an invalid object is refused with what to change, once the webhook was seen to refuse; also after the root was replaced: %s server",
   { timeout: 120_000 },
-  async () => {
-    const { server, istiod, client } = await meshWithWebhooks();
+  async (kind, context) => {
+    const { cluster, istiod, client } = await meshWithWebhooks(kind, context);
     const type = typeOf("VirtualService");
-    const bundleOf = (): string => {
-      const found = server.objects.get({
-        ...validator("default"),
-        name: "istio-validator-default",
-      }) as unknown as Validator;
-      const [webhook] = found.webhooks;
+    const bundleOf = async (): Promise<string> => {
+      const found = await cluster.read<Validator>("ValidatingWebhookConfiguration", "istio-validator-default");
+      const [webhook] = found?.webhooks ?? [];
       return `${webhook?.failurePolicy} ${Buffer.from(webhook?.clientConfig.caBundle ?? "", "base64")
         .toString()
         .trim()}`;
     };
     // The webhook's configuration has no CA bundle yet, so it is ignored.
     await createObject(client, type, virtualService("before", -1));
-    await server.objects.create(validator("default") as never);
-    const root = rootOf(server);
-    await vi.waitFor(() => expect(bundleOf()).toBe(`Fail ${root.certificate.trim()}`), until);
+    await cluster.create(validator("default"));
+    const root = await rootOf(cluster);
+    await vi.waitFor(async () => expect(await bundleOf()).toBe(`Fail ${root.certificate.trim()}`), until);
 
     const refusal =
       'admission webhook "rev.validation.istio.io" denied the request: configuration is invalid: VirtualService shop/cart: http[0].route[0].weight: is "most", expected an integer';
     await expect(createObject(client, type, virtualService("cart", "most"))).rejects.toThrow(refusal);
     await createObject(client, type, virtualService("valid", 100));
     const filter = {
-      metadata: { name: "slow", namespace: "shop", labels: { "istio.io/rev": "default" } },
+      metadata: {
+        name: "slow",
+        namespace: "shop",
+        labels: { "istio.io/rev": "default" },
+      },
       spec: {
-        configPatches: [{ applyTo: "CLUSTER", patch: { operation: "MERGE", value: { connect_timeout: "10" } } }],
+        configPatches: [
+          {
+            applyTo: "CLUSTER",
+            patch: { operation: "MERGE", value: { connect_timeout: "10" } },
+          },
+        ],
       },
     };
     await expect(createObject(client, typeOf("EnvoyFilter"), filter as KubernetesObject)).rejects.toThrow(
@@ -153,11 +173,15 @@ test(
     await createObject(client, type, virtualService("canary", "most", { "istio.io/rev": "canary" }));
 
     const next = await renewSelfSignedRoot(root, Date.now());
-    await replaceRoot(server, next);
-    await vi.waitFor(() => expect(bundleOf()).toBe(`Fail ${next.certificate.trim()}`), until);
+    await replaceRoot(cluster, next);
+    await vi.waitFor(async () => expect(await bundleOf()).toBe(`Fail ${next.certificate.trim()}`), until);
     await vi.waitFor(
       () => expect(createObject(client, type, virtualService("cart", "most"))).rejects.toThrow(refusal),
       until,
+    );
+    const { types } = await scrape(istiod);
+    expect(webhookSeries.map(({ name }) => `${name} ${types.get(name)}`)).toEqual(
+      webhookSeries.map(({ name, type }) => `${name} ${type}`),
     );
     const metrics = await (await fetch(`${istiod.http}/metrics`)).text();
     expect(metrics).toMatch(/galley_validation_failed\{[^}]*resource="virtualservices",reason="invalid_resource"\} \d/);
@@ -166,13 +190,23 @@ test(
 );
 
 test("without --httpsAddr, the webhooks answer on --httpAddr", async () => {
-  const server = await startApiServer({ types: istioTypes, namespaces: ["istio-system"], authorization: "allow-all" });
+  const server = await startApiServer({
+    types: istioTypes,
+    namespaces: ["istio-system"],
+    authorization: "allow-all",
+  });
   onTestFinished(() => server.stop());
-  const istiod = await serve({ kubeconfig: join(await folder({ kubeconfig: server.kubeconfig.yaml }), "kubeconfig") });
+  const istiod = await serve({
+    kubeconfig: join(await folder({ kubeconfig: server.kubeconfig.yaml }), "kubeconfig"),
+  });
   const review = {
     kind: "AdmissionReview",
     apiVersion: "admission.k8s.io/v1beta1",
-    request: { uid: "1", operation: "CREATE", object: { apiVersion: "v1", kind: "Pod" } },
+    request: {
+      uid: "1",
+      operation: "CREATE",
+      object: { apiVersion: "v1", kind: "Pod" },
+    },
   };
   for (const path of ["/validate", "/validate/further"]) {
     const answer = await fetch(`${istiod.http}${path}`, {
@@ -207,13 +241,13 @@ const configMap = (config: string) => ({
   data: { config, values: '{"global": {"hub": "example.com"}}' },
 });
 
-test(
-  "pods are injected by the templates of the ConfigMap, which is followed; an invalid edit keeps the last good one",
+test.for(clusterKinds)(
+  "pods are injected by the templates of the ConfigMap, which is followed; an invalid edit keeps the last good one: %s server",
   { timeout: 120_000 },
-  async () => {
-    const { server, istiod, client } = await meshWithWebhooks();
+  async (kind, context) => {
+    const { cluster, istiod, client } = await meshWithWebhooks(kind, context);
     const name = "istio-sidecar-injector";
-    await server.objects.create({
+    await cluster.create({
       apiVersion: "admissionregistration.k8s.io/v1",
       kind: "MutatingWebhookConfiguration",
       metadata: { name, labels: { "istio.io/rev": "default" } },
@@ -227,21 +261,32 @@ test(
               path: "/inject/cluster/c1/net/n1/proxy_path/a--slash--b",
             },
           },
-          rules: [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] }],
+          rules: [
+            {
+              operations: ["CREATE"],
+              apiGroups: [""],
+              apiVersions: ["v1"],
+              resources: ["pods"],
+            },
+          ],
           failurePolicy: "Fail",
           sideEffects: "None",
           admissionReviewVersions: ["v1"],
         },
       ],
-    } as never);
-    const pods: ResourceType = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
+    });
+    const pods = typeOf("Pod");
     const create = async (podName: string) => {
       const pod = {
         metadata: { name: podName, namespace: "shop" },
         spec: { containers: [{ name: "app", image: "app" }] },
       };
       const { spec } = (await createObject(client, pods, pod as KubernetesObject)) as unknown as typeof pod;
-      return spec.containers as { readonly name: string; readonly image: string; readonly env?: readonly object[] }[];
+      return spec.containers as {
+        readonly name: string;
+        readonly image: string;
+        readonly env?: readonly object[];
+      }[];
     };
     await vi.waitFor(
       () =>
@@ -251,7 +296,7 @@ test(
       until,
     );
 
-    await server.objects.create(configMap(injectorConfig("proxyv2:1")));
+    await cluster.create(configMap(injectorConfig("proxyv2:1")));
     let containers: Awaited<ReturnType<typeof create>> = [];
     await vi.waitFor(async () => void (containers = await create("first")), until);
     expect(containers.map(({ name: container, image }) => `${container} ${image}`).toSorted()).toEqual([
@@ -267,14 +312,19 @@ test(
       ]),
     );
     const templates = async (): Promise<unknown> => (await fetch(`${istiod.http}/debug/inject`)).json();
-    expect(await templates()).toEqual({ sidecar: expect.stringContaining("proxyv2:1") });
+    expect(await templates()).toEqual({
+      sidecar: expect.stringContaining("proxyv2:1"),
+    });
 
-    await server.objects.update(configMap(injectorConfig("proxyv2:2")));
+    await cluster.merge(configMap(injectorConfig("proxyv2:2")));
     await vi.waitFor(
-      async () => expect(await templates()).toEqual({ sidecar: expect.stringContaining("proxyv2:2") }),
+      async () =>
+        expect(await templates()).toEqual({
+          sidecar: expect.stringContaining("proxyv2:2"),
+        }),
       until,
     );
-    await server.objects.update(configMap(injectorConfig("{{ if }}")));
+    await cluster.merge(configMap(injectorConfig("{{ if }}")));
     await vi.waitFor(
       () =>
         expect(istiod.lines.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/keeping the last good one/)),

@@ -1,0 +1,136 @@
+import {
+  type ApiClient,
+  ApiError,
+  createApiClient,
+  type KubernetesObject,
+  parseKubeconfig,
+  resourcePath,
+  type ResourceType,
+} from "@istiod/kubernetes";
+import { type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
+import { onTestFinished, type TestContext, vi } from "vitest";
+import { istioTypes } from "./istio-types.js";
+
+/** An API server with Istio's types and two namespaces, which is used as an administrator does. */
+export interface TestCluster {
+  readonly kubeconfig: string;
+  readonly client: ApiClient;
+  create(object: ObjectInput): Promise<void>;
+  /** Merges the fields of an object into the stored one. */
+  merge(object: ObjectInput): Promise<void>;
+  /** Returns an object; undefined if there is none. */
+  read<T = KubernetesObject>(kind: string, name: string, namespace?: string): Promise<T | undefined>;
+  /** Returns the objects of a kind. */
+  list<T = KubernetesObject>(kind: string, namespace?: string): Promise<readonly T[]>;
+}
+
+/** The parts of `@istiod/cluster` that tests use. The package is not a dependency of this one. */
+interface ClusterModule {
+  startCluster(): Promise<{ readonly kubeconfig: string; stop(): Promise<void> }>;
+  clusterUnavailable(): Promise<string | undefined>;
+  customResourceDefinitions(kinds: readonly object[]): readonly object[];
+}
+
+/** The servers on which contracts hold. */
+export const clusterKinds = ["in memory", "real"] as const;
+export type ClusterKind = (typeof clusterKinds)[number];
+
+const namespaces = ["shop", "istio-system"] as const;
+
+const coreTypes: readonly ResourceType[] = [
+  { group: "", version: "v1", kind: "Namespace", plural: "namespaces", namespaced: false },
+  { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true },
+  { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true },
+  { group: "", version: "v1", kind: "Service", plural: "services", namespaced: true },
+  { group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true },
+  { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true },
+  { group: "discovery.k8s.io", version: "v1", kind: "EndpointSlice", plural: "endpointslices", namespaced: true },
+  ...["Mutating", "Validating"].map((effect) => ({
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    kind: `${effect}WebhookConfiguration`,
+    plural: `${effect.toLowerCase()}webhookconfigurations`,
+    namespaced: false,
+  })),
+];
+
+/** Returns a type by the name of its kind. */
+export function typeOf(kind: string): ResourceType {
+  const type = [...coreTypes, ...istioTypes].find((candidate) => candidate.kind === kind);
+  if (type === undefined) throw new Error(`no type ${kind}`);
+  return type;
+}
+
+/** Starts a server that is stopped with the test. Skips the test, with the reason, if the real one is missing. */
+export async function startTestCluster(kind: ClusterKind, { skip }: Pick<TestContext, "skip">): Promise<TestCluster> {
+  const kubeconfig = kind === "real" ? await startReal(skip) : await startInMemory();
+  const client = createApiClient(await parseKubeconfig(kubeconfig), { userAgent: "kubectl", qps: 1000, burst: 1000 });
+  onTestFinished(() => client.close());
+  const cluster = testCluster(kubeconfig, client);
+  if (kind === "real") await fill(cluster);
+  return cluster;
+}
+
+async function startInMemory(): Promise<string> {
+  const server = await startApiServer({ types: istioTypes, namespaces: [...namespaces], authorization: "allow-all" });
+  onTestFinished(() => server.stop());
+  return server.kubeconfig.yaml;
+}
+
+const clusterModule = async (): Promise<ClusterModule> => {
+  const name = "@istiod/cluster";
+  return (await import(name)) as ClusterModule;
+};
+
+async function startReal(skip: TestContext["skip"]): Promise<string> {
+  const { clusterUnavailable, startCluster } = await clusterModule();
+  const reason = await clusterUnavailable();
+  skip(reason !== undefined, reason);
+  const cluster = await startCluster();
+  onTestFinished(() => cluster.stop());
+  return cluster.kubeconfig;
+}
+
+/** Creates the namespaces, and definitions of Istio's types without a schema, so that only webhooks reject objects. */
+async function fill({ client, create }: TestCluster): Promise<void> {
+  const { customResourceDefinitions } = await clusterModule();
+  for (const name of namespaces) await create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  const kinds = [...new Set(istioTypes.map(({ kind }) => kind))].map((kind) => {
+    const versions = istioTypes.filter((type) => type.kind === kind);
+    return { ...versions[0], versions: versions.map(({ version }) => version) };
+  });
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  for (const definition of customResourceDefinitions(kinds))
+    await client.json({ method: "POST", path, body: JSON.stringify(definition) });
+  for (const type of istioTypes)
+    await vi.waitFor(() => client.json({ path: resourcePath(type) }), { timeout: 60_000, interval: 50 });
+}
+
+function testCluster(kubeconfig: string, client: ApiClient): TestCluster {
+  const pathOf = (kind: string, name: string | undefined, namespace: string | undefined): string =>
+    resourcePath(typeOf(kind), { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) });
+  return {
+    kubeconfig,
+    client,
+    async create({ kind = "", metadata, ...object }) {
+      const path = pathOf(kind, undefined, metadata.namespace);
+      await client.json({ method: "POST", path, body: JSON.stringify({ kind, metadata, ...object }) });
+    },
+    async merge({ kind = "", metadata, ...object }) {
+      const path = pathOf(kind, metadata.name, metadata.namespace);
+      const contentType = "application/merge-patch+json";
+      await client.json({ method: "PATCH", path, contentType, body: JSON.stringify({ metadata, ...object }) });
+    },
+    async read<T>(kind: string, name: string, namespace?: string) {
+      try {
+        return await client.json<T>({ path: pathOf(kind, name, namespace) });
+      } catch (error) {
+        if (error instanceof ApiError && error.code === "not-found") return undefined;
+        throw error;
+      }
+    },
+    async list<T>(kind: string, namespace?: string) {
+      return (await client.json<{ readonly items: readonly T[] }>({ path: pathOf(kind, undefined, namespace) })).items;
+    },
+  };
+}
