@@ -73,6 +73,10 @@ describe("a response decoded by a test client", () => {
           versionInfo: version,
           resources: list.map(({ bytes }) => any(bytes)),
         });
+        const withoutResources = {
+          delta: toBinary(DeltaDiscoveryResponseSchema, { ...delta, resources: [] }),
+          sotw: toBinary(DiscoveryResponseSchema, { ...sotw, resources: [] }),
+        };
         for (const [variant, message] of [
           ["delta", toBinary(DeltaDiscoveryResponseSchema, delta)],
           ["sotw", toBinary(DiscoveryResponseSchema, sotw)],
@@ -95,6 +99,8 @@ describe("a response decoded by a test client", () => {
           });
           expect(Buffer.concat(outline.content).length).toBe(message.length - Buffer.byteLength(nonce));
           expect(read.names).toEqual(list.map(({ name }) => name));
+          const entryBytes = read.resources.reduce((sum, resource) => sum + resource.entryBytes, 0);
+          expect(message.length - entryBytes).toBe(withoutResources[variant].length);
           for (const [i, resource] of read.resources.entries()) {
             expect(resource).toMatchObject({ typeUrl, version: variant === "delta" ? list[i]?.version : "" });
             expect(Buffer.compare(resource.bytes, list[i]?.bytes ?? new Uint8Array())).toBe(0);

@@ -23,7 +23,11 @@ export interface ReceivedResource {
   readonly typeUrl: string;
   /** A view of the encoded message. */
   readonly bytes: Uint8Array;
+  /** Length of its entry in the response, with its name and version. */
+  readonly entryBytes: number;
 }
+
+type DecodedEntry = Omit<ReceivedResource, "entryBytes">;
 
 /** Field numbers, which are the same in both variants. */
 const fields = { version: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6 } as const;
@@ -43,9 +47,12 @@ export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedR
   const reader = new FieldReader(bytes, 0, bytes.length);
   while (reader.next()) {
     if (!reader.delimited) continue;
-    const { field, from, to } = reader;
+    const { field, start, from, to } = reader;
     if (field === fields.resources)
-      resources.push(variant === "delta" ? deltaResource(bytes, from, to) : anyIn(bytes, from, to));
+      resources.push({
+        ...(variant === "delta" ? deltaResource(bytes, from, to) : anyIn(bytes, from, to)),
+        entryBytes: to - start,
+      });
     else if (field === fields.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === fields.nonce) nonce = bytes.toString("utf8", from, to);
     else if (field === fields.version) version = bytes.toString("utf8", from, to);
@@ -105,7 +112,7 @@ export function outlineResponse(message: Uint8Array): ResponseOutline {
 }
 
 /** A `Resource` of the delta variant: version 1, resource 2, name 3. */
-function deltaResource(bytes: Buffer, from: number, to: number): ReceivedResource {
+function deltaResource(bytes: Buffer, from: number, to: number): DecodedEntry {
   let [name, version, typeUrl] = ["", "", ""];
   let value: Uint8Array = bytes.subarray(from, from);
   const reader = new FieldReader(bytes, from, to);
@@ -118,7 +125,7 @@ function deltaResource(bytes: Buffer, from: number, to: number): ReceivedResourc
   return { name, version, typeUrl, bytes: value };
 }
 
-function anyIn(bytes: Buffer, from: number, to: number): ReceivedResource {
+function anyIn(bytes: Buffer, from: number, to: number): DecodedEntry {
   const { typeUrl, value } = any(bytes, from, to);
   return { name: typeUrl.startsWith("type.googleapis.com/") ? nameIn(value) : "", version: "", typeUrl, bytes: value };
 }

@@ -1,34 +1,30 @@
-import { hash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { differencesFromFresh, nodeOf, type ProxyPlace, SimulatedProxy, untilSettled } from "@istiod/bench";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { eventually, LossMonitor } from "@istiod/outage";
-import { clusterType, endpointType } from "@istiod/xds-server";
 import { type Address, decodeResponse } from "@istiod/xds-server/testing";
+import { ResentBytes } from "./resent-bytes.js";
 
-/** Bytes of responses from the beginning of a stream until the proxy has an answer for each type. */
+/** Bytes of responses until the proxy has an answer for each type. */
 export interface StreamBytes {
-  /** Number of streams. */
+  /** Number of times that a proxy lost its stream and was complete again, be it after several further streams. */
   readonly streams: number;
   /** Of the first stream of each of these proxies. */
   readonly first: number;
-  /**
-   * Of responses without the resources that the proxies did not have yet or had in another version, and without the
-   * endpoints of clusters that they had in another version.
-   */
+  /** Of the further streams, without what the proxies did not have yet. */
   readonly resent: number;
 }
 
 interface Member {
   readonly place: ProxyPlace;
   readonly proxy: SimulatedProxy;
-  /** Bytes of the first stream until it was complete. */
+  /** Bytes of the first stream until it was complete; 0 before. */
   first: number;
   /** Bytes of the current stream until it is complete. */
-  resent: number;
+  received: number;
+  /** Counts what it receives again, from the loss of its stream until it is complete. */
+  resent: ResentBytes;
   isComplete: boolean;
-  /** Names of the clusters that the current stream has changed. */
-  readonly changedClusters: Set<string>;
 }
 
 /** Milliseconds between pings. */
@@ -54,15 +50,12 @@ export class Fleet {
         node: toBinary(NodeSchema, nodeOf(place)),
         headers: { authorization: `Bearer ${token}` },
         events: {
-          opened: () => {
-            member.changedClusters.clear();
-            Object.assign(member, { isComplete: false, resent: 0 });
-          },
+          opened: () => this.#opened(member),
           received: (message) => this.#received(member, message, at % followed === 0),
           complete: () => this.#complete(member),
         },
       });
-      const member: Member = { place, proxy, first: 0, resent: 0, isComplete: false, changedClusters: new Set() };
+      const member: Member = { place, proxy, first: 0, received: 0, resent: new ResentBytes(), isComplete: false };
       return member;
     });
   }
@@ -116,27 +109,26 @@ export class Fleet {
     for (const { proxy } of this.#members) proxy.drop();
   }
 
+  #opened(member: Member): void {
+    // Streams that end before they are complete belong to one reconnection.
+    if (member.isComplete) member.resent = new ResentBytes();
+    member.isComplete = false;
+    member.received = 0;
+  }
+
   #received(member: Member, message: Uint8Array, isFollowed: boolean): void {
     if (member.isComplete && !isFollowed) return;
     const response = decodeResponse("delta", message);
     if (isFollowed) this.monitor.receiveDecoded(member.place.id, "delta", response);
     if (member.isComplete || !member.proxy.connected) return;
-    member.resent += message.length;
-    if (member.first === 0) return;
-    const held = member.proxy.held(response.typeUrl);
-    for (const { name, bytes } of response.resources) {
-      const isChanged = held.get(name)?.digest !== hash("sha1", bytes, "base64");
-      if (isChanged && response.typeUrl === clusterType) member.changedClusters.add(name);
-      // A proxy needs the endpoints of a changed cluster again.
-      const isNeeded = response.typeUrl === endpointType && member.changedClusters.has(name);
-      if (isChanged || isNeeded) member.resent -= bytes.length;
-    }
+    member.received += message.length;
+    if (member.first > 0) member.resent.add(response, member.proxy.held(response.typeUrl));
   }
 
   #complete(member: Member): void {
     member.isComplete = true;
-    if (member.first === 0) member.first = member.resent;
-    else this.#reconnections.push({ first: member.first, resent: member.resent });
+    if (member.first === 0) member.first = member.received;
+    else this.#reconnections.push({ first: member.first, resent: member.resent.bytes });
   }
 }
 
