@@ -21,5 +21,5 @@ export const fullSize: RigOptions = {
   admissionMs: 250,
   replicas: 3,
   drainSeconds: 5,
-  certificateLifetime: "200s",
+  certificateLifetime: "100s",
 };

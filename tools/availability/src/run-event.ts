@@ -18,6 +18,7 @@ export async function runEvent(rig: Rig, event: AvailabilityEvent, settings: Eve
   fleet.takeReconnections();
   admission.take();
   await dataPlane.traffic.take();
+  dataPlane.takeCpuWait();
   const [written, startedAt] = [changes.written, performance.now()];
   const figures = await event.run(rig, settings);
   await eventually(() => (changes.written > written ? undefined : "no change was written"), currentMs);
@@ -28,6 +29,7 @@ export async function runEvent(rig: Rig, event: AvailabilityEvent, settings: Eve
     event: event.name,
     seconds: (performance.now() - startedAt) / 1000,
     traffic: await dataPlane.traffic.take(),
+    cpuWait: dataPlane.takeCpuWait(),
     admission: admission.take(),
     changes: changes.written - written,
     reconnections: fleet.takeReconnections(),

@@ -8,6 +8,8 @@ export interface EventResult extends EventFigures {
   readonly event: string;
   readonly seconds: number;
   readonly traffic: TrafficFigures;
+  /** Seconds that a thread of a proxy was ready to run and had no CPU, of the one that waited longest. */
+  readonly cpuWait: number;
   readonly admission: AdmissionFigures;
   /** Changes of the mesh that were written. */
   readonly changes: number;
@@ -30,10 +32,14 @@ export function resentShare({ first, resent }: StreamBytes): number {
 
 /** Returns the bars that an event does not meet, one sentence each. */
 export function failuresOf(result: EventResult): readonly string[] {
-  const { traffic, admission, changes, lostUpdates, losses, leadershipSeconds, reconnections, kills = 0 } = result;
+  const { traffic, cpuWait, admission, changes, lostUpdates, losses, reconnections, kills = 0 } = result;
+  const { leadershipSeconds } = result;
   const share = resentShare(reconnections);
   const checks: readonly (readonly [isMissed: boolean, text: string])[] = [
-    [traffic.failed > 0, `${traffic.failed} requests failed: ${traffic.failures.join("; ")}`],
+    [
+      traffic.failed > 0,
+      `${traffic.failed} requests failed, by proxies without CPU for ${cpuWait.toFixed(1)} s: ${traffic.failures.join("; ")}`,
+    ],
     [traffic.succeeded === 0, "no request was answered"],
     [traffic.held > 0, `${traffic.held} requests were not sent, because others were not answered`],
     [lostUpdates.length > 0, `${lostUpdates.length} lost updates: ${lostUpdates.slice(0, 10).join("; ")}`],
@@ -56,12 +62,14 @@ export function failuresOf(result: EventResult): readonly string[] {
 
 /** Returns the figures of an event as a row of a Markdown table. */
 export function row(result: EventResult): string {
-  const { event, seconds, traffic, admission, changes, lostUpdates, reconnections, leadershipSeconds } = result;
+  const { event, seconds, traffic, cpuWait, admission, changes, lostUpdates, reconnections, leadershipSeconds } =
+    result;
   const cells = [
     `\`${event}\``,
     seconds.toFixed(0),
     `${traffic.succeeded + traffic.failed}, **${traffic.failed}**`,
     `${traffic.p99.toFixed(0)}, ${traffic.longest.toFixed(0)}`,
+    cpuWait.toFixed(1),
     `${changes}, **${lostUpdates.length + result.losses.length}**`,
     `${admission.calls}, ${admission.repeated}, **${admission.errors.length}**`,
     `${reconnections.streams}, ${percent(resentShare(reconnections))}`,
@@ -71,8 +79,8 @@ export function row(result: EventResult): string {
 }
 
 /** The header of the table. */
-export const header = `| event | s | requests, failed | p99, longest ms | changes, lost | webhook calls, repeated, failed | reconnections, resent | leadership s |
-|---|--:|--:|--:|--:|--:|--:|--:|`;
+export const header = `| event | s | requests, failed | p99, longest ms | proxies without CPU s | changes, lost | webhook calls, repeated, failed | reconnections, resent | leadership s |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|`;
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(2)} %`;

@@ -5,6 +5,7 @@ const met: EventResult = {
   event: "kill-leader",
   seconds: 61,
   traffic: { succeeded: 30_000, failed: 0, failures: [], held: 0, p99: 12, longest: 80 },
+  cpuWait: 0.25,
   admission: { calls: 120, repeated: 1, errors: [] },
   changes: 60,
   reconnections: { streams: 70, first: 7_000_000, resent: 70_000 },
@@ -17,12 +18,15 @@ const met: EventResult = {
 test("an event that meets every bar has no failures", () => {
   expect(failuresOf(met)).toEqual([]);
   expect(row(met)).toBe(
-    "| `kill-leader` | 61 | 30000, **0** | 12, 80 | 60, **0** | 120, 1, **0** | 70, 1.00 % | 30.0 |",
+    "| `kill-leader` | 61 | 30000, **0** | 12, 80 | 0.3 | 60, **0** | 120, 1, **0** | 70, 1.00 % | 30.0 |",
   );
 });
 
 test.each<[string, Partial<EventResult>]>([
-  ["1 requests failed: status 503", { traffic: { ...met.traffic, failed: 1, failures: ["status 503"] } }],
+  [
+    "1 requests failed, by proxies without CPU for 0.3 s: status 503",
+    { traffic: { ...met.traffic, failed: 1, failures: ["status 503"] } },
+  ],
   ["no request was answered", { traffic: { ...met.traffic, succeeded: 0 } }],
   ["7 requests were not sent, because others were not answered", { traffic: { ...met.traffic, held: 7 } }],
   ["1 lost updates: Cluster a is missing", { lostUpdates: ["Cluster a is missing"] }],

@@ -70,6 +70,10 @@ export class Agent {
     return agent;
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** Directory of the certificates that the agent writes. */
   get certificates(): string {
     return join(this.#directory, "certificates");

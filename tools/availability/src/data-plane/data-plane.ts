@@ -5,6 +5,7 @@ import { requireEnvoy } from "@istiod/e2e";
 import { eventually, type TestCluster } from "@istiod/outage";
 import type { ControlPlane } from "../control-plane/control-plane.js";
 import { Agent } from "./agent.js";
+import { childrenOf, CpuWait } from "./cpu-wait.js";
 import { Traffic } from "./traffic.js";
 import {
   applicationPort,
@@ -21,7 +22,7 @@ const apps = ["client", "cart"] as const;
 type App = (typeof apps)[number];
 const podsOfApp = 2;
 const startMs = 120_000;
-/** Milliseconds in which no request may fail before the first event. */
+/** Milliseconds in which no request may fail, and each must be answered, before the first event. */
 const checkMs = 1_000;
 
 export interface DataPlaneOptions {
@@ -43,6 +44,7 @@ export class DataPlane {
   readonly #envoy: string;
   readonly #agents: Record<App, Agent[]> = { client: [], cart: [] };
   readonly #removed: string[] = [];
+  readonly #cpuWait = new CpuWait();
   #created = 0;
 
   private constructor(options: DataPlaneOptions, envoy: string) {
@@ -80,6 +82,11 @@ export class DataPlane {
     return this.#removed;
   }
 
+  /** Returns the longest time that a thread of an Envoy has waited for a CPU since the last call, in seconds. */
+  takeCpuWait(): number {
+    return this.#cpuWait.take(this.agents.flatMap(({ pid }) => childrenOf(pid)));
+  }
+
   /** Replaces the pods one after the other by pods whose proxies connect to another control plane. */
   async rollOut(controlPlane: ControlPlane): Promise<void> {
     for (const app of apps)
@@ -113,12 +120,13 @@ export class DataPlane {
     await Promise.all(this.agents.map((agent) => agent.stop()));
   }
 
-  /** Waits until no request fails, because the proxies know all endpoints. */
+  /** Waits until no request fails or waits for long, because the proxies know all endpoints and have connections. */
   async #untilAnswered(): Promise<void> {
     await eventually(async () => {
       await wait(checkMs);
-      const { succeeded, failed, failures } = await this.traffic.take();
-      return succeeded > 0 && failed === 0 ? undefined : `requests fail: ${failures[0] ?? "none is answered"}`;
+      const { succeeded, failed, failures, longest } = await this.traffic.take();
+      if (failed > 0 || succeeded === 0) return `requests fail: ${failures[0] ?? "none is answered"}`;
+      return longest < checkMs ? undefined : `a request was not answered for ${longest.toFixed(0)} ms`;
     }, startMs);
   }
 

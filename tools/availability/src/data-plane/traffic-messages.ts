@@ -21,8 +21,9 @@ export interface TrafficFigures {
   readonly failures: readonly string[];
   /** Requests that were not sent, because too many were waiting for an answer. */
   readonly held: number;
-  /** Milliseconds. */
+  /** Milliseconds, of requests that were answered or failed. */
   readonly p99: number;
+  /** Milliseconds, also of requests that still wait for an answer. */
   readonly longest: number;
 }
 

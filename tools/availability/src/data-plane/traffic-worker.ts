@@ -9,11 +9,14 @@ const tickMs = 20;
 const timeoutMs = 15_000;
 /** Requests without an answer, above which no further ones are sent. */
 const maxInFlight = 5_000;
+/** Connections of a client, so that a proxy that lacks CPU does not spend it on handshakes for further ones. */
+const maxConnections = 64;
 const keptFailures = 20;
 
 const servers = new Map<string, Server>();
-const inFlight = new Map<string, number>();
-const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+/** Requests without an answer: by address of the client, their times. */
+const inFlight = new Map<string, Set<{ readonly start: number }>>();
+const agent = new Agent({ keepAlive: true, maxSockets: maxConnections });
 let clients: readonly string[] = [];
 let next = 0;
 let latencies: number[] = [];
@@ -51,23 +54,22 @@ function close(address: string): Promise<void> {
 async function use(addresses: readonly string[]): Promise<void> {
   const old = clients.filter((address) => !addresses.includes(address));
   clients = addresses;
-  while (old.some((address) => (inFlight.get(address) ?? 0) > 0)) await wait(10);
+  while (old.some((address) => (inFlight.get(address)?.size ?? 0) > 0)) await wait(10);
 }
 
 function send(address: string): void {
-  const start = performance.now();
-  inFlight.set(address, (inFlight.get(address) ?? 0) + 1);
-  let isOver = false;
+  const sent = { start: performance.now() };
+  const waiting = inFlight.get(address) ?? new Set();
+  inFlight.set(address, waiting.add(sent));
   const finish = (failure?: string): void => {
-    if (isOver) return;
-    isOver = true;
-    inFlight.set(address, (inFlight.get(address) ?? 1) - 1);
-    latencies.push(performance.now() - start);
+    if (!waiting.delete(sent)) return;
+    clearTimeout(late);
+    latencies.push(performance.now() - sent.start);
     if (failure === undefined) return void counts.succeeded++;
     counts.failed++;
     if (failures.length < keptFailures) failures.push(`${new Date().toISOString()} by ${address}: ${failure}`);
   };
-  const options = { host: address, port, agent, headers: { host: `${host}:${port}` }, timeout: timeoutMs };
+  const options = { host: address, port, agent, headers: { host: `${host}:${port}` } };
   const outgoing = request(options, (response) => {
     let text = "";
     response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -77,7 +79,7 @@ function send(address: string): void {
       finish(text === peer ? undefined : `the server knows the client as ${JSON.stringify(text)}`);
     });
   });
-  outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+  const late = setTimeout(() => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
   outgoing.on("error", (error) => finish(error.message));
   outgoing.end();
 }
@@ -91,19 +93,21 @@ setInterval(() => {
   if (clients.length === 0) return void (owed = 0);
   for (; owed >= 1; owed--) {
     const address = clients[next++ % clients.length] ?? "";
-    const waiting = [...inFlight.values()].reduce((sum, each) => sum + each, 0);
+    const waiting = [...inFlight.values()].reduce((sum, { size }) => sum + size, 0);
     if (waiting < maxInFlight) send(address);
     else counts.held++;
   }
 }, tickMs);
 
 function take(): TrafficFigures {
+  const now = performance.now();
   const sorted = latencies.toSorted((a, b) => a - b);
+  const starts = [...inFlight.values()].flatMap((sent) => [...sent].map(({ start }) => start));
   const figures = {
     ...counts,
     failures,
     p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
-    longest: sorted.at(-1) ?? 0,
+    longest: Math.max(sorted.at(-1) ?? 0, ...starts.map((start) => now - start)),
   };
   [latencies, failures, counts] = [[], [], { succeeded: 0, failed: 0, held: 0 }];
   return figures;
