@@ -31,6 +31,13 @@ const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader";
 /** The lock whose holder counts as the leader: that of the controller of `istio-ca-root-cert`. */
 const leaderLock = { namespace: "istio-system", name: "istio-namespace-controller-election" };
 
+/** The record of a leader lock, as client-go stores it. */
+export interface LeaderRecord {
+  readonly holderIdentity: string;
+  /** Changes with each renewal. */
+  readonly renewTime: string;
+}
+
 /** Reads and writes a cluster as its users do, not by way of the relay of the replicas. */
 export class ClusterUser {
   readonly #client: ApiClient;
@@ -64,12 +71,12 @@ export class ClusterUser {
     return found?.data?.["root-cert.pem"];
   }
 
-  /** Returns the identity in the leader lock; undefined if there is none. */
-  async leader(): Promise<string | undefined> {
+  /** Returns the record of the leader lock; undefined if nobody holds it. */
+  async leaderRecord(): Promise<LeaderRecord | undefined> {
     const found = await readObject<KubernetesObject>(this.#client, configMaps, leaderLock).catch(() => undefined);
-    const record = found?.metadata?.annotations?.[leaderAnnotation];
-    const holder = record && (JSON.parse(record) as { readonly holderIdentity: string }).holderIdentity;
-    return holder || undefined;
+    const text = found?.metadata?.annotations?.[leaderAnnotation];
+    const record = text === undefined ? undefined : (JSON.parse(text) as LeaderRecord);
+    return record?.holderIdentity ? record : undefined;
   }
 
   /** Returns the CA bundles of a configuration of injection webhooks, in base64. */

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { eventually } from "@istiod/outage";
+import type { LeaderRecord } from "../cluster/cluster-user.js";
 import type { Replica } from "../control-plane/replica.js";
 import { namespace } from "../data-plane/workload-objects.js";
 import { type AvailabilityEvent, eventMs } from "./event.js";
@@ -42,9 +43,9 @@ export const killEach: AvailabilityEvent = {
 export const killLeader: AvailabilityEvent = {
   name: "kill-leader",
   async run(rig) {
-    const name = await rig.user.leader();
+    const name = await livingLeader(() => rig.user.leaderRecord(), eventMs);
     const leader = rig.controlPlane.replicas.find((replica) => replica.name === name);
-    if (leader === undefined) throw new Error(`the leader ${name ?? ""} is no istiod of this run`);
+    if (leader === undefined) throw new Error(`the leader ${name} is no istiod of this run`);
     const killedAt = performance.now();
     await leader.kill();
     await rig.cluster.objects.delete({
@@ -61,3 +62,18 @@ export const killLeader: AvailabilityEvent = {
     return { leadershipSeconds, kills: 1 };
   },
 };
+
+/**
+ * Returns the identity of the leader after its next renewal: the record may be that of a process that has ended.
+ *
+ * @throws Error if the lock is not renewed before the deadline
+ */
+export async function livingLeader(read: () => Promise<LeaderRecord | undefined>, deadlineMs: number): Promise<string> {
+  const first = await read();
+  let last: LeaderRecord | undefined;
+  await eventually(async () => {
+    last = await read();
+    return last && last.renewTime !== first?.renewTime ? undefined : "nobody renews the leader lock";
+  }, deadlineMs);
+  return last?.holderIdentity ?? "";
+}
