@@ -16,6 +16,7 @@ import { remoteReviews } from "../cluster/remote-clusters.js";
 import { servingTls } from "../serving-tls.js";
 import { type TlsLimits, tlsLimits } from "../tls-limits.js";
 import { followTrustAnchors } from "../trust-anchors.js";
+import { followTrustDomain } from "../trust-domain-change.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
 import type { Startup } from "./startup.js";
@@ -51,6 +52,7 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
   if (authority !== undefined) closers.defer(() => authority.stop());
   if (authority !== undefined && variables.multiRoot.read(env))
     closers.defer(followTrustAnchors(authority.authority, mesh, authorityLog));
+  if (authority !== undefined) closers.defer(followTrustDomain(trustDomain, mesh, authorityLog));
   const { secureGRPCAddr, httpsAddr } = startup.settings.addresses;
   const hasWebhooks = httpsAddr !== undefined && client !== undefined;
   if (hasWebhooks && authority === undefined)
