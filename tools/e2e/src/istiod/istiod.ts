@@ -76,7 +76,7 @@ const program = join(
 );
 
 /** On a loaded machine, loading the program alone takes many seconds. */
-const startMs = 60_000;
+const startMs = 120_000;
 
 /** Returns the reason why istiod cannot run as a process of its own; undefined if it can. */
 export function whyNoProcess(): string | undefined {
