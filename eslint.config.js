@@ -7,6 +7,7 @@ const order = [
   "settings",
   "metrics",
   "peer-address",
+  "tls-admission",
   "go-template",
   "admin-server",
   "incremental",
@@ -40,9 +41,9 @@ const model = order.slice(order.indexOf("config-schema"), order.indexOf("authori
 const encoding = ["protobuf-wire", "envoy-api", "resources"];
 /** Packages that each package must not import although they are above it in the table. */
 const ignorant = {
-  "go-template": ["metrics", "peer-address"],
-  jwks: ["metrics", "go-template", "admin-server"],
-  kubernetes: ["admin-server", "jwks", "incremental"],
+  "go-template": ["metrics", "peer-address", "tls-admission"],
+  jwks: ["metrics", "tls-admission", "go-template", "admin-server"],
+  kubernetes: ["tls-admission", "admin-server", "jwks", "incremental"],
   "config-schema": encoding,
   "config-ingestion": encoding,
   "config-xds": ["protobuf-wire"],

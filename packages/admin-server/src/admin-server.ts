@@ -2,6 +2,8 @@ import { createServer, type RequestListener, type Server, type ServerOptions, ty
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
+import { type Clock, monotonicClock } from "@istiod/settings";
+import { LoopTimers, paceHandshakes } from "@istiod/tls-admission";
 import { limitConnections } from "./connection-limit.js";
 
 /** Limits of connections and requests. Times are in milliseconds. */
@@ -18,6 +20,8 @@ export interface HttpLimits {
   readonly idleMs?: number;
   /** Called when a connection is closed because there are too many. */
   readonly limited?: () => void;
+  /** For the timeouts of handshakes. Default: the monotonic clock. */
+  readonly clock?: Clock;
 }
 
 const defaultHeadersMs = 10_000;
@@ -32,8 +36,9 @@ export function createAdminServer(listener: RequestListener, limits: HttpLimits 
 }
 
 /**
- * Creates an HTTPS server with the same bounds, also for the handshake. `setSecureContext` of the server replaces the
- * certificate for new connections.
+ * Creates an HTTPS server with the same bounds, and with few handshakes in progress at a time, of which addresses have
+ * equal shares. The time to receive the headers is also that of the handshake. `setSecureContext` of the server
+ * replaces the certificate for new connections.
  */
 export function createSecureAdminServer(
   listener: RequestListener,
@@ -41,8 +46,13 @@ export function createSecureAdminServer(
   limits: HttpLimits = {},
 ): SecureServer {
   const responses: Responses = new WeakMap();
-  const options = { ...serverOptions(limits), ...tls, handshakeTimeout: limits.headersMs ?? defaultHeadersMs };
-  return limited(createSecureServer(options, tracking(responses, listener)), responses, limits);
+  const server = createSecureServer({ ...serverOptions(limits), ...tls }, tracking(responses, listener));
+  paceHandshakes(server, {
+    timers: new LoopTimers(limits.clock ?? monotonicClock),
+    timeoutMs: limits.headersMs ?? defaultHeadersMs,
+    close: (socket) => void socket.destroy(),
+  });
+  return limited(server, responses, limits);
 }
 
 /** The last response of each connection. */

@@ -1,10 +1,15 @@
 import { once } from "node:events";
 import { request } from "node:https";
 import { type AddressInfo, connect } from "node:net";
+import { Duplex } from "node:stream";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { createSecureAdminServer, type HttpLimits } from "@istiod/admin-server";
 import { CertificateAuthority, createSelfSignedRoot, issueServingCertificate, selfSignedBundle } from "@istiod/ca";
+import { FakeClock } from "@istiod/settings/testing";
 import { afterEach, expect, it } from "vitest";
+
+/** An address of this machine other than that of the honest callers, where the system has more than one. */
+const strangerAddress = "127.0.0.66";
 
 const closing: (() => unknown)[] = [];
 afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
@@ -19,6 +24,20 @@ async function serve(limits: HttpLimits = {}) {
     server.close();
   });
   return { server, authority, port: (server.address() as AddressInfo).port };
+}
+
+/** Returns the bytes with which a TLS client begins. */
+function clientHello(): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const transport = new Duplex({
+      read: () => undefined,
+      write: (bytes: Buffer, _encoding, done) => {
+        resolve(bytes);
+        done();
+      },
+    });
+    connectTls({ socket: transport }).on("error", () => undefined);
+  });
 }
 
 async function newAuthority(): Promise<CertificateAuthority> {
@@ -74,4 +93,24 @@ it("closes the oldest connection of the largest caller at the limit", async () =
   const [oldest] = sockets;
   if (oldest !== undefined && !oldest.closed) await once(oldest, "close");
   expect(await get(port, authority.bundle.rootsPem)).toBe(200);
+});
+
+it("answers others while one address floods it with handshakes, of which few are begun", async ({ skip }) => {
+  if (process.platform !== "linux") return skip("only Linux has all of 127.0.0.0/8");
+  // The clock stands still, so that no handshake is slow.
+  const { port, authority } = await serve({ maxConnections: 5000, clock: new FakeClock() });
+  const hello = await clientHello();
+  let answered = 0;
+  const flood = Array.from({ length: 200 }, () => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress: strangerAddress });
+    socket.on("error", () => undefined).once("data", () => answered++);
+    socket.write(hello);
+    closing.push(() => socket.destroy());
+    return once(socket, "connect");
+  });
+  await Promise.all(flood);
+  expect(await get(port, authority.bundle.rootsPem)).toBe(200);
+  await expect.poll(() => answered).toBe(32);
+  expect(await get(port, authority.bundle.rootsPem)).toBe(200);
+  expect(answered).toBe(32);
 });

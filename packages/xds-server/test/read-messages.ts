@@ -1,5 +1,5 @@
 import { FakeClock } from "@istiod/settings/testing";
-import { LoopTimers } from "../src/limits/loop-timers.js";
+import { LoopTimers } from "@istiod/tls-admission";
 import { RequestMemory } from "../src/limits/request-memory.js";
 import { MessageReader } from "../src/transport/message-reader.js";
 

@@ -2,8 +2,8 @@ import { EventEmitter } from "node:events";
 import type { ServerHttp2Stream } from "node:http2";
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { FakeClock } from "@istiod/settings/testing";
+import { LoopTimers } from "@istiod/tls-admission";
 import { expect, test } from "vitest";
-import { LoopTimers } from "../src/limits/loop-timers.js";
 import { RequestMemory } from "../src/limits/request-memory.js";
 import { readRequests } from "../src/transport/request-intake.js";
 

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { LoopTimers } from "@istiod/tls-admission";
 import type { LimitReason } from "./limit-reason.js";
-import type { LoopTimers } from "./loop-timers.js";
 import { newest, PeerGroups } from "./peer-groups.js";
 import type { PeerKey } from "./peer-key.js";
 

@@ -1,11 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "@istiod/settings";
+import { LoopTimers } from "@istiod/tls-admission";
 import type { XdsServerOptions } from "../api.js";
 import { type Admission, rejected, StreamAdmission } from "../connection/admission.js";
 import type { Call } from "../transport/call.js";
 import type { ListenContext } from "../transport/listen.js";
 import { type ConnectionLimits, ConnectionTable } from "./connection-table.js";
-import { LoopTimers } from "./loop-timers.js";
 import { MemoryPressure, processMemory } from "./memory-pressure.js";
 import { identifyPeer } from "./peer-key.js";
 import { RequestMemory } from "./request-memory.js";

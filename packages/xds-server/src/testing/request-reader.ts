@@ -1,5 +1,5 @@
 import { monotonicClock } from "@istiod/settings";
-import { LoopTimers } from "../limits/loop-timers.js";
+import { LoopTimers } from "@istiod/tls-admission";
 import { RequestMemory } from "../limits/request-memory.js";
 import { MessageReader } from "../transport/message-reader.js";
 

@@ -1,11 +1,10 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { connectionId, type LoopTimers } from "@istiod/tls-admission";
 import type { ConnectionTable, CountedConnection } from "../limits/connection-table.js";
 import type { LimitObserver, LimitReason } from "../limits/limit-reason.js";
-import type { LoopTimers } from "../limits/loop-timers.js";
 import { addressKey, identifyPeer, type PeerIdentity } from "../limits/peer-key.js";
-import { connectionId } from "./connection-id.js";
 import { peerOf } from "./peer.js";
 
 /** State that all listeners of a server share to limit their connections. */

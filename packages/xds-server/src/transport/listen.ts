@@ -11,6 +11,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import type { Clock } from "@istiod/settings";
+import { paceHandshakes } from "@istiod/tls-admission";
 import type { Listening, ListenOptions, XdsServer } from "../api.js";
 import { type RequestMemory, requestWindowBytes } from "../limits/request-memory.js";
 import { AcceptedConnection, Acceptor, type ConnectionSupervision } from "./accepted-connection.js";
@@ -20,7 +21,6 @@ import { GrpcCall } from "./grpc-call.js";
 import { keepAlive, limitAge } from "./keep-alive.js";
 import { listenLimits, type ListenLimits } from "./listen-limits.js";
 import { discoveryMethods } from "./methods.js";
-import { paceHandshakes } from "./paced-handshakes.js";
 import type { RequestLimits } from "./request-intake.js";
 import { contextOptions, secureServerOptions } from "./tls-context.js";
 import { WriteSlots } from "./write-slots.js";

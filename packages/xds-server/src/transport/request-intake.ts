@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { LoopTimers } from "@istiod/tls-admission";
 import type { LimitReason } from "../limits/limit-reason.js";
-import type { LoopTimers } from "../limits/loop-timers.js";
 import type { PeerKey } from "../limits/peer-key.js";
 import type { RequestMemory } from "../limits/request-memory.js";
 import { MessageReader } from "./message-reader.js";

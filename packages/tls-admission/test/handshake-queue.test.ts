@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HandshakeQueue } from "../src/transport/handshake-queue.js";
+import { HandshakeQueue } from "../src/handshake-queue.js";
 
 function scene(total: number, perGroup: number) {
   const queue = new HandshakeQueue<string>({ total, perGroup });

@@ -1,10 +1,9 @@
-import type { Http2SecureServer } from "node:http2";
 import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
+import type { Server, TLSSocket } from "node:tls";
 import { addressGroup } from "@istiod/peer-address";
-import type { LoopTimers } from "../limits/loop-timers.js";
 import { connectionId } from "./connection-id.js";
 import { HandshakeQueue } from "./handshake-queue.js";
+import type { LoopTimers } from "./loop-timers.js";
 
 /** Handshakes begun in a turn of the event loop. Each takes one to two milliseconds. */
 const handshakesPerTurn = 8;
@@ -18,10 +17,12 @@ const slowMs = 1000;
 
 type ConnectionListener = (socket: Socket) => void;
 
-/** The owner of the connections, which closes those that complete no handshake in time. */
+/** The timeouts of connections without a complete handshake. */
 export interface HandshakeOptions {
   readonly timers: Pick<LoopTimers, "after">;
-  /** Closes a connection whose handshake takes long while others wait. */
+  /** Time from the connection to its complete handshake, in milliseconds. Default: none, `close` has its own. */
+  readonly timeoutMs?: number;
+  /** Closes a connection after the timeout, or whose handshake takes long while others wait. */
   readonly close: (socket: Socket) => void;
 }
 
@@ -29,29 +30,27 @@ export interface HandshakeOptions {
  * Begins few TLS handshakes in each turn of the event loop and bounds how many are in progress, so that thousands of
  * connections at once do not block it. Addresses (IPv6: /64 networks) have equal shares. A connection waits without a
  * handshake until its client has sent something.
+ *
+ * The listeners of `connection` that the server has are those that begin a handshake. Listeners that are added later
+ * see each connection at once.
  */
-export function paceHandshakes(server: Http2SecureServer, options: HandshakeOptions): void {
+export function paceHandshakes(server: Server, options: HandshakeOptions): void {
   const begin = server.listeners("connection") as ConnectionListener[];
   server.removeAllListeners("connection");
   const pacer = new HandshakePacer(options, (socket) => {
     for (const listener of begin) listener.call(server, socket);
   });
-  server.on("connection", (socket: Socket) => {
-    const destroy = (): void => void socket.destroy();
-    socket.once("error", destroy).once("readable", () => {
-      socket.off("error", destroy);
-      if (!socket.destroyed) pacer.push(socket);
-    });
-  });
+  server.on("connection", (socket: Socket) => pacer.accept(socket));
   server.on("secureConnection", (socket: TLSSocket) => pacer.completed(connectionId(socket)));
 }
 
-/** A connection that waits for a handshake or has one in progress. */
+/** A connection without a complete handshake. */
 interface Paced {
   readonly id: string;
   readonly socket: Socket;
   readonly group: string;
-  stopTimer: () => void;
+  stopTimeout: () => void;
+  stopSlowTimer: () => void;
 }
 
 class HandshakePacer {
@@ -67,12 +66,21 @@ class HandshakePacer {
     this.#begin = begin;
   }
 
-  push(socket: Socket): void {
-    const group = addressGroup(socket.remoteAddress ?? "");
-    const paced: Paced = { id: connectionId(socket), socket, group, stopTimer: ignore };
+  accept(socket: Socket): void {
+    const { timers, timeoutMs, close } = this.#options;
+    const paced: Paced = {
+      id: connectionId(socket),
+      socket,
+      group: addressGroup(socket.remoteAddress ?? ""),
+      stopTimeout: timeoutMs === undefined ? ignore : timers.after(timeoutMs, () => close(socket)),
+      stopSlowTimer: ignore,
+    };
     socket.on("error", ignore).once("close", () => this.#delete(paced));
-    this.#queue.push(paced, group);
-    this.#schedule();
+    socket.once("readable", () => {
+      if (socket.destroyed) return;
+      this.#queue.push(paced, paced.group);
+      this.#schedule();
+    });
   }
 
   completed(id: string): void {
@@ -81,7 +89,8 @@ class HandshakePacer {
   }
 
   #delete(paced: Paced): void {
-    paced.stopTimer();
+    paced.stopTimeout();
+    paced.stopSlowTimer();
     if (this.#inProgress.get(paced.id) === paced) this.#inProgress.delete(paced.id);
     this.#queue.delete(paced, paced.group);
     this.#schedule();
@@ -104,7 +113,7 @@ class HandshakePacer {
 
   #start(paced: Paced): void {
     this.#inProgress.set(paced.id, paced);
-    paced.stopTimer = this.#options.timers.after(slowMs, () => {
+    paced.stopSlowTimer = this.#options.timers.after(slowMs, () => {
       this.#queue.markSlow(paced);
       this.#schedule();
     });

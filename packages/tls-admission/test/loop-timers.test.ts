@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { FakeClock } from "@istiod/settings/testing";
 import { expect, test } from "vitest";
-import { LoopTimers } from "../src/limits/loop-timers.js";
+import { LoopTimers } from "../src/loop-timers.js";
 
 test("few of the callbacks that are due together run in a turn of the event loop", async () => {
   const clock = new FakeClock(0);

@@ -1,12 +1,12 @@
 import { EventEmitter, once } from "node:events";
-import type { Http2SecureServer } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as setImmediatePromise } from "node:timers/promises";
+import type { Server } from "node:tls";
 import { FakeClock } from "@istiod/settings/testing";
 import { afterEach, expect, it } from "vitest";
-import { LoopTimers } from "../src/limits/loop-timers.js";
-import { paceHandshakes } from "../src/transport/paced-handshakes.js";
+import { LoopTimers } from "../src/loop-timers.js";
+import { paceHandshakes } from "../src/paced-handshakes.js";
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -17,7 +17,7 @@ afterEach(() => {
  * A server whose handshakes are recorded, with the turn of the event loop in which each begins. Handshakes end at once
  * unless they are held.
  */
-async function paced({ held = false } = {}) {
+async function paced({ held = false, timeoutMs }: { held?: boolean; timeoutMs?: number } = {}) {
   const clock = new FakeClock(0);
   const begun: { readonly socket: Socket; readonly turn: number; readonly first: string }[] = [];
   const closed: Socket[] = [];
@@ -30,7 +30,8 @@ async function paced({ held = false } = {}) {
     closed.push(socket);
     socket.destroy();
   };
-  paceHandshakes(server as unknown as Http2SecureServer, { timers: new LoopTimers(clock), close });
+  const timers = new LoopTimers(clock);
+  paceHandshakes(server as unknown as Server, { timers, close, ...(timeoutMs !== undefined && { timeoutMs }) });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const count = (): void => {
     turn++;
@@ -100,6 +101,20 @@ it("closes handshakes that take long only while others wait for their place", as
   expect(closed).toEqual([begun[0]?.socket, begun[1]?.socket]);
 });
 
+it("closes connections without a complete handshake after the timeout, from their begin", async () => {
+  const { begun, closed, clock, open, complete } = await paced({ held: true, timeoutMs: 5000 });
+  await opened(2, open);
+  const silent = await open();
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(2);
+  complete(begun[0]?.socket);
+  clock.advance(4000);
+  expect(closed).toEqual([]);
+  clock.advance(3000);
+  await expect.poll(() => closed.length, { timeout: 10_000 }).toBe(2);
+  expect(closed).toContain(begun[1]?.socket);
+  expect(closed.map(({ remotePort }) => remotePort)).toContain(silent.localPort);
+});
+
 it.each([
   ["addresses", "10.0.0.1", "10.0.0.2"],
   ["IPv6 networks", "2001:db8:1:1::7", "2001:db8:1:2::7"],
@@ -111,7 +126,7 @@ it.each([
     server.emit("secureConnection", socket);
   });
   const timers = new LoopTimers(new FakeClock(0));
-  paceHandshakes(server as unknown as Http2SecureServer, { timers, close: () => undefined });
+  paceHandshakes(server as unknown as Server, { timers, close: () => undefined });
   for (const [remotePort, remoteAddress] of [...Array<string>(100).fill(flood), honest].entries()) {
     const socket = Object.assign(new PassThrough(), { remoteAddress, remotePort });
     server.emit("connection", socket);
