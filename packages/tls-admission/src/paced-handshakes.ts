@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { Server as PlaintextServer, Socket } from "node:net";
 import type { Server, TLSSocket } from "node:tls";
 import { addressGroup } from "@istiod/peer-address";
 import { connectionId } from "./connection-id.js";
@@ -43,6 +43,22 @@ export function paceHandshakes(server: Server, options: HandshakeOptions): void 
   server.on("connection", (socket: Socket) => pacer.accept(socket));
   server.on("secureConnection", (socket: TLSSocket) => pacer.completed(connectionId(socket)));
 }
+
+/**
+ * Begins few connections of a server without TLS in each turn of the event loop, since a client may have sent many
+ * requests with its first bytes. Addresses take turns. Listeners are moved as by {@link paceHandshakes}.
+ */
+export function paceConnections(server: PlaintextServer): void {
+  const begin = server.listeners("connection") as ConnectionListener[];
+  server.removeAllListeners("connection");
+  const pacer = new HandshakePacer(untimed, (socket) => {
+    for (const listener of begin) listener.call(server, socket);
+    pacer.completed(connectionId(socket));
+  });
+  server.on("connection", (socket: Socket) => pacer.accept(socket));
+}
+
+const untimed: HandshakeOptions = { timers: { after: () => ignore }, close: (socket) => void socket.destroy() };
 
 /** A connection without a complete handshake. */
 interface Paced {

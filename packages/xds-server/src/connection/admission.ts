@@ -36,6 +36,8 @@ export function rejected(error: ConnectError): Admission {
 export class StreamAdmission {
   readonly #perSecond: number | undefined;
   readonly #clock: Clock;
+  /** One error for all rejected streams: the stack trace of each would cost as much as the rest of its rejection. */
+  readonly #tooMany: ConnectError;
   readonly #authenticated = new PeerGroups<Entry>();
   readonly #unauthenticated = new PeerGroups<Entry>();
   /** Time at which the next stream may be admitted. */
@@ -48,6 +50,7 @@ export class StreamAdmission {
   constructor(perSecond: number | undefined, clock: Clock) {
     this.#perSecond = perSecond;
     this.#clock = clock;
+    this.#tooMany = new ConnectError(`more than ${perSecond} new streams a second`, Code.ResourceExhausted);
   }
 
   /** Queues a new stream of a peer. */
@@ -110,6 +113,6 @@ export class StreamAdmission {
     const entry = key === undefined ? undefined : newest(groups.of(key));
     if (entry === undefined) return;
     groups.delete(entry.key, entry);
-    entry.reject(new ConnectError(`more than ${this.#perSecond} new streams a second`, Code.ResourceExhausted));
+    entry.reject(this.#tooMany);
   }
 }

@@ -2,6 +2,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { Clock } from "@istiod/settings";
+import type { LoopTimers } from "@istiod/tls-admission";
 import type { Sliced } from "../sliced.js";
 import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
@@ -30,6 +31,7 @@ export class GrpcCall implements Call {
   readonly #writer: StreamWriter;
   #handler: CallHandler | undefined;
   #ended: { readonly error: ConnectError | undefined } | undefined;
+  #timers: LoopTimers | undefined;
 
   /** @param slots limits the bytes that encrypted connections copy; absent in plaintext */
   constructor(
@@ -65,6 +67,7 @@ export class GrpcCall implements Call {
   serve(handler: CallHandler, limits: RequestLimits, limited: LimitObserver): void {
     const stream = this.#stream;
     this.#handler = handler;
+    this.#timers = limits.timers;
     const { error, timeoutMs } = this.#deadline();
     const cancel =
       timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => this.end(deadlineExceeded()));
@@ -131,9 +134,10 @@ export class GrpcCall implements Call {
     this.#sendHeaders();
     this.#stream.end();
     // Some clients keep their sending side open until the stream is reset.
-    this.#stream.once("finish", () =>
-      this.#clock.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR)),
-    );
+    this.#stream.once("finish", () => {
+      const cancel = this.#timers?.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+      if (cancel !== undefined) this.#stream.once("close", cancel);
+    });
   }
 
   *#decode(message: Buffer): Sliced<XdsRequest> {
