@@ -2,6 +2,7 @@ export { type AddressRange, AddressRules, isOwnAddress, parseAddressRange } from
 export type { Resolve } from "./addresses/checked-lookup.js";
 export { DocumentClient, type DocumentClientOptions, type GetOptions } from "./http/document-client.js";
 export { trustedRoots, type TrustedRootsOptions } from "./http/trusted-roots.js";
+export { type FollowedKeySet, followKeySet, type FollowKeySetOptions } from "./followed-key-set.js";
 export { JwksError, type JwksErrorCode } from "./jwks-error.js";
 export { KeySetDemand, type KeySetDemandOptions, type KeySetFetch, type KeySetLog } from "./key-set-demand.js";
 export { type FetcherOptions, type FetchKeySet, keySetFetcher } from "./key-set-fetcher.js";

@@ -27,6 +27,8 @@ export interface KeySetsOptions {
   readonly maxTotalLength?: number;
   /** Time in milliseconds after which keys that cannot be refreshed are dropped. Default: 7 days, as in Istio. */
   readonly maxStaleMs?: number;
+  /** Minimum time in milliseconds between fetches that `refresh` causes and the fetch before. Default: 10,000. */
+  readonly minRefreshMs?: number;
 }
 
 interface Entry {
@@ -35,8 +37,13 @@ interface Entry {
   failures: number;
   readonly abort: AbortController;
   cancelTimer: () => void;
+  /** Time at which the last fetch began. */
+  fetchBegan: number;
+  isFetching: boolean;
+  /** The last fetch. It settles when the fetch has ended, well or not. */
+  fetch: Promise<void>;
   /** Settles when the first fetch has ended. */
-  readonly attempted: Promise<void>;
+  attempted: Promise<void>;
 }
 
 const dayMs = 86_400_000;
@@ -72,6 +79,19 @@ export class KeySets {
     await Promise.all([...this.#entries.values()].map(({ attempted }) => attempted));
   }
 
+  /**
+   * Fetches a wanted key set before its next refresh, for a token that none of its keys verifies. Joins a fetch in
+   * progress, and fetches nothing if the last fetch began less than `minRefreshMs` ago. Settles when the fetch has
+   * ended, well or not.
+   */
+  async refresh(key: string): Promise<void> {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.abort.signal.aborted) return;
+    const { clock, minRefreshMs = 10_000 } = this.#options;
+    if (clock.now() - entry.fetchBegan >= minRefreshMs && !entry.isFetching) this.#fetch(key, entry);
+    await entry.fetch;
+  }
+
   /** Returns the states of the wanted key sets by key. */
   states(): ReadonlyMap<string, KeySetState> {
     return new Map([...this.#entries].map(([key, { state }]) => [key, state]));
@@ -86,13 +106,29 @@ export class KeySets {
   }
 
   #add(key: string, source: KeySetSource): void {
-    let settle = (): void => undefined;
-    const attempted = new Promise<void>((resolve) => (settle = resolve));
-    const abort = new AbortController();
-    const entry: Entry = { source, state: {}, failures: 0, abort, cancelTimer: () => undefined, attempted };
+    const none = Promise.resolve();
+    const entry: Entry = {
+      source,
+      state: {},
+      failures: 0,
+      abort: new AbortController(),
+      cancelTimer: () => undefined,
+      fetchBegan: 0,
+      isFetching: false,
+      fetch: none,
+      attempted: none,
+    };
     this.#entries.set(key, entry);
     this.#options.onChange(key, source, entry.state);
-    void this.#refresh(key, entry).finally(settle);
+    this.#fetch(key, entry);
+    entry.attempted = entry.fetch;
+  }
+
+  #fetch(key: string, entry: Entry): void {
+    entry.cancelTimer();
+    entry.fetchBegan = this.#options.clock.now();
+    entry.isFetching = true;
+    entry.fetch = this.#refresh(key, entry).finally(() => (entry.isFetching = false));
   }
 
   #drop(key: string, entry: Entry): void {
@@ -121,7 +157,7 @@ export class KeySets {
       this.#change(key, entry, this.#failed(entry.state, reasonOf(error)));
       delay = schedule.afterFailure(entry.failures);
     }
-    entry.cancelTimer = clock.after(delay, () => void this.#refresh(key, entry));
+    entry.cancelTimer = clock.after(delay, () => this.#fetch(key, entry));
   }
 
   /** Returns the state after a failure: with the last keys, unless they are too old. */

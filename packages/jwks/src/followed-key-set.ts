@@ -1,0 +1,56 @@
+import type { Clock } from "@istiod/settings";
+import type { KeySetLog } from "./key-set-demand.js";
+import type { FetchKeySet } from "./key-set-fetcher.js";
+import { KeySets, type KeySetState } from "./key-sets.js";
+import type { RefreshSchedule } from "./refresh-schedule.js";
+import { describeSource, type KeySetSource, sourceKey } from "./source.js";
+
+export interface FollowKeySetOptions {
+  readonly source: KeySetSource;
+  readonly fetch: FetchKeySet;
+  readonly schedule: RefreshSchedule;
+  readonly clock: Clock;
+  readonly log: KeySetLog;
+}
+
+/** One key set that is fetched for this process itself, such as that of an issuer whose tokens authenticate callers. */
+export interface FollowedKeySet {
+  /** Settles when the first fetch has ended, well or not. */
+  attempted(): Promise<void>;
+  /** Returns the last key set as text; undefined if there is none. */
+  keys(): string | undefined;
+  /** Fetches it before its next refresh, as `KeySets.refresh` does. */
+  refresh(): Promise<void>;
+  stop(): void;
+}
+
+/** Fetches a key set, and again at the refresh interval. While fetches fail, the last keys are kept. */
+export function followKeySet({ source, fetch, schedule, clock, log }: FollowKeySetOptions): FollowedKeySet {
+  const key = sourceKey(source);
+  let before: KeySetState | undefined;
+  const keySets = new KeySets({
+    fetch,
+    schedule,
+    clock,
+    onChange: (_, __, state) => {
+      if (state !== undefined) report(log, describeSource(source), before, state);
+      before = state;
+    },
+  });
+  keySets.want([source]);
+  return {
+    attempted: () => keySets.attempted(),
+    keys: () => keySets.states().get(key)?.keys,
+    refresh: () => keySets.refresh(key),
+    stop: () => keySets.stop(),
+  };
+}
+
+/** Logs failures once, until the reason changes. */
+function report(log: KeySetLog, jwks: string, before: KeySetState | undefined, state: KeySetState): void {
+  if (state.failure !== undefined) {
+    const kept = state.keys === undefined ? "its tokens are rejected" : "keeping the last keys";
+    if (state.failure !== before?.failure) log.warn({ jwks, reason: state.failure }, `failed to fetch JWKS, ${kept}`);
+  } else if (before?.failure !== undefined) log.info({ jwks }, "fetched JWKS after failures");
+  else if (before?.keys !== undefined && before.keys !== state.keys) log.info({ jwks }, "updated JWKS");
+}
