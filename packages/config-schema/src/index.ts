@@ -168,6 +168,7 @@ export {
   pods,
   podsByAddress,
   podsByNamespace,
+  podsByNodeAccount,
   podKind,
 } from "./kinds/kubernetes/pod.js";
 export { type SecretObject, secrets, secretKind } from "./kinds/kubernetes/secret.js";

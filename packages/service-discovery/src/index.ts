@@ -76,5 +76,6 @@ export { verifiedLabels } from "./targets/verified-workload.js";
 
 export { acceptsTunnels, everyEndpointAcceptsTunnels, hasTunnels } from "./tunnels.js";
 
+export { type AccountOnNode, type NodePod, nodePods } from "./workloads/node-pods.js";
 export { podWorkload } from "./workloads/pod-workload.js";
 export { workloadByAddress } from "./workloads/workload-by-address.js";

@@ -32,6 +32,8 @@ export interface OwnerReference {
 }
 
 export interface PodSpec {
+  /** UID that the API server gave the Pod. Absent for Pods of files. */
+  readonly uid?: string;
   readonly serviceAccountName: string;
   /** Empty until the pod is scheduled. */
   readonly nodeName: string;
@@ -71,6 +73,11 @@ export const podsByAddress = index(pods, "byAddress", (p) => p.status?.podIPs ??
 /** Pods by `cluster/ns`. */
 export const podsByNamespace = index(pods, "byNamespace", (p) => [`${p.cluster}/${p.namespace}`]);
 
+/** Pods by the node and the service account that they run with, as `cluster/node/ns/account`. */
+export const podsByNodeAccount = index(pods, "byNodeAccount", ({ cluster, namespace, spec }) =>
+  spec.nodeName === "" ? [] : [`${cluster}/${spec.nodeName}/${namespace}/${spec.serviceAccountName}`],
+);
+
 export const podKind = declareKind<PodSpec, PodStatus>({
   kind: "Pod",
   group: "",
@@ -81,6 +88,7 @@ export const podKind = declareKind<PodSpec, PodStatus>({
   annotations: isIstioKey,
   fields: {
     metadata: {
+      uid: true,
       generateName: true,
       deletionTimestamp: true,
       ownerReferences: { apiVersion: true, kind: true, name: true, controller: true },
@@ -103,6 +111,7 @@ export const podKind = declareKind<PodSpec, PodStatus>({
     const metadata = body.object("metadata");
     const spec = body.object("spec");
     const status = body.object("status");
+    const uid = metadata.string("uid");
     const owner = metadata.list("ownerReferences").find((o) => o.boolean("controller"));
     const podIP = checkedString(status, "podIP", isPlainIpAddress, expectedAddress);
     const podIPs = status
@@ -115,6 +124,7 @@ export const podKind = declareKind<PodSpec, PodStatus>({
     ];
     return {
       spec: {
+        ...(uid !== "" && { uid }),
         serviceAccountName: checkedString(spec, "serviceAccountName", isSubdomain, expectedSubdomain) || "default",
         nodeName: checkedString(spec, "nodeName", isSubdomain, expectedSubdomain),
         hostNetwork: spec.boolean("hostNetwork"),
