@@ -5,7 +5,8 @@
  * - `csr`: the signing request is malformed, its signature is wrong, or its key is not accepted.
  * - `ttl`: the requested lifetime is longer than allowed.
  * - `signing`: the certificate could not be created.
- * - `unauthenticated`: the caller did not prove an identity, or may not have the names it requested.
+ * - `unauthenticated`: the caller did not prove an identity of the trust domain.
+ * - `impersonation`: the caller may not have a certificate of the identity that it requested in place of its own.
  * - `identity`: a name is not a SPIFFE identity or not a valid part of one.
  * - `incomplete`: some files of a CA are missing.
  * - `malformed`: a file or PEM text does not have the expected contents.
@@ -20,6 +21,7 @@ export type CaErrorCode =
   | "ttl"
   | "signing"
   | "unauthenticated"
+  | "impersonation"
   | "identity"
   | "incomplete"
   | "malformed"

@@ -23,19 +23,32 @@ export {
   type RootsFile,
   type ServingTls,
 } from "./authority/serving-tls.js";
+export { type AuthorizeImpersonation, type CertificateNamesOptions } from "./authorization/certificate-names.js";
+export {
+  type AccountOnNode,
+  nodeImpersonation,
+  type NodeImpersonationOptions,
+  type NodePod,
+  type NodePods,
+} from "./authorization/node-impersonation.js";
 export { CaError, type CaErrorCode } from "./errors.js";
 export { type ExposedKey, exposedKeys } from "./files/exposed-keys.js";
+export { authenticatePeer } from "./identity/authenticate-peer.js";
 export {
   authenticate,
   type Authenticator,
   bearerToken,
+  type BoundPod,
   type Caller,
   type Credentials,
 } from "./identity/authenticator.js";
 export { clientCertificates, type ClientCertificatesOptions } from "./identity/client-certificate.js";
+export { forwardedCertificates, type ForwardedCertificatesOptions } from "./identity/forwarded-certificates.js";
+export { type ForwardedElement, parseForwardedCertificates } from "./identity/forwarded-header.js";
+export { type JwtRule, parseJwtRule } from "./identity/jwt-rule.js";
 export { kubernetesTokens, type KubernetesTokensOptions, type TokenReviews } from "./identity/kubernetes-tokens.js";
 export { credentialsOf, type Peer, peerOf } from "./identity/peer.js";
-export { readTokenKeys, signedTokens, type SignedTokensOptions } from "./identity/signed-tokens.js";
+export { signedTokens, type SignedTokensOptions } from "./identity/signed-tokens.js";
 export {
   identityIn,
   identityOfSubject,
@@ -45,6 +58,9 @@ export {
 } from "./identity/spiffe-identity.js";
 export { staticTokens } from "./identity/static-tokens.js";
 export { tokenDirectory, type TokenDirectory, type TokenDirectoryOptions } from "./identity/token-directory.js";
+export { createTokenKey, issueToken, type TokenClaims, tokenKeyIssuer } from "./identity/token-issuer.js";
+export { holdsPrivateKey, parseTokenKeys, readTokenKeys, type TokenKeySet } from "./identity/token-keys.js";
+export { followTokenKeys, type FollowTokenKeysOptions } from "./identity/token-key-file.js";
 export { type UnusableToken } from "./identity/token-files.js";
 export { type TrustBundle, trustBundleOf, verifiedIdentity } from "./identity/trust-bundle.js";
 export type { KeyType } from "./keys.js";

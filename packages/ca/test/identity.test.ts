@@ -128,7 +128,7 @@ describe("signedTokens", () => {
       by: "signed token",
     });
     expect(
-      await signedTokens({ issuer: "i", audiences: [], keys: () => jwks, trustDomain: "td" }).authenticate(nobody),
+      await signedTokens({ issuer: "i", audiences: ["a"], keys: () => jwks, trustDomain: "td" }).authenticate(nobody),
     ).toBeUndefined();
   });
 
@@ -136,7 +136,8 @@ describe("signedTokens", () => {
     ["for another audience", { aud: ["kubernetes"] }, /aud/],
     ["of another issuer", { iss: "https://other" }, /iss/],
     ["that has expired", { exp: seconds - 1 }, /exp/],
-    ["that is not valid yet", { nbf: seconds + 100 }, /nbf/],
+    ["that is not valid for five minutes yet", { nbf: seconds + 301 }, /nbf/],
+    ["issued in the future", { iat: seconds + 301 }, /iat/],
     ["that never expires", { exp: undefined }, /exp/],
     ["of a user", { sub: "jane" }, /subject "jane" is not of the form/],
     [

@@ -39,7 +39,14 @@ describe("Kubernetes tokens", () => {
     expect(await authenticator(cluster).authenticate(bearer())).toEqual({
       identities: ["spiffe://cluster.local/ns/shop/sa/cart"],
       by: "Kubernetes token",
-      pod: { namespace: "shop", name: "cart-1", uid: "p1", serviceAccount: "cart" },
+      pod: {
+        cluster: "Kubernetes",
+        namespace: "shop",
+        name: "cart-1",
+        uid: "p1",
+        serviceAccount: "cart",
+        node: "node-1",
+      },
     });
     expect(cluster.asked).toEqual([{ token: "token", audiences: ["istio-ca"] }]);
     await authenticator(cluster, { audiences: ["a", "b"] }).authenticate(bearer());

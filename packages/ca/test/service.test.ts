@@ -189,23 +189,30 @@ describe("CreateCertificate", () => {
   it("issues certificates for another identity only to callers that may impersonate it", async () => {
     const csr = (await request(P256)).request;
     const metadata = { ImpersonatedIdentity: CART };
+    const refused = { code: Code.Unauthenticated, message: "request impersonation authentication failure" };
     const nobody = await serve();
-    expect(await failure(nobody.client("ztunnel-0123456789").createCertificate({ csr, metadata }))).toMatchObject({
-      code: Code.Unauthenticated,
-    });
+    expect(await failure(nobody.client("ztunnel-0123456789").createCertificate({ csr, metadata }))).toEqual(refused);
+    const reasons: string[] = [];
     const node = await serve({
-      mayImpersonate: async (caller) => caller.identities[0] === "spiffe://td/ns/istio-system/sa/ztunnel",
+      authorizeImpersonation: ({ identities }) => {
+        if (identities[0] !== "spiffe://td/ns/istio-system/sa/ztunnel") throw new Error("not a node agent");
+      },
+      events: { authenticationFailed: ({ message }) => reasons.push(message) },
     });
     const { certChain } = await node.client("ztunnel-0123456789").createCertificate({ csr, metadata });
     expect(await show(certChain[0]!)).toContain(`URI:${CART}`);
-    expect(await failure(node.client(TOKEN).createCertificate({ csr, metadata }))).toMatchObject({
-      code: Code.Unauthenticated,
-    });
-    expect(
-      await failure(
-        node.client("ztunnel-0123456789").createCertificate({ csr, metadata: { ImpersonatedIdentity: "DNS:evil" } }),
+    expect(await failure(node.client(TOKEN).createCertificate({ csr, metadata }))).toEqual(refused);
+    for (const ImpersonatedIdentity of ["DNS:evil", "spiffe://other/ns/shop/sa/cart", `${CART}/x`])
+      expect(
+        await failure(node.client("ztunnel-0123456789").createCertificate({ csr, metadata: { ImpersonatedIdentity } })),
+      ).toEqual(refused);
+    expect(reasons).toEqual([
+      `${CART} may not impersonate "${CART}": not a node agent`,
+      ...["DNS:evil", "spiffe://other/ns/shop/sa/cart", `${CART}/x`].map(
+        (identity) =>
+          `spiffe://td/ns/istio-system/sa/ztunnel may not impersonate "${identity}": not an identity of trust domain td`,
       ),
-    ).toMatchObject({ code: Code.Unauthenticated });
+    ]);
   });
 
   it.each([

@@ -7,12 +7,19 @@ export interface Caller {
   /** Name of the authenticator that accepted the credentials. */
   readonly by: string;
   /** The pod to which the token is bound, according to a Kubernetes TokenReview. */
-  readonly pod?: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-    readonly serviceAccount: string;
-  };
+  readonly pod?: BoundPod;
+}
+
+/** The pod to which a caller's token is bound. */
+export interface BoundPod {
+  /** ID of the cluster whose API server has reviewed the token. */
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly serviceAccount: string;
+  /** Absent if the API server does not bind tokens to nodes. */
+  readonly node?: string;
 }
 
 /** Credentials presented by a caller. */
@@ -25,7 +32,9 @@ export interface Credentials {
   readonly encrypted: boolean;
   /** Returns a request header or gRPC metadata entry by its lower-case name. */
   header(name: string): string | undefined;
-  /** The peer's address, for messages. */
+  /** The peer's IP address; absent if it has none, or is gone. */
+  readonly address?: string;
+  /** The peer's address and port, for messages. */
   readonly peer?: string;
 }
 
@@ -65,8 +74,18 @@ export async function authenticate(
   );
 }
 
-/** Returns the token of an `authorization: Bearer …` header. */
+/** Maximum length of a token in characters. Tokens of service accounts have less than 2,000. */
+const maxTokenLength = 16 * 1024;
+
+/**
+ * Returns the token of an `authorization: Bearer …` header.
+ *
+ * @throws CaError `unauthenticated` for a token of more than 16 KiB, before anything parses or forwards it
+ */
 export function bearerToken(credentials: Credentials): string | undefined {
   const value = credentials.header("authorization");
-  return value !== undefined && /^bearer /i.test(value) ? value.slice("bearer ".length).trim() || undefined : undefined;
+  if (value === undefined || !/^bearer /i.test(value)) return undefined;
+  if (value.length > maxTokenLength)
+    throw new CaError("unauthenticated", `token of ${value.length} characters, at most ${maxTokenLength} are accepted`);
+  return value.slice("bearer ".length).trim() || undefined;
 }

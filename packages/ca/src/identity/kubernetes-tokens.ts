@@ -1,6 +1,6 @@
 import type { CachedReviews, TokenReviewRequest, TokenReviewResult } from "@istiod/kubernetes";
 import { CaError } from "../errors.js";
-import { type Authenticator, bearerToken, type Caller, type Credentials } from "./authenticator.js";
+import { type Authenticator, bearerToken, type BoundPod, type Caller, type Credentials } from "./authenticator.js";
 import { identityOfSubject, spiffeUri } from "./spiffe-identity.js";
 
 /** TokenReviews of one cluster. */
@@ -42,8 +42,8 @@ export function kubernetesTokens(options: KubernetesTokensOptions): Authenticato
       const token = bearerToken(credentials);
       if (token === undefined) return undefined;
       const cluster = clusterOf(credentials);
-      const result = await review({ token, audiences }, cluster, options);
-      return callerOf(result, { cluster, trustDomain, by: this.name });
+      const { result, id } = await review({ token, audiences }, cluster, options);
+      return callerOf(result, { cluster, id, trustDomain, by: this.name });
     },
   };
 }
@@ -60,27 +60,30 @@ async function review(
   request: TokenReviewRequest,
   cluster: string,
   options: KubernetesTokensOptions,
-): Promise<TokenReviewResult> {
+): Promise<{ readonly result: TokenReviewResult; readonly id: string }> {
   for (;;) {
-    const reviews = reviewsOf(cluster, options);
+    const { reviews, id } = reviewsOf(cluster, options);
     try {
-      return await reviews.token(request);
+      return { result: await reviews.token(request), id };
     } catch (error) {
-      if (reviewsOf(cluster, options) === reviews)
+      if (reviewsOf(cluster, options).reviews === reviews)
         throw notValidated(cluster, error instanceof Error ? error.message : String(error), error);
     }
   }
 }
 
+/** Returns the reviews of the cluster that a caller names, and the cluster's ID. */
 function reviewsOf(
   cluster: string,
   { clusterId, reviews, clusterAliases = {}, remoteReviews }: KubernetesTokensOptions,
-): TokenReviews {
+): { readonly reviews: TokenReviews; readonly id: string } {
   const alias = Object.hasOwn(clusterAliases, cluster) ? clusterAliases[cluster] : undefined;
-  if (cluster === "" || cluster === clusterId || alias === clusterId) return reviews;
+  if (cluster === "" || cluster === clusterId || alias === clusterId) return { reviews, id: clusterId };
   const remotes = remoteReviews?.() ?? new Map<string, TokenReviews>();
-  const remote = remotes.get(cluster) ?? (alias === undefined ? undefined : remotes.get(alias));
-  if (remote) return remote;
+  for (const id of [cluster, alias]) {
+    const remote = id === undefined ? undefined : remotes.get(id);
+    if (remote !== undefined && id !== undefined) return { reviews: remote, id };
+  }
   const known = [...remotes.keys()].toSorted().join(" ");
   throw new CaError(
     "unauthenticated",
@@ -88,10 +91,17 @@ function reviewsOf(
   );
 }
 
-function callerOf(
-  result: TokenReviewResult,
-  { cluster, trustDomain, by }: { readonly cluster: string; readonly trustDomain: string; readonly by: string },
-): Caller {
+interface ReviewedBy {
+  /** Cluster that the caller names. */
+  readonly cluster: string;
+  /** ID of that cluster. */
+  readonly id: string;
+  readonly trustDomain: string;
+  /** Name of the authenticator. */
+  readonly by: string;
+}
+
+function callerOf(result: TokenReviewResult, { cluster, id, trustDomain, by }: ReviewedBy): Caller {
   if (!result.authenticated) {
     const { error } = result;
     const reason = error
@@ -104,9 +114,10 @@ function callerOf(
   try {
     const identity = identityOfSubject(user.username, trustDomain);
     const { namespace, serviceAccount } = identity;
-    const { podName: name, podUid: uid } = boundTo;
-    const pod = name !== undefined && uid !== undefined && { pod: { namespace, name, uid, serviceAccount } };
-    return { identities: [spiffeUri(identity)], by, ...pod };
+    const { podName: name, podUid: uid, nodeName: node } = boundTo;
+    if (name === undefined || uid === undefined) return { identities: [spiffeUri(identity)], by };
+    const pod: BoundPod = { cluster: id, namespace, name, uid, serviceAccount, ...(node !== undefined && { node }) };
+    return { identities: [spiffeUri(identity)], by, pod };
   } catch (error) {
     throw notValidated(
       cluster,

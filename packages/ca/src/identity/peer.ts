@@ -26,7 +26,7 @@ export function credentialsOf({ address, port, headers, tls }: Peer): Credential
   return {
     encrypted: tls !== undefined,
     header: (name) => [headers[name]].flat()[0],
-    ...(address !== "" && { peer: `${address}:${port}` }),
+    ...(address !== "" && { address, peer: `${address}:${port}` }),
     ...(hasCertificate && (tls.verified ? { verifiedChain: tls.certificates } : { hasUnverifiedCertificate: true })),
   };
 }

@@ -3,17 +3,16 @@ import type { IstioCertificateRequest } from "@istiod/istio-api/security/v1alpha
 import { monotonicClock } from "@istiod/settings";
 import type { CertificateAuthority } from "../authority/certificate-authority.js";
 import { CaError, type CaErrorCode } from "../errors.js";
-import { authenticate, type Authenticator, type Caller } from "../identity/authenticator.js";
+import { authorizedNames, type CertificateNamesOptions } from "../authorization/certificate-names.js";
+import { authenticatePeer } from "../identity/authenticate-peer.js";
+import type { Authenticator, Caller } from "../identity/authenticator.js";
 import { credentialsOf, type Peer } from "../identity/peer.js";
-import { identityIn, parseSpiffeUri, spiffeUri } from "../identity/spiffe-identity.js";
 import { splitCertificates } from "../pem.js";
 import type { CertificateEvents } from "./certificate-events.js";
 
 /** Decides who gets which certificate. */
-export interface IssuanceOptions {
+export interface IssuanceOptions extends CertificateNamesOptions {
   readonly authority: CertificateAuthority;
-  /** The only trust domain whose identities are certified. */
-  readonly trustDomain: string;
   /** Tried in order. */
   readonly authenticators: readonly Authenticator[];
   /**
@@ -21,11 +20,6 @@ export interface IssuanceOptions {
    * tokens could be intercepted.
    */
   readonly plaintext?: boolean;
-  /**
-   * Reports whether a caller may impersonate another identity, as a node proxy does for the pods on its node (Istio's
-   * CA_TRUSTED_NODE_ACCOUNTS). Default: no caller may.
-   */
-  readonly mayImpersonate?: (caller: Caller, identity: string) => Promise<boolean>;
   readonly events?: CertificateEvents;
 }
 
@@ -47,13 +41,12 @@ export async function admitCaller(peer: Peer, options: IssuanceOptions): Promise
   const receivedAt = monotonicClock.now();
   events?.requested?.();
   try {
-    const credentials = credentialsOf(peer);
-    if (!credentials.encrypted && !plaintext)
+    if (peer.tls === undefined && !plaintext)
       throw new CaError(
         "unauthenticated",
-        `${credentials.peer ?? "caller"}: credentials are not accepted over plaintext connections`,
+        `${credentialsOf(peer).peer ?? "caller"}: credentials are not accepted over plaintext connections`,
       );
-    return { caller: await authenticate(authenticators, credentials), peer, receivedAt };
+    return { caller: await authenticatePeer(authenticators, peer), peer, receivedAt };
   } catch (cause) {
     throw unauthenticated(cause, peer, events);
   }
@@ -71,9 +64,7 @@ export async function issue(
   options: IssuanceOptions,
 ): Promise<string[]> {
   const { authority, events } = options;
-  const names = await authorizedNames(request, caller, options).catch((cause: unknown) => {
-    throw unauthenticated(cause, peer, events);
-  });
+  const names = namesOf(request, { caller, peer, receivedAt }, options);
   try {
     const lifetime = Number(request.validityDuration) * 1000;
     const issued = await authority.sign({ request: request.csr, names, lifetime });
@@ -88,33 +79,24 @@ export async function issue(
   }
 }
 
-function unauthenticated(cause: unknown, peer: Peer, events: CertificateEvents | undefined): ConnectError {
-  events?.authenticationFailed?.(CaError.from(cause, "unauthenticated", "authentication"), peer);
-  return new ConnectError("request authenticate failure", Code.Unauthenticated);
+function namesOf(
+  request: IstioCertificateRequest,
+  { caller, peer }: AdmittedRequest,
+  options: IssuanceOptions,
+): readonly string[] {
+  try {
+    return authorizedNames(request, caller, options);
+  } catch (cause) {
+    throw unauthenticated(cause, peer, options.events);
+  }
 }
 
-/**
- * Returns the one name of the certificate: the caller's own identity, or the one that it may impersonate. Any further
- * rule on CSRs belongs here.
- */
-async function authorizedNames(
-  request: IstioCertificateRequest,
-  caller: Caller,
-  { trustDomain, mayImpersonate }: IssuanceOptions,
-): Promise<readonly string[]> {
-  const own = identityIn(trustDomain, caller.identities);
-  if (own === undefined)
-    throw new CaError(
-      "unauthenticated",
-      `${caller.identities.join(", ")}: not an identity of trust domain ${trustDomain}`,
-    );
-  const impersonated = request.metadata?.["ImpersonatedIdentity"];
-  if (typeof impersonated !== "string" || impersonated === "") return [spiffeUri(own)];
-  parseSpiffeUri(impersonated);
-  if (identityIn(trustDomain, [impersonated]) === undefined || !(await mayImpersonate?.(caller, impersonated))) {
-    throw new CaError("unauthenticated", `${spiffeUri(own)} may not impersonate ${impersonated}`);
-  }
-  return [impersonated];
+/** Returns the status of Istio's CA for a caller without the right to a certificate. Only `events` has the reason. */
+function unauthenticated(cause: unknown, peer: Peer, events: CertificateEvents | undefined): ConnectError {
+  const error = CaError.from(cause, "unauthenticated", "authentication");
+  events?.authenticationFailed?.(error, peer);
+  const what = error.code === "impersonation" ? "request impersonation authentication" : "request authenticate";
+  return new ConnectError(`${what} failure`, Code.Unauthenticated);
 }
 
 /** Returns one PEM per element. The last element has all roots, because clients trust the last element. */
