@@ -4,13 +4,12 @@ import {
   CachedReviews,
   isAtLeast,
   readServerVersion,
-  requestCertificate,
   requestToken,
   reviewSelfAccess,
   reviewSubjectAccess,
   reviewToken,
 } from "@istiod/kubernetes";
-import { failure, FakeApiClient, type SeenRequest, settle } from "./fake-client.js";
+import { failure, FakeApiClient } from "./fake-client.js";
 
 const user = {
   username: "system:serviceaccount:shop:cart",
@@ -162,71 +161,6 @@ it("TokenRequests return a token and its expiry", async () => {
   });
   const empty = new FakeApiClient(() => ({ status: {} }));
   await expect(requestToken(empty, account)).rejects.toMatchObject({ code: "malformed" });
-});
-
-describe("certificate requests", () => {
-  const options = { request: "PEM", signerName: "example.com/mesh", usages: ["server auth"] };
-  const certificate = Buffer.from("CERTIFICATE").toString("base64");
-  const run = async (
-    answers: (count: number) => object,
-    more: Partial<Parameters<typeof requestCertificate>[1]> = {},
-  ): Promise<{ readonly result: unknown; readonly seen: readonly SeenRequest[] }> => {
-    const clock = new FakeClock();
-    let reads = 0;
-    const client = new FakeApiClient(({ method, body }) =>
-      method === undefined ? { spec: {}, ...answers(reads++) } : (body ?? {}),
-    );
-    let result: unknown;
-    void requestCertificate(client, { ...options, clock, deadlineMs: 5000, ...more }).then(
-      (value) => (result = value),
-      (error: unknown) => (result = error),
-    );
-    for (let turn = 0; turn < 20 && result === undefined; turn++) {
-      await settle(4);
-      clock.advance(1000);
-    }
-    expect(clock.pending).toEqual([]);
-    return { result, seen: client.requests };
-  };
-  const methods = (seen: readonly SeenRequest[]): string[] => seen.map(({ method = "GET" }) => method);
-
-  it("are created, approved, read until the certificate is there, and deleted", async () => {
-    const { result, seen } = await run((count) => (count < 2 ? {} : { status: { certificate } }), {
-      approval: { reason: "Mesh", message: "approved by the mesh" },
-    });
-    expect(result).toBe("CERTIFICATE");
-    expect(methods(seen)).toEqual(["POST", "GET", "PUT", "GET", "GET", "DELETE"]);
-    expect(seen[0]?.body).toMatchObject({ spec: { ...options, request: Buffer.from("PEM").toString("base64") } });
-    expect(seen[2]?.path).toMatch(
-      /^\/apis\/certificates.k8s.io\/v1\/certificatesigningrequests\/csr-[0-9a-f]{16}\/approval$/,
-    );
-    expect(seen[2]?.body).toMatchObject({
-      status: {
-        conditions: [{ type: "Approved", status: "True", reason: "Mesh", message: "approved by the mesh" }],
-      },
-    });
-  });
-
-  it("are deleted also if nobody signs them, and if they are denied or fail", async () => {
-    const unsigned = await run(() => ({}));
-    expect(unsigned.result).toMatchObject({ code: "timeout", message: expect.stringContaining("within 5000 ms") });
-    expect(methods(unsigned.seen).at(-1)).toBe("DELETE");
-
-    const conditions = (type: string) => () => ({
-      status: { conditions: [{ type, reason: "Policy", message: "no" }] },
-    });
-    const denied = await run(conditions("Denied"));
-    expect(denied.result).toMatchObject({ code: "forbidden", message: expect.stringContaining("denied: Policy: no") });
-    expect(methods(denied.seen)).toEqual(["POST", "GET", "DELETE"]);
-    const failed = await run(conditions("Failed"));
-    expect(failed.result).toMatchObject({ code: "invalid" });
-  });
-
-  it("end when the signal is aborted", async () => {
-    const { result, seen } = await run(() => ({}), { signal: AbortSignal.abort() });
-    expect(result).toMatchObject({ code: "aborted" });
-    expect(methods(seen)).toEqual(["DELETE"]);
-  });
 });
 
 it("the server's version is parsed, with the suffixes of distributions", async () => {

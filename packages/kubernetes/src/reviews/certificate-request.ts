@@ -5,6 +5,7 @@ import type { ApiClient } from "../client/api-client.js";
 import type { KubernetesObject } from "../object.js";
 import { resourcePath, type ResourceType } from "../resource-type.js";
 import { isRetriable, retryOnConflict, sleep, withRetries } from "../writers/retries.js";
+import { openWatch } from "../reflector/list-watch.js";
 import { createObject, deleteObject, readObject } from "../writers/write-object.js";
 
 const requests: ResourceType = {
@@ -42,8 +43,8 @@ export interface CertificateRequestOptions {
   readonly namePrefix?: string;
   /** Milliseconds for everything but the deletion. Default: 60,000. */
   readonly deadlineMs?: number;
-  /** Milliseconds between reads of the object. Default: 1,000. */
-  readonly pollMs?: number;
+  /** Milliseconds before a watch that failed is repeated. Default: 1,000. */
+  readonly retryMs?: number;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
   /** Called if the object cannot be deleted at the end; the server deletes it after an hour or a day. */
@@ -51,8 +52,10 @@ export interface CertificateRequestOptions {
 }
 
 /**
- * Has a certificate signed by a Kubernetes signer: creates a CertificateSigningRequest, approves it if requested, waits
- * for the certificate and deletes the object in any case.
+ * Has a certificate signed by a Kubernetes signer: creates a CertificateSigningRequest, approves it if requested,
+ * watches it until it has a certificate, and deletes the object in any case. Needs the permissions create, get, watch
+ * and delete on certificatesigningrequests; to approve, also update on their subresource approval, and approve on the
+ * signer.
  *
  * @returns the certificate chain in PEM
  * @throws ApiError, `forbidden` if the request is denied or the client may not approve for the signer, `invalid` if
@@ -65,9 +68,11 @@ export async function requestCertificate(client: ApiClient, options: Certificate
   const cancel = clock.after(deadlineMs, () => ended.abort(deadlinePassed));
   const limited = AbortSignal.any([ended.signal, ...(signal ? [signal] : [])]);
   try {
-    await withRetries(() => create(client, name, options, limited), { signal: limited, clock });
-    if (options.approval) await approve(client, name, options.approval, { signal: limited, clock });
-    return await waitForCertificate(client, name, options, limited);
+    const retries = { signal: limited, clock };
+    const created = await withRetries(() => create(client, name, options, limited), retries);
+    const { approval } = options;
+    const pending = approval === undefined ? created : await approve(client, name, created, approval, retries);
+    return await waitForCertificate(client, name, pending, options, limited);
   } catch (error) {
     if (!ended.signal.aborted || signal?.aborted) throw error;
     throw new ApiError("timeout", `${requests.kind} ${name}: no certificate within ${deadlineMs} ms`, { cause: error });
@@ -84,64 +89,119 @@ async function create(
   name: string,
   { request, signerName, usages, expirationSeconds }: CertificateRequestOptions,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<CertificateSigningRequest> {
   const spec = { request: Buffer.from(request).toString("base64"), signerName, usages, expirationSeconds };
   const object: CertificateSigningRequest = { metadata: { name }, spec };
   try {
-    await createObject(client, requests, object, { signal });
+    return await createObject(client, requests, object, { signal });
   } catch (error) {
-    // The name is random: it exists because an attempt without an answer has succeeded.
     if (!(error instanceof ApiError && error.code === "already-exists")) throw error;
+    // The name is random: it exists because an attempt without an answer has succeeded.
+    return readRequest(client, name, signal);
   }
 }
 
+/** Approves a request and returns it. It is read again only after a conflict. */
 async function approve(
   client: ApiClient,
   name: string,
+  created: CertificateSigningRequest,
   approval: { readonly reason: string; readonly message: string },
   { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
-): Promise<void> {
+): Promise<CertificateSigningRequest> {
   const approved = { type: "Approved", status: "True", ...approval };
-  await retryOnConflict(
+  let known: CertificateSigningRequest | undefined = created;
+  return retryOnConflict<CertificateSigningRequest, CertificateSigningRequest>(
     {
-      read: () => readObject<CertificateSigningRequest>(client, requests, { name }, signal),
+      async read() {
+        const current = known ?? (await readRequest(client, name, signal));
+        known = undefined;
+        return current;
+      },
       async write(current) {
         const conditions = current.status?.conditions ?? [];
-        if (conditions.some(({ type }) => type === "Approved")) return;
+        if (conditions.some(({ type }) => type === "Approved")) return current;
         const body = JSON.stringify({
           ...current,
           status: { ...current.status, conditions: [...conditions, approved] },
         });
         const path = resourcePath(requests, { name, subresource: "approval" });
-        await client.json<unknown>({ method: "PUT", path, body, signal });
+        return client.json<CertificateSigningRequest>({ method: "PUT", path, body, signal });
       },
     },
     { signal, clock },
   );
 }
 
+/** Watches a request from a version of it until it has a certificate. Needs no permission to list. */
 async function waitForCertificate(
   client: ApiClient,
   name: string,
-  { clock = monotonicClock, pollMs = 1000 }: CertificateRequestOptions,
+  from: CertificateSigningRequest,
+  { clock = monotonicClock, retryMs = 1000, deadlineMs = 60_000 }: CertificateRequestOptions,
   signal: AbortSignal,
 ): Promise<string> {
+  let current = from;
   for (;;) {
-    const certificate = await certificateOf(client, name, signal);
+    const certificate = certificateOf(name, current);
     if (certificate !== undefined) return certificate;
-    await sleep(clock, pollMs, signal);
+    try {
+      const next = await nextVersion(client, name, current, { signal, deadlineMs });
+      const read: CertificateSigningRequest = next ?? (await readRequest(client, name, signal));
+      const isUnchanged = read.metadata?.resourceVersion === current.metadata?.resourceVersion;
+      current = read;
+      // A server that ends watches as soon as they begin must not be asked continuously.
+      if (isUnchanged) await sleep(clock, retryMs, signal);
+    } catch (error) {
+      if (!isRetriable(error)) throw error;
+      await sleep(clock, retryMs, signal);
+      // Whatever the watch missed is in the object.
+      current = (await readRequest(client, name, signal).catch(unlessRetriable)) ?? current;
+    }
   }
 }
 
-/** Returns the certificate of a request, or undefined if it is not signed yet or the server does not answer. */
-async function certificateOf(client: ApiClient, name: string, signal: AbortSignal): Promise<string | undefined> {
-  let status: CertificateSigningRequest["status"];
+/** Returns the next version of a request; undefined if the watch ended or its version has expired. */
+async function nextVersion(
+  client: ApiClient,
+  name: string,
+  { metadata: { resourceVersion = "" } = {} }: CertificateSigningRequest,
+  { signal, deadlineMs }: { readonly signal: AbortSignal; readonly deadlineMs: number },
+): Promise<CertificateSigningRequest | undefined> {
+  const ended = new AbortController();
   try {
-    ({ status } = await readObject<CertificateSigningRequest>(client, requests, { name }, signal));
+    const { batches } = await openWatch(
+      { client, resource: requests, fieldSelector: `metadata.name=${name}`, fields: { fields: true } },
+      AbortSignal.any([signal, ended.signal]),
+      { resourceVersion, timeoutSeconds: Math.ceil(deadlineMs / 1000) },
+    );
+    for await (const batch of batches)
+      for (const message of batch) {
+        if (message.type === "ERROR") return undefined;
+        if (message.type === "DELETED")
+          throw new ApiError("not-found", `${requests.kind} ${name} was deleted before it was signed`);
+        if (message.type !== "BOOKMARK") return message.object.object as unknown as CertificateSigningRequest;
+      }
+    return undefined;
   } catch (error) {
-    if (isRetriable(error)) return undefined;
+    if (error instanceof ApiError && error.code === "expired") return undefined;
     throw error;
+  } finally {
+    ended.abort();
   }
+}
+
+function readRequest(client: ApiClient, name: string, signal: AbortSignal): Promise<CertificateSigningRequest> {
+  return readObject<CertificateSigningRequest>(client, requests, { name }, signal);
+}
+
+function unlessRetriable(error: unknown): undefined {
+  if (!isRetriable(error)) throw error;
+  return undefined;
+}
+
+/** Returns the certificate of a request; undefined if it is not signed yet. @throws ApiError if it never will be */
+function certificateOf(name: string, { status }: CertificateSigningRequest): string | undefined {
   for (const { type, reason = "", message = "" } of status?.conditions ?? []) {
     const details = [reason, message].filter((text) => text !== "").join(": ");
     if (type === "Denied") throw new ApiError("forbidden", `${requests.kind} ${name} was denied: ${details}`);
