@@ -4,8 +4,9 @@
  * - `not-ready`: there is no signing certificate, or it has expired.
  * - `csr`: the signing request is malformed, its signature is wrong, or its key is not accepted.
  * - `ttl`: the requested lifetime is longer than allowed.
- * - `signing`: the certificate could not be created.
- * - `unauthenticated`: the caller did not prove an identity of the trust domain.
+ * - `signing`: the certificate could not be created, or what a signer returned is not the certificate requested.
+ * - `signer-root`: no root of an external signer is known, or its certificate does not lead to it.
+ * - `unauthenticated`: the caller did not prove an identity of the trust domain, or may not have the names it requested.
  * - `impersonation`: the caller may not have a certificate of the identity that it requested in place of its own.
  * - `identity`: a name is not a SPIFFE identity or not a valid part of one.
  * - `incomplete`: some files of a CA are missing.
@@ -20,6 +21,7 @@ export type CaErrorCode =
   | "csr"
   | "ttl"
   | "signing"
+  | "signer-root"
   | "unauthenticated"
   | "impersonation"
   | "identity"

@@ -1,10 +1,12 @@
+export { CertificateAuthority, type CertificateAuthorityOptions } from "./authority/certificate-authority.js";
+export type { IssuedCertificate, LeafIssuer, LeafRequest } from "./authority/leaf-issuer.js";
 export {
-  CertificateAuthority,
-  type CertificateAuthorityOptions,
-  type IssuedCertificate,
-  type LeafRequest,
-} from "./authority/certificate-authority.js";
-export { type SigningBundle, signingBundle, type SigningBundlePem } from "./authority/signing-bundle.js";
+  type AuthorityBundle,
+  type SigningBundle,
+  signingBundle,
+  type SigningBundlePem,
+  type TrustSource,
+} from "./authority/signing-bundle.js";
 export { readSigningRequest, type SigningRequest } from "./authority/signing-request.js";
 export { createSelfSignedRoot, renewSelfSignedRoot, type SelfSignedRootOptions } from "./authority/self-signed-root.js";
 export {
@@ -13,6 +15,8 @@ export {
   keepServingCertificate,
   type KeepServingOptions,
   type RenewedCertificate,
+  type AnyServingAuthority,
+  type ServingAuthority,
   type ServingCertificate,
 } from "./authority/serving-certificate.js";
 export { readRootsFile, readServingFiles, type ServingFiles } from "./authority/serving-files.js";
@@ -67,6 +71,19 @@ export type { KeyType } from "./keys.js";
 export { DirectoryRootStore } from "./roots/directory-root-store.js";
 export { keepRoot, selfSignedBundle } from "./roots/keep-root.js";
 export { kubernetesSecrets } from "./roots/kubernetes-secrets.js";
+export {
+  KubernetesSigners,
+  type KubernetesSignersOptions,
+  type SignerRequest,
+  type SignerStatus,
+} from "./registration/kubernetes-signers.js";
+export {
+  RegistrationAuthority,
+  type RegistrationAuthorityOptions,
+  type SignerRoots,
+} from "./registration/registration-authority.js";
+export { type FollowedRoots, followRoots, type FollowRootsOptions } from "./registration/roots-file.js";
+export { SignerAuthority, type SignerAuthorityOptions } from "./registration/signer-authority.js";
 export { parseRevocationLists, type RevocationList } from "./revocation/revocation-list.js";
 export { type PluggedInCaOptions, readPluggedInCa } from "./roots/plugged-in-ca.js";
 export { type RootCheck, RootRotation, type RootRotationOptions } from "./roots/root-rotation.js";
@@ -92,7 +109,7 @@ export {
   joinEvents,
   type RejectionReason,
 } from "./service/certificate-events.js";
-export { certificateMetrics, observeQueue } from "./service/certificate-metrics.js";
+export { certificateMetrics, type ExpiringAuthority, observeQueue } from "./service/certificate-metrics.js";
 export { certificateRoutes, type CertificateServiceOptions } from "./service/certificate-service.js";
 export type { IssuanceOptions } from "./service/issuance.js";
 export { signErrorLabel } from "./service/sign-error-label.js";

@@ -37,7 +37,9 @@ async function makeAuthority(): Promise<CertificateAuthority> {
 }
 
 /** The service on a TLS port, as istiod serves it, and clients of it. */
-async function serve(options: Partial<CertificateServiceOptions> = {}) {
+async function serve(
+  options: Partial<Omit<CertificateServiceOptions, "authority">> & { readonly authority?: CertificateAuthority } = {},
+) {
   const authority = options.authority ?? (await makeAuthority());
   const serving = await issueServingCertificate(
     authority,

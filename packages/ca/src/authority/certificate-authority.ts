@@ -2,6 +2,7 @@ import { CaError } from "../errors.js";
 import type { Clock } from "@istiod/settings";
 import { systemClock } from "@istiod/settings";
 import { signLeaf } from "./leaf.js";
+import type { IssuedCertificate, LeafIssuer, LeafRequest } from "./leaf-issuer.js";
 import { pemOf, type SigningBundle } from "./signing-bundle.js";
 import { readSigningRequest } from "./signing-request.js";
 
@@ -17,35 +18,10 @@ export interface CertificateAuthorityOptions {
   readonly clock?: Clock;
 }
 
-/** An authenticated request. The caller of `sign` is responsible for the names. */
-export interface LeafRequest {
-  /** PKCS#10 in PEM. Only its key is used. */
-  readonly request: string;
-  /** Subject alternative names: the authenticated identity. */
-  readonly names: readonly string[];
-  /** Milliseconds. Default if absent, zero or negative. */
-  readonly lifetime?: number;
-}
-
-export interface IssuedCertificate {
-  /** PEM of the leaf. */
-  readonly certificate: string;
-  /** PEM of each certificate between the leaf and the roots, in order. */
-  readonly chain: readonly string[];
-  /** PEM of all roots. */
-  readonly roots: string;
-  /** Milliseconds since the epoch. */
-  readonly notAfter: number;
-  /** Serial number of the leaf in hexadecimal. */
-  readonly serialNumber: string;
-  /** Type and size of the leaf's key, such as `RSA 2048` or `P-256`. */
-  readonly key: string;
-}
-
 const hourMs = 3600 * 1000;
 
-/** Signs leaf certificates. The signing bundle can be replaced at any time. */
-export class CertificateAuthority {
+/** Signs leaf certificates with its own key. The signing bundle can be replaced at any time. */
+export class CertificateAuthority implements LeafIssuer {
   readonly #clock: Clock;
   readonly #defaultLifetime: number;
   readonly #maxLifetime: number;

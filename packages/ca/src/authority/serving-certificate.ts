@@ -2,7 +2,7 @@ import { createPublicKey } from "node:crypto";
 import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
 import { generateKey, type KeyType, keyTypeOf, privateKeyPem } from "../keys.js";
-import type { CertificateAuthority } from "./certificate-authority.js";
+import type { SigningBundle, TrustSource } from "./signing-bundle.js";
 import { signLeaf } from "./leaf.js";
 
 /** A TLS server certificate, for `tls.createSecureContext({ key, cert })`. */
@@ -27,7 +27,7 @@ export interface ServingCertificate {
  * @throws CaError `not-ready` or `signing`
  */
 export async function issueServingCertificate(
-  authority: CertificateAuthority,
+  authority: { readonly bundle: SigningBundle },
   names: readonly string[],
   lifetime: number,
   now: number,
@@ -45,6 +45,30 @@ export async function issueServingCertificate(
   return { ...certificate, fallback: { key, cert } };
 }
 
+/** An authority that issues serving certificates in its own way. */
+export interface ServingAuthority extends TrustSource {
+  /**
+   * Issues a key and certificate for a server.
+   *
+   * @param lifetime milliseconds
+   * @param now milliseconds since the epoch
+   * @throws CaError
+   */
+  issueServingCertificate(names: readonly string[], lifetime: number, now: number): Promise<ServingCertificate>;
+}
+
+/** An authority that signs with its own key, or one that has others sign. */
+export type AnyServingAuthority = (TrustSource & { readonly bundle: SigningBundle }) | ServingAuthority;
+
+function issueFrom(
+  authority: AnyServingAuthority,
+  ...request: readonly [names: readonly string[], lifetime: number, now: number]
+): Promise<ServingCertificate> {
+  return "issueServingCertificate" in authority
+    ? authority.issueServingCertificate(...request)
+    : issueServingCertificate(authority, ...request);
+}
+
 /** A serving certificate with its renewal time. */
 export interface RenewedCertificate extends ServingCertificate {
   /** Time of the next renewal, in milliseconds since the epoch. */
@@ -52,7 +76,7 @@ export interface RenewedCertificate extends ServingCertificate {
 }
 
 export interface KeepServingOptions {
-  readonly authority: CertificateAuthority;
+  readonly authority: AnyServingAuthority;
   readonly names: readonly string[];
   /** Milliseconds. Default: 24 hours. */
   readonly lifetime?: number;
@@ -79,7 +103,7 @@ export async function keepServingCertificate(options: KeepServingOptions): Promi
   const renew = async (): Promise<void> => {
     const current = ++generation;
     cancel?.();
-    const certificate = await issueServingCertificate(authority, names, lifetime, clock.now());
+    const certificate = await issueFrom(authority, names, lifetime, clock.now());
     if (stopped || current !== generation) return;
     const delay = (certificate.notAfter - clock.now()) / 2;
     cancel = clock.after(delay, renewLater);

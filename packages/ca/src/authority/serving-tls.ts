@@ -3,9 +3,14 @@ import { CaError } from "../errors.js";
 import { followFiles } from "../files/follow-files.js";
 import { type TrustBundle, trustBundleOf } from "../identity/trust-bundle.js";
 import { parseCertificates } from "../pem.js";
-import type { CertificateAuthority } from "./certificate-authority.js";
-import { keepServingCertificate, type RenewedCertificate, type ServingCertificate } from "./serving-certificate.js";
+import {
+  type AnyServingAuthority,
+  keepServingCertificate,
+  type RenewedCertificate,
+  type ServingCertificate,
+} from "./serving-certificate.js";
 import { readRootsFile, readServingFiles, type ServingFiles } from "./serving-files.js";
+import type { TrustSource } from "./signing-bundle.js";
 
 /** The certificate of a TLS server, and the roots that verify its clients. */
 export interface ServingTls {
@@ -31,7 +36,7 @@ export interface RootsFile {
 }
 
 export interface KeepServingTlsOptions {
-  readonly authority: CertificateAuthority;
+  readonly authority: AnyServingAuthority;
   /** Trust domain whose identities the authority's roots prove. */
   readonly trustDomain: string;
   /** Names in a certificate that the authority issues. */
@@ -40,6 +45,8 @@ export interface KeepServingTlsOptions {
   readonly files?: ServingFiles;
   /** Root certificates of clients in addition to the authority's. */
   readonly roots?: RootsFile;
+  /** An authority that signs certificates of clients of the same trust domain, in addition. */
+  readonly clientAuthority?: TrustSource;
   /** Milliseconds without further changes after which files are read. Default: 100. */
   readonly debounce?: number;
   readonly clock?: Clock;
@@ -67,7 +74,7 @@ export interface KeptServingTls {
  * @throws CaError if the first certificate or roots cannot be loaded or issued
  */
 export async function keepServingTls(options: KeepServingTlsOptions): Promise<KeptServingTls> {
-  const { authority, trustDomain } = options;
+  const { authority, trustDomain, clientAuthority } = options;
   const listeners = new Set<(tls: ServingTls) => void>();
   const stops: (() => void)[] = [];
   const stop = (): void => {
@@ -86,8 +93,12 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
       return {
         cert,
         key,
-        clientCa: authority.bundle.rootsPem + (roots === undefined ? "" : roots().pem),
-        trustBundles: [trustBundleOf(trustDomain, authority.bundle), ...(roots === undefined ? [] : [roots().bundle])],
+        clientCa: authority.bundle.rootsPem + (clientAuthority?.bundle.rootsPem ?? "") + (roots?.().pem ?? ""),
+        trustBundles: [
+          trustBundleOf(trustDomain, authority.bundle),
+          ...(clientAuthority === undefined ? [] : [trustBundleOf(trustDomain, clientAuthority.bundle)]),
+          ...(roots === undefined ? [] : [roots().bundle]),
+        ],
         ...(fallback !== undefined && { fallback }),
         ...(renewalDue !== undefined && { renewalDue }),
       };
@@ -97,6 +108,7 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
       return () => listeners.delete(listener);
     };
     stops.push(authority.onChange(changed));
+    if (clientAuthority !== undefined) stops.push(clientAuthority.onChange(changed));
     return { current, onChange, stop };
   } catch (error) {
     stop();

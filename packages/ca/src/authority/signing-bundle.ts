@@ -22,10 +22,8 @@ export interface SigningBundlePem {
 /** Names of the texts in messages. */
 export type SigningBundleNames = Readonly<Record<keyof SigningBundlePem, string>>;
 
-/** A signing certificate with its key and a verified path to its roots. Immutable. */
-export interface SigningBundle {
-  readonly certificate: X509Certificate;
-  readonly privateKey: KeyObject;
+/** The certificates that verify what an authority signs. Immutable. */
+export interface AuthorityBundle {
   /** PEM of each certificate to send after a leaf, in order; empty if the signing certificate is a root. */
   readonly chain: readonly string[];
   readonly roots: readonly X509Certificate[];
@@ -33,12 +31,26 @@ export interface SigningBundle {
   readonly rootsPem: string;
   /** Earliest expiry on the path to the root, in milliseconds since the epoch. */
   readonly notAfter: number;
-  /** The root that the path leads to. */
-  readonly anchor: X509Certificate;
   /** Empty if nothing is checked for revocation. */
   readonly revocationLists: readonly RevocationList[];
   /** PEM of the revocation lists; empty if there are none. */
   readonly revocationListsPem: string;
+}
+
+/** A signing certificate with its key and a verified path to its roots. Immutable. */
+export interface SigningBundle extends AuthorityBundle {
+  readonly certificate: X509Certificate;
+  readonly privateKey: KeyObject;
+  /** The root that the path leads to. */
+  readonly anchor: X509Certificate;
+}
+
+/** An authority whose certificates others trust. */
+export interface TrustSource {
+  /** The current certificates. */
+  readonly bundle: AuthorityBundle;
+  /** Calls `listener` after each change of the certificates. Returns a function that removes the listener. */
+  onChange(listener: () => void): () => void;
 }
 
 /**

@@ -4,12 +4,18 @@ import { contextConstructed, tags } from "../der/tags.js";
 import { readSubjectKey, type SubjectKey } from "./public-key-info.js";
 import { verifyRequestSignature } from "./request-signature.js";
 
-/** A verified signing request: its key, and whether it has a common name. Other contents are ignored. */
+/** A verified signing request. Istiod's own authority uses the key, and whether there is a common name. */
 export interface SigningRequest {
+  /** The whole request. */
+  readonly der: Buffer;
   readonly key: SubjectKey;
   /** Subject public key info, DER. */
   readonly publicKeyDer: Buffer;
   readonly wantsCommonName: boolean;
+  /** Contents of the subject: its relative distinguished names, DER. */
+  readonly subject: Buffer;
+  /** The attributes one after the other, DER; empty if there are none. */
+  readonly attributes: Buffer;
 }
 
 /** Limit on the size of a request in characters. A request with an 8192-bit RSA key has less than 5,000. */
@@ -33,7 +39,8 @@ export async function readSigningRequest(pem: string): Promise<SigningRequest> {
     const request = parse(der);
     const key = readSubjectKey(request.publicKeyDer);
     await verifyRequestSignature(request.signed, request.algorithm, request.signature, key);
-    return { key, publicKeyDer: request.publicKeyDer, wantsCommonName: request.hasCommonName };
+    const { publicKeyDer, subject, attributes } = request;
+    return { der, key, publicKeyDer, wantsCommonName: hasCommonName(new DerReader(subject)), subject, attributes };
   } catch (error) {
     throw CaError.from(error, "csr", "signing request cannot be read");
   }
@@ -43,7 +50,8 @@ interface ParsedRequest {
   /** The signed part. */
   readonly signed: Buffer;
   readonly publicKeyDer: Buffer;
-  readonly hasCommonName: boolean;
+  readonly subject: Buffer;
+  readonly attributes: Buffer;
   /** Contents of the signature's AlgorithmIdentifier. */
   readonly algorithm: Buffer;
   readonly signature: Buffer;
@@ -60,11 +68,11 @@ function parse(der: Buffer): ParsedRequest {
 
   const info = new DerReader(signed).enter(tags.sequence, "request info");
   if (!info.contents(tags.integer, "version").equals(version1)) throw new CaError("csr", "version: expected 1");
-  const subject = info.enter(tags.sequence, "subject");
+  const subject = info.contents(tags.sequence, "subject");
   const publicKeyDer = info.element(tags.sequence, "public key");
-  if (!info.isAtEnd) info.contents(contextConstructed(0), "attributes");
+  const attributes = info.isAtEnd ? Buffer.alloc(0) : info.contents(contextConstructed(0), "attributes");
   info.end("request info");
-  return { signed, publicKeyDer, hasCommonName: hasCommonName(subject), algorithm, signature };
+  return { signed, publicKeyDer, subject, attributes, algorithm, signature };
 }
 
 const version1 = Buffer.of(0);

@@ -17,8 +17,8 @@ export interface CertificatePathOptions {
   readonly roots: readonly X509Certificate[];
   /** Revocation lists of all issuers; without any, nothing is checked for revocation. */
   readonly revocationLists?: readonly RevocationList[];
-  /** Host of the leaf's URI, which name constraints of CAs apply to. */
-  readonly uriHost: string;
+  /** Host of the leaf's URI, which name constraints of CAs apply to. Undefined: the leaf has no URI. */
+  readonly uriHost: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -93,6 +93,7 @@ function checkIssuer(path: readonly ParsedCertificate[], issuer: ParsedCertifica
   if (issuer.pathLength !== undefined && below > issuer.pathLength)
     throw new CaError("untrusted", `allows ${issuer.pathLength} intermediates, the chain has ${below}`);
   if (!allowsClientAuthentication(issuer)) throw new CaError("untrusted", "does not allow client authentication");
+  if (uriHost === undefined) return;
   const { permitted, excluded } = issuer.uriConstraints;
   if (
     excluded.some((host) => isWithin(uriHost, host)) ||

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { SigningBundle } from "../authority/signing-bundle.js";
+import type { AuthorityBundle } from "../authority/signing-bundle.js";
 import { CaError } from "../errors.js";
 import type { RevocationList } from "../revocation/revocation-list.js";
 import { KeyUsageFlags } from "../x509.js";
@@ -18,7 +18,7 @@ export interface TrustBundle {
 }
 
 /** Returns the trust bundle of an authority's certificates. Equal bundles give the same object. */
-export function trustBundleOf(trustDomain: string, bundle: SigningBundle): TrustBundle {
+export function trustBundleOf(trustDomain: string, bundle: AuthorityBundle): TrustBundle {
   let byTrustDomain = trustBundles.get(bundle);
   if (byTrustDomain === undefined) trustBundles.set(bundle, (byTrustDomain = new Map()));
   let found = byTrustDomain.get(trustDomain);
@@ -30,7 +30,7 @@ export function trustBundleOf(trustDomain: string, bundle: SigningBundle): Trust
   return found;
 }
 
-const trustBundles = new WeakMap<SigningBundle, Map<string, TrustBundle>>();
+const trustBundles = new WeakMap<AuthorityBundle, Map<string, TrustBundle>>();
 
 /** Maximum number of certificates that a client may present. */
 const maxPresented = 16;

@@ -26,6 +26,8 @@ export interface CertificateLimits {
   readonly concurrency?: number;
   /** Time for a request to arrive, and the longest deadline, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
+  /** Longest deadline of requests that have arrived, in milliseconds. Default: that of `timeoutMs`. */
+  readonly signingTimeoutMs?: number;
 }
 
 export interface CertificateCallsOptions extends IssuanceOptions, CertificateLimits {
@@ -84,7 +86,7 @@ class CertificateCall {
   readonly #peer: Peer;
   #caller: Caller | undefined;
   /** Aborted at the end of the call. */
-  readonly #reading = new AbortController();
+  readonly #ending = new AbortController();
   #stopTimer: () => void = () => undefined;
   #isOver = false;
 
@@ -104,7 +106,7 @@ class CertificateCall {
   serve(): void {
     this.#stream.on("error", () => undefined);
     this.#stream.once("close", () => this.#over());
-    const { error, timeoutMs } = this.#deadline();
+    const { error, timeoutMs } = this.#deadline(this.#options.timeoutMs ?? 10_000);
     if (error !== undefined) return this.#end(error);
     this.#stopTimer = (this.#options.clock ?? systemClock).after(timeoutMs, () => this.#timedOut());
     this.#queues.arrivals.push(
@@ -123,9 +125,12 @@ class CertificateCall {
 
   async #receive(admitted: AdmittedRequest): Promise<void> {
     const request = await this.#read(callerKey(admitted.caller));
+    if (this.#isOver) return;
+    this.#extendDeadline();
     this.#queues.signing.push(
       callerKey(admitted.caller),
-      () => this.#unlessOver(async () => this.#respond(await issue(request, admitted, this.#options))),
+      () =>
+        this.#unlessOver(async () => this.#respond(await issue(request, admitted, this.#options, this.#ending.signal))),
       () => this.#reject("queue-full", "too many certificate requests are waiting"),
     );
   }
@@ -141,7 +146,7 @@ class CertificateCall {
     };
     try {
       return decode(
-        await readUnaryMessage(this.#stream, { maxBytes: maxRequestBytes, reserve, signal: this.#reading.signal }),
+        await readUnaryMessage(this.#stream, { maxBytes: maxRequestBytes, reserve, signal: this.#ending.signal }),
       );
     } catch (error) {
       const isTooLarge = error instanceof ConnectError && error.code === Code.ResourceExhausted;
@@ -153,8 +158,15 @@ class CertificateCall {
     }
   }
 
-  #deadline(): { timeoutMs: number; error?: ConnectError | undefined } {
-    const { timeoutMs: limit = 10_000 } = this.#options;
+  /** Gives a request that has arrived the time that its issuer needs. */
+  #extendDeadline(): void {
+    const { signingTimeoutMs, clock = systemClock } = this.#options;
+    if (signingTimeoutMs === undefined) return;
+    this.#stopTimer();
+    this.#stopTimer = clock.after(this.#deadline(signingTimeoutMs).timeoutMs, () => this.#timedOut());
+  }
+
+  #deadline(limit: number): { timeoutMs: number; error?: ConnectError | undefined } {
     const header = this.#headers["grpc-timeout"];
     const { timeoutMs = limit, error } =
       typeof header === "string" ? parseTimeout(header, Number.MAX_SAFE_INTEGER) : {};
@@ -171,7 +183,7 @@ class CertificateCall {
   #over(): void {
     this.#isOver = true;
     this.#stopTimer();
-    this.#reading.abort();
+    this.#ending.abort();
   }
 
   async #unlessOver(step: () => Promise<void>): Promise<void> {

@@ -1,13 +1,17 @@
 import type { Meter } from "@istiod/metrics";
-import type { CertificateAuthority } from "../authority/certificate-authority.js";
 import type { CertificateCalls } from "./certificate-calls.js";
 import type { CertificateEvents } from "./certificate-events.js";
 import { signErrorLabel } from "./sign-error-label.js";
 
+/** An authority whose certificates expire, in milliseconds since the epoch; undefined if they are not known. */
+export interface ExpiringAuthority {
+  expiry(): { readonly root?: number | undefined; readonly signing?: number | undefined };
+}
+
 /** Returns the events of a certificate service that count in Istio's metrics, and registers the authority's expiry. */
 export function certificateMetrics(
   meter: Meter,
-  authority: Pick<CertificateAuthority, "expiry">,
+  authority: ExpiringAuthority,
   now: () => number = Date.now,
 ): CertificateEvents {
   const counter = (name: string, help: string) => meter.counter({ name: `citadel_server_${name}`, help });
@@ -28,14 +32,18 @@ export function certificateMetrics(
     help: "Certificate requests that were turned away before signing, by reason.",
     labels: ["reason"],
   });
-  const expiry = (name: string, subject: string, timestampMs: () => number): void => {
+  const expiry = (name: string, subject: string, timestampMs: () => number | undefined): void => {
+    const seconds = (from: () => number) => (): number | readonly [] => {
+      const timestamp = timestampMs();
+      return timestamp === undefined ? [] : (timestamp - from()) / 1000;
+    };
     meter.observeGauge(
       { name: `citadel_server_${name}_expiry_timestamp`, help: `The ${subject} expires, in Unix seconds.` },
-      () => timestampMs() / 1000,
+      seconds(() => 0),
     );
     meter.observeGauge(
       { name: `citadel_server_${name}_expiry_seconds`, help: `Seconds until the ${subject} expires.` },
-      () => (timestampMs() - now()) / 1000,
+      seconds(now),
     );
   };
   expiry("root_cert", "root certificate", () => authority.expiry().root);

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { IstioCertificateRequest } from "@istiod/istio-api/security/v1alpha1/ca";
 import { monotonicClock } from "@istiod/settings";
-import type { CertificateAuthority } from "../authority/certificate-authority.js";
+import type { LeafIssuer } from "../authority/leaf-issuer.js";
 import { CaError, type CaErrorCode } from "../errors.js";
 import { authorizedNames, type CertificateNamesOptions } from "../authorization/certificate-names.js";
 import { authenticatePeer } from "../identity/authenticate-peer.js";
@@ -12,7 +12,7 @@ import type { CertificateEvents } from "./certificate-events.js";
 
 /** Decides who gets which certificate. */
 export interface IssuanceOptions extends CertificateNamesOptions {
-  readonly authority: CertificateAuthority;
+  readonly authority: LeafIssuer;
   /** Tried in order. */
   readonly authenticators: readonly Authenticator[];
   /**
@@ -55,6 +55,7 @@ export async function admitCaller(peer: Peer, options: IssuanceOptions): Promise
 /**
  * Issues the certificate that an authenticated caller requests.
  *
+ * @param signal aborted once nobody waits for the certificate
  * @returns the response's `cert_chain`: one PEM per element, the last of which has all roots
  * @throws ConnectError
  */
@@ -62,18 +63,28 @@ export async function issue(
   request: IstioCertificateRequest,
   { caller, peer, receivedAt }: AdmittedRequest,
   options: IssuanceOptions,
+  signal?: AbortSignal,
 ): Promise<string[]> {
   const { authority, events } = options;
   const names = namesOf(request, { caller, peer, receivedAt }, options);
   try {
     const lifetime = Number(request.validityDuration) * 1000;
-    const issued = await authority.sign({ request: request.csr, names, lifetime });
+    const signer = request.metadata?.["CertSigner"];
+    const issued = await authority.sign({
+      request: request.csr,
+      names,
+      lifetime,
+      ...(typeof signer === "string" && { signer }),
+      ...(signal !== undefined && { signal }),
+    });
     const { key, serialNumber, notAfter } = issued;
     const durationMs = monotonicClock.now() - receivedAt;
     events?.issued?.({ names, caller, peer, key, serialNumber, notAfter, durationMs });
     return responseChain(issued.certificate, issued.chain, issued.roots);
   } catch (cause) {
     const error = CaError.from(cause, "signing", "signing");
+    // The call is over: nobody learns of the failure, and nothing is wrong.
+    if (signal?.aborted) throw new ConnectError("canceled", Code.Canceled, undefined, undefined, error);
     events?.signingFailed?.(error, caller, peer);
     throw new ConnectError(`CSR signing error (${error.message})`, statusOf(error.code), undefined, undefined, error);
   }
@@ -105,5 +116,5 @@ function responseChain(leaf: string, chain: readonly string[], roots: string): s
 }
 
 function statusOf(code: CaErrorCode): Code {
-  return code === "csr" || code === "ttl" ? Code.InvalidArgument : Code.Internal;
+  return code === "csr" || code === "ttl" || code === "signer-root" ? Code.InvalidArgument : Code.Internal;
 }

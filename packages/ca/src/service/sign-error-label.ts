@@ -8,6 +8,7 @@ export function signErrorLabel(
     case "not-ready":
       return "CA_NOT_READY";
     case "csr":
+    case "signer-root":
       return "CSR_ERROR";
     case "ttl":
       return "TTL_ERROR";

@@ -8,3 +8,10 @@ export {
   uri,
   uriNameConstraints,
 } from "./minting.js";
+export {
+  certify,
+  type ReceivedRequest,
+  startTestSigner,
+  type TestSigner,
+  type TestSignerOptions,
+} from "./test-signer.js";

@@ -39,6 +39,8 @@ export interface MintOptions {
   readonly notAfter?: number;
   readonly hash?: "SHA-1" | "SHA-256";
   readonly key?: KeyObject;
+  /** Certifies this key instead, whose private key is unknown. The key of the result is not that of the certificate. */
+  readonly publicKey?: KeyObject;
   readonly extensions?: readonly Extension[];
 }
 
@@ -60,7 +62,7 @@ export async function mint(options: MintOptions): Promise<Minted> {
     issuer: issuer === undefined ? subject : issuer.certificate.subject.replaceAll("\n", ", "),
     notBefore: new Date(Date.now() + (options.notBefore ?? -hour)),
     notAfter: new Date(Date.now() + (options.notAfter ?? hour)),
-    publicKey: Uint8Array.from(createPublicKey(key).export({ type: "spki", format: "der" })),
+    publicKey: Uint8Array.from((options.publicKey ?? createPublicKey(key)).export({ type: "spki", format: "der" })),
     signingKey: signer.key,
     signingAlgorithm: algorithm,
     extensions: [
