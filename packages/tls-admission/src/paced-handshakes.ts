@@ -7,6 +7,8 @@ import type { LoopTimers } from "./loop-timers.js";
 
 /** Handshakes begun in a turn of the event loop. Each takes one to two milliseconds. */
 const handshakesPerTurn = 8;
+/** Plaintext connections begun in a turn. Each may bring a hundred requests, which take 10 milliseconds. */
+const plaintextPerTurn = 2;
 /**
  * Handshakes in progress. All clients may complete them at the same time, and then one turn of the event loop has the
  * signatures of all to verify.
@@ -37,7 +39,7 @@ export interface HandshakeOptions {
 export function paceHandshakes(server: Server, options: HandshakeOptions): void {
   const begin = server.listeners("connection") as ConnectionListener[];
   server.removeAllListeners("connection");
-  const pacer = new HandshakePacer(options, (socket) => {
+  const pacer = new HandshakePacer(handshakesPerTurn, options, (socket) => {
     for (const listener of begin) listener.call(server, socket);
   });
   server.on("connection", (socket: Socket) => pacer.accept(socket));
@@ -51,7 +53,7 @@ export function paceHandshakes(server: Server, options: HandshakeOptions): void 
 export function paceConnections(server: PlaintextServer): void {
   const begin = server.listeners("connection") as ConnectionListener[];
   server.removeAllListeners("connection");
-  const pacer = new HandshakePacer(untimed, (socket) => {
+  const pacer = new HandshakePacer(plaintextPerTurn, untimed, (socket) => {
     for (const listener of begin) listener.call(server, socket);
     pacer.completed(connectionId(socket));
   });
@@ -70,6 +72,7 @@ interface Paced {
 }
 
 class HandshakePacer {
+  readonly #perTurn: number;
   readonly #options: HandshakeOptions;
   readonly #begin: ConnectionListener;
   readonly #queue = new HandshakeQueue<Paced>(limits);
@@ -77,7 +80,8 @@ class HandshakePacer {
   readonly #inProgress = new Map<string, Paced>();
   #isScheduled = false;
 
-  constructor(options: HandshakeOptions, begin: ConnectionListener) {
+  constructor(perTurn: number, options: HandshakeOptions, begin: ConnectionListener) {
+    this.#perTurn = perTurn;
     this.#options = options;
     this.#begin = begin;
   }
@@ -117,7 +121,7 @@ class HandshakePacer {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      for (let begun = 0; begun < handshakesPerTurn; begun++) {
+      for (let begun = 0; begun < this.#perTurn; begun++) {
         const next = this.#queue.begin();
         if (next === undefined) return;
         if (next.instead !== undefined) this.#options.close(next.instead.socket);

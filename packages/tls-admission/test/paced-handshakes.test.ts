@@ -1,12 +1,12 @@
 import { EventEmitter, once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server as PlaintextServer, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as setImmediatePromise } from "node:timers/promises";
 import type { Server } from "node:tls";
 import { FakeClock } from "@istiod/settings/testing";
 import { afterEach, expect, it } from "vitest";
 import { LoopTimers } from "../src/loop-timers.js";
-import { paceHandshakes } from "../src/paced-handshakes.js";
+import { paceConnections, paceHandshakes } from "../src/paced-handshakes.js";
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -134,4 +134,47 @@ it.each([
   }
   await expect.poll(() => begun.length, { timeout: 5000 }).toBe(101);
   expect(begun.indexOf(honest)).toBe(1);
+});
+
+it("begins the handshake of a new address after two seconds at most, even if as many addresses as places hold theirs", async () => {
+  const server = new EventEmitter();
+  const clock = new FakeClock(0);
+  const begun: string[] = [];
+  server.on("connection", ({ remoteAddress = "" }: Socket) => begun.push(remoteAddress));
+  const close = (socket: Socket): void => void socket.destroy();
+  paceHandshakes(server as unknown as Server, { timers: new LoopTimers(clock), close });
+  let remotePort = 0;
+  const connect = (remoteAddress: string): void => {
+    const socket = Object.assign(new PassThrough(), { remoteAddress, remotePort: remotePort++ });
+    server.emit("connection", socket);
+    socket.write("hello");
+  };
+  for (let round = 0; round < 20; round++) for (let host = 1; host <= 64; host++) connect(`10.0.0.${host}`);
+  await expect.poll(() => begun.length).toBe(64);
+  connect("10.0.1.1");
+  for (let turns = 0; turns < 20; turns++) await setImmediatePromise();
+  expect(begun).toHaveLength(64);
+  clock.advance(2000);
+  await expect.poll(() => begun.length).toBe(128);
+  expect(begun.indexOf("10.0.1.1")).toBe(64);
+});
+
+it("begins two plaintext connections in a turn, once their clients have sent, and addresses take turns", async () => {
+  const server = new EventEmitter();
+  const begun: string[] = [];
+  server.on("connection", ({ remoteAddress = "" }: Socket) => begun.push(remoteAddress));
+  paceConnections(server as unknown as PlaintextServer);
+  const sockets = ["a", "a", "a", "a", "a", "b"].map((remoteAddress, remotePort) => {
+    return Object.assign(new PassThrough(), { remoteAddress, remotePort });
+  });
+  for (const socket of sockets) server.emit("connection", socket);
+  await setImmediatePromise();
+  expect(begun).toEqual([]);
+  for (const socket of sockets) socket.write("PRI * HTTP/2.0");
+  for (const expected of [2, 4, 6]) {
+    await setImmediatePromise();
+    expect(begun.length).toBeLessThanOrEqual(expected);
+  }
+  await expect.poll(() => begun.length).toBe(6);
+  expect(begun.indexOf("b")).toBe(1);
 });

@@ -28,7 +28,7 @@ import { WriteSlots } from "./write-slots.js";
 
 const lingerMs = 1000;
 /** Streams that are begun in a turn of the event loop. Each takes 0.1 to 0.3 ms. */
-const streamsPerTurn = 64;
+const streamsPerTurn = 32;
 /** Encrypted connections that may have large batches copied at the same time. */
 const writeSlots = 32;
 
