@@ -1,4 +1,9 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { renewSelfSignedRoot, type StoredRoot } from "@istiod/ca";
 import { istioKinds } from "@istiod/config-schema";
 import { createObject, type KubernetesObject } from "@istiod/kubernetes";
@@ -188,6 +193,33 @@ test.for(clusterKinds)(
     expect(istiod.lines.filter(({ msg }) => msg.startsWith("configuration is invalid: Gateway"))).toEqual([]);
   },
 );
+
+test("the webhooks answer while one address leaves 2,000 TLS handshakes half-open", async ({ skip }) => {
+  if (process.platform !== "linux") return skip("only Linux has all of 127.0.0.0/8");
+  const { server, istiod } = await meshWithWebhooks();
+  const address = { host: "127.0.0.1", port: istiod.addresses["httpsAddr"]?.port ?? 0 };
+  // The header of a record and of a ClientHello whose end is never sent.
+  const begin = Buffer.from("16030102000100", "hex");
+  const opened = Array.from({ length: 2000 }, () => {
+    const socket = connect({ ...address, localAddress: "127.0.0.66" }).on("error", () => undefined);
+    onTestFinished(() => void socket.destroy());
+    socket.write(begin);
+    return once(socket, "connect");
+  });
+  await Promise.all(opened);
+  const tls = { ca: rootOf(server).certificate, servername: "istiod.istio-system.svc", agent: false };
+  const call = request({ ...address, ...tls, path: "/validate", method: "POST" });
+  call.setHeader("content-type", "application/json");
+  call.end(
+    JSON.stringify({
+      kind: "AdmissionReview",
+      apiVersion: "admission.k8s.io/v1",
+      request: { uid: "1", operation: "CREATE", object: { apiVersion: "v1", kind: "Pod" } },
+    }),
+  );
+  const [response] = (await once(call, "response")) as [IncomingMessage];
+  expect(await json(response)).toMatchObject({ response: { uid: "1", allowed: false } });
+});
 
 test("without --httpsAddr, the webhooks answer on --httpAddr", async () => {
   const server = await startApiServer({
