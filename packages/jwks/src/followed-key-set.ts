@@ -19,10 +19,15 @@ export interface FollowedKeySet {
   attempted(): Promise<void>;
   /** Returns the last key set as text; undefined if there is none. */
   keys(): string | undefined;
-  /** Fetches it before its next refresh, as `KeySets.refresh` does. */
+  /**
+   * Fetches it before its next refresh, as `KeySets.refresh` does. Settles after a second at the latest, so that
+   * callers with forged tokens do not hold anything while the provider is slow.
+   */
   refresh(): Promise<void>;
   stop(): void;
 }
+
+const maxWaitMs = 1000;
 
 /** Fetches a key set, and again at the refresh interval. While fetches fail, the last keys are kept. */
 export function followKeySet({ source, fetch, schedule, clock, log }: FollowKeySetOptions): FollowedKeySet {
@@ -41,7 +46,12 @@ export function followKeySet({ source, fetch, schedule, clock, log }: FollowKeyS
   return {
     attempted: () => keySets.attempted(),
     keys: () => keySets.states().get(key)?.keys,
-    refresh: () => keySets.refresh(key),
+    refresh: async () => {
+      let cancel = (): void => undefined;
+      const tooLong = new Promise<void>((resolve) => (cancel = clock.after(maxWaitMs, resolve)));
+      await Promise.race([keySets.refresh(key), tooLong]);
+      cancel();
+    },
     stop: () => keySets.stop(),
   };
 }

@@ -5,7 +5,7 @@ import { followKeySet, JwksError, KeySets, type KeySetSource, refreshSchedule, s
 const source: KeySetSource = { issuer: "https://issuer", jwksUri: "", timeoutMs: 5000 };
 const minute = 60_000;
 
-function follow(answers: (fetch: number) => string) {
+function follow(answers: (fetch: number) => string | Promise<string>) {
   const clock = new FakeClock(0);
   const lines: string[] = [];
   let fetches = 0;
@@ -64,6 +64,20 @@ it("a refresh fetches rotated keys at once, and at most every 10 seconds, whoeve
   followed.stop();
   await followed.refresh();
   expect(fetches()).toBe(3);
+});
+
+it("a refresh of a provider that does not answer is awaited for a second", async () => {
+  const { followed, clock } = follow((fetch) => (fetch === 1 ? "{}" : new Promise(() => undefined)));
+  await followed.attempted();
+  clock.advance(10_000);
+  let isOver = false;
+  const refreshed = followed.refresh().then(() => (isOver = true));
+  await clock.advanceSettled(999);
+  expect(isOver).toBe(false);
+  await clock.advanceSettled(1);
+  await refreshed;
+  expect([isOver, followed.keys()]).toEqual([true, "{}"]);
+  followed.stop();
 });
 
 it("a refresh joins the fetch in progress, and ignores key sets that are not wanted", async () => {
