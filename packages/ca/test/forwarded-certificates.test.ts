@@ -105,7 +105,7 @@ describe("the header x-forwarded-client-cert", () => {
         // RFC 2253 escapes; Envoy then escapes quotes.
         const subject = name.replace(/[",;+<>\\]/g, "\\$&").replaceAll('"', '\\"');
         const outcome = await identitiesOf(`By=gw;Subject="CN=${subject}";URI=${uri};DNS=${dns}`);
-        if (Array.isArray(outcome)) expect([uri.includes(CART), outcome]).toEqual([true, [CART]]);
+        if (Array.isArray(outcome)) expect(outcome.filter((identity) => !uri.includes(identity))).toEqual([]);
       }),
       {
         numRuns,
