@@ -1,23 +1,18 @@
 import {
-  type Authenticator,
   CertificateAuthority,
   DirectoryRootStore,
-  clientCertificates,
   istiodNames,
   keepRoot,
   kubernetesSecrets,
-  kubernetesTokens,
   readPluggedInCa,
   RootRotation,
   type RootStore,
   SecretRootStore,
   selfSignedBundle,
   type SigningBundle,
-  tokenDirectory,
-  type TrustBundle,
   watchPluggedInCa,
 } from "@istiod/ca";
-import { type ApiClient, CachedReviews } from "@istiod/kubernetes";
+import type { ApiClient } from "@istiod/kubernetes";
 import type { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "pino";
@@ -69,48 +64,6 @@ export async function startAuthority(
       ? await startSelfSignedCa(secretRootStore(client, values.namespace, env), trustDomain, env, log)
       : undefined);
   return issuer && { ...issuer, trustDomain, names };
-}
-
-export interface CallerOptions {
-  readonly trustDomain: string;
-  readonly bundles: () => readonly TrustBundle[];
-  /** Client of the cluster that authenticates tokens. */
-  readonly client?: ApiClient | undefined;
-  /** Returns the token reviews of the remote clusters by their IDs. Default: none. */
-  readonly remoteReviews?: () => ReadonlyMap<string, CachedReviews>;
-}
-
-/**
- * Returns the authenticators of callers in Istio's order: client certificates, which must lead to a root of their own
- * trust domain, then tokens of the cluster, then those of --tokensDir. A certificate takes precedence over a token for
- * another identity.
- */
-export async function callerAuthenticators(
-  values: FlagValues,
-  env: NodeJS.ProcessEnv,
-  { trustDomain, bundles, client, remoteReviews }: CallerOptions,
-  log: Logger,
-): Promise<readonly Authenticator[]> {
-  if (values.tokensDir === "" && client === undefined && values.secureGRPCAddr !== "")
-    log.warn(
-      "--tokensDir is not set: callers are authenticated by certificates only, so workloads cannot get their first one",
-    );
-  return [
-    clientCertificates({ bundles }),
-    ...(client
-      ? [
-          kubernetesTokens({
-            clusterId: values.clusterID,
-            reviews: new CachedReviews(client),
-            clusterAliases: values.clusterAliases,
-            ...(remoteReviews && { remoteReviews }),
-            audiences: variables.tokenAudiences.read(env),
-            trustDomain,
-          }),
-        ]
-      : []),
-    ...(values.tokensDir ? [await checkedTokens(values.tokensDir, trustDomain, log)] : []),
-  ];
 }
 
 type Issuer = Omit<RunningAuthority, "trustDomain" | "names">;
@@ -196,15 +149,4 @@ function certificateLifetimes(env: NodeJS.ProcessEnv): { defaultLifetime: number
 
 function logError(log: Logger, error: Error): void {
   log.error({ err: error }, "certificate authority");
-}
-
-/** Returns the authenticator of --tokensDir. Unusable files are logged at startup and whenever they are found. */
-async function checkedTokens(directory: string, trustDomain: string, log: Logger): Promise<Authenticator> {
-  const tokens = tokenDirectory({
-    directory,
-    trustDomain,
-    onUnusable: ({ path, reason }) => log.error({ file: path }, `--tokensDir: ${path} ${reason}`),
-  });
-  await tokens.check();
-  return tokens;
 }

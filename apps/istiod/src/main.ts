@@ -12,6 +12,7 @@ import { kubeInjectCommand } from "./commands/kube-inject.js";
 import { proxyConfigCommand } from "./commands/proxy-config.js";
 import { proxyStatusCommand } from "./commands/proxy-status.js";
 import { statusCommand } from "./commands/status.js";
+import { tokenCommand } from "./commands/token.js";
 import { validateCommand } from "./commands/validate.js";
 import { startDiscovery } from "./discovery.js";
 import { SettingsCommand } from "@istiod/settings/command";
@@ -65,6 +66,7 @@ function istiodCommand(): Command {
   program.addCommand(proxyStatusCommand(print));
   program.addCommand(createRemoteSecretCommand(process.env, { print, warn }));
   program.addCommand(kubeInjectCommand(process.env, { print, warn, stdin: () => text(process.stdin) }));
+  program.addCommand(tokenCommand({ print }));
   program
     .command("version")
     .description("Print the version.")

@@ -204,7 +204,32 @@ const certificateVariables = {
   tokenAudiences: listSetting({
     variable: "TOKEN_AUDIENCES",
     default: ["istio-ca"],
-    help: "accepted audiences of the cluster's tokens",
+    help: "accepted audiences of the cluster's tokens, and of those of --tokenKeyFile",
+  }),
+  jwtRule: stringSetting({
+    variable: "JWT_RULE",
+    default: "",
+    help: "issuer whose tokens authenticate callers: a JWTRule in JSON with issuer, audiences, and jwksUri, jwks or neither, to discover the keys",
+  }),
+  tokenIssuer: stringSetting({
+    variable: "TOKEN_ISSUER",
+    default: "",
+    help: "OIDC issuer whose tokens authenticate requests for certificates, if istiod does not run in a Pod",
+  }),
+  audience: stringSetting({
+    variable: "AUDIENCE",
+    default: "",
+    help: "audience of the tokens of TOKEN_ISSUER, required with it",
+  }),
+  trustedGateways: listSetting({
+    variable: "TRUSTED_GATEWAY_CIDR",
+    default: [],
+    help: "ranges of addresses whose header x-forwarded-client-cert authenticates callers; this machine is then trusted as well",
+  }),
+  trustedNodeAccounts: listSetting({
+    variable: "CA_TRUSTED_NODE_ACCOUNTS",
+    default: [],
+    help: "service accounts of node agents, as NAMESPACE/NAME, that may request certificates for the Pods on their nodes",
   }),
   xdsAuth: booleanSetting({
     variable: "XDS_AUTH",

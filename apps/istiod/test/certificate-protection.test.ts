@@ -50,7 +50,7 @@ it("says that nobody can get a first certificate without --tokensDir", async () 
   const start = (tokensDir: string) =>
     serve({ configDir: join(root, "config"), caDir: join(root, "ca"), secureGRPCAddr: "127.0.0.1:0", tokensDir });
   const warning =
-    "--tokensDir is not set: callers are authenticated by certificates only, so workloads cannot get their first one";
+    "neither --tokenKeyFile nor --tokensDir is set: callers are authenticated by certificates only, so workloads cannot get their first one";
   expect((await start("")).lines.filter(({ msg }) => msg === warning)).toHaveLength(1);
   expect((await start(join(root, "tokens"))).lines.filter(({ msg }) => msg === warning)).toEqual([]);
 });

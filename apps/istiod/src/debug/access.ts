@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { crossSiteReason } from "@istiod/admin-server";
 import { isLoopback } from "@istiod/peer-address";
-import { authenticate, type Authenticator, CaError, credentialsOf, identityIn, peerOf } from "@istiod/ca";
+import { authenticatePeer, type Authenticator, CaError, identityIn, peerOf } from "@istiod/ca";
 import type { Refusal } from "../http-server.js";
 import { type AuthorizeDebug, debugAuthorization, type DebugAuthorizationOptions } from "./authorization.js";
 
@@ -70,7 +70,7 @@ export class DebugAccess {
   /** Returns the authenticated identities of a caller; undefined if it is not authenticated. */
   async #identities(request: IncomingMessage): Promise<readonly string[] | undefined> {
     try {
-      const { identities } = await authenticate(this.#options.authenticators(), credentialsOf(peerOf(request)));
+      const { identities } = await authenticatePeer(this.#options.authenticators(), peerOf(request));
       return identities;
     } catch (error) {
       if (error instanceof CaError) return undefined;

@@ -58,6 +58,13 @@ export const certificateFlags = {
     },
     { min: 1, max: 1_000_000 },
   ),
+  tokenKeyFile: stringSetting({
+    flag: "tokenKeyFile",
+    placeholder: "file",
+    default: "",
+    help: "public keys that verify the tokens of `istiod token create`, as PEM or a JSON Web Key Set, reloaded on change",
+    isExtension: true,
+  }),
   tokensDir: stringSetting({
     flag: "tokensDir",
     placeholder: "dir",

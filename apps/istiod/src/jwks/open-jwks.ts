@@ -1,4 +1,12 @@
-import { AddressRules, DocumentClient, KeySetDemand, keySetFetcher, refreshSchedule, trustedRoots } from "@istiod/jwks";
+import {
+  AddressRules,
+  DocumentClient,
+  type FetchKeySet,
+  KeySetDemand,
+  keySetFetcher,
+  refreshSchedule,
+  trustedRoots,
+} from "@istiod/jwks";
 import { jwksFault } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import { fetchedJwks, jwksFetches, jwksToFetch, type Proxy } from "@istiod/push-context";
@@ -9,10 +17,9 @@ import type { Startup } from "../phases/startup.js";
 /** Additional roots for servers of keys. Source: pilot/pkg/model/jwks_resolver.go. */
 const extraRoots = "/cacerts/extra.pem";
 
-/** Returns the fetches of the keys of tokens. They are not started. */
-export function openJwks({ settings, log, meter, closers }: Startup, database: Database<Proxy>) {
-  const { refreshIntervalMs, blockedRanges, insecureSkipVerify, rootsFile } = settings.jwks;
-  const jwksLog = log.child({ scope: "model" });
+/** Returns the function that fetches key sets within the rules for addresses, and counts the fetches. */
+export function keySetFetch({ settings, log, meter }: Pick<Startup, "settings" | "log" | "meter">): FetchKeySet {
+  const { blockedRanges, insecureSkipVerify, rootsFile } = settings.jwks;
   const succeeded = meter.counter({
     name: "pilot_jwks_resolver_network_fetch_success_total",
     help: "Documents fetched for the keys of tokens: key sets and OpenID configurations.",
@@ -26,26 +33,30 @@ export function openJwks({ settings, log, meter, closers }: Startup, database: D
     secureContext: trustedRoots({
       ...(rootsFile !== undefined && { systemFile: rootsFile }),
       extraFiles: [extraRoots],
-      warn: (message) => jwksLog.warn(message),
+      warn: (message) => log.child({ scope: "model" }).warn(message),
     }),
     insecureSkipVerify,
   });
-  const fetch = keySetFetcher({
+  return keySetFetcher({
     client,
     fault: jwksFault,
     onFetched: (isSuccess) => (isSuccess ? succeeded : failed).add(),
   });
-  const schedule = refreshSchedule(refreshIntervalMs);
+}
+
+/** Returns the fetches of the keys of tokens that policies need. They are not started. */
+export function openJwks(startup: Startup, database: Database<Proxy>) {
+  const { settings, log, meter, closers } = startup;
   const demand = new KeySetDemand({
     database,
     client: noProxy,
     wanted: jwksToFetch,
     keys: fetchedJwks,
     fetches: jwksFetches,
-    fetch,
-    schedule,
+    fetch: keySetFetch(startup),
+    schedule: refreshSchedule(settings.jwks.refreshIntervalMs),
     clock: systemClock,
-    log: jwksLog,
+    log: log.child({ scope: "model" }),
   });
   closers.defer(() => demand.stop());
   meter.observeGauge(

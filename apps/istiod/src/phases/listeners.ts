@@ -133,7 +133,7 @@ function listenPlaintext({ values, settings }: Startup, { server }: Serving, at:
 
 async function listenTls(
   { values, env, settings, meter }: Startup,
-  { trustDomain, authenticators }: Security,
+  { trustDomain, certificateAuthenticators, authorizeImpersonation }: Security,
   secure: SecureServing,
   { server }: Serving,
   at: ListenAddress,
@@ -142,7 +142,8 @@ async function listenTls(
   const certificates = certificateCalls({
     authority,
     trustDomain,
-    authenticators,
+    authenticators: certificateAuthenticators,
+    ...(authorizeImpersonation && { authorizeImpersonation }),
     events,
     maxQueued: values.caMaxQueuedRequests,
   });

@@ -1,17 +1,21 @@
 import {
   type Authenticator,
+  type AuthorizeImpersonation,
   type CertificateAuthority,
   type CertificateEvents,
   certificateAuditLog,
   certificateMetrics,
   joinEvents,
   type KeptServingTls,
+  nodeImpersonation,
   type ServingTls,
   type TrustBundle,
   trustBundleOf,
 } from "@istiod/ca";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
-import { callerAuthenticators, type RunningAuthority, startAuthority } from "../authority.js";
+import { nodePods } from "@istiod/service-discovery";
+import { callerAuthenticators } from "../authentication/authenticators.js";
+import { type RunningAuthority, startAuthority } from "../authority.js";
 import { remoteReviews } from "../cluster/remote-clusters.js";
 import { servingTls } from "../serving-tls.js";
 import { type TlsLimits, tlsLimits } from "../tls-limits.js";
@@ -27,8 +31,12 @@ export interface Security {
   readonly authority: RunningAuthority | undefined;
   /** Trust domain of this mesh. Callers of others are not authorized for anything. */
   readonly trustDomain: string;
-  /** Empty without an authority and a cluster: every caller is unauthenticated. */
+  /** Empty without an authority, a cluster and another issuer: every caller is unauthenticated. */
   readonly authenticators: readonly Authenticator[];
+  /** The same for callers of the certificate authority. */
+  readonly certificateAuthenticators: readonly Authenticator[];
+  /** Absent without trusted node accounts: no caller may impersonate another identity. */
+  readonly authorizeImpersonation: AuthorizeImpersonation | undefined;
   /** Absent if no TLS listener is configured. */
   readonly secure: SecureServing | undefined;
 }
@@ -61,15 +69,37 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
     );
   const isServed = secureGRPCAddr !== undefined || (hasWebhooks && authority !== undefined);
   const tls = isServed ? await openTls(startup, authority, authorityLog) : undefined;
-  if (authority === undefined && client === undefined)
-    return { authority, trustDomain, authenticators: [], secure: undefined };
+  const authorizeImpersonation = impersonation(startup, mesh);
+  if (authority === undefined && client === undefined && !hasOtherIssuers(startup)) {
+    const none = { authenticators: [], certificateAuthenticators: [] };
+    return { authority, trustDomain, ...none, authorizeImpersonation, secure: undefined };
+  }
   const bundles = (): readonly TrustBundle[] => {
     if (tls !== undefined) return tls.current().trustBundles;
     return authority === undefined ? [] : [trustBundleOf(trustDomain, authority.authority.bundle)];
   };
   const callers = { trustDomain, bundles, client, remoteReviews: remoteReviews(ingestion) };
-  const authenticators = await callerAuthenticators(values, env, callers, authorityLog);
-  return { authority, trustDomain, authenticators, secure: tls };
+  const authenticators = await callerAuthenticators(startup, callers, authorityLog);
+  return {
+    authority,
+    trustDomain,
+    authenticators: authenticators.callers,
+    certificateAuthenticators: authenticators.certificateCallers,
+    authorizeImpersonation,
+    secure: tls,
+  };
+}
+
+/** Reports whether callers can be authenticated without an authority and a cluster, such as those of debug pages. */
+function hasOtherIssuers({ values, settings }: Startup): boolean {
+  const { jwtRule, trustedGateways } = settings.authentication;
+  return values.tokenKeyFile !== "" || jwtRule !== undefined || trustedGateways !== undefined;
+}
+
+/** Returns the authorization of node agents to impersonate Pods on their nodes; undefined without trusted accounts. */
+function impersonation({ settings }: Startup, { database }: Mesh): AuthorizeImpersonation | undefined {
+  const { trustedNodeAccounts: trustedAccounts } = settings.authentication;
+  return trustedAccounts.size === 0 ? undefined : nodeImpersonation({ trustedAccounts, pods: nodePods(database) });
 }
 
 async function openTls(

@@ -2,6 +2,7 @@ import type { Meter } from "@istiod/metrics";
 import type { Closers } from "@istiod/settings";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
+import { authenticationSettings } from "../authentication/authentication-settings.js";
 import { connectionLimits, sharedLimits } from "../connection-limits.js";
 import type { FlagValues } from "../flags.js";
 import { jwksSettings } from "../jwks/jwks-settings.js";
@@ -46,6 +47,7 @@ export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
     streams: streamLimits(env),
     limits: sharedLimits(env),
     jwks: jwksSettings(env),
+    authentication: authenticationSettings(env),
     /** Addresses to listen on; undefined: not served. */
     addresses: {
       grpcAddr: listenAddress("grpcAddr", values.grpcAddr),
