@@ -8,4 +8,5 @@ export { KeySetDemand, type KeySetDemandOptions, type KeySetFetch, type KeySetLo
 export { type FetcherOptions, type FetchKeySet, keySetFetcher } from "./key-set-fetcher.js";
 export { KeySets, type KeySetsOptions, type KeySetState } from "./key-sets.js";
 export { type RefreshSchedule, refreshSchedule } from "./refresh-schedule.js";
+export { bundleEndpointUrl, readSpiffeBundle, type SpiffeBundle, spiffeBundleFault } from "./spiffe-bundle.js";
 export { describeSource, type KeySetSource, sourceKey } from "./source.js";
