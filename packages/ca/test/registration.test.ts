@@ -7,12 +7,19 @@ import {
   SignerAuthority,
   type SignerRoots,
 } from "@istiod/ca";
-import { certify, mint, type Minted, type ReceivedRequest, startTestSigner, uri } from "@istiod/ca/testing";
+import {
+  certify,
+  mint,
+  type Minted,
+  type ReceivedRequest,
+  signingRequest,
+  startTestSigner,
+  uri,
+} from "@istiod/ca/testing";
 import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { startApiServer } from "@istiod/kubernetes/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ExtendedKeyUsageExtension, KeyUsageFlags } from "../src/x509.js";
-import { signingRequest } from "./signing-requests.js";
 
 const CART = "spiffe://td/ns/shop/sa/cart";
 const signer = "example.com/mesh";
@@ -190,11 +197,13 @@ describe("a signer that returns something else than what was requested", () => {
   const sign = async (answer: (asked: ReceivedRequest) => Promise<string>, roots: Partial<SignerRoots> = {}) => {
     const ra = new RegistrationAuthority({
       signers: {
-        sign: ({ request: pem, usages }) =>
-          answer({
-            metadata: { name: "test" },
-            spec: { request: Buffer.from(pem).toString("base64"), signerName: signer, usages },
-          }),
+        sign: async ({ request: pem, usages }, read) =>
+          read(
+            await answer({
+              metadata: { name: "test" },
+              spec: { request: Buffer.from(pem).toString("base64"), signerName: signer, usages },
+            }),
+          ),
       },
       roots: { ...noRoots, file: () => root.pem, ...roots },
       defaultSigner: signer,
@@ -303,7 +312,7 @@ describe("a signer that returns something else than what was requested", () => {
 });
 
 describe("a request", () => {
-  const unused = async (): Promise<string> => expect.fail("a signer was asked");
+  const unused = async (): Promise<never> => expect.fail("a signer was asked");
   const ra = new RegistrationAuthority({
     signers: { sign: unused },
     roots: noRoots,

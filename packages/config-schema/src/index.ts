@@ -203,6 +203,7 @@ export { matchesLabelSelector } from "./mesh/label-selector.js";
 export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";
 export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
+export { rootsOfSigner, signersWithRoots } from "./mesh/signer-roots.js";
 export {
   applyProxyConfigAnnotation,
   checkProxyConfigAnnotation,

@@ -60,20 +60,20 @@ export class KubernetesSigners {
   }
 
   /**
-   * Returns the PEM that the signer returned, which nobody has checked.
+   * Returns the result of `read` for the PEM that the signer returned. If `read` throws, the signer has failed.
    *
-   * @throws CaError `signing` that names the signer
+   * @throws CaError of `read`, or `signing` that names the signer
    */
-  async sign(request: SignerRequest): Promise<string> {
+  async sign<T>(request: SignerRequest, read: (pem: string) => T): Promise<T> {
     const { signer } = request;
     const started = this.#clock.now();
     try {
       if (signer.length > maxNameLength || !namePattern.test(signer))
         throw new CaError("signing", `${JSON.stringify(signer.slice(0, 100))} is not the name of a Kubernetes signer`);
-      const pem = await this.#request(request);
+      const certificate = read(await this.#request(request));
       this.#record({ signer, lastSuccess: this.#clock.now() });
       this.#options.onResult?.(signer, "signed", this.#clock.now() - started);
-      return pem;
+      return certificate;
     } catch (error) {
       const failure = CaError.from(error, "signing", `signer ${signer}`);
       if (request.signal?.aborted) throw failure;

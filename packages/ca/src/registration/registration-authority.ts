@@ -81,15 +81,17 @@ export class RegistrationAuthority implements LeafIssuer {
         `requested lifetime of ${lifetime / 1000} s is longer than the ${maxLifetime / 1000} s allowed`,
       );
     const signer = this.#signerOf(requested);
-    const pem = await signers.sign({
-      signer,
-      request: encodePem("CERTIFICATE REQUEST", signingRequest.der),
-      usages,
-      lifetime: lifetime > 0 ? lifetime : defaultLifetime,
-      names,
-      signal,
-    });
-    return this.#checked(pem, signer, identity, signingRequest);
+    return signers.sign(
+      {
+        signer,
+        request: encodePem("CERTIFICATE REQUEST", signingRequest.der),
+        usages,
+        lifetime: lifetime > 0 ? lifetime : defaultLifetime,
+        names,
+        signal,
+      },
+      (pem) => this.#checked(pem, signer, identity, signingRequest),
+    );
   }
 
   #signerOf(requested: string): string {

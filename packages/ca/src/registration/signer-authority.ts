@@ -60,17 +60,18 @@ export class SignerAuthority implements ServingAuthority {
     const key = await generateKey({ type: "rsa", bits: 2048 });
     const publicKeyDer = createPublicKey(key).export({ type: "spki", format: "der" });
     const request = await servingRequest(key, publicKeyDer, names);
-    const pem = await signers.sign({ signer, request, usages, lifetime, names });
     const { roots } = this.#bundle;
     const name = `signer ${signer}`;
-    const chain = readIssuedChain(pem, name);
-    checkIssued(chain, { publicKeyDer, names, forClients: false, maxLifetime: Infinity, now }, name);
-    checkPath(chain, roots, { uriHost: undefined, now }, { code: "signing", signer: name });
-    return {
-      key: privateKeyPem(key),
-      cert: [pemOf(chain.leaf), ...intermediatesOf(chain, roots)].join(""),
-      notAfter: Date.parse(chain.leaf.validTo),
-    };
+    return signers.sign({ signer, request, usages, lifetime, names }, (pem) => {
+      const chain = readIssuedChain(pem, name);
+      checkIssued(chain, { publicKeyDer, names, forClients: false, maxLifetime: Infinity, now }, name);
+      checkPath(chain, roots, { uriHost: undefined, now }, { code: "signing", signer: name });
+      return {
+        key: privateKeyPem(key),
+        cert: [pemOf(chain.leaf), ...intermediatesOf(chain, roots)].join(""),
+        notAfter: Date.parse(chain.leaf.validTo),
+      };
+    });
   }
 }
 

@@ -15,3 +15,4 @@ export {
   type TestSigner,
   type TestSignerOptions,
 } from "./test-signer.js";
+export { signingRequest } from "./signing-request.js";

@@ -4,11 +4,11 @@ import {
   type JsonGeneralName,
   Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
-} from "../src/x509.js";
+} from "../x509.js";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** A PKCS#10 request in PEM with the parts that an external signer sees. */
+/** Returns a PKCS#10 request in PEM, with a key of its own. */
 export async function signingRequest(
   names: readonly JsonGeneralName[],
   { subject, extensions = [] }: { readonly subject?: string; readonly extensions?: readonly Extension[] } = {},
