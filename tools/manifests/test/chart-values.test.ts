@@ -74,8 +74,9 @@ describe("values", () => {
     ["gateway", "platform=vm", 'platform is "vm": there is no such platform'],
     ["base", "defaults.global.hub=a", 'values below "defaults" have no effect'],
     ["istiod", "global.resourceScope=mesh", "must be all, cluster or namespace"],
-    ["istiod", "global.pilotCertProvider=k8s.io/a", 'global.pilotCertProvider is "k8s.io/a": only istiod is supported'],
-    ["istiod", "env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", "env.EXTERNAL_CA is set"],
+    ["istiod", "global.pilotCertProvider=k8s.io/a", "set env.PILOT_CERT_PROVIDER to k8s.io/ and its name"],
+    ["istiod", "env.EXTERNAL_CA=vault", 'env.EXTERNAL_CA is "vault": must be ISTIOD_RA_KUBERNETES_API'],
+    ["istiod", "env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", "requires global.certSigners"],
     ["istiod", "istiodRemote.injectionURL=https://a", "requires istiodRemote.enabled"],
     ["istiod", "autoscaleMax=2", "must not be below autoscaleMin, which is 3"],
     ["istiod", "global.proxy.tracer=jaeger", "must be zipkin, datadog, lightstep, stackdriver or none"],
@@ -86,20 +87,39 @@ describe("values", () => {
     await expect(charts.render(chart, ...set(value))).rejects.toThrow(reason);
   });
 
+  test("EXTERNAL_CA lets istiod have requests signed by the signers of global.certSigners, and by no others", async () => {
+    const rulesOf = async (...values: string[]) => {
+      const objects = await charts.render("istiod", ...set(...values));
+      const role = find(objects, "ClusterRole", "istiod-clusterrole-istio-system");
+      return (role["rules"] as { apiGroups: string[] }[]).filter(({ apiGroups }) =>
+        apiGroups.includes("certificates.k8s.io"),
+      );
+    };
+    expect(await rulesOf()).toEqual([]);
+    const external = ["env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", "global.certSigners={example.com/a,example.com/b}"];
+    expect(await rulesOf(...external, "env.PILOT_CERT_PROVIDER=k8s.io/example.com/a")).toEqual([
+      {
+        apiGroups: ["certificates.k8s.io"],
+        resources: ["certificatesigningrequests"],
+        verbs: ["create", "get", "watch", "delete"],
+      },
+      { apiGroups: ["certificates.k8s.io"], resources: ["certificatesigningrequests/approval"], verbs: ["update"] },
+      {
+        apiGroups: ["certificates.k8s.io"],
+        resources: ["signers"],
+        resourceNames: ["example.com/a", "example.com/b"],
+        verbs: ["approve"],
+      },
+    ]);
+  });
+
   test("without effect are named by the notes", async () => {
     const notes = await charts.notes(
       "istiod",
-      ...set(
-        "global.mtls.auto=true",
-        "autoscaleMinimum=2",
-        "global.certSigners={a}",
-        "global.proxies.a=b",
-        "pilot.ingress.a=b",
-      ),
+      ...set("global.mtls.auto=true", "autoscaleMinimum=2", "global.proxies.a=b", "pilot.ingress.a=b"),
     );
     expect(notes.match(/^WARNING: .* has no effect/gm)?.toSorted()).toEqual([
       "WARNING: autoscaleMinimum has no effect",
-      "WARNING: global.certSigners has no effect",
       "WARNING: global.mtls has no effect",
       "WARNING: global.mtls has no effect",
       "WARNING: global.proxies has no effect",

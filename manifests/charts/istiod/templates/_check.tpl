@@ -4,11 +4,16 @@
 {{- if not (has $scope (list "all" "cluster" "namespace")) -}}
   {{- fail (printf "global.resourceScope is %q: must be all, cluster or namespace" (toString $scope)) -}}
 {{- end -}}
+{{- /* Proxies mount the root of istiod only if the value is istiod. */ -}}
 {{- if ne .Values.global.pilotCertProvider "istiod" -}}
-  {{- fail (printf "global.pilotCertProvider is %q: only istiod is supported" (toString .Values.global.pilotCertProvider)) -}}
+  {{- fail (printf "global.pilotCertProvider is %q: must be istiod; for a signer of the cluster, set env.PILOT_CERT_PROVIDER to k8s.io/ and its name" (toString .Values.global.pilotCertProvider)) -}}
 {{- end -}}
-{{- if (.Values.env).EXTERNAL_CA -}}
-  {{- fail "env.EXTERNAL_CA is set: certificates are not signed by an external authority; put an intermediate CA into the Secret cacerts instead" -}}
+{{- $external := toString (default "" (.Values.env).EXTERNAL_CA) -}}
+{{- if not (has $external (list "" "ISTIOD_RA_KUBERNETES_API")) -}}
+  {{- fail (printf "env.EXTERNAL_CA is %q: must be ISTIOD_RA_KUBERNETES_API" $external) -}}
+{{- end -}}
+{{- if and $external (not .Values.global.certSigners) -}}
+  {{- fail "env.EXTERNAL_CA is set: requires global.certSigners, the signers for which istiod may approve requests" -}}
 {{- end -}}
 {{- if and .Values.istiodRemote.injectionURL (not .Values.istiodRemote.enabled) -}}
   {{- fail "istiodRemote.injectionURL is set: requires istiodRemote.enabled" -}}
