@@ -9,6 +9,7 @@ import {
   type RootStore,
   SecretRootStore,
   selfSignedBundle,
+  type SignerAuthority,
   type SigningBundle,
   watchPluggedInCa,
 } from "@istiod/ca";
@@ -21,10 +22,10 @@ import { warnOfExposedKeys } from "./key-permissions.js";
 import { saveRemoteCerts } from "./remote-certs.js";
 import { variables } from "./variables.js";
 
-/** The certificate authority of this istiod. */
+/** The authority that signs istiod's own certificate, and whose roots are distributed. */
 export interface RunningAuthority {
-  readonly authority: CertificateAuthority;
-  /** Trust domain of all identities that it certifies. */
+  readonly authority: CertificateAuthority | SignerAuthority;
+  /** Trust domain of this mesh. */
   readonly trustDomain: string;
   /** Names in istiod's own certificate. */
   readonly names: readonly string[];
@@ -34,6 +35,11 @@ export interface RunningAuthority {
    */
   readonly renewalDue?: (root: X509Certificate) => number;
   stop(): void;
+}
+
+/** The certificate authority of this istiod. */
+export interface OwnAuthority extends RunningAuthority {
+  readonly authority: CertificateAuthority;
 }
 
 /**
@@ -49,12 +55,8 @@ export async function startAuthority(
   env: NodeJS.ProcessEnv,
   log: Logger,
   client?: ApiClient,
-): Promise<RunningAuthority | undefined> {
-  const names = istiodNames({
-    namespace: values.namespace,
-    revision: variables.revision.read(env),
-    customHosts: variables.customHosts.read(env),
-  });
+): Promise<OwnAuthority | undefined> {
+  const names = servingNames(values, env);
   if (client !== undefined && variables.usesRemoteCerts.read(env))
     await saveRemoteCerts(variables.rootCaDirectory.read(env), { client, namespace: values.namespace, log });
   const issuer =
@@ -66,7 +68,16 @@ export async function startAuthority(
   return issuer && { ...issuer, trustDomain, names };
 }
 
-type Issuer = Omit<RunningAuthority, "trustDomain" | "names">;
+/** Returns the names in istiod's own certificate. */
+export function servingNames(values: FlagValues, env: NodeJS.ProcessEnv): readonly string[] {
+  return istiodNames({
+    namespace: values.namespace,
+    revision: variables.revision.read(env),
+    customHosts: variables.customHosts.read(env),
+  });
+}
+
+type Issuer = Omit<OwnAuthority, "trustDomain" | "names">;
 
 async function startPluggedInCa(env: NodeJS.ProcessEnv, log: Logger): Promise<Issuer | undefined> {
   const directory = variables.rootCaDirectory.read(env);
@@ -135,6 +146,7 @@ async function startSelfSignedCa(
     interval,
     grace: variables.rootGracePercentile.read(env) / 100,
     lifetime,
+    ...(!variables.rootCheckJitter.read(env) && { random: () => 0 }),
     onError: (error) => logError(log, error),
   });
   return { authority, renewalDue: (certificate) => rotation.renewalDue(certificate), stop: rotation.start() };

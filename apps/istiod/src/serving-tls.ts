@@ -1,5 +1,12 @@
 import type { SecureContextOptions } from "node:tls";
-import { keepServingTls, type KeptServingTls, type RootsFile, type ServingFiles, type ServingTls } from "@istiod/ca";
+import {
+  keepServingTls,
+  type KeptServingTls,
+  type RootsFile,
+  type ServingFiles,
+  type ServingTls,
+  type TrustSource,
+} from "@istiod/ca";
 import type { Logger } from "pino";
 import type { RunningAuthority } from "./authority.js";
 import type { FlagValues } from "./flags.js";
@@ -10,12 +17,14 @@ import type { TlsLimits } from "./tls-limits.js";
  * Keeps istiod's serving certificate and the roots that verify its clients: those of its own authority, and those of
  * --caCertFile for the trust domain in --caCertTrustDomain.
  *
+ * @param clientAuthority an external authority that signs certificates of clients
  * @throws Error if a file is invalid, or no certificate can be issued
  */
 export async function servingTls(
   values: FlagValues,
   { authority, trustDomain, names }: RunningAuthority,
   log: Logger,
+  clientAuthority?: TrustSource,
 ): Promise<KeptServingTls> {
   const files = servingFiles(values);
   if (files !== undefined) await warnOfExposedKeys([files.keyFile], log);
@@ -27,6 +36,7 @@ export async function servingTls(
       names,
       ...(files !== undefined && { files }),
       ...(roots !== undefined && { roots }),
+      ...(clientAuthority !== undefined && { clientAuthority }),
       onReload: (reloaded) => log.info({ files: reloaded }, `reloaded ${reloaded.join(" and ")}`),
       onError: (error) =>
         log.error({ err: error }, `TLS certificates not renewed, keeping the last good ones: ${error.message}`),

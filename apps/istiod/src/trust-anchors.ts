@@ -1,15 +1,15 @@
-import type { CertificateAuthority } from "@istiod/ca";
+import type { TrustSource } from "@istiod/ca";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { isCaCertificate, trustAnchors } from "@istiod/xds-generators";
 import type { Logger } from "pino";
 import type { Mesh } from "./phases/mesh.js";
 
 /**
- * Keeps the roots of the authority as an input of the agents' proxy configuration (PCDS), and logs the roots of the
+ * Keeps the roots of the authorities as an input of the agents' proxy configuration (PCDS), and logs the roots of the
  * mesh configuration that are not sent. Returns a function that ends this.
  */
 export function followTrustAnchors(
-  authority: CertificateAuthority,
+  authorities: readonly TrustSource[],
   { database }: Pick<Mesh, "database">,
   log: Logger,
 ): () => void {
@@ -18,7 +18,7 @@ export function followTrustAnchors(
       tx.set(
         trustAnchors,
         "",
-        authority.bundle.roots.map((root) => root.toString()),
+        authorities.flatMap(({ bundle }) => bundle.roots.map((root) => root.toString())),
       ),
     );
   const check = (): void => {
@@ -34,9 +34,9 @@ export function followTrustAnchors(
       if (changed.some(({ collection }) => collection === meshConfig)) check();
     },
   });
-  const unfollow = authority.onChange(commit);
+  const unfollow = authorities.map((authority) => authority.onChange(commit));
   return () => {
     unobserve();
-    unfollow();
+    for (const each of unfollow) each();
   };
 }

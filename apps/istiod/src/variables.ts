@@ -24,6 +24,9 @@ import { connectionVariables, streamVariables } from "./limit-variables.js";
 /** Analysis of the configuration: findings are written to the status of objects, only logged, or not computed. */
 export type AnalysisMode = "write" | "log" | "off";
 
+/** The authority that signs istiod's serving certificate: its own CA, or a Kubernetes signer. */
+export type CertificateProvider = "istiod" | `k8s.io/${string}`;
+
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -186,6 +189,38 @@ const certificateVariables = {
     default: true,
     help: "check the revocation lists in ca-crl.pem of a plugged-in CA, and distribute them to all namespaces",
   }),
+  externalCa: enumSetting<"" | "ISTIOD_RA_KUBERNETES_API">(
+    {
+      variable: "EXTERNAL_CA",
+      default: "",
+      help: "external authority that signs workload certificates: ISTIOD_RA_KUBERNETES_API for signers of the cluster; empty for istiod's own CA",
+    },
+    ["ISTIOD_RA_KUBERNETES_API"],
+  ),
+  defaultSigner: stringSetting({
+    variable: "K8S_SIGNER",
+    default: "",
+    help: "signer of the cluster for requests that name none, if EXTERNAL_CA is set",
+  }),
+  signerDomain: stringSetting({
+    variable: "CERT_SIGNER_DOMAIN",
+    default: "",
+    help: "domain of the signers that requests name (ISTIO_META_CERT_SIGNER), if EXTERNAL_CA is set",
+  }),
+  certificateProvider: defineSetting<CertificateProvider>(
+    {
+      variable: "PILOT_CERT_PROVIDER",
+      default: "istiod",
+      help: "authority that signs istiod's serving certificate: istiod, or k8s.io/ and a signer of the cluster, which requires EXTERNAL_CA",
+    },
+    {
+      type: "string",
+      expected:
+        "istiod or k8s.io/<signer>; to serve another certificate, give --tlsCertFile, --tlsKeyFile and --caCertFile",
+      parse: (text) => (text === "istiod" || isSignerProvider(text) ? text : undefined),
+      format: String,
+    },
+  ),
   customHosts: listSetting({
     variable: "ISTIOD_CUSTOM_HOST",
     default: [],
@@ -274,6 +309,11 @@ const certificateVariables = {
     default: hourMs,
     help: "interval of the check whether the self-signed root must be rotated; 0s to disable rotation",
   }),
+  rootCheckJitter: booleanSetting({
+    variable: "CITADEL_ENABLE_JITTER_FOR_ROOT_CERT_ROTATOR",
+    default: true,
+    help: "delay the first check of the self-signed root by a random part of one interval, so that replicas check at different times",
+  }),
   rootGracePercentile: integerSetting(
     {
       variable: "CITADEL_SELF_SIGNED_ROOT_CERT_GRACE_PERIOD_PERCENTILE",
@@ -344,6 +384,10 @@ const debugVariables = {
     help: "serve metrics to callers on this machine only",
   }),
 } as const;
+
+function isSignerProvider(text: string): text is `k8s.io/${string}` {
+  return text.startsWith("k8s.io/") && text.length > "k8s.io/".length;
+}
 
 /** The environment variables of istiod itself, by the groups of the reference. */
 export const variableGroups = {

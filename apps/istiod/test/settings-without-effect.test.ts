@@ -7,7 +7,6 @@ import { discoveryVariables } from "@istiod/settings";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { run } from "../src/main.js";
 import { tlsLimits } from "../src/tls-limits.js";
-import { unservedProtectionNames } from "../src/unserved-protections.js";
 import { folder, serve } from "./serving.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -137,7 +136,6 @@ describe("environment variables", () => {
     );
     for (const ofCommandLines of ["NO_COLOR", "TERM"]) found.delete(ofCommandLines);
     expect(found.size).toBeGreaterThan(90);
-    for (const protection of unservedProtectionNames) found.delete(protection);
     expect([...found].filter((name) => !readVariables.has(name)).sort()).toEqual([]);
   });
 
@@ -148,14 +146,13 @@ describe("environment variables", () => {
 
   it("of Istio without effect are warned about in one line", () => {
     const env = {
-      K8S_SIGNER: "signer",
-      CERT_SIGNER_DOMAIN: "example.com",
+      TRUSTED_GATEWAY_CIDR: "10.0.0.0/8",
       PILOT_DEBOUNCE_AFTER: "1s",
       SECRET_TTL: "1h",
       PILOT_DEBOUNCE_AFTR: "1s",
     };
     expect(startupWarnings({}, env)).toEqual([
-      "environment variables are ignored, not implemented yet: CERT_SIGNER_DOMAIN, K8S_SIGNER",
+      "environment variables are ignored, not implemented yet: TRUSTED_GATEWAY_CIDR",
       "unknown environment variable PILOT_DEBOUNCE_AFTR; did you mean PILOT_DEBOUNCE_AFTER?",
     ]);
   });
@@ -189,13 +186,11 @@ describe("environment variables", () => {
   });
 });
 
-describe("a requested protection that is not implemented", () => {
+describe("an invalid variable of a protection", () => {
   it.each([
-    [
-      { EXTERNAL_CA: "ISTIOD_RA_KUBERNETES_API" },
-      /^EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API: certificates are not signed by an external authority yet; /,
-    ],
-    [{ PILOT_CERT_PROVIDER: "k8s.io/ca.example.com" }, /^PILOT_CERT_PROVIDER=k8s.io\/ca.example.com: only istiod is /],
+    [{ EXTERNAL_CA: "ISTIOD_RA_KUBERNETES_API" }, /^EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API: there is no cluster /],
+    [{ PILOT_CERT_PROVIDER: "custom" }, /^invalid value "custom" for PILOT_CERT_PROVIDER: expected istiod or k8s.io/],
+    [{ PILOT_CERT_PROVIDER: "k8s.io/ca.example.com/a" }, /^PILOT_CERT_PROVIDER=k8s.io\/ca.example.com\/a: requires /],
     [
       { MAX_WORKLOAD_CERT_TTL: "short" },
       /^invalid value "short" for MAX_WORKLOAD_CERT_TTL: expected a duration such as 100ms, 10s or 1h30m$/,

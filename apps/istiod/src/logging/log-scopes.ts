@@ -14,6 +14,7 @@ const scopeDescriptions: Readonly<Record<string, string>> = {
   model: "The model of the mesh: unresolved hostnames of gateways",
   serverca: "Certificates issued and requests for them refused",
   pkica: "The certificate authority and istiod's own certificate",
+  trustBundle: "SPIFFE bundles of the mesh configuration",
   push: "Changes, the pushes that they cause, and their results",
   validation: "Rejected objects, with the reason",
 };

@@ -1,4 +1,4 @@
-import type { CertificateAuthority, SigningBundle } from "@istiod/ca";
+import type { AuthorityBundle, TrustSource } from "@istiod/ca";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import {
   type CandidateOptions,
@@ -138,6 +138,6 @@ function meshSettings(database: Mesh["database"]): MeshSettings {
 }
 
 /** Returns a text of the authority's bundle with its changes. */
-function textOf(authority: CertificateAuthority, select: (bundle: SigningBundle) => string): DistributedText {
+function textOf(authority: TrustSource, select: (bundle: AuthorityBundle) => string): DistributedText {
   return { current: () => select(authority.bundle), onChange: (listener) => authority.onChange(listener) };
 }

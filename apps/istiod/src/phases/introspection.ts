@@ -4,6 +4,7 @@ import { clusterMetrics, queueDepth } from "@istiod/config-ingestion";
 import { type MeshClient, modelMetrics, OmissionObserver } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { generators, lookups } from "@istiod/xds-generators";
+import type { SourceStatus } from "@istiod/status-page";
 import type { Connection } from "@istiod/xds-server";
 import { liveAnalysis } from "../analysis.js";
 import { DebugAccess } from "../debug/access.js";
@@ -16,7 +17,14 @@ import { cacheMetrics } from "../metrics/cache-metrics.js";
 import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
 import { processMetrics } from "../metrics/process-metrics.js";
 import { certificateStatuses } from "../status/certificate-statuses.js";
-import { clusterStates, componentLines, sourceStatuses, staleSourcesSummary } from "../status/source-statuses.js";
+import { signerLines } from "../external-authority.js";
+import {
+  clusterStates,
+  componentLines,
+  sourceStatuses,
+  staleBundlesSummary,
+  staleSourcesSummary,
+} from "../status/source-statuses.js";
 import type { StatusSources } from "../status/status-model.js";
 import { unreadVersions } from "../status/unread-versions.js";
 import { variables } from "../variables.js";
@@ -70,18 +78,25 @@ export function openIntrospection(
     debugOptions(startup, mesh, serving, { analysis, faults, proxyOf, injectionTemplates }),
   );
   server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
+  const bundles = (): readonly SourceStatus[] => security.bundles?.statuses() ?? [];
   const status: StatusSources = {
     ...startingStatus(startup, mesh),
     connections: () => server.connections(),
     proxyOf,
     changes: reporting.changes,
     findings: async () => analysis.place(await analysis.findings()),
-    certificates: () => certificateStatuses(security.authority, security.secure?.current()),
+    sources: () => [...sourceStatuses(sources.named, ingestion.states()), ...bundles()],
+    certificates: () => certificateStatuses(security.authority, security.secure?.current(), security.external?.roots),
     waitingFor: () => [],
   };
   const readiness = (): string =>
-    rejectedPoliciesSummary(sources.rejectedPolicies()) + staleSourcesSummary(ingestion.states());
-  const components = (): readonly string[] => componentLines(sourceStatuses(sources.named, ingestion.states()));
+    rejectedPoliciesSummary(sources.rejectedPolicies()) +
+    staleSourcesSummary(ingestion.states()) +
+    staleBundlesSummary(bundles());
+  const components = (): readonly string[] => [
+    ...componentLines([...sourceStatuses(sources.named, ingestion.states()), ...bundles()]),
+    ...signerLines(security.external?.signers.statuses() ?? []),
+  ];
   return { commands, access: debugAccess(startup, mesh, security), status, analysis, readiness, components };
 }
 

@@ -131,9 +131,12 @@ function listenPlaintext({ values, settings }: Startup, { server }: Serving, at:
   return listening("grpcAddr", values.grpcAddr, server.listen({ ...listenOptions(at), ...settings.connections }));
 }
 
+/** More than the 60 s that a signer has, so that its failure is answered. */
+const externalLimits = { concurrency: 64, signingTimeoutMs: 65_000 };
+
 async function listenTls(
   { values, env, settings, meter }: Startup,
-  { trustDomain, certificateAuthenticators, authorizeImpersonation }: Security,
+  { trustDomain, certificateAuthenticators, authorizeImpersonation, external }: Security,
   secure: SecureServing,
   { server }: Serving,
   at: ListenAddress,
@@ -146,6 +149,8 @@ async function listenTls(
     ...(authorizeImpersonation && { authorizeImpersonation }),
     events,
     maxQueued: values.caMaxQueuedRequests,
+    // Signers work elsewhere, and take their time.
+    ...(external !== undefined && externalLimits),
   });
   observeQueue(meter, certificates);
   const listener = await listening(

@@ -1,12 +1,14 @@
 import {
   type Authenticator,
   type AuthorizeImpersonation,
-  type CertificateAuthority,
+  CertificateAuthority,
   type CertificateEvents,
   certificateAuditLog,
   certificateMetrics,
+  type ExpiringAuthority,
   joinEvents,
   type KeptServingTls,
+  type LeafIssuer,
   nodeImpersonation,
   type ServingTls,
   type TrustBundle,
@@ -15,8 +17,10 @@ import {
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { nodePods } from "@istiod/service-discovery";
 import { callerAuthenticators } from "../authentication/authenticators.js";
-import { type RunningAuthority, startAuthority } from "../authority.js";
+import { type RunningAuthority, servingNames, startAuthority } from "../authority.js";
 import { remoteReviews } from "../cluster/remote-clusters.js";
+import { type ExternalAuthority, openExternalAuthority, openSignerAuthority } from "../external-authority.js";
+import { openSpiffeBundles, type SpiffeBundles } from "../spiffe-bundles.js";
 import { servingTls } from "../serving-tls.js";
 import { type TlsLimits, tlsLimits } from "../tls-limits.js";
 import { followTrustAnchors } from "../trust-anchors.js";
@@ -29,6 +33,10 @@ import type { Startup } from "./startup.js";
 export interface Security {
   /** Absent: this istiod issues no certificates. */
   readonly authority: RunningAuthority | undefined;
+  /** Absent: istiod's own CA signs workload certificates. */
+  readonly external: ExternalAuthority | undefined;
+  /** Absent: agents are not sent the roots of SPIFFE bundles. */
+  readonly bundles: SpiffeBundles | undefined;
   /** Trust domain of this mesh. Callers of others are not authorized for anything. */
   readonly trustDomain: string;
   /** Empty without an authority, a cluster and another issuer: every caller is unauthenticated. */
@@ -43,7 +51,8 @@ export interface Security {
 
 /** Prerequisites of serving over TLS. */
 export interface SecureServing {
-  readonly authority: CertificateAuthority;
+  /** Issues the certificates of workloads. */
+  readonly authority: LeafIssuer;
   readonly events: CertificateEvents;
   readonly limits: TlsLimits;
   current(): ServingTls;
@@ -56,11 +65,13 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
   const { values, env, log, closers } = startup;
   const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
   const authorityLog = log.child({ scope: "pkica" });
-  const authority = await startAuthority(values, trustDomain, env, authorityLog, client);
-  if (authority !== undefined) closers.defer(() => authority.stop());
-  if (authority !== undefined && variables.multiRoot.read(env))
-    closers.defer(followTrustAnchors(authority.authority, mesh, authorityLog));
+  const { authority, external } = await openAuthorities(startup, mesh, trustDomain, authorityLog);
+  if (authority !== undefined && variables.multiRoot.read(env)) {
+    const sources = [authority.authority, ...(external?.roots === undefined ? [] : [external.roots])];
+    closers.defer(followTrustAnchors(sources, mesh, authorityLog));
+  }
   if (authority !== undefined) closers.defer(followTrustDomain(trustDomain, mesh, authorityLog));
+  const bundles = await openBundles(startup, database, authority);
   const { secureGRPCAddr, httpsAddr } = startup.settings.addresses;
   const hasWebhooks = httpsAddr !== undefined && client !== undefined;
   if (hasWebhooks && authority === undefined)
@@ -68,24 +79,21 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
       `--httpsAddr ${values.httpsAddr}: webhooks are not served, because there is no certificate authority: give --secureGRPCAddr, --caDir or ROOT_CA_DIR`,
     );
   const isServed = secureGRPCAddr !== undefined || (hasWebhooks && authority !== undefined);
-  const tls = isServed ? await openTls(startup, authority, authorityLog) : undefined;
+  const tls = isServed ? await openTls(startup, { authority, external }, authorityLog) : undefined;
   const authorizeImpersonation = impersonation(startup, mesh);
-  if (authority === undefined && client === undefined && !hasOtherIssuers(startup)) {
-    const none = { authenticators: [], certificateAuthenticators: [] };
-    return { authority, trustDomain, ...none, authorizeImpersonation, secure: undefined };
-  }
-  const bundles = (): readonly TrustBundle[] => {
+  const opened = { authority, external, bundles, trustDomain, authorizeImpersonation };
+  if (authority === undefined && client === undefined && !hasOtherIssuers(startup))
+    return { ...opened, authenticators: [], certificateAuthenticators: [], secure: undefined };
+  const clientBundles = (): readonly TrustBundle[] => {
     if (tls !== undefined) return tls.current().trustBundles;
     return authority === undefined ? [] : [trustBundleOf(trustDomain, authority.authority.bundle)];
   };
-  const callers = { trustDomain, bundles, client, remoteReviews: remoteReviews(ingestion) };
+  const callers = { trustDomain, bundles: clientBundles, client, remoteReviews: remoteReviews(ingestion) };
   const authenticators = await callerAuthenticators(startup, callers, authorityLog);
   return {
-    authority,
-    trustDomain,
+    ...opened,
     authenticators: authenticators.callers,
     certificateAuthenticators: authenticators.certificateCallers,
-    authorizeImpersonation,
     secure: tls,
   };
 }
@@ -102,9 +110,52 @@ function impersonation({ settings }: Startup, { database }: Mesh): AuthorizeImpe
   return trustedAccounts.size === 0 ? undefined : nodeImpersonation({ trustedAccounts, pods: nodePods(database) });
 }
 
+/** Opens the SPIFFE bundles if agents are sent roots. */
+async function openBundles(
+  { settings, env, meter, log, closers }: Startup,
+  database: Mesh["database"],
+  authority: RunningAuthority | undefined,
+): Promise<SpiffeBundles | undefined> {
+  if (authority === undefined || !variables.multiRoot.read(env)) return undefined;
+  const opened = await openSpiffeBundles({ settings, meter, database, log: log.child({ scope: "trustBundle" }) });
+  closers.defer(() => opened.stop());
+  return opened;
+}
+
+/** Opens the external authority, and the one that signs istiod's certificate: a signer, or its own CA. */
+async function openAuthorities(
+  { values, env, meter, closers }: Startup,
+  { client, database }: Mesh,
+  trustDomain: string,
+  log: Startup["log"],
+): Promise<Pick<Security, "authority" | "external">> {
+  const external = await openExternalAuthority({ env, client, database, meter, log });
+  if (external !== undefined) closers.defer(() => external.stop());
+  const signer = external && openSignerAuthority({ env, database, log }, external);
+  const authority: RunningAuthority | undefined = signer
+    ? { ...signer, trustDomain, names: servingNames(values, env) }
+    : await startAuthority(values, trustDomain, env, log, client);
+  if (authority !== undefined) closers.defer(() => authority.stop());
+  return { authority, external };
+}
+
+/** Returns the authority whose expiry is measured: the roots of an external one, as in Istio, or istiod's own. */
+function expiringAuthority(
+  { authority }: RunningAuthority,
+  external: ExternalAuthority | undefined,
+): ExpiringAuthority {
+  if (external === undefined) return authority;
+  const { roots } = external;
+  return {
+    expiry: () => ({
+      root: roots === undefined ? authority.expiry().root : Date.parse(roots.bundle.roots[0]?.validTo ?? ""),
+    }),
+  };
+}
+
 async function openTls(
   { values, env, log, meter, closers }: Startup,
-  authority: RunningAuthority | undefined,
+  { authority, external }: Pick<Security, "authority" | "external">,
   authorityLog: Startup["log"],
 ): Promise<SecureServing> {
   if (authority === undefined)
@@ -112,13 +163,14 @@ async function openTls(
       '--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, read a cluster, or disable it with --secureGRPCAddr ""',
     );
   const limits = tlsLimits(values, env);
-  const tls = await servingTls(values, authority, authorityLog);
+  const ownSigns = authority.authority instanceof CertificateAuthority;
+  const tls = await servingTls(values, authority, authorityLog, ownSigns ? external?.roots : undefined);
   const auditLog = log.child({ scope: "serverca" });
   closers.defer(() => tls.stop());
   return {
-    authority: authority.authority,
+    authority: external?.issuer ?? issuerOf(authority),
     events: joinEvents(
-      certificateMetrics(meter, authority.authority),
+      certificateMetrics(meter, expiringAuthority(authority, external)),
       certificateAuditLog({
         info: (line, message) => auditLog.info(line, message),
         warn: (line, message) => auditLog.warn(line, message),
@@ -128,4 +180,9 @@ async function openTls(
     current: () => tls.current(),
     onChange: (listener) => tls.onChange(listener),
   };
+}
+
+function issuerOf({ authority }: RunningAuthority): LeafIssuer {
+  if (authority instanceof CertificateAuthority) return authority;
+  throw new Error("workload certificates have no issuer");
 }

@@ -9,7 +9,7 @@ import { jwksSettings } from "../jwks/jwks-settings.js";
 import { listenAddress } from "../listen-address.js";
 import { pushSettings } from "../push-settings.js";
 import { streamLimits } from "../stream-limits.js";
-import { rejectUnservedProtections } from "../unserved-protections.js";
+import { checkExternalAuthority } from "../external-authority.js";
 import { checkVariables } from "../variables.js";
 
 /** Inputs of every phase of startup. */
@@ -38,8 +38,8 @@ export type Settings = ReturnType<typeof readSettings>;
  * @throws Error that names the flag or variable
  */
 export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
-  rejectUnservedProtections(env);
   checkVariables(env);
+  checkExternalAuthority(env);
   checkAliases(values.clusterAliases);
   return {
     push: pushSettings(env),

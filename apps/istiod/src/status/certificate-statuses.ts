@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { ServingTls } from "@istiod/ca";
+import type { ServingTls, TrustSource } from "@istiod/ca";
 import type { CertificateStatus } from "@istiod/status-page";
 import type { RunningAuthority } from "../authority.js";
 
@@ -9,8 +9,11 @@ import type { RunningAuthority } from "../authority.js";
 export function certificateStatuses(
   running: RunningAuthority | undefined,
   serving: ServingTls | undefined,
+  external: TrustSource | undefined,
 ): readonly CertificateStatus[] {
-  const { roots, certificate, chain } = running?.authority.bundle ?? { roots: [], certificate: undefined, chain: [] };
+  const bundle = running?.authority.bundle;
+  const { roots, chain } = bundle ?? { roots: [], chain: [] };
+  const certificate = bundle !== undefined && "certificate" in bundle ? bundle.certificate : undefined;
   const above = [...(certificate === undefined ? [] : [certificate]), ...chain.map((pem) => new X509Certificate(pem))];
   const between = new Map(
     above.filter((each) => !roots.some((root) => isSame(root, each))).map((each) => [each.fingerprint256, each]),
@@ -31,6 +34,7 @@ export function certificateStatuses(
         each,
       ),
     ),
+    ...(external?.bundle.roots ?? []).map((root) => status("Root of the external CA", root)),
     ...(serving === undefined
       ? []
       : [status("Serving certificate", new X509Certificate(serving.cert), serving.renewalDue)]),

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { CertificateAuthority, ServingTls } from "@istiod/ca";
+import type { ServingTls, TrustSource } from "@istiod/ca";
 
 /**
  * Returns a sentence for each certificate that keeps clients from being served because it has expired: the one that
@@ -8,7 +8,7 @@ import type { CertificateAuthority, ServingTls } from "@istiod/ca";
  * @param now milliseconds since the epoch
  */
 export function expiredCertificates(
-  authority: Pick<CertificateAuthority, "bundle"> | undefined,
+  authority: Pick<TrustSource, "bundle"> | undefined,
   serving: Pick<ServingTls, "cert"> | undefined,
   now: number,
 ): readonly string[] {

@@ -47,6 +47,14 @@ export function staleSourcesSummary(states: readonly SourceState[]): string {
     .join("");
 }
 
+/** Returns lines for `/ready` about SPIFFE bundles whose last good content is used, or that were never fetched. */
+export function staleBundlesSummary(bundles: readonly SourceStatus[]): string {
+  return bundles
+    .filter(({ state }) => state === "stale")
+    .map(({ name, location, reasons }) => `source ${name} ${location}: stale: ${reasons.join("; ")}\n`)
+    .join("");
+}
+
 /** Returns a line for each source, in the form of the API server's `/readyz?verbose`. */
 export function componentLines(sources: readonly SourceStatus[]): readonly string[] {
   return sources.map(({ name, location, state, reasons }) => {
