@@ -81,6 +81,7 @@ export class RootRotation {
       this.#use(kept);
       return "adopted";
     }
+    this.#checkRenewable(kept);
     const renewed = await renewSelfSignedRoot(kept, this.#clock.now(), lifetime);
     if (await store.replace(kept, renewed)) {
       this.#use(renewed);
@@ -100,6 +101,15 @@ export class RootRotation {
       throw CaError.from(error, "malformed", `${this.#options.store.description}: root certificate`);
     }
     return this.#graceBegins(certificate) <= this.#clock.now();
+  }
+
+  /**
+   * Checks that a root may be renewed: it is that of a CA and the key is its own. Otherwise a Secret with another key
+   * would replace the key of the mesh. A root that has expired may be renewed.
+   */
+  #checkRenewable(root: StoredRoot): void {
+    const { validFrom } = new X509Certificate(root.certificate);
+    selfSignedBundle(root, this.#options.store.description, Date.parse(validFrom));
   }
 
   #graceBegins({ validFrom, validTo }: X509Certificate): number {
