@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { CertificateAuthority, DirectoryRootStore, issueServingCertificate, selfSignedBundle } from "@istiod/ca";
 import { eventually, type Mesh, startMesh, whyNoEnvoy } from "@istiod/e2e";
 
 const reason = await whyNoEnvoy();
@@ -66,6 +67,24 @@ describe("mutual TLS", () => {
   it("refuses a caller without a certificate under STRICT", async () => {
     const { ca } = await identityOfPermissive();
     await expect(mesh.enter("strict", "https://strict:8000/", { tls: { ca, anyName: true } })).rejects.toThrow();
+  });
+
+  it("accepts a certificate of its own root for its own trust domain, and for no other", async () => {
+    const root = await new DirectoryRootStore(join(mesh.work, "ca")).load();
+    if (root === undefined) throw new Error("istiod has no root");
+    const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, "ca", Date.now()) });
+    const enter = async (name: string) => {
+      const { key, cert } = await issueServingCertificate(authority, [name], 3_600_000, Date.now());
+      return mesh.enter("strict", "https://strict:8000/", {
+        tls: { key, cert, ca: root.certificate, anyName: true },
+      });
+    };
+    const own = await enter("spiffe://cluster.local/ns/shop/sa/client");
+    expect([own.status, own.seen?.peer]).toEqual([200, "spiffe://cluster.local/ns/shop/sa/client"]);
+    const before = mesh.seen("strict").length;
+    await expect(enter("spiffe://other.example/ns/shop/sa/client")).rejects.toThrow();
+    await expect(enter("spiffe://cluster.local.example/ns/shop/sa/client")).rejects.toThrow();
+    expect(mesh.seen("strict")).toHaveLength(before);
   });
 
   it("takes plaintext and mutual TLS under PERMISSIVE", async () => {
