@@ -1,5 +1,4 @@
-import { createSecureContext, type SecureContextOptions } from "node:tls";
-import { didYouMean, type Environment, nearestNames, SettingError } from "@istiod/settings";
+import { complianceLimits, didYouMean, type Environment, nearestNames, SettingError } from "@istiod/settings";
 import type { TlsOptions } from "@istiod/xds-server";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";
@@ -29,25 +28,6 @@ const cipherSuites: Readonly<Record<string, string>> = {
 };
 
 const tls13Suites = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
-const aesOfTls13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"];
-const fipsSuites = [
-  "ECDHE-ECDSA-AES128-GCM-SHA256",
-  "ECDHE-RSA-AES128-GCM-SHA256",
-  "ECDHE-ECDSA-AES256-GCM-SHA384",
-  "ECDHE-RSA-AES256-GCM-SHA384",
-];
-
-/** Limits of TLS servers for each COMPLIANCE_POLICY. Source: pkg/model/fips.go. */
-const policies: Readonly<Record<"fips-140-2" | "fips-140-3" | "pqc", TlsLimits>> = {
-  "fips-140-2": { minVersion: "TLSv1.2", maxVersion: "TLSv1.2", ciphers: fipsSuites.join(":"), curves: "P-256" },
-  "fips-140-3": {
-    minVersion: "TLSv1.2",
-    maxVersion: "TLSv1.3",
-    ciphers: [...aesOfTls13, ...fipsSuites].join(":"),
-    curves: "P-256:P-384",
-  },
-  pqc: { minVersion: "TLSv1.3", ciphers: aesOfTls13.join(":"), curves: "X25519MLKEM768" },
-};
 
 /**
  * Returns the limits that the flags set, or COMPLIANCE_POLICY, which overrides them.
@@ -58,9 +38,11 @@ export function tlsLimits(values: Pick<FlagValues, "tlsMinVersion" | "tlsCipherS
   const byFlags: TlsLimits = { minVersion: `TLSv${values.tlsMinVersion}`, ...ciphers(values.tlsCipherSuites) };
   const policy = variables.compliancePolicy.read(env);
   if (policy === "") return byFlags;
-  const limits = policies[policy];
-  checkSupport(policy, limits);
-  return limits;
+  const { ecdhCurve, ...limits } = complianceLimits(policy, {
+    use: "--secureGRPCAddr",
+    alternative: 'do not serve with --secureGRPCAddr ""',
+  });
+  return { ...limits, curves: ecdhCurve };
 }
 
 /** As in Go, the suites of TLS 1.3 are not chosen. */
@@ -75,20 +57,4 @@ function ciphers(names: readonly string[]): Pick<TlsLimits, "ciphers"> {
     return suite;
   });
   return { ciphers: [...new Set([...tls13Suites, ...chosen])].join(":") };
-}
-
-function checkSupport(policy: string, { minVersion: least, ciphers: suites, curves }: TlsLimits): void {
-  const options: SecureContextOptions = {
-    ...(least && { minVersion: least }),
-    ...(suites && { ciphers: suites }),
-    ...(curves && { ecdhCurve: curves }),
-  };
-  try {
-    createSecureContext(options);
-  } catch (cause) {
-    throw new SettingError(
-      `COMPLIANCE_POLICY=${policy} needs ${curves} for --secureGRPCAddr, which Node.js ${process.versions.node} does not have; use a newer Node.js, or do not serve with --secureGRPCAddr ""`,
-      { cause },
-    );
-  }
 }

@@ -1,6 +1,13 @@
 export { Closers } from "./closers.js";
 export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock } from "./clock.js";
 export {
+  complianceLimits,
+  type ComplianceLimits,
+  compliancePolicies,
+  type CompliancePolicy,
+  fipsCipherSuites,
+} from "./compliance.js";
+export {
   didYouMean,
   type EnvironmentReport,
   environmentReport,
