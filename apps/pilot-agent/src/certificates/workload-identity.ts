@@ -96,7 +96,12 @@ export class WorkloadIdentity {
         limitedLog.write("warn", "too many connections to the SDS server, closing the newest");
       },
     });
-    const routes = sdsRoutes(this.#served, { limited: () => inputs.onSdsLimit?.("names"), log });
+    const { privateKeyProvider } = inputs.proxy.config;
+    const routes = sdsRoutes(this.#served, {
+      ...(privateKeyProvider && { privateKeyProvider }),
+      limited: () => inputs.onSdsLimit?.("names"),
+      log,
+    });
     this.#server.http.on("request", connectNodeAdapter({ routes, readMaxBytes: MAX_REQUEST_BYTES }));
   }
 

@@ -1,5 +1,5 @@
-import { clone } from "@bufbuild/protobuf";
-import { durationMs } from "@bufbuild/protobuf/wkt";
+import { clone, create } from "@bufbuild/protobuf";
+import { type Duration, DurationSchema, durationMs } from "@bufbuild/protobuf/wkt";
 import { readFile } from "node:fs/promises";
 import { lookup } from "node:dns/promises";
 import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
@@ -67,6 +67,14 @@ function validate(config: ProxyConfig): void {
     const value = config[field];
     if (value && durationMs(value) < 0) reject(field, "must not be negative");
   }
+  const provider = config.privateKeyProvider?.provider;
+  if (provider && provider.case === undefined) reject("privateKeyProvider", "must have cryptomb or qat");
+  if (provider?.case !== undefined && !isPositive(provider.value.pollDelay))
+    reject(`privateKeyProvider.${provider.case}.pollDelay`, "must be a duration of more than 0");
+}
+
+function isPositive({ seconds, nanos }: Duration = create(DurationSchema)): boolean {
+  return seconds > 0n || (seconds === 0n && nanos > 0);
 }
 
 /** Resolves the address of the statsd sink, which must be an IP address. Returns `""` if that fails. */

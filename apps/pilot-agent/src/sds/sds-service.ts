@@ -2,22 +2,21 @@ import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type ServiceImpl } from "@connectrpc/connect";
-import {
-  type Secret as EnvoySecret,
-  SecretSchema,
-} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import {
   type DiscoveryRequest,
   type DiscoveryResponse,
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
+import type { PrivateKeyProvider } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { secretType } from "@istiod/resources";
 import type { Secret, SecretSource } from "../certificates/secret.js";
 import { reasonOf } from "../errors.js";
 import { LimitedLog } from "../log-limit.js";
 import { type Log, silentLog } from "../log.js";
 import { CoalescingQueue } from "./coalescing-queue.js";
+import { envoySecret } from "./envoy-secret.js";
 
 /** Maximum size of a request in bytes. Envoy's have a name and the node. */
 export const MAX_REQUEST_BYTES = 1024 * 1024;
@@ -31,6 +30,8 @@ export interface SdsOptions {
   readonly maxNames?: number;
   /** Called when a stream ends because of that limit. */
   readonly limited?: () => void;
+  /** Accelerator that Envoy signs with. Default: Envoy signs itself. */
+  readonly privateKeyProvider?: PrivateKeyProvider;
   readonly log?: Log;
 }
 
@@ -45,9 +46,11 @@ export function sdsRoutes(secrets: SecretSource, options: SdsOptions = {}): (rou
  */
 function sdsService(
   secrets: SecretSource,
-  { maxNames = MAX_NAMES, limited = () => undefined, log = silentLog }: SdsOptions,
+  { maxNames = MAX_NAMES, limited = () => undefined, privateKeyProvider, log = silentLog }: SdsOptions,
 ): Partial<ServiceImpl<typeof SecretDiscoveryService>> {
   const limitedLog = new LimitedLog(log);
+  const pack = (name: string, secret: Secret): Any =>
+    anyPack(SecretSchema, envoySecret(name, secret, privateKeyProvider));
   let names = 0;
   /** Counts the names that a stream adds or removes. */
   const count = (change: number): void => {
@@ -70,7 +73,7 @@ function sdsService(
         queue.close();
       };
       signal.addEventListener("abort", close, { once: true });
-      void followRequests(requests, { queue, watches, secrets, count, log: limitedLog })
+      void followRequests(requests, { queue, watches, secrets, pack, count, log: limitedLog })
         .catch((error: unknown) => queue.fail(error))
         .then(() => queue.close());
       try {
@@ -86,6 +89,7 @@ interface Stream {
   readonly queue: CoalescingQueue<string, Any>;
   readonly watches: Map<string, () => void>;
   readonly secrets: SecretSource;
+  readonly pack: (name: string, secret: Secret) => Any;
   /** @throws ConnectError if there are too many names */
   readonly count: (change: number) => void;
   readonly log: LimitedLog;
@@ -93,7 +97,7 @@ interface Stream {
 
 async function followRequests(
   requests: AsyncIterable<DiscoveryRequest>,
-  { queue, watches, secrets, count, log }: Stream,
+  { queue, watches, secrets, pack, count, log }: Stream,
 ): Promise<void> {
   for await (const request of requests) {
     const names = new Set(request.resourceNames);
@@ -112,7 +116,7 @@ async function followRequests(
       try {
         watches.set(
           name,
-          secrets.watch(name, (secret) => queue.put(name, anyPack(SecretSchema, envoySecret(name, secret)))),
+          secrets.watch(name, (secret) => queue.put(name, pack(name, secret))),
         );
       } catch (error) {
         count(n - added.length);
@@ -134,21 +138,5 @@ function response(name: string, resource: Any): DiscoveryResponse {
     versionInfo: version,
     nonce: `${name}/${version}`,
     resources: [resource],
-  });
-}
-
-const inline = (text: string) => ({ specifier: { case: "inlineBytes" as const, value: Buffer.from(text) } });
-
-function validationContext({ roots, revocationLists }: Extract<Secret, { kind: "roots" }>) {
-  return { trustedCa: inline(roots), ...(revocationLists !== undefined && { crl: inline(revocationLists) }) };
-}
-
-function envoySecret(name: string, secret: Secret): EnvoySecret {
-  return create(SecretSchema, {
-    name,
-    type:
-      secret.kind === "roots"
-        ? { case: "validationContext", value: validationContext(secret) }
-        : { case: "tlsCertificate", value: { certificateChain: inline(secret.chain), privateKey: inline(secret.key) } },
   });
 }
