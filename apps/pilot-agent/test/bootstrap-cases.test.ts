@@ -3,6 +3,7 @@ import { create, createRegistry, equals, fromJson, type JsonObject, toJson } fro
 import { BootstrapSchema } from "@istiod/envoy-api/envoy/config/bootstrap/v3/bootstrap";
 import { registry as envoyTypes } from "@istiod/envoy-api/registry";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import type { CompliancePolicy } from "@istiod/settings";
 import { afterAll, describe, expect, it } from "vitest";
 import { buildBootstrap } from "../src/bootstrap/bootstrap.js";
 import { buildNodeMetadata } from "../src/node/metadata.js";
@@ -15,7 +16,7 @@ interface Case {
   readonly base: string;
   readonly envVars?: string;
   readonly annotations?: string;
-  readonly compliancePolicy?: string;
+  readonly compliancePolicy?: CompliancePolicy;
 }
 
 /** Constants that the cases refer to. */

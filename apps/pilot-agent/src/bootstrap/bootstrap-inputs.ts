@@ -1,4 +1,5 @@
 import type { ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import type { CompliancePolicy } from "@istiod/settings";
 import type { NodeMetadata } from "../node/metadata.js";
 
 /** Inputs of Envoy's bootstrap. */
@@ -29,7 +30,7 @@ export interface BootstrapInputs {
   readonly dualStack?: boolean;
   readonly statusProxyProtocol?: boolean;
   readonly exitOnZeroConnections?: boolean;
-  readonly compliancePolicy?: string;
+  readonly compliancePolicy?: "" | CompliancePolicy;
   /** Path of the Lightstep access token; the caller writes the file. */
   readonly lightstepTokenFile?: string;
   /** Value of `$(HOST_IP)` in collector addresses. */

@@ -81,7 +81,7 @@ function remote(
     value ? Math.floor(durationMs(value) / 1000) || undefined : undefined;
   return [
     collector(name, collectorAddress(service.address, name, inputs.hostIp), networks.dnsLookupFamily, {
-      transport_socket: upstreamTls(service.tlsSettings, name, inputs.node.metadata, true),
+      transport_socket: upstreamTls(service.tlsSettings, name, inputs, true),
       upstream_connection_options: keepalive && {
         tcp_keepalive: object({
           keepalive_probes: keepalive.probes || undefined,

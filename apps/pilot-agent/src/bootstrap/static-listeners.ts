@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
 import { extension, object, socketAddress, typed } from "./json.js";
 import type { NetworkSettings } from "./network-settings.js";
+import { tlsParameters } from "./tls-parameters.js";
 import { sdsSecretConfig } from "./upstream-tls.js";
 
 /** Builds the bootstrap's static listeners: metrics, and health checks that are forwarded to the agent. */
@@ -13,6 +14,8 @@ export function staticListeners(inputs: BootstrapInputs, networks: NetworkSettin
     : { main: networks.wildcard, additional: networks.additionalWildcard };
   const wildcard = { main: networks.wildcard, additional: networks.additionalWildcard };
   const stats = [route("/stats/prometheus", "prometheus_stats")];
+  const secureListener = (port: number, manager: JsonObject): JsonObject =>
+    tlsListener(networks.wildcard, port, manager, tlsParameters(inputs.compliancePolicy));
   const merged = [route("/stats/prometheus", "agent"), route("/metrics", "agent")];
   return [
     listener(
@@ -21,17 +24,9 @@ export function staticListeners(inputs: BootstrapInputs, networks: NetworkSettin
       {},
       httpConnectionManager("stats", stats, proxyConfig.statsCompression === false ? [] : COMPRESSORS),
     ),
-    ...(secureMetricsPort
-      ? [tlsListener(networks.wildcard, secureMetricsPort, httpConnectionManager("secure_stats", stats, []))]
-      : []),
+    ...(secureMetricsPort ? [secureListener(secureMetricsPort, httpConnectionManager("secure_stats", stats, []))] : []),
     ...(secureMergedMetricsPort
-      ? [
-          tlsListener(
-            networks.wildcard,
-            secureMergedMetricsPort,
-            httpConnectionManager("secure_merged_stats", merged, []),
-          ),
-        ]
+      ? [secureListener(secureMergedMetricsPort, httpConnectionManager("secure_merged_stats", merged, []))]
       : []),
     listener(
       wildcard,
@@ -71,7 +66,12 @@ function listener(
 }
 
 /** Builds a listener with mutual TLS that presents the workload's certificate. */
-function tlsListener(address: string, port: number, manager: JsonObject): JsonObject {
+function tlsListener(
+  address: string,
+  port: number,
+  manager: JsonObject,
+  parameters: JsonObject | undefined,
+): JsonObject {
   return {
     name: `${address}_${port}`,
     address: socketAddress(address, port),
@@ -91,13 +91,14 @@ function tlsListener(address: string, port: number, manager: JsonObject): JsonOb
           "envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
           {
             require_client_certificate: true,
-            common_tls_context: {
+            common_tls_context: object({
+              tls_params: parameters,
               tls_certificate_sds_secret_configs: [sdsSecretConfig("default")],
               combined_validation_context: {
                 default_validation_context: {},
                 validation_context_sds_secret_config: sdsSecretConfig("ROOTCA"),
               },
-            },
+            }),
           },
         ),
         filters: [manager],

@@ -72,6 +72,6 @@ function datadog(inputs: BootstrapInputs, address: string): Tracer {
   };
 }
 
-function tracerTls({ proxyConfig, node }: BootstrapInputs, http2: boolean): JsonObject | undefined {
-  return upstreamTls(proxyConfig.tracing?.tlsSettings, "tracer", node.metadata, http2);
+function tracerTls(inputs: BootstrapInputs, http2: boolean): JsonObject | undefined {
+  return upstreamTls(inputs.proxyConfig.tracing?.tlsSettings, "tracer", inputs, http2);
 }

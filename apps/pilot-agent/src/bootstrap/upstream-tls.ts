@@ -3,7 +3,9 @@ import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type { BootstrapInputs } from "./bootstrap-inputs.js";
 import { extension, object } from "./json.js";
+import { tlsParameters } from "./tls-parameters.js";
 
 /** Builds the SDS configuration of a secret that the agent serves. */
 export function sdsSecretConfig(name: string): JsonObject {
@@ -25,12 +27,12 @@ export function sdsSecretConfig(name: string): JsonObject {
  * Builds the transport socket for a collector; `undefined` if TLS is disabled. Certificate files are served over SDS as
  * `file-cert:<chain>~<key>` and `file-root:<path>`, so that Envoy picks up changes on disk.
  *
- * @param metadata the node's metadata, whose TLS_CLIENT_… entries override the paths of the settings
+ * @param inputs those of the bootstrap; TLS_CLIENT_… entries of the node's metadata override the paths of the settings
  */
 export function upstreamTls(
   settings: ClientTLSSettings | undefined,
   sni: string,
-  metadata: JsonObject,
+  { node: { metadata }, compliancePolicy }: Pick<BootstrapInputs, "node" | "compliancePolicy">,
   http2: boolean,
 ): JsonObject | undefined {
   if (!settings) return undefined;
@@ -55,6 +57,7 @@ export function upstreamTls(
     "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
     object({
       common_tls_context: object({
+        tls_params: tlsParameters(compliancePolicy),
         tls_certificate_sds_secret_configs: certificate === undefined ? undefined : [sdsSecretConfig(certificate)],
         combined_validation_context: {
           default_validation_context: object({ match_subject_alt_names: names.length > 0 ? names : undefined }),

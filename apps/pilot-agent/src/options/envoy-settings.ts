@@ -1,4 +1,12 @@
-import { booleanSetting, durationSetting, enumSetting, integerSetting, stringSetting } from "@istiod/settings";
+import {
+  booleanSetting,
+  compliancePolicies,
+  type CompliancePolicy,
+  durationSetting,
+  enumSetting,
+  integerSetting,
+  stringSetting,
+} from "@istiod/settings";
 
 const portRange = { min: 0, max: 65535 };
 
@@ -94,9 +102,13 @@ export const envoySettings = {
     default: false,
     help: "accept the PROXY protocol on the port of health checks",
   }),
-  compliancePolicy: enumSetting<"" | "fips-140-2" | "fips-140-3">(
-    { variable: "COMPLIANCE_POLICY", default: "", help: "policy that limits TLS: fips-140-2 or fips-140-3" },
-    ["fips-140-2", "fips-140-3"],
+  compliancePolicy: enumSetting<"" | CompliancePolicy>(
+    {
+      variable: "COMPLIANCE_POLICY",
+      default: "",
+      help: "policy that limits the TLS versions, cipher suites and curves of Envoy's gRPC clients and of the agent's connections to istiod: fips-140-2, fips-140-3 or pqc",
+    },
+    compliancePolicies,
   ),
   metadataDiscovery: stringSetting({
     variable: "PEER_METADATA_DISCOVERY",

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import type { Closers, Environment } from "@istiod/settings";
+import { type Closers, type Environment, fipsCipherSuites } from "@istiod/settings";
 import { writeBootstrap } from "../bootstrap/write-bootstrap.js";
 import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import { envoyArguments } from "../envoy/arguments.js";
@@ -73,11 +73,7 @@ async function bootstrapOverride({ options, resolvePath }: AgentContext): Promis
 /** Envoy's gRPC library reads its cipher suites from the environment; FIPS policies restrict them. */
 function envoyEnvironment(env: Environment, { compliancePolicy }: Options): Environment {
   if (!compliancePolicy.startsWith("fips-")) return env;
-  return {
-    ...env,
-    GRPC_SSL_CIPHER_SUITES:
-      "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384",
-  };
+  return { ...env, GRPC_SSL_CIPHER_SUITES: fipsCipherSuites.join(":") };
 }
 
 /** Checks that Envoy's own ports are free. Envoy itself reports a port in use only in its log. */
