@@ -4,6 +4,7 @@ import type { EnvoyExit } from "./envoy/process.js";
 import { EnvoyReadiness } from "./envoy/readiness.js";
 import type { Proxy } from "./proxy.js";
 import { type AgentInputs, readContext } from "./startup/context.js";
+import { openToken } from "./startup/credentials.js";
 import { startHealthCheck, startDnsService, startXdsProxy } from "./startup/discovery.js";
 import { startProxy } from "./startup/envoy.js";
 import { startIdentity } from "./startup/identity.js";
@@ -50,9 +51,10 @@ async function start(inputs: AgentInputs, closers: Closers): Promise<Agent> {
   const { options, proxy, admin, log } = context;
   const metrics = agentMetrics();
 
-  const identity = await startIdentity(context, metrics, closers);
+  const token = openToken(context, closers);
+  const identity = await startIdentity(context, token, metrics, closers);
   const names = await startDnsService(context, metrics, closers);
-  const xdsProxy = await startXdsProxy(context, metrics, { identity, names }, closers);
+  const xdsProxy = await startXdsProxy(context, metrics, { token, identity, names }, closers);
   const envoyReadiness = options.disableEnvoy ? undefined : new EnvoyReadiness(admin);
   startHealthCheck(context, xdsProxy, envoyReadiness, closers);
   const checkReady = readinessCheck(context, { metrics, identity, names, envoyReadiness, shutdown });

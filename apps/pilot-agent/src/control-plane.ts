@@ -1,71 +1,57 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { AuthenticationPolicy, type ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
-import type { Environment } from "@istiod/settings";
+import { complianceLimits, type ComplianceLimits, type Environment, SettingError } from "@istiod/settings";
 import type { ControlPlaneTls } from "./certificates/control-plane-tls.js";
 import { AgentError } from "./errors.js";
 import type { Options } from "./options/table.js";
+
+type ClientCertificate = Pick<ControlPlaneTls, "certificateFile" | "keyFile">;
 
 /** Mount path of istiod's root certificate. */
 const ISTIOD_ROOT = "./var/run/secrets/istio/root-cert.pem";
 /** Mount path of a root certificate that the operator supplies. */
 const MOUNTED_ROOT = "./etc/certs/root-cert.pem";
+/** Node metadata with the files of a sidecar with mounted certificates. */
+const CLIENT_CERTIFICATE = "ISTIO_META_TLS_CLIENT_CERT_CHAIN";
+const CLIENT_KEY = "ISTIO_META_TLS_CLIENT_KEY";
+const CLIENT_ROOT = "ISTIO_META_TLS_CLIENT_ROOT_CERT";
 /** istiod's plaintext port. */
 const PLAINTEXT_PORT = ":15010";
 
 /**
  * Returns TLS settings for istiod's discovery address; `undefined` for plaintext (`controlPlaneAuthPolicy: NONE`).
+ * Certificates in PROV_CERT, or else those of the proxy metadata with FILE_MOUNTED_CERTS, authenticate the agent.
  *
- * @throws AgentError `file`
+ * @throws AgentError `file`, or SettingError
  */
 export function discoveryTls(options: Options, config: ProxyConfig): ControlPlaneTls | undefined {
   if (config.controlPlaneAuthPolicy === AuthenticationPolicy.NONE) return undefined;
-  const resolvePath = (path: string): string => resolve(options.directory, path);
-  const metadata = config.proxyMetadata;
-  if (options.provCert !== "") {
-    const own = {
-      certificateFile: resolvePath(`${options.provCert}/cert-chain.pem`),
-      keyFile: resolvePath(`${options.provCert}/key.pem`),
-    };
-    // The root may be written to that directory later, so it need not exist yet.
-    return {
-      rootFile: rootFile(options, options.xdsRoot, resolvePath(`${options.provCert}/root-cert.pem`), false),
-      ...own,
-      ...serverName(options),
-    };
-  }
-  if (options.fileMountedCerts) {
-    const files = {
-      certificateFile: metadata["ISTIO_META_TLS_CLIENT_CERT_CHAIN"],
-      keyFile: metadata["ISTIO_META_TLS_CLIENT_KEY"],
-    };
-    const root = metadata["ISTIO_META_TLS_CLIENT_ROOT_CERT"];
-    return {
-      rootFile: rootFile(options, options.xdsRoot, root === undefined ? undefined : resolvePath(root)),
-      ...(files.certificateFile && files.keyFile
-        ? { certificateFile: resolvePath(files.certificateFile), keyFile: resolvePath(files.keyFile) }
-        : {}),
-      ...serverName(options),
-    };
-  }
-  return { rootFile: rootFile(options, options.xdsRoot), ...serverName(options) };
+  return {
+    rootFile: discoveryRoot(options, config),
+    ...discoveryCertificate(options, config),
+    ...serverName(options),
+    ...limits(options),
+  };
 }
 
-/** Returns the address of the certificate authority and its TLS settings. @throws AgentError `file` */
+/**
+ * Returns the address of the certificate authority and its TLS settings. Only certificates in PROV_CERT authenticate
+ * the agent, in addition to its token.
+ *
+ * @throws AgentError `file`, or SettingError
+ */
 export function caEndpoint(options: Options, config: ProxyConfig): { address: string; tls?: ControlPlaneTls } {
   const address = options.caAddress || config.discoveryAddress;
-  // ISTIOD_SAN applies to the discovery address only, not to an authority at CA_ADDR.
-  const expected = options.caAddress === "" ? serverName(options) : {};
   if (options.caPlaintext || address.endsWith(PLAINTEXT_PORT)) return { address };
-  if (options.provCert === "") return { address, tls: { rootFile: rootFile(options, options.caRoot), ...expected } };
-  const resolveFile = (file: string): string => resolve(options.directory, options.provCert, file);
   return {
     address,
     tls: {
-      rootFile: rootFile(options, options.caRoot, resolveFile("root-cert.pem"), false),
-      certificateFile: resolveFile("cert-chain.pem"),
-      keyFile: resolveFile("key.pem"),
-      ...expected,
+      rootFile: authorityRoot(options),
+      ...provisionedCertificate(options),
+      // ISTIOD_SAN applies to the discovery address only, not to an authority at CA_ADDR.
+      ...(options.caAddress === "" ? serverName(options) : {}),
+      ...limits(options),
     },
   };
 }
@@ -78,20 +64,68 @@ export function headersFrom(env: Environment, prefix: string): Record<string, st
   return Object.fromEntries(entries);
 }
 
-function rootFile({ directory }: Options, configured: string, fallback?: string, mustExist = true): string {
-  if (configured === "SYSTEM") return configured;
-  const mounted = resolve(directory, MOUNTED_ROOT);
-  const path =
-    configured !== ""
-      ? resolve(directory, configured)
-      : (fallback ?? (existsSync(mounted) ? mounted : resolve(directory, ISTIOD_ROOT)));
-  if (mustExist && !existsSync(path)) {
-    throw new AgentError(
-      "file",
-      `root certificate for istiod not found: ${path}; mount it there, or set CA_ROOT_CA and XDS_ROOT_CA`,
-    );
-  }
-  return path;
+function discoveryRoot(options: Options, { proxyMetadata }: ProxyConfig): string {
+  if (options.xdsRoot !== "") return configuredRoot(options, options.xdsRoot, "XDS_ROOT_CA");
+  const mounted = resolve(options.directory, MOUNTED_ROOT);
+  if (existsSync(mounted)) return mounted;
+  if (options.provCert !== "") return provisionedFile(options, "root-cert.pem");
+  if (options.fileMountedCerts)
+    return existingRoot(options, proxyMetadata[CLIENT_ROOT] ?? "", `${CLIENT_ROOT} of proxyMetadata`);
+  return defaultRoot(options, "XDS_ROOT_CA");
+}
+
+function authorityRoot(options: Options): string {
+  if (options.caRoot !== "") return configuredRoot(options, options.caRoot, "CA_ROOT_CA");
+  if (options.certProvider === "custom") return existingRoot(options, MOUNTED_ROOT, "PILOT_CERT_PROVIDER=custom");
+  if (options.provCert !== "") return provisionedFile(options, "root-cert.pem");
+  return defaultRoot(options, "CA_ROOT_CA");
+}
+
+function configuredRoot(options: Options, path: string, variable: string): string {
+  return path === "SYSTEM" ? path : existingRoot(options, path, variable);
+}
+
+function defaultRoot(options: Options, variable: string): string {
+  if (options.certProvider === "none")
+    throw new SettingError(`PILOT_CERT_PROVIDER=none needs a root certificate for istiod: set ${variable}`);
+  return existingRoot(options, ISTIOD_ROOT);
+}
+
+function existingRoot({ directory }: Options, path: string, setting?: string): string {
+  const file = resolve(directory, path);
+  if (path !== "" && existsSync(file)) return file;
+  const reason = setting === undefined ? "" : ` (${setting})`;
+  throw new AgentError(
+    "file",
+    `root certificate for istiod not found: ${path === "" ? "no path" : file}${reason}; mount it there, or set CA_ROOT_CA and XDS_ROOT_CA`,
+  );
+}
+
+function discoveryCertificate(options: Options, { proxyMetadata }: ProxyConfig): ClientCertificate {
+  if (options.provCert !== "") return provisionedCertificate(options);
+  if (!options.fileMountedCerts) return {};
+  const [certificate, key] = [proxyMetadata[CLIENT_CERTIFICATE], proxyMetadata[CLIENT_KEY]];
+  if (!certificate || !key) return {};
+  return { certificateFile: resolve(options.directory, certificate), keyFile: resolve(options.directory, key) };
+}
+
+function provisionedCertificate(options: Options): ClientCertificate {
+  if (options.provCert === "") return {};
+  return {
+    certificateFile: provisionedFile(options, "cert-chain.pem"),
+    keyFile: provisionedFile(options, "key.pem"),
+  };
+}
+
+/** Files of PROV_CERT may be written later, so they need not exist yet. */
+function provisionedFile({ directory, provCert }: Options, file: string): string {
+  return resolve(directory, provCert, file);
+}
+
+function limits({ compliancePolicy }: Options): { limits?: ComplianceLimits } {
+  if (compliancePolicy === "") return {};
+  const needed = { use: "connections to istiod", alternative: "connect to it in plaintext" };
+  return { limits: complianceLimits(compliancePolicy, needed) };
 }
 
 function serverName({ istiodSan }: Options): { serverName?: string } {

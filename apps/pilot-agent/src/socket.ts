@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs";
 import { chmod, lstat, mkdir, rm } from "node:fs/promises";
+import http2 from "node:http2";
 import { connect, type Server } from "node:net";
 import { dirname, relative } from "node:path";
 import { isMainThread } from "node:worker_threads";
@@ -132,6 +133,22 @@ export function acceptsConnections(path: string): Promise<boolean> {
     socket.setTimeout(1000, () => done(false));
     socket.once("connect", () => done(true));
     socket.once("error", () => done(false));
+  });
+}
+
+/** Reports whether a process serves HTTP/2, as gRPC servers do, on a Unix socket. */
+export function servesHttp2(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const session = http2.connect("http://localhost", { createConnection: () => connect(shortPath(path)) });
+    const timer = setTimeout(() => done(false), 1000);
+    const done = (served: boolean): void => {
+      clearTimeout(timer);
+      session.destroy();
+      resolve(served);
+    };
+    session.once("remoteSettings", () => done(true));
+    session.on("error", () => done(false));
+    session.once("close", () => done(false));
   });
 }
 

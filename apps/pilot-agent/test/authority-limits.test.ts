@@ -9,6 +9,7 @@ import { mint } from "@istiod/ca/testing";
 import { IstioCertificateRequestSchema, IstioCertificateResponseSchema } from "@istiod/istio-api/security/v1alpha1/ca";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
 import { afterAll, describe, expect, it } from "vitest";
+import { fileToken } from "../src/credentials/file-token.js";
 import { type CaClientOptions, requestCertificate } from "../src/certificates/ca-client.js";
 import { generateCsr } from "../src/certificates/csr.js";
 import { MAX_CHAIN, MAX_ROOTS } from "../src/certificates/issued-chain.js";
@@ -25,7 +26,7 @@ async function optionsFor(port: number, more: Partial<CaClientOptions> = {}): Pr
   await put(join(directory, "token"), TOKEN);
   return {
     address: `127.0.0.1:${port}`,
-    tokenFile: join(directory, "token"),
+    token: fileToken(join(directory, "token")),
     identity: CART,
     key,
     lifetime: 3600_000,

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createServer, type Http2Server } from "node:http2";
-import { mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
@@ -13,14 +13,15 @@ import {
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
 import { FakeClock } from "@istiod/settings/testing";
 import { afterAll, describe, expect, it } from "vitest";
+import { fileToken } from "../src/credentials/file-token.js";
 import { type CaClientOptions, requestCertificate } from "../src/certificates/ca-client.js";
 import { AgentError } from "../src/errors.js";
 import { expectedName } from "../src/certificates/control-plane-tls.js";
 import { readSecret, watchSecret } from "../src/certificates/file-secret.js";
 import { generateCsr, type KeySettings } from "../src/certificates/csr.js";
-import { writeCertificate } from "../src/certificates/write-certificate.js";
 import { type Secret, parseSecretFiles, type SecretSource } from "../src/certificates/secret.js";
 import { type IssuedCertificate, WorkloadCertificate } from "../src/certificates/workload-certificate.js";
+import { WorkloadFiles } from "../src/certificates/workload-files.js";
 import { workloadSecrets } from "../src/certificates/workload-secrets.js";
 import { silentLog } from "../src/log.js";
 import { openUpstream } from "../src/xds-proxy/upstream.js";
@@ -39,7 +40,7 @@ async function authorityClient(istiod: FakeIstiod, more: Partial<CaClientOptions
   return {
     address: `127.0.0.1:${istiod.port}`,
     tls: { rootFile: join(directory, "root.pem") },
-    tokenFile: join(directory, "token"),
+    token: fileToken(join(directory, "token")),
     identity: CART,
     key: EC,
     lifetime: 3600_000,
@@ -100,12 +101,12 @@ describe("the CA client", () => {
   it.each<[string, (options: CaClientOptions) => Promise<CaClientOptions>, RegExp]>([
     [
       "there is no token",
-      async (o) => ({ ...o, tokenFile: "/none/token" }),
+      async (o) => ({ ...o, token: fileToken("/none/token") }),
       /rejected the request as unauthenticated: no token in \/none\/token/,
     ],
     [
       "the token is wrong",
-      async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o),
+      async (o) => (await put(o.token.name, "wrong-token-of-nobody"), o),
       /did not authenticate the token in/,
     ],
     [
@@ -166,8 +167,8 @@ describe("the CA client", () => {
 
   it("names the server's certificate if the name does not match", async () => {
     const istiod = await FakeIstiod.start();
-    const { address, tls, tokenFile, clusterId } = await authorityClient(istiod);
-    const failed = openUpstream({ address, tls: { ...tls!, serverName: "istiod.shop.svc" }, tokenFile, clusterId });
+    const { address, tls, token, clusterId } = await authorityClient(istiod);
+    const failed = openUpstream({ address, tls: { ...tls!, serverName: "istiod.shop.svc" }, token, clusterId });
     await expect(failed).rejects.toThrow(
       `failed to connect to upstream ${address}: the server's certificate is for istiod.istio-system.svc, 127.0.0.1, expected istiod.shop.svc; set ISTIOD_SAN`,
     );
@@ -261,16 +262,6 @@ describe("the workload certificate", () => {
     certificate.start();
     await expect.poll(() => given.length).toBe(1);
     expect(clock.pending).toEqual([1000]);
-  });
-
-  it("is written atomically and readable by the owner only", async () => {
-    const directory = join(await scratch(), "out", "certs");
-    await writeCertificate(directory, { key: "K", chain: "C", roots: "R", notAfter: 0 });
-    await writeCertificate(directory, { key: "K2", chain: "C2", roots: "R2", notAfter: 0 });
-    expect((await readdir(directory)).sort()).toEqual(["cert-chain.pem", "key.pem", "root-cert.pem"]);
-    expect(await readFile(join(directory, "key.pem"), "utf8")).toBe("K2");
-    expect((await stat(join(directory, "key.pem"))).mode & 0o777).toBe(0o600);
-    expect((await stat(directory)).mode & 0o777).toBe(0o700);
   });
 });
 
@@ -393,11 +384,17 @@ describe("SDS", () => {
     return { received, done, leave: () => abort.abort() };
   }
 
+  /** An agent's directory without files. */
+  const files = async () => {
+    const directory = await scratch();
+    return { directory, files: new WorkloadFiles(directory) };
+  };
+
   it("sends a secret once available, each change once, and roots only if they changed", async () => {
     const clock = new FakeClock();
     let release: (value: IssuedCertificate) => void = () => undefined;
     const certificate = new WorkloadCertificate({ clock, issue: () => new Promise((resolve) => (release = resolve)) });
-    const secrets = workloadSecrets({ directory: await scratch(), certificate, quiet: 10, log: silentLog });
+    const secrets = workloadSecrets({ ...(await files()), certificate, quiet: 10, log: silentLog });
     certificate.start();
     const { client } = await serve(secrets);
     const own = await subscribe(client, ["default"]);
@@ -439,7 +436,9 @@ describe("SDS", () => {
       ["root-cert.pem", roots],
     ] as const)
       await put(join(directory, "etc/certs", name), text);
-    const { client } = await serve(workloadSecrets({ directory, quiet: 10, log: silentLog }));
+    const { client } = await serve(
+      workloadSecrets({ directory, files: new WorkloadFiles(directory), quiet: 10, log: silentLog }),
+    );
     for (const [name, kind] of [
       ["default", "tlsCertificate"],
       ["ROOTCA", "validationContext"],
@@ -456,7 +455,7 @@ describe("SDS", () => {
   });
 
   it("rejects unknown secrets", async () => {
-    const { client } = await serve(workloadSecrets({ directory: await scratch(), quiet: 10, log: silentLog }));
+    const { client } = await serve(workloadSecrets({ ...(await files()), quiet: 10, log: silentLog }));
     await expect((await subscribe(client, ["kubernetes://x"])).done).rejects.toThrow('unknown secret "kubernetes://x"');
     await expect((await subscribe(client, ["default"])).done).rejects.toThrow("no workload certificate");
   });

@@ -70,8 +70,14 @@ describe("the command line", () => {
     [
       "a compliance policy is not supported",
       ["proxy"],
-      { COMPLIANCE_POLICY: "pqc" },
-      /^pilot-agent: invalid value "pqc" for COMPLIANCE_POLICY: expected one of fips-140-2, fips-140-3\n$/,
+      { COMPLIANCE_POLICY: "fips" },
+      /^pilot-agent: invalid value "fips" for COMPLIANCE_POLICY: expected one of fips-140-2, fips-140-3, pqc\n$/,
+    ],
+    [
+      "a credential fetcher is not known",
+      ["proxy"],
+      { CREDENTIAL_FETCHER_TYPE: "aws" },
+      /^pilot-agent: invalid value "aws" for CREDENTIAL_FETCHER_TYPE: expected one of JWT, GoogleComputeEngine, Mock\n$/,
     ],
     ["a command is not known", ["dance"], {}, /unknown command/],
   ])("fails with one sentence when %s", async (_, args, env, words) => {
@@ -116,6 +122,7 @@ describe("the command line", () => {
       AGENT_DIRECTORY: await scratch(),
       WASM_PURGE_INTERVAL: "1h",
       JWT_POLICY: "third-party-jwt",
+      CREDENTIAL_IDENTITY_PROVIDER: "x",
       ISTIO_META_OWNER: "x",
       ISTIO_CPU_LIMITS: "1",
       PILOT_TRACE_SAMPLING: "1",
@@ -129,7 +136,7 @@ describe("the command line", () => {
       "--templateFile=x.json is ignored: Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
       "unknown flag --controlPlaneBootstrap=false is ignored",
       "unknown flag --proxyLogLevell=debug is ignored; did you mean --proxyLogLevel?",
-      "environment variables are ignored, not implemented yet: JWT_POLICY, WASM_PURGE_INTERVAL",
+      "environment variables are ignored, not implemented yet: CREDENTIAL_IDENTITY_PROVIDER, WASM_PURGE_INTERVAL",
       "unknown environment variable ISTIO_CPU_LIMITS; did you mean ISTIO_CPU_LIMIT?",
     ]);
   });

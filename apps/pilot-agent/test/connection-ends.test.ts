@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { issueServingCertificate } from "@istiod/ca";
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { expect, it, onTestFinished } from "vitest";
+import { fileToken } from "../src/credentials/file-token.js";
 import { openUpstream } from "../src/xds-proxy/upstream.js";
 import { XdsProxy } from "../src/xds-proxy/xds-proxy.js";
 import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
@@ -74,7 +75,7 @@ it.each(["stopped", "killed"])(
     const { session } = await openUpstream({
       address: `127.0.0.1:${port}`,
       tls: { rootFile: join(directory, "root.pem") },
-      tokenFile: join(directory, "token"),
+      token: fileToken(join(directory, "token")),
       clusterId: "Kubernetes",
       keepaliveInterval: 2000,
       keepaliveTimeout: 1000,
@@ -124,7 +125,7 @@ it("shuts down while responses to an Envoy that is stopped are written", async (
     upstream: {
       address: `127.0.0.1:${istiod.port}`,
       tls: { rootFile: join(directory, "root.pem") },
-      tokenFile: join(directory, "token"),
+      token: fileToken(join(directory, "token")),
       clusterId: "Kubernetes",
     },
     events: { response: () => responses++ },

@@ -2,6 +2,7 @@ import http2 from "node:http2";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
+import type { SecureContextOptions } from "node:tls";
 import { join } from "node:path";
 import type { ConnectRouter, ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -15,6 +16,7 @@ import {
   selfSignedBundle,
   trustBundleOf,
   staticTokens,
+  type StoredRoot,
 } from "@istiod/ca";
 import { AggregatedDiscoveryService } from "@istiod/envoy-api/envoy/service/discovery/v3/ads";
 import { afterAll } from "vitest";
@@ -51,26 +53,36 @@ export class FakeIstiod {
   readonly headers: http2.IncomingHttpHeaders[] = [];
   #server: http2.Http2Server | http2.Http2SecureServer | undefined;
   port = 0;
+  /** Called for each connection. */
+  onSession: (session: http2.ServerHttp2Session) => void = () => undefined;
 
   private constructor(
     readonly authority: CertificateAuthority,
     private readonly ads: Ads,
     private readonly tls: boolean,
+    private readonly serving: SecureContextOptions,
   ) {}
 
   static async start(
     ads: Ads = {},
-    { tls = true, lifetime = undefined as number | undefined } = {},
+    {
+      tls = true,
+      lifetime = undefined as number | undefined,
+      serving = {} as SecureContextOptions,
+      root: given = undefined as StoredRoot | undefined,
+    } = {},
   ): Promise<FakeIstiod> {
-    const root = await createSelfSignedRoot(
-      { organization: "cluster.local", key: { type: "ecdsa", curve: "P-256" } },
-      Date.now(),
-    );
+    const root =
+      given ??
+      (await createSelfSignedRoot(
+        { organization: "cluster.local", key: { type: "ecdsa", curve: "P-256" } },
+        Date.now(),
+      ));
     const authority = new CertificateAuthority({
       bundle: selfSignedBundle(root, "test", Date.now()),
       ...(lifetime ? { defaultLifetime: lifetime } : {}),
     });
-    const istiod = new FakeIstiod(authority, ads, tls);
+    const istiod = new FakeIstiod(authority, ads, tls, serving);
     await istiod.listen();
     afterAll(() => istiod.stop());
     return istiod;
@@ -104,12 +116,20 @@ export class FakeIstiod {
     );
     this.#server = this.tls
       ? http2.createSecureServer(
-          { key: serving.key, cert: serving.cert, ca: this.root, requestCert: true, rejectUnauthorized: false },
+          {
+            ...this.serving,
+            key: serving.key,
+            cert: serving.cert,
+            ca: this.root,
+            requestCert: true,
+            rejectUnauthorized: false,
+          },
           handler,
         )
       : http2.createServer(handler);
     this.#server.on("session", (session: http2.ServerHttp2Session) => {
       this.sessions.add(session);
+      this.onSession(session);
       session.on("close", () => this.sessions.delete(session));
       session.on("error", () => session.destroy());
     });

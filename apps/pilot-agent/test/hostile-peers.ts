@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
 import { afterAll } from "vitest";
+import { fileToken } from "../src/credentials/file-token.js";
 import type { XdsRejection } from "../src/xds-proxy/agent-resources.js";
 import { XdsProxy, type XdsProxyOptions } from "../src/xds-proxy/xds-proxy.js";
 import { scratch } from "./fakes.js";
@@ -66,7 +67,7 @@ export async function startProxy(
   const { log, messages } = recordingLog();
   const proxy = new XdsProxy({
     socket,
-    upstream: { address: `127.0.0.1:${port}`, tokenFile: "/none", clusterId: "", ...upstream },
+    upstream: { address: `127.0.0.1:${port}`, token: fileToken("/none"), clusterId: "", ...upstream },
     events: {
       rejected: (reason) => (rejected[reason] = (rejected[reason] ?? 0) + 1),
       connectionFailed: () => failed++,

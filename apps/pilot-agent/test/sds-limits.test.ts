@@ -9,6 +9,7 @@ import { systemClock } from "@istiod/settings";
 import { FakeClock } from "@istiod/settings/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { watchSecret } from "../src/certificates/file-secret.js";
+import { fileToken } from "../src/credentials/file-token.js";
 import { WorkloadIdentity } from "../src/certificates/workload-identity.js";
 import { readOptions } from "../src/index.js";
 import { readProxy } from "../src/proxy.js";
@@ -31,6 +32,7 @@ async function serve(): Promise<{ socket: string; limits: string[]; messages: ()
   const identity = await WorkloadIdentity.prepare({
     proxy: await readProxy("sidecar", options, log),
     options,
+    token: fileToken(join(directory, "token")),
     env,
     log,
     clock: systemClock,

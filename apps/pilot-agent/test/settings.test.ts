@@ -342,11 +342,6 @@ describe("control plane TLS", () => {
     await put(join(directory, "etc/certs/root-cert.pem"), "x");
     expect(discoveryTls(at(), config)).toEqual({ rootFile: join(directory, "etc/certs/root-cert.pem") });
     expect(discoveryTls(at({ XDS_ROOT_CA: "SYSTEM" }), config)).toEqual({ rootFile: "SYSTEM" });
-    expect(discoveryTls(at({ PROV_CERT: "prov" }), config)).toEqual({
-      rootFile: join(directory, "prov/root-cert.pem"),
-      certificateFile: join(directory, "prov/cert-chain.pem"),
-      keyFile: join(directory, "prov/key.pem"),
-    });
     expect(discoveryTls(at(), overlay(config, "controlPlaneAuthPolicy: NONE", "x"))).toBeUndefined();
     await mkdir(join(directory, "x"));
   });

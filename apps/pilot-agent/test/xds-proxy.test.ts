@@ -16,6 +16,7 @@ import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { listenerType, nameTableType } from "@istiod/resources";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { fileToken } from "../src/credentials/file-token.js";
 import { XdsProxy, type XdsProxyOptions } from "../src/xds-proxy/xds-proxy.js";
 import { HEALTH_TYPE } from "../src/xds-proxy/discovery-protocol.js";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
@@ -89,7 +90,7 @@ async function relayTo(
     upstream: {
       address: `127.0.0.1:${istiod.port}`,
       tls: { rootFile: join(directory, "root.pem") },
-      tokenFile: join(directory, "token"),
+      token: fileToken(join(directory, "token")),
       clusterId: "Kubernetes",
       headers: { "x-tenant": "blue" },
     },
@@ -163,7 +164,7 @@ describe("the xDS proxy", () => {
       socket,
       upstream: {
         address: `127.0.0.1:${(server.address() as { port: number }).port}`,
-        tokenFile: "/none",
+        token: fileToken("/none"),
         clusterId: "",
       },
     });

@@ -1,11 +1,13 @@
 import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import type { Clock } from "@istiod/settings";
 import { IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
+import type { TokenSource } from "../credentials/token-source.js";
 import { AgentError } from "../errors.js";
+import type { Log } from "../log.js";
 import { type KeySettings, generateCsr } from "./csr.js";
 import { type ControlPlaneTls, tlsOptions } from "./control-plane-tls.js";
 import { readIssuedChain } from "./issued-chain.js";
-import { readToken } from "./token.js";
 import type { IssuedCertificate } from "./workload-certificate.js";
 
 export interface CaClientOptions {
@@ -13,7 +15,7 @@ export interface CaClientOptions {
   readonly address: string;
   /** Default: plaintext. */
   readonly tls?: ControlPlaneTls;
-  readonly tokenFile: string;
+  readonly token: TokenSource;
   /** SPIFFE ID in the CSR. */
   readonly identity: string;
   readonly key: KeySettings;
@@ -25,6 +27,8 @@ export interface CaClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Timeout of the request in milliseconds. Default: 10000; with a signer 65000, because istiod gives it 60000. */
   readonly timeout?: number;
+  readonly clock?: Clock;
+  readonly log?: Log;
 }
 
 /** Maximum size of a chain with its roots in bytes. */
@@ -38,12 +42,12 @@ const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
  */
 export async function requestCertificate(options: CaClientOptions): Promise<IssuedCertificate> {
   const { key, csr } = await generateCsr(options.identity, options.key);
-  const token = await readToken(options.tokenFile);
+  const token = await options.token.read();
   const url = `${options.tls ? "https" : "http"}://${options.address}`;
   const sessions = new Http2SessionManager(
     url,
     undefined,
-    options.tls ? await tlsOptions(options.tls, options.address) : undefined,
+    options.tls ? await tlsOptions(options.tls, options.address, options) : undefined,
   );
   const transport = createGrpcTransport({
     baseUrl: url,
@@ -88,12 +92,13 @@ function retryAfter(error: unknown): number | undefined {
   return pushback !== null && /^\d{1,9}$/.test(pushback) ? Number(pushback) : undefined;
 }
 
-function describeFailure(error: unknown, { address, tokenFile }: CaClientOptions, token: string | undefined): string {
+function describeFailure(error: unknown, options: CaClientOptions, token: string | undefined): string {
+  const { address } = options;
   const failure = ConnectError.from(error);
   if (failure.code === Code.Unauthenticated) {
     return token === undefined
-      ? `certificate authority ${address} rejected the request as unauthenticated: no token in ${tokenFile}`
-      : `certificate authority ${address} did not authenticate the token in ${tokenFile}`;
+      ? `certificate authority ${address} rejected the request as unauthenticated: no token in ${options.token.name}`
+      : `certificate authority ${address} did not authenticate the token in ${options.token.name}`;
   }
   return `certificate authority ${address}: ${failure.rawMessage}`;
 }

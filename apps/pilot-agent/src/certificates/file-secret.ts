@@ -15,6 +15,8 @@ export interface WatchSecretOptions {
   readonly paths: SecretPaths;
   /** Milliseconds without further changes before the files are read. */
   readonly quiet: number;
+  /** Called when the files cannot be read or are invalid; once for each reason. */
+  readonly onFailure?: () => void;
   readonly clock?: Clock;
   readonly log?: Log;
 }
@@ -45,7 +47,7 @@ export async function readSecret(paths: SecretPaths): Promise<Secret> {
  * @returns stops the watch
  */
 export function watchSecret(options: WatchSecretOptions, listener: (secret: Secret) => void): () => void {
-  const { paths, quiet, clock = systemClock, log = silentLog } = options;
+  const { paths, quiet, onFailure, clock = systemClock, log = silentLog } = options;
   let lastContent = "";
   let lastFailure = "";
   let isStopped = false;
@@ -60,7 +62,10 @@ export function watchSecret(options: WatchSecretOptions, listener: (secret: Secr
     } catch (error) {
       const failure = `failed to generate secret from file: ${reasonOf(error)}`;
       // A missing directory is looked for each second.
-      if (!isStopped && failure !== lastFailure) log.warn(failure);
+      if (!isStopped && failure !== lastFailure) {
+        log.warn(failure);
+        onFailure?.();
+      }
       lastFailure = failure;
     }
   };

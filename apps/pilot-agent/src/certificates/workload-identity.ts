@@ -2,19 +2,21 @@ import { resolve } from "node:path";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Clock } from "@istiod/settings";
 import { caEndpoint, headersFrom } from "../control-plane.js";
-import { AgentError, reasonOf } from "../errors.js";
+import type { TokenSource } from "../credentials/token-source.js";
+import { AgentError } from "../errors.js";
 import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";
 import type { Proxy } from "../proxy.js";
 import { MAX_REQUEST_BYTES, MAX_STREAMS, sdsRoutes } from "../sds/sds-service.js";
 import { SocketServer } from "../socket-server.js";
-import { acceptsConnections, checkSocket, listenOnSocket } from "../socket.js";
+import { checkSocket, listenOnSocket, servesHttp2 } from "../socket.js";
 import { ServedCertificate } from "./served-certificate.js";
 import { requestCertificate } from "./ca-client.js";
-import { writeCertificate } from "./write-certificate.js";
+import { outputCertificates } from "./output-certificates.js";
 import { mergeRoots, TrustAnchors } from "./trust-anchors.js";
-import { CERTIFICATE_DIRECTORIES, hasCertificateFiles, workloadSecrets } from "./workload-secrets.js";
+import { WorkloadFiles } from "./workload-files.js";
+import { workloadSecrets } from "./workload-secrets.js";
 import { WorkloadCertificate } from "./workload-certificate.js";
 
 const SOCKET_DIRECTORY = "./var/run/secrets/workload-spiffe-uds";
@@ -28,11 +30,14 @@ const CREDENTIAL_SOCKET = "./var/run/secrets/credential-uds/socket";
 export interface WorkloadIdentityInputs {
   readonly proxy: Proxy;
   readonly options: Options;
+  readonly token: TokenSource;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
   /** Called after each certificate signing request. */
-  readonly onSigningRequest?: (ok: boolean) => void;
+  readonly onSigningRequest?: (outcome: { readonly ok: boolean; readonly milliseconds: number }) => void;
+  /** Called when certificate files cannot be read or are invalid. */
+  readonly onFileFailure?: () => void;
   /** Called when a limit of the SDS server closes a connection or ends a stream. */
   readonly onSdsLimit?: (reason: "connections" | "names") => void;
 }
@@ -51,6 +56,7 @@ export class WorkloadIdentity {
   readonly #served: ServedCertificate;
   readonly #server: SocketServer;
   readonly #anchors = new TrustAnchors();
+  #stopOutput: (() => void) | undefined;
 
   /** Detects sockets of other processes. @throws AgentError `file` or `address` */
   static async prepare(inputs: WorkloadIdentityInputs): Promise<WorkloadIdentity> {
@@ -58,15 +64,11 @@ export class WorkloadIdentity {
     const socket = resolve(options.directory, SOCKET_DIRECTORY, options.workloadIdentitySocket);
     // A socket that WORKLOAD_IDENTITY_SOCKET_FILE names may belong to the user of its server, such as SPIRE's agent.
     if (options.workloadIdentitySocket === AGENT_SOCKET) await checkSocket(socket);
-    const isExternal = await acceptsConnections(socket);
+    const isExternal = await servesHttp2(socket);
     if (!isExternal && options.workloadIdentitySocket !== AGENT_SOCKET) {
       throw new AgentError("address", `WORKLOAD_IDENTITY_SOCKET_FILE: no process serves certificates on ${socket}`);
     }
-    return new WorkloadIdentity(
-      inputs,
-      isExternal,
-      await acceptsConnections(resolve(options.directory, CREDENTIAL_SOCKET)),
-    );
+    return new WorkloadIdentity(inputs, isExternal, await servesHttp2(resolve(options.directory, CREDENTIAL_SOCKET)));
   }
 
   private constructor(inputs: WorkloadIdentityInputs, isExternal: boolean, credentialSocket: boolean) {
@@ -74,17 +76,17 @@ export class WorkloadIdentity {
     this.#inputs = inputs;
     this.credentialSocket = credentialSocket;
     this.filesSocket = isExternal ? FILES_SOCKET : undefined;
-    const isProvided = CERTIFICATE_DIRECTORIES.some(
-      (path) => path !== options.outputCerts && hasCertificateFiles(resolve(options.directory, path)),
-    );
-    this.#certificate = isExternal || isProvided || options.fileMountedCerts ? undefined : this.#createCertificate();
+    const files = new WorkloadFiles(options.directory, options.outputCerts);
+    const isComplete = files.isProvided || (files.paths("certificate") && files.paths("roots"));
+    this.#certificate = isExternal || isComplete || options.fileMountedCerts ? undefined : this.#createCertificate();
     const secrets = workloadSecrets({
       directory: resolve(options.directory),
       ...(this.#certificate ? { certificate: this.#certificate } : {}),
-      ...(options.outputCerts ? { outputDirectory: options.outputCerts } : {}),
+      files,
       anchors: this.#anchors,
       ...(options.revocationLists ? { revocationLists: resolve(options.directory, REVOCATION_LISTS) } : {}),
       quiet: options.fileDebounce,
+      ...(inputs.onFileFailure && { onFailure: inputs.onFileFailure }),
       log,
     });
     this.#served = new ServedCertificate(secrets, this.#inputs.clock);
@@ -112,11 +114,13 @@ export class WorkloadIdentity {
       this.#server.http,
       resolve(options.directory, this.filesSocket ?? `${SOCKET_DIRECTORY}/${AGENT_SOCKET}`),
     );
+    if (options.outputCerts !== "") this.#outputCertificates();
     this.#certificate?.start();
   }
 
   /** Stops certificate rotation and the SDS server. */
   async close(): Promise<void> {
+    this.#stopOutput?.();
     this.#certificate?.stop();
     await this.#server.close();
   }
@@ -143,28 +147,39 @@ export class WorkloadIdentity {
     this.#served.checkValid();
   }
 
+  #outputCertificates(): void {
+    const { options, log } = this.#inputs;
+    if (this.filesSocket !== undefined)
+      return log.warn("OUTPUT_CERTS is ignored: another process has the workload's certificate");
+    const directory = resolve(options.directory, options.outputCerts);
+    this.#stopOutput = outputCertificates(this.#served, { directory, isShared: options.kubernetesHost !== "", log });
+  }
+
   #createCertificate(): WorkloadCertificate {
-    const { options, proxy, env, log, clock, onSigningRequest } = this.#inputs;
+    const { options, proxy, token, env, log, clock, onSigningRequest } = this.#inputs;
     const { podNamespace, serviceAccount, trustDomain } = options;
     const request = {
       ...caEndpoint(options, proxy.config),
-      tokenFile: resolve(options.directory, options.tokenFile),
+      token,
       identity: `spiffe://${trustDomain}/ns/${podNamespace}/sa/${serviceAccount}`,
       key: options,
       lifetime: options.secretTtl,
       clusterId: options.clusterId,
       certSigner: options.certSigner,
       headers: headersFrom(env, "CA_HEADER_"),
+      clock,
+      log,
     };
-    const certificate = new WorkloadCertificate({
+    return new WorkloadCertificate({
       issue: async () => {
+        const start = clock.now();
+        let ok = false;
         try {
           const issued = await requestCertificate(request);
-          onSigningRequest?.(true);
+          ok = true;
           return issued;
-        } catch (error) {
-          onSigningRequest?.(false);
-          throw error;
+        } finally {
+          onSigningRequest?.({ ok, milliseconds: clock.now() - start });
         }
       },
       graceRatio: options.graceRatio,
@@ -172,12 +187,5 @@ export class WorkloadIdentity {
       clock,
       log,
     });
-    if (options.outputCerts !== "") {
-      const directory = resolve(options.directory, options.outputCerts);
-      certificate.watch(
-        (issued) => void writeCertificate(directory, issued).catch((error: unknown) => log.error(reasonOf(error))),
-      );
-    }
-    return certificate;
   }
 }

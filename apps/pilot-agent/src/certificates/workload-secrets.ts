@@ -1,15 +1,13 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
-import { type SecretPaths, watchSecret } from "./file-secret.js";
+import { watchSecret } from "./file-secret.js";
 import { type Secret, parseSecretFiles, type SecretSource, WORKLOAD_CERTIFICATE, WORKLOAD_ROOTS } from "./secret.js";
 import type { TrustAnchors } from "./trust-anchors.js";
 import { watchTrustedRoots } from "./trusted-roots.js";
 import type { WorkloadCertificate } from "./workload-certificate.js";
-
-/** Directories that may hold the workload's certificate files, in order of precedence; relative to the agent's. */
-export const CERTIFICATE_DIRECTORIES = ["./var/run/secrets/workload-spiffe-credentials", "./etc/certs"];
+import { CERTIFICATE_DIRECTORIES, type WorkloadFiles } from "./workload-files.js";
 
 /** Paths of the system's trust bundle, by distribution. */
 const SYSTEM_ROOTS = [
@@ -24,22 +22,19 @@ const SYSTEM_ROOTS = [
 export interface WorkloadSecretsOptions {
   /** Directory that relative paths are resolved against. */
   readonly directory: string;
+  /** The workload's certificate files. */
+  readonly files: WorkloadFiles;
   /** Absent if no authority is used; then only files are served. */
   readonly certificate?: WorkloadCertificate;
   /** Roots that istiod adds to those of the workload's own certificate. Default: none. */
   readonly anchors?: TrustAnchors;
   /** File of the revocation lists that peers are checked against. Default: none. */
   readonly revocationLists?: string;
-  /** Directory that the agent writes certificates to, which is not used as a source. */
-  readonly outputDirectory?: string;
   /** Milliseconds without further changes before a file is read. */
   readonly quiet: number;
+  /** Called when files cannot be read or are invalid. */
+  readonly onFailure?: () => void;
   readonly log: Log;
-}
-
-/** Reports whether a directory has a certificate, key and root certificate. */
-export function hasCertificateFiles(directory: string): boolean {
-  return ["cert-chain.pem", "key.pem", "root-cert.pem"].every((file) => existsSync(join(directory, file)));
 }
 
 /** Creates the source of the secrets that the agent serves over SDS: the workload's own, and files by name. */
@@ -60,19 +55,13 @@ function watchWorkloadSecret(
   kind: Secret["kind"],
   listener: (secret: Secret) => void,
 ): () => void {
-  const { certificate, quiet, log } = options;
-  const directory = certificateDirectory(options);
-  if (directory !== undefined) {
-    const paths: SecretPaths =
-      kind === "roots"
-        ? { kind, path: join(directory, "root-cert.pem") }
-        : { kind, chain: join(directory, "cert-chain.pem"), key: join(directory, "key.pem") };
-    return watchSecret({ paths, quiet, log }, listener);
-  }
+  const { certificate, files } = options;
+  const paths = files.paths(kind);
+  if (paths) return watchSecret({ ...options, paths }, listener);
   if (!certificate)
     throw new AgentError(
       "file",
-      `no workload certificate in ${CERTIFICATE_DIRECTORIES.join(" or ")}, and no certificate authority is configured`,
+      `no workload ${kind === "roots" ? "root certificate" : "certificate"} in ${CERTIFICATE_DIRECTORIES.join(" or ")}, and no certificate authority is configured`,
     );
   let lastRoots: string | undefined;
   return certificate.watch(({ chain, key, roots }) => {
@@ -83,27 +72,21 @@ function watchWorkloadSecret(
   });
 }
 
-function certificateDirectory({ directory, outputDirectory }: WorkloadSecretsOptions): string | undefined {
-  const output = outputDirectory ? resolve(directory, outputDirectory) : undefined;
-  return CERTIFICATE_DIRECTORIES.map((path) => resolve(directory, path)).find(
-    (path) => path !== output && hasCertificateFiles(path),
-  );
-}
-
 function watchNamedFiles(
-  { directory, quiet, log }: WorkloadSecretsOptions,
+  options: WorkloadSecretsOptions,
   name: string,
   listener: (secret: Secret) => void,
 ): () => void {
+  const { directory } = options;
   const files = parseSecretFiles(name);
   if (!files) throw new AgentError("file", `unknown secret ${JSON.stringify(name)}`);
   if (files.kind === "certificate") {
     const { kind, chain, key } = files;
     const paths = { kind, chain: resolve(directory, chain), key: resolve(directory, key) };
-    return watchSecret({ paths, quiet, log }, listener);
+    return watchSecret({ ...options, paths }, listener);
   }
   const path = files.kind === "roots" ? resolve(directory, files.path) : SYSTEM_ROOTS.find((file) => existsSync(file));
   if (path === undefined)
     throw new AgentError("file", `no system root certificates: none of ${SYSTEM_ROOTS.join(", ")} exists`);
-  return watchSecret({ paths: { kind: "roots", path }, quiet, log }, listener);
+  return watchSecret({ ...options, paths: { kind: "roots", path } }, listener);
 }

@@ -6,6 +6,7 @@ import {
   numberSetting,
   stringSetting,
 } from "@istiod/settings";
+import { tokenSettings } from "./token-settings.js";
 
 /** Settings of the agent's certificates and of its connection to the control plane. */
 export const certificateSettings = {
@@ -27,6 +28,11 @@ export const certificateSettings = {
     variable: "XDS_ROOT_CA",
     default: "",
     help: "PEM file with the root certificates of istiod's xDS server, or SYSTEM; empty for ./var/run/secrets/istio/root-cert.pem",
+  }),
+  certProvider: stringSetting({
+    variable: "PILOT_CERT_PROVIDER",
+    default: "istiod",
+    help: "source of istiod's certificate, which determines the default root for the certificate authority: istiod or k8s.io/<signer> for ./var/run/secrets/istio/root-cert.pem, custom for ./etc/certs/root-cert.pem, none for no default",
   }),
   istiodSan: stringSetting({
     variable: "ISTIOD_SAN",
@@ -74,10 +80,15 @@ export const certificateSettings = {
     default: "",
     help: "directory to which key.pem, cert-chain.pem and root-cert.pem are written; empty to disable",
   }),
+  kubernetesHost: stringSetting({
+    variable: "KUBERNETES_SERVICE_HOST",
+    default: "",
+    help: "set by Kubernetes: the files of OUTPUT_CERTS are then readable by all containers that share the volume, otherwise by the agent's user only",
+  }),
   provCert: stringSetting({
     variable: "PROV_CERT",
     default: "",
-    help: "directory with key.pem, cert-chain.pem and root-cert.pem that authenticate a virtual machine to the certificate authority",
+    help: "directory with key.pem, cert-chain.pem and root-cert.pem, which authenticate a virtual machine to istiod and its certificate authority until the certificate expires; read for each connection",
   }),
   fileMountedCerts: booleanSetting({
     variable: "FILE_MOUNTED_CERTS",
@@ -109,12 +120,7 @@ export const certificateSettings = {
     default: "",
     help: "signer that the certificate authority should use",
   }),
-  tokenFile: stringSetting({
-    variable: "ISTIO_TOKEN_FILE",
-    default: "./var/run/secrets/tokens/istio-token",
-    help: "file with the workload's token",
-    isExtension: true,
-  }),
+  ...tokenSettings,
   caPlaintext: booleanSetting({
     variable: "CA_PLAINTEXT",
     default: false,

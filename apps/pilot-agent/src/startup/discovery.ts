@@ -5,6 +5,7 @@ import type { Closers } from "@istiod/settings";
 import { trustAnchorsIn } from "../certificates/trust-anchors.js";
 import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import { discoveryTls, headersFrom } from "../control-plane.js";
+import type { TokenSource } from "../credentials/token-source.js";
 import { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";
 import { HealthCheck } from "../probes/health-check.js";
@@ -33,11 +34,17 @@ export async function startDnsService(
   return names;
 }
 
+export interface XdsProxyInputs {
+  readonly token: TokenSource;
+  readonly identity: WorkloadIdentity;
+  readonly names: DnsService | undefined;
+}
+
 /** Starts the xDS proxy between Envoy and istiod. @throws AgentError `address` or `file` */
 export async function startXdsProxy(
   context: AgentContext,
   metrics: AgentMetrics,
-  { identity, names }: { readonly identity: WorkloadIdentity; readonly names: DnsService | undefined },
+  { token, identity, names }: XdsProxyInputs,
   closers: Closers,
 ): Promise<XdsProxy> {
   const { options, proxy, env, clock, log, resolvePath } = context;
@@ -47,10 +54,11 @@ export async function startXdsProxy(
     upstream: {
       address: proxy.config.discoveryAddress,
       ...(tls ? { tls } : {}),
-      tokenFile: resolvePath(options.tokenFile),
+      token,
       clusterId: options.clusterId,
       headers: headersFrom(env, "XDS_HEADER_"),
       clock,
+      log,
     },
     handlers: {
       ...names?.handlers,

@@ -1,6 +1,7 @@
 import type { Closers } from "@istiod/settings";
 import { WorkloadIdentity } from "../certificates/workload-identity.js";
 import { type AgentMetrics, exportCertificateExpiry } from "../status/metrics.js";
+import type { TokenSource } from "../credentials/token-source.js";
 import type { AgentContext } from "./context.js";
 import { loggedClose } from "./shutdown.js";
 
@@ -11,15 +12,19 @@ import { loggedClose } from "./shutdown.js";
  */
 export async function startIdentity(
   context: AgentContext,
+  token: TokenSource,
   metrics: AgentMetrics,
   closers: Closers,
 ): Promise<WorkloadIdentity> {
   const identity = await WorkloadIdentity.prepare({
     ...context,
-    onSigningRequest: (ok) => {
+    token,
+    onSigningRequest: ({ ok, milliseconds }) => {
       metrics.outgoingRequests.inc({ request_type: "CSR" });
+      metrics.outgoingLatency.inc({ request_type: "CSR" }, Math.max(milliseconds, 0));
       if (!ok) metrics.failedOutgoingRequests.inc({ request_type: "CSR" });
     },
+    onFileFailure: () => metrics.fileSecretFailures.inc(),
     onSdsLimit: (reason) => metrics.sdsRejected.inc({ reason }),
   });
   closers.defer(loggedClose("SDS server", () => identity.close(), context.log));

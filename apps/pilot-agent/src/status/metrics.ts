@@ -17,6 +17,8 @@ export interface AgentMetrics {
   readonly scrapeFailures: Counter<"type">;
   readonly outgoingRequests: Counter<"request_type">;
   readonly failedOutgoingRequests: Counter<"request_type">;
+  readonly outgoingLatency: Counter<"request_type">;
+  readonly fileSecretFailures: Counter;
   readonly dnsRequests: Counter;
   readonly dnsUpstreamRequests: Counter;
   readonly dnsUpstreamFailures: Counter;
@@ -59,6 +61,15 @@ export function agentMetrics(): AgentMetrics {
       "num_failed_outgoing_requests",
       "Requests to the certificate authority that failed.",
       ["request_type"],
+    ),
+    outgoingLatency: counter(
+      "outgoing_latency",
+      "Time of all requests to the certificate authority, in milliseconds.",
+      ["request_type"],
+    ),
+    fileSecretFailures: counter(
+      "num_file_secret_failures_total",
+      "Certificate files that could not be read or were invalid.",
     ),
     dnsRequests: counter("dns_requests_total", "DNS queries received."),
     dnsUpstreamRequests: counter("dns_upstream_requests_total", "DNS queries forwarded to upstream name servers."),

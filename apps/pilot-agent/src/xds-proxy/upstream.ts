@@ -1,16 +1,17 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
 import { type ControlPlaneTls, tlsOptions } from "../certificates/control-plane-tls.js";
-import { readToken } from "../certificates/token.js";
+import type { TokenSource } from "../credentials/token-source.js";
 import { type Clock, systemClock } from "@istiod/settings";
 import { AgentError, reasonOf } from "../errors.js";
+import type { Log } from "../log.js";
 
 export interface UpstreamOptions {
   /** `host:port` of istiod. */
   readonly address: string;
   /** Default: plaintext. */
   readonly tls?: ControlPlaneTls;
-  readonly tokenFile: string;
+  readonly token: TokenSource;
   readonly clusterId: string;
   /** Additional request headers (XDS_HEADER_…). */
   readonly headers?: Readonly<Record<string, string>>;
@@ -20,6 +21,7 @@ export interface UpstreamOptions {
   readonly keepaliveInterval?: number;
   readonly keepaliveTimeout?: number;
   readonly clock?: Clock;
+  readonly log?: Log;
 }
 
 /**
@@ -39,9 +41,9 @@ export async function openUpstream(
   options: UpstreamOptions,
   signal?: AbortSignal,
 ): Promise<{ session: ClientHttp2Session; headers: Record<string, string> }> {
-  const { address, tls, tokenFile, clusterId, dialTimeout = 5000, clock = systemClock } = options;
-  const token = await readToken(tokenFile);
-  const secure = tls ? await tlsOptions(tls, address) : {};
+  const { address, tls, clusterId, dialTimeout = 5000, clock = systemClock } = options;
+  const token = await options.token.read();
+  const secure = tls ? await tlsOptions(tls, address, options) : {};
   signal?.throwIfAborted();
   const session = connect(`${tls ? "https" : "http"}://${address}`, {
     ...secure,
