@@ -1,6 +1,7 @@
 import { Backoff } from "../backoff.js";
 import { type Clock, systemClock } from "@istiod/settings";
 import { AgentError, reasonOf } from "../errors.js";
+import { LimitedLog } from "../log-limit.js";
 import { type Log, silentLog } from "../log.js";
 
 /** A workload's private key and issued certificate; PEM. */
@@ -31,7 +32,7 @@ const MAX_RETRY_DELAY = 30_000;
 
 /**
  * The workload's certificate, requested on start and rotated with a new key at about half its lifetime. Failed requests
- * are retried with backoff, and the current certificate stays active meanwhile.
+ * are retried with backoff, and the current certificate stays active meanwhile. Failures near its expiry are errors.
  */
 export class WorkloadCertificate {
   readonly #options: WorkloadCertificateOptions;
@@ -39,7 +40,10 @@ export class WorkloadCertificate {
   readonly #log: Log;
   readonly #backoff: Backoff;
   readonly #listeners = new Set<(certificate: IssuedCertificate) => void>();
+  readonly #urgentLog: LimitedLog;
   #current: IssuedCertificate | undefined;
+  /** Remaining lifetime in milliseconds below which failures are errors. */
+  #urgent = 0;
   #cancel: (() => void) | undefined;
   /** Time of the next request; undefined during a request. Milliseconds since the epoch. */
   #next: number | undefined;
@@ -51,6 +55,7 @@ export class WorkloadCertificate {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLog;
+    this.#urgentLog = new LimitedLog(this.#log, this.#clock, 1);
     this.#backoff = new Backoff(500, MAX_RETRY_DELAY, options.random);
   }
 
@@ -107,6 +112,7 @@ export class WorkloadCertificate {
       wait = Math.min(Math.max(this.#untilRenewal(issued), 1000), Math.max(this.#early - this.#clock.now(), 0));
       this.#backoff.reset();
       this.#current = issued;
+      this.#urgent = (issued.notAfter - this.#clock.now() - wait) / 2;
       this.#log.info(
         { expires: new Date(issued.notAfter).toISOString(), renewInSeconds: Math.round(wait / 1000) },
         "generated new workload certificate",
@@ -115,11 +121,25 @@ export class WorkloadCertificate {
     } catch (error) {
       const asked = error instanceof AgentError ? (error.retryAfter ?? 0) : 0;
       wait = Math.max(this.#backoff.next(), Math.min(asked, MAX_RETRY_DELAY));
-      this.#log.warn({ retryInSeconds: Math.round(wait / 100) / 10 }, `failed to get certificate: ${reasonOf(error)}`);
+      this.#logFailure(reasonOf(error), wait);
     }
     if ((this.#state as string) === "stopped") return;
     this.#early = Infinity;
     this.#renewAfter(wait);
+  }
+
+  /** Logs a failure; as an error, once a minute, when half of the time for retries is over. */
+  #logFailure(reason: string, wait: number): void {
+    const retryInSeconds = Math.round(wait / 100) / 10;
+    const current = this.#current;
+    const remaining = current && current.notAfter - this.#clock.now();
+    if (current === undefined || remaining === undefined || remaining > this.#urgent)
+      return this.#log.warn({ retryInSeconds }, `failed to get certificate: ${reason}`);
+    const expiry =
+      remaining > 0
+        ? `expires in ${Math.round(remaining / 1000)} s`
+        : `expired at ${new Date(current.notAfter).toISOString()}`;
+    this.#urgentLog.write("error", `workload certificate ${expiry} and cannot be renewed: ${reason}`);
   }
 
   #untilRenewal({ notAfter }: IssuedCertificate): number {
