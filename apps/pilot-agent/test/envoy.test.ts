@@ -7,120 +7,16 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type tls from "node:tls";
 import { fileURLToPath } from "node:url";
-import { createRegistry, fromJson } from "@bufbuild/protobuf";
-import { anyPack } from "@bufbuild/protobuf/wkt";
-import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
-import { type Listener, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { registry as envoyTypes } from "@istiod/envoy-api/registry";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Agent, AgentError, readOptions, silentLog, startAgent, stderrLog } from "../src/index.js";
 import { agentEnv, exitOf, freePorts, HoldingClock, NO_ENVOY, NOT_BUILT, putCredentials } from "./agent-fixture.js";
-import { type Ads, FakeIstiod, put, scratch } from "./fakes.js";
+import { application, discovery, inbound } from "./envoy-resources.js";
+import { FakeIstiod, put, scratch } from "./fakes.js";
 
 const envoyPath = await findEnvoy();
 
-const registry = createRegistry(envoyTypes);
 const log = process.env["AGENT_TEST_LOG"] ? stderrLog("debug", false) : silentLog;
-const sds = {
-  api_config_source: {
-    api_type: "GRPC",
-    transport_api_version: "V3",
-    grpc_services: [{ envoy_grpc: { cluster_name: "sds-grpc" } }],
-  },
-  resource_api_version: "V3",
-};
-
-/** Builds an inbound listener with mutual TLS and a route to the application. */
-function inbound(address: string, port: number): Listener {
-  return fromJson(
-    ListenerSchema,
-    {
-      name: "virtualInbound",
-      trafficDirection: "INBOUND",
-      address: { socketAddress: { address, portValue: port } },
-      filterChains: [
-        {
-          transportSocket: {
-            name: "envoy.transport_sockets.tls",
-            typedConfig: {
-              "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
-              requireClientCertificate: true,
-              commonTlsContext: {
-                tlsCertificateSdsSecretConfigs: [{ name: "default", sdsConfig: sds }],
-                combinedValidationContext: {
-                  defaultValidationContext: {},
-                  validationContextSdsSecretConfig: { name: "ROOTCA", sdsConfig: sds },
-                },
-              },
-            },
-          },
-          filters: [
-            {
-              name: "envoy.filters.network.http_connection_manager",
-              typedConfig: {
-                "@type":
-                  "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-                statPrefix: "inbound",
-                routeConfig: {
-                  virtualHosts: [
-                    { name: "app", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "app" } }] },
-                  ],
-                },
-                httpFilters: [
-                  {
-                    name: "envoy.filters.http.router",
-                    typedConfig: { "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router" },
-                  },
-                ],
-              },
-            },
-          ],
-        },
-      ],
-    },
-    { registry },
-  );
-}
-
-function application(port: number): Cluster {
-  const address = { socketAddress: { address: "127.0.0.1", portValue: port } };
-  return fromJson(ClusterSchema, {
-    name: "app",
-    type: "STATIC",
-    connectTimeout: "1s",
-    loadAssignment: { clusterName: "app", endpoints: [{ lbEndpoints: [{ endpoint: { address } }] }] },
-  });
-}
-
-/** Serves one cluster and one listener, and records initial resource versions and NACKs. */
-function discovery(
-  cluster: () => Cluster,
-  listener: () => Listener,
-  seen: { known: Record<string, string>[]; refused: string[] },
-): Ads {
-  return {
-    async *deltaAggregatedResources(requests) {
-      for await (const { typeUrl, responseNonce, initialResourceVersions, errorDetail } of requests) {
-        if (errorDetail) seen.refused.push(errorDetail.message);
-        if (responseNonce !== "") continue;
-        seen.known.push(initialResourceVersions);
-        if (typeUrl.endsWith("Cluster"))
-          yield {
-            typeUrl,
-            nonce: "c",
-            resources: [{ name: "app", version: "1", resource: anyPack(ClusterSchema, cluster()) }],
-          };
-        if (typeUrl.endsWith("Listener"))
-          yield {
-            typeUrl,
-            nonce: "l",
-            resources: [{ name: "virtualInbound", version: "1", resource: anyPack(ListenerSchema, listener()) }],
-          };
-      }
-    },
-  };
-}
 
 describe("an agent with a real Envoy", () => {
   beforeEach(({ skip }) => skip(!envoyPath, NO_ENVOY));
