@@ -4,6 +4,7 @@ export { type ClusterFilter, clusters, clusterTable } from "./resources/clusters
 export { compareDumps, type Comparison, formatComparison } from "./dump/compare-dumps.js";
 export { type ConfigDump, configDump, type DumpedResource, readConfigDump } from "./dump/config-dump.js";
 export { controlPlaneDump, type SentResource, type SentResources, withoutSecrets } from "./dump/control-plane-dump.js";
+export { type DryRunCount, dryRunCounts, type DryRunPolicy, formatDryRuns } from "./dry-runs.js";
 export { type EndpointFilter } from "./resources/endpoints/endpoint-filter.js";
 export {
   type ClusterHosts,

@@ -5,6 +5,7 @@ import { absentFiles } from "../absent-files.js";
 import { questionParameters } from "../debug/authz-command.js";
 import { meshFlags, type MeshFlags } from "../flags/mesh-flags.js";
 import { readMesh } from "../offline-mesh.js";
+import { dryRunCommand } from "./authz-dry-run.js";
 
 interface CheckValues extends MeshFlags {
   readonly from: string;
@@ -41,7 +42,10 @@ export interface AuthzOutput {
 
 /** `istiod authz`: what the policies of a mesh decide. */
 export function authzCommand(env: NodeJS.ProcessEnv, output: AuthzOutput): Command {
-  return new Command("authz").description("Try the policies of a mesh.").addCommand(checkCommand(env, output));
+  return new Command("authz")
+    .description("Try the policies of a mesh.")
+    .addCommand(checkCommand(env, output))
+    .addCommand(dryRunCommand(output));
 }
 
 function checkCommand(env: NodeJS.ProcessEnv, { print, warn, exit }: AuthzOutput): Command {
