@@ -26,14 +26,11 @@ export function receivedRequest(
 ): ReceivedRequest {
   const named = headers.map(parseHeader);
   const given = named.find(([name]) => name.toLowerCase() === "host")?.[1];
-  const absolute = /^https?:\/\/([^/?#]*)(.*)$/is.exec(path);
+  const absolute = /^https?:\/\/(?:[^/?#@]*@)?([^/?#]*)(.*)$/is.exec(path);
   const fallback = service === undefined ? withPort(address, port) : withPort(service.hostname, service.port);
   const authority = absolute?.[1] ?? host ?? given ?? fallback;
   const target = absolute === null ? path : rootedTarget(absolute[2] ?? "");
-  const isWithoutPath = absolute?.[2]?.startsWith("?") === true;
-  const normalized = isWithoutPath
-    ? { rejected: "the absolute form has a query without a path", status: 404 }
-    : { status: 400, ...normalizePath(target, normalization) };
+  const normalized = rejectedTarget(method, path, absolute) ?? { status: 400, ...normalizePath(target, normalization) };
   return {
     method,
     path: target,
@@ -44,6 +41,30 @@ export function receivedRequest(
       ? { normalizedPath: normalized.path }
       : { rejected: normalized.rejected, rejectedStatus: normalized.status }),
   };
+}
+
+/** Characters of an absolute form's authority that Envoy accepts: a name or address, and a port. */
+const validAuthority = /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:(?<port>\d{1,5}))?$/i;
+
+/** Returns the reason why Envoy rejects the target of an HTTP/1.1 request before it looks at its path. */
+function rejectedTarget(
+  method: string,
+  target: string,
+  absolute: RegExpExecArray | null,
+): { readonly rejected: string; readonly status: number } | undefined {
+  if (method === "OPTIONS" && target === "*") return { rejected: "the target * has no path", status: 404 };
+  if (!/^[\u0021-\u007e]*$/.test(target))
+    return { rejected: "the target has characters that are not printable ASCII", status: 400 };
+  if (absolute === null)
+    return target.startsWith("/")
+      ? undefined
+      : { rejected: "the target neither begins with a slash nor is an http or https URL", status: 400 };
+  const authority = validAuthority.exec(absolute[1] ?? "");
+  if (authority === null || Number(authority.groups?.["port"] ?? 0) > 65_535)
+    return { rejected: "the absolute form has no valid host and port", status: 400 };
+  return absolute[2]?.startsWith("?") === true
+    ? { rejected: "the absolute form has a query without a path", status: 404 }
+    : undefined;
 }
 
 function rootedTarget(rest: string): string {
