@@ -2,11 +2,13 @@ import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import type { KubernetesObject } from "@istiod/kubernetes";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { istioTypes } from "./istio-types.js";
 import { accessTo, remoteSecret, serveCluster, until } from "./remote-mesh.js";
-import { client, decoded, folder } from "./serving.js";
+import { client, decoded, folder, serve } from "./serving.js";
+import { clusterKinds, startTestCluster, type TestCluster } from "./test-clusters.js";
 
 const listenerType = "type.googleapis.com/envoy.config.listener.v3.Listener";
 
@@ -27,12 +29,16 @@ const rootsIn = ({ objects }: ApiServer, namespace: string): string | undefined 
   )?.data?.["root-cert.pem"];
 
 const locksOf = ({ objects }: ApiServer): Readonly<Record<string, string>> =>
+  holders(objects.list({ apiVersion: "v1", kind: "ConfigMap", namespace: "istio-system" }));
+
+/** Returns the holders of the locks among ConfigMaps, by the name of the lock. */
+const holders = (maps: readonly KubernetesObject[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    objects.list({ apiVersion: "v1", kind: "ConfigMap", namespace: "istio-system" }).flatMap(({ metadata }) => {
-      const record = metadata.annotations?.["control-plane.alpha.kubernetes.io/leader"];
+    maps.flatMap(({ metadata }) => {
+      const record = metadata?.annotations?.["control-plane.alpha.kubernetes.io/leader"];
       return record === undefined
         ? []
-        : [[metadata.name, (JSON.parse(record) as { readonly holderIdentity: string }).holderIdentity] as const];
+        : [[metadata?.name, (JSON.parse(record) as { readonly holderIdentity: string }).holderIdentity] as const];
     }),
   );
 
@@ -52,44 +58,68 @@ const entry = (name: string) => ({
   },
 });
 
-test("istiod writes the root certificates and allocates addresses, each under its lock, and proxies use them", async () => {
-  const server = await cluster();
-  await server.objects.create(entry("db"));
-  const istiod = await serveCluster(server, secure, { POD_NAME: "istiod-0" });
-  await vi.waitFor(() => expect(rootsIn(server, "shop")).toContain("BEGIN CERTIFICATE"), until);
-  const node = create(NodeSchema, {
-    id: "sidecar~10.9.0.1~web-0.shop~shop.svc.cluster.local",
-    metadata: { NAMESPACE: "shop", DNS_CAPTURE: "true", DNS_AUTO_ALLOCATE: "true" },
-  });
-  const names = async (): Promise<readonly string[]> => {
-    const proxy = client(istiod, "delta", node);
-    proxy.subscribe(listenerType);
-    return decoded(ListenerSchema, await proxy.accept(listenerType)).map(({ name }) => name);
-  };
-  await vi.waitFor(async () => expect(await names()).toContain("240.240.0.1_9000"), until);
-  expect(locksOf(server)).toEqual({
-    "istio-namespace-controller-election": "istiod-0",
-    "istio-ip-autoallocate": "istiod-0",
-    "istio-leader": "istiod-0",
-  });
-  await istiod.close();
-  expect(new Set(Object.values(locksOf(server)))).toEqual(new Set([""]));
-});
+/** Returns the ConfigMap with the root certificates. */
+const rootsOf = (server: TestCluster, namespace: string) =>
+  server.read<KubernetesObject & { readonly data: Readonly<Record<string, string>> }>(
+    "ConfigMap",
+    "istio-ca-root-cert",
+    namespace,
+  );
 
-test("a second istiod writes nothing while the first leads, and takes over when it ends", async () => {
-  const server = await cluster();
-  const stores = { caDir: join(await folder({}), "ca") };
-  const first = await serveCluster(server, { ...secure, ...stores }, { POD_NAME: "istiod-0" });
-  await vi.waitFor(() => expect(rootsIn(server, "shop")).toBeDefined(), until);
-  await serveCluster(server, { ...secure, ...stores }, { POD_NAME: "istiod-1" });
-  const before = writesOf(server, "/namespaces/shop/configmaps");
-  expect(before).toBe(1);
-  await first.close();
-  await server.objects.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "later" } });
-  await vi.waitFor(() => expect(rootsIn(server, "later")).toBeDefined(), until);
-  expect(locksOf(server)["istio-namespace-controller-election"]).toBe("istiod-1");
-  expect(writesOf(server, "/namespaces/shop/configmaps")).toBe(before);
-}, 180_000);
+async function holdersOf(server: TestCluster): Promise<Readonly<Record<string, string>>> {
+  return holders(await server.list("ConfigMap", "istio-system"));
+}
+
+/** Starts an istiod that reads a server. */
+async function istiodOf({ kubeconfig }: TestCluster, name: string, flags: Parameters<typeof serve>[0] = {}) {
+  const file = join(await folder({ kubeconfig }), "kubeconfig");
+  return serve({ kubeconfig: file, ...secure, ...flags }, { POD_NAME: name });
+}
+
+describe.each(clusterKinds)("with the %s API server", (kind) => {
+  test("istiod writes the root certificates and allocates addresses, each under its lock, and proxies use them", async (context) => {
+    const server = await startTestCluster(kind, context);
+    await server.create(entry("db"));
+    const istiod = await istiodOf(server, "istiod-0");
+    await vi.waitFor(
+      async () => expect((await rootsOf(server, "shop"))?.data["root-cert.pem"]).toContain("BEGIN CERTIFICATE"),
+      until,
+    );
+    const node = create(NodeSchema, {
+      id: "sidecar~10.9.0.1~web-0.shop~shop.svc.cluster.local",
+      metadata: { NAMESPACE: "shop", DNS_CAPTURE: "true", DNS_AUTO_ALLOCATE: "true" },
+    });
+    const names = async (): Promise<readonly string[]> => {
+      const proxy = client(istiod, "delta", node);
+      proxy.subscribe(listenerType);
+      return decoded(ListenerSchema, await proxy.accept(listenerType)).map(({ name }) => name);
+    };
+    await vi.waitFor(async () => expect(await names()).toContain("240.240.0.1_9000"), until);
+    expect(await holdersOf(server)).toEqual({
+      "istio-namespace-controller-election": "istiod-0",
+      "istio-ip-autoallocate": "istiod-0",
+      "istio-leader": "istiod-0",
+    });
+    await istiod.close();
+    expect(new Set(Object.values(await holdersOf(server)))).toEqual(new Set([""]));
+  }, 180_000);
+
+  test("a second istiod writes nothing while the first leads, and takes over when it ends", async (context) => {
+    const server = await startTestCluster(kind, context);
+    const stores = { caDir: join(await folder({}), "ca") };
+    const first = await istiodOf(server, "istiod-0", stores);
+    await vi.waitFor(async () => expect(await rootsOf(server, "shop")).toBeDefined(), until);
+    const version = async () => (await rootsOf(server, "shop"))?.metadata?.resourceVersion;
+    const written = await version();
+    await istiodOf(server, "istiod-1", stores);
+    expect(await version()).toBe(written);
+    await first.close();
+    await server.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "later" } });
+    await vi.waitFor(async () => expect(await rootsOf(server, "later")).toBeDefined(), until);
+    expect((await holdersOf(server))["istio-namespace-controller-election"]).toBe("istiod-1");
+    expect(await version()).toBe(written);
+  }, 180_000);
+});
 
 const injectionWebhook = {
   apiVersion: "admissionregistration.k8s.io/v1",
