@@ -61,13 +61,22 @@ export function typeOf(kind: string): ResourceType {
   return type;
 }
 
-/** Starts a server that is stopped with the test. Skips the test, with the reason, if the real one is missing. */
-export async function startTestCluster(kind: ClusterKind, { skip }: Pick<TestContext, "skip">): Promise<TestCluster> {
+/**
+ * Starts a server that is stopped with the test. Skips the test, with the reason, if the real one is missing.
+ *
+ * @param definitions of Istio's types, for the real server. Default: ones without a schema, so that only webhooks reject
+ *   objects
+ */
+export async function startTestCluster(
+  kind: ClusterKind,
+  { skip }: Pick<TestContext, "skip">,
+  definitions?: readonly object[],
+): Promise<TestCluster> {
   const kubeconfig = kind === "real" ? await startReal(skip) : await startInMemory();
   const client = createApiClient(await parseKubeconfig(kubeconfig), { userAgent: "kubectl", qps: 1000, burst: 1000 });
   onTestFinished(() => client.close());
   const cluster = testCluster(kubeconfig, client);
-  if (kind === "real") await fill(cluster);
+  if (kind === "real") await fill(cluster, definitions ?? (await openDefinitions()));
   return cluster;
 }
 
@@ -91,17 +100,21 @@ async function startReal(skip: TestContext["skip"]): Promise<string> {
   return cluster.kubeconfig;
 }
 
-/** Creates the namespaces, and definitions of Istio's types without a schema, so that only webhooks reject objects. */
-async function fill({ client, create }: TestCluster): Promise<void> {
+/** Returns definitions of Istio's types that accept every object. */
+async function openDefinitions(): Promise<readonly object[]> {
   const { customResourceDefinitions } = await clusterModule();
-  for (const name of namespaces) await create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   const kinds = [...new Set(istioTypes.map(({ kind }) => kind))].map((kind) => {
     const versions = istioTypes.filter((type) => type.kind === kind);
     return { ...versions[0], versions: versions.map(({ version }) => version) };
   });
+  return customResourceDefinitions(kinds);
+}
+
+/** Creates the namespaces and the definitions, and waits until Istio's types are served. */
+async function fill({ client, create }: TestCluster, definitions: readonly object[]): Promise<void> {
+  for (const name of namespaces) await create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  for (const definition of customResourceDefinitions(kinds))
-    await client.json({ method: "POST", path, body: JSON.stringify(definition) });
+  for (const definition of definitions) await client.json({ method: "POST", path, body: JSON.stringify(definition) });
   for (const type of istioTypes)
     await vi.waitFor(() => client.json({ path: resourcePath(type) }), { timeout: 60_000, interval: 50 });
 }

@@ -5,15 +5,15 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { renewSelfSignedRoot, type StoredRoot } from "@istiod/ca";
-import { istioKinds } from "@istiod/config-schema";
 import { createObject, type KubernetesObject } from "@istiod/kubernetes";
 import { startApiServer } from "@istiod/kubernetes/testing";
-import { expect, onTestFinished, test, type TestContext, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { scrape } from "./exposition.js";
 import { webhookSeries } from "./istio-series.js";
 import { istioTypes } from "./istio-types.js";
 import { folder, serve } from "./serving.js";
-import { type ClusterKind, clusterKinds, startTestCluster, type TestCluster, typeOf } from "./test-clusters.js";
+import { clusterKinds, type TestCluster, typeOf } from "./test-clusters.js";
+import { meshWithWebhooks, validator } from "./webhook-mesh.js";
 
 const until = { timeout: 60_000, interval: 20 };
 
@@ -41,81 +41,6 @@ async function replaceRoot(cluster: TestCluster, { certificate }: StoredRoot): P
     data,
   });
 }
-
-/** An API server that calls the webhooks of an istiod in this process, as the Service `istiod`. */
-async function meshWithWebhooks(kind: ClusterKind, context: Pick<TestContext, "skip">) {
-  const cluster = await startTestCluster(kind, context);
-  const directory = await folder({ kubeconfig: cluster.kubeconfig });
-  const istiod = await serve(
-    {
-      kubeconfig: join(directory, "kubeconfig"),
-      httpsAddr: "127.0.0.1:0",
-      secureGRPCAddr: "127.0.0.1:0",
-      namespace: "istio-system",
-    },
-    { REVISION: "default", CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL: "1s" },
-  );
-  await exposeIstiod(cluster, istiod.addresses["httpsAddr"]?.port ?? 0);
-  return { cluster, istiod, client: cluster.client };
-}
-
-async function exposeIstiod(cluster: TestCluster, port: number): Promise<void> {
-  const metadata = { name: "istiod", namespace: "istio-system" };
-  const ports = [{ name: "https-webhook", port: 443, protocol: "TCP" }];
-  await cluster.create({
-    apiVersion: "v1",
-    kind: "Service",
-    metadata,
-    spec: { ports },
-  });
-  await cluster.create({
-    apiVersion: "discovery.k8s.io/v1",
-    kind: "EndpointSlice",
-    metadata: {
-      ...metadata,
-      name: "istiod-1",
-      labels: { "kubernetes.io/service-name": "istiod" },
-    },
-    addressType: "IPv4",
-    endpoints: [{ addresses: ["127.0.0.1"] }],
-    ports: [{ name: "https-webhook", port, protocol: "TCP" }],
-  });
-}
-
-const validator = (revision: string) => ({
-  apiVersion: "admissionregistration.k8s.io/v1",
-  kind: "ValidatingWebhookConfiguration",
-  metadata: {
-    name: `istio-validator-${revision}`,
-    labels: { "istio.io/rev": revision },
-  },
-  webhooks: [
-    {
-      name: "rev.validation.istio.io",
-      clientConfig: {
-        service: {
-          name: "istiod",
-          namespace: "istio-system",
-          path: "/validate",
-        },
-      },
-      rules: [
-        {
-          operations: ["CREATE", "UPDATE"],
-          apiGroups: istioKinds.map(({ group }) => group),
-          apiVersions: ["*"],
-          resources: ["*"],
-        },
-      ],
-      failurePolicy: "Ignore",
-      sideEffects: "None",
-      admissionReviewVersions: ["v1"],
-      objectSelector: {
-        matchExpressions: [{ key: "istio.io/rev", operator: "In", values: [revision] }],
-      },
-    },
-  ],
-});
 
 interface Validator {
   readonly webhooks: readonly {
