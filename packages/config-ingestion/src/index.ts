@@ -51,5 +51,5 @@ export {
 export { KubernetesSource, type KubernetesSourceOptions } from "./kubernetes/kubernetes-source.js";
 export { type ObjectMetadata } from "./kubernetes/object-metadata.js";
 export { type ResourceFilter } from "./kubernetes/resource-filter.js";
-export { ConfigMapPlace, type ConfigMapPlaceOptions } from "./kubernetes/config-map-place.js";
+export { ConfigMapPlace, type ConfigMapPlaceOptions, revisedName } from "./kubernetes/config-map-place.js";
 export { clusterReader, type ClusterReaderOptions } from "./kubernetes/api-cluster-reader.js";

@@ -1,4 +1,10 @@
-import { IngestionError, meshConfigSource, meshNetworksSource, type Source } from "@istiod/config-ingestion";
+import {
+  IngestionError,
+  meshConfigSource,
+  meshNetworksSource,
+  revisedName,
+  type Source,
+} from "@istiod/config-ingestion";
 import { MemoryPlace } from "@istiod/config-ingestion/testing";
 import { formatProblem, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
@@ -90,4 +96,12 @@ test("networks are those of the first place that has a document", async () => {
   shared.set("networks: {shared: {}}\n");
   expect(await mesh.problems()).toEqual(["own:1: is ignored: networks are read from one place only"]);
   expect(mesh.networks).toEqual(["shared"]);
+});
+
+test("ConfigMaps have the name of a revision, except the default one", () => {
+  expect(["", "default", "canary"].map((revision) => revisedName("istio", revision))).toEqual([
+    "istio",
+    "istio",
+    "istio-canary",
+  ]);
 });

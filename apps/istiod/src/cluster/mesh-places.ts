@@ -1,5 +1,5 @@
 import { access } from "node:fs/promises";
-import { ConfigMapPlace, type DocumentPlace, FilePlace } from "@istiod/config-ingestion";
+import { ConfigMapPlace, type DocumentPlace, FilePlace, revisedName } from "@istiod/config-ingestion";
 import type { ApiClient } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
 import type { MeshFlags } from "../flags/mesh-flags.js";
@@ -35,17 +35,14 @@ export async function meshPlaces(
         ...(onWaiting && { onWaiting }),
       });
     const shared = variables.sharedMeshConfig.read(env);
-    const own = file && (await exists(file)) ? new FilePlace(file) : configMap(nameOf(variables.revision.read(env)));
+    const name = revisedName("istio", variables.revision.read(env));
+    const own = file && (await exists(file)) ? new FilePlace(file) : configMap(name);
     return [...(shared ? [configMap(shared)] : []), own];
   };
   return {
     meshConfig: await placesOf(values.meshConfig, "mesh"),
     networks: await placesOf(values.networksConfig, "meshNetworks"),
   };
-}
-
-function nameOf(revision: string): string {
-  return revision === "" || revision === "default" ? "istio" : `istio-${revision}`;
 }
 
 function exists(file: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { revisedName } from "@istiod/config-ingestion";
 import { applyMeshConfig, formatPath, parseYaml } from "@istiod/config-schema";
 import {
   injectResources,
@@ -154,7 +155,7 @@ const meshConfigMap = "istio";
 
 /** Returns the name for a revision, unless another name was given. */
 const revised = (name: string, usual: string, revision: string): string =>
-  name === usual && revision !== "default" && revision !== "" ? `${name}-${revision}` : name;
+  name === usual ? revisedName(name, revision) : name;
 
 const meshFile = (file: string, text: string) => ({ name: `--meshConfigFile ${file}`, text });
 

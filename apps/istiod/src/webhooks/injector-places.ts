@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { ConfigMapPlace, FilePlace } from "@istiod/config-ingestion";
+import { ConfigMapPlace, FilePlace, revisedName } from "@istiod/config-ingestion";
 import type { InjectorPlaces } from "@istiod/injector";
 import type { ApiClient } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
@@ -17,8 +17,7 @@ export async function injectorPlaces(client: ApiClient, namespace: string, env: 
   const file = (name: string): string => join(injectionDirectory, name);
   if (await exists(file("config")))
     return { config: new FilePlace(file("config")), values: new FilePlace(file("values")) };
-  const revision = variables.revision.read(env);
-  const configMap = `istio-sidecar-injector${revision === "" || revision === "default" ? "" : `-${revision}`}`;
+  const configMap = revisedName("istio-sidecar-injector", variables.revision.read(env));
   const place = (key: string): ConfigMapPlace => new ConfigMapPlace({ client, namespace, configMap, key });
   return { config: place("config"), values: place("values") };
 }

@@ -24,6 +24,10 @@ interface ConfigMap {
   readonly data?: Readonly<Record<string, string>>;
 }
 
+/** Returns the name that a ConfigMap of an installation has for a revision; empty is `default`, which adds nothing. */
+export const revisedName = (name: string, revision: string): string =>
+  revision === "" || revision === "default" ? name : `${name}-${revision}`;
+
 /** A key of a ConfigMap that holds one document. A document that cannot be read for a while stays as it was. */
 export class ConfigMapPlace implements DocumentPlace {
   readonly name: string;
