@@ -113,7 +113,7 @@ describe("tokens at a real Envoy", () => {
           labels: { "gateway.networking.k8s.io/gateway-name": "gate" },
         },
       ],
-      env: { PILOT_JWT_PUB_KEY_REFRESH_INTERVAL: "200ms" },
+      istiodEnv: { PILOT_JWT_PUB_KEY_REFRESH_INTERVAL: "200ms" },
     });
   }, 120_000);
   afterAll(async () => {
