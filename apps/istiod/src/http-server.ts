@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { SecureContextOptions } from "node:tls";
-import { createAdminServer, createSecureAdminServer } from "@istiod/admin-server";
+import { createAdminServer, createSecureAdminServer, type HttpLimits } from "@istiod/admin-server";
 import type { ListenAddress } from "./listen-address.js";
 
 /** Answers one path. */
@@ -32,17 +32,23 @@ export interface Site {
 /** An HTTP server of a site that can be replaced while it listens. */
 export class HttpServer {
   readonly #server: Server | SecureServer;
+  readonly #unanswered = new Set<ServerResponse>();
   #site: Site;
+  #isDraining = false;
 
-  private constructor(site: Site, tls: SecureContextOptions | undefined) {
+  private constructor(site: Site, tls: SecureContextOptions | undefined, limits: HttpLimits) {
     this.#site = site;
     const listener: RequestListener = (request, response) => {
+      this.#unanswered.add(response);
+      response.once("close", () => this.#unanswered.delete(response));
+      if (this.#isDraining) closeAfter(response);
       void answer(this.#site, request, response).catch((error: unknown) => {
         if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
         response.end(`${error instanceof Error ? error.message : String(error)}\n`);
       });
     };
-    this.#server = tls === undefined ? createAdminServer(listener) : createSecureAdminServer(listener, tls);
+    this.#server =
+      tls === undefined ? createAdminServer(listener, limits) : createSecureAdminServer(listener, tls, limits);
   }
 
   /**
@@ -50,8 +56,13 @@ export class HttpServer {
    *
    * @param tls default: plaintext
    */
-  static async listen({ host, port }: ListenAddress, site: Site, tls?: SecureContextOptions): Promise<HttpServer> {
-    const server = new HttpServer(site, tls);
+  static async listen(
+    { host, port }: ListenAddress,
+    site: Site,
+    tls?: SecureContextOptions,
+    limits: HttpLimits = {},
+  ): Promise<HttpServer> {
+    const server = new HttpServer(site, tls, limits);
     await new Promise<void>((resolve, reject) => {
       server.#server.once("error", reject);
       server.#server.listen(port, host, resolve);
@@ -75,11 +86,24 @@ export class HttpServer {
     if ("setSecureContext" in this.#server) this.#server.setSecureContext(tls);
   }
 
-  /** Stops listening and closes all connections. */
-  close(): Promise<void> {
-    this.#server.closeAllConnections();
-    return new Promise((resolve) => this.#server.close(() => resolve()));
+  /** Closes each connection after its next answer from now on. New connections are still accepted. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const response of this.#unanswered) closeAfter(response);
   }
+
+  /** Stops listening, and closes all connections: at once, or those with requests when these are answered. */
+  async close({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
+    this.drain();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const late = setTimeout(() => this.#server.closeAllConnections(), graceMs);
+    await closed;
+    clearTimeout(late);
+  }
+}
+
+function closeAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader("connection", "close");
 }
 
 async function answer(

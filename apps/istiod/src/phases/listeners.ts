@@ -54,9 +54,10 @@ const probes: readonly (readonly [string, Route])[] = [
 /** Opens all other ports, then answers everything on the HTTP port. Returns the addresses by the name of the flag. */
 export async function openListeners(
   startup: Startup,
-  { security, serving, introspection, webhooks, http }: ListenerParts,
+  parts: ListenerParts,
 ): Promise<Readonly<Record<string, BoundAddress>>> {
   const { env, settings, closers } = startup;
+  const { security, serving, introspection, webhooks, http } = parts;
   const { grpcAddr, secureGRPCAddr, monitoringAddr } = settings.addresses;
   const { access, commands, status } = introspection;
   const plaintext = grpcAddr && (await listenPlaintext(startup, serving, grpcAddr));
@@ -72,7 +73,7 @@ export async function openListeners(
   const page = statusRoute({ ...status, monitoring: () => monitoring?.address });
   const ready = readyRoute(security, introspection);
   // The webhooks answer before istiod is ready.
-  const https = await listenWebhooks(startup, security, webhooks, ready);
+  const https = await listenWebhooks(startup, parts, ready);
   const site: Site = {
     routes: new Map<string, Route>([
       ["/ready", ready],
@@ -169,19 +170,27 @@ async function listenTls(
   return listener;
 }
 
+/** Longer than the 90 s of API servers, so that they close idle connections, and none that they just use is closed. */
+const webhookIdleMs = 120_000;
+
 /** Serves the webhooks over TLS, with `/ready` for probes from elsewhere. */
 async function listenWebhooks(
   { values, settings, closers }: Startup,
-  { secure }: Security,
-  webhooks: WebhookRoutes,
+  { security: { secure }, serving, webhooks }: ListenerParts,
   ready: Route,
 ): Promise<HttpServer | undefined> {
   const { httpsAddr } = settings.addresses;
   if (httpsAddr === undefined || secure === undefined || webhooks.size === 0) return undefined;
   const site = withWebhooks({ routes: new Map([["/ready", ready]]), guard: () => undefined }, webhooks);
   const context = () => secureContext(secure.current(), secure.limits);
-  const server = await listening("httpsAddr", values.httpsAddr, HttpServer.listen(httpsAddr, site, context()));
-  closers.defer(() => server.close());
+  const limits = { idleMs: webhookIdleMs };
+  const server = await listening("httpsAddr", values.httpsAddr, HttpServer.listen(httpsAddr, site, context(), limits));
+  closers.defer(async () => {
+    // API servers learn late that a Pod is being deleted, so the webhooks answer until the streams are closed.
+    server.drain();
+    await serving.server.close({ graceMs: settings.shutdownMs });
+    await server.close({ graceMs: settings.shutdownMs });
+  });
   secure.onChange(() => server.renew(context()));
   server.renew(context());
   return server;
