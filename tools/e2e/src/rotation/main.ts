@@ -5,7 +5,7 @@ import { rotationEvents } from "./events.js";
 import { RotationRig } from "./rotation-rig.js";
 import { failuresOf, header, row, runEvent } from "./run-event.js";
 
-const usage = `Usage: rotation [--requests 100000] [--rate 800] [--fresh-every 5] [--renewal-seconds 8] [--certificate-seconds 60] [--only NAME,…]
+const usage = `Usage: rotation [--requests 100000] [--rate 400] [--fresh-every 10] [--renewal-seconds 8] [--certificate-seconds 60] [--only NAME,…]
 
 Sends requests through two real Envoys with agents, over strict mutual TLS, while certificates, intermediates, roots,
 revocation lists and the trust domain change, and istiod is killed in each stage of a change. Exits with status 1 if a
@@ -17,8 +17,8 @@ const { values } = parseArgs({
   options: {
     help: { type: "boolean", short: "h" },
     requests: { type: "string", default: "100000" },
-    rate: { type: "string", default: "800" },
-    "fresh-every": { type: "string", default: "5" },
+    rate: { type: "string", default: "400" },
+    "fresh-every": { type: "string", default: "10" },
     "renewal-seconds": { type: "string", default: "8" },
     "certificate-seconds": { type: "string", default: "60" },
     only: { type: "string" },

@@ -68,11 +68,10 @@ const minHandshakeShare = 0.9;
 
 /** Returns the reasons why an event has not passed, one sentence each. */
 export function failuresOf({ traffic, handshakes }: EventResult): readonly string[] {
-  const { succeeded, failed, failures, fresh, held } = traffic;
+  const { succeeded, failed, failures, fresh } = traffic;
   const full = handshakes.all - handshakes.resumed;
   const checks: readonly (readonly [isMissed: boolean, text: string])[] = [
     [failed > 0, `${failed} requests failed: ${failures.join("; ")}`],
-    [held > 0, `${held} requests were not sent, because others were not answered`],
     [succeeded - fresh <= 0, "no request used a kept connection"],
     [
       fresh === 0 || handshakes.all < fresh * minHandshakeShare,

@@ -1,5 +1,6 @@
 /** Settings of the thread that sends and answers requests. */
 export interface TrafficSettings {
+  /** Fewer, if answers come slowly. */
   readonly requestsPerSecond: number;
   /** Address of the client's proxy. */
   readonly client: { readonly host: string; readonly port: number };
@@ -36,8 +37,6 @@ export interface TrafficFigures {
   readonly failed: number;
   /** The first failures. */
   readonly failures: readonly string[];
-  /** Requests that were not sent, because too many were waiting for an answer. */
-  readonly held: number;
   /** Milliseconds. */
   readonly p99: number;
   readonly longest: number;
