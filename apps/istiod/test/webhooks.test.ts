@@ -119,9 +119,9 @@ test.for(clusterKinds)(
   },
 );
 
-test("the webhooks answer while one address leaves 2,000 TLS handshakes half-open", async ({ skip }) => {
-  if (process.platform !== "linux") return skip("only Linux has all of 127.0.0.0/8");
-  const { server, istiod } = await meshWithWebhooks();
+test("the webhooks answer while one address leaves 2,000 TLS handshakes half-open", async (context) => {
+  if (process.platform !== "linux") return context.skip("only Linux has all of 127.0.0.0/8");
+  const { cluster, istiod } = await meshWithWebhooks("in memory", context);
   const address = { host: "127.0.0.1", port: istiod.addresses["httpsAddr"]?.port ?? 0 };
   // The header of a record and of a ClientHello whose end is never sent.
   const begin = Buffer.from("16030102000100", "hex");
@@ -132,7 +132,7 @@ test("the webhooks answer while one address leaves 2,000 TLS handshakes half-ope
     return once(socket, "connect");
   });
   await Promise.all(opened);
-  const tls = { ca: rootOf(server).certificate, servername: "istiod.istio-system.svc", agent: false };
+  const tls = { ca: (await rootOf(cluster)).certificate, servername: "istiod.istio-system.svc", agent: false };
   const call = request({ ...address, ...tls, path: "/validate", method: "POST" });
   call.setHeader("content-type", "application/json");
   call.end(

@@ -6,7 +6,7 @@
  * - `ttl`: the requested lifetime is longer than allowed.
  * - `signing`: the certificate could not be created, or what a signer returned is not the certificate requested.
  * - `signer-root`: no root of an external signer is known, or its certificate does not lead to it.
- * - `unauthenticated`: the caller did not prove an identity of the trust domain, or may not have the names it requested.
+ * - `unauthenticated`: the caller did not prove an identity of the trust domain, or may not have the requested names.
  * - `impersonation`: the caller may not have a certificate of the identity that it requested in place of its own.
  * - `identity`: a name is not a SPIFFE identity or not a valid part of one.
  * - `incomplete`: some files of a CA are missing.

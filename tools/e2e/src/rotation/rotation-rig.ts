@@ -127,7 +127,7 @@ export class RotationRig {
   }
 
   /**
-   * Sets the trust domains of the mesh. From now on, the client may be known by each of them: a connection keeps the name
+   * Sets the trust domains of the mesh. The client may be known by each of them afterwards: a connection keeps the name
    * of the certificate with which it was opened.
    */
   async setTrustDomain(trustDomain: TrustDomain, aliases: readonly TrustDomain[]): Promise<void> {
