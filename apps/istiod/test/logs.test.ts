@@ -149,6 +149,7 @@ it("changes log levels at runtime, as istioctl admin log does", async () => {
     "pkica",
     "push",
     "serverca",
+    "trustBundle",
     "validation",
   ]);
   expect(all[0]).toEqual({

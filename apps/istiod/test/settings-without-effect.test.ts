@@ -146,13 +146,13 @@ describe("environment variables", () => {
 
   it("of Istio without effect are warned about in one line", () => {
     const env = {
-      TRUSTED_GATEWAY_CIDR: "10.0.0.0/8",
+      PILOT_ENVOY_FILTER_STATS: "true",
       PILOT_DEBOUNCE_AFTER: "1s",
       SECRET_TTL: "1h",
       PILOT_DEBOUNCE_AFTR: "1s",
     };
     expect(startupWarnings({}, env)).toEqual([
-      "environment variables are ignored, not implemented yet: TRUSTED_GATEWAY_CIDR",
+      "environment variables are ignored, not implemented yet: PILOT_ENVOY_FILTER_STATS",
       "unknown environment variable PILOT_DEBOUNCE_AFTR; did you mean PILOT_DEBOUNCE_AFTER?",
     ]);
   });

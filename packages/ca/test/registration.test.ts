@@ -65,7 +65,8 @@ describe.each(Object.entries(servers))("a registration authority and a signer, A
     if (typeof started !== "string") client = createApiClient(await parseKubeconfig(started.kubeconfig));
   });
   beforeEach((context) => {
-    if (typeof started === "string") context.skip(started);
+    const reason = started;
+    if (typeof reason === "string") context.skip(reason);
   });
   afterEach(() => {
     for (const stop of stops.splice(0)) stop();
