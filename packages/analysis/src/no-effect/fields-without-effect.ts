@@ -16,9 +16,7 @@ export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
   "istio.mesh.v1alpha1.MeshConfig.serviceScopeConfigs": "ambient mode is not supported yet",
   "istio.mesh.v1alpha1.MeshConfig.verifyCertificateAtClient":
     "Istio does not implement it any more; set caCertificates in DestinationRules",
-  "istio.mesh.v1alpha1.MeshConfig.CA.istiodSide": "an external certificate authority is not supported yet",
-  "istio.mesh.v1alpha1.MeshConfig.CertificateData.certSigners": "Kubernetes signers are not supported yet",
-  "istio.mesh.v1alpha1.MeshConfig.CertificateData.spiffeBundleUrl": "bundles are not fetched yet; set pem",
+  "istio.mesh.v1alpha1.MeshConfig.CA.istiodSide": "Istio does not implement it any more; set EXTERNAL_CA of istiod",
   "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.opencensus":
     "Envoy has no OpenCensus tracer any more; set opentelemetry",
 };
