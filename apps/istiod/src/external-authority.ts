@@ -9,11 +9,12 @@ import {
   type SignerStatus,
 } from "@istiod/ca";
 import { meshConfig, meshConfigKey, rootsOfSigner, signersWithRoots } from "@istiod/config-schema";
+import type { Database } from "@istiod/incremental";
 import type { ApiClient } from "@istiod/kubernetes";
 import type { Meter } from "@istiod/metrics";
+import type { Proxy } from "@istiod/push-context";
 import { type Environment, SettingError } from "@istiod/settings";
 import type { Logger } from "pino";
-import type { Mesh } from "./phases/mesh.js";
 import { variables } from "./variables.js";
 
 /** The signers of the cluster that sign certificates in istiod's place (EXTERNAL_CA). */
@@ -40,7 +41,7 @@ const rootFiles: SignerRootFiles = {
 export interface ExternalAuthorityInputs {
   readonly env: Environment;
   readonly client: ApiClient | undefined;
-  readonly database: Mesh["database"];
+  readonly database: Database<Proxy>;
   readonly meter: Meter;
   readonly log: Logger;
 }
@@ -197,6 +198,6 @@ async function signerRoots(
   });
 }
 
-function configOf(database: Mesh["database"]) {
+function configOf(database: Database<Proxy>) {
   return database.read(meshConfig, meshConfigKey) ?? { caCertificates: [] };
 }

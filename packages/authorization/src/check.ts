@@ -99,7 +99,7 @@ async function checkOne(
   const decision = decide(mutualTls, received, token, evaluated.decision);
   if (token.state === "unverified" || token.state === "ignored") notes.push(`the token: ${token.reason}`);
   notes.push(
-    ...identityNotes(mutualTls, workload.policies),
+    ...identityNotes(mutualTls.mode, workload.policies),
     ...(isWeb ? [] : skippedProviderNotes(policies, workload.providers)),
     ...waypointNotes(database, destination),
   );

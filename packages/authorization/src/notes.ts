@@ -3,15 +3,11 @@ import type { Database } from "@istiod/incremental";
 import type { Rule } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import type { ApplicablePolicies, ApplicablePolicy, Proxy } from "@istiod/push-context";
 import type { CustomProviderEffect } from "@istiod/xds-generators";
-import type { MutualTlsVerdict } from "./check.js";
 import type { Destination } from "./destination.js";
 import type { PolicyVerdict } from "./evaluation/policies.js";
 
 /** Names the rules that cannot match on a port without mutual TLS, whoever calls. */
-export function identityNotes(
-  { mode }: MutualTlsVerdict,
-  { deny, allow, audit }: ApplicablePolicies,
-): readonly string[] {
+export function identityNotes(mode: string | undefined, { deny, allow, audit }: ApplicablePolicies): readonly string[] {
   if (mode !== "DISABLE") return [];
   const kinds = { AUDIT: audit, DENY: deny, ALLOW: allow };
   const rules = Object.entries(kinds).flatMap(([action, policies]) =>
