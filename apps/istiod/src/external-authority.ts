@@ -15,6 +15,7 @@ import type { Meter } from "@istiod/metrics";
 import type { Proxy } from "@istiod/push-context";
 import { type Environment, SettingError } from "@istiod/settings";
 import type { Logger } from "pino";
+import { followMeshConfig } from "./follow-mesh-config.js";
 import { variables } from "./variables.js";
 
 /** The signers of the cluster that sign certificates in istiod's place (EXTERNAL_CA). */
@@ -119,18 +120,7 @@ export function openSignerAuthority(
       log.error({ err: error }, `mesh configuration: root of ${signer} is invalid, keeping the last good one`);
     }
   };
-  let isStopped = false;
-  const unobserve = database.observe({
-    after: ({ changed }) => {
-      // Observers must not commit, as those who follow the roots do.
-      if (changed.some(({ collection }) => collection === meshConfig)) setImmediate(() => isStopped || follow());
-    },
-  });
-  const stop = (): void => {
-    isStopped = true;
-    unobserve();
-  };
-  return { authority, stop };
+  return { authority, stop: followMeshConfig(database, follow) };
 }
 
 /** Returns lines of `/ready?verbose` about signers. */

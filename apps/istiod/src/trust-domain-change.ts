@@ -1,5 +1,6 @@
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import type { Logger } from "pino";
+import { followMeshConfig } from "./follow-mesh-config.js";
 import type { Mesh } from "./phases/mesh.js";
 
 /**
@@ -11,16 +12,13 @@ import type { Mesh } from "./phases/mesh.js";
  */
 export function followTrustDomain(certified: string, { database }: Pick<Mesh, "database">, log: Logger): () => void {
   let known = certified;
-  return database.observe({
-    after: ({ changed }) => {
-      if (!changed.some(({ collection }) => collection === meshConfig)) return;
-      const configured = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
-      if (configured === known) return;
-      known = configured;
-      if (configured !== certified)
-        log.warn(
-          `mesh configuration: trustDomain is now ${configured}, but this istiod certifies identities of ${certified} until it is restarted; keep ${certified} in trustDomainAliases until all certificates were renewed after that`,
-        );
-    },
+  return followMeshConfig(database, () => {
+    const configured = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
+    if (configured === known) return;
+    known = configured;
+    if (configured !== certified)
+      log.warn(
+        `mesh configuration: trustDomain is now ${configured}, but this istiod certifies identities of ${certified} until it is restarted; keep ${certified} in trustDomainAliases until all certificates were renewed after that`,
+      );
   });
 }

@@ -8,12 +8,13 @@ import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { Database } from "@istiod/incremental";
 import { MeshConfig_CertificateDataSchema } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { readSpiffeBundle } from "@istiod/jwks";
 import type { Proxy } from "@istiod/push-context";
 import { proxyConfigType } from "@istiod/resources";
 import { FakeClock } from "@istiod/settings/testing";
-import { spiffeAnchors, trustAnchors } from "@istiod/xds-generators";
+import { spiffeBundles, trustAnchors } from "@istiod/xds-generators";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
-import { openSpiffeBundles, type SpiffeBundlesInputs } from "../src/spiffe-bundles.js";
+import { openSpiffeBundles, type SpiffeBundlesInputs } from "../src/jwks/spiffe-bundles.js";
 import { client, decoded, folder, serve } from "./serving.js";
 
 const until = { timeout: 30_000, interval: 20 };
@@ -95,6 +96,7 @@ it("a bundle that cannot be refreshed stays active and is stale; it goes with it
         create(MeshConfig_CertificateDataSchema, { certificateData: { case: "spiffeBundleUrl", value } }),
       );
       tx.set(meshConfig, meshConfigKey, config);
+      tx.set(trustAnchors, "", []);
     });
   configure(url);
   const clock = new FakeClock();
@@ -102,12 +104,13 @@ it("a bundle that cannot be refreshed stays active and is stale; it goes with it
   const bundles = await openSpiffeBundles({
     settings: { jwks: { blockedRanges: [], rootsFile: join(files, "web.pem") } },
     meter: { observeGauge: ignore },
-    log: { warn: ignore, error: ignore, debug: ignore },
+    log: { warn: ignore, info: ignore },
     database,
     clock,
   } as unknown as SpiffeBundlesInputs);
   onTestFinished(() => bundles.stop());
-  const anchors = () => database.read(trustAnchors, spiffeAnchors)?.map((pem) => pem.trim());
+  const anchors = () =>
+    [...database.all(spiffeBundles)].flatMap((text) => readSpiffeBundle(text).roots?.map((pem) => pem.trim()) ?? []);
   expect(anchors()).toEqual([remote.pem.trim()]);
   expect(bundles.statuses()).toEqual([{ name: "SPIFFE bundle", location: url, state: "current", reasons: [] }]);
   expect(clock.pending.every((delay) => delay > 26 * 60_000 && delay <= 30 * 60_000)).toBe(true);
@@ -131,6 +134,6 @@ it("a bundle that cannot be refreshed stays active and is stale; it goes with it
   await expect.poll(() => (clock.advance(30 * 60_000), bundles.statuses()[0]?.state), until).toBe("current");
 
   configure();
-  await expect.poll(anchors, until).toEqual([]);
+  await expect.poll(() => (clock.advance(20), anchors()), until).toEqual([]);
   expect(bundles.statuses()).toEqual([]);
 });

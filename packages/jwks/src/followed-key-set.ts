@@ -1,9 +1,9 @@
 import type { Clock } from "@istiod/settings";
-import type { KeySetLog } from "./key-set-demand.js";
+import { type KeySetLog, logFetch, tokenKeySets } from "./fetch-log.js";
 import type { FetchKeySet } from "./key-set-fetcher.js";
-import { KeySets, type KeySetState } from "./key-sets.js";
+import { KeySets } from "./key-sets.js";
 import type { RefreshSchedule } from "./refresh-schedule.js";
-import { describeSource, type KeySetSource, sourceKey } from "./source.js";
+import { type KeySetSource, sourceKey } from "./source.js";
 
 export interface FollowKeySetOptions {
   readonly source: KeySetSource;
@@ -32,14 +32,12 @@ const maxWaitMs = 1000;
 /** Fetches a key set, and again at the refresh interval. While fetches fail, the last keys are kept. */
 export function followKeySet({ source, fetch, schedule, clock, log }: FollowKeySetOptions): FollowedKeySet {
   const key = sourceKey(source);
-  let before: KeySetState | undefined;
   const keySets = new KeySets({
     fetch,
     schedule,
     clock,
-    onChange: (_, __, state) => {
-      if (state !== undefined) report(log, describeSource(source), before, state);
-      before = state;
+    onChange: (_, __, state, before) => {
+      if (state !== undefined) logFetch(log, tokenKeySets, source, before, state);
     },
   });
   keySets.want([source]);
@@ -54,13 +52,4 @@ export function followKeySet({ source, fetch, schedule, clock, log }: FollowKeyS
     },
     stop: () => keySets.stop(),
   };
-}
-
-/** Logs failures once, until the reason changes. */
-function report(log: KeySetLog, jwks: string, before: KeySetState | undefined, state: KeySetState): void {
-  if (state.failure !== undefined) {
-    const kept = state.keys === undefined ? "its tokens are rejected" : "keeping the last keys";
-    if (state.failure !== before?.failure) log.warn({ jwks, reason: state.failure }, `failed to fetch JWKS, ${kept}`);
-  } else if (before?.failure !== undefined) log.info({ jwks }, "fetched JWKS after failures");
-  else if (before?.keys !== undefined && before.keys !== state.keys) log.info({ jwks }, "updated JWKS");
 }

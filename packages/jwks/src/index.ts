@@ -4,7 +4,8 @@ export { DocumentClient, type DocumentClientOptions, type GetOptions } from "./h
 export { trustedRoots, type TrustedRootsOptions } from "./http/trusted-roots.js";
 export { type FollowedKeySet, followKeySet, type FollowKeySetOptions } from "./followed-key-set.js";
 export { JwksError, type JwksErrorCode } from "./jwks-error.js";
-export { KeySetDemand, type KeySetDemandOptions, type KeySetFetch, type KeySetLog } from "./key-set-demand.js";
+export { type FetchedDocuments, type KeySetLog, spiffeBundleDocuments } from "./fetch-log.js";
+export { KeySetDemand, type KeySetDemandOptions, type KeySetFetch } from "./key-set-demand.js";
 export { type FetcherOptions, type FetchKeySet, keySetFetcher } from "./key-set-fetcher.js";
 export { KeySets, type KeySetsOptions, type KeySetState } from "./key-sets.js";
 export { type RefreshSchedule, refreshSchedule } from "./refresh-schedule.js";

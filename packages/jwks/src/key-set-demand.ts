@@ -1,9 +1,10 @@
 import type { Collection, Commit, Database, Query, View } from "@istiod/incremental";
 import type { Clock } from "@istiod/settings";
+import { type FetchedDocuments, type KeySetLog, logFetch, tokenKeySets } from "./fetch-log.js";
 import type { FetchKeySet } from "./key-set-fetcher.js";
-import { KeySets, type KeySetState } from "./key-sets.js";
+import { KeySets, type KeySetsOptions, type KeySetState } from "./key-sets.js";
 import type { RefreshSchedule } from "./refresh-schedule.js";
-import { describeSource, type KeySetSource, sourceKey } from "./source.js";
+import { type KeySetSource, sourceKey } from "./source.js";
 
 /** State of the fetch of a key set that is not current. */
 export type KeySetFetch =
@@ -13,13 +14,7 @@ export type KeySetFetch =
   /** The last keys are kept. `fetchedAt`: time of the last success, as in RFC 3339. */
   | { readonly state: "stale"; readonly reason: string; readonly fetchedAt: string };
 
-/** The log of fetches, as pino's loggers have it. */
-export interface KeySetLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
-export interface KeySetDemandOptions<C> {
+export interface KeySetDemandOptions<C> extends Pick<KeySetsOptions, "maxStaleMs" | "maxTotalLength"> {
   readonly database: Database<C>;
   /** Any client; the wanted key sets must not depend on it. */
   readonly client: C;
@@ -34,6 +29,8 @@ export interface KeySetDemandOptions<C> {
   /** The time of day, and timers. */
   readonly clock: Clock;
   readonly log: KeySetLog;
+  /** The key sets as log lines name them. Default: keys of tokens. */
+  readonly documents?: FetchedDocuments;
 }
 
 /** Changes of key sets within this time are one commit. */
@@ -57,12 +54,17 @@ export class KeySetDemand<C> {
   constructor(options: KeySetDemandOptions<C>) {
     this.#options = options;
     this.#view = options.database.view(options.client);
-    const { fetch, schedule, clock } = options;
+    const { fetch, schedule, clock, maxStaleMs, maxTotalLength, log, documents = tokenKeySets } = options;
     this.#keySets = new KeySets({
       fetch,
       schedule,
       clock,
-      onChange: (_, source, state) => this.#changed(source, state),
+      ...(maxStaleMs !== undefined && { maxStaleMs }),
+      ...(maxTotalLength !== undefined && { maxTotalLength }),
+      onChange: (_, source, state, before) => {
+        if (state !== undefined) logFetch(log, documents, source, before, state);
+        this.#changed(source, state);
+      },
     });
   }
 
@@ -87,6 +89,11 @@ export class KeySetDemand<C> {
     return counts;
   }
 
+  /** Returns the states of the wanted key sets by `sourceKey`. */
+  states(): ReadonlyMap<string, KeySetState> {
+    return this.#keySets.states();
+  }
+
   stop(): void {
     this.#isStopped = true;
     this.#stopObserving();
@@ -106,7 +113,6 @@ export class KeySetDemand<C> {
   }
 
   #changed(source: KeySetSource, state: KeySetState | undefined): void {
-    this.#report(source, state);
     this.#changes.set(sourceKey(source), state);
     this.#cancelMerge ??= this.#options.clock.after(mergeMs, () => this.#commit());
   }
@@ -127,24 +133,6 @@ export class KeySetDemand<C> {
         else tx.set(fetches, key, fetch);
       }
     });
-  }
-
-  /** Logs failures once, until the reason changes. */
-  #report(source: KeySetSource, state: KeySetState | undefined): void {
-    const { database, keys, fetches, log } = this.#options;
-    if (state === undefined || (state.keys === undefined && state.failure === undefined)) return;
-    const key = sourceKey(source);
-    const known = database.read(fetches, key);
-    const before = known !== undefined && "reason" in known ? known.reason : undefined;
-    const jwks = describeSource(source);
-    if (state.failure !== undefined) {
-      const kept = state.keys === undefined ? "its tokens are rejected" : "keeping the last keys";
-      if (state.failure !== before) log.warn({ jwks, reason: state.failure }, `failed to fetch JWKS, ${kept}`);
-      return;
-    }
-    const last = database.read(keys, key);
-    if (last !== undefined && last !== state.keys) log.info({ jwks }, "updated JWKS");
-    else if (before !== undefined) log.info({ jwks }, "fetched JWKS after failures");
   }
 }
 

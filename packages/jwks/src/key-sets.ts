@@ -18,8 +18,13 @@ export interface KeySetState {
 export interface KeySetsOptions {
   readonly fetch: FetchKeySet;
   readonly schedule: RefreshSchedule;
-  /** Is called with each new state of a wanted key set, and without one when it is dropped. */
-  readonly onChange: (key: string, source: KeySetSource, state: KeySetState | undefined) => void;
+  /** Is called with each new state of a wanted key set and the former one, and without a new one when it is dropped. */
+  readonly onChange: (
+    key: string,
+    source: KeySetSource,
+    state: KeySetState | undefined,
+    before: KeySetState | undefined,
+  ) => void;
   readonly clock: Clock;
   /** Default: 32. */
   readonly maxConcurrentFetches?: number;
@@ -119,7 +124,7 @@ export class KeySets {
       attempted: none,
     };
     this.#entries.set(key, entry);
-    this.#options.onChange(key, source, entry.state);
+    this.#options.onChange(key, source, entry.state, undefined);
     this.#fetch(key, entry);
     entry.attempted = entry.fetch;
   }
@@ -136,7 +141,7 @@ export class KeySets {
     entry.cancelTimer();
     this.#entries.delete(key);
     this.#totalLength -= entry.state.keys?.length ?? 0;
-    this.#options.onChange(key, entry.source, undefined);
+    this.#options.onChange(key, entry.source, undefined, entry.state);
   }
 
   async #refresh(key: string, entry: Entry): Promise<void> {
@@ -175,8 +180,9 @@ export class KeySets {
 
   #change(key: string, entry: Entry, state: KeySetState): void {
     this.#totalLength += (state.keys?.length ?? 0) - (entry.state.keys?.length ?? 0);
+    const before = entry.state;
     entry.state = state;
-    this.#options.onChange(key, entry.source, state);
+    this.#options.onChange(key, entry.source, state, before);
   }
 }
 

@@ -33,7 +33,7 @@ export function readSpiffeBundle(text: string): SpiffeBundle {
   return roots.length === 0 ? { fault: "has no key for x509-svid" } : { roots: [...new Set(roots)] };
 }
 
-/** Returns the reason why a text is no usable SPIFFE bundle; undefined if it is one. */
+/** Returns the reason why a text is not a usable SPIFFE bundle; undefined if it is one. */
 export function spiffeBundleFault(text: string): string | undefined {
   return readSpiffeBundle(text).fault;
 }

@@ -9,7 +9,13 @@ export {
   outboundListenerConflicts,
 } from "./listeners/index.js";
 export { unreachableRoutes, type UnreachableRoute, shadowedHosts, type ShadowedHost } from "./routes/index.js";
-export { isCaCertificate, spiffeAnchors, trustAnchors } from "./security/trust-bundle.js";
+export {
+  isCaCertificate,
+  spiffeBundleEndpoints,
+  spiffeBundleFetches,
+  spiffeBundles,
+  trustAnchors,
+} from "./security/trust-bundle.js";
 export { secretLookup, type SecretLookup } from "./secrets/index.js";
 export { warmUp, type WarmUpOptions, type WarmUpResult } from "./warm-up.js";
 export {

@@ -11,15 +11,33 @@ import { jwksFault } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import { fetchedJwks, jwksFetches, jwksToFetch, type Proxy } from "@istiod/push-context";
 import { systemClock } from "@istiod/settings";
+import type { Logger } from "pino";
 import { noProxy } from "../no-proxy.js";
 import type { Startup } from "../phases/startup.js";
+import type { JwksSettings } from "./jwks-settings.js";
 
 /** Additional roots for servers of keys. Source: pilot/pkg/model/jwks_resolver.go. */
 const extraRoots = "/cacerts/extra.pem";
 
+/** Returns the client that fetches documents within the rules for addresses. Log lines are those of `log`. */
+export function documentClient(
+  { blockedRanges, rootsFile }: Pick<JwksSettings, "blockedRanges" | "rootsFile">,
+  log: Pick<Logger, "warn">,
+  insecureSkipVerify = false,
+): DocumentClient {
+  return new DocumentClient({
+    rules: new AddressRules(blockedRanges),
+    secureContext: trustedRoots({
+      ...(rootsFile !== undefined && { systemFile: rootsFile }),
+      extraFiles: [extraRoots],
+      warn: (message) => log.warn(message),
+    }),
+    insecureSkipVerify,
+  });
+}
+
 /** Returns the function that fetches key sets within the rules for addresses, and counts the fetches. */
 export function keySetFetch({ settings, log, meter }: Pick<Startup, "settings" | "log" | "meter">): FetchKeySet {
-  const { blockedRanges, insecureSkipVerify, rootsFile } = settings.jwks;
   const succeeded = meter.counter({
     name: "pilot_jwks_resolver_network_fetch_success_total",
     help: "Documents fetched for the keys of tokens: key sets and OpenID configurations.",
@@ -28,17 +46,8 @@ export function keySetFetch({ settings, log, meter }: Pick<Startup, "settings" |
     name: "pilot_jwks_resolver_network_fetch_fail_total",
     help: "Documents that could not be fetched for the keys of tokens.",
   });
-  const client = new DocumentClient({
-    rules: new AddressRules(blockedRanges),
-    secureContext: trustedRoots({
-      ...(rootsFile !== undefined && { systemFile: rootsFile }),
-      extraFiles: [extraRoots],
-      warn: (message) => log.child({ scope: "model" }).warn(message),
-    }),
-    insecureSkipVerify,
-  });
   return keySetFetcher({
-    client,
+    client: documentClient(settings.jwks, log.child({ scope: "model" }), settings.jwks.insecureSkipVerify),
     fault: jwksFault,
     onFetched: (isSuccess) => (isSuccess ? succeeded : failed).add(),
   });

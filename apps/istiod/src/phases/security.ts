@@ -20,7 +20,7 @@ import { callerAuthenticators } from "../authentication/authenticators.js";
 import { type RunningAuthority, servingNames, startAuthority } from "../authority.js";
 import { remoteReviews } from "../cluster/remote-clusters.js";
 import { type ExternalAuthority, openExternalAuthority, openSignerAuthority } from "../external-authority.js";
-import { openSpiffeBundles, type SpiffeBundles } from "../spiffe-bundles.js";
+import { openSpiffeBundles, type SpiffeBundles } from "../jwks/spiffe-bundles.js";
 import { servingTls } from "../serving-tls.js";
 import { type TlsLimits, tlsLimits } from "../tls-limits.js";
 import { followTrustAnchors } from "../trust-anchors.js";
