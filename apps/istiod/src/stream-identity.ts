@@ -1,12 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { authenticatePeer, type Authenticator, CaError, type Peer } from "@istiod/ca";
+import {
+  authenticatePeer,
+  type Authenticator,
+  authorizeClaim,
+  CaError,
+  type ClaimDenial,
+  type ClaimOptions,
+  type Peer,
+} from "@istiod/ca";
 import type { Proxy, VerifiedIdentity } from "@istiod/push-context";
-import { authorizeStream, type StreamAuthorizationOptions, type StreamDenial } from "./stream-authorization.js";
 
 /** Reason why a stream is rejected, the value of a metric's label. */
-export type StreamRejection = "unauthenticated" | StreamDenial;
+export type StreamRejection = "unauthenticated" | ClaimDenial;
 
-export interface StreamIdentityOptions extends StreamAuthorizationOptions {
+export interface StreamIdentityOptions extends ClaimOptions {
   readonly authenticators: readonly Authenticator[];
   /** `false`: no stream is authenticated (Istio's XDS_AUTH). Default: true. */
   readonly isEnabled?: boolean;
@@ -35,7 +42,8 @@ export function streamIdentity(
       if (!(error instanceof CaError)) throw error;
       return reject("unauthenticated", error.message, new ConnectError("authentication failure", Code.Unauthenticated));
     });
-    const decision = authorizeStream(proxy, identities, options);
+    const claim = { id: proxy.nodeId, namespace: proxy.namespace, serviceAccount: proxy.metadata.SERVICE_ACCOUNT };
+    const decision = authorizeClaim(claim, identities, options);
     if (decision.allowed) return decision.identity;
     return reject(decision.reason, decision.message, new ConnectError(decision.message, Code.PermissionDenied));
   };

@@ -27,6 +27,13 @@ export {
   type RootsFile,
   type ServingTls,
 } from "./authority/serving-tls.js";
+export {
+  authorizeClaim,
+  type ClaimDecision,
+  type ClaimDenial,
+  type ClaimedWorkload,
+  type ClaimOptions,
+} from "./authorization/claimed-identity.js";
 export { type AuthorizeImpersonation, type CertificateNamesOptions } from "./authorization/certificate-names.js";
 export {
   type AccountOnNode,
