@@ -1,6 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { type Clock, systemClock } from "@istiod/settings";
+import { vi } from "vitest";
+import { type Agent, type Log, readOptions, startAgent } from "../src/index.js";
 import { type FakeIstiod, freePort, put, TOKEN } from "./fakes.js";
 
 /** Skip reason of tests with a real Envoy. */
@@ -67,6 +69,19 @@ export function agentEnv({
     }),
     ...more,
   };
+}
+
+/** Starts an agent in this process, and resolves when its Envoy is ready. Envoy ends without a drain time. */
+export async function startReadyAgent(inputs: AgentEnvInputs, log: Log): Promise<Agent> {
+  const env = agentEnv({ ...inputs, proxyConfig: { terminationDrainDuration: "0s", ...inputs.proxyConfig } });
+  const agent = await startAgent({ type: "sidecar", options: readOptions({}, env), env, log });
+  try {
+    await vi.waitFor(() => agent.checkReady(), { timeout: 20_000, interval: 100 });
+    return agent;
+  } catch (error) {
+    await agent.terminate();
+    throw error;
+  }
 }
 
 /** Writes istiod's root certificate and the workload's token where the agent expects them. */

@@ -17,9 +17,9 @@ import { type DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { secretType } from "@istiod/resources";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Agent, readOptions, startAgent } from "../src/index.js";
-import { agentEnv, type AgentPorts, freePorts, NO_ENVOY, putCredentials } from "./agent-fixture.js";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Agent } from "../src/index.js";
+import { type AgentPorts, freePorts, NO_ENVOY, putCredentials, startReadyAgent } from "./agent-fixture.js";
 import { application, discovery, inbound } from "./envoy-resources.js";
 import { FakeIstiod, put, scratch } from "./fakes.js";
 import { startedAgent } from "./proxyless-agent.js";
@@ -225,16 +225,8 @@ describe("an agent with a real Envoy next to the SDS server of another program",
     await putCredentials(directory, istiod);
     spire = await spireAgent();
     await spire.listen(join(directory, SOCKETS, "socket"));
-    const env = agentEnv({
-      address,
-      ports,
-      istiod: `127.0.0.1:${istiod.port}`,
-      envoyPath,
-      proxyConfig: { terminationDrainDuration: "0s" },
-      more: { AGENT_DIRECTORY: directory, SERVICE_ACCOUNT: "cart" },
-    });
-    agent = await startAgent({ type: "sidecar", options: readOptions({}, env), env, log });
-    await vi.waitFor(() => agent.checkReady(), { timeout: 20_000, interval: 100 });
+    const more = { AGENT_DIRECTORY: directory, SERVICE_ACCOUNT: "cart" };
+    agent = await startReadyAgent({ address, ports, istiod: `127.0.0.1:${istiod.port}`, envoyPath, more }, log);
   }, 40_000);
   afterAll(() => agent?.terminate());
 

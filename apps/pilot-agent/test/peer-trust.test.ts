@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { mint, type Minted, mintRevocationList, uri } from "@istiod/ca/testing";
 import { findEnvoy } from "@istiod/envoy-binary";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Agent, readOptions, startAgent } from "../src/index.js";
-import { agentEnv, freePorts, NO_ENVOY, putCredentials } from "./agent-fixture.js";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Agent } from "../src/index.js";
+import { freePorts, NO_ENVOY, putCredentials, startReadyAgent } from "./agent-fixture.js";
 import { application, discovery, inbound } from "./envoy-resources.js";
 import { FakeIstiod, put, scratch } from "./fakes.js";
 import { recordingLog } from "./recording-log.js";
@@ -58,16 +58,8 @@ describe("peers of a real Envoy", () => {
     await putCredentials(directory, istiod);
     listFile = join(directory, "var/run/secrets/istio/crl/ca-crl.pem");
     await put(listFile, await lists());
-    const env = agentEnv({
-      address,
-      ports,
-      istiod: `127.0.0.1:${istiod.port}`,
-      envoyPath,
-      proxyConfig: { terminationDrainDuration: "0s" },
-      more: { AGENT_DIRECTORY: directory, SERVICE_ACCOUNT: "cart", PROXY_CONFIG_XDS_AGENT: "true" },
-    });
-    agent = await startAgent({ type: "sidecar", options: readOptions({}, env), env, log });
-    await vi.waitFor(() => agent.checkReady(), { timeout: 20_000, interval: 100 });
+    const more = { AGENT_DIRECTORY: directory, SERVICE_ACCOUNT: "cart", PROXY_CONFIG_XDS_AGENT: "true" };
+    agent = await startReadyAgent({ address, ports, istiod: `127.0.0.1:${istiod.port}`, envoyPath, more }, log);
   }, 40_000);
   afterAll(() => agent?.terminate());
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import { CaError } from "../errors.js";
+import { readText } from "../files/read-text.js";
 import { parseCertificates } from "../pem.js";
 import type { ServingCertificate } from "./serving-certificate.js";
 
@@ -21,7 +21,7 @@ export interface ServingFiles {
  *   another certificate, `untrusted` if the certificate has expired
  */
 export async function readServingFiles({ certFile, keyFile }: ServingFiles, now: number): Promise<ServingCertificate> {
-  const [cert, key] = await Promise.all([read(certFile), read(keyFile)]);
+  const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
   const [leaf] = parseCertificates(cert, certFile);
   if (leaf === undefined) throw new CaError("malformed", `${certFile}: no certificate found`);
   if (!leaf.checkPrivateKey(privateKey(key, keyFile)))
@@ -40,18 +40,10 @@ export async function readServingFiles({ certFile, keyFile }: ServingFiles, now:
  * @throws CaError that names the file: `store` or `malformed`
  */
 export async function readRootsFile(file: string): Promise<string> {
-  const ca = await read(file);
+  const ca = await readText(file);
   parseCertificates(ca, file);
   check(file, () => createSecureContext({ ca }));
   return ca.endsWith("\n") ? ca : `${ca}\n`;
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw CaError.from(error, "store", `${file} cannot be read`);
-  }
 }
 
 function privateKey(pem: string, file: string): KeyObject {

@@ -1,8 +1,9 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, randomUUID } from "node:crypto";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { SignJWT } from "jose";
 import { CaError } from "../errors.js";
+import { readText } from "../files/read-text.js";
 import { type SpiffeIdentity, spiffeUri } from "./spiffe-identity.js";
 import { algorithmsOf } from "./token-keys.js";
 
@@ -76,12 +77,7 @@ export async function issueToken(keyFile: string, claims: TokenClaims, now: numb
 }
 
 async function readPrivateKey(path: string): Promise<{ readonly key: KeyObject; readonly algorithm: string }> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    throw CaError.from(error, "store", `${path} cannot be read`);
-  }
+  const text = await readText(path);
   try {
     const key = createPrivateKey(text);
     const [algorithm] = algorithmsOf(createPublicKey(key));

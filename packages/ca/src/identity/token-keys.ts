@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { exportJWK, type JSONWebKeySet, type JWK } from "jose";
 import { CaError } from "../errors.js";
+import { readText } from "../files/read-text.js";
 
 /** The public keys of an issuer. */
 export type TokenKeySet = JSONWebKeySet;
@@ -106,12 +107,7 @@ export function parseTokenKeys(text: string): TokenKeySet {
  * @throws CaError `malformed`, or `store` if it cannot be read
  */
 export async function readTokenKeys(path: string): Promise<TokenKeySet> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    throw CaError.from(error, "store", `${path} cannot be read`);
-  }
+  const text = await readText(path);
   try {
     const blocks = text.match(/-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----/g);
     if (!blocks) return parseTokenKeys(text);

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { mint, type Minted } from "@istiod/ca/testing";
-import { MountedFiles } from "./mounted-files.js";
+import { MountedFiles } from "@istiod/e2e";
 
 const lifetimeMs = 30 * 24 * 3600_000;
 

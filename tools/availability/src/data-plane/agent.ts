@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { MountedFiles } from "@istiod/e2e";
 import { eventually } from "@istiod/outage";
-import { MountedFiles } from "../control-plane/mounted-files.js";
 import { labelsOf, namespace, type PodPlace } from "./workload-objects.js";
 
 export interface AgentOptions {

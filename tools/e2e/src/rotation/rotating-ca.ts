@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, type X509Certificate } from "node:crypto";
 import { mint, type Minted, mintRevocationList, uri } from "@istiod/ca/testing";
-import { MountedFiles } from "./mounted-files.js";
+import { MountedFiles } from "../mounted-files.js";
 
 const lifetimeMs = 30 * 24 * 3600_000;
 

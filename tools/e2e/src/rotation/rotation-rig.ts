@@ -6,7 +6,7 @@ import { eventually } from "../eventually.js";
 import { type Mesh, startMesh } from "../mesh/mesh.js";
 import { applicationPort, servicePort } from "../mesh/workload.js";
 import { envoySecrets, type EnvoySecrets } from "./envoy-secrets.js";
-import { MountedFiles } from "./mounted-files.js";
+import { MountedFiles } from "../mounted-files.js";
 import { RotatingCa } from "./rotating-ca.js";
 import { freshHeader, freshValue } from "./traffic-messages.js";
 import { Traffic } from "./traffic.js";
