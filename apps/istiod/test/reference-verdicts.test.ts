@@ -22,7 +22,7 @@ interface Case {
 }
 
 const peer = fileURLToPath(new URL("../../../../shared/peer/", import.meta.url));
-const absence = existsSync(peer) ? undefined : "no ../shared/peer beside the repository";
+const absence = existsSync(peer) ? undefined : "no ../shared/peer next to the repository";
 const folders = ["validation-crds", "istio-api-tests"];
 const until = { timeout: 60_000, interval: 50 };
 

@@ -152,7 +152,7 @@ describe("environment variables", () => {
       PILOT_DEBOUNCE_AFTR: "1s",
     };
     expect(startupWarnings({}, env)).toEqual([
-      "environment variables are ignored, not implemented yet: PILOT_ENVOY_FILTER_STATS",
+      "environment variables without effect are ignored: PILOT_ENVOY_FILTER_STATS",
       "unknown environment variable PILOT_DEBOUNCE_AFTR; did you mean PILOT_DEBOUNCE_AFTER?",
     ]);
   });

@@ -6,7 +6,7 @@ import type { CustomProviderEffect } from "@istiod/xds-generators";
 import type { Destination } from "./destination.js";
 import type { PolicyVerdict } from "./evaluation/policies.js";
 
-/** Names the rules that cannot match on a port without mutual TLS, whoever calls. */
+/** Names the rules that cannot match any caller on a port without mutual TLS. */
 export function identityNotes(mode: string | undefined, { deny, allow, audit }: ApplicablePolicies): readonly string[] {
   if (mode !== "DISABLE") return [];
   const kinds = { AUDIT: audit, DENY: deny, ALLOW: allow };

@@ -94,7 +94,7 @@ function checkInvariants({ history, replicas }: RotationWorld, leaves: Leaves): 
     expect(Date.parse(next.validTo)).toBeGreaterThan(to);
   }
   expect(new Set(history.map(({ certificate }) => certificate.fingerprint256)).size).toBe(history.length);
-  // Whatever a root signed is trusted by those who have another one, and never outlives its own.
+  // A leaf of one root is trusted by replicas with another one, and never outlives its own root.
   for (const { leaf, root } of leaves) {
     expect(Date.parse(leaf.validTo)).toBeLessThanOrEqual(Date.parse(root.validTo));
     for (const { certificate } of history) {

@@ -46,7 +46,7 @@ it("a key set is fetched, refreshed, and kept while the provider is down", async
   followed.stop();
 });
 
-it("a refresh fetches rotated keys at once, and at most every 10 seconds, whoever asks for it", async () => {
+it("a refresh fetches rotated keys at once, and at most every 10 seconds, for all callers together", async () => {
   const { followed, clock, fetches } = follow((fetch) => `{"keys": [${fetch}]}`);
   await followed.attempted();
   await followed.refresh();

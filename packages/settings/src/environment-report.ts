@@ -57,7 +57,7 @@ export function environmentReport({
 /** Returns the report as log lines: one for all ignored variables, and one for each unknown variable. */
 export function environmentWarnings({ ignored, unknown }: EnvironmentReport): readonly string[] {
   return [
-    ...(ignored.length === 0 ? [] : [`environment variables are ignored, not implemented yet: ${ignored.join(", ")}`]),
+    ...(ignored.length === 0 ? [] : [`environment variables without effect are ignored: ${ignored.join(", ")}`]),
     ...unknown.map(({ name, suggestions }) => `unknown environment variable ${name}${didYouMean(suggestions)}`),
   ];
 }

@@ -39,7 +39,7 @@ describe("the environment's report", () => {
   it("names ignored variables in one line, and each unknown variable in its own", () => {
     const env = { PLATFORM: "openshift", PILOT_ENABLE_ANALYSIS: "true", PILOT_HTTP_10: "1", CITADEL_WHATEVER: "1" };
     expect(environmentWarnings(environmentReport({ env, ...options }))).toEqual([
-      "environment variables are ignored, not implemented yet: PILOT_ENABLE_ANALYSIS, PLATFORM",
+      "environment variables without effect are ignored: PILOT_ENABLE_ANALYSIS, PLATFORM",
       "unknown environment variable CITADEL_WHATEVER",
       "unknown environment variable PILOT_HTTP_10; did you mean PILOT_HTTP10?",
     ]);

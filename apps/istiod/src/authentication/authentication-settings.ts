@@ -18,7 +18,7 @@ export interface AuthenticationSettings {
 /**
  * Reads the settings of authentication.
  *
- * @throws SettingError that names the variable. What is not valid would otherwise be rejected later, or believed.
+ * @throws SettingError that names the variable
  */
 export function authenticationSettings(env: Environment): AuthenticationSettings {
   const jwtRule = variables.jwtRule.read(env);

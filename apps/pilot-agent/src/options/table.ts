@@ -171,13 +171,13 @@ const ignoredFlags = {
     placeholder: "port",
     default: "",
     help: "port of the token exchange",
-    ignored: "token exchange is not implemented yet",
+    ignored: "the agent exchanges no tokens",
   }),
   tokenManagerPlugin: stringSetting({
     flag: "tokenManagerPlugin",
     default: "",
     help: "plugin of the token exchange",
-    ignored: "token exchange is not implemented yet",
+    ignored: "the agent exchanges no tokens",
   }),
   templateFile: stringSetting({
     flag: "templateFile",

@@ -1,7 +1,7 @@
 import { CaError } from "../errors.js";
 import type { AuthorizeImpersonation } from "./certificate-names.js";
 
-/** A Pod, as far as impersonation depends on it. */
+/** The fields of a Pod that impersonation depends on. */
 export interface NodePod {
   readonly uid: string;
   /** Empty until the Pod is scheduled. */

@@ -155,7 +155,7 @@ async function waitForCertificate(
     } catch (error) {
       if (!isRetriable(error)) throw error;
       await sleep(clock, retryMs, signal);
-      // Whatever the watch missed is in the object.
+      // The object has the changes that the watch missed.
       current = (await readRequest(client, name, signal).catch(unlessRetriable)) ?? current;
     }
   }

@@ -8,7 +8,7 @@ import {
 } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 
-/** A Pod, as far as its identity and place are concerned. */
+/** The identity of a Pod, and its node. */
 export interface NodePod {
   /** Empty for Pods of files. */
   readonly uid: string;

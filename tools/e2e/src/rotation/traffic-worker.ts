@@ -88,7 +88,7 @@ setInterval(() => {
   last = now;
   if (!isSending) return void (owed = 0);
   for (; owed >= 1 && inFlight < maxInFlight; owed--) send();
-  // What could not be sent in time is not made up for.
+  // Requests that could not be sent in time are skipped.
   owed %= 1;
 }, tickMs);
 
