@@ -137,7 +137,11 @@ function objectCommands({ database, server, clusters }: MeshCommandsOptions): re
       about: "Clusters whose objects are read",
       answer: () => json(clusters()),
     },
-    { name: "ambientz", about: "Ambient mode", answer: () => textAnswer(501, "this istiod does not serve ambient mode") },
+    {
+      name: "ambientz",
+      about: "Ambient mode",
+      answer: () => textAnswer(501, "this istiod does not serve ambient mode"),
+    },
     {
       name: "krtz",
       about: "Number of objects of each kind",
