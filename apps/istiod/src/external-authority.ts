@@ -56,6 +56,12 @@ export function checkExternalAuthority(env: Environment): void {
     );
 }
 
+/** Returns the variables that have no effect without an external authority, and are set. */
+function unusedVariables(env: Environment): readonly string[] {
+  const signers = { K8S_SIGNER: variables.defaultSigner, CERT_SIGNER_DOMAIN: variables.signerDomain };
+  return Object.entries(signers).flatMap(([name, setting]) => (setting.read(env) === "" ? [] : [name]));
+}
+
 /**
  * Opens the external authority. Returns undefined if there is none.
  *
@@ -66,7 +72,10 @@ export async function openExternalAuthority(
   files: SignerRootFiles = rootFiles,
 ): Promise<ExternalAuthority | undefined> {
   const type = variables.externalCa.read(env);
-  if (type === "") return undefined;
+  if (type === "") {
+    for (const name of unusedVariables(env)) log.warn(`${name} is ignored without EXTERNAL_CA`);
+    return undefined;
+  }
   if (client === undefined)
     throw new SettingError(`EXTERNAL_CA=${type}: there is no cluster with signers, give --kubeconfig`);
   const [defaultSigner, signerDomain] = [variables.defaultSigner.read(env), variables.signerDomain.read(env)];

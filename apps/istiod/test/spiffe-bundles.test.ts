@@ -81,8 +81,16 @@ it("agents are sent the roots of SPIFFE bundles with those of the CA, under ISTI
   expect(metrics).toContain('istiod_spiffe_bundles{state="current"} 1\n');
 
   const before = state.requests;
-  expect(await sent(await start({}))).toBeUndefined();
+  const without = await start({ K8S_SIGNER: "example.com/mesh" });
+  expect(await sent(without)).toBeUndefined();
   expect(state.requests).toBe(before);
+  expect(without.lines.filter(({ level }) => level === "warn").map(({ msg }) => msg)).toEqual(
+    expect.arrayContaining([
+      "K8S_SIGNER is ignored without EXTERNAL_CA",
+      "mesh configuration: caCertificates[0].spiffeBundleUrl has no effect without ISTIO_MULTIROOT_MESH=true",
+      "mesh configuration: caCertificates[1].spiffeBundleUrl has no effect without ISTIO_MULTIROOT_MESH=true",
+    ]),
+  );
 });
 
 it("a bundle that cannot be refreshed stays active and is stale; it goes with its entry in the mesh configuration", async () => {

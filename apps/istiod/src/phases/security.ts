@@ -16,6 +16,7 @@ import {
 } from "@istiod/ca";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { nodePods } from "@istiod/service-discovery";
+import { warnOfUnusedRoots } from "../configured-roots.js";
 import { callerAuthenticators } from "../authentication/authenticators.js";
 import { type RunningAuthority, servingNames, startAuthority } from "../authority.js";
 import { remoteReviews } from "../cluster/remote-clusters.js";
@@ -66,10 +67,13 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
   const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
   const authorityLog = log.child({ scope: "pkica" });
   const { authority, external } = await openAuthorities(startup, mesh, trustDomain, authorityLog);
-  if (authority !== undefined && variables.multiRoot.read(env)) {
+  const sendsRoots = authority !== undefined && variables.multiRoot.read(env);
+  if (sendsRoots) {
     const sources = [authority.authority, ...(external?.roots === undefined ? [] : [external.roots])];
-    closers.defer(followTrustAnchors(sources, mesh, authorityLog));
+    closers.defer(followTrustAnchors(sources, database));
   }
+  const rootUses = { areSent: sendsRoots, areOfSigners: external !== undefined };
+  closers.defer(warnOfUnusedRoots(database, rootUses, authorityLog));
   if (authority !== undefined) closers.defer(followTrustDomain(trustDomain, mesh, authorityLog));
   const bundles = await openBundles(startup, database, authority);
   const { secureGRPCAddr, httpsAddr } = startup.settings.addresses;
