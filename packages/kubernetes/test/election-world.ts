@@ -48,6 +48,8 @@ const maxExtraDelayMs = 5000;
 export class ElectionWorld {
   now = 0;
   readonly writes: ExecutedWrite[] = [];
+  /** Executed requests for the lock, as "name METHOD". */
+  readonly lockRequests: string[] = [];
   readonly failuresSeen: unknown[] = [];
   failures: number;
   defaultRevision = "";
@@ -115,7 +117,7 @@ export class ElectionWorld {
         let answer: () => void;
         try {
           if (isUnavailable) throw new ApiError("unavailable", `${name}: 503`);
-          const value = this.#execute(request);
+          const value = this.#execute(from, request);
           answer = () => resolve(value);
         } catch (error) {
           answer = () => reject(error as Error);
@@ -128,12 +130,13 @@ export class ElectionWorld {
     });
   }
 
-  #execute(request: ApiRequest): unknown {
+  #execute({ name }: Candidate, request: ApiRequest): unknown {
     if (request.path === "/work") {
       this.writes.push({ at: this.now, by: String(request.query?.["term"]) });
       return {};
     }
     const { method = "GET" } = request;
+    this.lockRequests.push(`${name} ${method}`);
     if (method === "GET") {
       if (!this.#stored) throw new ApiError("not-found", "not found");
       return this.#stored;

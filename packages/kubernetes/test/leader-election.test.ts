@@ -79,6 +79,21 @@ describe("an election", () => {
     expect(seen[0]?.renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   });
 
+  it("renews by one request, and reads the lock again once another candidate has changed it", async () => {
+    const here = world();
+    candidate(here, "a");
+    await here.run(1000);
+    expect(here.lockRequests.splice(0)).toEqual(["a GET", "a POST"]);
+    await here.run(30_000);
+    expect(here.lockRequests.splice(0)).toEqual(["a PUT", "a PUT", "a PUT", "a PUT"]);
+
+    here.defaultRevision = "b";
+    const b = candidate(here, "b", {}, "b");
+    await here.run(8000);
+    expect(here.lockRequests.splice(0)).toEqual(["b GET", "b PUT", "a PUT", "a GET", "b GET", "b PUT"]);
+    expect(b.election.leader).toBe("b");
+  });
+
   it("stores its record in an annotation of a ConfigMap", async () => {
     const here = world("configmap");
     candidate(here, "a");

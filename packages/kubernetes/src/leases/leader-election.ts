@@ -88,6 +88,23 @@ export class LeaderElection {
   }
 
   async #attempt(signal: AbortSignal): Promise<boolean> {
+    return (await this.#renew(signal)) || (await this.#acquire(signal));
+  }
+
+  /** Extends the term by one request. Returns false if the lock must be read, because another party has changed it. */
+  async #renew(signal: AbortSignal): Promise<boolean> {
+    const { stored, isOwn } = this.#observed;
+    if (stored === undefined || !isOwn || this.#term?.isHeld() !== true) return false;
+    try {
+      await this.#write(stored, signal);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && (error.code === "conflict" || error.code === "not-found")) return false;
+      throw error;
+    }
+  }
+
+  async #acquire(signal: AbortSignal): Promise<boolean> {
     const { lock, identity, takesOverFrom } = this.#options;
     const stored = await lock.read(signal);
     signal.throwIfAborted();
@@ -100,6 +117,13 @@ export class LeaderElection {
       if (holderIdentity === undefined || holderIdentity === identity || !takesOverFrom?.(holderKey)) return false;
       this.#observed.takeOver(monotonic);
     }
+    await this.#write(stored, signal);
+    return true;
+  }
+
+  /** Replaces the stored record by one of this candidate, which leads then. */
+  async #write(stored: StoredRecord | undefined, signal: AbortSignal): Promise<void> {
+    const { lock, identity } = this.#options;
     const next = this.#nextRecord(stored);
     const sent = this.#now();
     this.#observed.attempt(next);
@@ -108,7 +132,6 @@ export class LeaderElection {
     this.#observed.written(written, this.#now().monotonic);
     this.#report(identity);
     this.#lead(sent, next);
-    return true;
   }
 
   #nextRecord(stored: StoredRecord | undefined): ElectionRecord {
