@@ -3,6 +3,7 @@ import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import { createAdminServer, createSecureAdminServer, type HttpLimits } from "@istiod/admin-server";
+import { listenBacklog } from "@istiod/settings";
 import type { ListenAddress } from "./listen-address.js";
 
 /** Answers one path. */
@@ -65,7 +66,7 @@ export class HttpServer {
     const server = new HttpServer(site, tls, limits);
     await new Promise<void>((resolve, reject) => {
       server.#server.once("error", reject);
-      server.#server.listen(port, host, resolve);
+      server.#server.listen({ port, host, backlog: listenBacklog }, resolve);
     });
     return server;
   }

@@ -4,7 +4,7 @@ import http2 from "node:http2";
 import { connect, type Server } from "node:net";
 import { dirname, relative } from "node:path";
 import { isMainThread } from "node:worker_threads";
-import { listenError, SettingError } from "@istiod/settings";
+import { listenBacklog, listenError, SettingError } from "@istiod/settings";
 import { AgentError } from "./errors.js";
 import { findPortOwner, formatPortOwner } from "./processes/port-owner.js";
 
@@ -26,7 +26,7 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
     await checkSocket(path);
     if (await acceptsConnections(path)) throw new AgentError("address", `socket ${path} is served by another process`);
     await rm(path, { force: true });
-    await listen(server, () => withPrivateUmask(() => server.listen(listenPath)));
+    await listen(server, () => withPrivateUmask(() => server.listen({ path: listenPath, backlog: listenBacklog })));
     await chmod(path, 0o600);
   } catch (error) {
     throw AgentError.from(error, "address", `socket ${path} cannot be listened on`);
@@ -100,7 +100,7 @@ export async function listenOnPort(
   setting: string,
 ): Promise<void> {
   try {
-    await listen(server, () => server.listen(port, address));
+    await listen(server, () => server.listen({ port, host: address, backlog: listenBacklog }));
   } catch (error) {
     const owner =
       (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? await findPortOwner(port, address) : undefined;

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmod, chown, lstat, mkdir, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { maxPendingConnections, pendingConnections } from "@istiod/settings/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listenOnSocket } from "../src/socket.js";
 import { scratch } from "./fakes.js";
@@ -25,6 +26,13 @@ describe("listenOnSocket", () => {
   afterEach(async () => {
     for (const server of servers) if (server.listening) await new Promise((resolve) => server.close(resolve));
     servers = [];
+  });
+
+  it("a thousand clients connect while the event loop is busy", async (context) => {
+    if (maxPendingConnections() < 1024) context.skip("net.core.somaxconn is below 1024");
+    const path = join(directory, "s");
+    await listen(path);
+    expect(await pendingConnections({ path }, 1000)).toBe(1000);
   });
 
   it.each([0o000, 0o022, 0o077])("keeps the socket and its directory private with umask %o", async (mask) => {

@@ -28,6 +28,8 @@ export interface AdmissionHandlerOptions {
   readonly maxBodyBytes?: number;
   /** Maximum size in bytes of all bodies that are held at the same time. Default 64 MiB. */
   readonly maxHeldBytes?: number;
+  /** Returns the group of a caller's address, such as its network; groups have equal shares. Default: the address. */
+  readonly groupOf?: (address: string) => string;
   /** Maximum nesting of a body. Default 256. */
   readonly maxDepth?: number;
   /** Milliseconds for a decision; the query `timeout` of the API server may shorten them. Default 30,000. */

@@ -27,6 +27,7 @@ export {
   readGoDuration,
 } from "./go-duration.js";
 export { agentVariablePrefixes, agentVariables, discoveryVariables } from "./istio-variables.js";
+export { listenBacklog } from "./listen-backlog.js";
 export { listenError, type ListenTarget } from "./listen-error.js";
 export { nearestNames } from "./nearest-names.js";
 export { type Pause, pauseEvery } from "./pauses.js";

@@ -1,6 +1,7 @@
 import type { Server as PlaintextServer, Socket } from "node:net";
 import type { Server, TLSSocket } from "node:tls";
 import { addressGroup } from "@istiod/peer-address";
+import { monotonicClock } from "@istiod/settings";
 import { connectionId } from "./connection-id.js";
 import { HandshakeQueue } from "./handshake-queue.js";
 import type { LoopTimers } from "./loop-timers.js";
@@ -17,6 +18,13 @@ const limits = { total: 64, perGroup: 32 };
 /** Time after which a handshake loses its place to a connection that waits for one. */
 const slowMs = 1000;
 
+/**
+ * Time in milliseconds for which no handshake begins while connections are being accepted. Node.js accepts one
+ * connection of a server in a turn. If handshakes ran in each of these turns, a client would wait behind all
+ * connections that the kernel has queued, before its address could have its share.
+ */
+const acceptingMs = 20;
+
 type ConnectionListener = (socket: Socket) => void;
 
 /** The timeouts of connections without a complete handshake. */
@@ -26,12 +34,14 @@ export interface HandshakeOptions {
   readonly timeoutMs?: number;
   /** Closes a connection after the timeout, or whose handshake takes long while others wait. */
   readonly close: (socket: Socket) => void;
+  /** Returns a time in milliseconds. Default: that of the monotonic clock. */
+  readonly now?: () => number;
 }
 
 /**
  * Begins few TLS handshakes in each turn of the event loop and bounds how many are in progress, so that thousands of
  * connections at once do not block it. Addresses (IPv6: /64 networks) have equal shares. A connection waits without a
- * handshake until its client has sent something.
+ * handshake until its client has sent something. Connections are accepted before handshakes begin, for a short time.
  *
  * The listeners of `connection` that the server has are those that begin a handshake. Listeners that are added later
  * see each connection at once.
@@ -79,6 +89,10 @@ class HandshakePacer {
   /** Handshakes in progress by connection ID. */
   readonly #inProgress = new Map<string, Paced>();
   #isScheduled = false;
+  /** A connection was accepted in this turn. */
+  #hasAccepted = false;
+  /** Time since which a connection was accepted in each turn. */
+  #acceptingSince: number | undefined;
 
   constructor(perTurn: number, options: HandshakeOptions, begin: ConnectionListener) {
     this.#perTurn = perTurn;
@@ -88,6 +102,7 @@ class HandshakePacer {
 
   accept(socket: Socket): void {
     const { timers, timeoutMs, close } = this.#options;
+    this.#hasAccepted = true;
     const paced: Paced = {
       id: connectionId(socket),
       socket,
@@ -121,6 +136,7 @@ class HandshakePacer {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
+      if (this.#isAccepting()) return this.#schedule();
       for (let begun = 0; begun < this.#perTurn; begun++) {
         const next = this.#queue.begin();
         if (next === undefined) return;
@@ -129,6 +145,17 @@ class HandshakePacer {
       }
       this.#schedule();
     });
+  }
+
+  /** Reports whether connections are being accepted, and have not been for too long. */
+  #isAccepting(): boolean {
+    const hasAccepted = this.#hasAccepted;
+    this.#hasAccepted = false;
+    const now = (this.#options.now ?? monotonicClock.now)();
+    const since = hasAccepted ? (this.#acceptingSince ?? now) : undefined;
+    const isAccepting = since !== undefined && now - since < acceptingMs;
+    this.#acceptingSince = isAccepting ? since : undefined;
+    return isAccepting;
   }
 
   #start(paced: Paced): void {

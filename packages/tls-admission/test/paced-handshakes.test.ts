@@ -178,3 +178,28 @@ it("begins two plaintext connections in a turn, once their clients have sent, an
   await expect.poll(() => begun.length).toBe(6);
   expect(begun.indexOf("b")).toBe(1);
 });
+
+it("accepts connections for 20 ms before it begins handshakes", async () => {
+  const server = new EventEmitter();
+  const begun: Socket[] = [];
+  let now = 0;
+  server.on("connection", (socket: Socket) => begun.push(socket));
+  const timers = new LoopTimers(new FakeClock(0));
+  paceHandshakes(server as unknown as Server, { timers, close: () => undefined, now: () => now });
+  let remotePort = 0;
+  const turns = async (count: number, ms: number): Promise<void> => {
+    for (let turn = 0; turn < count; turn++, now += ms) {
+      const socket = Object.assign(new PassThrough(), { remoteAddress: "10.0.0.1", remotePort: remotePort++ });
+      server.emit("connection", socket);
+      socket.write("hello");
+      await setImmediatePromise();
+    }
+  };
+  await turns(10, 1);
+  expect(begun).toEqual([]);
+  await turns(12, 1);
+  expect(begun).toHaveLength(8);
+  await turns(10, 1);
+  expect(begun).toHaveLength(8);
+  await expect.poll(() => begun.length).toBe(32);
+});

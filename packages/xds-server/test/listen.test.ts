@@ -18,7 +18,7 @@ import {
   type Peer,
   type TlsOptions,
 } from "@istiod/xds-server";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock, maxPendingConnections, pendingConnections } from "@istiod/settings/testing";
 import { fakeResource, idle, XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, it, test } from "vitest";
 import { onEach, setup } from "./harness.js";
@@ -318,3 +318,11 @@ function makePki(): { ca: string; server: TlsOptions; client: TlsOptions; strang
     rmSync(directory, { recursive: true });
   }
 }
+
+test("a thousand clients connect while the event loop is busy", async (context) => {
+  if (maxPendingConnections() < 1024) context.skip("net.core.somaxconn is below 1024");
+  const server = createXdsServer(staticSource({}));
+  const { host, port } = await server.listen({ port: 0 });
+  expect(await pendingConnections({ host, port }, 1000)).toBe(1000);
+  await server.close({ graceMs: 0 });
+});

@@ -18,6 +18,7 @@ import {
   usesNativeSidecars,
 } from "@istiod/injector";
 import type { Meter } from "@istiod/metrics";
+import { addressGroup } from "@istiod/peer-address";
 import { monotonicClock } from "@istiod/settings";
 import type { Logger } from "pino";
 import type { Route } from "../http-server.js";
@@ -36,6 +37,7 @@ export function injectionRoute<C>(options: InjectionOptions<C>): Route {
   const { log, meter } = options;
   const metrics = injectionMetrics(meter);
   const handler = admissionHandler({
+    groupOf: addressGroup,
     admit: (request, { url }) => {
       const response = mutate(request, url.pathname, options, metrics);
       metrics.answered();

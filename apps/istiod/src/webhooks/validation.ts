@@ -1,5 +1,6 @@
 import { type AdmissionHandler, admissionHandler } from "@istiod/admission";
 import type { Meter } from "@istiod/metrics";
+import { addressGroup } from "@istiod/peer-address";
 import { type ValidationEvent, validationWebhook } from "@istiod/validation";
 import type { Logger } from "pino";
 
@@ -19,6 +20,7 @@ export function validationHandler(log: Logger, meter: Meter): AdmissionHandler {
     labels: ["status"],
   });
   return admissionHandler({
+    groupOf: addressGroup,
     admit: validationWebhook({
       onDecision: (event) => {
         const { group, version, resource } = event.request.resource;

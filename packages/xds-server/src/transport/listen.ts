@@ -10,7 +10,7 @@ import {
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
-import type { Clock } from "@istiod/settings";
+import { type Clock, listenBacklog } from "@istiod/settings";
 import { paceConnections, paceHandshakes } from "@istiod/tls-admission";
 import type { Listening, ListenOptions, XdsServer } from "../api.js";
 import { type RequestMemory, requestWindowBytes } from "../limits/request-memory.js";
@@ -94,7 +94,7 @@ export async function listen(
   const host = options.host ?? "127.0.0.1";
   await new Promise<void>((resolve, reject) => {
     acceptor.server.once("error", reject);
-    acceptor.server.listen(options.port, host, () => {
+    acceptor.server.listen({ port: options.port, host, backlog: listenBacklog }, () => {
       acceptor.server.off("error", reject);
       // A failure to accept one connection does not affect the others.
       acceptor.server.on("error", () => undefined);
