@@ -85,7 +85,7 @@ class CertificateCall {
   readonly #queues: Queues;
   readonly #peer: Peer;
   #caller: Caller | undefined;
-  /** Aborted at the end of the call. */
+  /** Aborted if the call ends before its answer. */
   readonly #ending = new AbortController();
   #stopTimer: () => void = () => undefined;
   #isOver = false;
@@ -181,6 +181,7 @@ class CertificateCall {
 
   /** Releases what the call holds. */
   #over(): void {
+    if (this.#isOver) return;
     this.#isOver = true;
     this.#stopTimer();
     this.#ending.abort();
@@ -203,7 +204,9 @@ class CertificateCall {
 
   #respond(certChain: string[]): void {
     if (this.#isOver) return;
-    this.#over();
+    // Nothing waits any more: there is nothing to abort.
+    this.#isOver = true;
+    this.#stopTimer();
     const message = toBinary(IstioCertificateResponseSchema, create(IstioCertificateResponseSchema, { certChain }));
     this.#stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
     this.#stream.once("wantTrailers", () => this.#stream.sendTrailers({ "grpc-status": "0" }));
