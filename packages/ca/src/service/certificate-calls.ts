@@ -22,7 +22,10 @@ import { readUnaryMessage } from "./unary-message.js";
 export interface CertificateLimits {
   /** Authenticated requests that wait to be signed, over all callers. Default 5,000. */
   readonly maxQueued?: number;
-  /** Certificates being signed at the same time. Default 2. */
+  /**
+   * Certificates being signed at the same time. Default 16: each needs two turns of the event loop, which are long
+   * while thousands of clients connect. File reads wait for about four of them in the threads of libuv's pool.
+   */
   readonly concurrency?: number;
   /** Time for a request to arrive, and the longest deadline, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
@@ -57,7 +60,7 @@ const authentications = { concurrency: 64, capacity: 10_000 };
  * client has gone, or whose deadline has passed, is not signed.
  */
 export function certificateCalls(options: CertificateCallsOptions): CertificateCalls {
-  const { maxQueued = 5000, concurrency = 2 } = options;
+  const { maxQueued = 5000, concurrency = 16 } = options;
   const queues: Queues = {
     arrivals: new FairQueue(authentications),
     signing: new FairQueue({ capacity: maxQueued, concurrency }),
