@@ -1,4 +1,4 @@
-import { availableParallelism, loadavg } from "node:os";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { type ArrivalRow, type IssuanceRow, measureArrivals, measureIssuance } from "./certificates/measurements.js";
 import type { Measured } from "./certificates/rig.js";
@@ -46,7 +46,7 @@ const issuanceColumns: readonly Column<IssuanceRow>[] = [
   { head: "p50 ms", of: ({ measured }) => ms(measured.certificates, 0.5) },
   { head: "p99 ms", of: ({ measured }) => ms(measured.certificates, 0.99) },
   { head: "/ready max ms", of: ({ measured }) => measured.readyMs.toFixed(0) },
-  { head: "load", of: () => (loadavg()[0] ?? NaN).toFixed(1) },
+  { head: "load", of: ({ measured }) => measured.load.toFixed(1) },
 ];
 
 const arrivalColumns: readonly Column<ArrivalRow>[] = [
@@ -58,7 +58,7 @@ const arrivalColumns: readonly Column<ArrivalRow>[] = [
   { head: "p99 s", of: ({ measured }) => seconds(measured.configured, 0.99) },
   { head: "peak RSS MB", of: ({ measured }) => (measured.peakRss / 1e6).toFixed(0) },
   { head: "/ready max ms", of: ({ measured }) => measured.readyMs.toFixed(0) },
-  { head: "load", of: () => (loadavg()[0] ?? NaN).toFixed(1) },
+  { head: "load", of: ({ measured }) => measured.load.toFixed(1) },
 ];
 
 const seconds = (times: readonly number[], part: number): string =>

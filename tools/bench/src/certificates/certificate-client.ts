@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, connect } from "node:http2";
+import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { IstioCertificateRequestSchema } from "@istiod/istio-api/security/v1alpha1/ca";
 import { encodeFrame } from "@istiod/protobuf-wire";
@@ -8,8 +8,9 @@ const path = "/istio.v1.auth.IstioCertificateService/CreateCertificate";
 const timeoutMs = 120_000;
 
 /** Opens a connection to a CA. Errors of it fail the requests on it. */
-export function connectCa({ host, port, tls }: Address): ClientHttp2Session {
-  const session = connect(`${tls === undefined ? "http" : "https"}://${host}:${port}`, { ...tls });
+export function connectCa({ host, port, tls, localAddress }: Address): ClientHttp2Session {
+  const options: SecureClientSessionOptions & { readonly localAddress?: string | undefined } = { ...tls, localAddress };
+  const session = connect(`${tls === undefined ? "http" : "https"}://${host}:${port}`, options);
   return session.on("error", () => undefined);
 }
 

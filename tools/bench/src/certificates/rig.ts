@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { signingRequest } from "@istiod/ca/testing";
@@ -34,6 +34,8 @@ export interface Measured extends CallerReport {
   readonly peakRss: number;
   /** Longest time of a request for `/ready`, in milliseconds. */
   readonly readyMs: number;
+  /** Load of the machine, of the last minute. */
+  readonly load: number;
 }
 
 /** An istiod with a CA and a small mesh, served in plaintext and over TLS, and callers in another process. */
@@ -97,6 +99,7 @@ export class CertificateRig {
         cpuSeconds: cpuSeconds(pid) - before,
         peakRss: memory(pid).peak,
         readyMs: await watch.stop(),
+        load: loadavg()[0] ?? NaN,
       };
     } finally {
       await watch.stop();
