@@ -67,3 +67,29 @@ test("without it, the roots stay as they are, and the log says why", { timeout: 
   );
   expect(written()).toBe(root.pem);
 });
+
+test.each([
+  ["the default", undefined, 1.75],
+  ["true", "true", 1.75],
+  ["false", "false", 1],
+])(
+  "with CITADEL_ENABLE_JITTER_FOR_ROOT_CERT_ROTATOR of %s, the self-signed root is first checked in time",
+  async (_, jitter, intervals) => {
+    // No other timer has it.
+    const interval = 7_654_320;
+    onTestFinished(() => void vi.restoreAllMocks());
+    vi.spyOn(Math, "random").mockReturnValue(0.75);
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    const directory = await folder({ "mesh/none.yaml": "" });
+    await serve(
+      { configDir: join(directory, "mesh"), caDir: join(directory, "ca"), secureGRPCAddr: "127.0.0.1:0" },
+      {
+        CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL: `${interval}ms`,
+        ...(jitter !== undefined && { CITADEL_ENABLE_JITTER_FOR_ROOT_CERT_ROTATOR: jitter }),
+      },
+    );
+    const delays = timers.mock.calls.map(([, delay]) => delay ?? 0);
+    expect(delays.filter((delay) => delay >= interval && delay <= 2 * interval)).toEqual([intervals * interval]);
+  },
+  120_000,
+);

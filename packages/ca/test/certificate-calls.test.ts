@@ -270,6 +270,15 @@ describe("under load", () => {
     expect(place).toBeLessThanOrEqual(2);
   });
 
+  it("signs 16 certificates at the same time, and the others in turn", async () => {
+    const blocked = blockable();
+    const { session, calls } = await serve({ authority: blocked.authority });
+    const answers = Array.from({ length: 20 }, () => ask(session, cartToken));
+    await expect.poll(() => [blocked.calls, calls.queueLength()], { timeout: 5000 }).toEqual([16, 4]);
+    blocked.release();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(20).fill("0"));
+  });
+
   it("does not sign for clients that have gone", async () => {
     const blocked = blockable();
     const { session, calls } = await serve({ authority: blocked.authority, concurrency: 1 });

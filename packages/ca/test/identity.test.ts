@@ -1,8 +1,8 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { exportJWK, exportSPKI, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import {
   authenticate,
   CaError,
@@ -16,6 +16,8 @@ import {
   tokenDirectory,
 } from "@istiod/ca";
 import { FakeClock } from "@istiod/settings/testing";
+import { TokenFileDigests } from "../src/identity/token-file-digests.js";
+import { readToken, tokenDigest } from "../src/identity/token-files.js";
 import { scratch } from "./openssl.js";
 
 const bearer = (token: string): Credentials => ({
@@ -238,6 +240,55 @@ describe("tokenDirectory", () => {
       code: "unauthenticated",
     });
     expect(await tokens.authenticate(bearer(""))).toBeUndefined();
+  });
+
+  it("rejects a token at once that its file held before, whatever the times of the file are", async () => {
+    const directory = await scratch();
+    const path = join(directory, "shop", "cart");
+    await mkdir(join(directory, "shop"));
+    const clock = new FakeClock(Date.now() + 60_000);
+    const tokens = tokenDirectory({ directory, trustDomain: "td", clock });
+    const times = new Date(1_700_000_000_000);
+    const write = async (token: string): Promise<void> => {
+      await writeFile(path, token);
+      await utimes(path, times, times);
+    };
+    const [first, second] = ["cart-0123456789abcdef", "cart-fedcba9876543210"];
+    await write(first);
+    for (let call = 0; call < 2; call++) expect(await tokens.authenticate(bearer(first))).toBeDefined();
+    // Timestamps have a granularity of some milliseconds.
+    const { ctimeMs } = await stat(path);
+    await vi.waitFor(async () => {
+      await write(second);
+      expect((await stat(path)).ctimeMs).toBeGreaterThan(ctimeMs);
+    });
+    await expect(tokens.authenticate(bearer(first))).rejects.toMatchObject({ code: "unauthenticated" });
+    clock.advance(1000);
+    expect(await tokens.authenticate(bearer(second))).toBeDefined();
+    await writeFile(`${path}.next`, first);
+    await rename(`${path}.next`, path);
+    await expect(tokens.authenticate(bearer(second))).rejects.toMatchObject({ code: "unauthenticated" });
+  });
+
+  it("reads a file again only if it has changed, or has changed so recently that its times may not tell", async () => {
+    const path = join(await scratch(), "cart");
+    const file = { path, uri: "spiffe://td/ns/shop/sa/cart" };
+    await writeFile(path, "cart-0123456789abcdef");
+    const { ctimeMs } = await stat(path);
+    const clock = new FakeClock(ctimeMs + 1999);
+    let reads = 0;
+    const digests = new TokenFileDigests(clock, async (from) => (reads++, readToken(from)));
+    const digest = tokenDigest("cart-0123456789abcdef");
+    const readsOf = async (calls: number): Promise<number> => {
+      reads = 0;
+      for (let call = 0; call < calls; call++) expect(await digests.of(file)).toEqual(digest);
+      return reads;
+    };
+    expect(await readsOf(3)).toBe(3);
+    clock.advance(1);
+    expect(await readsOf(3)).toBe(1);
+    await rm(path);
+    await expect(digests.of(file)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("reports each unusable file by name, without its content, and accepts the others", async () => {

@@ -143,8 +143,10 @@ export interface XdsServer {
   handle(handler: OnDemandHandler): void;
   /** Accepts a call from a custom transport. */
   accept(call: Call): CallHandler;
-  /** Returns the state of every admitted stream, oldest first. */
+  /** Returns the state of every admitted stream, oldest first. It copies all subscriptions. */
   connections(): readonly Connection[];
+  /** Returns the nodes of the admitted streams, oldest first. */
+  nodes(): readonly Node[];
   /** Ends a stream with `Unavailable`, so that the client reconnects. Returns false if there is no such stream. */
   disconnect(id: string, reason?: string): boolean;
   /** Pushes to all clients, as after a change of everything. */

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { noAttribution } from "./attribution.js";
 import { monotonicClock } from "@istiod/settings";
@@ -65,6 +66,10 @@ class SourceServer<C> implements XdsServer {
 
   connections(): readonly ConnectionState[] {
     return [...this.#connections].flatMap((connection) => connection.snapshot() ?? []);
+  }
+
+  nodes(): readonly Node[] {
+    return [...this.#connections].flatMap((connection) => connection.node ?? []);
   }
 
   disconnect(id: string, reason = "disconnected by an administrator"): boolean {

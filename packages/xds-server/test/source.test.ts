@@ -180,6 +180,8 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
     }
     gone.close();
     expect(server.disconnect("nobody")).toBe(false);
+    expect(server.nodes().map(({ id }) => id)).toEqual(server.connections().map(({ node }) => node.id));
+    expect(server.nodes().map(({ id }) => id)).toContain("ended");
     expect(server.disconnect(server.connections().find(({ node }) => node.id === "ended")?.id ?? "")).toBe(true);
     expect(await ended.ended).toMatchObject({ code: Code.Unavailable });
     await expect.poll(() => closed.sort()).toEqual(["ended", "gone"]);

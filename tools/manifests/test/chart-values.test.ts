@@ -74,7 +74,14 @@ describe("values", () => {
     ["gateway", "platform=vm", 'platform is "vm": there is no such platform'],
     ["base", "defaults.global.hub=a", 'values below "defaults" have no effect'],
     ["istiod", "global.resourceScope=mesh", "must be all, cluster or namespace"],
-    ["istiod", "global.pilotCertProvider=k8s.io/a", "set env.PILOT_CERT_PROVIDER to k8s.io/ and its name"],
+    ["istiod", "global.pilotCertProvider=kubernetes", "must be istiod, or k8s.io/ and the name of a signer"],
+    ["istiod", "global.pilotCertProvider=k8s.io/", "must be istiod, or k8s.io/ and the name of a signer"],
+    ["istiod", "global.pilotCertProvider=k8s.io/a/b", "requires env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API"],
+    [
+      "istiod",
+      "global.pilotCertProvider=k8s.io/a/b,env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API,global.certSigners={a/c}",
+      "requires the signer a/b in global.certSigners",
+    ],
     ["istiod", "env.EXTERNAL_CA=vault", 'env.EXTERNAL_CA is "vault": must be ISTIOD_RA_KUBERNETES_API'],
     ["istiod", "env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", "requires global.certSigners"],
     ["istiod", "istiodRemote.injectionURL=https://a", "requires istiodRemote.enabled"],
@@ -112,6 +119,26 @@ describe("values", () => {
       },
     ]);
   });
+
+  test.each(["example.com/a", "example.com/*"])(
+    "global.pilotCertProvider is the signer of istiod's certificate, with %s in global.certSigners",
+    async (signer) => {
+      const provider = "k8s.io/example.com/a";
+      const external = `env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API,global.certSigners={${signer}}`;
+      const objects = await charts.render("istiod", ...set(`global.pilotCertProvider=${provider}`, external));
+      const { env } = find(objects, "Deployment", "istiod")["spec"].template.spec.containers[0];
+      expect(env.filter(({ name }: { name: string }) => name === "PILOT_CERT_PROVIDER")).toEqual([
+        { name: "PILOT_CERT_PROVIDER", value: provider },
+      ]);
+      const role = find(objects, "ClusterRole", "istiod-clusterrole-istio-system");
+      expect(role["rules"]).toContainEqual({
+        apiGroups: ["certificates.k8s.io"],
+        resources: ["signers"],
+        resourceNames: [signer],
+        verbs: ["approve"],
+      });
+    },
+  );
 
   test("without effect are named by the notes", async () => {
     const notes = await charts.notes(

@@ -1,38 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type ApiClient, createApiClient, parseKubeconfig, requestToken } from "@istiod/kubernetes";
+import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { expect, onTestFinished, test } from "vitest";
-import { helmUnavailable } from "../src/index.js";
-import { clusterUnavailable, startDefinedCluster } from "./defined-cluster.js";
-import { startRecordingProxy } from "./recording-proxy.js";
-import { Charts, collectionPath, type RenderedObject } from "./rendered-charts.js";
+import { installationUnavailable, installChart, startIstiod } from "./installed-istiod.js";
 
-const app = fileURLToPath(new URL("../../../apps/istiod/", import.meta.url));
-const noBundle = existsSync(join(app, "bundle/main.js")) ? undefined : "there is no bundle of istiod: npm run build";
-const unavailable = (await helmUnavailable()) ?? (await clusterUnavailable()) ?? noBundle;
+const unavailable = await installationUnavailable();
 const until = { timeout: 60_000, interval: 100 };
-/** Their objects would start Pods, for which this API server has no controllers. */
-const pods = new Set(["Deployment", "HorizontalPodAutoscaler", "PodDisruptionBudget"]);
 
-const kubeconfig = (server: string, token: string): string => `apiVersion: v1
-kind: Config
-current-context: istiod
-contexts: [{ name: istiod, context: { cluster: mesh, user: istiod } }]
-clusters: [{ name: mesh, cluster: { server: "${server}" } }]
-users: [{ name: istiod, user: { token: "${token}" } }]
-`;
-
-async function createAll(client: ApiClient, objects: readonly RenderedObject[]): Promise<void> {
-  for (const object of objects)
-    await client.json({ method: "POST", path: collectionPath(object), body: JSON.stringify(object) });
-}
-
-const namespace = (name: string) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
 const inShop = (apiVersion: string, kind: string, name: string, fields: object) => ({
   apiVersion,
   kind,
@@ -60,36 +32,11 @@ const mesh = [
   }),
 ];
 
-async function startIstiod(file: string): Promise<void> {
-  const flags = ["--kubeconfig", file, "--grpcAddr", "", "--secureGRPCAddr", "127.0.0.1:0"];
-  const ports = ["--httpAddr", "127.0.0.1:0", "--httpsAddr", "", "--monitoringAddr", "", "--ctrlz_port", "0"];
-  const istiod = spawn(process.execPath, [join(app, "bin/istiod.js"), "discovery", ...flags, ...ports], {
-    env: { PATH: process.env["PATH"], POD_NAMESPACE: "istio-system", POD_NAME: "istiod-0" },
-    stdio: "ignore",
-  });
-  onTestFinished(async () => {
-    if (istiod.exitCode !== null) return;
-    istiod.kill("SIGKILL");
-    await once(istiod, "exit");
-  });
-}
-
 test("istiod reads and writes a cluster with the permissions of the chart, without a forbidden request", async (context) => {
   context.skip(unavailable !== undefined, unavailable);
-  const charts = await Charts.copy();
-  onTestFinished(() => charts.remove());
-  const cluster = await startDefinedCluster();
-  onTestFinished(() => cluster.stop());
-  const proxy = await startRecordingProxy(cluster.server);
-  onTestFinished(() => proxy.stop());
-  const objects = (await charts.render("istiod")).filter(({ kind }) => !pods.has(kind));
-  await createAll(cluster.client, [namespace("istio-system"), namespace("shop"), ...objects, ...mesh]);
-  const { token } = await requestToken(cluster.client, { namespace: "istio-system", name: "istiod" });
-  const directory = await mkdtemp(join(tmpdir(), "istiod-permissions-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const file = join(directory, "kubeconfig");
-  await writeFile(file, kubeconfig(proxy.url, token));
-  await startIstiod(file);
+  const installed = await installChart(mesh);
+  const { cluster, proxy, kubeconfig } = installed;
+  await startIstiod(installed);
 
   const read = (path: string): Promise<unknown> => cluster.client.json({ path }).catch((error: unknown) => error);
   await expect
@@ -102,7 +49,7 @@ test("istiod reads and writes a cluster with the permissions of the chart, witho
   expect(proxy.forbidden).toEqual([]);
 
   // The proxy records what is forbidden.
-  const asIstiod = createApiClient(await parseKubeconfig(kubeconfig(proxy.url, token)));
+  const asIstiod = createApiClient(await parseKubeconfig(kubeconfig));
   onTestFinished(() => asIstiod.close());
   await expect(asIstiod.json({ path: "/apis/apps/v1/deployments" })).rejects.toMatchObject({ code: "forbidden" });
   expect(proxy.forbidden).toEqual(["GET /apis/apps/v1/deployments"]);

@@ -123,7 +123,7 @@ function registerMetrics(
 }
 
 function clientsOf({ source, server }: Serving): readonly MeshClient[] {
-  return server.connections().flatMap(({ node }) => source.clientOf(node) ?? []);
+  return server.nodes().flatMap((node) => source.clientOf(node) ?? []);
 }
 
 function debugOptions(
@@ -149,7 +149,7 @@ function debugOptions(
       lookups,
       changes: reporting.changes,
     },
-    clients: () => server.connections().flatMap(({ node }) => source.clientOf(node) ?? []),
+    clients: () => clientsOf({ source, server }),
     problems: () => ingestion.problems(),
     gathering: () => ingestion.isDebouncing,
     unread: (name) =>

@@ -4,16 +4,24 @@
 {{- if not (has $scope (list "all" "cluster" "namespace")) -}}
   {{- fail (printf "global.resourceScope is %q: must be all, cluster or namespace" (toString $scope)) -}}
 {{- end -}}
-{{- /* Proxies mount the root of istiod only if the value is istiod. */ -}}
-{{- if ne .Values.global.pilotCertProvider "istiod" -}}
-  {{- fail (printf "global.pilotCertProvider is %q: must be istiod; for a signer of the cluster, set env.PILOT_CERT_PROVIDER to k8s.io/ and its name" (toString .Values.global.pilotCertProvider)) -}}
-{{- end -}}
 {{- $external := toString (default "" (.Values.env).EXTERNAL_CA) -}}
 {{- if not (has $external (list "" "ISTIOD_RA_KUBERNETES_API")) -}}
   {{- fail (printf "env.EXTERNAL_CA is %q: must be ISTIOD_RA_KUBERNETES_API" $external) -}}
 {{- end -}}
 {{- if and $external (not .Values.global.certSigners) -}}
   {{- fail "env.EXTERNAL_CA is set: requires global.certSigners, the signers for which istiod may approve requests" -}}
+{{- end -}}
+{{- $provider := toString .Values.global.pilotCertProvider -}}
+{{- $signer := trimPrefix "k8s.io/" $provider -}}
+{{- if not (or (eq $provider "istiod") (and (hasPrefix "k8s.io/" $provider) $signer)) -}}
+  {{- fail (printf "global.pilotCertProvider is %q: must be istiod, or k8s.io/ and the name of a signer of the cluster" $provider) -}}
+{{- end -}}
+{{- if and (ne $provider "istiod") (not $external) -}}
+  {{- fail (printf "global.pilotCertProvider is %q: requires env.EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API" $provider) -}}
+{{- end -}}
+{{- /* Istiod approves the request for its own certificate. */ -}}
+{{- if and (ne $provider "istiod") (not (or (has $signer .Values.global.certSigners) (has (printf "%s/*" (first (splitList "/" $signer))) .Values.global.certSigners))) -}}
+  {{- fail (printf "global.pilotCertProvider is %q: requires the signer %s in global.certSigners" $provider $signer) -}}
 {{- end -}}
 {{- if and .Values.istiodRemote.injectionURL (not .Values.istiodRemote.enabled) -}}
   {{- fail "istiodRemote.injectionURL is set: requires istiodRemote.enabled" -}}

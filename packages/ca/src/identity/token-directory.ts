@@ -2,7 +2,8 @@ import { timingSafeEqual } from "node:crypto";
 import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken } from "./authenticator.js";
-import { readToken, readTokenFiles, tokenDigest, type TokenFiles, type UnusableToken } from "./token-files.js";
+import { TokenFileDigests } from "./token-file-digests.js";
+import { readTokenFiles, tokenDigest, type TokenFiles, type UnusableToken } from "./token-files.js";
 
 export interface TokenDirectoryOptions {
   /** Contains a file `<namespace>/<service account>` for each identity, with its token of at least 16 characters. */
@@ -35,6 +36,7 @@ export interface TokenDirectory extends Authenticator {
 export function tokenDirectory(options: TokenDirectoryOptions): TokenDirectory {
   const { directory, trustDomain, freshFor = 1000, clock = systemClock, onUnusable } = options;
   let files: TokenFiles = { byDigest: new Map(), unusable: [] };
+  const digests = new TokenFileDigests(clock);
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
   const read = async (): Promise<void> => {
@@ -53,11 +55,12 @@ export function tokenDirectory(options: TokenDirectoryOptions): TokenDirectory {
     async authenticate(credentials) {
       const token = bearerToken(credentials);
       if (token === undefined) return undefined;
-      const key = tokenDigest(token).toString("hex");
+      const digest = tokenDigest(token);
+      const key = digest.toString("hex");
       if (!files.byDigest.has(key) && (reading || clock.now() - readAt >= freshFor)) await (reading ??= read());
       const file = files.byDigest.get(key);
-      const still = file && (await readToken(file.path).catch(() => undefined));
-      if (!file || still === undefined || !timingSafeEqual(tokenDigest(still), tokenDigest(token))) {
+      const current = file && (await digests.of(file).catch(() => undefined));
+      if (!file || current === undefined || !timingSafeEqual(current, digest)) {
         throw new CaError("unauthenticated", `token not in ${directory}`);
       }
       return { identities: [file.uri], by: this.name };

@@ -22,7 +22,10 @@ import { readUnaryMessage } from "./unary-message.js";
 export interface CertificateLimits {
   /** Authenticated requests that wait to be signed, over all callers. Default 5,000. */
   readonly maxQueued?: number;
-  /** Certificates being signed at the same time. Default 2. */
+  /**
+   * Certificates being signed at the same time. Default 16: each needs two turns of the event loop, which are long
+   * while thousands of clients connect. File reads wait for about four of them in the threads of libuv's pool.
+   */
   readonly concurrency?: number;
   /** Time for a request to arrive, and the longest deadline, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
@@ -57,7 +60,7 @@ const authentications = { concurrency: 64, capacity: 10_000 };
  * client has gone, or whose deadline has passed, is not signed.
  */
 export function certificateCalls(options: CertificateCallsOptions): CertificateCalls {
-  const { maxQueued = 5000, concurrency = 2 } = options;
+  const { maxQueued = 5000, concurrency = 16 } = options;
   const queues: Queues = {
     arrivals: new FairQueue(authentications),
     signing: new FairQueue({ capacity: maxQueued, concurrency }),
@@ -85,7 +88,7 @@ class CertificateCall {
   readonly #queues: Queues;
   readonly #peer: Peer;
   #caller: Caller | undefined;
-  /** Aborted at the end of the call. */
+  /** Aborted if the call ends before its answer. */
   readonly #ending = new AbortController();
   #stopTimer: () => void = () => undefined;
   #isOver = false;
@@ -181,6 +184,7 @@ class CertificateCall {
 
   /** Releases what the call holds. */
   #over(): void {
+    if (this.#isOver) return;
     this.#isOver = true;
     this.#stopTimer();
     this.#ending.abort();
@@ -203,7 +207,9 @@ class CertificateCall {
 
   #respond(certChain: string[]): void {
     if (this.#isOver) return;
-    this.#over();
+    // Nothing waits any more: there is nothing to abort.
+    this.#isOver = true;
+    this.#stopTimer();
     const message = toBinary(IstioCertificateResponseSchema, create(IstioCertificateResponseSchema, { certChain }));
     this.#stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
     this.#stream.once("wantTrailers", () => this.#stream.sendTrailers({ "grpc-status": "0" }));

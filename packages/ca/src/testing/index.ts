@@ -15,4 +15,4 @@ export {
   type TestSigner,
   type TestSignerOptions,
 } from "./test-signer.js";
-export { signingRequest } from "./signing-request.js";
+export { signingRequest, type SigningRequestOptions } from "./signing-request.js";

@@ -6,13 +6,29 @@ import {
   SubjectAlternativeNameExtension,
 } from "../x509.js";
 
-const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const algorithms = {
+  "P-256": { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
+  "RSA 2048": {
+    name: "RSASSA-PKCS1-v1_5",
+    modulusLength: 2048,
+    publicExponent: Uint8Array.of(1, 0, 1),
+    hash: "SHA-256",
+  },
+} as const;
+
+export interface SigningRequestOptions {
+  readonly subject?: string;
+  readonly extensions?: readonly Extension[];
+  /** Default: P-256. */
+  readonly key?: keyof typeof algorithms;
+}
 
 /** Returns a PKCS#10 request in PEM, with a key of its own. */
 export async function signingRequest(
   names: readonly JsonGeneralName[],
-  { subject, extensions = [] }: { readonly subject?: string; readonly extensions?: readonly Extension[] } = {},
+  { subject, extensions = [], key = "P-256" }: SigningRequestOptions = {},
 ): Promise<string> {
+  const algorithm = algorithms[key];
   const keys = (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
   const request = await Pkcs10CertificateRequestGenerator.create({
     keys,

@@ -1,3 +1,4 @@
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Connection } from "../api.js";
 import type { SourceChange } from "../source.js";
@@ -19,6 +20,8 @@ export interface ManagedConnection {
   /** Resets the stream. */
   abort(reason: string): void;
   /** Returns the state of the stream; undefined before it is admitted. */
+  /** The node of the client; undefined until the stream is admitted. */
+  readonly node: Node | undefined;
   snapshot(): Connection | undefined;
 }
 

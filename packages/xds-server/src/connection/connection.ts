@@ -138,6 +138,11 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     this.end(tooMuch(reason), reason);
   }
 
+  /** The node of the client; undefined until the stream is admitted. */
+  get node(): Node | undefined {
+    return this.#stream?.node;
+  }
+
   snapshot(): Snapshot | undefined {
     return this.#stream && snapshotOf(this.#call, this.#stream);
   }

@@ -35,6 +35,8 @@ export interface IstiodOptions {
   readonly maxOldSpaceMiB?: number;
   /** Directory of the CA, kept when istiod stops. Default: a temporary one. */
   readonly caDir?: string;
+  /** File of the root certificate that clients trust. Default: that of the self-signed root in the CA's directory. */
+  readonly rootFile?: string;
   /** Records long turns of its event loop, which costs a timer of 10 ms. Default: false. */
   readonly recordLongTurns?: boolean;
   /** Additional flags of `discovery`, by name without the dashes. */
@@ -89,7 +91,8 @@ export async function startIstiod(options: IstiodOptions): Promise<IstiodProcess
     const output = lastOutput(child);
     await untilReady(child, output, join(work, readyFile), options.readyMs ?? 180_000);
     const readyMs = performance.now() - startedAt;
-    const tls = options.tlsTokens === undefined ? {} : { tls: await serverTls(options.caDir ?? join(work, "ca")) };
+    const { caDir = join(work, "ca"), rootFile = join(caDir, "ca-cert.pem") } = options;
+    const tls = options.tlsTokens === undefined ? {} : { tls: await serverTls(rootFile) };
     const requests = oneAtATime((request: ProbeRequest | "turns") => ask(child, output, request));
     const xds = { host: "127.0.0.1", port: xdsPort, ...tls };
     return {
@@ -193,8 +196,8 @@ async function untilReady(child: ChildProcess, output: () => string, file: strin
   }
 }
 
-async function serverTls(caDir: string): Promise<NonNullable<Address["tls"]>> {
-  return { ca: await readFile(join(caDir, "ca-cert.pem"), "utf8"), servername: "istiod.istio-system.svc" };
+async function serverTls(rootFile: string): Promise<NonNullable<Address["tls"]>> {
+  return { ca: await readFile(rootFile, "utf8"), servername: "istiod.istio-system.svc" };
 }
 
 /** Returns a function that calls another only after its previous call has settled. */
