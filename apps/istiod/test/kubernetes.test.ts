@@ -224,6 +224,8 @@ test.each([
   [{ kubeconfig: "no-such-file" }, "kubeconfig no-such-file: ENOENT"],
   [{ registries: ["Consul"] }, "--registries Consul: is not supported, expected Kubernetes"],
   [{ registries: [], kubeconfig: "x" }, "--kubeconfig: has no effect, because --registries does not name Kubernetes"],
+  [{ kubeconfig: "x", kubernetesApiQPS: 0 }, "--kubernetesApiQPS 0: expected a number above 0"],
+  [{ kubeconfig: "x", kubernetesApiBurst: 0 }, "--kubernetesApiBurst 0: expected at least 1"],
   [{}, "there is nothing to read: give --configDir for a directory or --kubeconfig for a cluster"],
 ])("flags that cannot be used are an error: %j", async (flags, message) => {
   await expect(serve(flags)).rejects.toThrow(message);

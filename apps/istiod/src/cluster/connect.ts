@@ -32,6 +32,8 @@ export async function connectCluster(
     if (kubeconfig) throw new Error("--kubeconfig: has no effect, because --registries does not name Kubernetes");
     return undefined;
   }
+  if (!(kubernetesApiQPS > 0)) throw new Error(`--kubernetesApiQPS ${kubernetesApiQPS}: expected a number above 0`);
+  if (kubernetesApiBurst < 1) throw new Error(`--kubernetesApiBurst ${kubernetesApiBurst}: expected at least 1`);
   const isInPod = variables.clusterHost.read(env) !== "";
   // Outside of a Pod, KUBECONFIG may belong to a shell, whose cluster istiod must not write to unasked.
   const file = kubeconfig || (configDir === "" || isInPod ? await kubeconfigOfVariable(env) : undefined);
