@@ -45,6 +45,15 @@ export function tlsLimits(values: Pick<FlagValues, "tlsMinVersion" | "tlsCipherS
   return { ...limits, curves: ecdhCurve };
 }
 
+/**
+ * Checks the flags, also where TLS is not served.
+ *
+ * @throws SettingError naming the flag that is not supported
+ */
+export function checkTlsFlags({ tlsCipherSuites }: Pick<FlagValues, "tlsCipherSuites">): void {
+  ciphers(tlsCipherSuites);
+}
+
 /** As in Go, the suites of TLS 1.3 are not chosen. */
 function ciphers(names: readonly string[]): Pick<TlsLimits, "ciphers"> {
   if (names.length === 0) return {};

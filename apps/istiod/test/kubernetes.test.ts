@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { type ApiServer, type ApiServerOptions, type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
-import { clusterType } from "@istiod/xds-server";
+import { clusterType, listenerType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { accountToken } from "./account-token.js";
@@ -24,6 +25,12 @@ const virtualService = (host: string): ObjectInput => ({
   kind: "VirtualService",
   metadata: { name: "cart", namespace: "shop" },
   spec: { hosts: ["cart"], http: [{ route: [{ destination: { host } }] }] },
+});
+const ingress = (name: string): ObjectInput => ({
+  apiVersion: "networking.k8s.io/v1",
+  kind: "Ingress",
+  metadata: { name, namespace: "shop", annotations: { "kubernetes.io/ingress.class": "istio" } },
+  spec: { defaultBackend: { service: { name: "cart", port: { number: 80 } } } },
 });
 const configMap = (name: string, data: Record<string, string>): ObjectInput => ({
   apiVersion: "v1",
@@ -209,8 +216,9 @@ test("without the namespace of the root, startup ends with its name and the comm
   );
 });
 
-test("a directory beside a cluster holds Istio's configuration, and the cluster the services", async () => {
+test("a directory beside a cluster holds Istio's configuration, and the cluster the services and Ingresses", async () => {
   const server = await cluster();
+  await server.objects.create(ingress("front"));
   await server.objects.create(service("cart"));
   await server.objects.create(virtualService("elsewhere"));
   const root = await folder({ "a.yaml": JSON.stringify(virtualService("cart")) });
@@ -218,6 +226,14 @@ test("a directory beside a cluster holds Istio's configuration, and the cluster 
   expect(await names(istiod)).toEqual(["outbound|80||cart.shop.svc.cluster.local"]);
   const configz = await (await fetch(`${istiod.http}/debug/configz`)).text();
   expect(configz).not.toContain("elsewhere");
+  const node = create(NodeSchema, {
+    id: "router~10.0.0.8~gateway.istio-system~istio-system.svc.cluster.local",
+    metadata: { NAMESPACE: "istio-system", LABELS: { istio: "ingressgateway" } },
+  });
+  const gateway = client(istiod, "delta", node);
+  gateway.subscribe(listenerType);
+  const listeners = decoded(ListenerSchema, await gateway.accept(listenerType));
+  expect(listeners.map(({ name }) => name)).toEqual(["0.0.0.0_80"]);
 });
 
 test.each([

@@ -82,6 +82,13 @@ describe("TLS", () => {
     expect(await handshake(istiod)).toMatch(/^TLSv1\.3 /);
   });
 
+  it("rejects suites that are not supported, also where TLS is not served", async () => {
+    const configDir = await folder({ "empty.yaml": "" });
+    await expect(serve({ configDir, secureGRPCAddr: "", tlsCipherSuites: ["RC4"] })).rejects.toThrow(
+      "--tls-cipher-suites RC4: RC4 is not supported",
+    );
+  });
+
   it("is limited by COMPLIANCE_POLICY", async () => {
     const istiod = await serveTls({ tlsMinVersion: "1.3" }, { COMPLIANCE_POLICY: "fips-140-2" });
     expect(await handshake(istiod)).toMatch(/^TLSv1\.2 ECDHE-ECDSA-AES(?:128|256)-GCM-SHA(?:256|384)$/);

@@ -1,5 +1,5 @@
 import { clusterReader, KubernetesSource } from "@istiod/config-ingestion";
-import { allKinds, gatewayApiKinds, kubernetesKinds } from "@istiod/config-schema";
+import { allKinds, gatewayApiKinds, ingressKinds, kubernetesKinds } from "@istiod/config-schema";
 import type { ApiClient } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
 import type { MeshFlags } from "../flags/mesh-flags.js";
@@ -12,8 +12,8 @@ export function isOwnCluster(address: string): boolean {
 }
 
 /**
- * Returns the source of this istiod's cluster. Istio's configuration is read from it unless it is read from elsewhere,
- * as in Istio.
+ * Returns the source of this istiod's cluster. Istio's configuration is read from it unless it is read from elsewhere.
+ * Ingresses always are, as in Istio.
  */
 export function clusterSource(
   client: ApiClient,
@@ -21,7 +21,7 @@ export function clusterSource(
   env: Environment,
   { isConfigElsewhere, stateDir }: { readonly isConfigElsewhere: boolean; readonly stateDir: string },
 ): KubernetesSource {
-  const kinds = isConfigElsewhere ? kubernetesKinds : [...allKinds, ...gatewayApiKinds];
+  const kinds = isConfigElsewhere ? [...kubernetesKinds, ...ingressKinds] : [...allKinds, ...gatewayApiKinds];
   return new KubernetesSource({
     cluster: values.clusterID,
     reader: clusterReader(client),

@@ -23,7 +23,7 @@ import { remoteReviews } from "../cluster/remote-clusters.js";
 import { type ExternalAuthority, openExternalAuthority, openSignerAuthority } from "../external-authority.js";
 import { openSpiffeBundles, type SpiffeBundles } from "../jwks/spiffe-bundles.js";
 import { servingTls } from "../serving-tls.js";
-import { type TlsLimits, tlsLimits } from "../tls-limits.js";
+import { checkTlsFlags, type TlsLimits, tlsLimits } from "../tls-limits.js";
 import { followTrustAnchors } from "../trust-anchors.js";
 import { followTrustDomain } from "../trust-domain-change.js";
 import { variables } from "../variables.js";
@@ -82,6 +82,7 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
     log.warn(
       `--httpsAddr ${values.httpsAddr}: webhooks are not served, because there is no certificate authority: give --secureGRPCAddr, --caDir or ROOT_CA_DIR`,
     );
+  checkTlsFlags(values);
   const isServed = secureGRPCAddr !== undefined || (hasWebhooks && authority !== undefined);
   const tls = isServed ? await openTls(startup, { authority, external }, authorityLog) : undefined;
   const authorizeImpersonation = impersonation(startup, mesh);
