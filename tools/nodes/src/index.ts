@@ -1,3 +1,4 @@
 export { type Image, type Images, readImages } from "./agent/images.js";
+export type { Machine, Program } from "./machine/machine.js";
 export { nodesUnavailable } from "./nodes-unavailable.js";
 export { type Nodes, type NodesOptions, startNodes } from "./start-nodes.js";

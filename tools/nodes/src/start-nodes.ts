@@ -14,6 +14,7 @@ import { startReplicaSets } from "./controllers/replica-sets.js";
 import { startRootCertificates } from "./controllers/root-certificates.js";
 import { startScheduler } from "./controllers/scheduler.js";
 import { type ClusterState, followCluster } from "./kube/cluster-state.js";
+import { createMachine, type Machine } from "./machine/machine.js";
 import { startDnsServer } from "./network/dns-server.js";
 import { forwardPort } from "./network/forward-port.js";
 import { createPodNetwork, type PodNetwork } from "./network/pod-network.js";
@@ -37,7 +38,9 @@ export interface Nodes {
   readonly hostAddress: string;
   /** Folder of the nodes' files. The logs of a container are in `<pod's UID>/containers/<name>/<restart>.log`. */
   readonly directory: string;
-  /** Kills all containers, and removes the network and all files. */
+  /** Creates a machine outside of the cluster, in the network of the pods. It is stopped with the nodes. */
+  createMachine(name: string): Promise<Machine>;
+  /** Kills all containers and machines, and removes the network and all files. */
   stop(): Promise<void>;
 }
 
@@ -75,11 +78,30 @@ export async function startNodes(options: NodesOptions): Promise<Nodes> {
       closers.push(() => agent.stop());
       await agent.start();
     }
-    return { hostAddress: network.hostAddress, directory, stop };
+    const machines = machinesOf(network, directory);
+    closers.push(() => machines.stop());
+    return { hostAddress: network.hostAddress, directory, createMachine: machines.create, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** Third number of the addresses of machines; nodes have those up to 200, and load balancers 254. */
+const MACHINES = 250;
+
+function machinesOf(network: PodNetwork, directory: string) {
+  const machines: Machine[] = [];
+  let last = 1;
+  return {
+    create: async (name: string): Promise<Machine> => {
+      const address = `${network.range}.${MACHINES}.${++last}`;
+      const machine = await createMachine({ name, address, network, directory: join(directory, "machines") });
+      machines.push(machine);
+      return machine;
+    },
+    stop: async (): Promise<void> => void (await Promise.all(machines.map((machine) => machine.stop()))),
+  };
 }
 
 function zoneLabels(index: number): Record<string, string> {

@@ -1,8 +1,11 @@
 import { existsSync } from "node:fs";
 import { get } from "node:http";
 import { findEnvoy } from "@istiod/envoy-binary";
+import { ApiError } from "@istiod/kubernetes";
 import { beforeAll, expect, test } from "vitest";
 import { installBookinfo } from "../src/sample/install-bookinfo.js";
+import { startSidecar } from "../src/machine/start-sidecar.js";
+import { workloadFiles } from "../src/machine/workload-files.js";
 import { patience as usual, unavailable as noNodes, useRig } from "./rig.js";
 
 const noEnvoy = (await findEnvoy()) === undefined ? "there is no Envoy: npm run envoy:install" : undefined;
@@ -51,7 +54,8 @@ const shop = "/apis/networking.istio.io/v1/namespaces/bookinfo/virtualservices";
 beforeAll(async () => {
   if (unavailable !== undefined) return;
   // One istiod, so that slow machines start it in time.
-  gateway = await installBookinfo(holder.rig.client, { istiodValues: { replicaCount: 1 }, timeoutMs: 500_000 });
+  const istiodValues = { replicaCount: 1, env: { PILOT_WORKLOAD_ENTRY_GRACE_PERIOD: "1s" } };
+  gateway = await installBookinfo(holder.rig.client, { istiodValues, timeoutMs: 500_000 });
 }, 900_000);
 
 test("requests pass an injected gateway and injected Pods with mutual TLS", async (context) => {
@@ -161,3 +165,99 @@ test("Pods with probes of all kinds become ready with a sidecar, and a Job compl
   const job = () => rig.get<{ status?: { succeeded?: number } }>("/apis/batch/v1/namespaces/bookinfo/jobs/once");
   await expect.poll(async () => (await job()).status?.succeeded, patience).toBe(1);
 }, 800_000);
+
+/** An attempt that has failed leaves its objects to the next one. */
+function unlessItExists(error: unknown): void {
+  if (!(error instanceof ApiError && error.code === "already-exists")) throw error;
+}
+
+/** Answers with the identity of the client. A signal ends its health, and the next one restores it. */
+const machineProgram = `
+let isHealthy = true;
+process.on("SIGUSR2", () => (isHealthy = !isHealthy));
+require("node:http").createServer((request, response) => {
+  const isFailed = request.url === "/healthz" && !isHealthy;
+  response.writeHead(isFailed ? 500 : 200).end(String(request.headers["x-forwarded-client-cert"]));
+}).listen(8080);`;
+
+test("a machine registers itself, and gets traffic over mutual TLS while its application is healthy", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const namespace = "bookinfo";
+  const group = {
+    metadata: { name: "vms", namespace },
+    spec: {
+      metadata: { labels: { app: "vm" } },
+      template: { serviceAccount: "vm" },
+      probe: { periodSeconds: 1, failureThreshold: 1, httpGet: { path: "/healthz", port: 8080 } },
+    },
+  };
+  const create = (path: string, object: object) => rig.create(path, object).catch(unlessItExists);
+  await create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: "vm", namespace } });
+  await create(`/apis/networking.istio.io/v1/namespaces/${namespace}/workloadgroups`, {
+    apiVersion: "networking.istio.io/v1",
+    kind: "WorkloadGroup",
+    ...group,
+  });
+  await create(`/api/v1/namespaces/${namespace}/services`, {
+    metadata: { name: "vm", namespace },
+    spec: { selector: { app: "vm" }, ports: [{ name: "http", port: 80, targetPort: 8080 }] },
+  });
+  const script = "while :; do curl -sS -m 9 -w ' %{http_code}\\n' http://vm/; sleep 0.3; done";
+  await create(`/api/v1/namespaces/${namespace}/pods`, {
+    metadata: { name: "caller", namespace },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: "curl", image: "curl", command: ["sh", "-c", script] }],
+    },
+  });
+
+  const machine = await rig.nodes.createMachine("vm-1");
+  context.onTestFinished(() => machine.stop());
+  const command = [process.execPath, "-e", machineProgram];
+  const application = await machine.start("application", { command, user: 1000 });
+  const agent = await startSidecar(machine, await workloadFiles(rig.client, group, machine.address));
+
+  const entries = `/apis/networking.istio.io/v1/namespaces/${namespace}/workloadentries`;
+  const read = () => rig.get<WorkloadEntry>(`${entries}/vms-${machine.address}`);
+  const isHealthy = async () =>
+    (await read().catch(() => undefined))?.status?.conditions?.find(({ type }) => type === "Healthy")?.status;
+  await expect.poll(isHealthy, patience).toBe("True");
+  const labels = {
+    app: "vm",
+    "service.istio.io/canonical-name": "vm",
+    "service.istio.io/canonical-revision": "latest",
+  };
+  const uid = (await rig.get(`${entries.replace("entries", "groups")}/vms`)).metadata.uid;
+  expect(await read()).toMatchObject({
+    metadata: {
+      labels,
+      annotations: {
+        "istio.io/autoRegistrationGroup": "vms",
+        "istio.io/workloadController": expect.stringMatching(/^istiod-/),
+        "proxy.istio.io/health-checks-enabled": "true",
+      },
+      ownerReferences: [{ kind: "WorkloadGroup", name: "vms", uid, controller: true }],
+    },
+    spec: { address: machine.address, labels, serviceAccount: "vm" },
+  });
+
+  const lastAnswer = async () => (await rig.logs("caller", "curl", namespace)).trimEnd().split("\n").at(-1);
+  const delivered = expect.stringMatching(/By=spiffe:\/\/cluster.local\/ns\/bookinfo\/sa\/vm;.*sa\/default 200$/);
+  await expect.poll(lastAnswer, patience).toEqual(delivered);
+  await application.kill("SIGUSR2");
+  await expect.poll(isHealthy, patience).toBe("False");
+  await expect.poll(lastAnswer, patience).toBe("no healthy upstream 503");
+  await application.kill("SIGUSR2");
+  await expect.poll(isHealthy, patience).toBe("True");
+  await expect.poll(lastAnswer, patience).toEqual(delivered);
+
+  await agent.kill("SIGTERM");
+  expect((await agent.exited).exitCode).toBe(0);
+  await expect.poll(() => read().catch((error: unknown) => String(error)), patience).toContain("not found");
+  await rig.remove(`/api/v1/namespaces/${namespace}/pods/caller`);
+}, 400_000);
+
+interface WorkloadEntry {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}

@@ -21,7 +21,7 @@ export interface Rig {
   pod(name: string): Promise<Pod>;
   pods(labels: string): Promise<Pod[]>;
   /** Returns the output of a container, of all its restarts. */
-  logs(pod: string, container: string): Promise<string>;
+  logs(pod: string, container: string, namespace?: string): Promise<string>;
   remove(path: string): Promise<void>;
   /** Failures that controllers and nodes have reported. */
   readonly errors: unknown[];
@@ -69,8 +69,8 @@ function rigOf(client: ApiClient, nodes: Nodes, errors: unknown[], kubeconfig: s
       const query = { labelSelector: labels };
       return (await client.json<{ items: Pod[] }>({ path: "/api/v1/namespaces/default/pods", query })).items;
     },
-    logs: async (name, container) => {
-      const { metadata, spec } = await pod(name);
+    logs: async (name, container, namespace = "default") => {
+      const { metadata, spec } = await get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`);
       const folder = join(nodes.directory, spec.nodeName ?? "", metadata.uid, "containers", container);
       const files = (await readdir(folder)).filter((file) => file.endsWith(".log")).sort();
       return (await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")))).join("");
