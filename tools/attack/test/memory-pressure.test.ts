@@ -48,7 +48,7 @@ async function eventually(target: IstiodTarget, condition: () => Promise<boolean
 }
 
 it("an istiod with a small heap closes its newest connections, counts them and survives", async () => {
-  const target = await startIstiodTarget({ heapMiB: 128, services: 20, env: { ISTIOD_MEMORY_THRESHOLD: "45" } });
+  const target = await startIstiodTarget({ heapMiB: 128, services: 20, env: { ISTIOD_MEMORY_THRESHOLD: "60" } });
   const closed = new Set<number>();
   const channels: Channel[] = [];
   let isOver = false;

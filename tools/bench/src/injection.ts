@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
-import { completeCharts, renderChart } from "@istiod/manifests";
+import { injectionConfiguration } from "./injection/configuration.js";
+import { percentiles } from "./injection/percentiles.js";
 import { admissionReview, podOfSize } from "./injection/pods.js";
 import { type Figure, print } from "./measure.js";
 import { positive, runCommand } from "./options.js";
@@ -40,7 +41,7 @@ async function measure(): Promise<boolean> {
   const work = await mkdtemp(join(tmpdir(), "istiod-injection-"));
   const server = await startApiServer({ types: [], namespaces: [namespace], authorization: "allow-all" });
   try {
-    await createConfiguration(server);
+    for (const map of await injectionConfiguration(namespace)) await server.objects.create(map);
     const kubeconfig = join(work, "kubeconfig");
     await writeFile(kubeconfig, server.kubeconfig.yaml, { mode: 0o600 });
     const port = await freePort();
@@ -114,16 +115,6 @@ async function latency(
   return [{ what: "at a rate", value: rate, unit: "Pods a second" }, ...percentiles(await Promise.all(calls))];
 }
 
-function percentiles(took: readonly number[]): readonly Figure[] {
-  const sorted = [...took].sort((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
-  return [
-    { what: "  p50", value: at(0.5), unit: "ms" },
-    { what: "  p99", value: at(0.99), unit: "ms" },
-    { what: "  maximum", value: at(1), unit: "ms" },
-  ];
-}
-
 /** The injection webhook of an istiod, as an API server calls it. */
 class Webhook {
   readonly #port: number;
@@ -181,17 +172,6 @@ class Webhook {
     });
   }
 }
-
-/** Creates the ConfigMaps of the chart, with its default values. */
-async function createConfiguration({ objects }: ApiServer): Promise<void> {
-  await completeCharts();
-  const rendered = await renderChart("istiod", { release: "istiod", namespace });
-  const maps = rendered.filter(({ kind, metadata: { name } }) => kind === "ConfigMap" && configMaps.has(name));
-  for (const { metadata, ...map } of maps)
-    await objects.create({ ...map, metadata: { name: metadata.name, namespace } });
-}
-
-const configMaps = new Set(["istio", "istio-sidecar-injector"]);
 
 /** Returns the self-signed root of istiod. */
 function rootOf({ objects }: ApiServer): string {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import type { Clock } from "@istiod/settings";
+import { oldGenerationLimit } from "./old-generation-limit.js";
 
 const intervalMs = 1000;
 /** Connections that are closed in each step of an episode, of all. */
@@ -15,7 +16,7 @@ export interface MemoryUse {
   readonly heap: number;
   /** Size of the heap after its last full collection; undefined before the first one. */
   readonly live: number | undefined;
-  /** Maximum size of the heap. */
+  /** Size at which the process ends: that of the old generation. */
   readonly heapLimit: number;
   readonly resident: number;
   /** Memory limit of the container; undefined if there is none. */
@@ -124,11 +125,16 @@ export function processMemory(): MemoryMeter {
   });
   observer.observe({ entryTypes: ["gc"] });
   const containerLimit = containerMemory();
+  const heapLimit = oldGenerationLimit({
+    heapSizeLimit: getHeapStatistics().heap_size_limit,
+    v8Version: process.versions.v8,
+    flags: [...(process.env["NODE_OPTIONS"] ?? "").split(/\s+/), ...process.execArgv],
+  });
   return {
     read: () => ({
       heap: process.memoryUsage().heapUsed,
       live,
-      heapLimit: getHeapStatistics().heap_size_limit,
+      heapLimit,
       resident: process.memoryUsage.rss(),
       containerLimit,
       collections,

@@ -6,7 +6,7 @@ import type { FilledServer } from "./in-memory-server.js";
 
 /** Number of requests at the same time. */
 const concurrency = 16;
-const clusterScoped = new Set(["Namespace", "Node", "CustomResourceDefinition"]);
+const clusterScoped = new Set(["Namespace", "Node", "CustomResourceDefinition", "MutatingWebhookConfiguration"]);
 
 /** Starts the API server of `@istiod/cluster`. It ends with this process. @throws Error if it is not built */
 export async function realServer(): Promise<FilledServer> {
