@@ -134,7 +134,7 @@ describe("environment variables", () => {
     const found = new Set(
       sources.flatMap((text) => [...text.matchAll(read), ...text.matchAll(declared)].map(([, name = ""]) => name)),
     );
-    for (const ofCommandLines of ["NO_COLOR", "TERM"]) found.delete(ofCommandLines);
+    for (const ofOthers of ["NO_COLOR", "NODE_OPTIONS", "TERM"]) found.delete(ofOthers);
     expect(found.size).toBeGreaterThan(90);
     expect([...found].filter((name) => !readVariables.has(name)).sort()).toEqual([]);
   });
