@@ -1,7 +1,7 @@
 export { generate, load, typeUrls } from "./generate.js";
 export { goldenProxies, loadSampleForGolden } from "./golden/golden-files.js";
 export { matchesGlob } from "./glob.js";
-export { laterWork } from "./judged.js";
+export { unsupportedFeature } from "./unsupported-feature.js";
 export { parityOf, type Parity } from "./parity.js";
 export { findScenarios, type Scenario, type ScenarioProxy, type Type, types } from "./scenario.js";
 export { share, sum, table, type Row } from "./table.js";

@@ -1,14 +1,14 @@
 // Parity of the generators with recorded scenarios, in process: `npm run parity -w tools/parity -- --help`.
 import { matchesGlob } from "./glob.js";
 import { parityOf, type Parity } from "./parity.js";
-import { laterWork } from "./judged.js";
+import { unsupportedFeature } from "./unsupported-feature.js";
 import { findScenarios, types, type Type } from "./scenario.js";
 import { percent, sum, table } from "./table.js";
 
 const usage = `usage: parity FOLDER [--only GLOB]... [--type cds|eds|lds|rds|ecds|nds]... [--diff] [--paths N]
   --only   choose scenarios by glob, repeatedly
   --type   compare these types only
-  --judged leave out what needs features of later work
+  --judged leave out what needs features that istiod does not have
   --diff   print every difference of every resource
   --paths  how many differing paths to sum up at the end (30)`;
 
@@ -23,7 +23,7 @@ const only = all("--only");
 const chosenTypes = types.filter((t): t is Type => all("--type").length === 0 || all("--type").includes(t));
 const scenarios = findScenarios(folder)
   .filter((s) => only.length === 0 || only.some((g) => matchesGlob(s.name, g)))
-  .filter((s) => !args.includes("--judged") || laterWork(s) === undefined);
+  .filter((s) => !args.includes("--judged") || unsupportedFeature(s) === undefined);
 const paths = new Map<string, { scenarios: Set<string>; count: number; example: string }>();
 const groups = new Map<string, Parity[]>();
 

@@ -1,7 +1,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { findScenarios, laterWork, type Parity, parityOf, type Scenario, share, sum, table } from "../src/index.js";
+import {
+  findScenarios,
+  unsupportedFeature,
+  type Parity,
+  parityOf,
+  type Scenario,
+  share,
+  sum,
+  table,
+} from "../src/index.js";
 
 const shared = join(import.meta.dirname, "../../../../shared");
 
@@ -22,13 +31,13 @@ const argued: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Compares every judged situation of a folder of `../shared` resource by resource, one test each; what is argued may
- * differ, and nothing else. Then the figures by group, those that are not argued must reach the floors. What needs features of later work
- * is counted apart, without a floor.
+ * differ, and nothing else. Then the figures by group; those that are not argued must reach the floors. Situations that
+ * need features that istiod does not have are counted apart, without a floor.
  */
 export function agreementWith(folder: string, belongs: (s: Scenario) => boolean): void {
   const root = join(shared, folder);
   const found = existsSync(root) ? findScenarios(root).filter(belongs) : [];
-  const judged = found.filter((s) => laterWork(s) === undefined);
+  const judged = found.filter((s) => unsupportedFeature(s) === undefined);
   describe(`recorded ${folder}`, () => {
     beforeEach(({ skip }) => skip(found.length === 0, `no ../shared/${folder} beside the repository`));
     const done = new Map<string, Parity[]>();
@@ -50,10 +59,10 @@ export function agreementWith(folder: string, belongs: (s: Scenario) => boolean)
       expect(share(all.full, all.n)).toBeGreaterThanOrEqual(99);
     });
 
-    it("and what needs features of later work, apart", () => {
+    it("and what needs features that istiod does not have, apart", () => {
       for (const s of found) {
-        const later = laterWork(s);
-        if (later !== undefined) note(`apart: ${later}`, parityOf(s));
+        const feature = unsupportedFeature(s);
+        if (feature !== undefined) note(`apart: ${feature}`, parityOf(s));
       }
     }, 300_000);
 

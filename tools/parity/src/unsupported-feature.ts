@@ -1,10 +1,10 @@
 import { environmentOf, objectsOf, type Scenario } from "./scenario.js";
 
-/** Groups of scenarios about features that are not implemented yet. */
-const groupsApart = new Set(["envoyfilter", "gateway-api", "proxyconfig", "security", "telemetry"]);
+/** Groups of scenarios about features that istiod does not have. */
+const unsupportedGroups = new Set(["envoyfilter", "gateway-api"]);
 
-/** Kinds that are not implemented yet, by feature. */
-const kindsApart: Readonly<Record<string, string>> = {
+/** Features that istiod does not have, by kind. */
+const unsupportedKinds: Readonly<Record<string, string>> = {
   Gateway: "Gateway API",
   GatewayClass: "Gateway API",
   HTTPRoute: "Gateway API",
@@ -14,26 +14,22 @@ const kindsApart: Readonly<Record<string, string>> = {
   EnvoyFilter: "EnvoyFilter",
   WasmPlugin: "Wasm",
   TrafficExtension: "Wasm",
-  Telemetry: "Telemetry",
-  ProxyConfig: "ProxyConfig",
-  AuthorizationPolicy: "policies",
-  RequestAuthentication: "policies",
 };
 
 /**
  * Returns the unsupported feature that a recorded scenario needs; undefined if it needs none and must match. Ambient
  * mode that is merely enabled does not count: sidecars are configured in the same way.
  */
-export function laterWork(s: Scenario): string | undefined {
+export function unsupportedFeature(s: Scenario): string | undefined {
   const [group = ""] = s.name.split("/");
   const types = s.proxies.map(({ node }) => String(node["id"]).split("~")[0]);
   const hasAmbientProxies = types.some((type) => type === "waypoint" || type === "ztunnel");
   if (group === "ambient") return hasAmbientProxies ? group : undefined;
-  if (s.base.endsWith("/shop")) return groupsApart.has(group) ? group : undefined;
+  if (s.base.endsWith("/shop")) return unsupportedGroups.has(group) ? group : undefined;
   if (hasAmbientProxies || environmentOf(s)["AMBIENT_ENABLE_MULTI_NETWORK"] === "true") return "ambient";
   for (const { kind, apiVersion } of objectsOf(s)) {
-    const later = kindsApart[String(kind)];
-    if (later !== undefined && !(kind === "Gateway" && !String(apiVersion).startsWith("gateway."))) return later;
+    const feature = unsupportedKinds[String(kind)];
+    if (feature !== undefined && !(kind === "Gateway" && !String(apiVersion).startsWith("gateway."))) return feature;
   }
   return undefined;
 }
