@@ -1,12 +1,9 @@
 import { randomUUID } from "node:crypto";
 import http2 from "node:http2";
-import https from "node:https";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import http from "node:http";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
-import type tls from "node:tls";
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
@@ -19,11 +16,11 @@ import { findEnvoy } from "@istiod/envoy-binary";
 import { secretType } from "@istiod/resources";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Agent } from "../src/index.js";
-import { type AgentPorts, freePorts, NO_ENVOY, putCredentials, startReadyAgent } from "./agent-fixture.js";
-import { application, discovery, inbound } from "./envoy-resources.js";
+import { NO_ENVOY } from "./agent-fixture.js";
 import { FakeIstiod, put, scratch } from "./fakes.js";
 import { startedAgent } from "./proxyless-agent.js";
 import { recordingLog } from "./recording-log.js";
+import { type ServedWorkload, serveWorkload } from "./served-workload.js";
 
 const envoyPath = await findEnvoy();
 const SPIFFE_ID = "spiffe://example.org/ns/shop/sa/cart";
@@ -201,49 +198,28 @@ describe("an agent next to the SDS server of another program", () => {
 
 describe("an agent with a real Envoy next to the SDS server of another program", () => {
   beforeEach(({ skip }) => skip(!envoyPath, NO_ENVOY));
-  const address = "127.0.77.9";
   let spire: FakeSpireAgent;
-  let ports: AgentPorts & { readonly inbound: number };
+  let served: ServedWorkload;
   let agent: Agent;
-  const seen = { known: [] as Record<string, string>[], refused: [] as string[] };
   const { log, messages } = recordingLog();
 
   beforeAll(async () => {
     if (!envoyPath) return;
-    const directory = await scratch();
-    ports = await freePorts(address, ["status", "health", "prometheus", "admin", "inbound"]);
-    const app = http.createServer((_, response) => response.end("hello"));
-    await new Promise<void>((resolve) => app.listen(0, "127.0.0.1", resolve));
-    afterAll(() => app.close());
-    const istiod = await FakeIstiod.start(
-      discovery(
-        () => application((app.address() as AddressInfo).port),
-        () => inbound(address, ports.inbound),
-        seen,
-      ),
-    );
-    await putCredentials(directory, istiod);
+    served = await serveWorkload("127.0.77.9");
     spire = await spireAgent();
-    await spire.listen(join(directory, SOCKETS, "socket"));
-    const more = { AGENT_DIRECTORY: directory, SERVICE_ACCOUNT: "cart" };
-    agent = await startReadyAgent({ address, ports, istiod: `127.0.0.1:${istiod.port}`, envoyPath, more }, log);
+    await spire.listen(join(served.directory, SOCKETS, "socket"));
+    agent = await served.startAgent(envoyPath, log);
   }, 40_000);
   afterAll(() => agent?.terminate());
 
-  /** Calls the application with a client certificate. Resolves to the identity in Envoy's certificate. */
-  const call = (client: Minted): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const identity = { key: client.keyPem, cert: client.pem, ca: spire.authority.pem };
-      https
-        .get(
-          { host: address, port: ports.inbound, agent: false, checkServerIdentity: () => undefined, ...identity },
-          (response) => {
-            const { subjectaltname = "", serialNumber } = (response.socket as tls.TLSSocket).getPeerCertificate();
-            response.resume().on("end", () => resolve(`${subjectaltname} ${serialNumber}`));
-          },
-        )
-        .on("error", reject);
-    });
+  /** Calls the application with a client certificate. Returns the identity and serial number in Envoy's certificate. */
+  const call = async (client: Minted): Promise<string> => {
+    const { subjectaltname = "", serialNumber } = await served.call(
+      { key: client.keyPem, cert: client.pem },
+      spire.authority.pem,
+    );
+    return `${subjectaltname} ${serialNumber}`;
+  };
 
   it("gives it the certificate of the other program, and that after a rotation", async () => {
     const client = await issue(spire.authority, "spiffe://example.org/ns/shop/sa/web");
@@ -257,7 +233,7 @@ describe("an agent with a real Envoy next to the SDS server of another program",
     await expect
       .poll(() => call(client), { timeout: 10_000 })
       .toBe(`URI:${SPIFFE_ID} ${next.certificate.serialNumber}`);
-    expect([spire.rejected, seen.refused]).toEqual([[], []]);
+    expect([spire.rejected, served.refused]).toEqual([[], []]);
     expect(messages().filter((line) => line.includes("workload certificate"))).toEqual([]);
   }, 30_000);
 });

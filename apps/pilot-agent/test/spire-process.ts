@@ -2,10 +2,10 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { vi } from "vitest";
+import { freePort } from "./fakes.js";
 
 const programs = process.env["SPIRE_BIN_DIR"] ?? "";
 const until = { timeout: 60_000, interval: 200 };
@@ -100,15 +100,6 @@ export class Spire {
     const argv = [...command.slice(0, at), ...flags, ...command.slice(at)];
     return (await promisify(execFile)(join(programs, "spire-server"), argv)).stdout;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 const serverConfig = (directory: string, port: number): string => `server {
