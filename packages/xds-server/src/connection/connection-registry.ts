@@ -19,9 +19,9 @@ export interface ManagedConnection {
   end(error: ConnectError | undefined, reason: string): void;
   /** Resets the stream. */
   abort(reason: string): void;
-  /** Returns the state of the stream; undefined before it is admitted. */
   /** The node of the client; undefined until the stream is admitted. */
   readonly node: Node | undefined;
+  /** Returns the state of the stream; undefined until it is admitted. */
   snapshot(): Connection | undefined;
 }
 

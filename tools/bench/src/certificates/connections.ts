@@ -16,7 +16,7 @@ export interface Connection {
   release(): void;
 }
 
-/** Opens a bounded number of connections. Who finds no place waits. */
+/** Opens a bounded number of connections. Others wait for a place. */
 export class Connections {
   readonly #open: Places;
   readonly #handshakes = new Places(maxHandshakes);
