@@ -8,9 +8,10 @@ import { positive, runCommand } from "./options.js";
 
 const usage = `Usage: certificates [--count 2000] [--parallel 50] [--warm-up 500] [--agents 5000] [--only issuance|arrivals]
 
-Measures istiod's certificate authority over TLS with bearer tokens, from another process. First --count certificates, --parallel at once, from a self-signed and a
-plugged-in CA of three levels, whose keys and those of the requests are P-256 or RSA 2048: on a connection for each certificate, and on four for all. Then
---agents that arrive at once, each of which wants a certificate and opens an xDS stream on a connection of its own, and the same without TLS and certificates.
+Measures istiod's certificate authority over TLS with bearer tokens, from another process. First --count certificates,
+--parallel at once, from a self-signed and a plugged-in CA of three levels, whose keys and those of the requests are
+P-256 or RSA 2048: on a connection for each certificate, and on four for all. Then --agents that arrive at once, each of
+which wants a certificate and opens an xDS stream on a connection of its own, and the same without TLS and certificates.
 Each measurement starts its own istiod with a mesh of 50 services. Exits with status 1 if a request fails.`;
 
 const { values } = parseArgs({

@@ -1,3 +1,4 @@
+export { connectCa } from "./certificates/certificate-client.js";
 export { differencesFromFresh, type SettledProxy, untilSettled } from "./churn/fleet.js";
 export { randomChange } from "./churn/random-change.js";
 export { SimulatedProxy, type SimulatedProxyOptions } from "./client/simulated-proxy.js";

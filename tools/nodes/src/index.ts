@@ -1,4 +1,6 @@
 export { type Image, type Images, readImages } from "./agent/images.js";
 export type { Machine, Program } from "./machine/machine.js";
+export { startSidecar } from "./machine/start-sidecar.js";
+export { type WorkloadFiles, workloadFiles } from "./machine/workload-files.js";
 export { nodesUnavailable } from "./nodes-unavailable.js";
 export { type Nodes, type NodesOptions, startNodes } from "./start-nodes.js";

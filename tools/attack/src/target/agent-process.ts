@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { freePort } from "@istiod/bench";
 
 export interface AgentOptions {
   readonly directory: string;
@@ -81,13 +81,4 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
     sds: join(directory, "var/run/secrets/workload-spiffe-uds/socket"),
     output: () => output,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { connectCa } from "@istiod/bench";
 import type { Attack } from "../../attack.js";
 import type { AttackedIstiod } from "../../target/istiod-target.js";
-import { type CertificateCall, connectCa, frame, requestCertificate, validRequest } from "./certificate-call.js";
+import { type CertificateCall, frame, requestCertificate, validRequest } from "./certificate-call.js";
 
 const scaled = (count: number, scale: number): number => Math.max(1, Math.round(count * scale));
 

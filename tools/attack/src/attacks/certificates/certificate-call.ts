@@ -1,6 +1,5 @@
 import { generateKeyPairSync, sign } from "node:crypto";
-import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from "node:http2";
-import type { Address } from "@istiod/xds-server/testing";
+import type { ClientHttp2Session } from "node:http2";
 
 const path = "/istio.v1.auth.IstioCertificateService/CreateCertificate";
 
@@ -12,14 +11,6 @@ export interface CertificateCall {
   readonly body: Buffer;
   /** Leaves the body unfinished. Default false. */
   readonly unfinished?: boolean;
-}
-
-/** Connects to the CA over TLS. */
-export function connectCa({ host, port, tls, localAddress }: Address): ClientHttp2Session {
-  const options: SecureClientSessionOptions & { readonly localAddress?: string | undefined } = { ...tls, localAddress };
-  const session = connect(`https://${host}:${port}`, options);
-  session.on("error", () => undefined);
-  return session;
 }
 
 /** Sends a request. Resolves with its gRPC status, or `none` if the connection ends first. */
