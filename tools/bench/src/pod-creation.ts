@@ -65,6 +65,7 @@ async function measure(): Promise<boolean> {
     return true;
   } finally {
     client.close();
+    await server.stop();
     await rm(work, { recursive: true, force: true });
   }
 }

@@ -10,6 +10,8 @@ export interface FilledServer {
   create(objects: readonly ObjectInput[]): Promise<void>;
   /** Updates an object: the status of a Pod, the rest of others. */
   update(object: ObjectInput): Promise<void>;
+  /** Ends it. It also ends with this process. */
+  stop(): Promise<void>;
 }
 
 const types: readonly ResourceType[] = istioKinds.flatMap(({ group, kind, versions }) =>
@@ -24,7 +26,8 @@ const types: readonly ResourceType[] = istioKinds.flatMap(({ group, kind, versio
 
 /** Starts the API server in the memory of this process. */
 export async function inMemoryServer(): Promise<FilledServer> {
-  const { kubeconfig, objects } = await startApiServer({ types });
+  const server = await startApiServer({ types });
+  const { kubeconfig, objects } = server;
   return {
     kubeconfig: kubeconfig.yaml,
     async create(inputs) {
@@ -37,5 +40,6 @@ export async function inMemoryServer(): Promise<FilledServer> {
       if (input.kind === "Pod") await objects.updateStatus({ ...input, status: input["status"] });
       else await objects.update(input);
     },
+    stop: () => server.stop(),
   };
 }

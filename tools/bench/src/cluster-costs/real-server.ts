@@ -8,9 +8,10 @@ import type { FilledServer } from "./in-memory-server.js";
 const concurrency = 16;
 const clusterScoped = new Set(["Namespace", "Node", "CustomResourceDefinition", "MutatingWebhookConfiguration"]);
 
-/** Starts the API server of `@istiod/cluster`. It ends with this process. @throws Error if it is not built */
+/** Starts the API server of `@istiod/cluster`. @throws Error if it is not built */
 export async function realServer(): Promise<FilledServer> {
-  const { kubeconfig } = await startCluster();
+  const cluster = await startCluster();
+  const { kubeconfig } = cluster;
   const client = createApiClient(await parseKubeconfig(kubeconfig), { qps: 10_000, burst: 10_000 });
   for (const definition of customResourceDefinitions(await readProtos())) await create(client, { ...definition });
   return {
@@ -26,6 +27,10 @@ export async function realServer(): Promise<FilledServer> {
       );
     },
     update: (object) => (object.kind === "Pod" ? patch(client, object, "status") : patch(client, object)),
+    async stop() {
+      client.close();
+      await cluster.stop();
+    },
   };
 }
 
