@@ -1,4 +1,4 @@
 export { connectionId } from "./connection-id.js";
 export { type HandshakeLimits, HandshakeQueue } from "./handshake-queue.js";
 export { LoopTimers } from "./loop-timers.js";
-export { type HandshakeOptions, paceConnections, paceHandshakes } from "./paced-handshakes.js";
+export { type HandshakeOptions, paceConnections, paceHandshakes, type WaitObserver } from "./paced-handshakes.js";

@@ -27,10 +27,21 @@ const acceptingMs = 20;
 
 type ConnectionListener = (socket: Socket) => void;
 
+/** Receives when a connection waits. Its client is not to blame for that time. */
+export interface WaitObserver {
+  /** Called when the client has sent its first bytes and waits for its turn. */
+  readonly queued?: (socket: Socket) => void;
+  /** Called when the connection's turn has come. */
+  readonly begun?: (socket: Socket) => void;
+}
+
 /** The timeouts of connections without a complete handshake. */
-export interface HandshakeOptions {
+export interface HandshakeOptions extends WaitObserver {
   readonly timers: Pick<LoopTimers, "after">;
-  /** Time from the connection to its complete handshake, in milliseconds. Default: none, `close` has its own. */
+  /**
+   * Time from the connection to its first bytes, and from the begin of its handshake to its end, in milliseconds.
+   * Default: none, `close` has its own.
+   */
   readonly timeoutMs?: number;
   /** Closes a connection after the timeout, or whose handshake takes long while others wait. */
   readonly close: (socket: Socket) => void;
@@ -60,10 +71,10 @@ export function paceHandshakes(server: Server, options: HandshakeOptions): void 
  * Begins few connections of a server without TLS in each turn of the event loop, since a client may have sent many
  * requests with its first bytes. Addresses take turns. Listeners are moved as by {@link paceHandshakes}.
  */
-export function paceConnections(server: PlaintextServer): void {
+export function paceConnections(server: PlaintextServer, observer: WaitObserver = {}): void {
   const begin = server.listeners("connection") as ConnectionListener[];
   server.removeAllListeners("connection");
-  const pacer = new HandshakePacer(plaintextPerTurn, untimed, (socket) => {
+  const pacer = new HandshakePacer(plaintextPerTurn, { ...untimed, ...observer }, (socket) => {
     for (const listener of begin) listener.call(server, socket);
     pacer.completed(connectionId(socket));
   });
@@ -101,18 +112,19 @@ class HandshakePacer {
   }
 
   accept(socket: Socket): void {
-    const { timers, timeoutMs, close } = this.#options;
     this.#hasAccepted = true;
     const paced: Paced = {
       id: connectionId(socket),
       socket,
       group: addressGroup(socket.remoteAddress ?? ""),
-      stopTimeout: timeoutMs === undefined ? ignore : timers.after(timeoutMs, () => close(socket)),
+      stopTimeout: this.#startTimeout(socket),
       stopSlowTimer: ignore,
     };
     socket.on("error", ignore).once("close", () => this.#delete(paced));
     socket.once("readable", () => {
       if (socket.destroyed) return;
+      paced.stopTimeout();
+      this.#options.queued?.(socket);
       this.#queue.push(paced, paced.group);
       this.#schedule();
     });
@@ -158,8 +170,15 @@ class HandshakePacer {
     return isAccepting;
   }
 
+  #startTimeout(socket: Socket): () => void {
+    const { timers, timeoutMs, close } = this.#options;
+    return timeoutMs === undefined ? ignore : timers.after(timeoutMs, () => close(socket));
+  }
+
   #start(paced: Paced): void {
     this.#inProgress.set(paced.id, paced);
+    paced.stopTimeout = this.#startTimeout(paced.socket);
+    this.#options.begun?.(paced.socket);
     paced.stopSlowTimer = this.#options.timers.after(slowMs, () => {
       this.#queue.markSlow(paced);
       this.#schedule();

@@ -101,6 +101,22 @@ it("closes handshakes that take long only while others wait for their place", as
   expect(closed).toEqual([begun[0]?.socket, begun[1]?.socket]);
 });
 
+it("does not count the time for which a connection waits for the handshakes of others", async () => {
+  const { begun, closed, clock, open } = await paced({ held: true, timeoutMs: 5000 });
+  await opened(32, open);
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(32);
+  const waiting = await open("hello");
+  for (let turns = 0; turns < 20; turns++) await setImmediatePromise();
+  clock.advance(7000);
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(33);
+  const [last] = begun.slice(-1);
+  expect(last?.socket.remotePort).toBe(waiting.localPort);
+  clock.advance(4000);
+  expect(closed).toHaveLength(32);
+  clock.advance(3000);
+  expect(closed).toHaveLength(33);
+});
+
 it("closes connections without a complete handshake after the timeout, from their begin", async () => {
   const { begun, closed, clock, open, complete } = await paced({ held: true, timeoutMs: 5000 });
   await opened(2, open);
@@ -163,7 +179,11 @@ it("begins two plaintext connections in a turn, once their clients have sent, an
   const server = new EventEmitter();
   const begun: string[] = [];
   server.on("connection", ({ remoteAddress = "" }: Socket) => begun.push(remoteAddress));
-  paceConnections(server as unknown as PlaintextServer);
+  const waiting: (string | undefined)[] = [];
+  paceConnections(server as unknown as PlaintextServer, {
+    queued: ({ remoteAddress }) => void waiting.push(remoteAddress),
+    begun: ({ remoteAddress }) => void waiting.splice(waiting.indexOf(remoteAddress), 1),
+  });
   const sockets = ["a", "a", "a", "a", "a", "b"].map((remoteAddress, remotePort) => {
     return Object.assign(new PassThrough(), { remoteAddress, remotePort });
   });
@@ -174,6 +194,7 @@ it("begins two plaintext connections in a turn, once their clients have sent, an
   for (const expected of [2, 4, 6]) {
     await setImmediatePromise();
     expect(begun.length).toBeLessThanOrEqual(expected);
+    expect(waiting).toHaveLength(6 - begun.length);
   }
   await expect.poll(() => begun.length).toBe(6);
   expect(begun.indexOf("b")).toBe(1);

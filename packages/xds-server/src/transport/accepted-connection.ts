@@ -73,7 +73,7 @@ export class AcceptedConnection {
     this.#shared = shared;
     this.#options = options;
     this.#counted = counted;
-    this.#stopTimer = shared.timers.after(options.handshakeTimeoutMs, () => this.close("handshake_timeout"));
+    this.#stopTimer = this.#startHandshakeTimer();
     socket.once("close", () => {
       this.#stopTimer();
       shared.table.delete(counted);
@@ -86,6 +86,16 @@ export class AcceptedConnection {
       this.#session === undefined
         ? { key: this.#counted.key, isAuthenticated: false }
         : identifyPeer(peerOf(this.#session, {})));
+  }
+
+  /** Records that the client has sent its first bytes, and waits until the server begins its handshake. */
+  queued(): void {
+    this.#stopTimer();
+  }
+
+  /** Records that the server begins the handshake. The client has the whole time for it. */
+  begun(): void {
+    if (!this.#socket.destroyed) this.#stopTimer = this.#startHandshakeTimer();
   }
 
   /** Starts to supervise the session: the client must send its preface and SETTINGS, and open a stream. */
@@ -149,6 +159,11 @@ export class AcceptedConnection {
   destroy(): void {
     this.#session?.destroy();
     this.#socket.destroy();
+  }
+
+  #startHandshakeTimer(): () => void {
+    const { timers } = this.#shared;
+    return timers.after(this.#options.handshakeTimeoutMs, () => this.close("handshake_timeout"));
   }
 
   #restartIdleTimer(): void {

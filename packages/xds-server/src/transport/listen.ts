@@ -11,7 +11,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { type Clock, listenBacklog } from "@istiod/settings";
-import { paceConnections, paceHandshakes } from "@istiod/tls-admission";
+import { paceConnections, paceHandshakes, type WaitObserver } from "@istiod/tls-admission";
 import type { Listening, ListenOptions, XdsServer } from "../api.js";
 import { type RequestMemory, requestWindowBytes } from "../limits/request-memory.js";
 import { AcceptedConnection, Acceptor, type ConnectionSupervision } from "./accepted-connection.js";
@@ -73,10 +73,14 @@ export async function listen(
     tls === undefined ? undefined : createSecureServer({ ...http2Options(limits), ...secureServerOptions(tls) });
   const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(limits));
   const acceptor = new Acceptor(http2, (socket) => AcceptedConnection.accept(socket, shared, limits));
+  const waits: WaitObserver = {
+    queued: (socket) => acceptor.connectionOf({ socket })?.queued(),
+    begun: (socket) => acceptor.connectionOf({ socket })?.begun(),
+  };
   if (secure !== undefined) {
     const close = (socket: Socket): void => acceptor.connectionOf({ socket })?.close("handshake_timeout");
-    paceHandshakes(secure, { timers: shared.timers, close });
-  } else paceConnections(http2);
+    paceHandshakes(secure, { timers: shared.timers, close, ...waits });
+  } else paceConnections(http2, waits);
   const sessions = new Map<ServerHttp2Session, AcceptedConnection>();
   http2.on("session", (session: ServerHttp2Session) => {
     const connection = acceptor.connectionOf(session);
