@@ -1,3 +1,4 @@
+import { readlinkSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { fuzz } from "./fuzz.js";
 import { selfTests } from "./targets/self-tests.js";
@@ -9,7 +10,10 @@ export interface Job {
   readonly cases: number;
   readonly seed: number;
   readonly corpus: readonly Uint8Array[];
-  /** Number of the current case, the length of its input, and the input: readable while the worker hangs. */
+  /**
+   * Number of the current case, the length of its input, the ID of the thread (0 where the system does not tell it),
+   * and the input: readable while the worker hangs.
+   */
   readonly shared: SharedArrayBuffer;
 }
 
@@ -18,12 +22,13 @@ export interface JobResult {
 }
 
 /** Bytes before the input in the shared buffer. */
-export const sharedHeader = 8;
+export const sharedHeader = 12;
 
 async function work({ target: name, shared, ...options }: Job): Promise<JobResult> {
   const target = [...targets, ...selfTests.targets].find((each) => each.name === name);
   if (target === undefined) throw new Error(`no target ${name}`);
-  const counters = new Int32Array(shared, 0, 2);
+  const counters = new Int32Array(shared, 0, 3);
+  counters[2] = currentThread();
   const bytes = new Uint8Array(shared, sharedHeader);
   const before = (input: Uint8Array): void => {
     bytes.set(input.subarray(0, bytes.length));
@@ -34,6 +39,14 @@ async function work({ target: name, shared, ...options }: Job): Promise<JobResul
   if (fault === undefined) return {};
   const { error, input } = fault;
   return { fault: { input, message: error instanceof Error ? (error.stack ?? error.message) : String(error) } };
+}
+
+function currentThread(): number {
+  try {
+    return Number(readlinkSync("/proc/thread-self").split("/").at(-1));
+  } catch {
+    return 0;
+  }
 }
 
 if (parentPort !== null) {

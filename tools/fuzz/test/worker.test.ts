@@ -11,6 +11,12 @@ it("a hang is a fault with its input", async () => {
   expect([...(fault?.input ?? [])]).toContain(selfTests.trigger);
 }, 60_000);
 
+it("an input for which the worker waits is a fault", async () => {
+  const { fault } = await run("self-test-wait", 200);
+  expect(fault?.message).toBe("still waiting after 2400 ms");
+  expect([...(fault?.input ?? [])]).toContain(selfTests.trigger);
+}, 60_000);
+
 it("an exhausted heap is a fault", async () => {
   const { fault } = await run("self-test-heap", 50_000);
   expect(fault?.message).toContain("ERR_WORKER_OUT_OF_MEMORY");

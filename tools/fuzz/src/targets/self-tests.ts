@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Target } from "../target.js";
 
 const trigger = 0xee;
@@ -14,6 +15,14 @@ export const selfTests = {
       seeds,
       run(input) {
         while (input.includes(trigger));
+      },
+    },
+    {
+      name: "self-test-wait",
+      description: "waits for ten minutes",
+      seeds,
+      async run(input) {
+        if (input.includes(trigger)) await wait(600_000);
       },
     },
     {
