@@ -4,7 +4,7 @@ import { AdmissionError } from "./errors.js";
 export interface BodyLimits {
   /** Maximum size of a body in bytes. Default 6 MiB. */
   readonly maxBodyBytes?: number;
-  /** Maximum size in bytes of all bodies that are held at the same time. Default 64 MiB. */
+  /** Maximum size in bytes of all bodies that are held at the same time. Default 32 MiB. */
   readonly maxHeldBytes?: number;
   /** Returns the group of a caller's address, such as its network. Default: the address. */
   readonly groupOf?: (address: string) => string;
@@ -27,7 +27,7 @@ export interface HeldBody {
 }
 
 const defaultMaxBodyBytes = 6 * 1024 * 1024;
-const defaultMaxHeldBytes = 64 * 1024 * 1024;
+const defaultMaxHeldBytes = 32 * 1024 * 1024;
 
 /**
  * Reads the bodies of requests. The limit of all bodies protects the memory from many callers, since the API server
@@ -84,7 +84,10 @@ export class BodyReader {
       http.once("end", () => {
         reading.overloaded = undefined;
         if (reading.bytes === 0) fail(new AdmissionError("empty", "no body found, expected an AdmissionReview"));
-        else resolve(Buffer.concat(chunks));
+        else {
+          resolve(Buffer.concat(chunks));
+          chunks.length = 0;
+        }
       });
       http.once("error", fail);
       http.once("close", () => fail(new Error("the connection was closed before the body was received")));

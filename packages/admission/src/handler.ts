@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, monotonicClock, parseGoDuration } from "@istiod/settings";
 import { BodyReader } from "./body.js";
 import { AdmissionError } from "./errors.js";
+import { FairQueue } from "./fair-queue.js";
 import { type AdmissionResponse, encodeReview } from "./response.js";
 import { type AdmissionRequest, readReview } from "./review.js";
 
@@ -26,10 +27,19 @@ export interface AdmissionHandlerOptions {
    * most 3 MiB.
    */
   readonly maxBodyBytes?: number;
-  /** Maximum size in bytes of all bodies that are held at the same time. Default 64 MiB. */
+  /** Maximum size in bytes of all bodies that are held at the same time. Default 32 MiB. */
   readonly maxHeldBytes?: number;
   /** Returns the group of a caller's address, such as its network; groups have equal shares. Default: the address. */
   readonly groupOf?: (address: string) => string;
+  /**
+   * Bodies from this size on, in bytes, are answered one after the other, each in a turn of the event loop of its own.
+   * Default 128 KiB.
+   */
+  readonly largeBytes?: number;
+  /**
+   * Answers large bodies instead of `admit`, such as in another thread. Returns the encoded review. Default: `admit`.
+   */
+  readonly answerLarge?: (body: Uint8Array, context: AdmissionContext) => Promise<string>;
   /** Maximum nesting of a body. Default 256. */
   readonly maxDepth?: number;
   /** Milliseconds for a decision; the query `timeout` of the API server may shorten them. Default 30,000. */
@@ -42,16 +52,25 @@ export interface AdmissionHandlerOptions {
 /** Answers one HTTP request. Never rejects. */
 export type AdmissionHandler = (http: IncomingMessage, response: ServerResponse) => Promise<void>;
 
+const defaultLargeBytes = 128 * 1024;
+
 /** Returns the handler of a webhook, for requests to any path. */
 export function admissionHandler(options: AdmissionHandlerOptions): AdmissionHandler {
+  const { largeBytes = defaultLargeBytes, groupOf = (address) => address } = options;
+  const { answerLarge = (body, context) => answerTo(body, context, options) } = options;
   const bodies = new BodyReader(options);
+  const large = new FairQueue();
   return async (http, response) => {
     const { body: held, release } = bodies.read(http);
     try {
       checkHeaders(http);
-      const review = readReview(await held, options);
-      const answer = await decide(review.request, http, response, options);
-      write(response, 200, "application/json", encodeReview(review, answer));
+      const body = await held;
+      const answer = await inTime(http, response, options, (context) =>
+        body.length < largeBytes
+          ? answerTo(body, context, options)
+          : large.run(groupOf(http.socket.remoteAddress ?? ""), context.signal, () => answerLarge(body, context)),
+      );
+      write(response, 200, "application/json", answer);
     } catch (error) {
       held.catch(() => undefined);
       const status = error instanceof AdmissionError ? error.status : 500;
@@ -63,6 +82,15 @@ export function admissionHandler(options: AdmissionHandlerOptions): AdmissionHan
       release();
     }
   };
+}
+
+async function answerTo(
+  body: Uint8Array,
+  context: AdmissionContext,
+  { admit, ...limits }: AdmissionHandlerOptions,
+): Promise<string> {
+  const review = readReview(body, limits);
+  return encodeReview(review, await admit(review.request, context));
 }
 
 function write(response: ServerResponse, status: number, type: string, text: string): void {
@@ -84,13 +112,17 @@ function checkHeaders({ method, headers }: IncomingMessage): void {
 
 const defaultDeadlineMs = 30_000;
 
-/** @throws AdmissionError `deadline` if there is no decision in time, also if `admit` ignores its signal */
-async function decide(
-  request: AdmissionRequest,
+/**
+ * Passes the context of a request to a function.
+ *
+ * @throws AdmissionError `deadline` if the function has no result in time, also if it ignores its signal
+ */
+async function inTime<T>(
   http: IncomingMessage,
   response: ServerResponse,
-  { admit, deadlineMs = defaultDeadlineMs, clock = monotonicClock }: AdmissionHandlerOptions,
-): Promise<AdmissionResponse> {
+  { deadlineMs = defaultDeadlineMs, clock = monotonicClock }: AdmissionHandlerOptions,
+  decide: (context: AdmissionContext) => Promise<T>,
+): Promise<T> {
   const url = new URL(`http://localhost${http.url?.startsWith("/") ? http.url : "/"}`);
   const ms = Math.min(deadlineMs, timeoutOf(url) ?? deadlineMs);
   const controller = new AbortController();
@@ -105,8 +137,7 @@ async function decide(
         reject(error);
       });
     });
-    const decision = Promise.resolve(admit(request, { url, signal: controller.signal }));
-    return await Promise.race([decision, expired]);
+    return await Promise.race([decide({ url, signal: controller.signal }), expired]);
   } finally {
     cancel();
     response.off("close", onClose);

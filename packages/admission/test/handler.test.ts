@@ -163,3 +163,47 @@ it("a caller that goes away before its body is complete is reported, and its byt
   expect(errors).toMatchObject([{ status: 500 }]);
   expect(await post(review)).toMatchObject({ status: 200 });
 });
+
+it("large bodies are decided one after the other, small ones meanwhile", async () => {
+  const decisions: (() => void)[] = [];
+  const large = JSON.stringify({ ...(JSON.parse(review) as object), padding: "x".repeat(1000) });
+  const { post } = await serve({
+    largeBytes: 1000,
+    answerLarge: (body, { url }) =>
+      new Promise((resolve) => decisions.push(() => resolve(`${url.pathname} ${body.length}`))),
+  });
+  const first = post(large, {}, "/first");
+  await expect.poll(() => decisions.length).toBe(1);
+  const second = post(large, {}, "/second");
+  expect(await post(review)).toMatchObject({ status: 200 });
+  expect(decisions).toHaveLength(1);
+  decisions[0]?.();
+  expect(await first).toEqual({ status: 200, text: `/first ${large.length}` });
+  await expect.poll(() => decisions.length).toBe(2);
+  decisions[1]?.();
+  expect(await second).toEqual({ status: 200, text: `/second ${large.length}` });
+});
+
+it("a large body whose deadline is over while it waits is not decided", async () => {
+  const clock = new FakeClock();
+  const decided: string[] = [];
+  const large = JSON.stringify({ ...(JSON.parse(review) as object), padding: "x".repeat(1000) });
+  let decide = (): void => undefined;
+  const { post } = await serve({
+    clock,
+    largeBytes: 1000,
+    answerLarge: (_, { url }) => {
+      decided.push(url.pathname);
+      return new Promise((resolve) => (decide = () => resolve("{}")));
+    },
+  });
+  const first = post(large, {}, "/first?timeout=60s");
+  await expect.poll(() => decided.length).toBe(1);
+  const second = post(large, {}, "/second?timeout=5s");
+  await expect.poll(() => clock.pending.length).toBe(2);
+  clock.advance(5000);
+  expect(await second).toEqual({ status: 504, text: "no decision within 5000 ms\n" });
+  decide();
+  expect(await first).toMatchObject({ status: 200 });
+  expect(decided).toEqual(["/first"]);
+});

@@ -15,7 +15,7 @@ export type FailureReason =
 
 /** A decision of the validation webhook. */
 export interface ValidationEvent {
-  readonly request: AdmissionRequest;
+  readonly request: Omit<AdmissionRequest, "object" | "oldObject">;
   readonly allowed: boolean;
   /** Set if the object was not validated, or is invalid. */
   readonly reason?: FailureReason;
@@ -43,8 +43,9 @@ type Outcome = AdmissionResponse & { readonly reason?: FailureReason };
 export function validationWebhook({ onDecision }: ValidationOptions = {}): Admit {
   return (request) => {
     const { reason, ...response } = decide(request);
+    const { object: _object, oldObject: _oldObject, ...about } = request;
     onDecision?.({
-      request,
+      request: about,
       allowed: response.allowed,
       message: response.allowed ? "" : response.message,
       isProbe: alwaysRejectAnnotation in annotationsOf(request.object),

@@ -1,26 +1,29 @@
 import { parseArgs } from "node:util";
 import { lines, runCommand } from "@istiod/bench";
 import { type Attack, type Bounds, type Effect, violations } from "./attack.js";
-import { agentAttacks, attacks } from "./attacks/index.js";
+import { agentAttacks, attacks, webhookAttacks } from "./attacks/index.js";
 import { runAttack } from "./run-attack.js";
 import { effectColumns } from "./table.js";
 import { startAgentTarget } from "./target/agent-target.js";
 import { startIstiodTarget, strangerAddress } from "./target/istiod-target.js";
 import type { Target } from "./target/target.js";
+import { startWebhookTarget } from "./target/webhook-target.js";
 
 const usage = `Usage: attack [NAME...] [--scale 1] [--heap 512] [--from 127.0.0.66]
 
 Runs attacks on an istiod with a heap of --heap MiB, or on an agent with a heap of 256 MiB, each on a new one, and prints what each cost. Exits with status 1 if
-one exceeds the bounds: 300 MiB more memory (an agent: 150 MiB), 1 s for an answer of the readiness probe, a failure of it, a lost stream of an honest client, an
+one exceeds the bounds: 300 MiB more memory (webhooks: 400 MiB, an agent: 150 MiB), 1 s for an answer of the readiness probe, a failure of it, a lost stream of an honest client, an
 update that does not arrive, a new client that is not served within 5 s, or, if attackers have its address (--from 127.0.0.1), not after the attack.
 
 Attacks:
-${[...attacks, ...agentAttacks].map(({ name, description }) => `  ${name.padEnd(24)} ${description}`).join("\n")}`;
+${[...attacks, ...webhookAttacks, ...agentAttacks].map(({ name, description }) => `  ${name.padEnd(24)} ${description}`).join("\n")}`;
 
 /** Address of the honest proxies. */
 const honestAddress = "127.0.0.1";
 /** Bytes by which the memory may grow. */
 const istiodGrowth = 300 * 2 ** 20;
+/** Large reviews are decided in a thread with a heap of its own. */
+const webhookGrowth = 400 * 2 ** 20;
 const agentGrowth = 150 * 2 ** 20;
 
 /** An attack with what starts its target. */
@@ -44,6 +47,7 @@ function planned(heapMiB: number, attackerAddress: string): readonly Planned[] {
     });
   return [
     ...attacks.map(plan(() => startIstiodTarget({ heapMiB, attackerAddress }), istiodGrowth)),
+    ...webhookAttacks.map(plan(() => startWebhookTarget({ heapMiB, attackerAddress }), webhookGrowth)),
     ...agentAttacks.map(plan(() => startAgentTarget({ attackerAddress }), agentGrowth)),
   ];
 }

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import { type Attack, violations } from "../src/attack.js";
-import { attacks } from "../src/attacks/index.js";
+import { agentAttacks, attacks, webhookAttacks } from "../src/attacks/index.js";
 import { runAttack } from "../src/run-attack.js";
 import { startIstiodTarget, strangerAddress } from "../src/target/istiod-target.js";
+import { startWebhookTarget } from "../src/target/webhook-target.js";
 
 /** `npm run attack` runs the full sizes, with bounds on time as well. */
 const scale = 0.2;
@@ -25,6 +26,20 @@ it.each(attacks.map((attack) => [attack.name, attack] as const))(
   120_000,
 );
 
+it.each(webhookAttacks.map((attack) => [attack.name, attack] as const))(
+  "%s costs honest API servers nothing",
+  async (_, attack) => {
+    const target = await startWebhookTarget();
+    try {
+      const rssGrowth = 400 * 2 ** 20;
+      expect(violations(await runAttack(attack, target, scale), { ...bounds, rssGrowth })).toEqual([]);
+    } finally {
+      await target.close();
+    }
+  },
+  120_000,
+);
+
 it.each(["opened-streams", "silent-connections", "handshake-storm", "certificate-burst"])(
   "%s from the address of honest proxies costs them neither their streams nor an update",
   async (name) => {
@@ -35,5 +50,6 @@ it.each(["opened-streams", "silent-connections", "handshake-storm", "certificate
 );
 
 it("names are unique", () => {
-  expect(new Set(attacks.map(({ name }) => name)).size).toBe(attacks.length);
+  const names = [...attacks, ...webhookAttacks, ...agentAttacks].map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
 });

@@ -1,7 +1,7 @@
 import { type AdmissionHandler, admissionHandler } from "@istiod/admission";
 import type { Meter } from "@istiod/metrics";
 import { addressGroup } from "@istiod/peer-address";
-import { type ValidationEvent, validationWebhook } from "@istiod/validation";
+import { type ValidationEvent, ValidationThread, validationWebhook } from "@istiod/validation";
 import type { Logger } from "pino";
 
 /** Returns the validation webhook, with its log lines and Istio's metrics. */
@@ -19,17 +19,18 @@ export function validationHandler(log: Logger, meter: Meter): AdmissionHandler {
     help: "Requests to the validation webhook that were answered without a verdict.",
     labels: ["status"],
   });
+  const onDecision = (event: ValidationEvent): void => {
+    const { group, version, resource } = event.request.resource;
+    if (event.reason === undefined) passed.add({ group, version, resource });
+    // As in Istio, a dry run does not count as failed.
+    else if (!event.request.dryRun) failed.add({ group, version, resource, reason: event.reason });
+    logDecision(log, event);
+  };
+  const thread = new ValidationThread({ onDecision });
   return admissionHandler({
     groupOf: addressGroup,
-    admit: validationWebhook({
-      onDecision: (event) => {
-        const { group, version, resource } = event.request.resource;
-        if (event.reason === undefined) passed.add({ group, version, resource });
-        // As in Istio, a dry run does not count as failed.
-        else if (!event.request.dryRun) failed.add({ group, version, resource, reason: event.reason });
-        logDecision(log, event);
-      },
-    }),
+    admit: validationWebhook({ onDecision }),
+    answerLarge: (body, context) => thread.answer(body, context),
     onError: (error, status) => {
       httpErrors.add({ status: String(status) });
       log.info({ err: error, status }, `validation request rejected: ${error.message}`);

@@ -2,9 +2,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { connectCa } from "@istiod/bench";
 import type { Attack } from "../../attack.js";
 import type { AttackedIstiod } from "../../target/istiod-target.js";
+import { scaled } from "../scaled.js";
 import { type CertificateCall, frame, requestCertificate, validRequest } from "./certificate-call.js";
-
-const scaled = (count: number, scale: number): number => Math.max(1, Math.round(count * scale));
 
 /**
  * Sends calls at once, each on a connection of its own, while an honest caller requests a certificate, which must

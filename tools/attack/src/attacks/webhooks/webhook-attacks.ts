@@ -1,0 +1,113 @@
+import { connect as connectTcp, type Socket } from "node:net";
+import { Readable } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { Attack } from "../../attack.js";
+import { type WebhookAddress, webhookName } from "../../target/webhook-caller.js";
+import type { AttackedWebhooks } from "../../target/webhook-target.js";
+import { Outcomes } from "../connections/stranger.js";
+import { scaled } from "../scaled.js";
+
+const mebibyte = 2 ** 20;
+const chunkBytes = 65_536;
+const chunksPerMebibyte = mebibyte / chunkBytes;
+/** Bytes that istiod accepts in a review: more than an object of etcd with its former version. */
+const reviewBytes = 6 * mebibyte;
+
+function connectWebhook({ port, root, localAddress }: WebhookAddress): TLSSocket {
+  const socket = connectTcp({ host: "127.0.0.1", port, localAddress });
+  socket.on("error", () => undefined);
+  return connectTls({ socket, ca: root, servername: webhookName }).on("error", () => undefined);
+}
+
+const head = (bytes: number): string =>
+  `POST /validate HTTP/1.1\r\nhost: ${webhookName}\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
+
+/**
+ * Sends a request as fast as it is read, and records the status of its answer, or that the connection was closed.
+ */
+function send(address: WebhookAddress, parts: Iterable<string | Uint8Array>, outcomes: Outcomes): TLSSocket {
+  const socket = connectWebhook(address);
+  const closed = (): void => outcomes.add("closed");
+  socket.once("close", closed).once("data", (bytes: Buffer) => {
+    socket.off("close", closed);
+    outcomes.add(`status ${bytes.toString("latin1").split(" ", 2)[1]}`);
+  });
+  socket.once("secureConnect", () => Readable.from(parts).pipe(socket, { end: false }));
+  return socket;
+}
+
+async function hold(sockets: readonly Socket[], outcomes: Outcomes, ms: number): Promise<string> {
+  await wait(ms);
+  const ended = outcomes.toString();
+  for (const socket of sockets) socket.destroy();
+  return ended;
+}
+
+const bodies: Attack<AttackedWebhooks> = {
+  name: "webhook-bodies",
+  description: "300 callers of the webhooks send 5 MiB of a review of 6 MiB, and wait",
+  async run({ webhooks }, scale) {
+    const count = scaled(300, scale);
+    const outcomes = new Outcomes();
+    const parts = [head(reviewBytes), ...Array<Buffer>(5 * chunksPerMebibyte).fill(Buffer.alloc(chunkBytes, " "))];
+    const sockets = Array.from({ length: count }, () => send(webhooks, parts, outcomes));
+    return `${count} reviews; ended by istiod: ${await hold(sockets, outcomes, 12_000)}`;
+  },
+};
+
+/** Returns a review of about 6 MiB: an object with very many small members, which is the slowest to read. */
+function largeReview(): string {
+  const routes = Array.from({ length: 100_000 }, (_, at) => ({ name: `r${at}`, match: [{ port: at % 65_536 }] }));
+  const object = {
+    apiVersion: "networking.istio.io/v1",
+    kind: "VirtualService",
+    metadata: { name: "large", namespace: "shop" },
+    spec: { hosts: ["large"], http: routes },
+  };
+  return JSON.stringify({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid: "1", operation: "CREATE", namespace: "shop", name: "large", object },
+  });
+}
+
+const reviews: Attack<AttackedWebhooks> = {
+  name: "webhook-reviews",
+  description: "40 callers of the webhooks send a review of a VirtualService with 100,000 routes at the same time",
+  async run({ webhooks }, scale) {
+    const count = scaled(40, scale);
+    const outcomes = new Outcomes();
+    const review = Buffer.from(largeReview());
+    const parts: (string | Uint8Array)[] = [head(review.length)];
+    for (let at = 0; at < review.length; at += chunkBytes) parts.push(review.subarray(at, at + chunkBytes));
+    const sockets = Array.from({ length: count }, () => send(webhooks, parts, outcomes));
+    return `${count} reviews of ${review.length} bytes; answers: ${await hold(sockets, outcomes, 15_000)}`;
+  },
+};
+
+const connections: Attack<AttackedWebhooks> = {
+  name: "webhook-connections",
+  description:
+    "3,000 connections to the webhooks: a third is silent, a third leaves its handshake, a third its request",
+  async run({ webhooks }, scale) {
+    const count = scaled(1000, scale);
+    const { port, localAddress } = webhooks;
+    const outcomes = new Outcomes();
+    const sockets: Socket[] = [];
+    const open = (): Socket => connectTcp({ host: "127.0.0.1", port, localAddress }).on("error", () => undefined);
+    // The header of a record and of a ClientHello whose end is never sent.
+    const begin = Buffer.from("16030102000100", "hex");
+    for (let at = 0; at < count; at++) {
+      const silent = open().once("close", () => outcomes.add("silent closed"));
+      const halfOpen = open().once("close", () => outcomes.add("half-open closed"));
+      halfOpen.write(begin);
+      sockets.push(silent, halfOpen, send(webhooks, ["POST /validate HTTP/1.1\r\n"], outcomes));
+      if (at % 50 === 0) await wait(20);
+    }
+    return `${3 * count} connections; ended by istiod: ${await hold(sockets, outcomes, 12_000)}`;
+  },
+};
+
+/** Attacks on the webhooks. */
+export const webhookAttacks: readonly Attack<AttackedWebhooks>[] = [bodies, reviews, connections];
