@@ -11,6 +11,8 @@ import { scaled } from "../scaled.js";
 const mebibyte = 2 ** 20;
 const chunkBytes = 65_536;
 const chunksPerMebibyte = mebibyte / chunkBytes;
+const holdMs = 15_000;
+const smallHoldMs = 3000;
 /** Bytes that istiod accepts in a review: more than an object of etcd with its former version. */
 const reviewBytes = 6 * mebibyte;
 
@@ -37,8 +39,9 @@ function send(address: WebhookAddress, parts: Iterable<string | Uint8Array>, out
   return socket;
 }
 
-async function hold(sockets: readonly Socket[], outcomes: Outcomes, ms: number): Promise<string> {
-  await wait(ms);
+/** Keeps connections open, at full size until istiod's timeouts have passed. Returns how they have ended. */
+async function hold(sockets: readonly Socket[], outcomes: Outcomes, scale: number): Promise<string> {
+  await wait(scale < 1 ? smallHoldMs : holdMs);
   const ended = outcomes.toString();
   for (const socket of sockets) socket.destroy();
   return ended;
@@ -52,7 +55,7 @@ const bodies: Attack<AttackedWebhooks> = {
     const outcomes = new Outcomes();
     const parts = [head(reviewBytes), ...Array<Buffer>(5 * chunksPerMebibyte).fill(Buffer.alloc(chunkBytes, " "))];
     const sockets = Array.from({ length: count }, () => send(webhooks, parts, outcomes));
-    return `${count} reviews; ended by istiod: ${await hold(sockets, outcomes, 12_000)}`;
+    return `${count} reviews; ended by istiod: ${await hold(sockets, outcomes, scale)}`;
   },
 };
 
@@ -82,7 +85,7 @@ const reviews: Attack<AttackedWebhooks> = {
     const parts: (string | Uint8Array)[] = [head(review.length)];
     for (let at = 0; at < review.length; at += chunkBytes) parts.push(review.subarray(at, at + chunkBytes));
     const sockets = Array.from({ length: count }, () => send(webhooks, parts, outcomes));
-    return `${count} reviews of ${review.length} bytes; answers: ${await hold(sockets, outcomes, 15_000)}`;
+    return `${count} reviews of ${review.length} bytes; answers: ${await hold(sockets, outcomes, scale)}`;
   },
 };
 
@@ -105,7 +108,7 @@ const connections: Attack<AttackedWebhooks> = {
       sockets.push(silent, halfOpen, send(webhooks, ["POST /validate HTTP/1.1\r\n"], outcomes));
       if (at % 50 === 0) await wait(20);
     }
-    return `${3 * count} connections; ended by istiod: ${await hold(sockets, outcomes, 12_000)}`;
+    return `${3 * count} connections; ended by istiod: ${await hold(sockets, outcomes, scale)}`;
   },
 };
 
