@@ -1,17 +1,34 @@
-/**
- * Runs tasks one after the other, each in a turn of the event loop of its own, so that requests for something else are
- * answered between them. Groups take turns.
- */
+/** Options of a queue. */
+export interface FairQueueOptions {
+  /**
+   * Time in milliseconds after which no further task begins in a turn of the event loop. Tasks that wait for something
+   * do not delay others. Default: one task at a time, until it ends, and one in a turn.
+   */
+  readonly budgetMs?: number;
+  /** Returns a time in milliseconds. Default: that of the performance clock. */
+  readonly now?: () => number;
+}
+
+/** Runs tasks in bounded parts of turns of the event loop, so that it stays responsive. Groups take turns. */
 export class FairQueue {
+  readonly #options: FairQueueOptions;
   readonly #waiting = new Map<string, Set<() => Promise<void>>>();
   #isRunning = false;
+
+  constructor(options: FairQueueOptions = {}) {
+    this.#options = options;
+  }
 
   /** Returns the result of a task. Rejects with the reason of the signal if that is aborted before the task begins. */
   run<T>(group: string, signal: AbortSignal, task: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const begin = async (): Promise<void> => {
         signal.removeEventListener("abort", giveUp);
-        await Promise.resolve().then(task).then(resolve, reject);
+        try {
+          resolve(await task());
+        } catch (error) {
+          reject(error as Error);
+        }
       };
       const giveUp = (): void => {
         this.#delete(group, begin);
@@ -28,11 +45,21 @@ export class FairQueue {
     if (this.#isRunning || this.#waiting.size === 0) return;
     this.#isRunning = true;
     setImmediate(() => {
-      void (this.#next()?.() ?? Promise.resolve()).then(() => {
+      void this.#turn().then(() => {
         this.#isRunning = false;
         this.#continue();
       });
     });
+  }
+
+  async #turn(): Promise<void> {
+    const { budgetMs, now = () => performance.now() } = this.#options;
+    if (budgetMs === undefined) return this.#next()?.();
+    for (const end = now() + budgetMs; now() < end;) {
+      const begin = this.#next();
+      if (begin === undefined) return;
+      void begin();
+    }
   }
 
   #next(): (() => Promise<void>) | undefined {

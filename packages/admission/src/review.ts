@@ -51,15 +51,20 @@ export interface AdmissionReview {
 export interface ReviewLimits {
   /** Maximum nesting of the JSON. Default 256. */
   readonly maxDepth?: number;
+  /** Maximum number of members and elements in the JSON. Default: none. */
+  readonly maxValues?: number;
 }
 
 /**
  * Reads an AdmissionReview of version v1 or v1beta1.
  *
- * @throws AdmissionError `malformed` or `unsupported`, naming the field
+ * @throws AdmissionError `malformed` or `unsupported`, naming the field, or `too-large`
  */
-export function readReview(body: Uint8Array, { maxDepth = 256 }: ReviewLimits = {}): AdmissionReview {
-  const review = parseJson(body, maxDepth);
+export function readReview(
+  body: Uint8Array,
+  { maxDepth = 256, maxValues = Infinity }: ReviewLimits = {},
+): AdmissionReview {
+  const review = parseJson(body, { maxDepth, maxValues });
   if (!isJsonObject(review)) throw malformed("the body", review, "an AdmissionReview");
   const { kind, apiVersion } = review;
   if (kind !== "AdmissionReview") throw unsupported("kind", kind, "AdmissionReview");

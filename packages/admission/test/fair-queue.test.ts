@@ -57,3 +57,20 @@ it("a task that fails does not stop the next one", async () => {
   await expect(failed).rejects.toThrow("no");
   expect(await queue.run("a", never, () => "yes")).toBe("yes");
 });
+
+it("with a budget, begins tasks of a turn until it is used up, without waiting for their ends", async () => {
+  let now = 0;
+  const queue = new FairQueue({ budgetMs: 20, now: () => now });
+  const begun: string[] = [];
+  const task = (name: string) => () => {
+    begun.push(name);
+    now += 9;
+    return new Promise<void>(() => undefined);
+  };
+  for (const name of ["a1", "a2", "a3", "a4"]) void queue.run("a", never, task(name));
+  void queue.run("b", never, task("b1"));
+  await turn();
+  expect(begun).toEqual(["a1", "b1", "a2"]);
+  await turn();
+  expect(begun).toEqual(["a1", "b1", "a2", "a3", "a4"]);
+});

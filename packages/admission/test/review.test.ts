@@ -141,3 +141,19 @@ it("nesting is limited before the body is parsed, brackets in strings do not cou
   const name = `\\"${"[{".repeat(500)}`;
   expect(readReview(review({ name })).request.name).toBe(name);
 });
+
+it("rejects JSON with more members and elements than the limit, without counting those in strings", () => {
+  const bytes = (labels: object): Buffer =>
+    Buffer.from(
+      JSON.stringify({
+        kind: "AdmissionReview",
+        apiVersion: "admission.k8s.io/v1",
+        request: { uid: "1", operation: "CREATE", object: { labels } },
+      }),
+    );
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`l${at}`, "x"]));
+  expect(() => readReview(bytes(many), { maxValues: 100 })).toThrow("the body has more than 100 values");
+  expect(readReview(bytes(many), { maxValues: 200 }).request.object).toEqual({ labels: many });
+  const text = { text: '[{",\\"'.repeat(100) };
+  expect(readReview(bytes(text), { maxValues: 20 }).request.object).toEqual({ labels: text });
+});

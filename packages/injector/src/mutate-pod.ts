@@ -1,5 +1,6 @@
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { checkAnnotationSize } from "./annotations/validate-annotations.js";
 import type { InjectorConfig } from "./config/injector-config.js";
 import type { InjectorValues } from "./config/values.js";
 import { decideInjection, type DecisionReason } from "./decide-injection.js";
@@ -95,6 +96,7 @@ function mutate(pod: JsonObject, { path = "/inject" }: MutationRequest, injector
   const namespace = String(metadataOf(pod)["namespace"] ?? "");
   const { inject, reason, warnings } = decideInjection(pod as unknown as Pod, namespace, injector.config);
   if (!inject) return { outcome: "skipped", reason, warnings, pod: name };
+  checkAnnotationSize(annotationsOf(pod));
   const proxyVariables = pathVariables(path);
   const cluster = proxyVariables["ISTIO_META_CLUSTER_ID"] || injector.values.cluster || defaultCluster;
   const namespaceObject = injector.namespace?.(cluster, namespace);

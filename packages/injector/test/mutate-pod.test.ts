@@ -52,6 +52,15 @@ describe("mutatePod", () => {
     expect(answer(object)).toMatchObject({ outcome: "failed", message: expect.stringContaining(message) });
   });
 
+  it("refuses annotations that Kubernetes refuses for their size, before it reads them", () => {
+    const userVolume = JSON.stringify(Object.fromEntries(Array.from({ length: 9000 }, (_, i) => [`v${i}`, {}])));
+    const annotations = { "sidecar.istio.io/userVolume": userVolume, "proxy.istio.io/config": "[".repeat(200_000) };
+    expect(answer({ metadata: { annotations } })).toMatchObject({
+      outcome: "failed",
+      message: expect.stringMatching(/^metadata.annotations: have \d+ bytes, expected 262144 at most$/),
+    });
+  });
+
   it("reads keys of objects as keys only", () => {
     const pod = JSON.parse(
       '{"metadata":{"labels":{"__proto__":"x","constructor":"y"}},"spec":{"containers":[]}}',

@@ -56,26 +56,37 @@ export class GoMap {
 /** A struct: templates may read its fields and call its methods, and reading any other field is an error. */
 export class GoStruct {
   readonly type: GoType;
-  readonly fields: ReadonlyMap<string, Value>;
+  #fields: ReadonlyMap<string, Value> | (() => ReadonlyMap<string, Value>);
   readonly methods: ReadonlyMap<string, GoFunction>;
   readonly text: (() => string) | undefined;
   readonly json: (() => Value | ReadonlyMap<string, Value>) | undefined;
 
   /**
    * @param typeName name in messages, such as `inject.TemplateData`
-   * @param fields own properties, or entries in order
+   * @param fields own properties, or entries in order, or a function that is called when they are first read
    */
   constructor(
     typeName: string,
-    fields: Readonly<Record<string, Value>> | ReadonlyMap<string, Value>,
-    { methods = {}, text, json }: StructOptions = {},
+    fields: Readonly<Record<string, Value>> | ReadonlyMap<string, Value> | (() => ReadonlyMap<string, Value>),
+    { methods = noMethods, text, json }: StructOptions = {},
   ) {
     this.type = { name: typeName, kind: "struct" };
-    this.fields = fields instanceof Map ? fields : new Map(Object.entries(fields));
+    this.#fields = fields instanceof Map || isFunction(fields) ? fields : new Map(Object.entries(fields));
     this.methods = methods instanceof Map ? methods : new Map(Object.entries(methods));
     this.text = text;
     this.json = json;
   }
+
+  get fields(): ReadonlyMap<string, Value> {
+    const fields = this.#fields;
+    return isFunction(fields) ? (this.#fields = fields()) : fields;
+  }
+}
+
+const noMethods: ReadonlyMap<string, GoFunction> = new Map<string, never>();
+
+function isFunction<T>(value: T | (() => ReadonlyMap<string, Value>)): value is () => ReadonlyMap<string, Value> {
+  return typeof value === "function";
 }
 
 /** Options of a struct. */

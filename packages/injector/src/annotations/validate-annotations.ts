@@ -32,6 +32,25 @@ const checks: Readonly<Record<string, Check>> = {
   "sidecar.istio.io/proxyMemoryLimit": checkQuantity,
 };
 
+/** Bytes that all annotations of an object may have: `TotalAnnotationSizeLimitB` of Kubernetes. */
+const maxAnnotationBytes = 256 * 1024;
+
+/**
+ * Checks the size of all annotations, before any is parsed. Kubernetes refuses larger ones too, but after injection.
+ *
+ * @throws InjectorError `annotation` if they are too large
+ */
+export function checkAnnotationSize(annotations: Readonly<Record<string, string>>): void {
+  let bytes = 0;
+  for (const name of Object.keys(annotations))
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(annotations[name] ?? "");
+  if (bytes > maxAnnotationBytes)
+    throw new InjectorError(
+      "annotation",
+      `metadata.annotations: have ${bytes} bytes, expected ${maxAnnotationBytes} at most`,
+    );
+}
+
 /**
  * Validates the annotations of a pod that injection reads, with Istio's verdicts (pkg/kube/inject/validate.go).
  *

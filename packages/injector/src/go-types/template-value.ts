@@ -20,8 +20,25 @@ import {
 import type { JsonObject } from "./json.js";
 import { type Field, type FieldType, type ScalarName, structOf } from "./types.js";
 
-/** Returns a decoded object as the struct that templates see: Go's field names, and zero values for absent fields. */
+/**
+ * Returns a decoded object as the struct that templates see: Go's field names, and zero values for absent fields. The
+ * fields are made when they are first read: a template reads few of the many that a large pod has.
+ *
+ * @param object not to be changed while the struct is used
+ */
 export function templateStruct(name: string, object: JsonObject): GoStruct {
+  let members: Members | undefined;
+  const read = (): Members => (members ??= readMembers(name, object));
+  return new GoStruct(`v1.${name}`, () => read().fields, { json: () => read().json });
+}
+
+/** Members of a struct, by their names in Go, and those that are present by their names in JSON. */
+interface Members {
+  readonly fields: ReadonlyMap<string, Value>;
+  readonly json: ReadonlyMap<string, Value>;
+}
+
+function readMembers(name: string, object: JsonObject): Members {
   const fields = new Map<string, Value>();
   const embedded = new Map<string, Map<string, Value>>();
   const json = new Map<string, Value>();
@@ -32,7 +49,7 @@ export function templateStruct(name: string, object: JsonObject): GoStruct {
     addEmbedded(embedded, field, value);
   }
   for (const [embeddedName, own] of embedded) fields.set(embeddedName, new GoStruct(`v1.${embeddedName}`, own));
-  return new GoStruct(`v1.${name}`, fields, { json: () => json });
+  return { fields, json };
 }
 
 function addEmbedded(structs: Map<string, Map<string, Value>>, { embedded, goName }: Field, value: Value): void {

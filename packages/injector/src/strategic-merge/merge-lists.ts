@@ -62,23 +62,23 @@ function followElementMarkers(
   mergeKey: string,
   place: string,
 ): { readonly kept: readonly unknown[]; readonly changes: readonly unknown[] } {
-  let kept = original;
+  const deleted = new Set<unknown>();
   let replaces = false;
   const changes: unknown[] = [];
   for (const item of patch) {
     const directive = asObject(item)?.[patchMarker];
     if (directive === undefined) changes.push(item);
-    else if (directive === "delete") {
-      const key = keyedElement(item, mergeKey, place)[mergeKey];
-      kept = kept.filter((other) => asObject(other)?.[mergeKey] !== key);
-    } else if (directive === "replace") replaces = true;
+    else if (directive === "delete") deleted.add(keyedElement(item, mergeKey, place)[mergeKey]);
+    else if (directive === "replace") replaces = true;
     else
       throw new InjectorError(
         "patch",
         `${place}: ${patchMarker} of an element is ${JSON.stringify(directive)}, expected delete or replace`,
       );
   }
-  return replaces ? { kept: changes, changes: [] } : { kept, changes };
+  if (replaces) return { kept: changes, changes: [] };
+  const kept = deleted.size === 0 ? original : original.filter((item) => !deleted.has(asObject(item)?.[mergeKey]));
+  return { kept, changes };
 }
 
 function mergeElements(
@@ -88,11 +88,17 @@ function mergeElements(
   { mergeElement, place }: ListPolicy,
 ): readonly unknown[] {
   const merged = [...original];
+  /** Places of the first element with each key. */
+  const places = new Map<unknown, number>();
+  for (const [at, item] of merged.entries()) {
+    const key = asObject(item)?.[mergeKey];
+    if (!places.has(key)) places.set(key, at);
+  }
   for (const item of patch) {
     const change = keyedElement(item, mergeKey, place);
-    const at = merged.findIndex((other) => asObject(other)?.[mergeKey] === change[mergeKey]);
-    if (at < 0) merged.push(change);
-    else merged[at] = mergeElement(merged[at] as JsonObject, change);
+    const at = places.get(change[mergeKey]);
+    if (at !== undefined) merged[at] = mergeElement(merged[at] as JsonObject, change);
+    else places.set(change[mergeKey], merged.push(change) - 1);
   }
   return merged;
 }
@@ -118,13 +124,15 @@ function enforceOrder(
   const named = merged.filter((item) => wanted.has(identity(item))).sort(by(wanted));
   const others = merged.filter((item) => !wanted.has(identity(item))).sort(by(before));
   const result: unknown[] = [];
+  let next = 0;
   for (const item of named) {
     const limit = before.get(identity(item));
-    while (limit !== undefined && others.length > 0 && (before.get(identity(others[0])) ?? Infinity) < limit)
-      result.push(others.shift());
+    while (limit !== undefined && next < others.length && (before.get(identity(others[next])) ?? Infinity) < limit)
+      result.push(others[next++]);
     result.push(item);
   }
-  return [...result, ...others];
+  for (; next < others.length; next++) result.push(others[next]);
+  return result;
 }
 
 /** Checks that the elements of a patch are in the order that it sets. */
@@ -155,6 +163,7 @@ function areObjects(lists: readonly (readonly unknown[])[], place: string): bool
 
 /** Removes repeated scalars as Kubernetes does, which moves the last element to the place of a repeated one. */
 function deduplicate(items: readonly unknown[]): readonly unknown[] {
+  if (new Set(items).size === items.length) return items;
   const result = [...items];
   for (let i = 0; i < result.length; i++)
     for (let j = i + 1; j < result.length; j++) {

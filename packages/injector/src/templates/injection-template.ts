@@ -6,6 +6,9 @@ import { type FunctionOptions, injectionFunctions } from "./functions.js";
 import { checkStructure, neutralData, neutralReader, type NeutralReader } from "./structure-check.js";
 import { type TemplateInput, templateData } from "./template-data.js";
 
+/** The most that a template may do for a pod: many times as much as for pods that API servers accept. */
+const limits = { steps: 60_000, length: 2 ** 19 };
+
 /** A parsed template of injection. */
 export class InjectionTemplate {
   readonly name: string;
@@ -73,7 +76,10 @@ export class InjectionTemplate {
 
   #parse(readJson: (text: string) => string): Template {
     try {
-      return parseTemplate("inject", this.#source, { functions: injectionFunctions(this.#options, readJson) });
+      return parseTemplate("inject", this.#source, {
+        functions: injectionFunctions(this.#options, readJson),
+        limits,
+      });
     } catch (cause) {
       if (cause instanceof TemplateError)
         throw new InjectorError("config", `template ${this.name}: ${cause.message}`, { cause });

@@ -43,6 +43,7 @@ export async function startWebhookTarget(options: WebhookTargetOptions = {}): Pr
     closers.defer(() => rm(work, { recursive: true, force: true }));
     const server = await startApiServer({ types: [], namespaces: [namespace], authorization: "allow-all" });
     closers.defer(() => server.stop());
+    await server.objects.create(injectionTemplates);
     const kubeconfig = join(work, "kubeconfig");
     await writeFile(kubeconfig, server.kubeconfig.yaml, { mode: 0o600 });
     const port = await freePort();
@@ -73,6 +74,41 @@ export async function startWebhookTarget(options: WebhookTargetOptions = {}): Pr
     };
   });
 }
+
+/** The parts of Istio's template whose cost grows with a Pod. */
+const injectionTemplates = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "istio-sidecar-injector", namespace },
+  data: {
+    config: `
+policy: enabled
+defaultTemplates: [sidecar]
+templates:
+  sidecar: |
+    spec:
+      containers:
+      - name: istio-proxy
+        image: "{{ .ProxyImage }}"
+        env:
+        - name: ISTIO_META_APP_CONTAINERS
+          value: "{{ range $index, $container := .Spec.Containers }}{{ $container.Name }},{{ end }}"
+        - name: ISTIO_META_POD_PORTS
+          value: |-
+            [
+            {{- range $container := .Spec.Containers }}{{ range $port := $container.Ports }}
+            {{ structToJSON $port }},
+            {{- end }}{{ end }}
+            ]
+      volumes:
+      {{- range $name, $volume := fromJSON (index .ObjectMeta.Annotations "sidecar.istio.io/userVolume") }}
+      - name: "{{ $name }}"
+        emptyDir: {}
+      {{- end }}
+`,
+    values: '{"global": {"hub": "example.com"}}',
+  },
+};
 
 /** Waits until an istiod has opened its watches, which it does after it is ready. */
 async function untilConnected(pid: number): Promise<void> {

@@ -22,8 +22,8 @@ function connectWebhook({ port, root, localAddress }: WebhookAddress): TLSSocket
   return connectTls({ socket, ca: root, servername: webhookName }).on("error", () => undefined);
 }
 
-const head = (bytes: number): string =>
-  `POST /validate HTTP/1.1\r\nhost: ${webhookName}\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
+const head = (bytes: number, path = "/validate"): string =>
+  `POST ${path} HTTP/1.1\r\nhost: ${webhookName}\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
 
 /**
  * Sends a request as fast as it is read, and records the status of its answer, or that the connection was closed.
@@ -89,6 +89,35 @@ const reviews: Attack<AttackedWebhooks> = {
   },
 };
 
+/** Returns the review of a Pod of about 250 KB, with values of the kinds that cost the most for their size. */
+function largePod(): string {
+  const userVolume = Object.fromEntries(Array.from({ length: 8000 }, (_, at) => [`v${at}`, { emptyDir: {} }]));
+  const object = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "large", annotations: { "sidecar.istio.io/userVolume": JSON.stringify(userVolume) } },
+    spec: { containers: [{ name: "a", ports: Array.from({ length: 9000 }, (_, at) => ({ containerPort: at + 1 })) }] },
+  };
+  return JSON.stringify({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid: "1", operation: "CREATE", namespace: "shop", name: "large", object },
+  });
+}
+
+const pods: Attack<AttackedWebhooks> = {
+  name: "webhook-pods",
+  description: "40 callers of the webhooks send a Pod with 8,000 volumes and 9,000 ports at the same time",
+  async run({ webhooks }, scale) {
+    const count = scaled(40, scale);
+    const outcomes = new Outcomes();
+    const review = largePod();
+    const parts = [head(review.length, "/inject"), review];
+    const sockets = Array.from({ length: count }, () => send(webhooks, parts, outcomes));
+    return `${count} reviews of ${review.length} bytes; answers: ${await hold(sockets, outcomes, scale)}`;
+  },
+};
+
 const connections: Attack<AttackedWebhooks> = {
   name: "webhook-connections",
   description:
@@ -113,4 +142,4 @@ const connections: Attack<AttackedWebhooks> = {
 };
 
 /** Attacks on the webhooks. */
-export const webhookAttacks: readonly Attack<AttackedWebhooks>[] = [bodies, reviews, connections];
+export const webhookAttacks: readonly Attack<AttackedWebhooks>[] = [bodies, reviews, pods, connections];
