@@ -176,6 +176,14 @@ test("without --httpsAddr, the webhooks answer on --httpAddr", async () => {
       response: { uid: "1", allowed: false },
     });
   }
+  const ports = Array.from({ length: 20_001 }, (_, at) => at + 1);
+  const large = { ...review, request: { ...review.request, object: { spec: { ports } } } };
+  const refused = await fetch(`${istiod.http}/inject`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(large),
+  });
+  expect([refused.status, await refused.text()]).toEqual([413, "the body has more than 20000 values\n"]);
   expect((await fetch(`${istiod.http}/validated`)).status).toBe(404);
   expect((await fetch(`${istiod.http}/validate`)).status).toBe(405);
 });
