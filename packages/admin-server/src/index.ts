@@ -1,3 +1,4 @@
 export { createAdminServer, createSecureAdminServer, type HttpLimits } from "./admin-server.js";
+export { type AnswerLimits, AnswerQueue } from "./answer-queue.js";
 export { crossSiteReason, mayChangeState, type RequestOrigin } from "./cross-site.js";
 export { BodyTooLargeError, readBody } from "./read-body.js";

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Clock, monotonicClock, parseGoDuration } from "@istiod/settings";
+import { type Clock, FairQueue, monotonicClock, parseGoDuration } from "@istiod/settings";
 import { BodyReader } from "./body.js";
 import { AdmissionError } from "./errors.js";
-import { FairQueue } from "./fair-queue.js";
 import { type AdmissionResponse, encodeReview } from "./response.js";
 import { type AdmissionRequest, readReview } from "./review.js";
 

@@ -1,5 +1,6 @@
 export { Closers } from "./closers.js";
 export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock } from "./clock.js";
+export { FairQueue, type FairQueueOptions } from "./fair-queue.js";
 export {
   complianceLimits,
   type ComplianceLimits,

@@ -2,6 +2,7 @@ import { fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
+import { FairQueue } from "@istiod/settings";
 import type { Answer, Connection, OnDemandHandler, XdsServer } from "@istiod/xds-server";
 import {
   type AuthorizeDebug,
@@ -23,6 +24,7 @@ import { connectionOf } from "./proxy-commands.js";
 export const debugType = "istio.io/debug";
 
 const statusPrefix = `${debugType}/`;
+const never = new AbortController().signal;
 
 export interface DebugOverXdsOptions extends DebugAuthorizationOptions {
   readonly commands: readonly DebugCommand[];
@@ -37,16 +39,23 @@ export interface DebugOverXdsOptions extends DebugAuthorizationOptions {
  * requests: `istio.io/debug/syncz`, a `ClientConfig` for each proxy, and `istio.io/debug/config_dump`, the messages of
  * Envoy's dump for the named proxy. Source: pilot/pkg/xds/{debuggen,statusgen}.go.
  *
+ * Answers are built one after the other; the namespaces of callers take turns.
+ *
  * It throws ConnectError `Unauthenticated`, `PermissionDenied` or `InvalidArgument`.
  */
 export function debugOverXds(options: DebugOverXdsOptions): OnDemandHandler {
   const authorize = debugAuthorization(options);
+  const queue = new FairQueue();
   return (node, typeUrl, names) => {
-    if (typeUrl === debugType) return command(options, authorize, callerOf(options.proxyOf({ node })), [...names]);
-    if (!typeUrl.startsWith(statusPrefix)) return undefined;
-    const name = typeUrl.slice(statusPrefix.length);
-    const decision = authorize("xds status", callerOf(options.proxyOf({ node })), name);
-    return status(options, permitted(decision), name, [...names]);
+    if (typeUrl !== debugType && !typeUrl.startsWith(statusPrefix)) return undefined;
+    const caller = callerOf(options.proxyOf({ node }));
+    const asked = [...names];
+    const group = (caller.kind === "authenticated" ? caller.namespace : undefined) ?? "";
+    return queue.run(group, never, () => {
+      if (typeUrl === debugType) return command(options, authorize, caller, asked);
+      const name = typeUrl.slice(statusPrefix.length);
+      return status(options, permitted(authorize("xds status", caller, name)), name, asked);
+    });
   };
 }
 

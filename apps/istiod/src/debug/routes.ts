@@ -1,4 +1,4 @@
-import { mayChangeState, readBody } from "@istiod/admin-server";
+import { type AnswerQueue, mayChangeState, readBody } from "@istiod/admin-server";
 import { explainProxy } from "@istiod/explain";
 import { type Proxy, proxyNamed } from "@istiod/push-context";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -36,10 +36,12 @@ export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
 /**
  * Returns the commands as routes, with an index for people.
  *
+ * @param queue of their answers, except profiles
  * @param namespaceOf returns the namespace to whose proxies a caller is confined, if any
  */
 export function debugRoutes(
   commands: readonly DebugCommand[],
+  queue: Pick<AnswerQueue, "run">,
   namespaceOf: (request: IncomingMessage) => string | undefined,
 ): Map<string, Route> {
   const routes = new Map<string, Route>();
@@ -49,7 +51,10 @@ export function debugRoutes(
         response.writeHead(405, { "content-type": "text/plain", allow: "POST" }).end("method must be POST\n");
         return;
       }
-      write(url, response, await answer({ query: await parametersOf(url, http), namespace: namespaceOf(http) }));
+      const query = await parametersOf(url, http);
+      const respond = async (): Promise<void> =>
+        write(url, response, await answer({ query, namespace: namespaceOf(http) }));
+      await (isProfile(name) ? respond() : queue.run(response, respond));
     });
   }
   routes.set("/debug", (_, response) => {
@@ -61,6 +66,9 @@ export function debugRoutes(
   });
   return routes;
 }
+
+/** Profiles take as long as their callers want, one at a time. */
+const isProfile = (name: string): boolean => name.startsWith("pprof");
 
 const formLimit = 256 * 1024;
 
@@ -74,7 +82,7 @@ async function parametersOf(url: URL, http: IncomingMessage): Promise<URLSearchP
 
 /** Returns the sorted names of the commands, without profiles; commands with several forms have one name for each. */
 function listed(commands: readonly DebugCommand[]): readonly string[] {
-  const names = commands.map(({ name }) => name).filter((name) => !name.startsWith("pprof"));
+  const names = commands.map(({ name }) => name).filter((name) => !isProfile(name));
   return [...names, "adsz?push=true", "cachez?clear=true", "cachez?sizes=true"].sort();
 }
 

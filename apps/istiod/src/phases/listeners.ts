@@ -1,3 +1,4 @@
+import { AnswerQueue } from "@istiod/admin-server";
 import { isLoopback } from "@istiod/peer-address";
 import { certificateCalls, observeQueue } from "@istiod/ca";
 import type { Listening } from "@istiod/xds-server";
@@ -65,12 +66,14 @@ export async function openListeners(
     secureGRPCAddr && security.secure && (await listenTls(startup, security, security.secure, serving, secureGRPCAddr));
   const guard: Site["guard"] = (request, path) => access.guard(request, path);
   const isDebugServed = variables.debugOnHttp.read(env);
-  const debug = isDebugServed ? [...debugRoutes(commands, (request) => access.namespaceOf(request))] : [];
+  const queue = new AnswerQueue();
+  const debug = isDebugServed ? [...debugRoutes(commands, queue, (request) => access.namespaceOf(request))] : [];
   const metrics = monitoringRoutes(startup);
   const monitoring =
     monitoringAddr &&
     (await listenHttp(startup, "monitoringAddr", monitoringAddr, { routes: new Map([...metrics, ...debug]), guard }));
-  const page = statusRoute({ ...status, monitoring: () => monitoring?.address });
+  const statusPage = statusRoute({ ...status, monitoring: () => monitoring?.address });
+  const page: Route = (request, response) => queue.run(response, () => statusPage(request, response));
   const ready = readyRoute(security, introspection);
   // The webhooks answer before istiod is ready.
   const https = await listenWebhooks(startup, parts, ready);
@@ -208,6 +211,12 @@ async function listenHttp(
 }
 
 function monitoringRoutes({ env, version, registry }: Startup): readonly [string, Route][] {
+  let exposition: Promise<string> | undefined;
+  /** Returns the metrics. Requests at the same time have the same. */
+  const metrics = (): Promise<string> =>
+    (exposition ??= registry.metrics().finally(() => {
+      exposition = undefined;
+    }));
   return [
     [
       "/metrics",
@@ -216,7 +225,7 @@ function monitoringRoutes({ env, version, registry }: Startup): readonly [string
           return void response
             .writeHead(403, { "content-type": "text/plain" })
             .end("Only requests from localhost are allowed\n");
-        response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
+        response.writeHead(200, { "content-type": registry.contentType }).end(await metrics());
       },
     ],
     ["/version", (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end(version)],

@@ -237,6 +237,8 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       const nonce = onDemand.nextNonce();
       const length = this.#writer.writeAnswer(typeUrl, nonce, answer);
       events.answered(typeUrl, nonce, answer.resources.length, length);
+      // The client's next request is read once it has read this answer.
+      await this.#writer.untilRoom();
     } catch (error) {
       this.#fail(asConnectError(error));
     }
@@ -298,6 +300,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     this.#ended = true;
     this.#admission.cancel();
     this.#work.stop();
+    this.#writer.close();
     const { queue, source, clock, connections } = this.#context;
     queue.remove(this);
     if (this.#stream === undefined) return;

@@ -13,6 +13,7 @@ export class ResponseWriter {
   /** Time of the last write to the network, or of the first response since nothing was outstanding. */
   #progressAt = 0;
   #handedOverAt = 0;
+  #roomFreed: (() => void) | undefined;
 
   constructor(call: Call, context: Pick<ServerContext<never>, "bodies" | "clock" | "maxOutstandingBytes">) {
     this.#call = call;
@@ -22,6 +23,15 @@ export class ResponseWriter {
   /** Reports whether the client must read before the next response. */
   get full(): boolean {
     return this.#call.outstandingBytes > this.#context.maxOutstandingBytes;
+  }
+
+  /** Resolves when the client has read enough for the next response, or the writer was closed. */
+  untilRoom(): Promise<void> {
+    return this.full ? new Promise((resolve) => (this.#roomFreed = resolve)) : Promise.resolve();
+  }
+
+  close(): void {
+    this.#roomFreed?.();
   }
 
   get copiedBytes(): number {
@@ -55,6 +65,7 @@ export class ResponseWriter {
   /** Bytes were written. Returns the milliseconds since the first of them was handed over once none are outstanding. */
   progressed(): number | undefined {
     this.#progressAt = this.#context.clock.now();
+    if (!this.full) this.#roomFreed?.();
     return this.#call.outstandingBytes === 0 ? this.#progressAt - this.#handedOverAt : undefined;
   }
 

@@ -6,6 +6,7 @@ import { socketAttacks } from "./agent/socket-attacks.js";
 import { statusAttacks } from "./agent/status-attacks.js";
 import { certificateAttacks } from "./certificates/certificate-attacks.js";
 import { connectionAttacks } from "./connections/connection-attacks.js";
+import { debugPages } from "./connections/debug-pages.js";
 import { handshakeStorm } from "./connections/handshake-storm.js";
 import { forgedCertificates } from "./identity/forged-certificates.js";
 import { streamAttacks } from "./streams/stream-attacks.js";
@@ -16,6 +17,7 @@ export const attacks: readonly Attack[] = [
   ...certificateAttacks,
   ...connectionAttacks,
   handshakeStorm,
+  debugPages,
   ...streamAttacks,
   forgedCertificates,
 ];

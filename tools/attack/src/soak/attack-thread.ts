@@ -33,7 +33,7 @@ export class AttackThread {
   ): Promise<AttackOutcome> {
     const byId = places.map((place) => [place.id, tokens.of(place)] as const);
     const target = {
-      istiod: { xds: istiod.xds },
+      istiod: { xds: istiod.xds, http: istiod.http },
       ports,
       places,
       caDirectory,

@@ -54,7 +54,7 @@ export function portsFrom(
 
 /** The parts of a running istiod that attacks use. */
 export interface AttackedIstiod {
-  readonly istiod: Pick<IstiodProcess, "xds">;
+  readonly istiod: Pick<IstiodProcess, "xds" | "http">;
   readonly ports: AttackedPorts;
   /** Of the honest proxies. */
   readonly places: readonly ProxyPlace[];

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
+import { FairQueue } from "@istiod/settings";
 import { expect, it } from "vitest";
-import { FairQueue } from "../src/fair-queue.js";
 
 const never = new AbortController().signal;
 
