@@ -91,7 +91,7 @@ export class ValidationThread {
       signal.removeEventListener("abort", stop);
       this.#job = undefined;
       const { clock = monotonicClock, idleMs = defaultIdleMs } = this.#options;
-      this.#stopIdleTimer = clock.after(idleMs, () => void this.#end());
+      if (this.#worker !== undefined) this.#stopIdleTimer = clock.after(idleMs, () => void this.#end());
     }
   }
 

@@ -77,3 +77,13 @@ it("ends its thread after a minute without reviews, and starts another one", { t
   expect(thread.isRunning).toBe(false);
   expect(JSON.parse(await thread.answer(review(1), { signal }))).toMatchObject({ response: { allowed: true } });
 });
+
+it("close rejects the review that is being decided, and leaves no timer", { timeout: 60_000 }, async () => {
+  const clock = new FakeClock();
+  const thread = start({ clock });
+  const ended = thread.answer(review(50_000), { signal });
+  await expect.poll(() => thread.isRunning).toBe(true);
+  await Promise.all([thread.close(), expect(ended).rejects.toThrow("the validation thread was closed")]);
+  expect(thread.isRunning).toBe(false);
+  expect(clock.pending).toEqual([]);
+});
