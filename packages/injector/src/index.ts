@@ -20,7 +20,7 @@ export { createJsonPatch, type JsonPatchOperation } from "./json-patch.js";
 export { type InjectedResources, injectResources, type ResourceInjection } from "./kube-inject.js";
 export { type LabelSelector, selectorMatches } from "./label-selector.js";
 export { type InjectionMetrics, injectionMetrics } from "./metrics.js";
-export { type Injector, type Mutation, type MutationRequest, mutatePod } from "./mutate-pod.js";
+export { type Injector, type Mutation, type MutationRequest, mutatePod, podReviewLimits } from "./mutate-pod.js";
 export type { Container, LifecycleHandler, Pod, Probe } from "./pod.js";
 export { type AppProber, rewriteProbes, type RewrittenProbes } from "./rewrite-probes.js";
 export { applyStrategicMergePatch } from "./strategic-merge/strategic-merge-patch.js";

@@ -66,6 +66,14 @@ export type Mutation =
     }
   | { readonly outcome: "failed"; readonly message: string; readonly pod: string };
 
+/** The most that the review of a Pod may have: limits of an `admissionHandler`. */
+export const podReviewLimits = {
+  /** The most that an API server accepts of a Pod, and the rest of the review. */
+  maxBodyBytes: (3 * 1024 + 64) * 1024,
+  /** Members and elements: fifty times as many as a Pod with several containers has. */
+  maxValues: 20_000,
+} as const;
+
 /** Cluster of requests whose path and values name none. */
 const defaultCluster = "Kubernetes";
 

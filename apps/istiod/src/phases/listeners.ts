@@ -1,4 +1,4 @@
-import { AnswerQueue } from "@istiod/admin-server";
+import { AnswerQueue, shareConcurrent } from "@istiod/admin-server";
 import { isLoopback } from "@istiod/peer-address";
 import { certificateCalls, observeQueue } from "@istiod/ca";
 import type { Listening } from "@istiod/xds-server";
@@ -211,12 +211,7 @@ async function listenHttp(
 }
 
 function monitoringRoutes({ env, version, registry }: Startup): readonly [string, Route][] {
-  let exposition: Promise<string> | undefined;
-  /** Returns the metrics. Requests at the same time have the same. */
-  const metrics = (): Promise<string> =>
-    (exposition ??= registry.metrics().finally(() => {
-      exposition = undefined;
-    }));
+  const metrics = shareConcurrent(() => registry.metrics());
   return [
     [
       "/metrics",

@@ -14,6 +14,7 @@ import {
   type Injector,
   type InjectorSource,
   mutatePod,
+  podReviewLimits,
   type ProxyConfigTarget,
   usesNativeSidecars,
 } from "@istiod/injector";
@@ -32,19 +33,13 @@ export interface InjectionOptions<C> {
   readonly meter: Meter;
 }
 
-/** The most that an API server accepts of a Pod, and the rest of the review. */
-const maxPodBytes = (3 * 1024 + 64) * 1024;
-/** Members and elements of a review of a Pod: fifty times as many as a Pod with several containers has. */
-const maxPodValues = 20_000;
-
 /** Returns the injection webhook, with its log lines and Istio's metrics. */
 export function injectionRoute<C>(options: InjectionOptions<C>): Route {
   const { log, meter } = options;
   const metrics = injectionMetrics(meter);
   const handler = admissionHandler({
     groupOf: addressGroup,
-    maxBodyBytes: maxPodBytes,
-    maxValues: maxPodValues,
+    ...podReviewLimits,
     admit: (request, { url }) => {
       const response = mutate(request, url.pathname, options, metrics);
       metrics.answered();
