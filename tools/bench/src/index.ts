@@ -4,6 +4,7 @@ export { randomChange } from "./churn/random-change.js";
 export { SimulatedProxy, type SimulatedProxyOptions } from "./client/simulated-proxy.js";
 export { type Column, lines } from "./fleet/table.js";
 export { type Tokens, writeTokens } from "./fleet/tokens.js";
+export { selfSignedRoot } from "./injection/injected-cluster.js";
 export { change, type ChangeKind } from "./mesh/changes.js";
 export { apply, writeObjects } from "./mesh/directory.js";
 export { Mesh, type MeshOptions } from "./mesh/mesh.js";

@@ -4,8 +4,9 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
+import { startApiServer } from "@istiod/kubernetes/testing";
 import { injectionConfiguration } from "./injection/configuration.js";
+import { selfSignedRoot } from "./injection/injected-cluster.js";
 import { percentiles } from "./injection/percentiles.js";
 import { admissionReview, podOfSize } from "./injection/pods.js";
 import { type Figure, print } from "./measure.js";
@@ -50,7 +51,7 @@ async function measure(): Promise<boolean> {
       flags: { namespace, secureGRPCAddr: "127.0.0.1:0", httpsAddr: `127.0.0.1:${port}` },
       ...(values.profile !== undefined && { execArgv: ["--cpu-prof", `--cpu-prof-dir=${values.profile}`] }),
     });
-    const webhook = new Webhook(port, rootOf(server), bytes);
+    const webhook = new Webhook(port, selfSignedRoot(server), bytes);
     try {
       print(`Pods of ${bytes} bytes, patches of ${await webhook.patchBytes()} bytes`, [
         ...(await throughput(istiod, webhook, { seconds, connections })),
@@ -171,13 +172,6 @@ class Webhook {
       call.on("error", reject).end(body);
     });
   }
-}
-
-/** Returns the self-signed root of istiod. */
-function rootOf({ objects }: ApiServer): string {
-  const secret = objects.get({ apiVersion: "v1", kind: "Secret", namespace, name: "istio-ca-secret" }) as
-    { readonly data?: Readonly<Record<string, string>> } | undefined;
-  return Buffer.from(secret?.data?.["ca-cert.pem"] ?? "", "base64").toString();
 }
 
 if (values.help === true) console.log(usage);

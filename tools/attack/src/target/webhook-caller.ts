@@ -13,19 +13,23 @@ export interface WebhookAddress {
 /** The name that istiod's certificate has. */
 export const webhookName = "istiod.istio-system.svc";
 
-/** Returns the review of a VirtualService. */
-export function reviewOf(weight: unknown): string {
-  const object = {
-    apiVersion: "networking.istio.io/v1",
-    kind: "VirtualService",
-    metadata: { name: "cart", namespace: "shop" },
-    spec: { hosts: ["cart"], http: [{ route: [{ destination: { host: "cart" }, weight }] }] },
-  };
+/** Returns the review of an object that is created. */
+export function reviewOf(object: object): string {
   return JSON.stringify({
     apiVersion: "admission.k8s.io/v1",
     kind: "AdmissionReview",
-    request: { uid: "1", operation: "CREATE", namespace: "shop", name: "cart", object },
+    request: { uid: "1", operation: "CREATE", namespace: "shop", object },
   });
+}
+
+/** Returns a VirtualService with these HTTP routes. */
+export function virtualService(http: readonly object[]): object {
+  return {
+    apiVersion: "networking.istio.io/v1",
+    kind: "VirtualService",
+    metadata: { name: "cart", namespace: "shop" },
+    spec: { hosts: ["cart"], http },
+  };
 }
 
 /** Calls the validation webhook as an API server does, over connections that are kept. */

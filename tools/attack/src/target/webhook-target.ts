@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { freePort, startIstiod } from "@istiod/bench";
-import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
+import { freePort, selfSignedRoot, startIstiod } from "@istiod/bench";
+import { startApiServer } from "@istiod/kubernetes/testing";
 import { Closers } from "@istiod/settings";
 import { isRunning, strangerAddress } from "./istiod-target.js";
 import { openSockets } from "./sockets.js";
 import type { Target } from "./target.js";
-import { reviewOf, type WebhookAddress, WebhookCaller } from "./webhook-caller.js";
+import { reviewOf, virtualService, type WebhookAddress, WebhookCaller } from "./webhook-caller.js";
 
 /** The parts of an istiod with webhooks that attacks use. */
 export interface AttackedWebhooks {
@@ -54,7 +54,7 @@ export async function startWebhookTarget(options: WebhookTargetOptions = {}): Pr
       flags: { namespace, secureGRPCAddr: "127.0.0.1:0", httpsAddr: `127.0.0.1:${port}` },
     });
     closers.defer(() => istiod.stop());
-    const root = rootOf(server);
+    const root = selfSignedRoot(server);
     const address = { port, root, localAddress: honestAddress };
     const reviewer = new Reviewer(address);
     closers.defer(() => reviewer.stop());
@@ -110,6 +110,10 @@ templates:
   },
 };
 
+/** Returns the review of a VirtualService whose route has a weight. */
+const reviewWith = (weight: unknown): string =>
+  reviewOf(virtualService([{ route: [{ destination: { host: "cart" }, weight }] }]));
+
 /** Waits until an istiod has opened its watches, which it does after it is ready. */
 async function untilConnected(pid: number): Promise<void> {
   let sockets = openSockets(pid);
@@ -140,7 +144,7 @@ class Reviewer {
 
   async #review(): Promise<void> {
     while (!this.#isStopped) {
-      const isAllowed = await this.#caller.isAllowed(reviewOf(100)).catch(() => false);
+      const isAllowed = await this.#caller.isAllowed(reviewWith(100)).catch(() => false);
       if (!isAllowed && !this.#isStopped) this.failures++;
       await wait(reviewIntervalMs);
     }
@@ -153,7 +157,7 @@ function firstAnswer(address: WebhookAddress): { waitMs(): Promise<number | unde
   const caller = new WebhookCaller(address);
   const answer = (async () => {
     for (const end = startedAt + updateMs; performance.now() < end; await wait(20))
-      if (await caller.isAllowed(reviewOf(100)).catch(() => false)) return performance.now() - startedAt;
+      if (await caller.isAllowed(reviewWith(100)).catch(() => false)) return performance.now() - startedAt;
     return undefined;
   })().finally(() => caller.close());
   return { waitMs: () => answer };
@@ -163,15 +167,8 @@ function firstAnswer(address: WebhookAddress): { waitMs(): Promise<number | unde
 async function isValidated(address: WebhookAddress): Promise<boolean> {
   const caller = new WebhookCaller(address);
   try {
-    return (await caller.isAllowed(reviewOf(100))) && !(await caller.isAllowed(reviewOf("most")));
+    return (await caller.isAllowed(reviewWith(100))) && !(await caller.isAllowed(reviewWith("most")));
   } finally {
     caller.close();
   }
-}
-
-/** Returns the self-signed root of istiod. */
-function rootOf({ objects }: ApiServer): string {
-  const secret = objects.get({ apiVersion: "v1", kind: "Secret", namespace, name: "istio-ca-secret" }) as
-    { readonly data?: Readonly<Record<string, string>> } | undefined;
-  return Buffer.from(secret?.data?.["ca-cert.pem"] ?? "", "base64").toString();
 }

@@ -1,5 +1,5 @@
 import type { ApiClient } from "@istiod/kubernetes";
-import type { ObjectInput } from "@istiod/kubernetes/testing";
+import type { ApiServer, ObjectInput } from "@istiod/kubernetes/testing";
 import { injectionConfiguration } from "./configuration.js";
 import { type PodKind, podKinds } from "./pod-creator.js";
 
@@ -28,6 +28,13 @@ const serviceAccount = (kind: PodKind): ObjectInput => ({
   kind: "ServiceAccount",
   metadata: { name: "web", namespace: kind },
 });
+
+/** Returns the self-signed root of an istiod that reads the API server, in PEM. */
+export function selfSignedRoot({ objects }: Pick<ApiServer, "objects">): string {
+  const secret = objects.get({ apiVersion: "v1", kind: "Secret", namespace: system, name: "istio-ca-secret" }) as
+    { readonly data?: Readonly<Record<string, string>> } | undefined;
+  return Buffer.from(secret?.data?.["ca-cert.pem"] ?? "", "base64").toString();
+}
 
 /** Returns the Service that the webhook is called as, with a port of this machine as its endpoint. */
 export function exposedWebhook(port: number): readonly ObjectInput[] {

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { Attack } from "../../attack.js";
-import { type WebhookAddress, webhookName } from "../../target/webhook-caller.js";
+import { reviewOf, virtualService, type WebhookAddress, webhookName } from "../../target/webhook-caller.js";
 import type { AttackedWebhooks } from "../../target/webhook-target.js";
 import { Outcomes } from "../connections/stranger.js";
 import { scaled } from "../scaled.js";
@@ -59,20 +59,10 @@ const bodies: Attack<AttackedWebhooks> = {
   },
 };
 
-/** Returns a review of about 6 MiB: an object with very many small members, which is the slowest to read. */
+/** Returns a review of about 4 MB: an object with very many small members, which is the slowest to read. */
 function largeReview(): string {
   const routes = Array.from({ length: 100_000 }, (_, at) => ({ name: `r${at}`, match: [{ port: at % 65_536 }] }));
-  const object = {
-    apiVersion: "networking.istio.io/v1",
-    kind: "VirtualService",
-    metadata: { name: "large", namespace: "shop" },
-    spec: { hosts: ["large"], http: routes },
-  };
-  return JSON.stringify({
-    apiVersion: "admission.k8s.io/v1",
-    kind: "AdmissionReview",
-    request: { uid: "1", operation: "CREATE", namespace: "shop", name: "large", object },
-  });
+  return reviewOf(virtualService(routes));
 }
 
 const reviews: Attack<AttackedWebhooks> = {
@@ -89,19 +79,15 @@ const reviews: Attack<AttackedWebhooks> = {
   },
 };
 
-/** Returns the review of a Pod of about 250 KB, with values of the kinds that cost the most for their size. */
+/** Returns the review of a Pod of about 430 KB, with values of the kinds that cost the most for their size. */
 function largePod(): string {
   const userVolume = Object.fromEntries(Array.from({ length: 8000 }, (_, at) => [`v${at}`, { emptyDir: {} }]));
-  const object = {
+  const ports = Array.from({ length: 9000 }, (_, at) => ({ containerPort: at + 1 }));
+  return reviewOf({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name: "large", annotations: { "sidecar.istio.io/userVolume": JSON.stringify(userVolume) } },
-    spec: { containers: [{ name: "a", ports: Array.from({ length: 9000 }, (_, at) => ({ containerPort: at + 1 })) }] },
-  };
-  return JSON.stringify({
-    apiVersion: "admission.k8s.io/v1",
-    kind: "AdmissionReview",
-    request: { uid: "1", operation: "CREATE", namespace: "shop", name: "large", object },
+    spec: { containers: [{ name: "a", ports }] },
   });
 }
 
