@@ -30,6 +30,7 @@ export class ResponseWriter {
     return this.full ? new Promise((resolve) => (this.#roomFreed = resolve)) : Promise.resolve();
   }
 
+  /** Ends waiting for the client, which has gone. */
   close(): void {
     this.#roomFreed?.();
   }
