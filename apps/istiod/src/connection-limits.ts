@@ -2,7 +2,10 @@ import type { ListenOptions, XdsServerOptions } from "@istiod/xds-server";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";
 
-type LimitFlags = Pick<FlagValues, "keepaliveInterval" | "keepaliveTimeout" | "keepaliveMaxServerConnectionAge">;
+type LimitFlags = Pick<
+  FlagValues,
+  "keepaliveInterval" | "keepaliveTimeout" | "keepaliveMaxServerConnectionAge" | "xdsCompression"
+>;
 
 /** Grace period after the maximum connection age, Istio's `MaxServerConnectionAgeGrace`. */
 const graceMs = 10_000;
@@ -11,10 +14,11 @@ const unsetIntervalMs = 7_200_000;
 const unsetTimeoutMs = 20_000;
 const minIntervalMs = 1000;
 
-/** The limits that Istio has, and the timeouts and limits of the connections of one listener. */
+/** The limits that Istio has, the timeouts and limits of the connections of one listener, and compression. */
 type Limits = Required<
   Pick<
     ListenOptions,
+    | "compression"
     | "keepAlive"
     | "maxRequestBytes"
     | "maxStreams"
@@ -35,6 +39,7 @@ type Limits = Required<
 export function connectionLimits(values: LimitFlags, env: NodeJS.ProcessEnv): Limits {
   const { keepaliveInterval, keepaliveTimeout, keepaliveMaxServerConnectionAge: ms } = values;
   return {
+    compression: values.xdsCompression,
     keepAlive: {
       intervalMs: Math.max(minIntervalMs, keepaliveInterval || unsetIntervalMs),
       timeoutMs: keepaliveTimeout || unsetTimeoutMs,

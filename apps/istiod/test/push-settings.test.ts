@@ -84,6 +84,7 @@ const limitFlags = flagDefaults({});
 
 /** Limits that Istio does not have. */
 const ownLimits = {
+  compression: true,
   maxUnauthenticatedStreams: 100,
   handshakeTimeoutMs: 10_000,
   firstRequestTimeoutMs: 15_000,
@@ -108,7 +109,7 @@ it("has Istio's connection limits", () => {
   });
   expect(
     connectionLimits(
-      { keepaliveInterval: 0, keepaliveTimeout: 0, keepaliveMaxServerConnectionAge: 1_800_000 },
+      { keepaliveInterval: 0, keepaliveTimeout: 0, keepaliveMaxServerConnectionAge: 1_800_000, xdsCompression: true },
       { ISTIO_GPRC_MAXRECVMSGSIZE: "100", ISTIO_GPRC_MAXSTREAMS: "7" },
     ),
   ).toEqual({

@@ -12,15 +12,18 @@ import { recordingLog } from "./recording-log.js";
 export const DELTA = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 export const SOTW = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources";
 
-/** Starts an HTTP/2 server in plaintext that responds with the headers of a gRPC stream. @returns its port */
-export async function hostileIstiod(onStream: (stream: http2.ServerHttp2Stream) => void): Promise<number> {
+/** Starts an HTTP/2 server in plaintext that responds with the headers of a gRPC stream, and more. @returns its port */
+export async function hostileIstiod(
+  onStream: (stream: http2.ServerHttp2Stream, requestHeaders: http2.IncomingHttpHeaders) => void,
+  headers: http2.OutgoingHttpHeaders = {},
+): Promise<number> {
   const sessions = new Set<http2.ServerHttp2Session>();
   const server = http2.createServer({ settings: { initialWindowSize: 65_535 } });
   server.on("session", (session) => sessions.add(session.on("error", () => undefined)));
-  server.on("stream", (stream) => {
+  server.on("stream", (stream, requestHeaders) => {
     stream.on("error", () => undefined);
-    stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
-    onStream(stream);
+    stream.respond({ ":status": 200, "content-type": "application/grpc", ...headers }, { waitForTrailers: true });
+    onStream(stream, requestHeaders);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   afterAll(() => {

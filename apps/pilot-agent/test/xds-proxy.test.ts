@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import http2 from "node:http2";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -100,10 +101,17 @@ async function relayTo(
   return { xdsProxy, socket };
 }
 
-const cluster = (name: string, padding = 0) => ({
+/** @param random whether the padding cannot be compressed much */
+const cluster = (name: string, padding = 0, random = false) => ({
   name,
   version: "v1",
-  resource: anyPack(ClusterSchema, create(ClusterSchema, { name, altStatName: "x".repeat(padding) })),
+  resource: anyPack(
+    ClusterSchema,
+    create(ClusterSchema, {
+      name,
+      altStatName: random ? randomBytes(padding).toString("base64").slice(0, padding) : "x".repeat(padding),
+    }),
+  ),
 });
 
 describe("the xDS proxy", () => {
@@ -348,7 +356,7 @@ describe("the xDS proxy", () => {
       async *deltaAggregatedResources(requests) {
         for await (const request of requests) {
           for (; sent < count; sent++)
-            yield { typeUrl: request.typeUrl, nonce: String(sent), resources: [cluster(`c${sent}`, 200_000)] };
+            yield { typeUrl: request.typeUrl, nonce: String(sent), resources: [cluster(`c${sent}`, 200_000, true)] };
           return;
         }
       },

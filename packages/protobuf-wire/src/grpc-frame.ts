@@ -7,35 +7,59 @@ import { WireError } from "./wire-error.js";
  */
 export const framePrefixLength = 5;
 
-/** An uncompressed gRPC message. */
+/** A gRPC message with its prefix. */
 export interface Frame {
   /** Prefix and message. */
   readonly bytes: Buffer;
   readonly message: Buffer;
+  /** Reports whether the message is compressed with the encoding that the call's headers name. */
+  readonly compressed: boolean;
+}
+
+/** Which frames a reader accepts. */
+export interface FrameLimits {
+  /** Maximum length of a message in bytes, as it is sent. Default: that of the format, 4 GiB. */
+  readonly maxLength?: number;
+  /** Accepts compressed messages, which the caller must decompress. Default: false. */
+  readonly compressed?: boolean;
 }
 
 /**
- * Returns the message length in a frame's prefix.
+ * Returns the message length in the prefix of an uncompressed frame.
  *
  * @throws WireError `compressed` for a compressed message, `too-long` for a message that exceeds the limit
  */
 export function readFrameLength(prefix: Buffer, maxLength = 0xffff_ffff): number {
-  if (prefix.readUInt8(0) !== 0) throw new WireError("compressed", "compressed gRPC messages are not supported");
+  return readPrefix(prefix, { maxLength }).length;
+}
+
+function readPrefix(
+  prefix: Buffer,
+  { maxLength = 0xffff_ffff, compressed: accepted = false }: FrameLimits,
+): { length: number; compressed: boolean } {
+  const flag = prefix.readUInt8(0);
+  if (flag > 1) throw new WireError("compressed", `unknown flags ${flag} of a gRPC message`);
+  if (flag === 1 && !accepted) throw new WireError("compressed", "compressed gRPC messages are not supported");
   const length = prefix.readUInt32BE(1);
   if (length > maxLength) {
     throw new WireError("too-long", `gRPC message larger than max (${length} vs. ${maxLength})`);
   }
-  return length;
+  return { length, compressed: flag === 1 };
 }
 
 /**
  * Returns the prefix of a frame followed by the first part of the message.
  *
  * @param messageLength length of the whole message in bytes; default: that of the first part
+ * @param compressed whether the message is compressed with the encoding that the call's headers name
  */
-export function encodeFrame(firstPart: Uint8Array, messageLength = firstPart.length): Buffer {
+export function encodeFrame(
+  firstPart: Uint8Array,
+  messageLength = firstPart.length,
+  { compressed = false }: { readonly compressed?: boolean } = {},
+): Buffer {
   const bytes = Buffer.allocUnsafe(framePrefixLength + firstPart.length);
-  bytes.writeUInt8(0, 0);
+  bytes.writeUInt8(compressed ? 1 : 0, 0);
   bytes.writeUInt32BE(messageLength, 1);
   bytes.set(firstPart, framePrefixLength);
   return bytes;
@@ -44,17 +68,18 @@ export function encodeFrame(firstPart: Uint8Array, messageLength = firstPart.len
 /** Splits a byte stream into gRPC frames. */
 export class FrameReader {
   readonly #queue = new ByteQueue();
-  readonly #maxLength: number | undefined;
+  readonly #limits: FrameLimits;
 
-  /** @param maxLength maximum length of a message in bytes; default: that of the format, 4 GiB */
-  constructor(maxLength?: number) {
-    this.#maxLength = maxLength;
+  /** @param limits those of each frame, or the maximum length of a message alone */
+  constructor(limits: FrameLimits | number = {}) {
+    this.#limits = typeof limits === "number" ? { maxLength: limits } : limits;
   }
 
   /**
    * Adds a chunk and returns the frames that are complete.
    *
-   * @throws WireError `compressed` for a compressed message, `too-long` as soon as a prefix exceeds the limit
+   * @throws WireError `compressed` for a compressed message unless they are accepted, `too-long` as soon as a prefix
+   *   exceeds the limit
    */
   push(chunk: Buffer): Frame[] {
     this.#queue.push(chunk);
@@ -64,8 +89,9 @@ export class FrameReader {
   }
 
   #next(): Frame | undefined {
-    const prefix = this.#queue.peek(framePrefixLength);
-    const bytes = prefix && this.#queue.take(framePrefixLength + readFrameLength(prefix, this.#maxLength));
-    return bytes && { bytes, message: bytes.subarray(framePrefixLength) };
+    const peeked = this.#queue.peek(framePrefixLength);
+    const prefix = peeked && readPrefix(peeked, this.#limits);
+    const bytes = prefix && this.#queue.take(framePrefixLength + prefix.length);
+    return bytes && { bytes, message: bytes.subarray(framePrefixLength), compressed: prefix.compressed };
   }
 }

@@ -56,6 +56,19 @@ test("a compressed frame is an error as soon as its prefix is complete", () => {
   expect(() => reader.push(Buffer.of(9))).toThrow(expect.objectContaining({ code: "compressed" }));
 });
 
+test("compressed frames are read where they are accepted, and other flags are errors", () => {
+  const frames = [encodeFrame(Buffer.from("a"), 1, { compressed: true }), encodeFrame(Buffer.from("b"))];
+  const read = new FrameReader({ compressed: true }).push(Buffer.concat(frames));
+  expect(read.map(({ message, compressed }) => [message.toString(), compressed])).toEqual([
+    ["a", true],
+    ["b", false],
+  ]);
+  const unknown = Buffer.of(2, 0, 0, 0, 0);
+  expect(() => new FrameReader({ compressed: true }).push(unknown)).toThrow("unknown flags 2");
+  const long = encodeFrame(new Uint8Array(0), 101, { compressed: true });
+  expect(() => new FrameReader({ compressed: true, maxLength: 100 }).push(long)).toThrow("larger than max");
+});
+
 test("a length over the limit is an error", () => {
   const prefix = encodeFrame(new Uint8Array(0), 101);
   expect(prefix).toHaveLength(framePrefixLength);

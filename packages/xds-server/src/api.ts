@@ -72,6 +72,11 @@ export interface ListenOptions {
   readonly tls?: TlsOptions;
   /** Default "http2". */
   readonly transport?: TransportName;
+  /**
+   * Whether responses are compressed for clients that accept gzip, except secrets. Default true. Only by the transport
+   * "http2".
+   */
+  readonly compression?: boolean;
   /** Additional services on the same port. */
   readonly routes?: (router: ConnectRouter) => void;
   /**

@@ -19,6 +19,7 @@ import type { OnDemandHandler, ResourceSource, SourceChange } from "./source.js"
 import type { Call, CallHandler } from "./transport/call.js";
 import { listen, type Listener } from "./transport/listen.js";
 import { BodyCache } from "./wire/body-cache.js";
+import { BodyCompressor } from "./wire/body-compressor.js";
 
 const blockedLimitMs = 1000;
 const defaultSendTimeoutMs = 60_000;
@@ -130,6 +131,7 @@ function serverContext<C>(
       authenticated: streamClass({ ...defaultLimits.authenticated, ...options.limits?.authenticated }),
       unauthenticated: streamClass({ ...defaultLimits.unauthenticated, ...options.limits?.unauthenticated }),
     },
+    compressor: new BodyCompressor(),
     bodies: new BodyCache({
       clock,
       messageType: (typeUrl) => source.messageType?.(typeUrl) ?? typeUrl,

@@ -15,6 +15,7 @@ test("a client reads the answer to an on-demand request before there is room for
     clock: new FakeClock(),
     maxOutstandingBytes: 1000,
     bodies: undefined as never,
+    compressor: undefined as never,
   });
   const write = (bytes: number): number =>
     writer.writeAnswer("a", "1", { resources: [{ name: "a", typeUrl: "a", bytes: new Uint8Array(bytes) }] });

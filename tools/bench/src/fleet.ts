@@ -17,6 +17,7 @@ ${meshUsage}
                      (default connect,idle,metadata,endpoint,weight,rule,policy,gateway-route,pod,service-add,service-del,reconnect)
   --threads 1        threads that simulate the proxies; 0: the main one
   --tls              xDS over TLS, with a bearer token for each service account
+  --gzip             proxies that accept compressed responses
   --ports XDS,HTTP   ports of istiod on 127.0.0.1 (default: free ports)
   --profile          profile the CPU of istiod with Linux perf; the JSON lists the most expensive functions
   --quiet 1000       milliseconds without traffic that end a step
@@ -38,6 +39,7 @@ const { values } = parseArgs({
     },
     threads: { type: "string", default: "1" },
     tls: { type: "boolean", default: false },
+    gzip: { type: "boolean", default: false },
     profile: { type: "boolean", default: false },
     ports: { type: "string" },
     quiet: { type: "string", default: "1000" },
@@ -79,6 +81,7 @@ async function main(): Promise<boolean> {
     script: parseScript(values.script),
     threads: values.threads === "0" ? 0 : positive("threads", values.threads),
     tls: values.tls,
+    gzip: values.gzip,
     profile: values.profile,
     ports: ports(),
     quietMs: positive("quiet", values.quiet),

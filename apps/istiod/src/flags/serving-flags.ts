@@ -61,6 +61,12 @@ export const servingFlags = {
     default: 0,
     help: "maximum age of a connection, with a jitter of 10% and a grace period of 10s; 0s for no limit",
   }),
+  xdsCompression: booleanSetting({
+    flag: "xdsCompression",
+    default: true,
+    help: "compress xDS responses, except secrets, for clients that accept gzip, as this project's pilot-agent does",
+    isExtension: true,
+  }),
   profile: booleanSetting({ flag: "profile", default: true, help: "serve profiles at /debug/pprof/" }),
   readyFile: stringSetting({
     flag: "readyFile",

@@ -6,6 +6,7 @@ import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
 import { agentResources, type DiscoveryProtocol, HEALTH_TYPE, isEnvoyType, stateOf } from "./discovery-protocol.js";
+import { ResponseReader } from "./response-reader.js";
 import { typeUrlIn } from "./type-url.js";
 
 export interface ProxiedStreamOptions {
@@ -38,7 +39,7 @@ const RESET_CANCEL = 8;
 export class ProxiedStream {
   readonly #options: ProxiedStreamOptions;
   readonly #fromEnvoy: FrameReader;
-  readonly #fromIstiod: FrameReader;
+  readonly #responses: ResponseReader;
   /** Requests received before the connection to istiod was established. Envoy's stream pauses beyond the limit. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
@@ -49,6 +50,7 @@ export class ProxiedStream {
   readonly #skippedTypes = new Set<string>();
   #session: ClientHttp2Session | undefined;
   #upstream: ClientHttp2Stream | undefined;
+  #ending: (() => void) | undefined;
   #hasSubscribed = false;
   /** Headers or trailers with istiod's gRPC status. */
   #trailers: IncomingHttpHeaders | undefined;
@@ -58,7 +60,12 @@ export class ProxiedStream {
     this.#options = options;
     this.#limitedLog = new LimitedLog(options.log);
     this.#fromEnvoy = new FrameReader(options.maxMessageBytes);
-    this.#fromIstiod = new FrameReader(options.maxMessageBytes);
+    this.#responses = new ResponseReader(options.maxMessageBytes, {
+      message: (frame) => this.#response(frame),
+      full: () => options.downstream.writableNeedDrain || this.#status !== undefined,
+      idle: () => (this.#ending ? this.#ending() : this.#resumeUpstream()),
+      failed: (error) => this.#failed(error),
+    });
     const { downstream } = options;
     downstream.on("data", (bytes: Buffer) =>
       this.#guard(() => this.#fromEnvoy.push(bytes).forEach((frame) => this.#request(frame))),
@@ -102,6 +109,7 @@ export class ProxiedStream {
       ":path": protocol.path,
       "content-type": "application/grpc",
       te: "trailers",
+      "grpc-accept-encoding": "gzip",
       ...headers,
     });
     this.#session = session;
@@ -110,23 +118,29 @@ export class ProxiedStream {
       if (response[":status"] !== 200)
         this.end(UNAVAILABLE, `istiod responded with HTTP status ${response[":status"]}`, "istiod");
       else if (response["grpc-status"] !== undefined) this.#trailers = response;
+      const encoding = response["grpc-encoding"];
+      if (typeof encoding === "string") this.#responses.encoding = encoding;
     });
-    upstream.on("data", (bytes: Buffer) =>
-      this.#guard(() => this.#fromIstiod.push(bytes).forEach((frame) => this.#response(frame))),
-    );
+    upstream.on("data", (bytes: Buffer) => {
+      if (this.#status) return;
+      this.#responses.push(bytes);
+      if (this.#responses.busy) upstream.pause();
+    });
     upstream.on("trailers", (trailers) => {
       this.#trailers = trailers;
     });
-    // Trailers may arrive while earlier messages still wait for Envoy to read.
-    upstream.on("end", () => this.#finish());
+    // Trailers may arrive while earlier messages are decompressed, or wait for Envoy to read.
+    upstream.on("end", () => this.#afterResponses(() => this.#finish()));
     upstream.on("error", (error) => this.end(UNAVAILABLE, `upstream stream: ${reasonOf(error)}`, "istiod"));
-    upstream.on("close", () => this.end(UNAVAILABLE, "upstream stream closed", "istiod"));
+    upstream.on("close", () =>
+      this.#afterResponses(() => this.end(UNAVAILABLE, "upstream stream closed", "istiod")),
+    );
     upstream.on("drain", () => {
       this.#sendOwnRequests();
       downstream.resume();
-      if (!downstream.writableNeedDrain) upstream.resume();
+      this.#resumeUpstream();
     });
-    downstream.on("drain", () => upstream.resume());
+    downstream.on("drain", () => this.#responses.continue());
     downstream.resume();
     for (const bytes of this.#pending) this.#send(bytes);
     this.#pending = [];
@@ -237,10 +251,28 @@ export class ProxiedStream {
     try {
       work();
     } catch (error) {
-      this.#options.log.error(reasonOf(error));
-      if (error instanceof WireError && error.code === "too-long") this.#options.events.rejected?.("message_size");
-      this.end(error instanceof AgentError || error instanceof WireError ? INTERNAL : UNAVAILABLE, reasonOf(error));
+      this.#failed(error);
     }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#status) return;
+    this.#options.log.error(reasonOf(error));
+    if (error instanceof WireError && error.code === "too-long") this.#options.events.rejected?.("message_size");
+    this.end(error instanceof AgentError || error instanceof WireError ? INTERNAL : UNAVAILABLE, reasonOf(error));
+  }
+
+  /** Ends the stream in the given way once all responses that were received have been forwarded. */
+  #afterResponses(end: () => void): void {
+    if (!this.#responses.busy) end();
+    else this.#ending ??= end;
+  }
+
+  /** Continues to read responses, unless one is held back, or Envoy or istiod does not read. */
+  #resumeUpstream(): void {
+    const [upstream, { downstream }] = [this.#upstream, this.#options];
+    if (!upstream || this.#responses.busy || downstream.writableNeedDrain || upstream.writableNeedDrain) return;
+    upstream.resume();
   }
 
   #release(): void {

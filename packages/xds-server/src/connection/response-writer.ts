@@ -1,3 +1,4 @@
+import { secretType } from "@istiod/resources";
 import type { XdsResponse } from "../protocol/ads-stream.js";
 import type { Sliced } from "../sliced.js";
 import type { Answer } from "../source.js";
@@ -6,16 +7,18 @@ import { encodeOnDemandResponse } from "../wire/on-demand-response.js";
 import { encodeResponseHead } from "../wire/response-head.js";
 import type { ServerContext } from "./server-context.js";
 
+type WriterContext = Pick<ServerContext<never>, "bodies" | "compressor" | "clock" | "maxOutstandingBytes">;
+
 /** Encodes the responses of one call, and tracks whether the client reads them. */
 export class ResponseWriter {
   readonly #call: Call;
-  readonly #context: Pick<ServerContext<never>, "bodies" | "clock" | "maxOutstandingBytes">;
+  readonly #context: WriterContext;
   /** Time of the last write to the network, or of the first response since nothing was outstanding. */
   #progressAt = 0;
   #handedOverAt = 0;
   #roomFreed: (() => void) | undefined;
 
-  constructor(call: Call, context: Pick<ServerContext<never>, "bodies" | "clock" | "maxOutstandingBytes">) {
+  constructor(call: Call, context: WriterContext) {
     this.#call = call;
     this.#context = context;
   }
@@ -47,12 +50,13 @@ export class ResponseWriter {
     return this.#call.outstandingBytes > 0 ? this.#progressAt : undefined;
   }
 
-  /** Encodes and sends a response. Returns its length in bytes. */
+  /** Encodes and sends a response. Returns its length in bytes, before compression. */
   *write({ typeUrl, nonce, version, selection }: XdsResponse): Sliced<number> {
     const head = encodeResponseHead(typeUrl, nonce, version);
     const bodies = yield* this.#context.bodies.encode(this.#call.method.variant, typeUrl, selection);
     const length = bodies.reduce((sum, body) => sum + body.length, head.length);
-    this.#handOver({ head, bodies, length });
+    const compressed = this.#compresses(typeUrl) ? yield* this.#context.compressor.compress(head, bodies) : undefined;
+    this.#handOver({ head, bodies, length, compressed });
     return length;
   }
 
@@ -68,6 +72,11 @@ export class ResponseWriter {
     this.#progressAt = this.#context.clock.now();
     if (!this.full) this.#roomFreed?.();
     return this.#call.outstandingBytes === 0 ? this.#progressAt - this.#handedOverAt : undefined;
+  }
+
+  /** The length of a compressed secret would tell something of it to those who see the connection. */
+  #compresses(typeUrl: string): boolean {
+    return this.#call.acceptsGzip === true && typeUrl !== secretType;
   }
 
   #handOver(message: OutgoingMessage): void {

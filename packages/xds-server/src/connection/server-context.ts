@@ -5,6 +5,7 @@ import type { PushQueue } from "../push/push-queue.js";
 import type { StreamLimits } from "../limits/stream-limits.js";
 import type { OnDemandHandler, ResourceSource } from "../source.js";
 import type { BodyCache } from "../wire/body-cache.js";
+import type { BodyCompressor } from "../wire/body-compressor.js";
 import type { Call } from "../transport/call.js";
 import type { Admission } from "./admission.js";
 import type { ConnectionRegistry } from "./connection-registry.js";
@@ -27,6 +28,7 @@ export interface ServerContext<C> {
   /** Long requests and responses, which are handled in slices. */
   readonly slices: SliceQueue;
   readonly bodies: BodyCache;
+  readonly compressor: BodyCompressor;
   readonly attribution: Attribution;
   readonly clock: Clock;
   readonly classes: Readonly<Record<"authenticated" | "unauthenticated", StreamClass>>;

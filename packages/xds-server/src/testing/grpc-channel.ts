@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type SecureClientSessionOptions } from "node:http2";
 import type { Socket } from "node:net";
+import { gunzipSync } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
@@ -25,7 +26,10 @@ type Finish = (error: ConnectError | undefined) => void;
 /** HTTP/2 flow control window of the client, for the stream and for the connection. */
 const windowBytes = 1024 * 1024;
 
-/** Opens a gRPC stream on an HTTP/2 connection of its own. */
+/**
+ * Opens a gRPC stream on an HTTP/2 connection of its own. Messages may be compressed if the headers have
+ * `"grpc-accept-encoding": "gzip"`.
+ */
 export function openGrpc(
   address: Address,
   path: string,
@@ -52,9 +56,10 @@ export function openGrpc(
     ...headers,
   });
   finishWithStatus(session, stream, finish);
-  const reader = new FrameReader();
+  const reader = new FrameReader({ compressed: "grpc-accept-encoding" in headers });
   stream.on("data", (chunk: Buffer) => {
-    for (const { message } of reader.push(chunk)) if (!over) events.message(message);
+    for (const { message, compressed } of reader.push(chunk))
+      if (!over) events.message(compressed ? gunzipSync(message) : message);
   });
   return {
     send: (message) => void (stream.writable && stream.write(encodeFrame(message))),

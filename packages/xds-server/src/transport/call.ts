@@ -3,6 +3,7 @@ import type { Sliced } from "../sliced.js";
 import type { PeerIdentity } from "../limits/peer-key.js";
 import type { Peer } from "../source.js";
 import type { Body } from "../wire/body.js";
+import type { CompressedMessage } from "../wire/body-compressor.js";
 import type { XdsRequest } from "../wire/request.js";
 
 /** One gRPC call of a discovery service, provided by a transport. */
@@ -15,6 +16,8 @@ export interface Call {
   readonly outstandingBytes: number;
   /** Reports whether outstanding bytes are copied for this call, rather than shared between calls. */
   readonly copies: boolean;
+  /** Reports whether messages may be sent compressed with gzip. Default: false. */
+  readonly acceptsGzip?: boolean;
   /** Queues a response for sending without blocking. */
   send(message: OutgoingMessage): void;
   /** Ends the call with status OK, or with the error's status, after sending queued responses. */
@@ -54,8 +57,10 @@ export interface OutgoingMessage {
   readonly head: Uint8Array;
   /** Shared with other calls. The transport must reference them until they are written. */
   readonly bodies: readonly Body[];
-  /** Length of the whole message in bytes. */
+  /** Length of the whole message in bytes, before compression. */
   readonly length: number;
+  /** What is sent instead, for a call that accepts it. */
+  readonly compressed?: CompressedMessage | undefined;
 }
 
 /** A method of a discovery service. */

@@ -18,11 +18,21 @@ import { readRequests, type RequestLimits } from "./request-intake.js";
 /** A connection on which not even RST_STREAM can be sent is destroyed after this time. */
 const resetTimeoutMs = 1000;
 
+export interface GrpcCallOptions {
+  readonly clock: Clock;
+  readonly connection: AcceptedConnection;
+  /** Limits the bytes that encrypted connections copy; absent in plaintext. */
+  readonly slots: WriteSlots | undefined;
+  /** Whether messages are compressed if the client accepts it. */
+  readonly compression: boolean;
+}
+
 /** A gRPC call on a Node HTTP/2 stream. */
 export class GrpcCall implements Call {
   readonly peer: Peer;
   readonly method: DiscoveryMethod;
   readonly copies = false;
+  readonly acceptsGzip: boolean;
 
   readonly #headers: IncomingHttpHeaders;
   readonly #stream: ServerHttp2Stream;
@@ -33,20 +43,18 @@ export class GrpcCall implements Call {
   #ended: { readonly error: ConnectError | undefined } | undefined;
   #timers: LoopTimers | undefined;
 
-  /** @param slots limits the bytes that encrypted connections copy; absent in plaintext */
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     method: DiscoveryMethod,
-    clock: Clock,
-    connection: AcceptedConnection,
-    slots: WriteSlots | undefined,
+    { clock, connection, slots, compression }: GrpcCallOptions,
   ) {
     this.#stream = stream;
     this.#writer = new StreamWriter(stream, { clock, slots, progressed: () => this.#progressed() });
     this.#connection = connection;
     this.#headers = headers;
     this.#clock = clock;
+    this.acceptsGzip = compression && acceptsGzip(headers);
     this.method = method;
     this.peer = peerOf(stream.session as Parameters<typeof peerOf>[0], headers);
   }
@@ -117,7 +125,12 @@ export class GrpcCall implements Call {
   #sendHeaders(): void {
     if (this.#stream.headersSent) return;
     this.#stream.respond(
-      { ":status": 200, "content-type": "application/grpc", "grpc-accept-encoding": "identity" },
+      {
+        ":status": 200,
+        "content-type": "application/grpc",
+        "grpc-accept-encoding": "identity",
+        ...(this.acceptsGzip && { "grpc-encoding": "gzip" }),
+      },
       { waitForTrailers: true },
     );
   }
@@ -152,6 +165,12 @@ export class GrpcCall implements Call {
     const header = this.#headers["grpc-timeout"];
     return typeof header === "string" ? parseTimeout(header, Number.MAX_SAFE_INTEGER) : {};
   }
+}
+
+function acceptsGzip(headers: IncomingHttpHeaders): boolean {
+  const accepted = headers["grpc-accept-encoding"];
+  const encodings = Array.isArray(accepted) ? accepted : [accepted ?? ""];
+  return encodings.some((list) => list.split(",").some((encoding) => encoding.trim() === "gzip"));
 }
 
 function connectErrorOf(failure: unknown): ConnectError {

@@ -147,6 +147,7 @@ function streamListener(
   { clock, memory, timers, limited }: ListenContext,
 ): StreamListener {
   const viaConnect = options.transport === "connect";
+  const { compression = true } = options;
   const limits: RequestLimits = { maxRequestBytes, firstRequestTimeoutMs, memory, timers };
   const routes = (router: ConnectRouter): void => {
     if (viaConnect) discoveryRoutes(router, (call) => server.accept(call));
@@ -166,7 +167,7 @@ function streamListener(
     else if (!isGrpc(headers["content-type"])) stream.respond({ ":status": 415 }, { endStream: true });
     else if (method === undefined) handler?.(stream, headers);
     else {
-      const call = new GrpcCall(stream, headers, method, clock, connection, slots);
+      const call = new GrpcCall(stream, headers, method, { clock, connection, slots, compression });
       connection.calls.add(call);
       stream.once("close", () => connection.calls.delete(call));
       call.serve(server.accept(call), limits, limited);

@@ -57,12 +57,21 @@ export class StreamWriter {
 
   /** Queues a message. */
   write(message: OutgoingMessage): void {
-    const head = encodeFrame(message.head, message.length);
-    this.outstandingBytes += message.length - message.head.length + head.length;
-    this.#unsent.push(head);
-    for (const body of message.bodies) for (const piece of body.pieces) this.#unsent.push(piece);
+    const { compressed } = message;
+    if (compressed === undefined) {
+      this.#push(encodeFrame(message.head, message.length));
+      for (const body of message.bodies) for (const piece of body.pieces) this.#push(piece);
+    } else {
+      this.#push(encodeFrame(new Uint8Array(), compressed.length, { compressed: true }));
+      for (const piece of compressed.pieces) this.#push(piece);
+    }
     this.#unwritten.push(message);
     if (!this.#writing && !this.#slotRequested) this.#continue();
+  }
+
+  #push(piece: Uint8Array): void {
+    this.#unsent.push(piece);
+    this.outstandingBytes += piece.length;
   }
 
   granted(): void {

@@ -35,6 +35,8 @@ export interface RunOptions {
   readonly threads?: number;
   /** Uses TLS, with a bearer token for each service account. Default false. */
   readonly tls?: boolean;
+  /** Whether the proxies accept compressed responses. Default false. */
+  readonly gzip?: boolean;
   readonly ports?: readonly [xds: number, http: number] | undefined;
   /** Default: a new istiod. */
   readonly istiod?: RunningIstiod | undefined;
@@ -79,7 +81,7 @@ export async function runFleet(options: RunOptions): Promise<RunReport> {
     if (options.istiod !== undefined) await ready(server.http);
     const ready0 = { ms: istiod?.readyMs, cpuSeconds: cpuSeconds(server.pid), rss: memory(server.pid).rss };
     fleet = startFleet(
-      { target: server.xds, variant: options.variant, members: places.map((place) => memberOf(place, tokens)) },
+      { target: server.xds, variant: options.variant, members: places.map((place) => memberOf(place, tokens, options.gzip)) },
       options.threads ?? 1,
     );
     const steps: StepReport[] = [];
@@ -112,10 +114,14 @@ export async function runFleet(options: RunOptions): Promise<RunReport> {
 function memberOf(
   place: ProxyPlace,
   tokens: Tokens | undefined,
-): { node: Uint8Array; headers?: Record<string, string> } {
+  gzip = false,
+): { node: Uint8Array; headers: Record<string, string> } {
   return {
     node: toBinary(NodeSchema, nodeOf(place)),
-    ...(tokens && { headers: { authorization: `Bearer ${tokens.of(place)}` } }),
+    headers: {
+      ...(tokens && { authorization: `Bearer ${tokens.of(place)}` }),
+      ...(gzip && { "grpc-accept-encoding": "gzip" }),
+    },
   };
 }
 

@@ -1,0 +1,88 @@
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { encodeFrame, type Frame, framePrefixLength, FrameReader, WireError } from "@istiod/protobuf-wire";
+import { AgentError, reasonOf } from "../errors.js";
+
+/** What a reader of responses calls. Errors of `message` are passed to `failed`. */
+export interface ResponseEvents {
+  /** An uncompressed response. */
+  message(frame: Frame): void;
+  /** Reports whether responses are to be held back. */
+  full(): boolean;
+  /** No response is held back any more. */
+  idle(): void;
+  failed(error: unknown): void;
+}
+
+const decompressed = promisify(gunzip);
+
+/** Reads istiod's responses, in order, and decompresses those that are compressed. */
+export class ResponseReader {
+  /** Value of the header `grpc-encoding`. */
+  encoding = "identity";
+
+  readonly #maxBytes: number;
+  readonly #events: ResponseEvents;
+  readonly #reader: FrameReader;
+  readonly #waiting: Frame[] = [];
+  #decompressing = false;
+
+  /** @param maxBytes maximum size of a response, before and after decompression */
+  constructor(maxBytes: number, events: ResponseEvents) {
+    this.#maxBytes = maxBytes;
+    this.#events = events;
+    this.#reader = new FrameReader({ maxLength: maxBytes, compressed: true });
+  }
+
+  /** Reports whether responses are held back: no more bytes should be pushed then. */
+  get busy(): boolean {
+    return this.#decompressing || this.#waiting.length > 0;
+  }
+
+  push(bytes: Buffer): void {
+    try {
+      this.#waiting.push(...this.#reader.push(bytes));
+    } catch (error) {
+      return this.#events.failed(error);
+    }
+    this.continue();
+  }
+
+  /** Continues once there is room for responses again. */
+  continue(): void {
+    if (this.#decompressing) return;
+    try {
+      while (!this.#events.full()) {
+        const frame = this.#waiting.shift();
+        if (frame === undefined) return this.#events.idle();
+        if (frame.compressed) return void this.#decompress(frame);
+        this.#events.message(frame);
+      }
+    } catch (error) {
+      this.#events.failed(error);
+    }
+  }
+
+  async #decompress({ message }: Frame): Promise<void> {
+    this.#decompressing = true;
+    try {
+      if (this.encoding !== "gzip")
+        throw new AgentError("discovery", `response is compressed with an unknown encoding: ${this.encoding}`);
+      const bytes = encodeFrame(await decompressed(message, { maxOutputLength: this.#maxBytes }));
+      this.#events.message({ bytes, message: bytes.subarray(framePrefixLength), compressed: false });
+    } catch (error) {
+      return this.#events.failed(this.#reason(error));
+    } finally {
+      this.#decompressing = false;
+    }
+    this.continue();
+  }
+
+  #reason(error: unknown): unknown {
+    const code = (error as { readonly code?: unknown }).code;
+    if (code === "ERR_BUFFER_TOO_LARGE")
+      return new WireError("too-long", `gRPC message larger than max (${this.#maxBytes}) after decompression`);
+    if (typeof code !== "string" || !code.startsWith("Z_")) return error;
+    return new AgentError("discovery", `cannot decompress a response: ${reasonOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,96 @@
+import { constants, crc32, deflateRawSync } from "node:zlib";
+
+/**
+ * Bytes in the deflate format (RFC 1951) that end at a byte boundary, before the last block, and refer to nothing before
+ * them. Parts that are compressed once are joined to any number of gzip streams.
+ */
+export interface Deflated {
+  readonly bytes: Uint8Array;
+  /** Length of the original bytes, and their CRC-32. */
+  readonly length: number;
+  readonly crc: number;
+  /** x^(8 length) modulo the polynomial of CRC-32: what the checksum of all that precedes is multiplied with. */
+  readonly shift: number;
+}
+
+/** Fastest compression: configurations are so repetitive that more takes much time for little. */
+const level = 1;
+/** A stored block has a header of five bytes and at most so many bytes. */
+const maxStoredBytes = 0xffff;
+
+/** Compresses bytes. */
+export function deflated(bytes: Uint8Array): Deflated {
+  const compressed = deflateRawSync(bytes, { level, finishFlush: constants.Z_SYNC_FLUSH });
+  return part(compressed, bytes);
+}
+
+/** Frames bytes without compressing them. */
+export function stored(bytes: Uint8Array): Deflated {
+  const blocks = Math.ceil(bytes.length / maxStoredBytes);
+  const framed = Buffer.allocUnsafe(bytes.length + 5 * blocks);
+  for (let block = 0; block < blocks; block++) {
+    const content = bytes.subarray(block * maxStoredBytes, (block + 1) * maxStoredBytes);
+    const at = block * (maxStoredBytes + 5);
+    framed.writeUInt8(0, at);
+    framed.writeUInt16LE(content.length, at + 1);
+    framed.writeUInt16LE(~content.length & 0xffff, at + 3);
+    framed.set(content, at + 5);
+  }
+  return part(framed, bytes);
+}
+
+function part(bytes: Uint8Array, original: Uint8Array): Deflated {
+  return { bytes, length: original.length, crc: crc32(original), shift: power(8 * original.length) };
+}
+
+/** Header of a gzip stream (RFC 1952) without a name and a time, of an unknown system. */
+const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255);
+/** An empty last block with fixed codes. */
+const lastBlock = [3, 0] as const;
+
+/**
+ * Joins parts to the bytes of one gzip stream with one member: not every decoder reads several.
+ *
+ * @returns its pieces in order; those of the parts are shared
+ */
+export function gzipped(parts: readonly Deflated[]): Uint8Array[] {
+  let [crc, length] = [0, 0];
+  for (const each of parts) {
+    crc = (multiply(crc, each.shift) ^ each.crc) >>> 0;
+    length += each.length;
+  }
+  const trailer = Buffer.allocUnsafe(lastBlock.length + 8);
+  trailer.set(lastBlock);
+  trailer.writeUInt32LE(crc, lastBlock.length);
+  trailer.writeUInt32LE(length % 2 ** 32, lastBlock.length + 4);
+  return [gzipHeader, ...parts.map(({ bytes }) => bytes), trailer];
+}
+
+/** The polynomial of CRC-32, without x^32. Bit 31 is the coefficient of x^0. */
+const polynomial = 0xedb88320;
+const one = 0x80000000;
+
+/** Multiplies polynomials modulo the polynomial of CRC-32. */
+function multiply(a: number, b: number): number {
+  let product = 0;
+  for (let [rest, term] = [a, b]; rest !== 0; rest <<= 1) {
+    if (rest & one) product ^= term;
+    term = term & 1 ? (term >>> 1) ^ polynomial : term >>> 1;
+  }
+  return product >>> 0;
+}
+
+/** x^(2^n) for n from 0 to 39. */
+const squares: readonly number[] = Array.from({ length: 40 }).reduce<number[]>((powers) => {
+  const last = powers.at(-1);
+  powers.push(last === undefined ? one >>> 1 : multiply(last, last));
+  return powers;
+}, []);
+
+/** Returns x^exponent modulo the polynomial of CRC-32. */
+function power(exponent: number): number {
+  let result = one;
+  for (let [n, rest] = [0, exponent]; rest > 0; n++, rest = Math.floor(rest / 2))
+    if (rest % 2 === 1) result = multiply(result, squares[n] as number);
+  return result;
+}
