@@ -12,8 +12,8 @@ export interface CompressedMessage {
 const minMessageBytes = 16 * 1024;
 /** Fewer bytes are framed and not compressed. */
 const minDeflatedBytes = 1024;
-/** Bytes compressed at a time, in about half a millisecond. */
-const sliceBytes = 256 * 1024;
+/** Bytes compressed at a time, in about 1.5 ms. */
+const sliceBytes = 1024 * 1024;
 
 /**
  * Compresses responses for clients that accept gzip. A body is compressed once for all of them: for one megabyte, that

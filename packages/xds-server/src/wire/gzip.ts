@@ -21,7 +21,8 @@ const maxStoredBytes = 0xffff;
 /** Compresses bytes. */
 export function deflated(bytes: Uint8Array): Deflated {
   const compressed = deflateRawSync(bytes, { level, finishFlush: constants.Z_SYNC_FLUSH });
-  return part(compressed, bytes);
+  // The result may be a view of a larger buffer.
+  return part(new Uint8Array(compressed), bytes);
 }
 
 /** Frames bytes without compressing them. */
