@@ -1,4 +1,3 @@
-import { createServer, connect as connectTcp, type AddressInfo } from "node:net";
 import { connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
@@ -6,6 +5,7 @@ import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
 import { clusterType, createXdsServer, type ListenOptions, secretType, staticSource } from "@istiod/xds-server";
 import { encodeRequest, fakeResource, XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { countingRelay } from "./counting-relay.js";
 import { variants } from "./harness.js";
 import { adsPath } from "./raw-http2.js";
 import { hasOpenssl, NO_OPENSSL, selfSigned } from "./self-signed.js";
@@ -58,6 +58,7 @@ describe.each(variants)("%s", (variant) => {
       skip(transport === "TLS" && !hasOpenssl, NO_OPENSSL);
       const { source, port } = await start(transport === "TLS" ? { tls: selfSigned() } : {});
       const relays = [await countingRelay(port), await countingRelay(port)] as const;
+      for (const relay of relays) onTestFinished(() => relay.close());
       const [compressed, plain] = relays.map((relay, i) => {
         const target = {
           host: "127.0.0.1",
@@ -107,19 +108,3 @@ test("a listener can be told not to compress", async () => {
   const { port } = await start({ compression: false });
   expect((await frames(port, "gzip", clusterType)).received[0]?.compressed).toBe(false);
 });
-
-/** Forwards connections to a port, and counts the bytes that come from there. */
-async function countingRelay(target: number) {
-  const relay = { port: 0, received: 0 };
-  const server = createServer((socket) => {
-    const upstream = connectTcp(target, "127.0.0.1");
-    upstream.on("data", (chunk) => (relay.received += chunk.length));
-    for (const each of [socket, upstream]) each.on("error", () => undefined);
-    socket.pipe(upstream).pipe(socket);
-    onTestFinished(() => void socket.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  relay.port = (server.address() as AddressInfo).port;
-  return relay;
-}

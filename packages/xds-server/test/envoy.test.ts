@@ -25,6 +25,7 @@ import {
   type XdsServer,
 } from "@istiod/xds-server";
 import { afterEach, describe, expect, it } from "vitest";
+import { countingRelay } from "./counting-relay.js";
 import { variants, type Variant } from "./harness.js";
 
 const cleanUp: (() => unknown)[] = [];
@@ -102,6 +103,38 @@ describe.each(variants)("a real Envoy, %s", (variant) => {
   );
 });
 
+it("a real Envoy's Google gRPC client gets compressed responses", { timeout: 60_000 }, async ({ skip }) => {
+  const binary = await findEnvoy();
+  if (binary === undefined) return skip("no Envoy: set ENVOY_PATH, or fetch one as tools/envoy says");
+  const count = 2000;
+  const names = Array.from({ length: count }, (_, n) => `cluster-${n}`);
+  const source = staticSource({
+    [clusterType]: names.map((name) =>
+      encoded(name, ClusterSchema, {
+        name,
+        altStatName: "x".repeat(500),
+        clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+      }),
+    ),
+    [listenerType]: [],
+  });
+  const events: XdsEvent[] = [];
+  const server = createXdsServer(source, { observe: (event) => events.push(event) });
+  cleanUp.push(() => server.close({ graceMs: 0 }));
+  const { port } = await server.listen({ port: 0 });
+  const relay = await countingRelay(port);
+  cleanUp.push(() => relay.close());
+  const envoy = await startEnvoy(binary, "delta", relay.port, {
+    google_grpc: { target_uri: `127.0.0.1:${relay.port}`, stat_prefix: "xds" },
+  });
+  await expect
+    .poll(() => envoy.stat("cluster_manager.cluster_added").catch(() => 0), { timeout: 30_000 })
+    .toBeGreaterThanOrEqual(count);
+  const sent = events.flatMap((event) => (event.kind === "push" ? [event.bytes] : []));
+  expect(Math.max(...sent)).toBeGreaterThan(5 * relay.received);
+  expect(events.filter(({ kind }) => kind === "nack")).toEqual([]);
+});
+
 const ads = { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: 2 } as const;
 
 function encoded<D extends DescMessage>(name: string, schema: D, init: MessageInitShape<D>): Resource {
@@ -174,6 +207,7 @@ async function startEnvoy(
   binary: string,
   variant: Variant,
   xdsPort: number,
+  service: object = { envoy_grpc: { cluster_name: "xds" } },
 ): Promise<{ stat(name: string): Promise<number> }> {
   const directory = await mkdtemp(join(tmpdir(), "envoy-"));
   cleanUp.push(() => rm(directory, { recursive: true }));
@@ -186,7 +220,7 @@ async function startEnvoy(
       ads_config: {
         api_type: variant === "delta" ? "DELTA_GRPC" : "GRPC",
         transport_api_version: "V3",
-        grpc_services: [{ envoy_grpc: { cluster_name: "xds" } }],
+        grpc_services: [service],
       },
       cds_config: { ads: {}, resource_api_version: "V3" },
       lds_config: { ads: {}, resource_api_version: "V3" },
