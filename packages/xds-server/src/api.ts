@@ -73,8 +73,7 @@ export interface ListenOptions {
   /** Default "http2". */
   readonly transport?: TransportName;
   /**
-   * Whether responses are compressed for clients that accept gzip, except secrets. Default true. Only by the transport
-   * "http2".
+   * Compresses responses, except secrets, for clients that accept gzip. Default true. Only by the transport "http2".
    */
   readonly compression?: boolean;
   /** Additional services on the same port. */

@@ -132,9 +132,7 @@ export class ProxiedStream {
     // Trailers may arrive while earlier messages are decompressed, or wait for Envoy to read.
     upstream.on("end", () => this.#afterResponses(() => this.#finish()));
     upstream.on("error", (error) => this.end(UNAVAILABLE, `upstream stream: ${reasonOf(error)}`, "istiod"));
-    upstream.on("close", () =>
-      this.#afterResponses(() => this.end(UNAVAILABLE, "upstream stream closed", "istiod")),
-    );
+    upstream.on("close", () => this.#afterResponses(() => this.end(UNAVAILABLE, "upstream stream closed", "istiod")));
     upstream.on("drain", () => {
       this.#sendOwnRequests();
       downstream.resume();

@@ -59,7 +59,7 @@ export interface OutgoingMessage {
   readonly bodies: readonly Body[];
   /** Length of the whole message in bytes, before compression. */
   readonly length: number;
-  /** What is sent instead, for a call that accepts it. */
+  /** The message as it is sent to a call that accepts compressed ones. */
   readonly compressed?: CompressedMessage | undefined;
 }
 

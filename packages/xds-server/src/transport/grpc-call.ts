@@ -23,7 +23,7 @@ export interface GrpcCallOptions {
   readonly connection: AcceptedConnection;
   /** Limits the bytes that encrypted connections copy; absent in plaintext. */
   readonly slots: WriteSlots | undefined;
-  /** Whether messages are compressed if the client accepts it. */
+  /** Compresses messages if the client accepts it. */
   readonly compression: boolean;
 }
 

@@ -1,8 +1,8 @@
 import { constants, crc32, deflateRawSync } from "node:zlib";
 
 /**
- * Bytes in the deflate format (RFC 1951) that end at a byte boundary, before the last block, and refer to nothing before
- * them. Parts that are compressed once are joined to any number of gzip streams.
+ * Bytes in the deflate format (RFC 1951) that end at a byte boundary, before the last block, and refer to nothing
+ * before them. Parts that are compressed once are joined to any number of gzip streams.
  */
 export interface Deflated {
   readonly bytes: Uint8Array;

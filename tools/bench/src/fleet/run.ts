@@ -35,7 +35,7 @@ export interface RunOptions {
   readonly threads?: number;
   /** Uses TLS, with a bearer token for each service account. Default false. */
   readonly tls?: boolean;
-  /** Whether the proxies accept compressed responses. Default false. */
+  /** Lets the proxies accept compressed responses. Default false. */
   readonly gzip?: boolean;
   readonly ports?: readonly [xds: number, http: number] | undefined;
   /** Default: a new istiod. */
@@ -81,7 +81,11 @@ export async function runFleet(options: RunOptions): Promise<RunReport> {
     if (options.istiod !== undefined) await ready(server.http);
     const ready0 = { ms: istiod?.readyMs, cpuSeconds: cpuSeconds(server.pid), rss: memory(server.pid).rss };
     fleet = startFleet(
-      { target: server.xds, variant: options.variant, members: places.map((place) => memberOf(place, tokens, options.gzip)) },
+      {
+        target: server.xds,
+        variant: options.variant,
+        members: places.map((place) => memberOf(place, tokens, options.gzip)),
+      },
       options.threads ?? 1,
     );
     const steps: StepReport[] = [];
