@@ -3,7 +3,7 @@ import { gunzip } from "node:zlib";
 import { encodeFrame, type Frame, framePrefixLength, FrameReader, WireError } from "@istiod/protobuf-wire";
 import { AgentError, reasonOf } from "../errors.js";
 
-/** What a reader of responses calls. Errors of `message` are passed to `failed`. */
+/** Callbacks of a reader of responses. Errors of `message` are passed to `failed`. */
 export interface ResponseEvents {
   /** An uncompressed response. */
   message(frame: Frame): void;
