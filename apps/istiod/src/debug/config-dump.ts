@@ -1,6 +1,28 @@
-import { fromBinary, type JsonObject, type Registry, toJson } from "@bufbuild/protobuf";
-import { controlPlaneDump, withoutSecrets } from "@istiod/proxy-config";
 import {
+  create,
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonObject,
+  type MessageInitShape,
+  type Registry,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
+import { BootstrapConfigDumpSchema, SecretsConfigDumpSchema } from "@istiod/envoy-api/envoy/admin/v3/config_dump";
+import {
+  ClustersConfigDumpSchema,
+  EcdsConfigDumpSchema,
+  ListenersConfigDumpSchema,
+  RoutesConfigDumpSchema,
+  ScopedRoutesConfigDumpSchema,
+} from "@istiod/envoy-api/envoy/admin/v3/config_dump_shared";
+import { controlPlaneDump, withoutSecrets } from "@istiod/proxy-config";
+import type { Resource } from "@istiod/resources";
+import { pauseEvery } from "@istiod/settings";
+import {
+  type Answer,
   clusterType,
   type Connection,
   endpointType,
@@ -10,39 +32,107 @@ import {
   secretType,
 } from "@istiod/xds-server";
 
-/** Returns the resources of a type that were last sent to a proxy, decoded. Secrets are redacted. */
-export function resourcesSent(
+/** Milliseconds of a turn of the event loop in which resources are decoded. */
+const sliceMs = 20;
+
+interface SentResource {
+  readonly name: string;
+  readonly version: string;
+  readonly resource: JsonObject;
+}
+
+/** Returns the resources of types that were last sent to a proxy, decoded, by type. Secrets are redacted. */
+export async function resourcesSent(
   connection: Connection,
-  typeUrl: string,
+  typeUrls: readonly string[],
   registry: Registry,
-): { readonly name: string; readonly version: string; readonly resource: JsonObject }[] {
-  const sent = connection.subscriptions.find((s) => s.typeUrl === typeUrl)?.sent;
-  const schema = registry.getMessage(typeUrl.slice(typeUrl.lastIndexOf("/") + 1));
-  if (sent === undefined || schema === undefined) return [];
-  return [...sent].map(({ name, version, bytes }) => {
-    const json = toJson(schema, fromBinary(schema, bytes), { registry }) as JsonObject;
-    const resource = { "@type": typeUrl, ...json };
-    return { name, version, resource: typeUrl === secretType ? withoutSecrets(resource) : resource };
-  });
+): Promise<SentResource[][]> {
+  const pause = pauseEvery(sliceMs);
+  const lists: SentResource[][] = [];
+  for (const typeUrl of typeUrls) {
+    const list: SentResource[] = [];
+    lists.push(list);
+    const schema = registry.getMessage(typeUrl.slice(typeUrl.lastIndexOf("/") + 1));
+    if (schema === undefined) continue;
+    for (const { name, version, bytes } of encodedResources(connection, typeUrl)) {
+      await pause();
+      const json = toJson(schema, fromBinary(schema, bytes), { registry }) as JsonObject;
+      const resource = { "@type": typeUrl, ...json };
+      list.push({ name, version, resource: typeUrl === secretType ? withoutSecrets(resource) : resource });
+    }
+  }
+  return lists;
 }
 
 /** Returns the resources that were last sent to a proxy in the format of Envoy's `/config_dump`. */
-export function configDump(
+export async function configDump(
   connection: Connection,
   registry: Registry,
   withEndpoints: boolean,
-): ReturnType<typeof controlPlaneDump> {
-  const sent = (type: string): ReturnType<typeof resourcesSent> => resourcesSent(connection, type, registry);
-  const versionOf = (type: string): string =>
-    connection.subscriptions.find((s) => s.typeUrl === type)?.versionSent ?? "";
+): Promise<ReturnType<typeof controlPlaneDump>> {
+  const types = [clusterType, listenerType, routeType, secretType, extensionConfigType];
+  const [clusters = [], listeners = [], routes = [], secrets = [], extensions = [], endpoints = []] =
+    await resourcesSent(connection, withEndpoints ? [...types, endpointType] : types, registry);
   return controlPlaneDump({
-    clusters: sent(clusterType),
-    clustersVersion: versionOf(clusterType),
-    ...(withEndpoints && { endpoints: sent(endpointType) }),
-    listeners: sent(listenerType),
-    listenersVersion: versionOf(listenerType),
-    routes: sent(routeType),
-    secrets: sent(secretType),
-    extensions: sent(extensionConfigType),
+    clusters,
+    clustersVersion: versionOf(connection, clusterType),
+    ...(withEndpoints && { endpoints }),
+    listeners,
+    listenersVersion: versionOf(connection, listenerType),
+    routes,
+    secrets,
+    extensions,
   });
+}
+
+/** Returns the messages of the same dump, without endpoints. Only secrets, which are redacted, are decoded. */
+export async function configDumpMessages(connection: Connection, registry: Registry): Promise<Answer["resources"]> {
+  const sent = (type: string): { name: string; versionInfo: string; any: Any }[] =>
+    encodedResources(connection, type).map(({ name, version, bytes }) => ({
+      name,
+      versionInfo: version,
+      any: { $typeName: "google.protobuf.Any", typeUrl: type, value: bytes },
+    }));
+  const [secrets = []] = await resourcesSent(connection, [secretType], registry);
+  return [
+    encoded(BootstrapConfigDumpSchema, {}),
+    encoded(ClustersConfigDumpSchema, {
+      versionInfo: versionOf(connection, clusterType),
+      dynamicActiveClusters: sent(clusterType).map(({ versionInfo, any }) => ({ versionInfo, cluster: any })),
+    }),
+    encoded(ListenersConfigDumpSchema, {
+      versionInfo: versionOf(connection, listenerType),
+      dynamicListeners: sent(listenerType).map(({ name, versionInfo, any }) => ({
+        name,
+        activeState: { versionInfo, listener: any },
+      })),
+    }),
+    encoded(ScopedRoutesConfigDumpSchema, {}),
+    encoded(RoutesConfigDumpSchema, {
+      dynamicRouteConfigs: sent(routeType).map(({ versionInfo, any }) => ({ versionInfo, routeConfig: any })),
+    }),
+    encoded(SecretsConfigDumpSchema, {
+      dynamicActiveSecrets: secrets.map(({ name, version, resource }) => ({
+        name,
+        versionInfo: version,
+        secret: fromJson(AnySchema, resource, { registry }),
+      })),
+    }),
+    encoded(EcdsConfigDumpSchema, {
+      ecdsFilters: sent(extensionConfigType).map(({ versionInfo, any }) => ({ versionInfo, ecdsFilter: any })),
+    }),
+  ];
+}
+
+function encoded<D extends DescMessage>(schema: D, init: MessageInitShape<D>): Answer["resources"][number] {
+  const bytes = toBinary(schema, create(schema, init));
+  return { name: "", typeUrl: `type.googleapis.com/${schema.typeName}`, bytes };
+}
+
+function encodedResources(connection: Connection, typeUrl: string): readonly Resource[] {
+  return [...(connection.subscriptions.find((s) => s.typeUrl === typeUrl)?.sent ?? [])];
+}
+
+function versionOf(connection: Connection, typeUrl: string): string {
+  return connection.subscriptions.find((s) => s.typeUrl === typeUrl)?.versionSent ?? "";
 }

@@ -78,7 +78,7 @@ function serviceCommands({ database, server, proxyOf }: MeshCommandsOptions): re
 function policyCommands({ database, server, proxyOf, faults }: MeshCommandsOptions): readonly DebugCommand[] {
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
   const authorization = (): object => authorizationForm(discovered(database, authorizationPolicies), rootNamespace());
-  const ofRequestedProxy = (request: DebugRequest, query: Query<void, unknown>): DebugAnswer =>
+  const ofRequestedProxy = (request: DebugRequest, query: Query<void, unknown>): DebugAnswer | Promise<DebugAnswer> =>
     ofProxy({ server, proxyOf }, request, (connection) => json(evaluate(database, query, proxyOf(connection))));
   return [
     {

@@ -1,4 +1,3 @@
-import { fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
@@ -13,7 +12,7 @@ import {
 } from "./authorization.js";
 import { clientConfigs } from "./client-configs.js";
 import type { DebugCommand } from "./command.js";
-import { configDump } from "./config-dump.js";
+import { configDumpMessages } from "./config-dump.js";
 import { controlPlaneIdentifier } from "./control-plane.js";
 import { connectionOf } from "./proxy-commands.js";
 
@@ -105,7 +104,7 @@ function status(
   namespace: string | undefined,
   name: string,
   names: readonly string[],
-): Answer {
+): Answer | Promise<Answer> {
   if (name === "syncz") {
     return {
       resources: clientConfigs(server.connections(), proxyOf, namespace),
@@ -115,13 +114,5 @@ function status(
   const connection = name === "config_dump" && names.length === 1 ? connectionOf(server, names[0] ?? "") : undefined;
   if (connection === undefined || (namespace !== undefined && proxyOf(connection).namespace !== namespace))
     return { resources: [] };
-  return { resources: configDump(connection, messageRegistry(), false).configs.map(encodeMessage) };
-}
-
-/** Encodes a message in its JSON form with its type. */
-function encodeMessage({ "@type": typeUrl, ...fields }: { readonly "@type": string }): Answer["resources"][number] {
-  const registry = messageRegistry();
-  const schema = registry.getMessage(typeUrl.slice(typeUrl.lastIndexOf("/") + 1));
-  if (schema === undefined) throw new ConnectError(`no message ${typeUrl}`, Code.Internal);
-  return { name: "", typeUrl, bytes: toBinary(schema, fromJson(schema, fields as JsonObject, { registry })) };
+  return configDumpMessages(connection, messageRegistry()).then((resources) => ({ resources }));
 }

@@ -31,8 +31,8 @@ export function connectionOf(server: Pick<XdsServer, "connections">, proxyId: st
 export function ofProxy(
   { server, proxyOf }: ProxyCommandsOptions,
   { query, namespace }: DebugRequest,
-  answer: (connection: Connection) => DebugAnswer,
-): DebugAnswer {
+  answer: (connection: Connection) => DebugAnswer | Promise<DebugAnswer>,
+): DebugAnswer | Promise<DebugAnswer> {
   const id = query.get("proxyID");
   if (!id) return textAnswer(400, "You must provide a proxyID in the query string");
   const connection = connectionOf(server, id);

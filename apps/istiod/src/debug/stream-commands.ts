@@ -15,8 +15,8 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
     name: `${type}z`,
     about: `Last ${type.toUpperCase()} resources sent to a proxy; ?proxyID=`,
     answer: (request) =>
-      ofProxy({ server, proxyOf }, request, (connection) => ({
-        json: configsOf(connection, [findXdsType(type)?.typeUrl ?? ""]),
+      ofProxy({ server, proxyOf }, request, async (connection) => ({
+        json: await configsOf(connection, [findXdsType(type)?.typeUrl ?? ""]),
       })),
   });
   const commands: DebugCommand[] = [
@@ -56,7 +56,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
   return commands;
 }
 
-function adsz({ server, proxyOf }: ProxyCommandsOptions, request: DebugRequest): DebugAnswer {
+function adsz({ server, proxyOf }: ProxyCommandsOptions, request: DebugRequest): DebugAnswer | Promise<DebugAnswer> {
   if (request.query.get("push")) {
     server.push();
     return { status: 200, text: `Pushed to ${server.connections().length} servers\n` };
@@ -88,23 +88,23 @@ function clientsOf(clients: readonly Connection[], proxyOf: ProxyCommandsOptions
 }
 
 /** Returns the resources of these types that were last sent to a proxy, as the configs of a dump. */
-function configsOf(connection: Connection, types: readonly string[]): { readonly configs: readonly object[] } {
-  return {
-    configs: types.flatMap((type) =>
-      resourcesSent(connection, type, messageRegistry()).map(({ resource }) => resource),
-    ),
-  };
+async function configsOf(
+  connection: Connection,
+  types: readonly string[],
+): Promise<{ readonly configs: readonly object[] }> {
+  const lists = await resourcesSent(connection, types, messageRegistry());
+  return { configs: lists.flat().map(({ resource }) => resource) };
 }
 
-function dump(connection: Connection, query: URLSearchParams): DebugAnswer {
+async function dump(connection: Connection, query: URLSearchParams): Promise<DebugAnswer> {
   const types = query.get("types");
   if (types === null || types === "")
-    return { json: configDump(connection, messageRegistry(), query.has("include_eds")) };
+    return { json: await configDump(connection, messageRegistry(), query.has("include_eds")) };
   const asked = types.split(",").map((type) => ({ type, url: findXdsType(type)?.typeUrl }));
   const unknown = asked.find(({ url }) => url === undefined);
   if (unknown !== undefined) return textAnswer(400, `types: unknown type ${unknown.type}`);
   return {
-    json: configsOf(
+    json: await configsOf(
       connection,
       asked.map(({ url = "" }) => url),
     ),
