@@ -1,6 +1,11 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { nodeOf } from "@istiod/bench";
+import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { clusterType, endpointType } from "@istiod/xds-server";
 import type { Attack } from "../../attack.js";
 import { floodStreams, sidecarNode } from "./stream-flood.js";
+
+const debugType = "istio.io/debug";
 
 const scaled = (count: number, scale: number): number => Math.max(1, Math.round(count * scale));
 
@@ -60,5 +65,29 @@ const silent: Attack = {
     floodStreams(ports.plaintext, { streams: scaled(500, scale), requests: () => [], holdMs: 5000 }),
 };
 
+const dumps: Attack = {
+  name: "debug-streams",
+  description:
+    "100 streams of a workload each subscribe to clusters and request 20 dumps of them, and half of them do not read",
+  run({ ports, places, tokens }, scale) {
+    const [place] = places;
+    if (place === undefined) throw new Error("the target has no honest proxy");
+    const node = toBinary(NodeSchema, nodeOf(place));
+    const id = `${place.name}.${place.namespace}`;
+    const requests = [
+      { typeUrl: debugType, names: [`config_dump?proxyID=${id}`] },
+      { typeUrl: `${debugType}/config_dump`, names: [id] },
+    ];
+    return floodStreams(ports.xds, {
+      streams: scaled(100, scale),
+      headers: { authorization: `Bearer ${tokens.of(place)}` },
+      requests: () => [{ node, typeUrl: clusterType }, ...Array.from({ length: 10 }, () => requests).flat()],
+      intervalMs: 50,
+      isPaused: (stream) => stream % 2 === 0,
+      holdMs: 10_000,
+    });
+  },
+};
+
 /** Attacks by what streams contain. */
-export const streamAttacks: readonly Attack[] = [types, names, labels, silent];
+export const streamAttacks: readonly Attack[] = [types, names, labels, silent, dumps];
