@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { addressGroup } from "@istiod/peer-address";
-import { type Clock, FairQueue, monotonicClock } from "@istiod/settings";
+import { type Clock, FairQueue, monotonicClock, UnreadBytes } from "@istiod/settings";
 
 /** Limits of answers that are large or take long to build. */
 export interface AnswerLimits {
@@ -13,7 +13,6 @@ export interface AnswerLimits {
   readonly clock?: Clock;
 }
 
-const checkMs = 1000;
 /** The longest pause after an answer, and the shortest time of an answer after which there is one, in milliseconds. */
 const maxPauseMs = 1000;
 const minPausedMs = 20;
@@ -24,17 +23,12 @@ const minPausedMs = 20;
  * longest are cut off when others wait for their memory.
  */
 export class AnswerQueue {
-  readonly #maxUnreadBytes: number;
   readonly #maxWaiting: number;
-  readonly #readMs: number;
   readonly #clock: Clock;
   readonly #queue = new FairQueue();
   /** Numbers of requests that wait, by the group of their address. */
   readonly #waiting = new Map<string, number>();
-  /** Answers that are not read, with their bytes and the times at which they were built. */
-  readonly #unread = new Map<ServerResponse, { readonly bytes: number; readonly since: number }>();
-  #unreadBytes = 0;
-  #roomFreed: (() => void) | undefined;
+  readonly #unread: UnreadBytes;
 
   constructor({
     maxUnreadBytes = 32 * 1024 * 1024,
@@ -42,10 +36,9 @@ export class AnswerQueue {
     readMs = 10_000,
     clock = monotonicClock,
   }: AnswerLimits = {}) {
-    this.#maxUnreadBytes = maxUnreadBytes;
     this.#maxWaiting = maxWaiting;
-    this.#readMs = readMs;
     this.#clock = clock;
+    this.#unread = new UnreadBytes({ maxBytes: maxUnreadBytes, readMs, clock });
   }
 
   /**
@@ -77,7 +70,7 @@ export class AnswerQueue {
   }
 
   async #answer(response: ServerResponse, gone: AbortSignal, answer: () => void | Promise<void>): Promise<void> {
-    while (this.#unreadBytes >= this.#maxUnreadBytes) await this.#untilRoom();
+    await this.#unread.untilRoom();
     if (gone.aborted) return;
     const from = performance.now();
     await answer();
@@ -89,29 +82,8 @@ export class AnswerQueue {
   #hold(response: ServerResponse): void {
     const bytes = response.writableLength;
     if (bytes === 0 || response.destroyed) return;
-    this.#unread.set(response, { bytes, since: this.#clock.now() });
-    this.#unreadBytes += bytes;
-    const release = (): void => {
-      if (!this.#unread.delete(response)) return;
-      this.#unreadBytes -= bytes;
-      this.#roomFreed?.();
-    };
+    const release = this.#unread.hold(bytes, () => void response.destroy());
     response.once("finish", release).once("close", release);
-  }
-
-  /** Waits until an answer was read, and cuts off those that take too long. */
-  async #untilRoom(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(checkMs, resolve);
-      this.#roomFreed = () => {
-        cancel();
-        resolve();
-      };
-    });
-    this.#roomFreed = undefined;
-    const limit = this.#clock.now() - this.#readMs;
-    if (this.#unreadBytes >= this.#maxUnreadBytes)
-      for (const [response, { since }] of this.#unread) if (since <= limit) response.destroy();
   }
 }
 

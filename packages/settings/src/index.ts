@@ -61,3 +61,4 @@ export {
   type SettingValues,
   variablesOf,
 } from "./setting.js";
+export { UnreadBytes, type UnreadLimits } from "./unread-bytes.js";

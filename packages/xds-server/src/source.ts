@@ -68,12 +68,15 @@ export interface ResourceSource<C = unknown> {
  *
  * @param node the node of the stream, as the source admitted it
  * @param names the requested names; to be read only for on-demand types, and before this returns
+ * @param untilRoom resolves when the answers that clients have not read leave room for another one, to wait for before
+ *   a large one is built
  * @throws ConnectError to end the stream with it
  */
 export type OnDemandHandler = (
   node: Node,
   typeUrl: string,
   names: Iterable<string>,
+  untilRoom: () => Promise<void>,
 ) => Answer | Promise<Answer> | undefined;
 
 /** The response to a request of an on-demand type. */

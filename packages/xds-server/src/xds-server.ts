@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { noAttribution } from "./attribution.js";
-import { monotonicClock } from "@istiod/settings";
+import { monotonicClock, UnreadBytes } from "@istiod/settings";
 import { rejected } from "./connection/admission.js";
 import { Connection } from "./connection/connection.js";
 import { ConnectionRegistry } from "./connection/connection-registry.js";
@@ -102,6 +102,10 @@ class SourceServer<C> implements XdsServer {
   }
 }
 
+/** Bytes of answers to on-demand requests that clients have not read, and the time in which they should. */
+const maxUnreadAnswerBytes = 32 * 1024 * 1024;
+const answerReadMs = 10_000;
+
 function nothingToServe(): ConnectError {
   return new ConnectError("the server has nothing to serve yet", Code.Unavailable);
 }
@@ -118,6 +122,7 @@ function serverContext<C>(
     source,
     connections,
     onDemand: [],
+    unreadAnswers: new UnreadBytes({ maxBytes: maxUnreadAnswerBytes, readMs: answerReadMs, clock }),
     clock,
     admit,
     slices: new SliceQueue(clock),

@@ -1,5 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { FakeClock } from "@istiod/settings/testing";
 import { clusterType } from "@istiod/xds-server";
+import { idle } from "@istiod/xds-server/testing";
 import { expect, it } from "vitest";
 import { onEach, setup } from "./harness.js";
 
@@ -31,4 +33,36 @@ onEach(["memory", "http2"], (variant, transport) => {
     asking.subscribe(debugType, ["syncz"]);
     expect((await asking.ended)?.code).toBe(Code.PermissionDenied);
   });
+});
+
+it("no further answer is built while too many are unread, and clients that do not read are cut off", async () => {
+  const clock = new FakeClock();
+  const { server, client } = await setup("delta", "http2", { [clusterType]: [] }, { clock });
+  const bytes = Buffer.alloc(8 * 1024 * 1024);
+  let built = 0;
+  server.handle(async (_, typeUrl, names, untilRoom) => {
+    const [name = ""] = names;
+    await untilRoom();
+    built++;
+    return { resources: [{ name, typeUrl, bytes: name === "small" ? Buffer.from("a") : bytes }] };
+  });
+  for (let unread = 0; unread < 4; unread++) {
+    const stalled = client();
+    stalled.pause(true);
+    stalled.subscribe(debugType, ["large"]);
+    await expect.poll(() => built).toBe(unread + 1);
+  }
+  await expect.poll(() => server.connections().filter((each) => each.outstandingBytes > 0)).toHaveLength(4);
+  const honest = client();
+  honest.subscribe(debugType, ["small"]);
+  const answer = honest.next(debugType);
+  for (let turns = 0; turns < 50; turns++) await idle();
+  expect(built).toBe(4);
+  while (built === 4) {
+    clock.advance(1000);
+    await idle();
+  }
+  expect(clock.now()).toBeGreaterThanOrEqual(10_000);
+  expect((await answer).resources).toHaveLength(1);
+  await expect.poll(() => server.connections()).toHaveLength(1);
 });

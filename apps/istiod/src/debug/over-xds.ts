@@ -38,19 +38,20 @@ export interface DebugOverXdsOptions extends DebugAuthorizationOptions {
  * requests: `istio.io/debug/syncz`, a `ClientConfig` for each proxy, and `istio.io/debug/config_dump`, the messages of
  * Envoy's dump for the named proxy. Source: pilot/pkg/xds/{debuggen,statusgen}.go.
  *
- * Answers are built one after the other; the namespaces of callers take turns.
+ * Answers are built one after the other, while the unread ones leave room; the namespaces of callers take turns.
  *
  * It throws ConnectError `Unauthenticated`, `PermissionDenied` or `InvalidArgument`.
  */
 export function debugOverXds(options: DebugOverXdsOptions): OnDemandHandler {
   const authorize = debugAuthorization(options);
   const queue = new FairQueue();
-  return (node, typeUrl, names) => {
+  return (node, typeUrl, names, untilRoom) => {
     if (typeUrl !== debugType && !typeUrl.startsWith(statusPrefix)) return undefined;
     const caller = callerOf(options.proxyOf({ node }));
     const asked = [...names];
     const group = (caller.kind === "authenticated" ? caller.namespace : undefined) ?? "";
-    return queue.run(group, never, () => {
+    return queue.run(group, never, async () => {
+      await untilRoom();
       if (typeUrl === debugType) return command(options, authorize, caller, asked);
       const name = typeUrl.slice(statusPrefix.length);
       return status(options, permitted(authorize("xds status", caller, name)), name, asked);

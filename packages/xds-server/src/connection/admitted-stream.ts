@@ -75,10 +75,10 @@ export async function admitStream<C>(
   return { id, node, client, protocol, attribution, onDemand, events, ...share, at: clock.now() };
 }
 
-function answerOf<C>({ onDemand }: ServerContext<C>, node: Node): AnswerOf {
+function answerOf<C>({ onDemand, unreadAnswers }: ServerContext<C>, node: Node): AnswerOf {
   return (typeUrl, names) => {
     for (const handler of onDemand) {
-      const answer = handler(node, typeUrl, names);
+      const answer = handler(node, typeUrl, names, () => unreadAnswers.untilRoom());
       if (answer !== undefined) return answer;
     }
     return undefined;

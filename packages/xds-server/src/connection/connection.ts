@@ -237,8 +237,12 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       const nonce = onDemand.nextNonce();
       const length = this.#writer.writeAnswer(typeUrl, nonce, answer);
       events.answered(typeUrl, nonce, answer.resources.length, length);
+      const read = this.#context.unreadAnswers.hold(length, () =>
+        this.abort("send timeout: the client did not read an answer, and others wait"),
+      );
       // The client's next request is read once it has read this answer.
       await this.#writer.untilRoom();
+      read();
     } catch (error) {
       this.#fail(asConnectError(error));
     }

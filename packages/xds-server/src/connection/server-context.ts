@@ -1,5 +1,5 @@
 import type { Attribution } from "../attribution.js";
-import type { Clock } from "@istiod/settings";
+import type { Clock, UnreadBytes } from "@istiod/settings";
 import type { XdsEvent } from "../events.js";
 import type { PushQueue } from "../push/push-queue.js";
 import type { StreamLimits } from "../limits/stream-limits.js";
@@ -24,6 +24,8 @@ export interface ServerContext<C> {
   readonly connections: ConnectionRegistry<C>;
   /** Handlers of on-demand types, in the order in which they are asked. */
   readonly onDemand: OnDemandHandler[];
+  /** Answers to requests of on-demand types. */
+  readonly unreadAnswers: UnreadBytes;
   readonly queue: PushQueue;
   /** Long requests and responses, which are handled in slices. */
   readonly slices: SliceQueue;
