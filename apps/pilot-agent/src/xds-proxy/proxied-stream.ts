@@ -61,7 +61,10 @@ export class ProxiedStream {
     this.#limitedLog = new LimitedLog(options.log);
     this.#fromEnvoy = new FrameReader(options.maxMessageBytes);
     this.#responses = new ResponseReader(options.maxMessageBytes, {
-      message: (frame) => this.#response(frame),
+      message: (frame) => {
+        // The stream may have ended while the response was decompressed.
+        if (!this.#status) this.#response(frame);
+      },
       full: () => options.downstream.writableNeedDrain || this.#status !== undefined,
       idle: () => (this.#ending ? this.#ending() : this.#resumeUpstream()),
       failed: (error) => this.#failed(error),
