@@ -6,6 +6,7 @@ import { DeltaDiscoveryResponseSchema } from "@istiod/envoy-api/envoy/service/di
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { clusterType } from "@istiod/resources";
 import { describe, expect, it } from "vitest";
+import { ResponseReader } from "../src/xds-proxy/response-reader.js";
 import { hostileIstiod, rawEnvoy, settled, startProxy, type StartedProxy } from "./hostile-peers.js";
 
 const mebibyte = 2 ** 20;
@@ -67,6 +68,29 @@ describe("compressed responses", () => {
     istiod.end(compressed(last));
     await expect.poll(envoy.status).toBe("8");
     expect(nonces(envoy.messages)).toEqual(["1"]);
+  });
+
+  it.each([
+    ["is decompressed", compressed(response("1", "x".repeat(mebibyte)))],
+    ["fails to decompress", truncated()],
+  ])("are discarded once the stream has ended, also one that %s at that time", async (_, frame) => {
+    const calls: string[] = [];
+    let isFull = true;
+    const reader = new ResponseReader(200 * mebibyte, {
+      message: () => calls.push("message"),
+      full: () => isFull,
+      idle: () => calls.push("idle"),
+      failed: () => calls.push("failed"),
+    });
+    reader.encoding = "gzip";
+    reader.push(Buffer.concat([frame, encodeFrame(response("2"))]));
+    isFull = false;
+    reader.continue();
+    expect(reader.busy).toBe(true);
+    reader.close();
+    reader.continue();
+    await expect.poll(() => reader.busy).toBe(false);
+    expect(calls).toEqual([]);
   });
 
   it("end the stream if they are larger than the limit when they are decompressed", async () => {

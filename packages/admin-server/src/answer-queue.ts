@@ -30,15 +30,14 @@ export class AnswerQueue {
   readonly #waiting = new Map<string, number>();
   readonly #unread: UnreadBytes;
 
-  constructor({
-    maxUnreadBytes = 32 * 1024 * 1024,
-    maxWaiting = 32,
-    readMs = 10_000,
-    clock = monotonicClock,
-  }: AnswerLimits = {}) {
+  constructor({ maxUnreadBytes, maxWaiting = 32, readMs, clock = monotonicClock }: AnswerLimits = {}) {
     this.#maxWaiting = maxWaiting;
     this.#clock = clock;
-    this.#unread = new UnreadBytes({ maxBytes: maxUnreadBytes, readMs, clock });
+    this.#unread = new UnreadBytes({
+      ...(maxUnreadBytes !== undefined && { maxBytes: maxUnreadBytes }),
+      ...(readMs !== undefined && { readMs }),
+      clock,
+    });
   }
 
   /**

@@ -16,7 +16,7 @@ export interface Frame {
   readonly compressed: boolean;
 }
 
-/** Which frames a reader accepts. */
+/** Limits of the frames that a reader accepts. */
 export interface FrameLimits {
   /** Maximum length of a message in bytes, as it is sent. Default: that of the format, 4 GiB. */
   readonly maxLength?: number;

@@ -2,10 +2,10 @@ import { type Clock, monotonicClock } from "./clock.js";
 
 /** Limits of bytes that clients have not read. */
 export interface UnreadLimits {
-  /** Bytes from which on there is no room for more. */
-  readonly maxBytes: number;
-  /** Milliseconds that a client may take to read while others wait for room. */
-  readonly readMs: number;
+  /** Number of bytes at which there is no room for more. Default 32 MiB. */
+  readonly maxBytes?: number;
+  /** Milliseconds that a client may take to read while others wait for room. Default 10,000. */
+  readonly readMs?: number;
   readonly clock?: Clock;
 }
 
@@ -18,19 +18,21 @@ interface Unread {
 const checkMs = 1000;
 
 /**
- * Bounds the bytes that servers hold for clients that do not read: whoever builds an answer waits for room before.
- * Clients that take too long are cut off while somebody waits.
+ * Bounds the bytes that servers hold for clients that do not read. Servers wait for room before they build an answer.
+ * Clients that take too long to read are cut off while an answer waits for room.
  */
 export class UnreadBytes {
-  readonly #limits: UnreadLimits;
+  readonly #maxBytes: number;
+  readonly #readMs: number;
   readonly #clock: Clock;
   readonly #held = new Set<Unread>();
   readonly #waiting = new Set<() => void>();
   #bytes = 0;
 
-  constructor(limits: UnreadLimits) {
-    this.#limits = limits;
-    this.#clock = limits.clock ?? monotonicClock;
+  constructor({ maxBytes = 32 * 1024 * 1024, readMs = 10_000, clock = monotonicClock }: UnreadLimits = {}) {
+    this.#maxBytes = maxBytes;
+    this.#readMs = readMs;
+    this.#clock = clock;
   }
 
   /**
@@ -51,10 +53,10 @@ export class UnreadBytes {
 
   /** Resolves when there is room for another answer. */
   async untilRoom(): Promise<void> {
-    while (this.#bytes >= this.#limits.maxBytes) {
+    while (this.#bytes >= this.#maxBytes) {
       await this.#changed();
-      const limit = this.#clock.now() - this.#limits.readMs;
-      if (this.#bytes < this.#limits.maxBytes) return;
+      const limit = this.#clock.now() - this.#readMs;
+      if (this.#bytes < this.#maxBytes) return;
       for (const { since, cutOff } of [...this.#held]) if (since <= limit) cutOff();
     }
   }

@@ -73,7 +73,8 @@ export interface ListenOptions {
   /** Default "http2". */
   readonly transport?: TransportName;
   /**
-   * Compresses responses, except secrets, for clients that accept gzip. Default true. Only by the transport "http2".
+   * Compresses responses, except secrets, for clients that accept gzip. Default true. The transport "connect" ignores
+   * it.
    */
   readonly compression?: boolean;
   /** Additional services on the same port. */

@@ -102,10 +102,6 @@ class SourceServer<C> implements XdsServer {
   }
 }
 
-/** Bytes of answers to on-demand requests that clients have not read, and the time in which they should. */
-const maxUnreadAnswerBytes = 32 * 1024 * 1024;
-const answerReadMs = 10_000;
-
 function nothingToServe(): ConnectError {
   return new ConnectError("the server has nothing to serve yet", Code.Unavailable);
 }
@@ -122,7 +118,7 @@ function serverContext<C>(
     source,
     connections,
     onDemand: [],
-    unreadAnswers: new UnreadBytes({ maxBytes: maxUnreadAnswerBytes, readMs: answerReadMs, clock }),
+    unreadAnswers: new UnreadBytes({ clock }),
     clock,
     admit,
     slices: new SliceQueue(clock),

@@ -50,13 +50,29 @@ export function debugOverXds(options: DebugOverXdsOptions): OnDemandHandler {
     const caller = callerOf(options.proxyOf({ node }));
     const asked = [...names];
     const group = (caller.kind === "authenticated" ? caller.namespace : undefined) ?? "";
-    return queue.run(group, never, async () => {
-      await untilRoom();
-      if (typeUrl === debugType) return command(options, authorize, caller, asked);
-      const name = typeUrl.slice(statusPrefix.length);
-      return status(options, permitted(authorize("xds status", caller, name)), name, asked);
-    });
+    const answer = async (): Promise<Answer> => {
+      const build = authorized(options, authorize, caller, typeUrl, asked);
+      return queue.run(group, never, async () => {
+        await untilRoom();
+        return build();
+      });
+    };
+    return answer();
   };
+}
+
+/** Returns the function that builds an answer. @throws ConnectError if the caller may not see it */
+function authorized(
+  options: DebugOverXdsOptions,
+  authorize: AuthorizeDebug,
+  caller: DebugCaller,
+  typeUrl: string,
+  names: readonly string[],
+): () => Answer | Promise<Answer> {
+  if (typeUrl === debugType) return command(options, authorize, caller, names);
+  const name = typeUrl.slice(statusPrefix.length);
+  const namespace = permitted(authorize("xds status", caller, name));
+  return () => status(options, namespace, name, names);
 }
 
 function callerOf({ verifiedIdentity }: Proxy): DebugCaller {
@@ -75,12 +91,12 @@ function permitted(decision: DebugDecision, namespace = ""): string | undefined 
   );
 }
 
-async function command(
+function command(
   { commands }: DebugOverXdsOptions,
   authorize: AuthorizeDebug,
   caller: DebugCaller,
   names: readonly string[],
-): Promise<Answer> {
+): () => Promise<Answer> {
   const [resource = ""] = names;
   const url = new URL(`http://istiod/${resource.replace(/^\/*(debug\/)?/, "")}`);
   const name = url.pathname.slice(1);
@@ -90,13 +106,15 @@ async function command(
     authorize("xds", caller, name),
     caller.kind === "authenticated" ? caller.namespace : undefined,
   );
-  const answer = (await commands
-    .find((each) => each.name === name)
-    ?.answer({ query: url.searchParams, namespace })) ?? {
-    text: `there is no debug command ${name}\n`,
+  return async () => {
+    const answer = (await commands
+      .find((each) => each.name === name)
+      ?.answer({ query: url.searchParams, namespace })) ?? {
+      text: `there is no debug command ${name}\n`,
+    };
+    const bytes = Buffer.from("json" in answer ? JSON.stringify(answer.json) : answer.text);
+    return { resources: [{ name: resource, typeUrl: debugType, bytes }] };
   };
-  const bytes = Buffer.from("json" in answer ? JSON.stringify(answer.json) : answer.text);
-  return { resources: [{ name: resource, typeUrl: debugType, bytes }] };
 }
 
 /** @param namespace of the proxies that the caller may see; undefined: all */

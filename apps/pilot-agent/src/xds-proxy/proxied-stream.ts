@@ -61,11 +61,8 @@ export class ProxiedStream {
     this.#limitedLog = new LimitedLog(options.log);
     this.#fromEnvoy = new FrameReader(options.maxMessageBytes);
     this.#responses = new ResponseReader(options.maxMessageBytes, {
-      message: (frame) => {
-        // The stream may have ended while the response was decompressed.
-        if (!this.#status) this.#response(frame);
-      },
-      full: () => options.downstream.writableNeedDrain || this.#status !== undefined,
+      message: (frame) => this.#response(frame),
+      full: () => options.downstream.writableNeedDrain,
       idle: () => (this.#ending ? this.#ending() : this.#resumeUpstream()),
       failed: (error) => this.#failed(error),
     });
@@ -278,6 +275,7 @@ export class ProxiedStream {
 
   #release(): void {
     this.#ended.abort();
+    this.#responses.close();
     this.#pending = [];
     this.#ownRequests.clear();
     this.#upstream?.close(RESET_CANCEL);

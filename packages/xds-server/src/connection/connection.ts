@@ -35,6 +35,8 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   #endCode: Code | undefined;
   /** Set while responses may be due but the client must read first. */
   #blocked = false;
+  /** To call when the client has read the answers to on-demand requests. */
+  readonly #unreadAnswers: (() => void)[] = [];
   /** Nothing is sent while a request is applied, and no request is applied while a response is built. */
   readonly #work: StreamWork;
   /** Set if a push waits for a request to be applied. */
@@ -102,6 +104,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   progressed(): void {
+    if (this.#call.outstandingBytes === 0) this.#answersRead();
     const sentMs = this.#writer.progressed();
     if (sentMs !== undefined) this.#stream?.events.sent(sentMs);
     if (!this.#blocked || this.#writer.full) return;
@@ -129,6 +132,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   closed(reason: string): void {
+    this.#answersRead();
     this.#endReason ??= reason;
     this.#finish();
   }
@@ -237,15 +241,22 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       const nonce = onDemand.nextNonce();
       const length = this.#writer.writeAnswer(typeUrl, nonce, answer);
       events.answered(typeUrl, nonce, answer.resources.length, length);
-      const read = this.#context.unreadAnswers.hold(length, () =>
-        this.abort("send timeout: the client did not read an answer, and others wait"),
-      );
+      this.#unreadAnswers.push(this.#context.unreadAnswers.hold(length, () => this.#cutOff()));
       // The client's next request is read once it has read this answer.
       await this.#writer.untilRoom();
-      read();
     } catch (error) {
       this.#fail(asConnectError(error));
     }
+  }
+
+  #answersRead(): void {
+    for (const read of this.#unreadAnswers.splice(0)) read();
+  }
+
+  /** Ends a stream, also one that has ended and whose client has not read everything. */
+  #cutOff(): void {
+    if (this.#ended) this.#call.abort();
+    else this.abort("send timeout: the client did not read an answer, and others wait");
   }
 
   /** Sends the next due response, unless the client must read first or it is built in slices. */

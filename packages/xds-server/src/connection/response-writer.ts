@@ -74,7 +74,7 @@ export class ResponseWriter {
     return this.#call.outstandingBytes === 0 ? this.#progressAt - this.#handedOverAt : undefined;
   }
 
-  /** The length of a compressed secret would tell something of it to those who see the connection. */
+  /** Secrets are not compressed: the length of a compressed secret could reveal some of it to the network. */
   #compresses(typeUrl: string): boolean {
     return this.#call.acceptsGzip === true && typeUrl !== secretType;
   }

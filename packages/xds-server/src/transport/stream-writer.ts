@@ -38,7 +38,10 @@ export class StreamWriter {
   readonly #stream: ServerHttp2Stream;
   readonly #options: StreamWriterOptions;
   #unsent: Uint8Array[] = [];
-  /** Responses being written: the body cache holds bodies weakly, and finds them while they are referenced here. */
+  /**
+   * Uncompressed responses being written: the body cache holds bodies weakly, and finds them while they are referenced
+   * here. Those of compressed responses would hold many times the bytes that are written.
+   */
   #unwritten: OutgoingMessage[] = [];
   #writing = false;
   /** Set while this writer waits for a slot or holds one, and after it has lost it, until everything is written. */
@@ -61,11 +64,11 @@ export class StreamWriter {
     if (compressed === undefined) {
       this.#push(encodeFrame(message.head, message.length));
       for (const body of message.bodies) for (const piece of body.pieces) this.#push(piece);
+      this.#unwritten.push(message);
     } else {
       this.#push(encodeFrame(new Uint8Array(), compressed.length, { compressed: true }));
       for (const piece of compressed.pieces) this.#push(piece);
     }
-    this.#unwritten.push(message);
     if (!this.#writing && !this.#slotRequested) this.#continue();
   }
 

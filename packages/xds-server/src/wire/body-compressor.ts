@@ -1,6 +1,6 @@
 import { SharedWork, type Sliced } from "../sliced.js";
 import type { Body } from "./body.js";
-import { type Deflated, deflated, gzipped, stored } from "./gzip.js";
+import { deflatePart, type GzipPart, joinParts, storePart } from "./gzip.js";
 
 /** A message as it is sent, compressed. */
 export interface CompressedMessage {
@@ -20,30 +20,40 @@ const sliceBytes = 1024 * 1024;
  * takes as much CPU as to encrypt it for one client.
  */
 export class BodyCompressor {
-  readonly #deflated = new SharedWork<Body, readonly Deflated[]>();
+  readonly #parts = new SharedWork<Body, readonly GzipPart[]>();
 
   /** Compresses a message of a head and bodies. Returns undefined if it is too small. */
   *compress(head: Uint8Array, bodies: readonly Body[]): Sliced<CompressedMessage | undefined> {
     const bytes = bodies.reduce((sum, body) => sum + body.length, head.length);
     if (bytes < minMessageBytes) return undefined;
-    const parts = [stored(head)];
-    for (const body of bodies) parts.push(...(yield* this.#deflated.of(body, () => deflatedBody(body))));
-    const pieces = gzipped(parts);
+    const slice = new Slice();
+    const parts = [storePart(head)];
+    for (const body of bodies) parts.push(...(yield* this.#parts.of(body, () => compressBody(body, slice))));
+    const pieces = joinParts(parts);
     return { pieces, length: pieces.reduce((sum, piece) => sum + piece.length, 0) };
   }
 }
 
-function* deflatedBody({ pieces }: Body): Sliced<readonly Deflated[]> {
-  const parts: Deflated[] = [];
-  let held = 0;
+/** Counts the bytes that were compressed since the last pause, in the bodies of one message. */
+class Slice {
+  bytes = 0;
+  /** Bytes that the message holds compressed. */
+  held = 0;
+}
+
+function* compressBody({ pieces }: Body, slice: Slice): Sliced<readonly GzipPart[]> {
+  const parts: GzipPart[] = [];
   for (const piece of pieces) {
     for (let from = 0; from < piece.length; from += sliceBytes) {
-      const slice = piece.subarray(from, from + sliceBytes);
-      const isLong = slice.length >= minDeflatedBytes;
-      if (isLong && held > 0) yield held;
-      const part = isLong ? deflated(slice) : stored(slice);
+      const bytes = piece.subarray(from, from + sliceBytes);
+      if (slice.bytes > 0 && slice.bytes + bytes.length > sliceBytes) {
+        yield slice.held;
+        slice.bytes = 0;
+      }
+      const part = bytes.length < minDeflatedBytes ? storePart(bytes) : deflatePart(bytes);
       parts.push(part);
-      held += part.bytes.length;
+      slice.bytes += bytes.length;
+      slice.held += part.bytes.length;
     }
   }
   return parts;

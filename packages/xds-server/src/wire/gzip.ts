@@ -4,29 +4,29 @@ import { constants, crc32, deflateRawSync } from "node:zlib";
  * Bytes in the deflate format (RFC 1951) that end at a byte boundary, before the last block, and refer to nothing
  * before them. Parts that are compressed once are joined to any number of gzip streams.
  */
-export interface Deflated {
+export interface GzipPart {
   readonly bytes: Uint8Array;
   /** Length of the original bytes, and their CRC-32. */
   readonly length: number;
   readonly crc: number;
-  /** x^(8 length) modulo the polynomial of CRC-32: what the checksum of all that precedes is multiplied with. */
+  /** Factor by which the CRC of the preceding bytes is multiplied: x^(8 length) modulo the polynomial of CRC-32. */
   readonly shift: number;
 }
 
 /** Fastest compression: configurations are so repetitive that more takes much time for little. */
 const level = 1;
-/** A stored block has a header of five bytes and at most so many bytes. */
+/** Maximum length of a stored block, which follows a header of five bytes. */
 const maxStoredBytes = 0xffff;
 
 /** Compresses bytes. */
-export function deflated(bytes: Uint8Array): Deflated {
+export function deflatePart(bytes: Uint8Array): GzipPart {
   const compressed = deflateRawSync(bytes, { level, finishFlush: constants.Z_SYNC_FLUSH });
   // The result may be a view of a larger buffer.
-  return part(new Uint8Array(compressed), bytes);
+  return createPart(new Uint8Array(compressed), bytes);
 }
 
 /** Frames bytes without compressing them. */
-export function stored(bytes: Uint8Array): Deflated {
+export function storePart(bytes: Uint8Array): GzipPart {
   const blocks = Math.ceil(bytes.length / maxStoredBytes);
   const framed = Buffer.allocUnsafe(bytes.length + 5 * blocks);
   for (let block = 0; block < blocks; block++) {
@@ -37,11 +37,11 @@ export function stored(bytes: Uint8Array): Deflated {
     framed.writeUInt16LE(~content.length & 0xffff, at + 3);
     framed.set(content, at + 5);
   }
-  return part(framed, bytes);
+  return createPart(framed, bytes);
 }
 
-function part(bytes: Uint8Array, original: Uint8Array): Deflated {
-  return { bytes, length: original.length, crc: crc32(original), shift: power(8 * original.length) };
+function createPart(bytes: Uint8Array, original: Uint8Array): GzipPart {
+  return { bytes, length: original.length, crc: crc32(original), shift: powerOfX(8 * original.length) };
 }
 
 /** Header of a gzip stream (RFC 1952) without a name and a time, of an unknown system. */
@@ -54,7 +54,7 @@ const lastBlock = [3, 0] as const;
  *
  * @returns its pieces in order; those of the parts are shared
  */
-export function gzipped(parts: readonly Deflated[]): Uint8Array[] {
+export function joinParts(parts: readonly GzipPart[]): Uint8Array[] {
   let [crc, length] = [0, 0];
   for (const each of parts) {
     crc = (multiply(crc, each.shift) ^ each.crc) >>> 0;
@@ -89,7 +89,7 @@ const squares: readonly number[] = Array.from({ length: 40 }).reduce<number[]>((
 }, []);
 
 /** Returns x^exponent modulo the polynomial of CRC-32. */
-function power(exponent: number): number {
+function powerOfX(exponent: number): number {
   let result = one;
   for (let [n, rest] = [0, exponent]; rest > 0; n++, rest = Math.floor(rest / 2))
     if (rest % 2 === 1) result = multiply(result, squares[n] as number);
