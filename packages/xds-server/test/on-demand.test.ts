@@ -66,3 +66,26 @@ it("no further answer is built while too many are unread, and clients that do no
   expect((await answer).resources).toHaveLength(1);
   await expect.poll(() => server.connections()).toHaveLength(1);
 });
+
+it("small answers count until they are read", async () => {
+  const { server, client } = await setup("delta", "memory", { [clusterType]: [] });
+  const bytes = Buffer.alloc(60 * 1024);
+  let built = 0;
+  server.handle(async (_, typeUrl, names, untilRoom) => {
+    const [name = ""] = names;
+    await untilRoom();
+    built++;
+    return { resources: [{ name, typeUrl, bytes }] };
+  });
+  const stalled = Array.from({ length: 560 }, () => client());
+  for (const each of stalled) {
+    each.pause(true);
+    each.subscribe(debugType, ["a"]);
+    await idle();
+  }
+  const limit = Math.ceil((32 * 1024 * 1024) / bytes.length);
+  expect(built).toBeGreaterThan(limit - 10);
+  expect(built).toBeLessThanOrEqual(limit);
+  for (const each of stalled) each.pause(false);
+  await expect.poll(() => built).toBe(stalled.length);
+});
