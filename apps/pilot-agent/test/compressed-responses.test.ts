@@ -20,7 +20,7 @@ const response = (nonce: string, padding = ""): Uint8Array =>
 
 const compressed = (message: Uint8Array): Buffer => {
   const bytes = gzipSync(message);
-  return encodeFrame(bytes, bytes.length, { compressed: true });
+  return encodeFrame(bytes, bytes.length, { isCompressed: true });
 };
 
 interface Attached extends StartedProxy {
@@ -78,18 +78,18 @@ describe("compressed responses", () => {
     let isFull = true;
     const reader = new ResponseReader(200 * mebibyte, {
       message: () => calls.push("message"),
-      full: () => isFull,
-      idle: () => calls.push("idle"),
+      isFull: () => isFull,
+      drained: () => calls.push("drained"),
       failed: () => calls.push("failed"),
     });
     reader.encoding = "gzip";
     reader.push(Buffer.concat([frame, encodeFrame(response("2"))]));
     isFull = false;
     reader.continue();
-    expect(reader.busy).toBe(true);
+    expect(reader.isBusy).toBe(true);
     reader.close();
     reader.continue();
-    await expect.poll(() => reader.busy).toBe(false);
+    await expect.poll(() => reader.isBusy).toBe(false);
     expect(calls).toEqual([]);
   });
 
@@ -103,7 +103,7 @@ describe("compressed responses", () => {
   });
 
   it.for([
-    ["are no gzip", gzip, encodeFrame(Buffer.alloc(100), 100, { compressed: true }), "cannot decompress a response"],
+    ["are not gzip", gzip, encodeFrame(Buffer.alloc(100), 100, { isCompressed: true }), "cannot decompress a response"],
     ["end early", gzip, truncated(), "cannot decompress a response"],
     [
       "have an encoding that was not asked for",
@@ -137,5 +137,5 @@ describe("compressed responses", () => {
 
 function truncated(): Buffer {
   const bytes = gzipSync(response("1", randomBytes(10_000).toString("hex"))).subarray(0, 5000);
-  return encodeFrame(bytes, bytes.length, { compressed: true });
+  return encodeFrame(bytes, bytes.length, { isCompressed: true });
 }

@@ -12,7 +12,12 @@ import { recordingLog } from "./recording-log.js";
 export const DELTA = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 export const SOTW = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources";
 
-/** Starts an HTTP/2 server in plaintext that responds with the headers of a gRPC stream, and more. @returns its port */
+/**
+ * Starts an HTTP/2 server in plaintext that responds with the headers of a gRPC stream.
+ *
+ * @param headers additional response headers
+ * @returns its port
+ */
 export async function hostileIstiod(
   onStream: (stream: http2.ServerHttp2Stream, requestHeaders: http2.IncomingHttpHeaders) => void,
   headers: http2.OutgoingHttpHeaders = {},

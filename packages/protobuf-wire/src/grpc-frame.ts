@@ -6,6 +6,8 @@ import { WireError } from "./wire-error.js";
  * "Length-Prefixed-Message").
  */
 export const framePrefixLength = 5;
+/** Maximum length of a message in bytes. */
+const formatMaxLength = 0xffff_ffff;
 
 /** A gRPC message with its prefix. */
 export interface Frame {
@@ -13,53 +15,52 @@ export interface Frame {
   readonly bytes: Buffer;
   readonly message: Buffer;
   /** Reports whether the message is compressed with the encoding that the call's headers name. */
-  readonly compressed: boolean;
+  readonly isCompressed: boolean;
 }
 
-/** Limits of the frames that a reader accepts. */
-export interface FrameLimits {
-  /** Maximum length of a message in bytes, as it is sent. Default: that of the format, 4 GiB. */
-  readonly maxLength?: number;
+/** Options of a reader. */
+export interface FrameReaderOptions {
   /** Accepts compressed messages, which the caller must decompress. Default: false. */
-  readonly compressed?: boolean;
+  readonly acceptsCompressed?: boolean;
 }
 
 /**
  * Returns the message length in the prefix of an uncompressed frame.
  *
- * @throws WireError `compressed` for a compressed message, `too-long` for a message that exceeds the limit
+ * @throws WireError `compressed` for a compressed message and unknown flags, `too-long` above the limit
  */
-export function readFrameLength(prefix: Buffer, maxLength = 0xffff_ffff): number {
-  return readPrefix(prefix, { maxLength }).length;
+export function readFrameLength(prefix: Buffer, maxLength = formatMaxLength): number {
+  return readPrefix(prefix, maxLength, false).length;
 }
 
 function readPrefix(
   prefix: Buffer,
-  { maxLength = 0xffff_ffff, compressed: accepted = false }: FrameLimits,
-): { length: number; compressed: boolean } {
+  maxLength: number,
+  acceptsCompressed: boolean,
+): { length: number; isCompressed: boolean } {
   const flag = prefix.readUInt8(0);
   if (flag > 1) throw new WireError("compressed", `unknown flags ${flag} of a gRPC message`);
-  if (flag === 1 && !accepted) throw new WireError("compressed", "compressed gRPC messages are not supported");
+  if (flag === 1 && !acceptsCompressed) throw new WireError("compressed", "compressed gRPC messages are not supported");
   const length = prefix.readUInt32BE(1);
   if (length > maxLength) {
     throw new WireError("too-long", `gRPC message larger than max (${length} vs. ${maxLength})`);
   }
-  return { length, compressed: flag === 1 };
+  return { length, isCompressed: flag === 1 };
 }
 
 /**
  * Returns the prefix of a frame followed by the first part of the message.
  *
  * @param messageLength length of the whole message in bytes; default: that of the first part
- * @param compressed whether the message is compressed with the encoding that the call's headers name
+ * @param isCompressed whether the message is compressed with the encoding that the call's headers name
  */
 export function encodeFrame(
   firstPart: Uint8Array,
   messageLength = firstPart.length,
-  { compressed = false }: { readonly compressed?: boolean } = {},
+  { isCompressed = false }: { readonly isCompressed?: boolean } = {},
 ): Buffer {
   const bytes = Buffer.allocUnsafe(framePrefixLength + firstPart.length);
-  bytes.writeUInt8(compressed ? 1 : 0, 0);
+  bytes.writeUInt8(isCompressed ? 1 : 0, 0);
   bytes.writeUInt32BE(messageLength, 1);
   bytes.set(firstPart, framePrefixLength);
   return bytes;
@@ -68,11 +69,13 @@ export function encodeFrame(
 /** Splits a byte stream into gRPC frames. */
 export class FrameReader {
   readonly #queue = new ByteQueue();
-  readonly #limits: FrameLimits;
+  readonly #maxLength: number;
+  readonly #acceptsCompressed: boolean;
 
-  /** @param limits those of each frame, or the maximum length of a message alone */
-  constructor(limits: FrameLimits | number = {}) {
-    this.#limits = typeof limits === "number" ? { maxLength: limits } : limits;
+  /** @param maxLength maximum length of a message in bytes, as it is sent; default: that of the format, 4 GiB */
+  constructor(maxLength = formatMaxLength, { acceptsCompressed = false }: FrameReaderOptions = {}) {
+    this.#maxLength = maxLength;
+    this.#acceptsCompressed = acceptsCompressed;
   }
 
   /**
@@ -90,8 +93,8 @@ export class FrameReader {
 
   #next(): Frame | undefined {
     const peeked = this.#queue.peek(framePrefixLength);
-    const prefix = peeked && readPrefix(peeked, this.#limits);
+    const prefix = peeked && readPrefix(peeked, this.#maxLength, this.#acceptsCompressed);
     const bytes = prefix && this.#queue.take(framePrefixLength + prefix.length);
-    return bytes && { bytes, message: bytes.subarray(framePrefixLength), compressed: prefix.compressed };
+    return bytes && { bytes, message: bytes.subarray(framePrefixLength), isCompressed: prefix.isCompressed };
   }
 }

@@ -57,16 +57,16 @@ test("a compressed frame is an error as soon as its prefix is complete", () => {
 });
 
 test("compressed frames are read where they are accepted, and other flags are errors", () => {
-  const frames = [encodeFrame(Buffer.from("a"), 1, { compressed: true }), encodeFrame(Buffer.from("b"))];
-  const read = new FrameReader({ compressed: true }).push(Buffer.concat(frames));
-  expect(read.map(({ message, compressed }) => [message.toString(), compressed])).toEqual([
+  const frames = [encodeFrame(Buffer.from("a"), 1, { isCompressed: true }), encodeFrame(Buffer.from("b"))];
+  const read = new FrameReader(undefined, { acceptsCompressed: true }).push(Buffer.concat(frames));
+  expect(read.map(({ message, isCompressed }) => [message.toString(), isCompressed])).toEqual([
     ["a", true],
     ["b", false],
   ]);
   const unknown = Buffer.of(2, 0, 0, 0, 0);
-  expect(() => new FrameReader({ compressed: true }).push(unknown)).toThrow("unknown flags 2");
-  const long = encodeFrame(new Uint8Array(0), 101, { compressed: true });
-  expect(() => new FrameReader({ compressed: true, maxLength: 100 }).push(long)).toThrow("larger than max");
+  expect(() => new FrameReader(undefined, { acceptsCompressed: true }).push(unknown)).toThrow("unknown flags 2");
+  const long = encodeFrame(new Uint8Array(0), 101, { isCompressed: true });
+  expect(() => new FrameReader(100, { acceptsCompressed: true }).push(long)).toThrow("larger than max");
 });
 
 test("a length over the limit is an error", () => {

@@ -42,10 +42,10 @@ async function frames(port: number, accepted: string | undefined, ...typeUrls: s
     );
   let encoding: unknown;
   stream.on("response", (headers) => (encoding = headers["grpc-encoding"]));
-  const reader = new FrameReader({ compressed: true });
-  const received: { bytes: number; compressed: boolean }[] = [];
+  const reader = new FrameReader(undefined, { acceptsCompressed: true });
+  const received: { bytes: number; isCompressed: boolean }[] = [];
   stream.on("data", (chunk: Buffer) => {
-    for (const { message, compressed } of reader.push(chunk)) received.push({ bytes: message.length, compressed });
+    for (const { message, isCompressed } of reader.push(chunk)) received.push({ bytes: message.length, isCompressed });
   });
   await expect.poll(() => received.length).toBe(typeUrls.length);
   return { encoding, received };
@@ -88,9 +88,9 @@ test("only large responses are compressed, and no secrets", async () => {
   const { port } = await start();
   expect(await frames(port, "gzip", clusterType)).toEqual({
     encoding: "gzip",
-    received: [{ bytes: expect.toSatisfy((bytes: number) => bytes < content.length / 10), compressed: true }],
+    received: [{ bytes: expect.toSatisfy((bytes: number) => bytes < content.length / 10), isCompressed: true }],
   });
-  const secret = { bytes: expect.toSatisfy((bytes: number) => bytes > content.length), compressed: false };
+  const secret = { bytes: expect.toSatisfy((bytes: number) => bytes > content.length), isCompressed: false };
   expect(await frames(port, "gzip", secretType)).toEqual({ encoding: "gzip", received: [secret] });
 });
 
@@ -100,11 +100,11 @@ test.each([[undefined], ["identity"], ["deflate"], ["xgzip,gzipx"]])(
     const { port } = await start();
     const { encoding, received } = await frames(port, accepted, clusterType);
     expect(encoding).toBeUndefined();
-    expect(received.map(({ compressed }) => compressed)).toEqual([false]);
+    expect(received.map(({ isCompressed }) => isCompressed)).toEqual([false]);
   },
 );
 
 test("a listener can be told not to compress", async () => {
   const { port } = await start({ compression: false });
-  expect((await frames(port, "gzip", clusterType)).received[0]?.compressed).toBe(false);
+  expect((await frames(port, "gzip", clusterType)).received[0]?.isCompressed).toBe(false);
 });

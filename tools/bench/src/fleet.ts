@@ -17,7 +17,7 @@ ${meshUsage}
                      (default connect,idle,metadata,endpoint,weight,rule,policy,gateway-route,pod,service-add,service-del,reconnect)
   --threads 1        threads that simulate the proxies; 0: the main one
   --tls              xDS over TLS, with a bearer token for each service account
-  --gzip             proxies that accept compressed responses; for 500 of them, use --threads 8, so that each thread has time to read
+  --gzip             proxies that accept compressed responses; use --threads 8 for 500 of them, or streams time out
   --ports XDS,HTTP   ports of istiod on 127.0.0.1 (default: free ports)
   --profile          profile the CPU of istiod with Linux perf; the JSON lists the most expensive functions
   --quiet 1000       milliseconds without traffic that end a step

@@ -51,7 +51,7 @@ export function debugOverXds(options: DebugOverXdsOptions): OnDemandHandler {
     const asked = [...names];
     const group = (caller.kind === "authenticated" ? caller.namespace : undefined) ?? "";
     const answer = async (): Promise<Answer> => {
-      const build = authorized(options, authorize, caller, typeUrl, asked);
+      const build = prepareAnswer(options, authorize, caller, typeUrl, asked);
       return queue.run(group, never, async () => {
         await untilRoom();
         return build();
@@ -62,7 +62,7 @@ export function debugOverXds(options: DebugOverXdsOptions): OnDemandHandler {
 }
 
 /** Returns the function that builds an answer. @throws ConnectError if the caller may not see it */
-function authorized(
+function prepareAnswer(
   options: DebugOverXdsOptions,
   authorize: AuthorizeDebug,
   caller: DebugCaller,

@@ -50,6 +50,7 @@ export class ProxiedStream {
   readonly #skippedTypes = new Set<string>();
   #session: ClientHttp2Session | undefined;
   #upstream: ClientHttp2Stream | undefined;
+  /** Ends the stream once the received responses are forwarded; set after istiod has ended its side. */
   #ending: (() => void) | undefined;
   #hasSubscribed = false;
   /** Headers or trailers with istiod's gRPC status. */
@@ -62,8 +63,8 @@ export class ProxiedStream {
     this.#fromEnvoy = new FrameReader(options.maxMessageBytes);
     this.#responses = new ResponseReader(options.maxMessageBytes, {
       message: (frame) => this.#response(frame),
-      full: () => options.downstream.writableNeedDrain,
-      idle: () => (this.#ending ? this.#ending() : this.#resumeUpstream()),
+      isFull: () => options.downstream.writableNeedDrain,
+      drained: () => (this.#ending ? this.#ending() : this.#resumeUpstream()),
       failed: (error) => this.#failed(error),
     });
     const { downstream } = options;
@@ -124,7 +125,7 @@ export class ProxiedStream {
     upstream.on("data", (bytes: Buffer) => {
       if (this.#status) return;
       this.#responses.push(bytes);
-      if (this.#responses.busy) upstream.pause();
+      if (this.#responses.isBusy) upstream.pause();
     });
     upstream.on("trailers", (trailers) => {
       this.#trailers = trailers;
@@ -262,14 +263,14 @@ export class ProxiedStream {
 
   /** Ends the stream in the given way once all responses that were received have been forwarded. */
   #afterResponses(end: () => void): void {
-    if (!this.#responses.busy) end();
+    if (!this.#responses.isBusy) end();
     else this.#ending ??= end;
   }
 
   /** Continues to read responses, unless one is held back, or Envoy or istiod does not read. */
   #resumeUpstream(): void {
     const [upstream, { downstream }] = [this.#upstream, this.#options];
-    if (!upstream || this.#responses.busy || downstream.writableNeedDrain || upstream.writableNeedDrain) return;
+    if (!upstream || this.#responses.isBusy || downstream.writableNeedDrain || upstream.writableNeedDrain) return;
     upstream.resume();
   }
 

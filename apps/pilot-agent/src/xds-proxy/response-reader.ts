@@ -8,9 +8,10 @@ export interface ResponseEvents {
   /** An uncompressed response. */
   message(frame: Frame): void;
   /** Reports whether responses are to be held back. */
-  full(): boolean;
+  isFull(): boolean;
   /** Called when all responses have been passed on. */
-  idle(): void;
+  drained(): void;
+  /** Called when a response cannot be read. */
   failed(error: unknown): void;
 }
 
@@ -27,19 +28,19 @@ export class ResponseReader {
   readonly #events: ResponseEvents;
   readonly #reader: FrameReader;
   #waiting: Frame[] = [];
-  #closed = false;
-  #decompressing = false;
+  #isClosed = false;
+  #isDecompressing = false;
 
   /** @param maxBytes maximum size of a response, before and after decompression */
   constructor(maxBytes: number, events: ResponseEvents) {
     this.#maxBytes = maxBytes;
     this.#events = events;
-    this.#reader = new FrameReader({ maxLength: maxBytes, compressed: true });
+    this.#reader = new FrameReader(maxBytes, { acceptsCompressed: true });
   }
 
   /** Reports whether responses are held back: no more bytes should be pushed then. */
-  get busy(): boolean {
-    return this.#decompressing || this.#waiting.length > 0;
+  get isBusy(): boolean {
+    return this.#isDecompressing || this.#waiting.length > 0;
   }
 
   push(bytes: Buffer): void {
@@ -53,18 +54,18 @@ export class ResponseReader {
 
   /** Discards the responses that are held back, or are being decompressed. */
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#waiting = [];
   }
 
   /** Continues once there is room for responses again. */
   continue(): void {
-    if (this.#decompressing || this.#closed) return;
+    if (this.#isDecompressing || this.#isClosed) return;
     try {
-      while (!this.#events.full()) {
+      while (!this.#events.isFull()) {
         const frame = this.#waiting.shift();
-        if (frame === undefined) return this.#events.idle();
-        if (frame.compressed) return void this.#decompress(frame);
+        if (frame === undefined) return this.#events.drained();
+        if (frame.isCompressed) return void this.#decompress(frame);
         this.#events.message(frame);
       }
     } catch (error) {
@@ -73,18 +74,18 @@ export class ResponseReader {
   }
 
   async #decompress({ message }: Frame): Promise<void> {
-    this.#decompressing = true;
+    this.#isDecompressing = true;
     try {
       if (this.encoding !== "gzip")
         throw new AgentError("discovery", `response is compressed with an unknown encoding: ${this.encoding}`);
       const bytes = encodeFrame(await decompress(message, { chunkSize, maxOutputLength: this.#maxBytes }));
-      if (this.#closed) return;
-      this.#events.message({ bytes, message: bytes.subarray(framePrefixLength), compressed: false });
+      if (this.#isClosed) return;
+      this.#events.message({ bytes, message: bytes.subarray(framePrefixLength), isCompressed: false });
     } catch (error) {
-      if (!this.#closed) this.#events.failed(this.#reason(error));
+      if (!this.#isClosed) this.#events.failed(this.#reason(error));
       return;
     } finally {
-      this.#decompressing = false;
+      this.#isDecompressing = false;
     }
     this.continue();
   }

@@ -56,10 +56,10 @@ export function openGrpc(
     ...headers,
   });
   finishWithStatus(session, stream, finish);
-  const reader = new FrameReader({ compressed: "grpc-accept-encoding" in headers });
+  const reader = new FrameReader(undefined, { acceptsCompressed: "grpc-accept-encoding" in headers });
   stream.on("data", (chunk: Buffer) => {
-    for (const { message, compressed } of reader.push(chunk))
-      if (!over) events.message(compressed ? gunzipSync(message) : message);
+    for (const { message, isCompressed } of reader.push(chunk))
+      if (!over) events.message(isCompressed ? gunzipSync(message) : message);
   });
   return {
     send: (message) => void (stream.writable && stream.write(encodeFrame(message))),

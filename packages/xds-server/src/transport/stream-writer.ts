@@ -66,15 +66,10 @@ export class StreamWriter {
       for (const body of message.bodies) for (const piece of body.pieces) this.#push(piece);
       this.#unwritten.push(message);
     } else {
-      this.#push(encodeFrame(new Uint8Array(), compressed.length, { compressed: true }));
+      this.#push(encodeFrame(new Uint8Array(), compressed.length, { isCompressed: true }));
       for (const piece of compressed.pieces) this.#push(piece);
     }
     if (!this.#writing && !this.#slotRequested) this.#continue();
-  }
-
-  #push(piece: Uint8Array): void {
-    this.#unsent.push(piece);
-    this.outstandingBytes += piece.length;
   }
 
   granted(): void {
@@ -88,6 +83,11 @@ export class StreamWriter {
     this.#unsent = [];
     this.#unwritten = [];
     this.outstandingBytes = 0;
+  }
+
+  #push(piece: Uint8Array): void {
+    this.#unsent.push(piece);
+    this.outstandingBytes += piece.length;
   }
 
   #continue(): void {

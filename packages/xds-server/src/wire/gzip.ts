@@ -81,17 +81,12 @@ function multiply(a: number, b: number): number {
   return product >>> 0;
 }
 
-/** x^(2^n) for n from 0 to 39. */
-const squares: readonly number[] = Array.from({ length: 40 }).reduce<number[]>((powers) => {
-  const last = powers.at(-1);
-  powers.push(last === undefined ? one >>> 1 : multiply(last, last));
-  return powers;
-}, []);
-
 /** Returns x^exponent modulo the polynomial of CRC-32. */
 function powerOfX(exponent: number): number {
   let result = one;
-  for (let [n, rest] = [0, exponent]; rest > 0; n++, rest = Math.floor(rest / 2))
-    if (rest % 2 === 1) result = multiply(result, squares[n] as number);
+  for (let [square, rest] = [one >>> 1, exponent]; rest > 0; rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) result = multiply(result, square);
+    square = multiply(square, square);
+  }
   return result;
 }
