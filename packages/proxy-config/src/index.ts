@@ -3,7 +3,13 @@ export { bootstrapJson, bootstrapTable } from "./resources/bootstrap.js";
 export { type ClusterFilter, clusters, clusterTable } from "./resources/clusters.js";
 export { compareDumps, type Comparison, formatComparison } from "./dump/compare-dumps.js";
 export { type ConfigDump, configDump, type DumpedResource, readConfigDump } from "./dump/config-dump.js";
-export { controlPlaneDump, type SentResource, type SentResources, withoutSecrets } from "./dump/control-plane-dump.js";
+export {
+  controlPlaneDump,
+  controlPlaneDumpMessages,
+  type SentResource,
+  type SentResources,
+  withoutSecrets,
+} from "./dump/control-plane-dump.js";
 export { type DryRunCount, dryRunCounts, type DryRunPolicy, formatDryRuns } from "./dry-runs.js";
 export { type EndpointFilter } from "./resources/endpoints/endpoint-filter.js";
 export {

@@ -1,24 +1,6 @@
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  fromJson,
-  type JsonObject,
-  type MessageInitShape,
-  type Registry,
-  toBinary,
-  toJson,
-} from "@bufbuild/protobuf";
+import { create, fromBinary, fromJson, type JsonObject, type Registry, toJson } from "@bufbuild/protobuf";
 import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
-import { BootstrapConfigDumpSchema, SecretsConfigDumpSchema } from "@istiod/envoy-api/envoy/admin/v3/config_dump";
-import {
-  ClustersConfigDumpSchema,
-  EcdsConfigDumpSchema,
-  ListenersConfigDumpSchema,
-  RoutesConfigDumpSchema,
-  ScopedRoutesConfigDumpSchema,
-} from "@istiod/envoy-api/envoy/admin/v3/config_dump_shared";
-import { controlPlaneDump, withoutSecrets } from "@istiod/proxy-config";
+import { controlPlaneDump, controlPlaneDumpMessages, type SentResource, withoutSecrets } from "@istiod/proxy-config";
 import type { Resource } from "@istiod/resources";
 import { pauseEvery } from "@istiod/settings";
 import {
@@ -34,12 +16,6 @@ import {
 
 /** Milliseconds of a turn of the event loop in which resources are decoded. */
 const sliceMs = 20;
-
-interface SentResource {
-  readonly name: string;
-  readonly version: string;
-  readonly resource: JsonObject;
-}
 
 /** Returns the resources of types that were last sent to a proxy, decoded, by type. Secrets are redacted. */
 export async function resourcesSent(
@@ -87,46 +63,26 @@ export async function configDump(
 
 /** Returns the messages of the same dump, without endpoints. Only secrets, which are redacted, are decoded. */
 export async function configDumpMessages(connection: Connection, registry: Registry): Promise<Answer["resources"]> {
-  const sent = (type: string): { name: string; versionInfo: string; any: Any }[] =>
-    encodedResources(connection, type).map(({ name, version, bytes }) => ({
+  const sent = (typeUrl: string): SentResource<Any>[] =>
+    encodedResources(connection, typeUrl).map(({ name, version, bytes }) => ({
       name,
-      versionInfo: version,
-      any: { $typeName: "google.protobuf.Any", typeUrl: type, value: bytes },
+      version,
+      resource: create(AnySchema, { typeUrl, value: bytes }),
     }));
   const [secrets = []] = await resourcesSent(connection, [secretType], registry);
-  return [
-    encoded(BootstrapConfigDumpSchema, {}),
-    encoded(ClustersConfigDumpSchema, {
-      versionInfo: versionOf(connection, clusterType),
-      dynamicActiveClusters: sent(clusterType).map(({ versionInfo, any }) => ({ versionInfo, cluster: any })),
-    }),
-    encoded(ListenersConfigDumpSchema, {
-      versionInfo: versionOf(connection, listenerType),
-      dynamicListeners: sent(listenerType).map(({ name, versionInfo, any }) => ({
-        name,
-        activeState: { versionInfo, listener: any },
-      })),
-    }),
-    encoded(ScopedRoutesConfigDumpSchema, {}),
-    encoded(RoutesConfigDumpSchema, {
-      dynamicRouteConfigs: sent(routeType).map(({ versionInfo, any }) => ({ versionInfo, routeConfig: any })),
-    }),
-    encoded(SecretsConfigDumpSchema, {
-      dynamicActiveSecrets: secrets.map(({ name, version, resource }) => ({
-        name,
-        versionInfo: version,
-        secret: fromJson(AnySchema, resource, { registry }),
-      })),
-    }),
-    encoded(EcdsConfigDumpSchema, {
-      ecdsFilters: sent(extensionConfigType).map(({ versionInfo, any }) => ({ versionInfo, ecdsFilter: any })),
-    }),
-  ];
-}
-
-function encoded<D extends DescMessage>(schema: D, init: MessageInitShape<D>): Answer["resources"][number] {
-  const bytes = toBinary(schema, create(schema, init));
-  return { name: "", typeUrl: `type.googleapis.com/${schema.typeName}`, bytes };
+  const messages = controlPlaneDumpMessages({
+    clusters: sent(clusterType),
+    clustersVersion: versionOf(connection, clusterType),
+    listeners: sent(listenerType),
+    listenersVersion: versionOf(connection, listenerType),
+    routes: sent(routeType),
+    secrets: secrets.map(({ resource, ...secret }) => ({
+      ...secret,
+      resource: fromJson(AnySchema, resource, { registry }),
+    })),
+    extensions: sent(extensionConfigType),
+  });
+  return messages.map((message) => ({ name: "", ...message }));
 }
 
 function encodedResources(connection: Connection, typeUrl: string): readonly Resource[] {
