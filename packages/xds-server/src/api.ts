@@ -73,8 +73,8 @@ export interface ListenOptions {
   /** Default "http2". */
   readonly transport?: TransportName;
   /**
-   * Compresses responses, except secrets, for clients that accept gzip. Default true. The transport "connect" ignores
-   * it.
+   * Compresses responses, except secrets, for clients that accept gzip. Default true. The transport "connect" always
+   * compresses all responses for them.
    */
   readonly compression?: boolean;
   /** Additional services on the same port. */
