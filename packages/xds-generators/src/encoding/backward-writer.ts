@@ -27,7 +27,8 @@ export class BackwardWriter {
   }
 
   bytes(bytes: Uint8Array): void {
-    this.#buffer.set(bytes, this.#reserve(bytes.length));
+    const at = this.#reserve(bytes.length);
+    this.#buffer.set(bytes, at);
   }
 
   string(value: string): void {
