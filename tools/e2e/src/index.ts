@@ -17,6 +17,7 @@ export { endpointAsker, filterAsker, renamed, routeAsker, unbound } from "./envo
 export { type Sample, startSample } from "./mesh/sample.js";
 export { type EnvoyProcess, type EnvoyProcessOptions, startEnvoyProcess } from "./envoy/envoy-process.js";
 export { startXdsRelay, type XdsRelay, type XdsRelayOptions } from "./envoy/xds-relay.js";
+export { Balancer, type Endpoint } from "./balancer.js";
 export { MountedFiles } from "./mounted-files.js";
 export { claimSubnet, type Subnet } from "./mesh/subnet.js";
 export {

@@ -1,6 +1,6 @@
 import { istioKinds } from "@istiod/config-schema";
 import { istiodUser, type MeshObject } from "@istiod/outage";
-import type { Endpoint } from "../control-plane/balancer.js";
+import type { Endpoint } from "@istiod/e2e";
 
 const rbac = "rbac.authorization.k8s.io";
 const system = "istio-system";

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Balancer } from "./balancer.js";
+import { Balancer } from "@istiod/e2e";
 import { Replica, type ReplicaSettings } from "./replica.js";
 
 /** Milliseconds between readiness probes. */

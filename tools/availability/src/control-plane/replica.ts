@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort, type IstiodProcess, startIstiod } from "@istiod/bench";
-import type { Endpoint } from "./balancer.js";
+import type { Endpoint } from "@istiod/e2e";
 
 /** Settings that all replicas of a revision share. */
 export interface ReplicaSettings {

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
-import type { Endpoint } from "./balancer.js";
+import type { Endpoint } from "@istiod/e2e";
 
 const timeoutMs = 10_000;
 

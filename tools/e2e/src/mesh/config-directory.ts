@@ -33,16 +33,16 @@ export class ConfigDirectory {
   async create({ workloads, objects, meshConfig = "" }: MeshConfigFiles): Promise<void> {
     await mkdir(this.#istiod.config, { recursive: true });
     await this.configure(meshConfig);
-    await this.#write("workloads", workloads);
-    await this.#write("objects", this.#expand(objects));
-    await this.#write("marker", marker(this.#revision));
+    await this.write("workloads", workloads);
+    await this.write("objects", this.#expand(objects));
+    await this.write("marker", marker(this.#revision));
   }
 
   /** Writes a file of objects, and waits until istiod has read it and every proxy has acknowledged the result. */
   async apply(file: string, objects: string): Promise<void> {
-    await this.#write(file, this.#expand(objects));
+    await this.write(file, this.#expand(objects));
     const revision = ++this.#revision;
-    await this.#write("marker", marker(revision));
+    await this.write("marker", marker(revision));
     const { address, debugAddress = address } = this.#istiod;
     await eventually("istiod has read the written objects", async () =>
       (await (await fetch(`http://${debugAddress}:8080/debug/registryz`)).text()).includes(
@@ -61,7 +61,8 @@ export class ConfigDirectory {
     await this.#replace(join(this.#istiod.work, "mesh.yaml"), `${meshDefaults}${meshConfig}`);
   }
 
-  async #write(file: string, text: string): Promise<void> {
+  /** Writes a file as it is, without waiting. */
+  async write(file: string, text: string): Promise<void> {
     await this.#replace(join(this.#istiod.config, `${file}.yaml`), text);
   }
 

@@ -38,10 +38,15 @@ export class Balancer {
     this.#endpoints = endpoints;
   }
 
+  /** Ends all open connections. */
+  endConnections(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async close(): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
+    this.endConnections();
     await closed;
   }
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { Balancer, type Endpoint } from "../src/control-plane/balancer.js";
+import { Balancer, type Endpoint } from "@istiod/e2e";
 
 /** Starts a server that sends its name and ends. */
 async function server(name: string): Promise<Endpoint & { readonly stop: () => Promise<void> }> {
