@@ -1,11 +1,11 @@
 import { fromJson, type DescMessage, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
-import { withProtobufDurations } from "./go-json.js";
+import { readsAlike, withProtobufForms } from "./go-json.js";
 import { findJsonFaults } from "./json-faults.js";
 import type { FieldPath, Report } from "./report.js";
 
 /**
- * Decodes a message from its JSON form, with durations in protobuf's or Go's form. Reports every fault as an error at
- * its own path. Unknown fields are skipped; returns undefined if there is any other fault.
+ * Decodes a message from its JSON form as Go's `jsonpb` does. Reports every fault as an error at its own path.
+ * Unknown fields are skipped; returns undefined if there is any other fault.
  */
 export function decodeMessage<D extends DescMessage>(
   schema: D,
@@ -13,22 +13,21 @@ export function decodeMessage<D extends DescMessage>(
   path: FieldPath,
   report: Report,
 ): MessageShape<D> | undefined {
-  const first = attempt(schema, json);
-  if (first.message !== undefined) return first.message;
-  const rewritten = withProtobufDurations(schema, json);
-  const second = attempt(schema, rewritten);
-  if (second.message !== undefined) return second.message;
+  const first = readsAlike(schema, json) ? attempt(schema, json) : undefined;
+  if (first?.message !== undefined) return first.message;
+  const rewritten = withProtobufForms(schema, json);
   let located = 0;
   const fault = (at: FieldPath, message: string): void => {
     located++;
     report.error([...path, ...at], message);
   };
   findJsonFaults(schema, rewritten, { fault, unknown: fault, wordAt: (at) => report.wordAt?.([...path, ...at]) });
-  if (located === 0) report.error(path, second.fault ?? "is not well formed");
-  return attempt(schema, rewritten, true).message;
+  const second = attempt(schema, rewritten);
+  if (located === 0 && second.message === undefined) report.error(path, second.fault ?? "is not well formed");
+  return second.message ?? attempt(schema, rewritten, true).message;
 }
 
-/** Decodes first and searches for faults only on failure, since nearly every document is well-formed. */
+/** Decodes a message. Nearly every document is well-formed, so faults are searched for only on failure. */
 function attempt<D extends DescMessage>(
   schema: D,
   json: unknown,

@@ -6,10 +6,11 @@ import {
   type DescMessage,
   type JsonValue,
 } from "@bufbuild/protobuf";
+import { isGoBytes, isGoFloat, isGoInteger, isGoNumber, timeReadsAlike } from "./go-scalars.js";
 import { scalarTypeName } from "./scalar-type-name.js";
 import { describe } from "./fields.js";
 import { record } from "./json.js";
-import { nearestNames } from "@istiod/settings";
+import { nearestNames, parseGoDuration } from "@istiod/settings";
 import { quoteHint } from "./quote-hint.js";
 import type { FieldPath } from "./report.js";
 
@@ -22,6 +23,11 @@ export interface JsonFaults {
   wordAt?: ((path: FieldPath) => string | undefined) | undefined;
   /** Checks a packed message (`google.protobuf.Any`). Default: its type must be known, which none is. */
   any?: ((path: FieldPath, json: unknown) => void) | undefined;
+  /**
+   * Accepts scalars as Envoy's configuration does (`protojson`): whole numbers in any form, such as `1e2`, and long
+   * durations. Default: as Istio's decoder does (`jsonpb`).
+   */
+  protojson?: boolean | undefined;
   /** Reports a name that an enumeration does not have. Default: `fault`. */
   unknownName?: ((path: FieldPath, message: string, name: string, names: readonly string[]) => void) | undefined;
 }
@@ -53,7 +59,7 @@ export function findJsonFaults(schema: DescMessage, json: unknown, found: JsonFa
   if (form !== undefined) {
     const hint = (): string =>
       schema.typeName === "google.protobuf.StringValue" ? quoteHint(json, found.wordAt?.(path)) : "";
-    if (!decodes(schema, json)) found.fault(path, `is ${describe(json)}, expected ${form}${hint()}`);
+    if (!isWellKnown(schema, json, found)) found.fault(path, `is ${describe(json)}, expected ${form}${hint()}`);
     return;
   }
   const fields = record(json);
@@ -62,6 +68,7 @@ export function findJsonFaults(schema: DescMessage, json: unknown, found: JsonFa
     return;
   }
   const chosen = new Map<string, string>();
+  const named = new Map<string, string>();
   for (const [key, value] of Object.entries(fields)) {
     const field = schema.fields.find((f) => f.jsonName === key || f.name === key);
     if (field === undefined) {
@@ -69,6 +76,9 @@ export function findJsonFaults(schema: DescMessage, json: unknown, found: JsonFa
       continue;
     }
     if (value === null && !holdsNull(field)) continue;
+    const otherName = named.get(field.name);
+    if (otherName !== undefined) found.fault([...path, key], `is the field ${otherName}, which is already set`);
+    named.set(field.name, key);
     if (field.oneof !== undefined) {
       const other = chosen.get(field.oneof.name);
       if (other !== undefined) found.fault([...path, key], `excludes ${other}: only one of them can be set`);
@@ -87,7 +97,12 @@ function fieldFaults(field: DescField, json: unknown, found: JsonFaults, path: F
     case "map": {
       const entries = record(json);
       if (entries === undefined) found.fault(path, `is ${describe(json)}, expected a mapping`);
-      else for (const [key, value] of Object.entries(entries)) valueFaults(field, value, found, [...path, key]);
+      else
+        for (const [key, value] of Object.entries(entries)) {
+          if (!isMapKey(field.mapKey, key))
+            found.fault([...path, key], `has the key ${describe(key)}, expected ${scalarTypeName(field.mapKey)}`);
+          valueFaults(field, value, found, [...path, key]);
+        }
       break;
     }
     default:
@@ -98,7 +113,7 @@ function fieldFaults(field: DescField, json: unknown, found: JsonFaults, path: F
 function valueFaults(field: DescField, json: unknown, found: JsonFaults, path: FieldPath): void {
   if (field.message !== undefined) findJsonFaults(field.message, json, found, path);
   else if (field.enum !== undefined) enumFault(field.enum, json, found, path);
-  else if (!isScalar(field.scalar ?? ScalarType.STRING, json)) {
+  else if (!isScalar(field.scalar ?? ScalarType.STRING, json, found)) {
     const type = field.scalar ?? ScalarType.STRING;
     const hint = type === ScalarType.STRING ? quoteHint(json, found.wordAt?.(path)) : "";
     found.fault(path, `is ${describe(json)}, expected ${scalarTypeName(type)}${hint}`);
@@ -114,45 +129,70 @@ function enumFault(desc: DescEnum, json: unknown, found: JsonFaults, path: Field
   else found.fault(path, message);
 }
 
-function isScalar(type: ScalarType, json: unknown): boolean {
+function isScalar(type: ScalarType, json: unknown, { protojson = false }: JsonFaults): boolean {
   switch (type) {
     case ScalarType.STRING:
       return typeof json === "string";
     case ScalarType.BOOL:
       return typeof json === "boolean";
     case ScalarType.BYTES:
-      return typeof json === "string" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(json);
+      return isGoBytes(json) || (protojson && typeof json === "string" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(json));
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
-      return isNumeric(json) || json === "NaN" || json === "Infinity" || json === "-Infinity";
-    case ScalarType.INT32:
-    case ScalarType.SINT32:
-    case ScalarType.SFIXED32:
-      return isIntegerBetween(json, -(2 ** 31), 2 ** 31 - 1);
-    case ScalarType.UINT32:
-    case ScalarType.FIXED32:
-      return isIntegerBetween(json, 0, 2 ** 32 - 1);
-    case ScalarType.UINT64:
-    case ScalarType.FIXED64:
-      return isIntegerBetween(json, 0, 2 ** 64 - 1);
-    default:
-      return isIntegerBetween(json, -(2 ** 63), 2 ** 63 - 1);
+      return isGoFloat(json, type);
+    default: {
+      const isNumber = protojson ? isGoNumber(json) && Number.isInteger(Number(json)) : isGoInteger(json);
+      return isNumber && isInRange(type, json as number | string);
+    }
   }
 }
 
-function isNumeric(json: unknown): boolean {
-  return (
-    typeof json === "number" ||
-    (typeof json === "string" && json.trim() === json && json !== "" && Number.isFinite(Number(json)))
-  );
+/** Reports whether the key of a mapping, which is always a text in JSON, is a value of its type. */
+function isMapKey(type: ScalarType, key: string): boolean {
+  if (type === ScalarType.STRING) return true;
+  if (type === ScalarType.BOOL) return key === "true" || key === "false";
+  return isGoInteger(key) && isInRange(type, key);
 }
 
-function isIntegerBetween(json: unknown, least: number, most: number): boolean {
-  return isNumeric(json) && Number.isInteger(Number(json)) && Number(json) >= least && Number(json) <= most;
+function isInRange(type: ScalarType, json: number | string): boolean {
+  const [least, most] = rangeOf(type);
+  if (least === 0 && typeof json === "string" && json.includes("-")) return false;
+  return Number(json) >= least && Number(json) <= most;
+}
+
+function rangeOf(type: ScalarType): readonly [number, number] {
+  switch (type) {
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+      return [-(2 ** 31), 2 ** 31 - 1];
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return [0, 2 ** 32 - 1];
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return [0, 2 ** 64 - 1];
+    default:
+      return [-(2 ** 63), 2 ** 63 - 1];
+  }
 }
 
 function holdsNull(field: DescField): boolean {
   return field.message?.typeName === "google.protobuf.Value";
+}
+
+/** Reports whether a value conforms to a message whose JSON form is no object, with durations in protobuf's form. */
+function isWellKnown(schema: DescMessage, json: unknown, found: JsonFaults): boolean {
+  if (schema.typeName === "google.protobuf.Duration" && !isDuration(json, found)) return false;
+  if (schema.typeName === "google.protobuf.Timestamp" && !timeReadsAlike(json)) return false;
+  const [field] = schema.typeName.endsWith("Value") && schema.fields.length === 1 ? schema.fields : [];
+  if (field?.scalar !== undefined && !isScalar(field.scalar, json, found)) return false;
+  return decodes(schema, json);
+}
+
+function isDuration(json: unknown, { protojson = false }: JsonFaults): boolean {
+  if (typeof json !== "string" || !/^-?\d+(?:\.\d{1,9})?s$/.test(json)) return false;
+  return protojson || parseGoDuration(json) !== undefined;
 }
 
 function decodes(schema: DescMessage, json: unknown): boolean {

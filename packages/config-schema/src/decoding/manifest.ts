@@ -14,6 +14,7 @@ import {
 } from "../validation/kubernetes/names.js";
 import { describe } from "./fields.js";
 import { record } from "./json.js";
+import { timeOf } from "./time.js";
 import { quoteHint } from "./quote-hint.js";
 import type { Report } from "./report.js";
 
@@ -139,11 +140,8 @@ function annotationFault(key: string): string | undefined {
 export function readCreationTimestamp(manifest: Manifest, report: Report): number {
   const value = record(manifest.body["metadata"])?.["creationTimestamp"] ?? undefined;
   if (value === undefined) return 0;
-  const time =
-    typeof value === "string" && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(value)
-      ? Date.parse(value)
-      : Number.NaN;
-  if (!Number.isNaN(time)) return time;
+  const time = typeof value === "string" ? timeOf(value) : undefined;
+  if (time !== undefined) return time;
   report.error(
     ["metadata", "creationTimestamp"],
     `is ${describe(value)}, expected a time such as 2024-01-31T12:00:00Z`,

@@ -1,6 +1,6 @@
 import { fromJson, type DescMessage, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
-import { withProtobufDurations } from "../decoding/go-json.js";
+import { withProtobufForms } from "../decoding/go-json.js";
 import { findJsonFaults } from "../decoding/json-faults.js";
 import type { Report } from "../decoding/report.js";
 
@@ -10,7 +10,7 @@ export function decodeTolerantly<D extends DescMessage>(
   json: unknown,
   report: Report,
 ): MessageShape<D> | undefined {
-  const rewritten = withProtobufDurations(schema, json);
+  const rewritten = withProtobufForms(schema, json);
   let rejected = false;
   findJsonFaults(schema, rewritten, {
     wordAt: report.wordAt,

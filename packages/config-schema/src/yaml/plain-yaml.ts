@@ -30,6 +30,27 @@ const schema = CORE_SCHEMA.extend({ implicit: [boolean, number, noNumber, merge]
  */
 const notPlain = /(?:^|[\s,[{])[&!]\S|:[,\]}]|^%/m;
 
+/**
+ * Keys that are no texts (lists, mappings, null) and numbers that JSON does not have, which the other parser reports.
+ * Matches inside strings cost time only.
+ */
+const maybeNoJson = new RegExp(
+  [
+    /^[ \t]*(?:- +)*(?:\?(?:\s|$)|(?:(?:~|null|Null|NULL)[ \t]*)?:(?:\s|$))/,
+    /[\]}][ \t]*:(?:\s|$)/,
+    /[{,][ \t]*(?:\?(?:\s|$)|(?:(?:~|null|Null|NULL)[ \t]*)?:(?:\s|$))/,
+    /(?:^|[\s,[{:-])[-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)(?=$|[\s,\]}])/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "m",
+);
+
+/** Reports whether a document may have keys or numbers that JSON does not have. */
+export function maybeHasNoJson(text: string): boolean {
+  return maybeNoJson.test(text);
+}
+
 /** Reports whether a document has neither anchors, tags and directives nor colons that need the other parser. */
 export function isPlainYaml(text: string): boolean {
   return !notPlain.test(text);

@@ -1,4 +1,4 @@
-import { isCollection, isNode, isPair, isScalar, visit, type Document, type Scalar } from "yaml";
+import { isAlias, isCollection, isNode, isPair, isScalar, visit, type Document, type Scalar } from "yaml";
 import { describe } from "../decoding/fields.js";
 import type { FieldPath } from "../decoding/report.js";
 
@@ -42,6 +42,31 @@ export function duplicateOf(
         firstOffset: first.range?.[0] ?? 0,
       };
       return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+/** Returns the first value that JSON does not have: a key that is no text, or a number that is infinite or none. */
+export function noJsonFault(document: Document): { readonly message: string; readonly offset: number } | undefined {
+  let found: { readonly message: string; readonly offset: number } | undefined;
+  const fail = (node: unknown, message: string): symbol => {
+    found = { message, offset: (isNode(node) ? node.range?.[0] : undefined) ?? 0 };
+    return visit.BREAK;
+  };
+  visit(document, {
+    Pair(_, { key }) {
+      const target = isAlias(key) ? key.resolve(document) : key;
+      if (isCollection(target)) return fail(key, "a list or a mapping is a key, expected text");
+      if (target === null || (isScalar(target) && target.value === null))
+        return fail(key, "a key is null, expected text");
+      return undefined;
+    },
+    Scalar(position, node) {
+      const infinite = typeof node.value === "number" && !Number.isFinite(node.value);
+      return infinite && position !== "key"
+        ? fail(node, "a number is infinite or none, which JSON does not have")
+        : undefined;
     },
   });
   return found;

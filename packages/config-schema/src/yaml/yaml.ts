@@ -2,9 +2,10 @@ import { LineCounter, parseDocument, type ScalarTag, type YAMLParseError } from 
 import type { FieldPath } from "../decoding/report.js";
 import { isNestedTooDeeply, isTooDeep, maxDepth } from "./nesting.js";
 import { booleanWord, plainBoolean, plainNumber } from "./plain-scalars.js";
-import { parsePlainYaml } from "./plain-yaml.js";
+import { maybeHasNoJson, parsePlainYaml } from "./plain-yaml.js";
 import { restoreTrailingColons } from "./trailing-colon.js";
-import { duplicateOf, offsetOf, wordAt } from "./yaml-nodes.js";
+import { explicitTags } from "./explicit-tags.js";
+import { duplicateOf, noJsonFault, offsetOf, wordAt } from "./yaml-nodes.js";
 
 /** The text of one document of a file. */
 export interface DocumentText {
@@ -108,7 +109,8 @@ export function parseYaml(document: DocumentText, options: ParseOptions = {}): P
   if (size > maxLength)
     return { line: document.line, message: `it has ${size} characters, expected at most ${maxLength} in one document` };
   if (isNestedTooDeeply(document.text)) return tooDeep(document);
-  const quick = parsePlainYaml(document.text, options);
+  const isQuick = size > maxPositionedLength || !maybeHasNoJson(document.text);
+  const quick = isQuick ? parsePlainYaml(document.text, options) : undefined;
   if (quick === undefined)
     return size > maxPositionedLength ? tooLongForPositions(document) : parseWithPositions(document, options);
   if (isTooDeep(quick.value)) return tooDeep(document);
@@ -140,7 +142,7 @@ export function parseWithPositions(
       lineCounter: lines,
       merge: true,
       uniqueKeys: !allowsDuplicateKeys,
-      customTags: (tags) => [...words, ...tags],
+      customTags: (tags) => [...words, ...explicitTags, ...tags],
       prettyErrors: false,
       logLevel: "silent",
     });
@@ -152,6 +154,8 @@ export function parseWithPositions(
     const fault = parsed.errors[0];
     if (fault !== undefined)
       return { line: line(fault.pos[0]), message: duplicateKey(fault) ?? syntaxMessage(document, fault.message) };
+    const noJson = noJsonFault(parsed);
+    if (noJson !== undefined) return { line: line(noJson.offset), message: noJson.message };
     const value: unknown = parsed.toJS({ maxAliasCount });
     if (isTooDeep(value)) return tooDeep(document);
     return { value, lineOf: (path) => line(offsetOf(parsed, path)), wordAt: (path) => wordAt(parsed, path) };

@@ -18,6 +18,7 @@ export function checkPatchValue(schema: DescMessage, value: unknown, path: Field
         names.some((known) => letters(known) === letters(name))
           ? report.error(at, message)
           : report.warning(at, message),
+      protojson: true,
       any: (at, json) => checkPacked(json, at, report),
     },
     path,
