@@ -84,7 +84,7 @@ const sourceVariables = {
   allowedKubeconfigOptions: listSetting({
     variable: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
     default: [],
-    help: "credentials that kubeconfigs of remote clusters may have although they read files or run programs: clientKey, clientCertificate, tokenFile, exec, or the name of an auth provider",
+    help: "credentials that kubeconfigs of remote clusters may have although they read files or run programs: clientKey, clientCertificate, certificateAuthority, tokenFile, exec, or the name of an auth provider",
   }),
 } as const;
 

@@ -51,6 +51,7 @@ describe("a kubeconfig from a Secret", () => {
     ["client-certificate", "/etc/passwd", "clientCertificate"],
     ["client-key", "/etc/passwd", "clientKey"],
     ["tokenFile", "/var/run/secrets/token", "tokenFile"],
+    ["token-file", "/var/run/secrets/token", "tokenFile"],
     ["exec", { command: "sh", args: ["-c", "id"] }, "exec"],
     ["auth-provider", { name: "gcp", config: { "cmd-path": "sh" } }, "gcp"],
   ])("may have %s only if it is allowed", (field, value, option) => {
@@ -65,6 +66,53 @@ describe("a kubeconfig from a Secret", () => {
     expect((JSON.parse(sanitizeKubeconfig(config, new Set([option]))) as Kubeconfig).users[0]?.user).toEqual({
       [field]: value,
     });
+  });
+
+  test.each([
+    ["tokenFile", "/var/run/secrets/token", "tokenFile"],
+    ["token-file", "/var/run/secrets/token", "tokenFile"],
+    ["exec", { command: "sh", args: ["-c", "id"] }, "exec"],
+    ["cmd-path", "/bin/sh", "exec"],
+    ["cmd-args", "-c id", "exec"],
+    ["idp-certificate-authority", "/etc/passwd", "certificateAuthority"],
+  ])("may have %s in the configuration of oidc only if it is allowed", (field, value, option) => {
+    const provider = { name: "oidc", config: { "client-id": "istiod", [field]: value } };
+    const config = text({ "auth-provider": provider });
+    expect(() => sanitizeKubeconfig(config)).toThrow(
+      `kubeconfig: users["reader"].user.auth-provider.config.${field}: is not allowed, because it could disclose ` +
+        `credentials of istiod; PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS=${option} allows it`,
+    );
+    expect((JSON.parse(sanitizeKubeconfig(config, new Set([option]))) as Kubeconfig).users[0]?.user).toEqual({
+      "auth-provider": provider,
+    });
+  });
+
+  test("has no token file or program for an allowed provider without their own options", () => {
+    const withConfig = (config: object) => text({ "auth-provider": { name: "gcp", config } });
+    const allowed = new Set(["gcp"]);
+    expect(() => sanitizeKubeconfig(withConfig({ tokenFile: "/token" }), allowed)).toThrow("config.tokenFile: is not");
+    expect(() => sanitizeKubeconfig(withConfig({ exec: { command: "id" } }), allowed)).toThrow("config.exec: is not");
+    expect(() => sanitizeKubeconfig(withConfig({ "cmd-path": "gcloud" }), allowed)).not.toThrow();
+  });
+
+  test("loses unknown configuration of oidc, and has strings only", () => {
+    const withConfig = (config: unknown) => text({ "auth-provider": { name: "oidc", config } });
+    expect((JSON.parse(sanitizeKubeconfig(withConfig({ new: "x" }))) as Kubeconfig).users[0]?.user).toEqual({
+      "auth-provider": { name: "oidc", config: {} },
+    });
+    const at = 'kubeconfig: users["reader"].user.auth-provider.config';
+    expect(() => sanitizeKubeconfig(withConfig({ "id-token": { a: "b" } }))).toThrow(`${at}.id-token: is no string`);
+    expect(() => sanitizeKubeconfig(withConfig(["tokenFile"]))).toThrow(`${at}: is no mapping`);
+  });
+
+  test("may have a file as the certificate authority of any cluster only if it is allowed", () => {
+    const config = edited((c) =>
+      c.clusters.push({ name: "other", cluster: { server: "https://other", "certificate-authority": "/etc/passwd" } }),
+    );
+    expect(() => sanitizeKubeconfig(config)).toThrow(
+      'kubeconfig: clusters["other"].cluster.certificate-authority: is not allowed',
+    );
+    expect(() => sanitizeKubeconfig(config, new Set(["certificateAuthority"]))).not.toThrow();
   });
 
   test("is checked for every user, not only that of the current context", () => {

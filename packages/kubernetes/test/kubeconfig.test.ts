@@ -146,6 +146,15 @@ test("an exec plugin provides the token, and its invalid output is not quoted", 
   });
 });
 
+test("the configuration of an auth provider neither reads a token file nor runs a program", async () => {
+  const withConfig = (config: object) => kubeconfig({ "auth-provider": { name: "oidc", config } });
+  const access = await parseKubeconfig(withConfig({ tokenFile: "/token", exec: "id", "id-token": "" }));
+  expect(access.user?.authProvider).toEqual({ name: "oidc", config: { "id-token": "" } });
+  await expect(parseKubeconfig(withConfig({ exec: { command: "id" } }))).rejects.toThrow(
+    "users[0].user.auth-provider.config.exec: expected a string",
+  );
+});
+
 test("a Pod uses its service account", () => {
   expect(
     inClusterAccess({ KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "443" }, "/absent"),

@@ -20,21 +20,47 @@ const guardedUserFields: Readonly<Record<string, string>> = {
   "client-certificate": "clientCertificate",
   "client-key": "clientKey",
   tokenFile: "tokenFile",
+  "token-file": "tokenFile",
   exec: "exec",
 };
 
+/** Configuration of auth providers that reads files or runs programs, by the option that allows it. */
+const guardedProviderFields: Readonly<Record<string, string>> = {
+  tokenFile: "tokenFile",
+  "token-file": "tokenFile",
+  exec: "exec",
+  "cmd-path": "exec",
+  "cmd-args": "exec",
+  "idp-certificate-authority": "certificateAuthority",
+};
+
+/** Configuration of the auth provider `oidc`. */
+const oidcFields = [
+  "idp-issuer-url",
+  "client-id",
+  "client-secret",
+  "idp-certificate-authority",
+  "idp-certificate-authority-data",
+  "extra-scopes",
+  "id-token",
+  "refresh-token",
+];
+
 /**
  * Returns a kubeconfig from a Secret with what it needs to connect, as JSON. Credentials that read files or run
- * programs could disclose those of this process, and are rejected unless they are allowed. Unknown fields of users are
- * left out. (`pkg/kube/util.go`, `sanitizeKubeConfig`.)
+ * programs could disclose those of this process, and are rejected unless they are allowed. Unknown fields of users and
+ * of the auth provider `oidc` are left out. (`pkg/kube/util.go`, `sanitizeKubeConfig`; the files and programs in the
+ * configuration of an auth provider are rejected in addition, because `@kubernetes/client-node` uses them whatever the
+ * name of the provider is.)
  *
  * @param allowed values of `PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS`: `clientKey`, `clientCertificate`,
- *   `tokenFile`, `exec`, or names of auth providers
+ *   `certificateAuthority`, `tokenFile`, `exec`, or names of auth providers
  * @throws IngestionError that names the field, never a credential
  */
 export function sanitizeKubeconfig(text: string, allowed: ReadonlySet<string> = new Set()): string {
   const kubeconfig = parseKubeconfig(text);
   checkReferences(kubeconfig);
+  for (const { name, value } of named(kubeconfig, "clusters", "cluster")) checkCluster(name, value, allowed);
   const users = named(kubeconfig, "users", "user").map(({ name, value }) => ({
     name,
     user: sanitizeUser(name, value, allowed),
@@ -78,13 +104,38 @@ function sanitizeUser(name: string, user: Fields, allowed: ReadonlySet<string>):
     kept[field] = user[field];
   }
   const provider = user["auth-provider"];
-  if (isGiven(provider)) {
-    const providerName = isFields(provider) ? provider["name"] : undefined;
-    if (typeof providerName !== "string") throw invalid(`${at}.auth-provider.name: is missing`);
-    if (providerName !== "oidc" && !allowed.has(providerName)) throw notAllowed(`${at}.auth-provider`, providerName);
-    kept["auth-provider"] = provider;
-  }
+  if (isGiven(provider)) kept["auth-provider"] = sanitizeProvider(`${at}.auth-provider`, provider, allowed);
   return kept;
+}
+
+function sanitizeProvider(at: string, provider: unknown, allowed: ReadonlySet<string>): Fields {
+  const name = isFields(provider) ? provider["name"] : undefined;
+  if (!isFields(provider) || typeof name !== "string") throw invalid(`${at}.name: is missing`);
+  if (name !== "oidc" && !allowed.has(name)) throw notAllowed(at, name);
+  const config = provider["config"] ?? {};
+  if (!isFields(config)) throw invalid(`${at}.config: is no mapping`);
+  for (const [field, value] of Object.entries(config)) {
+    const option = Object.hasOwn(guardedProviderFields, field) ? guardedProviderFields[field] : undefined;
+    if (option !== undefined && isGiven(value) && !allowed.has(option) && !allowsCommands(name, field))
+      throw notAllowed(`${at}.config.${field}`, option);
+    if (typeof value !== "string" && field !== "exec")
+      throw invalid(`${at}.config.${field.slice(0, 100)}: is no string`);
+  }
+  const isKept = (field: string): boolean =>
+    name !== "oidc" || oidcFields.includes(field) || Object.hasOwn(guardedProviderFields, field);
+  return { name, config: Object.fromEntries(Object.entries(config).filter(([field]) => isKept(field))) };
+}
+
+/** Reports whether the name of an allowed provider is the permission to run the command of its configuration. */
+function allowsCommands(provider: string, field: string): boolean {
+  return provider !== "oidc" && field.startsWith("cmd-");
+}
+
+/** A file of this process as the certificate authority shows by the failures of connections whether it exists. */
+function checkCluster(name: string, cluster: Fields, allowed: ReadonlySet<string>): void {
+  const field = "certificate-authority";
+  if (isGiven(cluster[field]) && !allowed.has("certificateAuthority"))
+    throw notAllowed(`clusters[${JSON.stringify(name)}].cluster.${field}`, "certificateAuthority");
 }
 
 function checkReferences(kubeconfig: Fields): void {

@@ -78,8 +78,21 @@ function userOf(name: string, user: Fields): KubeconfigUser {
     password: user.text("password"),
     impersonateUser: user.text("as"),
     exec: user.plain("exec"),
-    authProvider: user.plain("auth-provider") as unknown as User["authProvider"],
+    authProvider: authProviderOf(user),
   });
+}
+
+/**
+ * Returns the auth provider of a user. Its configuration has strings only, and neither a token file nor a program: as
+ * in client-go, these are fields of the user, while `@kubernetes/client-node` uses them for any provider.
+ */
+function authProviderOf(user: Fields): User["authProvider"] {
+  const provider = user.plain("auth-provider");
+  if (provider === undefined) return undefined;
+  const fields = user.fields("auth-provider");
+  const config = fields.optionalFields("config").texts();
+  for (const field of ["tokenFile", "exec"]) delete config[field];
+  return { name: fields.required("name"), config };
 }
 
 function contextOf(name: string, context: Fields): KubeconfigContext {
@@ -125,6 +138,12 @@ class Fields {
   /** Returns an object as it is. */
   plain(name: string): Readonly<Record<string, unknown>> | undefined {
     return this.#value(name) === undefined ? undefined : this.fields(name).#fields;
+  }
+
+  /** Returns all fields, which must be strings. */
+  texts(): Record<string, string> {
+    const entries = Object.keys(this.#fields).map((name) => [name, this.text(name) ?? ""] as const);
+    return Object.fromEntries(entries);
   }
 
   list(name: string): readonly Fields[] {
