@@ -1,4 +1,17 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DirectorySource, type DirectorySourceOptions, Ingestion } from "@istiod/config-ingestion";
@@ -6,7 +19,7 @@ import { authorizationPolicies, formatProblem, rejectedAuthorizationPolicies } f
 import { Database } from "@istiod/incremental";
 import type { Clock } from "@istiod/settings";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, type TestContext, vi } from "vitest";
 
 let root: string;
 const ends: (() => Promise<unknown>)[] = [];
@@ -174,6 +187,128 @@ describe("the last good version of a policy", () => {
     await eventually(() => expect(problems(second)).toBe(""));
   });
 });
+
+describe("a version that cannot be stored", () => {
+  /** A policy of 30 KB, which denies the port and others. */
+  const large = (port: string): string =>
+    policy(port).replace(
+      /ports: \[.*?\]/,
+      `ports: ${JSON.stringify([port, ...Array(3000).keys()].map(String).map((p) => (p === "0" ? "1" : p)))}`,
+    );
+  const disks: readonly [string, string, () => Promise<void>][] = [
+    ["whose blocks are used up", "size=256k", () => fillUp(join(root, "state", "ballast"))],
+    ["whose files are used up", "size=256k,nr_inodes=12", () => useUpFiles(join(root, "state"))],
+  ];
+
+  test.for(disks)(
+    "on a disk %s, is not replaced by an older one after a restart",
+    async ([, options, fill], context) => {
+      await onDisk(context, options, async () => {
+        await write("a.yaml", policy("80"));
+        const first = await start();
+        await fill();
+        await write("a.yaml", large("81"));
+        await eventually(() => expect(enforced(first)).toBe("81"));
+        expect(problems(first)).toMatch(/AuthorizationPolicy shop\/deny: .*cannot store the last good version: ENOSPC/);
+        await write("a.yaml", bad);
+        await eventually(() => expect(problems(first)).toContain('is "none", expected a port number'));
+        expect(enforced(first)).toBe("81");
+        await first.stop();
+        await empty();
+        expect(enforced(await start())).toBe("all");
+      });
+    },
+  );
+
+  test.for(disks)(
+    "on a disk %s, is stored once there is space, and applies then",
+    async ([, options, fill], context) => {
+      await onDisk(context, options, async () => {
+        await write("a.yaml", policy("80"));
+        const first = await start();
+        const second = await start();
+        await fill();
+        await write("a.yaml", policy("81"));
+        await eventually(() => expect([enforced(first), enforced(second)]).toEqual(["81", "81"]));
+        for (const name of await readdir(join(root, "state")))
+          if (name.startsWith("ballast")) await rm(join(root, "state", name));
+        await write("b.yaml", policy("90", "other"));
+        await eventually(() => expect([problems(first), problems(second)]).toEqual(["", ""]));
+        expect(await entries()).toHaveLength(2);
+        await first.stop();
+        await second.stop();
+        await write("a.yaml", bad);
+        expect(enforced(await start())).toBe("81");
+      });
+    },
+  );
+
+  test.for(disks)("on a disk %s, does not hide in a file that is no YAML", async ([, options, fill], context) => {
+    await onDisk(context, options, async () => {
+      const first = await start();
+      await fill();
+      await write("a.yaml", large("81"));
+      await eventually(() => expect(enforced(first)).toBe("81"));
+      await first.stop();
+      await write("a.yaml", unparsable);
+      const second = await start();
+      expect(enforced(second)).toBe("all");
+      await remove("a.yaml");
+      await eventually(() => expect(enforced(second)).toBe(undefined));
+      await eventually(() => expect(problems(second)).toBe(""));
+      expect(await entries()).toEqual([]);
+    });
+  });
+
+  test("because the directory became read-only, says that an older one would apply, and startup ends", async (context) => {
+    await onDisk(context, "size=256k", async () => {
+      await write("a.yaml", policy("80"));
+      const first = await start();
+      execFileSync("mount", ["-o", "remount,ro", join(root, "state")]);
+      await write("a.yaml", policy("81"));
+      await eventually(() => expect(enforced(first)).toBe("81"));
+      expect(problems(first)).toMatch(/EROFS.*; an older one applies after a restart unless its entry is deleted/);
+      await first.stop();
+      await expect(start()).rejects.toThrow(/^--stateDir: .*EROFS.*, expected a writable directory$/);
+    });
+  });
+});
+
+/** Runs a test with the state directory on a disk of its own. */
+async function onDisk(context: TestContext, options: string, run: () => Promise<void>): Promise<void> {
+  const directory = join(root, "state");
+  await mkdir(directory);
+  const { status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", directory], {
+    encoding: "utf8",
+  });
+  if (status !== 0) return context.skip(`no file system can be mounted: ${stderr || "there is no mount"}`);
+  try {
+    await run();
+  } finally {
+    for (const end of ends.splice(0).reverse()) await end();
+    execFileSync("umount", ["-l", directory]);
+  }
+}
+
+async function fillUp(path: string): Promise<void> {
+  for (;;) {
+    const failure = await appendFile(path, "x".repeat(4096)).catch((error: unknown) => error);
+    if (failure !== undefined) return;
+  }
+}
+
+/** Removes what a disk was filled up with. */
+async function empty(): Promise<void> {
+  const names = await readdir(join(root, "state"));
+  for (const name of names) if (name.startsWith("ballast")) await rm(join(root, "state", name));
+}
+
+async function useUpFiles(directory: string): Promise<void> {
+  for (let i = 0; ; i++) {
+    const failure = await writeFile(join(directory, `ballast-${i}`), "").catch((error: unknown) => error);
+    if (failure !== undefined) return;
+  }
+}
 
 test("a state directory that everyone can write ends startup by the name of the flag", async () => {
   await mkdir(join(root, "state", "last-good", "Kubernetes~default"), { recursive: true });

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, rename, unlink } from "node:fs/promises";
+import { type FileHandle, open, rename, truncate, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { isAbsent } from "../files/file-system.js";
 
 /** Largest entry, in bytes. Kubernetes limits objects to about 1.5 MiB. */
 const maxEntryBytes = 2 * 1024 * 1024;
@@ -26,6 +27,32 @@ export async function writeEntry(directory: string, name: string, text: string):
     await unlink(temporary).catch(() => undefined);
     throw cause;
   }
+}
+
+/**
+ * Puts an empty file in the place of another one, or creates it if there is no other. Renaming takes no space, and an
+ * empty file none for content, so that this mostly succeeds on a full disk.
+ *
+ * @throws Error of the file system
+ */
+export async function writeEmptyEntry(directory: string, name: string, replaced: string | undefined): Promise<void> {
+  const path = join(directory, name);
+  if (replaced !== undefined && (await isRenamed(join(directory, replaced), path))) {
+    await truncate(path).catch(() => undefined);
+    return;
+  }
+  await withFile(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, (file) => file.sync());
+}
+
+async function isRenamed(from: string, to: string): Promise<boolean> {
+  return rename(from, to).then(
+    () => true,
+    (cause: unknown) => {
+      // Another process has removed or replaced it.
+      if (isAbsent(cause)) return false;
+      throw cause;
+    },
+  );
 }
 
 /** Makes the names of written files durable. */

@@ -41,9 +41,22 @@ export function entryName(id: string, order: bigint, text: string): EntryName {
   return { id, order, name: `${id}~${order.toString().padStart(20, "0")}~${digestOf(text)}.json` };
 }
 
+/** Takes the place of the digest. It sorts below every digest, so that the version itself applies once it is stored. */
+const missing = "-missing";
+
+/** Returns the name of an empty entry in the place of a version that could not be stored. */
+export function missingEntryName(id: string, order: bigint): EntryName {
+  return { id, order, name: `${id}~${order.toString().padStart(20, "0")}~${missing}.json` };
+}
+
+/** Reports whether an entry is in the place of a version that could not be stored. */
+export function isMissingEntry({ name }: { readonly name: string }): boolean {
+  return name.endsWith(`~${missing}.json`);
+}
+
 /** Parses the name of an entry; undefined if it is not one. */
 export function parseEntryName(name: string): EntryName | undefined {
-  const match = /^([A-Za-z]+(?:~[^~]+){1,2})~(\d{20})~[0-9a-f]{32}\.json$/.exec(name);
+  const match = /^([A-Za-z]+(?:~[^~]+){1,2})~(\d{20})~(?:[0-9a-f]{32}|-missing)\.json$/.exec(name);
   return match?.[1] === undefined || match[2] === undefined
     ? undefined
     : { id: match[1], name, order: BigInt(match[2]) };

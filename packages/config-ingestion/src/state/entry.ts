@@ -3,7 +3,7 @@ import { type ConfigObject, decode, type Kind } from "@istiod/config-schema";
 import { isAbsent } from "../files/file-system.js";
 import type { StoredVersion } from "../ledger/stored-versions.js";
 import { readEntry } from "./entry-file.js";
-import { type EntryName, idOf, matchesDigest, restrictingKind } from "./entry-name.js";
+import { type EntryName, idOf, isMissingEntry, matchesDigest, restrictingKind } from "./entry-name.js";
 
 /** Version of the format of entries. Entries of another version are ignored. */
 const format = 1;
@@ -21,6 +21,11 @@ export interface EntryContent extends StoredVersion {
   readonly file: string;
   /** UID of the object in its cluster; undefined for objects of files. */
   readonly uid: string | undefined;
+}
+
+/** Returns the entry in the place of a version that could not be stored. */
+export function missingEntry(name: EntryName): Entry {
+  return { ...name, content: undefined, fault: "stands for a version that could not be stored" };
 }
 
 /** Returns the text of an entry; undefined for kinds whose objects cannot be encoded. */
@@ -44,6 +49,7 @@ export function encodeEntry(
 
 /** Reads an entry; undefined if another process removed it meanwhile. */
 export async function loadEntry(directory: string, name: EntryName, cluster: string): Promise<Entry | undefined> {
+  if (isMissingEntry(name)) return missingEntry(name);
   try {
     const text = await readEntry(join(directory, name.name));
     if (!matchesDigest(name, text)) return { ...name, content: undefined, fault: "does not match its digest" };

@@ -13,9 +13,19 @@ import { IngestionError } from "../errors.js";
 import { describeError, isAbsent } from "../files/file-system.js";
 import { Watches } from "../files/watches.js";
 import type { StoredVersion, StoredVersions } from "../ledger/stored-versions.js";
-import { describeVersion, encodeEntry, type Entry, type EntryContent, loadEntry } from "./entry.js";
-import { syncDirectory, writeEntry } from "./entry-file.js";
-import { entryName, type EntryName, identityIn, idOf, isAbove, matchesDigest, parseEntryName } from "./entry-name.js";
+import { describeVersion, encodeEntry, type Entry, type EntryContent, loadEntry, missingEntry } from "./entry.js";
+import { syncDirectory, writeEmptyEntry, writeEntry } from "./entry-file.js";
+import {
+  entryName,
+  type EntryName,
+  identityIn,
+  idOf,
+  isAbove,
+  isMissingEntry,
+  matchesDigest,
+  missingEntryName,
+  parseEntryName,
+} from "./entry-name.js";
 import { openStoreDirectory } from "./store-directory.js";
 
 /** Number of entries written at a time. */
@@ -59,7 +69,8 @@ export interface AcceptedVersion {
 /**
  * The last good versions of policies in a directory. Each version is a file of its own that is never changed; its name
  * has the identity of the object, the version's place in the order, and a digest of its content. The highest place
- * applies, so that replicas agree without locks: a writer adds a file and then removes those below it.
+ * applies, so that replicas agree without locks: a writer adds a file and then removes those below it. A version that
+ * cannot be stored, as on a full disk, is replaced by an empty entry, so that no older one applies after a restart.
  */
 export class LastGoodStore implements StoredVersions {
   readonly #directory: string;
@@ -166,8 +177,7 @@ export class LastGoodStore implements StoredVersions {
         const id = idOf(kind, key);
         await this.#put(id, version).then(
           () => this.#unsaved.delete(id),
-          (cause: unknown) =>
-            this.#unsaved.set(id, { problem: this.#unsavedProblem(cause, subjectOf(kind, key)), version }),
+          (cause: unknown) => this.#markUnsaved(id, version, cause),
         );
       }
     };
@@ -176,9 +186,35 @@ export class LastGoodStore implements StoredVersions {
     if (this.#writes > before) await syncDirectory(this.#directory).catch(() => undefined);
   }
 
-  #unsavedProblem(cause: unknown, subject: Problem["subject"]): Problem {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return this.#problemOf(`cannot store the last good version: ${reason}`, subject);
+  /** Notes that a version is not stored, and puts an empty entry in its place. */
+  async #markUnsaved(id: string, version: AcceptedVersion, cause: unknown): Promise<void> {
+    const known = this.#entries.get(id);
+    const order = version.order === undefined ? known?.order : orderOf(version, version.order, known);
+    const failure = await this.#replaceByMissing(id, order ?? 0n, known);
+    const isOlderLeft = failure !== undefined && known !== undefined && !isMissingEntry(known);
+    const reason = isOlderLeft
+      ? `${reasonOf(cause)}; an older one applies after a restart unless its entry is deleted, which failed: ${failure}`
+      : reasonOf(cause);
+    const subject = subjectOf(version.kind, version.key);
+    const problem = this.#problemOf(`cannot store the last good version: ${reason}`, subject);
+    this.#unsaved.set(id, { problem, version: { ...version, order: order ?? version.order } });
+  }
+
+  /** Returns the reason if it fails. */
+  async #replaceByMissing(id: string, order: bigint, known: Entry | undefined): Promise<string | undefined> {
+    if (known !== undefined && isMissingEntry(known) && known.order >= order) return undefined;
+    const added = missingEntryName(id, order);
+    try {
+      await writeEmptyEntry(this.#directory, added.name, known?.name);
+      this.#entries.set(id, missingEntry(added));
+      this.#writes++;
+      return undefined;
+    } catch (cause) {
+      // What the store does not have is unknown from now on.
+      await this.#unlink(initializedMarker).catch(() => undefined);
+      this.#isInitialized = false;
+      return reasonOf(cause);
+    }
   }
 
   /** Removes the versions of objects that were deleted, but not those of a later object of an API server. */
@@ -201,9 +237,18 @@ export class LastGoodStore implements StoredVersions {
       .flatMap(({ id }) => identityIn(id) ?? [])
       .filter(({ kind, key }) => !isDefined(kind, key));
     await this.forget(gone);
-    if (this.#isInitialized) return;
-    await writeEntry(this.#directory, initializedMarker, "").catch(() => undefined);
-    this.#isInitialized = true;
+    if (this.#isInitialized || this.#hasUnmarked()) return;
+    this.#isInitialized = await writeEntry(this.#directory, initializedMarker, "").then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Reports whether a version is neither stored nor replaced by an empty entry. */
+  #hasUnmarked(): boolean {
+    return [...this.#unsaved.keys()].some(
+      (id) => this.#entries.get(id)?.content !== undefined || !this.#entries.has(id),
+    );
   }
 
   /** Removes the entries of which `isGone` is true. */
@@ -213,8 +258,8 @@ export class LastGoodStore implements StoredVersions {
   }
 
   problems(): readonly Problem[] {
-    const unusable = [...this.#entries.values()].flatMap(({ name, fault }) =>
-      fault === undefined ? [] : [this.#problemOf(`${name} ${fault}; it is ignored`)],
+    const unusable = [...this.#entries.values()].flatMap(({ id, name, fault }) =>
+      fault === undefined || this.#unsaved.has(id) ? [] : [this.#problemOf(`${name} ${fault}; it is ignored`)],
     );
     return [
       ...(this.#problem === undefined ? [] : [this.#problem]),
@@ -224,7 +269,7 @@ export class LastGoodStore implements StoredVersions {
   }
 
   async #put(id: string, version: AcceptedVersion): Promise<void> {
-    const { kind, key, object, file, uid, order: changedAt, isCurrent } = version;
+    const { kind, key, object, file, uid, order: changedAt } = version;
     const text = encodeEntry(kind, { key, object, file, uid });
     if (text === undefined) return;
     const known = this.#entries.get(id);
@@ -234,14 +279,14 @@ export class LastGoodStore implements StoredVersions {
     if (uid !== undefined && known?.content !== undefined && known.order > changedAt) return;
     if (known === undefined && this.#entries.size >= maxEntries)
       throw new Error(`${maxEntries} objects are stored already`);
-    // A version that the file still has is the newest one, whatever the clocks of replicas say.
-    const order = isCurrent && known !== undefined && known.order >= changedAt ? known.order + 1n : changedAt;
+    const order = orderOf(version, changedAt, known);
     const added = entryName(id, order, text);
     await writeEntry(this.#directory, added.name, text);
     this.#writes++;
     const content = { kind, key, object, file, uid, version: describeVersion(order, uid) };
     if (known === undefined || isAbove(added, known)) this.#entries.set(id, { ...added, content, fault: undefined });
-    if (known !== undefined && this.#entries.get(id) !== known) await this.#unlink(known.name);
+    // An entry that is left does not apply, because it is below.
+    if (known !== undefined && this.#entries.get(id) !== known) await this.#unlink(known.name).catch(() => undefined);
   }
 
   /** Returns the newest entry of each object, and removes those below it. */
@@ -281,4 +326,13 @@ export class LastGoodStore implements StoredVersions {
       ...(subject && { subject }),
     };
   }
+}
+
+/** Returns the place of a version: a file's current one is the newest, whatever the clocks of replicas say. */
+function orderOf({ isCurrent }: AcceptedVersion, changedAt: bigint, known: EntryName | undefined): bigint {
+  return isCurrent && known !== undefined && known.order >= changedAt ? known.order + 1n : changedAt;
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }
