@@ -13,8 +13,17 @@ export interface FetcherOptions {
   readonly onFetched?: (succeeded: boolean) => void;
 }
 
-/** Fetches a key set as text. @throws JwksError */
-export type FetchKeySet = (source: KeySetSource, signal: AbortSignal) => Promise<string>;
+/**
+ * Fetches a key set as text. What goes on after the end of the fetch, such as the resolution of a name that cannot be
+ * ended, is passed to `hold`.
+ *
+ * @throws JwksError
+ */
+export type FetchKeySet = (
+  source: KeySetSource,
+  signal: AbortSignal,
+  hold?: (until: Promise<unknown>) => void,
+) => Promise<string>;
 
 /** Maximum timeout of a fetch in milliseconds, whatever a policy says. */
 const maxTimeoutMs = 60_000;
@@ -32,8 +41,12 @@ export function keySetFetcher({ client, fault, onFetched }: FetcherOptions): Fet
       throw error;
     }
   };
-  return async ({ issuer, jwksUri, timeoutMs }, signal) => {
-    const options = { timeoutMs: Math.max(1, Math.min(timeoutMs, maxTimeoutMs)), signal };
+  return async ({ issuer, jwksUri, timeoutMs }, signal, hold) => {
+    const options = {
+      timeoutMs: Math.max(1, Math.min(timeoutMs, maxTimeoutMs)),
+      signal,
+      ...(hold !== undefined && { hold }),
+    };
     const uri = jwksUri === "" ? await discoverUri(get, issuer, options) : jwksUri;
     const text = await get(uri, options);
     const reason = fault(text);

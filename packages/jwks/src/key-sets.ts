@@ -1,9 +1,9 @@
 import type { Clock } from "@istiod/settings";
-import { ConcurrencyLimit } from "./concurrency-limit.js";
+import { FairLimit, type Turn } from "./fair-limit.js";
 import { JwksError } from "./jwks-error.js";
 import type { FetchKeySet } from "./key-set-fetcher.js";
 import type { RefreshSchedule } from "./refresh-schedule.js";
-import { type KeySetSource, sourceKey } from "./source.js";
+import { hostOf, type KeySetSource, sourceKey } from "./source.js";
 
 /** State of a key set. Without keys and failure, its first fetch has not ended. */
 export interface KeySetState {
@@ -26,9 +26,11 @@ export interface KeySetsOptions {
     before: KeySetState | undefined,
   ) => void;
   readonly clock: Clock;
-  /** Default: 32. */
+  /** Default: 64. Owners take turns. */
   readonly maxConcurrentFetches?: number;
-  /** Maximum length of all kept key sets in characters. Default: 64 Mi. */
+  /** Maximum number of fetches at once for one owner. Default: 8, and half of it for one host of the owner. */
+  readonly maxFetchesPerOwner?: number;
+  /** Maximum length of all kept key sets in characters. Default: 64 Mi, and a quarter of it for one owner. */
   readonly maxTotalLength?: number;
   /** Time in milliseconds after which keys that cannot be refreshed are dropped. Default: 7 days, as in Istio. */
   readonly maxStaleMs?: number;
@@ -59,13 +61,14 @@ const dayMs = 86_400_000;
  */
 export class KeySets {
   readonly #options: KeySetsOptions;
-  readonly #limit: ConcurrencyLimit;
+  readonly #limit: FairLimit;
   readonly #entries = new Map<string, Entry>();
   #totalLength = 0;
 
   constructor(options: KeySetsOptions) {
     this.#options = options;
-    this.#limit = new ConcurrencyLimit(options.maxConcurrentFetches ?? 32);
+    const { maxConcurrentFetches: total = 64, maxFetchesPerOwner: perGroup = 8 } = options;
+    this.#limit = new FairLimit({ total, perGroup, perPart: Math.ceil(perGroup / 2) });
   }
 
   /** Sets the wanted key sets. New ones are fetched at once; those that are no longer among them are dropped. */
@@ -149,7 +152,7 @@ export class KeySets {
     const { fetch, schedule, clock } = this.#options;
     let delay: number;
     try {
-      const keys = await this.#limit.run(() => fetch(entry.source, signal), signal);
+      const keys = await this.#limit.run(turnsOf(entry.source), signal, (hold) => fetch(entry.source, signal, hold));
       if (signal.aborted) return;
       this.#checkTotal(entry, keys);
       const isFirst = entry.state.keys === undefined || entry.failures > 0;
@@ -172,10 +175,22 @@ export class KeySets {
     return { keys, fetchedAt, failure };
   }
 
-  #checkTotal({ state }: Entry, keys: string): void {
+  #checkTotal(entry: Entry, keys: string): void {
     const { maxTotalLength = 64 * 1024 * 1024 } = this.#options;
-    if (this.#totalLength - (state.keys?.length ?? 0) + keys.length > maxTotalLength)
+    if (this.#totalLength - (entry.state.keys?.length ?? 0) + keys.length > maxTotalLength)
       throw new JwksError("too-large", `all key sets together are longer than ${maxTotalLength} characters`);
+    const { owners = [] } = entry.source;
+    const share = maxTotalLength / 4;
+    if (owners.length > 0 && owners.every((owner) => this.#lengthOf(owner, entry) + keys.length > share))
+      throw new JwksError("too-large", `the key sets of ${owners[0]} together are longer than ${share} characters`);
+  }
+
+  /** Returns the length of the key sets of an owner, without those of an entry. */
+  #lengthOf(owner: string, without: Entry): number {
+    let length = 0;
+    for (const entry of this.#entries.values())
+      if (entry !== without && entry.source.owners?.includes(owner) === true) length += entry.state.keys?.length ?? 0;
+    return length;
   }
 
   #change(key: string, entry: Entry, state: KeySetState): void {
@@ -188,4 +203,9 @@ export class KeySets {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function turnsOf(source: KeySetSource): readonly Turn[] {
+  const { owners = [""] } = source;
+  return owners.map((group) => ({ group, part: hostOf(source) }));
 }

@@ -5,6 +5,14 @@ export interface KeySetSource {
   readonly jwksUri: string;
   /** Timeout of each fetch in milliseconds. */
   readonly timeoutMs: number;
+  /** Those who want it, such as namespaces, which take turns. Default: one that has no name. */
+  readonly owners?: readonly string[];
+}
+
+/** Returns the host of a source's first request; empty if it has none. */
+export function hostOf({ issuer, jwksUri }: Pick<KeySetSource, "issuer" | "jwksUri">): string {
+  const url = jwksUri === "" ? issuer : jwksUri;
+  return URL.canParse(url) ? new URL(url).host : "";
 }
 
 /** Returns the key of a source. Sources with the same URI, or the same issuer without one, share their key set. */

@@ -138,3 +138,107 @@ it("are fetched a few at a time, and limited in total", async () => {
   expect([...sets.states().values()].filter(({ keys }) => keys !== undefined)).toHaveLength(5);
   sets.stop();
 });
+
+const owned = (owner: string, name: string): KeySetSource => ({ ...source(name), owners: [owner] });
+
+it("of an owner whose servers do not answer delay neither the keys of others nor their refreshes", async () => {
+  const hanging = new Map<string, () => void>();
+  const { sets, clock, fetches, state } = keySets(({ jwksUri }) =>
+    jwksUri.includes("hangs")
+      ? new Promise((_, reject) => hanging.set(jwksUri, () => reject(new JwksError("timeout", "no answer"))))
+      : "{}",
+  );
+  const bad = Array.from({ length: 120 }, (_, i) => owned("evil", `hangs-${i}`));
+  sets.want(bad);
+  sets.want([...bad, ...Array.from({ length: 100 }, (_, i) => owned(`shop-${i % 10}`, `good-${i}`))]);
+  await clock.advanceSettled(0);
+  for (let i = 0; i < 100; i++) expect(state(`good-${i}`)?.keys).toBe("{}");
+  expect(hanging.size).toBe(8);
+  await clock.advanceSettled(20 * minute);
+  expect(fetches.filter(({ uri }) => uri.includes("good")).length).toBe(200);
+  // Its own are fetched as room is made.
+  for (const fail of [...hanging.values()]) fail();
+  await settled();
+  expect(hanging.size).toBe(16);
+  sets.stop();
+});
+
+it("of many owners whose servers do not answer leave a turn to each other owner", async () => {
+  const hanging: (() => void)[] = [];
+  const { sets, clock, state } = keySets(({ jwksUri }) =>
+    jwksUri.includes("hangs")
+      ? new Promise((_, reject) => hanging.push(() => reject(new JwksError("timeout", "no answer"))))
+      : "{}",
+  );
+  const bad = Array.from({ length: 20 * 20 }, (_, i) => owned(`evil-${i % 20}`, `hangs-${i}`));
+  sets.want(bad);
+  sets.want([...bad, owned("shop", "good")]);
+  await clock.advanceSettled(0);
+  expect(hanging).toHaveLength(64);
+  expect(state("good")).toEqual({});
+  // Each of the 20 others has at most one turn before.
+  for (let i = 0; i < 21; i++) {
+    hanging.shift()?.();
+    await settled();
+  }
+  expect(state("good")?.keys).toBe("{}");
+  sets.stop();
+});
+
+it("from one host that does not answer leave the owner's other hosts a share", async () => {
+  const { sets, clock, fetches, state } = keySets(({ jwksUri }) =>
+    jwksUri.includes("hangs") ? new Promise<string>(() => undefined) : "{}",
+  );
+  const bad = Array.from({ length: 50 }, (_, i) => owned("shop", `hangs/${i}`));
+  sets.want([...bad, owned("shop", "good")]);
+  await clock.advanceSettled(0);
+  expect(fetches.filter(({ uri }) => uri.includes("hangs"))).toHaveLength(4);
+  expect(state("good")?.keys).toBe("{}");
+  sets.stop();
+});
+
+it("that two owners want are fetched in the turn of either", async () => {
+  const { sets, clock, state } = keySets(({ jwksUri }) =>
+    jwksUri.includes("hangs") ? new Promise<string>(() => undefined) : "{}",
+  );
+  const bad = Array.from({ length: 50 }, (_, i) => owned("evil", `hangs-${i}`));
+  sets.want([...bad, { ...source("shared"), owners: ["evil", "shop"] }]);
+  await clock.advanceSettled(0);
+  expect(state("shared")?.keys).toBe("{}");
+  sets.stop();
+});
+
+it("of one owner are at most a quarter of the total length", async () => {
+  const { sets, clock, state } = keySets(() => "x".repeat(10), { maxTotalLength: 100 });
+  sets.want([...["a", "b", "c"].map((name) => owned("evil", name)), owned("shop", "d")]);
+  await clock.advanceSettled(0);
+  expect(["a", "b", "c"].map((name) => state(name)?.failure)).toContain(
+    "the key sets of evil together are longer than 25 characters",
+  );
+  expect(state("d")?.keys).toHaveLength(10);
+  sets.stop();
+});
+
+it("keep their turn until the resolution of their host has ended", async () => {
+  const ends: (() => void)[] = [];
+  const fetched: string[] = [];
+  const clock = new FakeClock(0);
+  const sets = new KeySets({
+    fetch: ({ jwksUri }, _, hold) => {
+      fetched.push(jwksUri);
+      hold?.(new Promise<void>((end) => ends.push(end)));
+      return Promise.reject(new JwksError("timeout", "no answer"));
+    },
+    schedule: refreshSchedule(minute, () => 0),
+    onChange: () => undefined,
+    clock,
+    maxFetchesPerOwner: 2,
+  });
+  sets.want([owned("shop", "a"), owned("shop", "b"), owned("shop", "c")]);
+  await clock.advanceSettled(2 * minute);
+  expect(fetched).toEqual(["https://a/", "https://b/"]);
+  ends[0]?.();
+  await settled();
+  expect(fetched).toHaveLength(3);
+  sets.stop();
+});

@@ -31,6 +31,8 @@ export interface GetOptions {
   readonly timeoutMs: number;
   /** Ends the fetch. */
   readonly signal?: AbortSignal;
+  /** Receives each resolution of a name. It cannot be ended, and may go on after the fetch. */
+  readonly hold?: (until: Promise<unknown>) => void;
 }
 
 /** As in Go's HTTP client. */
@@ -40,7 +42,7 @@ const defaultMaxBytes = 1024 * 1024;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** One hop of a fetch. */
-interface Hop {
+interface Hop extends Pick<GetOptions, "hold"> {
   readonly url: URL;
   readonly blockedReason: BlockedReason;
   readonly signal: AbortSignal;
@@ -58,11 +60,11 @@ export class DocumentClient {
   }
 
   /** Returns the body of a 2xx answer as text. @throws JwksError */
-  async get(text: string, { timeoutMs, signal }: GetOptions): Promise<string> {
+  async get(text: string, { timeoutMs, signal, hold }: GetOptions): Promise<string> {
     const timeout = AbortSignal.timeout(timeoutMs);
     const ends = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
     try {
-      return await this.#follow(parseUrl(text), ends);
+      return await this.#follow(parseUrl(text), { signal: ends, ...(hold !== undefined && { hold }) });
     } catch (error) {
       if (signal?.aborted === true) throw new JwksError("aborted", "the fetch was ended", { cause: error });
       if (timeout.aborted) throw new JwksError("timeout", `no answer within ${timeoutMs} ms`, { cause: error });
@@ -72,12 +74,12 @@ export class DocumentClient {
     }
   }
 
-  async #follow(first: URL, signal: AbortSignal): Promise<string> {
+  async #follow(first: URL, ends: Pick<Hop, "signal" | "hold">): Promise<string> {
     const { rules, maxBytes = defaultMaxBytes } = this.#options;
     const ruleOf = hopRules(rules);
     let url = first;
     for (let redirects = 0; ; redirects++) {
-      const response = await this.#send({ url, signal, blockedReason: ruleOf(redirects === 0) });
+      const response = await this.#send({ ...ends, url, blockedReason: ruleOf(redirects === 0) });
       const { statusCode = 0, headers } = response;
       if (!redirectStatuses.has(statusCode) || headers.location === undefined) {
         if (statusCode >= 200 && statusCode < 300) return readBody(response, maxBytes);
@@ -90,20 +92,32 @@ export class DocumentClient {
     }
   }
 
-  async #send({ url, blockedReason, signal }: Hop): Promise<IncomingMessage> {
+  async #send({ url, blockedReason, signal, hold }: Hop): Promise<IncomingMessage> {
     checkAddress(url.hostname, blockedReason);
     const { resolve = systemResolve, insecureSkipVerify = false, secureContext } = this.#options;
     const options = {
       method: "GET",
       agent: false,
       headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "istiod" },
-      lookup: checkedLookup(resolve, blockedReason),
+      lookup: checkedLookup(hold === undefined ? resolve : held(resolve, hold), blockedReason),
       signal,
     } as const;
     if (url.protocol === "http:") return answerOf(httpRequest(url, options));
     const tls = { secureContext: await secureContext(), rejectUnauthorized: !insecureSkipVerify };
     return answerOf(httpsRequest(url, { ...options, ...tls }));
   }
+}
+
+/** Returns a resolver that reports its resolutions. */
+function held(resolve: Resolve, hold: (until: Promise<unknown>) => void): Resolve {
+  return (host, done) => {
+    let end = (): void => undefined;
+    hold(new Promise<void>((ended) => (end = ended)));
+    resolve(host, (error, addresses) => {
+      end();
+      done(error, addresses);
+    });
+  };
 }
 
 function answerOf(request: ClientRequest): Promise<IncomingMessage> {

@@ -91,20 +91,24 @@ function parseUri(text: string): JwksServer | undefined {
 /** Timeout of a fetch without one in the rule. Source: `timeout` of Istio's RequestAuthentication. */
 const defaultTimeoutMs = 5000;
 
-/** The key sets that istiod must fetch for all RequestAuthentications, sorted by `sourceKey`. */
+/** The key sets that istiod must fetch for all RequestAuthentications, with their namespaces, sorted by `sourceKey`. */
 export const jwksToFetch = query("jwksToFetch", (q): readonly KeySetSource[] => {
   const found = new Map<string, KeySetSource>();
-  for (const { spec } of q.all(requestAuthentications)) {
+  const owners = new Map<string, Set<string>>();
+  for (const { namespace, spec } of q.all(requestAuthentications)) {
     for (const rule of spec.jwtRules) {
       if (!isFetchedByIstiod(q, rule)) continue;
       const key = sourceKey(rule);
       const { jwksUri, timeout } = rule;
       const timeoutMs = Math.max(found.get(key)?.timeoutMs ?? 0, timeout ? durationMs(timeout) : defaultTimeoutMs);
       // The issuer does not matter to the fetch of a URI, and many issuers may share one.
+      owners.set(key, (owners.get(key) ?? new Set()).add(namespace));
       found.set(key, { issuer: jwksUri === "" ? rule.issuer : "", jwksUri, timeoutMs });
     }
   }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, source]) => source);
+  return [...found]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, source]) => ({ ...source, owners: [...(owners.get(key) ?? [])].sort() }));
 });
 
 /** A JWT rule whose fetched keys are missing or stale. Without keys, all tokens of its issuer are rejected. */

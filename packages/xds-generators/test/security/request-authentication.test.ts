@@ -95,7 +95,9 @@ describe("key sets by URI", () => {
 
   it("are requested from outside, and no token is valid until they are available", () => {
     const mesh = new TestMesh(web + rule);
-    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([{ issuer: "", jwksUri: source.jwksUri, timeoutMs: 5000 }]);
+    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([
+      { issuer: "", jwksUri: source.jwksUri, timeoutMs: 5000, owners: ["shop"] },
+    ]);
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
     mesh.db.commit((tx) => tx.set(fetchedJwks, sourceKey(source), keys));
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([keys, []]);
@@ -118,8 +120,8 @@ describe("key sets by URI", () => {
     ];
     const mesh = new TestMesh(web + authentication(rules));
     expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([
-      { issuer: "https://e", jwksUri: "", timeoutMs: 5000 },
-      { issuer: "", jwksUri: "https://k/1", timeoutMs: 20_000 },
+      { issuer: "https://e", jwksUri: "", timeoutMs: 5000, owners: ["shop"] },
+      { issuer: "", jwksUri: "https://k/1", timeoutMs: 20_000, owners: ["shop"] },
     ]);
     mesh.db.commit((tx) => tx.set(fetchedJwks, sourceKey({ issuer: "", jwksUri: "https://k/1" }), keys));
     const { providers } = filterOf(mesh);
@@ -138,7 +140,9 @@ describe("key sets by URI", () => {
 
   it("verify nothing if only the issuer is configured", () => {
     const mesh = new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "https://a" }]));
-    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([{ issuer: "https://a", jwksUri: "", timeoutMs: 5000 }]);
+    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([
+      { issuer: "https://a", jwksUri: "", timeoutMs: 5000, owners: ["shop"] },
+    ]);
     expect(filterOf(mesh).providers["origins-1"]).toMatchObject({
       issuer: "https://a",
       localJwks: { inlineString: unverifiableJwks },
