@@ -49,6 +49,13 @@ describe("the proxy configuration of a workload", () => {
     expect(config(5, annotations).image?.imageType).toBe("debug");
   });
 
+  it("is that of an object with an empty selector, which selects the whole namespace", () => {
+    const root = object("istio-system", "root", { selector: {}, concurrency: 2 });
+    const own = object("shop", "all", { selector: { matchLabels: {} }, concurrency: 3 });
+    expect(effectiveProxyConfig(mesh, [root], target).concurrency).toBe(2);
+    expect(effectiveProxyConfig(mesh, [root, own], target).concurrency).toBe(3);
+  });
+
   it("is that of the oldest of several objects", () => {
     const objects = [object("shop", "a", { concurrency: 5 }, 2), object("shop", "b", { concurrency: 6 }, 1)];
     expect(effectiveProxyConfig(mesh, objects, target).concurrency).toBe(6);

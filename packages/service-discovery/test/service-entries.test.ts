@@ -7,6 +7,7 @@ import {
   service,
   serviceOrder,
   servicesByHostname,
+  serviceTargets,
 } from "@istiod/service-discovery";
 import { Mesh, podYaml, serviceYaml, sliceYaml } from "./mesh.js";
 
@@ -217,6 +218,28 @@ spec: {address: 192.0.2.9, ports: {https: 9443}, serviceAccount: vm}
     expect(addresses()).toEqual(["10.1.0.1:443", "10.1.0.2:443"]);
     mesh.set("PILOT_ENABLE_SERVICEENTRY_SELECT_PODS", "false");
     expect(addresses()).toEqual([]);
+  });
+
+  test.each(["{}", "{labels: {}}"])("are none with workloadSelector %s, whatever the resolution", (selector) => {
+    const vm = `
+apiVersion: networking.istio.io/v1
+kind: WorkloadEntry
+metadata: {name: vm, namespace: shop, labels: {app: cart}}
+spec: {address: 192.0.2.9}
+`;
+    for (const resolution of ["STATIC", "DNS", "DNS_ROUND_ROBIN", "NONE"]) {
+      const mesh = new Mesh(
+        entryYaml("api", {
+          spec: `hosts: [api.example.org], ${HTTPS}, resolution: ${resolution}, workloadSelector: ${selector}`,
+        }),
+      )
+        .apply(podYaml("cart-1", "10.1.0.1"))
+        .apply(vm);
+      expect(mesh.ask(allEndpoints, API)).toEqual([]);
+      const cart = { id: "cart-1.shop", namespace: "shop", cluster: "Kubernetes", addresses: ["10.1.0.1"] };
+      const rest = { labels: { app: "cart" }, podPorts: [], nodeName: "", isVm: false };
+      expect(mesh.ask(serviceTargets, { ...cart, ...rest })).toEqual([]);
+    }
   });
 
   test("are merged with those of a Kubernetes Service of the same host", () => {

@@ -69,9 +69,22 @@ export function checkWorkloadSelector(
   if (selector !== undefined) checkSelectorLabels(selector.labels, place, "labels");
 }
 
-function checkSelectorLabels(labels: Readonly<Record<string, string>>, place: Place, field: string): void {
+/** Checks the selector of a service's endpoints, which selects nothing without labels. */
+export function checkEndpointSelector(
+  selector: { readonly labels: Readonly<Record<string, string>> } | undefined,
+  place: Place,
+): void {
+  if (selector !== undefined) checkSelectorLabels(selector.labels, place, "labels", "no workload");
+}
+
+function checkSelectorLabels(
+  labels: Readonly<Record<string, string>>,
+  place: Place,
+  field: string,
+  selectedWithoutLabels = "every workload of the namespace",
+): void {
   const entries = Object.entries(labels);
-  if (entries.length === 0) place.warning("has no labels and selects every workload of the namespace");
+  if (entries.length === 0) place.warning(`has no labels and selects ${selectedWithoutLabels}`);
   for (const [key, value] of entries) {
     if (key === "") place.at(field).error("has an empty key, expected names of labels");
     if (key.includes("*") || value.includes("*"))

@@ -31,7 +31,7 @@ export function effectiveProxyConfig(
 ): ProxyConfig {
   const sorted = [...objects].sort((a, b) => a.creationTimestamp - b.creationTimestamp || compareKeys(a, b));
   const ofNamespace = (name: string): ProxyConfig | undefined =>
-    specOf(sorted.find((object) => object.namespace === name && object.spec.selector === undefined));
+    specOf(sorted.find((object) => object.namespace === name && !hasSelector(object)));
   const selecting = sorted.find(({ namespace: own, spec }) => {
     const selector = Object.entries(spec.selector?.matchLabels ?? {});
     return own === namespace && selector.length > 0 && selector.every(([name, value]) => labels[name] === value);
@@ -47,6 +47,11 @@ export function effectiveProxyConfig(
     (merged, layer) => (layer === undefined ? merged : mergeProxyConfig(merged, layer, fieldsOf(layer))),
     defaultProxyConfig(),
   );
+}
+
+/** Reports whether an object is limited to some workloads. A selector without labels selects all of the namespace. */
+function hasSelector({ spec }: ProxyConfigObject): boolean {
+  return Object.keys(spec.selector?.matchLabels ?? {}).length > 0;
 }
 
 function readAnnotation(value: string | undefined): ProxyConfig | undefined {

@@ -98,11 +98,12 @@ const endpointsOfEntry = query(
 
 /**
  * Returns the pods and WorkloadEntries that a ServiceEntry selects in its namespace, across clusters: pods first, then
- * by name.
+ * by name. As that of a Service, a selector without labels selects none.
  */
 function selectedWorkloads(q: QueryContext, entry: ServiceEntryObject): readonly Workload[] {
   const { namespace } = entry;
   const selector = entry.spec.workloadSelector?.labels ?? {};
+  if (Object.keys(selector).length === 0) return [];
   const selectedPods = settings.serviceEntrySelectsPods(q)
     ? q
         .read(podsByNamespace, namespace)

@@ -17,7 +17,7 @@ import {
 } from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
 import { checkProtocol, isHttp, isTcp, isTls } from "../../../validation/network/protocol.js";
-import { checkWorkloadSelector } from "../../../validation/targets.js";
+import { checkEndpointSelector } from "../../../validation/targets.js";
 import { checkWorkload, checkWorkloadPorts } from "../../../validation/network/workload.js";
 
 type Entry = Pick<ConfigObject<ServiceEntry, unknown>, "spec" | "labels" | "namespace">;
@@ -25,7 +25,7 @@ type Entry = Pick<ConfigObject<ServiceEntry, unknown>, "spec" | "labels" | "name
 /** Validates a spec as Istio's `ValidateServiceEntry` does. */
 export function checkServiceEntry(entry: Entry, place: Place): void {
   const { spec, namespace } = entry;
-  checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
+  checkEndpointSelector(spec.workloadSelector, place.at("workloadSelector"));
   if (spec.workloadSelector !== undefined && spec.endpoints.length > 0)
     place.at("endpoints").error("is set together with workloadSelector, expected only one of them");
   checkHosts(spec, place.at("hosts"));
