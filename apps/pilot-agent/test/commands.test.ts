@@ -190,6 +190,15 @@ describe("pilot-agent wait and request", () => {
     );
   });
 
+  it("reach Envoy on the loopback address of either family", async () => {
+    for (const loopback of ["127.0.0.1", "::1"]) {
+      const server = http.createServer((_, response) => response.end(loopback));
+      await new Promise<void>((resolve) => server.listen(0, loopback, resolve));
+      afterAll(() => server.close());
+      expect(await requestAdmin("GET", "/stats", (server.address() as AddressInfo).port)).toBe(loopback);
+    }
+  });
+
   it("accept only the proxy's ports on this machine", async () => {
     for (const path of ["http://example.com:15000/", "http://localhost:80/", "https://10.0.0.1:15020/"])
       expect(() => requestAdmin("GET", path, 15000)).toThrow("is not a port of the proxy");

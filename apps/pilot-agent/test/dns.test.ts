@@ -1,15 +1,23 @@
 import { createSocket } from "node:dgram";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
+import { systemClock } from "@istiod/settings";
 import { decode, encode, type Packet, streamDecode, streamEncode } from "dns-packet";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DnsServer, type DnsServerOptions } from "../src/dns/dns-server.js";
+import { DnsService } from "../src/dns/dns-service.js";
 import { decodeQuery } from "../src/dns/query.js";
 import { NameLookup } from "../src/dns/name-table.js";
 import { parseResolvConf } from "../src/dns/resolv-conf.js";
 import { exchangeTcp, exchangeUdp, type UpstreamServer } from "../src/dns/exchange.js";
+import { readOptions } from "../src/options/read-options.js";
+import { readProxy } from "../src/proxy.js";
+import { agentMetrics } from "../src/status/metrics.js";
+import { freePort, put, scratch } from "./fakes.js";
 import { listenOnBoth } from "./name-server.js";
+import { recordingLog } from "./recording-log.js";
 
 const scope = {
   namespace: "shop",
@@ -269,5 +277,46 @@ it("reads resolv.conf", () => {
       { address: "127.0.0.1", port: 5353 },
     ],
     search: ["shop.svc.cluster.local", "svc.cluster.local"],
+  });
+});
+
+describe("the agent's DNS server", () => {
+  /** Starts the service of a workload with these addresses and returns its answers by the address that is asked. */
+  async function answers(addresses: readonly string[], DNS_PROXY_ADDR: string, nameserver: string) {
+    const port = await freePort();
+    const resolvConf = join(await scratch(), "resolv.conf");
+    await put(resolvConf, `nameserver ${nameserver}\n`);
+    const env = { POD_NAMESPACE: "shop", DNS_PROXY_ADDR: DNS_PROXY_ADDR.replace("PORT", String(port)) };
+    const options = { ...readOptions({}, env), resolvConf };
+    const proxy = { ...(await readProxy("sidecar", options, recordingLog().log)), addresses };
+    const service = new DnsService({
+      options,
+      proxy,
+      metrics: agentMetrics(),
+      log: recordingLog().log,
+      clock: systemClock,
+    });
+    await service.start();
+    afterAll(() => service.close());
+    const message = encode({ type: "query", id: 1, questions: [{ type: "A", name: "localhost" }] });
+    const ask = async (address: string): Promise<boolean> => {
+      const call = { server: { address, port }, message, timeout: 1000, isResponse };
+      return exchangeUdp(call).then(
+        () => true,
+        () => false,
+      );
+    };
+    return { "127.0.0.1": await ask("127.0.0.1"), "::1": await ask("::1") };
+  }
+
+  it.each([
+    [["10.1.0.1"], "localhost:PORT", "10.96.0.10", { "127.0.0.1": true, "::1": false }],
+    [["10.1.0.1"], "localhost:PORT", "fd00::a", { "127.0.0.1": true, "::1": true }],
+    [["fd00::1"], "localhost:PORT", "fd00::a", { "127.0.0.1": true, "::1": true }],
+    [["fd00::1"], "localhost:PORT", "169.254.20.10", { "127.0.0.1": true, "::1": true }],
+    [["fd00::1"], ":PORT", "169.254.20.10", { "127.0.0.1": true, "::1": true }],
+    [["10.1.0.1"], ":PORT", "10.96.0.10", { "127.0.0.1": true, "::1": false }],
+  ])("of a workload at %j listens at %s with the name server %s", async (addresses, listen, nameserver, expected) => {
+    expect(await answers(addresses, listen, nameserver)).toEqual(expected);
   });
 });

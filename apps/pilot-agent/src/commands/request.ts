@@ -9,10 +9,10 @@ const PORTS = [15000, 15004, 15020, 15021];
  * Asks a port of the proxy on this machine.
  *
  * @param path a path of the administration port, or a URL of one of the ports above
- * @param address where the proxy's own ports listen: AGENT_BIND_ADDRESS, else loopback
+ * @param address where the proxy's own ports listen: AGENT_BIND_ADDRESS, else loopback of either family
  * @throws AgentError `option` for another port or method, `envoy` where there is no answer
  */
-export function requestAdmin(method: string, path: string, adminPort: number, address = "127.0.0.1"): Promise<string> {
+export function requestAdmin(method: string, path: string, adminPort: number, address = "localhost"): Promise<string> {
   const verb = method.toUpperCase();
   if (verb !== "GET" && verb !== "POST")
     throw new AgentError("option", `method ${JSON.stringify(method)} is not known; expected GET or POST`);

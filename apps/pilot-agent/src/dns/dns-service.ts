@@ -7,6 +7,7 @@ import { isLoopback } from "@istiod/peer-address";
 import type { Clock } from "@istiod/settings";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
+import { ipFamilies } from "../node/addresses.js";
 import type { Options } from "../options/table.js";
 import { splitAddress } from "../proxy-config/load.js";
 import type { Proxy } from "../proxy.js";
@@ -64,7 +65,7 @@ export class DnsService {
         servers: servers.filter(
           ({ address, port }) =>
             port !== listen.port ||
-            !(addresses.includes(address) || (addresses.includes("0.0.0.0") && isLocalAddress(address))),
+            !(addresses.includes(address) || (addresses.some(isUnspecified) && isLocalAddress(address))),
         ),
         timeout: options.dnsForwardTimeout,
         parallel: options.dnsForwardParallel,
@@ -110,10 +111,16 @@ export class DnsService {
 
   #addresses(host: string, hasV6Server: boolean): string[] {
     const { bindAddress } = this.#inputs.options;
-    if (host !== "localhost") return [host === "" ? "0.0.0.0" : host];
+    const isV6Only = ipFamilies(this.#inputs.proxy.addresses) === "v6";
+    if (host !== "localhost") return [host || (isV6Only ? "::" : "0.0.0.0")];
     if (bindAddress !== "") return [bindAddress];
-    return hasV6Server ? ["127.0.0.1", "::1"] : ["127.0.0.1"];
+    // Envoy queries ::1 if the workload has IPv6 addresses only, whatever the name servers are.
+    return hasV6Server || isV6Only ? ["127.0.0.1", "::1"] : ["127.0.0.1"];
   }
+}
+
+function isUnspecified(address: string): boolean {
+  return address === "0.0.0.0" || address === "::";
 }
 
 function isLocalAddress(address: string): boolean {

@@ -1,8 +1,10 @@
 import { request } from "node:http";
+import type { LookupFunction } from "node:net";
 import { AgentError } from "../errors.js";
 
 /** Address of Envoy's admin interface. */
 export interface Admin {
+  /** An IP address, or `localhost` for loopback of either family. */
   readonly address: string;
   readonly port: number;
 }
@@ -27,7 +29,8 @@ export function fetchAdmin(
   return new Promise((resolve, reject) => {
     const fail = (reason: string, cause?: unknown): void =>
       reject(new AgentError("envoy", `Envoy admin ${address}:${port}${path}: ${reason}`, { cause }));
-    const call = request({ host: address, port, method, path, agent: false }, (response) => {
+    const lookup = address === "localhost" ? loopbackOfAnyFamily : undefined;
+    const call = request({ host: address, port, method, path, agent: false, ...(lookup && { lookup }) }, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on("data", (chunk: Buffer) => {
@@ -51,6 +54,16 @@ export function fetchAdmin(
     call.end();
   });
 }
+
+/** Resolves to both loopback addresses, which are tried in turn: a workload may have IPv6 addresses only. */
+const loopbackOfAnyFamily: LookupFunction = (_, { all }, resolved) => {
+  if (all === true)
+    resolved(null, [
+      { address: "127.0.0.1", family: 4 },
+      { address: "::1", family: 6 },
+    ]);
+  else resolved(null, "127.0.0.1", 4);
+};
 
 /**
  * Reads counters and gauges.

@@ -13,6 +13,7 @@ import {
   askMetadata,
   destinationRuleFor,
   features,
+  type IpMode,
   ipMode,
   ipModeOf,
   mesh,
@@ -122,25 +123,36 @@ export function allowAnyDnsCacheConfig(q: QueryContext): DnsCacheConfig {
   });
 }
 
-/** The address families of the workload's addresses in the node metadata. */
-const instanceIpMode = fact("instanceIpMode", (proxy: Proxy) => ipModeOf(proxy.metadata.INSTANCE_IPS ?? []));
+/** The address families of the workload's addresses in the node metadata, else of the node ID. */
+const instanceIpMode = fact("instanceIpMode", ({ metadata: { INSTANCE_IPS = [] }, ipAddresses }: Proxy) =>
+  ipModeOf(INSTANCE_IPS.length > 0 ? INSTANCE_IPS : ipAddresses),
+);
 
+/**
+ * Returns the resolver that queries the agent's DNS server. If the agent listens on loopback or on all addresses, it is
+ * queried on loopback, in the family of the workload.
+ */
 function agentDnsResolver(q: QueryContext): ReturnType<typeof caresResolver> {
-  const [, host = "127.0.0.1", port = "15053"] =
+  const [, declared = "", port = "15053"] =
     /^(?:\[?([^\]]*?)\]?):(\d+)$/.exec(askMetadata(q, "DNS_PROXY_ADDR") ?? "") ?? [];
+  const isLocal = ["", "localhost", "0.0.0.0", "::"].includes(declared);
   return caresResolver({
     resolvers: [
       {
         address: {
           case: "socketAddress",
           value: {
-            address: host === "localhost" ? "127.0.0.1" : host,
+            address: isLocal ? loopbackOf(declared, q.ask(ipMode)) : declared,
             portSpecifier: { case: "portValue", value: Number(port) },
           },
         },
       },
     ],
   });
+}
+
+function loopbackOf(declared: string, mode: IpMode): string {
+  return mode === "IPv6" || declared === "::" ? "::1" : "127.0.0.1";
 }
 
 function forwardProxyDraft(

@@ -376,6 +376,26 @@ describe("built-in clusters", () => {
     ]);
   });
 
+  it.each([
+    ["10.1.0.1", {}, "127.0.0.1:15053"],
+    ["fd00::1", {}, "::1:15053"],
+    ["fd00::1", { DNS_PROXY_ADDR: "localhost:53" }, "::1:53"],
+    ["fd00::1", { DNS_PROXY_ADDR: ":15053" }, "::1:15053"],
+    ["10.1.0.1", { DNS_PROXY_ADDR: ":15053" }, "127.0.0.1:15053"],
+    ["10.1.0.1", { DNS_PROXY_ADDR: "[::]:15053" }, "::1:15053"],
+    ["fd00::1", { DNS_PROXY_ADDR: "0.0.0.0:15053" }, "::1:15053"],
+    ["fd00::1", { DNS_PROXY_ADDR: "[fd00::9]:53" }, "fd00::9:53"],
+    ["fd00::1", { DNS_PROXY_ADDR: "169.254.20.10:53" }, "169.254.20.10:53"],
+    ["10.1.0.1", { INSTANCE_IPS: "10.1.0.1,fd00::1" }, "127.0.0.1:15053"],
+  ])("query the DNS server of the agent at %s with %o on %s", (ip, metadata, resolver) => {
+    const mesh = new TestMesh("", { outboundTrafficPolicy: { mode: "ALLOW_ANY_DYNAMIC_DNS" } });
+    const proxy = mesh.proxy({ ip, metadata: { DNS_CAPTURE: "true", ...metadata } });
+    const { dnsCacheConfig } = proxy.cluster("AllowAnyDynamicDNSCluster").clusterType.typedConfig;
+    const [{ socketAddress }] = dnsCacheConfig.typedDnsResolverConfig.typedConfig.resolvers;
+    expect(`${socketAddress.address}:${socketAddress.portValue}`).toBe(resolver);
+    expect(dnsCacheConfig.dnsLookupFamily).toBe(ip.includes(":") ? "V6_ONLY" : "V4_ONLY");
+  });
+
   it("reach an external SDS server if the proxy has one", () => {
     const cluster = new TestMesh().proxy({ metadata: { credential: "true" } }).cluster("sds-external");
     expect(JSON.stringify(cluster.loadAssignment)).toContain("./var/run/secrets/credential-uds/socket");
