@@ -1,4 +1,5 @@
-import type { ListenOptions, XdsServerOptions } from "@istiod/xds-server";
+import { maxOpenFiles } from "@istiod/settings";
+import { fitConnections, type ListenOptions, type XdsServerOptions } from "@istiod/xds-server";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";
 
@@ -64,14 +65,36 @@ export function sharedLimits(
 ): Pick<XdsServerOptions, "connectionLimits" | "unfinishedRequestBytes" | "requestTimeoutMs" | "memoryThreshold"> {
   const threshold = variables.memoryThreshold.read(env);
   return {
-    connectionLimits: {
-      total: variables.maxConnections.read(env),
-      unauthenticated: variables.maxUnauthenticatedConnections.read(env),
-      perAddress: variables.maxConnectionsPerAddress.read(env),
-      perIdentity: variables.maxConnectionsPerIdentity.read(env),
-    },
+    connectionLimits: wantedConnections(env),
     unfinishedRequestBytes: variables.unfinishedRequestBytes.read(env),
     requestTimeoutMs: variables.requestTimeout.read(env),
     ...(threshold > 0 && { memoryThreshold: threshold / 100 }),
   };
+}
+
+function wantedConnections(env: NodeJS.ProcessEnv) {
+  return {
+    total: variables.maxConnections.read(env),
+    unauthenticated: variables.maxUnauthenticatedConnections.read(env),
+    perAddress: variables.maxConnectionsPerAddress.read(env),
+    perIdentity: variables.maxConnectionsPerIdentity.read(env),
+  };
+}
+
+/** Number of connections below which the lowered default is worth a warning: a small mesh has as many. */
+const fewConnections = 2000;
+
+/**
+ * Returns a warning if the process may open too few files for the limit of connections that is set, or, with the
+ * default, for a small mesh. The limits are lower then.
+ */
+export function openFilesWarning(env: NodeJS.ProcessEnv, files = maxOpenFiles()): string | undefined {
+  const wanted = wantedConnections(env);
+  const { total, unauthenticated } = fitConnections(wanted, files);
+  const isSet = wanted.total !== variables.maxConnections.default;
+  if (total === wanted.total || (!isSet && total >= fewConnections)) return undefined;
+  return (
+    `the limits of connections are lowered from ${wanted.total} to ${total}, of which ${unauthenticated} may be ` +
+    `unauthenticated, because the process may open ${files ?? 0} files only; raise its limit (ulimit -n)`
+  );
 }

@@ -2,13 +2,13 @@ import { createServer, type RequestListener, type Server, type ServerOptions, ty
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, maxOpenFiles, monotonicClock } from "@istiod/settings";
 import { LoopTimers, paceHandshakes } from "@istiod/tls-admission";
 import { limitConnections } from "./connection-limit.js";
 
 /** Limits of connections and requests. Times are in milliseconds. */
 export interface HttpLimits {
-  /** Default 512. */
+  /** Default 512, at most a sixteenth of the files that the process may open. */
   readonly maxConnections?: number;
   /** Size of all headers of a request in bytes. Default 16,384. */
   readonly maxHeaderBytes?: number;
@@ -76,6 +76,11 @@ function serverOptions(limits: HttpLimits): ServerOptions {
   };
 }
 
+/** Returns 512, or less where the process may open few files: connections must leave some to the process itself. */
+function defaultMaxConnections(): number {
+  return Math.max(2, Math.min(512, Math.floor((maxOpenFiles() ?? Infinity) / 16)));
+}
+
 function limited<S extends Server | SecureServer>(server: S, responses: Responses, limits: HttpLimits): S {
   server.maxHeadersCount = maxHeadersCount;
   server.maxRequestsPerSocket = maxRequestsPerConnection;
@@ -84,6 +89,6 @@ function limited<S extends Server | SecureServer>(server: S, responses: Response
     const isPreparing = response !== undefined && !response.writableEnded && response.writableLength === 0;
     if (!isPreparing) socket.destroy();
   });
-  limitConnections(server, limits.maxConnections ?? 512, limits.limited ?? (() => undefined));
+  limitConnections(server, limits.maxConnections ?? defaultMaxConnections(), limits.limited ?? (() => undefined));
   return server;
 }

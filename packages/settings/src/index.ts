@@ -31,6 +31,7 @@ export { agentVariablePrefixes, agentVariables, discoveryVariables } from "./ist
 export { listenBacklog } from "./listen-backlog.js";
 export { listenError, type ListenTarget } from "./listen-error.js";
 export { nearestNames } from "./nearest-names.js";
+export { maxOpenFiles, openFilesIn } from "./open-files.js";
 export { type Pause, pauseEvery } from "./pauses.js";
 export { describeSetting, helpOfVariables, settingsReference } from "./reference.js";
 export {

@@ -29,6 +29,8 @@ export interface XdsServerOptions {
   readonly limits?: LimitsByAuthentication;
   /** Maximum numbers of connections. Default: 20,000, 10,000, 5,000 and 10,000. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
+  /** Number of files that the process may open. The limits of connections fit into it. Default: RLIMIT_NOFILE. */
+  readonly maxOpenFiles?: number;
   /**
    * Bytes of all requests that have begun and are not complete. One peer may use half of them. Further requests wait by
    * flow control. Default 67,108,864.

@@ -12,6 +12,7 @@ export type {
 } from "./attribution.js";
 export { createXdsServer } from "./xds-server.js";
 export { serve } from "./serve.js";
+export { fitConnections } from "./limits/connection-fit.js";
 export type { ConnectionLimits } from "./limits/connection-table.js";
 export type { LimitReason } from "./limits/limit-reason.js";
 export { addressKey, identifyPeer, type PeerIdentity, type PeerKey } from "./limits/peer-key.js";

@@ -28,12 +28,8 @@ export function processMetrics(registry: Registry, version: string): () => void 
       },
     });
   gauge("istiod_uptime_seconds", "Seconds since this istiod started.", () => (Date.now() - started) / 1000);
-  gauge(
-    "go_memstats_heap_alloc_bytes",
-    "Bytes of live and not yet collected objects: V8's used heap.",
-    () => process.memoryUsage().heapUsed,
-  );
-  gauge("go_memstats_alloc_bytes", "The same, by its older name.", () => process.memoryUsage().heapUsed);
+  gauge("go_memstats_heap_alloc_bytes", "Bytes of live and not yet collected objects: V8's used heap.", usedHeap);
+  gauge("go_memstats_alloc_bytes", "The same, by its older name.", usedHeap);
   gauge(
     "go_memstats_heap_sys_bytes",
     "Bytes of the heap that the system has given: V8's heap in physical memory.",
@@ -42,7 +38,7 @@ export function processMetrics(registry: Registry, version: string): () => void 
   gauge(
     "go_memstats_heap_inuse_bytes",
     "Bytes of the heap's pages: V8's total heap.",
-    () => process.memoryUsage().heapTotal,
+    () => getHeapStatistics().total_heap_size,
   );
   gauge(
     "go_memstats_stack_inuse_bytes",
@@ -83,7 +79,7 @@ function allocationMetrics(registry: Registry): () => void {
     collect: () => account(),
   });
   let profiler = new GCProfiler();
-  let used = process.memoryUsage().heapUsed;
+  let used = usedHeap();
   profiler.start();
   function account(): void {
     let grown = 0;
@@ -91,7 +87,7 @@ function allocationMetrics(registry: Registry): () => void {
       grown += Math.max(0, beforeGC.heapStatistics.usedHeapSize - used);
       used = afterGC.heapStatistics.usedHeapSize;
     }
-    const now = process.memoryUsage().heapUsed;
+    const now = usedHeap();
     grown += Math.max(0, now - used);
     used = now;
     profiler = new GCProfiler();
@@ -104,6 +100,11 @@ function allocationMetrics(registry: Registry): () => void {
     clearInterval(timer);
     profiler.stop();
   };
+}
+
+/** Returns the size of the heap. `process.memoryUsage` opens a file, and throws when there is no free descriptor. */
+function usedHeap(): number {
+  return getHeapStatistics().used_heap_size;
 }
 
 function stackBytes(): number {

@@ -4,6 +4,7 @@ import { type ApiClient, CachedReviews } from "@istiod/kubernetes";
 import { remoteReviews } from "../cluster/remote-clusters.js";
 import { SecretAccessReviews } from "../cluster/secret-access-reviews.js";
 import { configAuthorization } from "../config-authorization.js";
+import { openFilesWarning } from "../connection-limits.js";
 import { BoundedLines } from "../logging/bounded-lines.js";
 import { workloadRegistration } from "../controllers/workload-registration.js";
 import { MeshSource } from "../mesh-source.js";
@@ -49,6 +50,8 @@ export function openServing(
     }),
     onSecretDenied: () => certificateErrors.add(),
   });
+  const fewFiles = openFilesWarning(env);
+  if (fewFiles !== undefined) log.warn(fewFiles);
   const server = createXdsServer(source, {
     attribution: reporting.attribution,
     observe: (event) => reporting.observe(event),

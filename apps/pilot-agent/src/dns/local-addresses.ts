@@ -22,10 +22,18 @@ export class LocalAddresses {
     const now = this.#clock.now();
     if (now < this.#nextRead) return false;
     this.#nextRead = now + REFRESH_INTERVAL;
-    this.#addresses = new Set(
-      Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map((entry) => entry.address)),
-    );
+    this.#addresses = interfaceAddresses() ?? this.#addresses;
     return this.#addresses.has(bare);
+  }
+}
+
+/** Returns the addresses of all interfaces; undefined while the process has no free file descriptor. */
+function interfaceAddresses(): ReadonlySet<string> | undefined {
+  try {
+    const entries = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    return new Set(entries.map(({ address }) => address));
+  } catch {
+    return undefined;
   }
 }
 

@@ -115,13 +115,14 @@ interface GcEntry {
 export function processMemory(): MemoryMeter {
   let live: number | undefined;
   let collections = 0;
+  let resident = 0;
   const observer = new PerformanceObserver((list) => {
     const full = list
       .getEntries()
       .filter((entry) => (entry as GcEntry).detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR);
     if (full.length === 0) return;
     collections += full.length;
-    live = process.memoryUsage().heapUsed;
+    live = usedHeap();
   });
   observer.observe({ entryTypes: ["gc"] });
   const containerLimit = containerMemory();
@@ -132,16 +133,30 @@ export function processMemory(): MemoryMeter {
   });
   return {
     read: () => ({
-      heap: process.memoryUsage().heapUsed,
+      heap: usedHeap(),
       live,
       heapLimit,
-      resident: process.memoryUsage.rss(),
+      resident: (resident = residentMemory() ?? resident),
       containerLimit,
       collections,
     }),
     collect: () => void requestCollection(),
     stop: () => observer.disconnect(),
   };
+}
+
+/** Returns the size of the heap. `process.memoryUsage` opens a file, and throws when there is no free descriptor. */
+function usedHeap(): number {
+  return getHeapStatistics().used_heap_size;
+}
+
+/** Returns the resident memory; undefined while the process has no free file descriptor. */
+function residentMemory(): number | undefined {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Starts a full collection. Taking a heap snapshot would, too, but at many times the cost. */

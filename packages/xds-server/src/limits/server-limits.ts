@@ -1,10 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Clock } from "@istiod/settings";
+import { type Clock, maxOpenFiles } from "@istiod/settings";
 import { LoopTimers } from "@istiod/tls-admission";
 import type { XdsServerOptions } from "../api.js";
 import { type Admission, rejected, StreamAdmission } from "../connection/admission.js";
 import type { Call } from "../transport/call.js";
 import type { ListenContext } from "../transport/listen.js";
+import { fitConnections } from "./connection-fit.js";
 import { type ConnectionLimits, ConnectionTable } from "./connection-table.js";
 import { MemoryPressure, processMemory } from "./memory-pressure.js";
 import { identifyPeer } from "./peer-key.js";
@@ -31,7 +32,8 @@ export interface ServerLimits {
 export function serverLimits(options: XdsServerOptions, clock: Clock): ServerLimits {
   const observe = options.observe ?? (() => undefined);
   const timers = new LoopTimers(clock);
-  const table = new ConnectionTable({ ...defaultConnectionLimits, ...options.connectionLimits });
+  const wanted = { ...defaultConnectionLimits, ...options.connectionLimits };
+  const table = new ConnectionTable(fitConnections(wanted, options.maxOpenFiles ?? maxOpenFiles()));
   const pressure = memoryPressure(options, clock, table);
   const limited: ListenContext["limited"] = (reason, peer) => observe({ kind: "limit", reason, peer });
   const memory = new RequestMemory({
