@@ -71,6 +71,40 @@ test("a port is required if the service has several, and must be one of them", (
   expect(messagesIn(route("host: reviews") + "---\n" + service("shop/reviews", [80]), codes)).toEqual([]);
 });
 
+test("an alias has the ports and subsets of the service that it stands for, and none of its own", () => {
+  const alias = (name: string, externalName: string, ports: readonly number[] = []): string =>
+    object("Service", name, {
+      spec: { type: "ExternalName", externalName, ports: ports.map((port) => ({ name: `http-${port}`, port })) },
+    });
+  const reviews = service("shop/reviews", [80]) + subsets("shop/reviews", "reviews", ["v1"]);
+  const host = "reviews.shop.svc.cluster.local";
+  const chain = alias("shop/rev", "between.books.svc.cluster.local") + alias("books/between", host, [99]);
+  for (const aliases of [
+    alias("shop/rev", host),
+    alias("shop/rev", host, [8888, 9999]),
+    alias("shop/rev", `${host}.`),
+    chain,
+  ])
+    for (const destination of ["host: rev", "{host: rev, port: {number: 80}}", "{host: rev, subset: v1}"])
+      expect(messagesIn(`${route(destination)}---\n${reviews}${aliases}`, codes)).toEqual([]);
+  const text = (destination: string, aliases: string): readonly string[] =>
+    messagesIn(`${route(destination)}---\n${reviews}${aliases}`, codes);
+  expect(text("{host: rev, port: {number: 8888}}", alias("shop/rev", host, [8888]))).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host:port "rev:8888" not found: the service has 80',
+  ]);
+  expect(text("{host: rev, subset: v2}", alias("shop/rev", host) + subsets("shop/rev", "rev", ["v2"]))).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host+subset in destinationrule "rev+v2" not found: the DestinationRules of the host define v1; did you mean "v1"?',
+  ]);
+  expect(text("host: rev", alias("shop/rev", "out.example.com", [80]))).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host "rev" not found: Service shop/rev is an alias (ExternalName) of "out.example.com", and no Service or ServiceEntry declares it',
+  ]);
+  expect(
+    text("host: rev", alias("shop/rev", "b.shop.svc.cluster.local") + alias("shop/b", "rev.shop.svc.cluster.local")),
+  ).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host "rev" not found: Service shop/rev is an alias (ExternalName) that leads back to itself',
+  ]);
+});
+
 test("mirrors, TCP routes and TLS routes are checked, and empty routes cause no error", () => {
   const spec = {
     hosts: ["cart"],

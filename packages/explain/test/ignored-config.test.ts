@@ -8,6 +8,34 @@ const connections = (maxConnections: number): object => ({
 });
 const cluster = `outbound|80||${cart}`;
 
+describe("the ports of an alias", () => {
+  const alias = (name: string, externalName: string, ports: readonly number[]): string =>
+    object("Service", name, {
+      type: "ExternalName",
+      externalName,
+      ports: ports.map((port) => ({ name: `http-${port}`, port })),
+    });
+
+  it.each([
+    ["cds", cluster],
+    ["rds", "80"],
+  ])("are ignored in the %s of the service that it stands for, unless the service has them", (type, name) => {
+    const ignored = (ports: readonly number[]) =>
+      why(meshOf(service("cart") + alias("basket", cart, ports)), proxy(), type, name).ignored;
+    expect(ignored([])).toEqual([]);
+    expect(ignored([80])).toEqual([]);
+    expect(ignored([80, 8888])).toEqual([
+      {
+        kind: "Service",
+        namespace: "shop",
+        name: "basket",
+        field: "spec.ports",
+        reason: `is an alias of ${cart}: clients reach the ports of that service, whatever ports the alias declares (8888)`,
+      },
+    ]);
+  });
+});
+
 describe("ignored VirtualServices", () => {
   it("are shadowed by an older one with the same host", () => {
     const database = meshOf(service("cart") + route("first", cart) + route("late", cart, {}, { created: 2 }));

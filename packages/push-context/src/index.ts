@@ -68,6 +68,7 @@ export { scopedAliases, scopedService, type ScopedService } from "./visibility/s
 export { listenerServices, scopeServiceIndex, scopeServices, serviceInScope } from "./visibility/scoped-services.js";
 export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
 export { serviceHeader } from "./visibility/service-header.js";
+export { visibleAliases } from "./visibility/visible-aliases.js";
 
 export { meshGateway, resolveHost } from "./routing/short-names.js";
 export {
@@ -83,6 +84,7 @@ export {
   type Destination,
   destinationRuleFor,
   inboundDestinationRuleFor,
+  type PolicyTarget,
   subsetsOf,
 } from "./traffic-policy/destination-rule.js";
 export { hostsWithDuplicateSubsets } from "./traffic-policy/duplicate-subsets.js";

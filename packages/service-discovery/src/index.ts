@@ -1,3 +1,4 @@
+export { aliasedHost, aliasesOf, aliasKeys } from "./aliases.js";
 export { type AddressView, serviceAddress, serviceAddresses } from "./addresses.js";
 export { isClusterLocal } from "./cluster-local.js";
 export { allEndpoints, endpoints, inlineEndpoints } from "./endpoints.js";
@@ -65,7 +66,7 @@ export {
   parseProtocol,
   type Protocol,
 } from "./protocol.js";
-export { aliasesOf, declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
+export { declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
 
 export { features as discoveryFeatures, settings as discoverySettings } from "./settings/features.js";
 

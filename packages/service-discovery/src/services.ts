@@ -1,12 +1,13 @@
-import { serviceEntries, serviceImportsByName, services } from "@istiod/config-schema";
+import { serviceEntries, serviceImportsByName } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
+import { aliasedHost } from "./aliases.js";
 import { clusterSetHostname, parseKubernetesHostname, kubernetesHostname } from "./kubernetes/hostname.js";
 import {
   kubernetesService,
   kubernetesServiceObjects,
   kubernetesServicesByName,
 } from "./kubernetes/kubernetes-service.js";
-import type { Service } from "./model/service.js";
+import type { Service, ServicePort } from "./model/service.js";
 import { clusterSetService } from "./multi-cluster/imports.js";
 import { addressesOf } from "./service-entry/convert-service-entry.js";
 import { settings } from "./settings/features.js";
@@ -79,7 +80,31 @@ export const service = query("service", (q, id: string): Service | undefined => 
   const host = parseKubernetesHostname(q, namespace, hostname);
   if (host === undefined) return undefined;
   const { name } = host;
-  return q.call(host.clusterSet ? clusterSetService : kubernetesService, { namespace, name });
+  const found = q.call(host.clusterSet ? clusterSetService : kubernetesService, { namespace, name });
+  return found?.resolution === "Alias" ? resolveAlias(q, found) : found;
+});
+
+/**
+ * Returns an alias with the host that it stands for and the ports of that host: its own have no meaning, since clients
+ * connect to the host. A host outside of the mesh has no known ports.
+ */
+function resolveAlias(q: QueryContext, alias: Service): Service {
+  const externalName = q.call(aliasedHost, alias.hostname);
+  if (externalName === undefined) return alias;
+  const ports = q.call(portsOfHost, externalName);
+  return { ...alias, externalName, ports: ports.length === 0 ? alias.ports : ports };
+}
+
+/** The ports of all services with a hostname. */
+const portsOfHost = query("portsOfHost", (q, hostname: string): readonly ServicePort[] => {
+  const ports = new Map<string, ServicePort>();
+  for (const id of q.call(servicesByHostname, hostname).flatMap((key) => q.call(declarationsOf, key))) {
+    for (const port of q.call(service, id)?.ports ?? []) {
+      const at = `${port.number}/${port.protocol === "UDP" ? "UDP" : "TCP"}`;
+      if (!ports.has(at)) ports.set(at, port);
+    }
+  }
+  return [...ports.values()];
 });
 
 /**
@@ -154,39 +179,6 @@ export const servicesByHostname = query("servicesByHostname", (q, hostname: stri
     )
     .map(({ key }) => key);
 });
-
-/** ExternalName Services by their target host. */
-const aliasesByTarget = index(services, "byExternalName", ({ spec }) =>
-  spec.type === "ExternalName" && spec.externalName !== "" && spec.clusterIP !== "None" ? [spec.externalName] : [],
-);
-
-/**
- * Keys (`namespace/hostname`) of the ExternalName services that resolve to this host, directly or through others,
- * sorted by namespace and host. Cycles resolve to nothing. A host that is itself an alias has none: they belong to its
- * target.
- */
-export const aliasesOf = query("aliasesOf", (q, hostname: string): readonly string[] => {
-  const found = new Map<string, string>();
-  const collect = (target: string): void => {
-    for (const { namespace, name } of q.read(aliasesByTarget, target)) {
-      const alias = kubernetesHostname(q, namespace, name);
-      const key = `${namespace}/${alias}`;
-      if (found.has(key) || alias === hostname || q.call(service, key)?.externalName !== target) continue;
-      found.set(key, alias);
-      collect(alias);
-    }
-  };
-  if (!isAlias(q, hostname)) collect(hostname);
-  return [...found.keys()].sort((a, b) => {
-    const [namespaceA, hostA] = splitKey(a);
-    const [namespaceB, hostB] = splitKey(b);
-    return compare(namespaceA, namespaceB) || compare(hostA, hostB);
-  });
-});
-
-function isAlias(q: QueryContext, hostname: string): boolean {
-  return q.call(servicesByHostname, hostname).some((key) => q.call(service, key)?.resolution === "Alias");
-}
 
 function clusterSetKey(at: string): string {
   const slash = at.indexOf("/");

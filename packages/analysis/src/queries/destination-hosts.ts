@@ -9,7 +9,7 @@ import {
 import { nearestNames } from "@istiod/settings";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features, resolveHost } from "@istiod/push-context";
-import { kubernetesServicesByName } from "@istiod/service-discovery";
+import { aliasedHost, kubernetesServicesByName } from "@istiod/service-discovery";
 import { listNames, quotedNearest } from "../suggestions.js";
 
 /** A host in an object, and the context that resolves it. */
@@ -34,18 +34,23 @@ const wildcardServiceEntries = index(serviceEntries, "byWildcardHost", ({ spec }
 
 /**
  * Returns the service of a host; undefined if none is visible. A Service takes precedence over ServiceEntries, and an
- * exact host over wildcards, of which the longest applies.
+ * exact host over wildcards, of which the longest applies. An alias (ExternalName) is the service that it stands for.
  */
 export const destinationHost = query(
   "destinationHost",
-  (q, { host, namespace, exportTo }: HostReference): DestinationHost | undefined => {
-    const { services, entries } = declarations(q, resolveHost(host, { namespace, domain: features.domainSuffix(q) }));
+  (q: QueryContext, { host, namespace, exportTo }: HostReference): DestinationHost | undefined => {
+    const hostname = resolveHost(host, { namespace, domain: features.domainSuffix(q) });
+    const { services, entries } = declarations(q, hostname);
     const scopes = exportTo.length === 0 ? [namespace] : exportTo.map((scope) => (scope === "." ? namespace : scope));
     for (const scope of ["*", ...scopes]) {
       const service = preferOwnCluster(
         q,
         services.filter((s) => scopesOfService(s).includes(scope)),
       );
+      if (service !== undefined && isAlias(service)) {
+        const aliased = q.call(aliasedHost, hostname);
+        return aliased === undefined ? undefined : q.call(destinationHost, { host: aliased, namespace, exportTo });
+      }
       if (service !== undefined) return { ports: service.spec.ports.map(({ port }) => port), serviceEntries: [] };
       const visible = entries.filter((entry) => scopesOfEntry(entry).includes(scope));
       if (visible.length > 0) return serviceOfEntries(visible);
@@ -64,6 +69,10 @@ function byWildcard(q: QueryContext, host: string, namespace: string): Destinati
     if (visible.length > 0) return serviceOfEntries(visible);
   }
   return undefined;
+}
+
+function isAlias({ spec }: ServiceObject): boolean {
+  return spec.type === "ExternalName" && spec.externalName !== "" && spec.clusterIP !== "None";
 }
 
 interface Declarations {
@@ -127,10 +136,22 @@ export function explainMissingHost(q: QueryContext, { host, namespace }: HostRef
   const domain = features.domainSuffix(q);
   const hostname = resolveHost(host, { namespace, domain });
   const { services, entries } = declarations(q, hostname);
+  const aliased = q.call(aliasedHost, hostname);
+  const alias = services.find(isAlias);
+  if (alias !== undefined && isExportedHere(scopesOfService(alias), namespace)) {
+    const what = `Service ${alias.namespace}/${alias.name} is an alias (ExternalName)`;
+    return aliased === undefined
+      ? `${what} that leads back to itself`
+      : `${what} of ${JSON.stringify(aliased)}, and ${explainMissingHost(q, { host: aliased, namespace, exportTo: [] })}`;
+  }
   const declared = [...services, ...entries].map((object) => `${object.kind} ${object.namespace}/${object.name}`);
   if (declared.length > 0)
     return `${listNames(declared)} is not exported to namespace ${namespace}; add the namespace to its exportTo`;
   return `no Service or ServiceEntry declares it${quotedNearest(nearestHosts(q, { host, namespace }, kubernetesName(hostname, domain), domain))}`;
+}
+
+function isExportedHere(scopes: readonly string[], namespace: string): boolean {
+  return scopes.includes("*") || scopes.includes(namespace);
 }
 
 function nearestHosts(

@@ -2,6 +2,7 @@ import type { Database, View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Producer } from "../provenance/producer.js";
 import type { ResourceType } from "../resource-types.js";
+import { portsOfAliases } from "./aliases.js";
 import { ignoredDestinationRules } from "./destination-rules.js";
 import { rejectedServers } from "./gateway-servers.js";
 import type { IgnoredConfig } from "./ignored-config.js";
@@ -28,6 +29,7 @@ export function ignoredConfigs(
       : []),
     ...(type.short === "lds" ? conflictsOfListener(view, name) : []),
     ...ignoredServices(view, type, name),
+    ...portsOfAliases(view, type, name),
     ...invalidDelegates(producer),
     ...ignoredDestinationRules(database, view, producer),
     ...rejectedServers(producer),

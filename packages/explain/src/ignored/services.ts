@@ -3,42 +3,20 @@ import {
   isExportedTo,
   type Proxy,
   type ScopedService,
-  scopedService,
   scopeOf,
   type ScopeRef,
-  scopeServices,
   serviceHeader,
   serviceInScope,
 } from "@istiod/push-context";
 import { declarationsOf, keyOfId, type Service, service, servicesByHostname } from "@istiod/service-discovery";
 import type { ResourceType } from "../resource-types.js";
+import { hostsOf } from "./hosts-of.js";
 import { ignoredConfig, type IgnoredConfig, objectReference } from "./ignored-config.js";
 
 /** Returns services with a host of the resource that another service with that host overrides for the client. */
 export function ignoredServices(view: View<Proxy>, type: ResourceType, name: string): readonly IgnoredConfig[] {
   return hostsOf(view, type, name).flatMap((host) => ignoredServicesOfHost(view, host));
 }
-
-/** Returns the host of a cluster, or the hosts on the port of a listener or of a route configuration. */
-function hostsOf(view: View<Proxy>, { short }: ResourceType, name: string): readonly string[] {
-  if (short === "cds" || short === "eds") return [hostOfCluster(name) ?? []].flat();
-  const port =
-    view.client.type === "sidecar" ? { lds: /_(\d+)$/, rds: /(?:^|:)(\d+)$/ }[short]?.exec(name)?.[1] : undefined;
-  return port === undefined ? [] : view.call(hostsOnPort, Number(port));
-}
-
-/** Returns the host of a cluster name: `outbound|80|subset|host` or `outbound_.80_.subset_.host`. */
-function hostOfCluster(name: string): string | undefined {
-  return /^outbound(?:\|[^|]*\|[^|]*\||_\.[^_]*_\..*?_\.)(.+)$/.exec(name)?.[1];
-}
-
-const hostsOnPort = query("explain.hostsOnPort", (q, port: number): readonly string[] =>
-  q
-    .call(scopeServices, scopeOf(q))
-    .flatMap((scoped) =>
-      q.call(scopedService, scoped)?.ports.some(({ number }) => number === port) ? [scoped.hostname] : [],
-    ),
-);
 
 function ignoredServicesOfHost(view: View<Proxy>, host: string): readonly IgnoredConfig[] {
   const keys = view.call(servicesByHostname, host);

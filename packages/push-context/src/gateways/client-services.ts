@@ -1,6 +1,6 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import type { MeshConfig_ExtensionProvider } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { keyOfId } from "@istiod/service-discovery";
+import { aliasedHost, keyOfId } from "@istiod/service-discovery";
 import { applicableJwtRules } from "../authorization/request-authentications.js";
 import { features } from "../mesh/features.js";
 import { mesh } from "../mesh/mesh-config.js";
@@ -34,7 +34,9 @@ const gatewayDestinations = query("gatewayDestinations", (q, gateway: string): r
   const from = features.scopeGatewayToNamespace(q) ? { namespace } : {};
   const hosts = q
     .call(virtualServicesBoundTo, gateway)
-    .flatMap((virtualService) => q.call(routedHosts, { virtualService, ...from }).map(({ host }) => host));
+    .flatMap((virtualService) =>
+      q.call(routedHosts, { virtualService, ...from }).map(({ host }) => q.call(aliasedHost, host) ?? host),
+    );
   return [...new Set(hosts)].sort();
 });
 

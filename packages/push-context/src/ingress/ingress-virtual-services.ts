@@ -7,6 +7,7 @@ import {
   type VirtualServiceObject,
 } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
+import { aliasedHost, service } from "@istiod/service-discovery";
 import {
   type HTTPRoute,
   HTTPRouteSchema,
@@ -124,9 +125,13 @@ function rankedRoutes(q: QueryContext, { ingress, index }: RuleRef): readonly Ra
 
 /**
  * Returns the port number of a backend; undefined if the Service in the Ingress's namespace has no port of this name.
+ * The ports of an alias (ExternalName) are those of the service that it stands for.
  */
 function portNumber(q: QueryContext, namespace: string, { name, port }: IngressService): number | undefined {
   if (typeof port === "number") return port;
+  const host = `${name}.${namespace}.svc.${features.domainSuffix(q)}`;
+  const aliased = q.call(aliasedHost, host) === undefined ? undefined : q.call(service, `${namespace}/${host}`);
+  if (aliased !== undefined) return aliased.ports.find((candidate) => candidate.name === port)?.number;
   return q
     .read(services, `${features.clusterId(q)}/${namespace}/${name}`)
     ?.spec.ports.find((candidate) => candidate.name === port)?.port;

@@ -51,9 +51,16 @@ export function egressHosts(hosts: readonly string[], namespace: string | undefi
  * Returns the groups to search for a host of a namespace: the namespace's own, then that of all namespaces; empty if
  * the host is excluded.
  */
-export function groupsFor({ byNamespace }: EgressHosts, namespace: string, host: string): readonly NamespaceHosts[] {
-  const groups = [byNamespace.get(namespace), byNamespace.get("*")].filter((group) => group !== undefined);
-  return groups.some((group) => group.excluded.some((pattern) => isSubsetOfHost(host, pattern))) ? [] : groups;
+export function groupsFor(hosts: EgressHosts, namespace: string, host: string): readonly NamespaceHosts[] {
+  if (excludesHost(hosts, namespace, host)) return [];
+  return [hosts.byNamespace.get(namespace), hosts.byNamespace.get("*")].filter((group) => group !== undefined);
+}
+
+/** Reports whether a host of a namespace is excluded. */
+export function excludesHost({ byNamespace }: EgressHosts, namespace: string, host: string): boolean {
+  return [byNamespace.get(namespace), byNamespace.get("*")].some((group) =>
+    group?.excluded.some((pattern) => isSubsetOfHost(host, pattern)),
+  );
 }
 
 /** Reports whether a group imports a service's host. */

@@ -1,14 +1,27 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { aliasesOf, service, servicesByHostname, splitKey } from "@istiod/service-discovery";
+import { aliasesOf, aliasKeys, declarationsOf, service, servicesByHostname, splitKey } from "@istiod/service-discovery";
 import { features } from "../mesh/features.js";
 import { routedHosts } from "../routing/virtual-service-index.js";
-import { type EgressHosts, egressHosts, groupsFor, importsService } from "./egress-hosts.js";
+import { type EgressHosts, egressHosts, excludesHost, groupsFor, importsService } from "./egress-hosts.js";
 import { isExportedTo } from "./export-to.js";
-import { egressListeners, listenerKey, scopeKey, type ScopeListener, type ScopeRef } from "./scope.js";
+import {
+  type EgressListener,
+  egressListeners,
+  listenerKey,
+  scopeKey,
+  type ScopeListener,
+  type ScopeRef,
+} from "./scope.js";
 import type { ScopedService } from "./scoped-service.js";
 import { listenerVirtualServices } from "./scoped-virtual-services.js";
 import { byAge, serviceHeader, type ServiceHeader, visibleServices, visibleServicesOf } from "./service-header.js";
 import { ServicesByHost } from "./services-by-host.js";
+import { visibleAliases } from "./visible-aliases.js";
+
+interface ImportedService {
+  readonly header: ServiceHeader;
+  readonly scoped: ScopedService;
+}
 
 /** The services that an egress listener imports, in Istio's order. */
 export const listenerServices = query(
@@ -19,29 +32,28 @@ export const listenerServices = query(
       return [];
     }
     const hosts = egressHosts(declared.hosts, scope.namespace);
-    const imported = candidates(q, hosts, scope.namespace).flatMap(
-      (header): { header: ServiceHeader; scoped: ScopedService }[] => {
-        const group = groupsFor(hosts, header.namespace, header.hostname).find((candidate) =>
-          importsService(candidate, header.hostname),
-        );
-        if (group === undefined) {
-          return [];
-        }
-        const ports = declared.matchesPort ? filterToPort(q, header.id, declared.port?.number ?? 0) : {};
-        if (ports === undefined) {
-          return [];
-        }
-        const aliases = group.imported.includes("*") ? [] : q.call(aliasesOf, header.hostname);
-        const kept = aliases.filter((alias) => importsService(group, splitKey(alias)[1]));
-        const scoped = {
-          service: header.id,
-          hostname: header.hostname,
-          ...ports,
-          ...(kept.length < aliases.length ? { aliases: kept } : {}),
-        };
-        return [{ header, scoped }];
-      },
-    );
+    const imported = candidates(q, hosts, scope.namespace).flatMap((header): ImportedService[] => {
+      const group = groupsFor(hosts, header.namespace, header.hostname).find((candidate) =>
+        importsService(candidate, header.hostname),
+      );
+      if (group === undefined) {
+        return [];
+      }
+      const ports = declared.matchesPort ? filterToPort(q, header.id, declared.port?.number ?? 0) : {};
+      if (ports === undefined) {
+        return [];
+      }
+      const aliases = group.imported.includes("*") ? [] : q.call(aliasesOf, header.hostname);
+      const kept = aliases.filter((alias) => importsService(group, splitKey(alias)[1]));
+      const scoped = {
+        service: header.id,
+        hostname: header.hostname,
+        ...ports,
+        ...(kept.length < aliases.length ? { aliases: kept } : {}),
+      };
+      return [{ header, scoped }];
+    });
+    imported.push(...importedByAlias(q, declared, hosts, scope.namespace, imported));
     const chosen = namespaceByHost(
       imported.map(({ header }) => header),
       scope.namespace,
@@ -70,10 +82,11 @@ export const scopeServices = query(
       q.call(listenerServices, { scope, listener }).forEach((scoped) => added.add(scoped));
       for (const virtualService of q.call(listenerVirtualServices, { scope, listener })) {
         for (const { host, ports } of q.call(routedHosts, { virtualService, namespace: scope.namespace })) {
-          const id = resolveDestination(q, host, scope.namespace);
+          const hostname = q.call(visibleAliases, scope.namespace)[host] ?? host;
+          const id = resolveDestination(q, hostname, scope.namespace);
           const kept = id && (matchesPort ? filterToPort(q, id, port?.number ?? 0) : filterToPorts(q, id, ports));
           if (id !== undefined && kept !== undefined) {
-            added.add({ service: id, hostname: host, ...kept });
+            added.add({ service: id, hostname, ...kept });
           }
         }
       }
@@ -114,6 +127,50 @@ function candidates(
     return named.filter(({ exportedTo }) => isExportedTo(exportedTo, namespace)).sort(byAge);
   }
   return owners === undefined ? q.call(visibleServices, namespace) : visibleServicesOf(q, owners, namespace);
+}
+
+/**
+ * Returns the services that a listener imports only by their aliases (ExternalName services): without the service, the
+ * alias would lead nowhere.
+ */
+function importedByAlias(
+  q: QueryContext,
+  { matchesPort, port }: EgressListener,
+  hosts: EgressHosts,
+  namespace: string | undefined,
+  imported: readonly ImportedService[],
+): readonly ImportedService[] {
+  const known = new Set(imported.map(({ header }) => header.id));
+  return importedAliases(q, hosts, namespace).flatMap(([hostname, aliases]) =>
+    q
+      .call(servicesByHostname, hostname)
+      .flatMap((key) => q.call(declarationsOf, key))
+      .flatMap((id): ImportedService[] => {
+        const header = known.has(id) ? undefined : q.call(serviceHeader, id);
+        if (header === undefined || !isExportedTo(header.exportedTo, namespace)) return [];
+        const ports = matchesPort ? filterToPort(q, id, port?.number ?? 0) : {};
+        if (ports === undefined || excludesHost(hosts, header.namespace, hostname)) return [];
+        return [{ header, scoped: { service: id, hostname, ...ports, aliases } }];
+      }),
+  );
+}
+
+/** Returns the hosts of which aliases are imported, with the keys of these aliases. */
+function importedAliases(
+  q: QueryContext,
+  hosts: EgressHosts,
+  namespace: string | undefined,
+): readonly (readonly [host: string, aliases: readonly string[]])[] {
+  if (hosts.byNamespace.get("*")?.imported.includes("*") === true) return [];
+  const visible = q.call(visibleAliases, namespace);
+  const out = new Map<string, string[]>();
+  for (const key of q.call(aliasKeys)) {
+    const [owner, alias] = splitKey(key);
+    const host = visible[alias];
+    if (host === undefined || !groupsFor(hosts, owner, alias).some((group) => importsService(group, alias))) continue;
+    out.set(host, [...(out.get(host) ?? []), key]);
+  }
+  return [...out];
 }
 
 /**

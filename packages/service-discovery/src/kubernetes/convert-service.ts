@@ -23,7 +23,8 @@ export interface ServiceContext {
  */
 export function convertKubernetesService(object: ServiceObject, context: ServiceContext): Service {
   const { spec, annotations, namespace, name, cluster } = object;
-  const alias = spec.type === "ExternalName" && spec.externalName !== "";
+  const externalName = externalHost(spec);
+  const alias = externalName !== undefined;
   const addresses = addressesOf(object);
   const external = externalAddressesOf(object, context.nodeAddresses);
   return {
@@ -49,7 +50,7 @@ export function convertKubernetesService(object: ServiceObject, context: Service
       ...splitAnnotation(annotations[KUBERNETES_ACCOUNTS]).map(context.spiffeId),
     ],
     type: spec.type,
-    externalName: alias ? spec.externalName : "",
+    externalName: externalName ?? "",
     nodeLocal: spec.internalTrafficPolicy === "Local",
     trafficDistribution: trafficDistributionOf(spec.trafficDistribution, annotations, context.namespaceAnnotations),
     publishNotReadyAddresses: spec.publishNotReadyAddresses,
@@ -61,6 +62,11 @@ export function convertKubernetesService(object: ServiceObject, context: Service
         ? {}
         : { [cluster]: Object.fromEntries(spec.ports.map((port) => [port.port, port.nodePort ?? 0])) },
   };
+}
+
+/** Returns the host that an ExternalName Service refers to, without the dot at its end; undefined for other types. */
+export function externalHost({ type, externalName }: ServiceObject["spec"]): string | undefined {
+  return type === "ExternalName" && externalName !== "" ? externalName.replace(/\.$/, "") : undefined;
 }
 
 /** Returns the namespaces in a Service's exportTo annotation; empty without the annotation. */

@@ -350,6 +350,45 @@ describe("a consistent hash", () => {
     expect(found({ trafficPolicy: header("a") })).toEqual(expected("a"));
   });
 
+  const perPort = (port: number, loadBalancer: object) => ({
+    portLevelSettings: [{ port: { number: port }, loadBalancer }],
+  });
+  const tenant = { consistentHash: { httpHeaderName: "x-tenant" } };
+  const byTenant = [{ header: { headerName: "x-tenant" } }];
+  const hashOf = (yaml: string): unknown =>
+    (new RouteMesh(yaml).sidecar().cartRoute()["route"] as { hashPolicy?: unknown }).hashPolicy;
+
+  it("of a port applies to destinations that name no port", () => {
+    const unnamed = cartVirtualService([{ route: [{ destination: { host: "cart" } }] }]);
+    expect(hashOf(cart + unnamed + hashed({ trafficPolicy: perPort(80, tenant) }))).toEqual(byTenant);
+    expect(hashOf(cart + unnamed + hashed({ trafficPolicy: perPort(8080, tenant) }))).toBeUndefined();
+    const subset = cartVirtualService([{ route: [{ destination: { host: "cart", subset: "v1" } }] }]);
+    const ofSubset = { subsets: [{ name: "v1", trafficPolicy: perPort(80, tenant) }] };
+    expect(hashOf(cart + subset + hashed(ofSubset))).toEqual(byTenant);
+    expect(hashOf(cart + unnamed + hashed(ofSubset))).toBeUndefined();
+    const two = serviceYaml("cart2", { ip: "10.96.0.2" });
+    const weighted = cartVirtualService([
+      {
+        route: [
+          { destination: { host: "cart" }, weight: 90 },
+          { destination: { host: "cart2" }, weight: 10 },
+        ],
+      },
+    ]);
+    const all = destinationRule("*.shop.svc.cluster.local", { trafficPolicy: perPort(80, tenant) });
+    expect(hashOf(cart + two + weighted + all)).toEqual([...byTenant, ...byTenant]);
+  });
+
+  it("is not that of a policy which the cluster's own load balancer replaces", () => {
+    const unnamed = cartVirtualService([{ route: [{ destination: { host: "cart" } }] }]);
+    const replaced = hashed({ trafficPolicy: { loadBalancer: tenant, ...perPort(80, { simple: "RANDOM" }) } });
+    expect(hashOf(cart + unnamed + replaced)).toBeUndefined();
+    expect(hashOf(cart + replaced)).toBeUndefined();
+    const subset = cartVirtualService([{ route: [{ destination: { host: "cart", subset: "v1" } }] }]);
+    const random = { subsets: [{ name: "v1", trafficPolicy: { loadBalancer: { simple: "RANDOM" } } }] };
+    expect(hashOf(cart + subset + hashed({ trafficPolicy: { loadBalancer: tenant }, ...random }))).toBeUndefined();
+  });
+
   it("applies to a service without a VirtualService too", () => {
     expect(new RouteMesh(cart + hashed(by({ httpHeaderName: "x" }))).sidecar().cartRoute()).toMatchObject({
       route: { hashPolicy: [{ header: { headerName: "x" } }] },

@@ -6,7 +6,8 @@ import {
 } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
 import { query } from "@istiod/incremental";
-import { features } from "@istiod/push-context";
+import { features, resolveHost } from "@istiod/push-context";
+import { aliasedHost } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { kubernetesName } from "../../queries/destination-hosts.js";
 import { listNames, quotedNearest } from "../../suggestions.js";
@@ -22,10 +23,15 @@ export const subsetAnalyzer: Analyzer = {
 function checkSubsets({ namespace, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   for (const { host, subset, mirror, path } of routeDestinations(spec)) {
     if (subset === "") continue;
-    const subsets = q.call(subsetsOf, { host, namespace });
+    const aliased = q.call(aliasedHost, resolveHost(host, { namespace, domain: features.domainSuffix(q) }));
+    const subsets = q.call(subsetsOf, { host: aliased ?? host, namespace });
     if (subsets?.includes(subset) === true) continue;
     const what = `${mirror ? "mirror" : "host"}+subset in destinationrule ${JSON.stringify(`${host}+${subset}`)}`;
-    report("IST0101", [...path, "subset"], `referenced ${what} not found: ${explain(host, subset, subsets)}`);
+    report(
+      "IST0101",
+      [...path, "subset"],
+      `referenced ${what} not found: ${explain(aliased ?? host, subset, subsets)}`,
+    );
   }
 }
 

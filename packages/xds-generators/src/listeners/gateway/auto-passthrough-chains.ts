@@ -38,6 +38,7 @@ export function autoPassthroughChains(q: QueryContext, server: BoundServer): rea
           clusters: [{ name, weight: 0 }],
           subset,
           rule,
+          hashTargets: [{ ...rule, port: port.number, subset }],
           tunnels: false,
           protocol: port.protocol,
           port: port.number,

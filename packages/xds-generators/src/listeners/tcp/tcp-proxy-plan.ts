@@ -1,6 +1,13 @@
 import type { QueryContext } from "@istiod/incremental";
 import type { RouteDestination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { mesh, scopedService, type ScopeRef, serviceInScope } from "@istiod/push-context";
+import {
+  mesh,
+  type PolicyTarget,
+  scopedService,
+  type ScopeRef,
+  serviceInScope,
+  visibleAliases,
+} from "@istiod/push-context";
 import { isWildcardHost, keyOfId, type Protocol, type Service, splitKey } from "@istiod/service-discovery";
 import { formatStatName } from "../../clusters/stat-name.js";
 import { outboundClusterName } from "../../resource-names.js";
@@ -14,6 +21,8 @@ export interface TcpProxyPlan {
   readonly subset: string;
   /** The service whose DestinationRule applies. */
   readonly rule?: { readonly host: string; readonly serviceNamespace: string };
+  /** The ports of services whose load balancers may hash connections. */
+  readonly hashTargets: readonly PolicyTarget[];
   /** True if the rule's tunnel settings apply. */
   readonly tunnels: boolean;
   readonly protocol: Protocol;
@@ -39,19 +48,24 @@ export function routeProxyPlan(
 ): TcpProxyPlan | undefined {
   const [first] = routes;
   if (first === undefined) return undefined;
-  const service = destinationService(q, scope, first);
+  const weighted = routes.length === 1 ? routes : routes.filter(({ weight }) => weight > 0);
+  const destinations = weighted.map((route) => resolveDestination(q, scope, route, port.number));
+  const leading = resolveDestination(q, scope, first, port.number);
   const common = {
-    ...(service && { rule: { host: service.hostname, serviceNamespace: service.namespace } }),
+    ...(leading?.service && {
+      rule: { host: leading.service.hostname, serviceNamespace: leading.service.namespace },
+    }),
+    hashTargets: policyTargets(destinations),
     tunnels: true,
     protocol: port.protocol,
     port: port.number,
   };
   if (routes.length === 1) {
-    const name = destinationClusterName(first, service, port.number);
+    const name = clusterOf(leading);
     const subset = first.destination?.subset ?? "";
     return {
       ...common,
-      statPrefix: outboundStatPrefix(q, name, service, port, subset),
+      statPrefix: outboundStatPrefix(q, name, leading?.service, port, subset),
       clusters: [{ name, weight: 0 }],
       subset,
     };
@@ -60,16 +74,7 @@ export function routeProxyPlan(
   return {
     ...common,
     statPrefix: `${name}.${namespace}`,
-    clusters: routes.flatMap((route) =>
-      route.weight > 0
-        ? [
-            {
-              name: destinationClusterName(route, destinationService(q, scope, route), port.number),
-              weight: route.weight,
-            },
-          ]
-        : [],
-    ),
+    clusters: weighted.map(({ weight }, i) => ({ name: clusterOf(destinations[i]), weight })),
     subset: "",
   };
 }
@@ -79,11 +84,13 @@ export function serviceProxyPlan(q: QueryContext, scope: ScopeRef, service: Serv
   const [only] = service.ports;
   const number = service.ports.length === 1 && only !== undefined ? only.number : port.number;
   const name = outboundClusterName(service.hostname, number);
+  const rule = { host: service.hostname, serviceNamespace: namespaceInScope(q, scope, service), port: number };
   return {
     statPrefix: outboundStatPrefix(q, name, service, { number, name: "", protocol: port.protocol }),
     clusters: [{ name, weight: 0 }],
     subset: "",
-    rule: { host: service.hostname, serviceNamespace: namespaceInScope(q, scope, service) },
+    rule,
+    hashTargets: [rule],
     tunnels: true,
     protocol: port.protocol,
     port: port.number,
@@ -118,18 +125,47 @@ function namespaceInScope(q: QueryContext, scope: ScopeRef, { hostname, namespac
   return scoped === undefined ? namespace : splitKey(keyOfId(scoped.service))[0];
 }
 
-function destinationService(q: QueryContext, scope: ScopeRef, { destination }: RouteDestination): Service | undefined {
-  const scoped = q.call(serviceInScope, { scope, hostname: destination?.host ?? "" });
-  return scoped && q.call(scopedService, scoped);
+/** A destination of TCP connections, with aliases resolved. */
+interface TcpDestination {
+  readonly host: string;
+  readonly port: number;
+  readonly subset: string;
+  /** Absent if the host is not in the scope. */
+  readonly service?: Service;
 }
 
-function destinationClusterName(
+/** Returns what a route's destination resolves to for connections to a port; undefined if it names no host. */
+function resolveDestination(
+  q: QueryContext,
+  scope: ScopeRef,
   { destination }: RouteDestination,
-  service: Service | undefined,
   listenerPort: number,
-): string {
-  if (destination === undefined || destination.host === "") return "UnknownService";
+): TcpDestination | undefined {
+  if (destination === undefined || destination.host === "") return undefined;
+  const host = q.call(visibleAliases, scope.namespace)[destination.host] ?? destination.host;
+  const scoped = q.call(serviceInScope, { scope, hostname: host });
+  const service = scoped && q.call(scopedService, scoped);
   const [only] = service?.ports ?? [];
   const port = destination.port?.number ?? (service?.ports.length === 1 && only ? only.number : listenerPort);
-  return outboundClusterName(service?.externalName || destination.host, port, destination.subset);
+  return { host, port, subset: destination.subset, ...(service && { service }) };
+}
+
+function clusterOf(destination: TcpDestination | undefined): string {
+  return destination === undefined
+    ? "UnknownService"
+    : outboundClusterName(destination.host, destination.port, destination.subset);
+}
+
+/** Returns the ports whose policies apply, for destinations that are services of the scope. */
+function policyTargets(destinations: readonly (TcpDestination | undefined)[]): readonly PolicyTarget[] {
+  return destinations.flatMap((destination) =>
+    destination?.service === undefined
+      ? []
+      : {
+          host: destination.service.hostname,
+          serviceNamespace: destination.service.namespace,
+          port: destination.port,
+          subset: destination.subset,
+        },
+  );
 }

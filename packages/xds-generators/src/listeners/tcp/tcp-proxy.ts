@@ -9,12 +9,19 @@ import {
   TcpProxySchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
 import type { QueryContext } from "@istiod/incremental";
-import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { destinationRuleFor, features, hasExtension, type ListenerClass, findSubset } from "@istiod/push-context";
+import {
+  destinationRuleFor,
+  features,
+  findSubset,
+  hasExtension,
+  type ListenerClass,
+  type PolicyTarget,
+} from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 import { packAny } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
 import { type Filter, networkFilter } from "../../envoy/filters.js";
+import { clusterHash } from "../../routes/route/destinations.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { nodeIdleTimeout } from "../connection-limits.js";
 import type { TcpProxyPlan } from "./tcp-proxy-plan.js";
@@ -60,8 +67,8 @@ export function tcpProxyFromPlan(q: QueryContext, listener: ListenerClass, plan:
     ...(tcp?.maxConnectionDuration && { maxDownstreamConnectionDuration: tcp.maxConnectionDuration }),
     accessLog: [...accessLogs(q, listener, "tcp")],
   });
+  if (plan.hashTargets.some((target) => hashesSourceIp(q, target))) proxy.hashPolicy = [sourceIpHashPolicy];
   if (rule === undefined) return proxy;
-  if (hashesSourceIp(rule, plan.subset)) proxy.hashPolicy = [sourceIpHashPolicy];
   const tunnel = plan.subset === "" ? rule.trafficPolicy?.tunnel : findSubset(rule, plan.subset)?.trafficPolicy?.tunnel;
   if (plan.tunnels && tunnel !== undefined) {
     const host = tunnel.targetHost.includes(":") ? `[${tunnel.targetHost}]` : tunnel.targetHost;
@@ -76,13 +83,10 @@ const [sourceIpHashPolicy] = create(TcpProxySchema, {
   hashPolicy: [{ policySpecifier: { case: "sourceIp", value: {} } }],
 }).hashPolicy as [TcpProxy["hashPolicy"][number]];
 
-/** Reports whether connections are balanced by source IP. A subset's own load balancer takes precedence. */
-function hashesSourceIp(rule: DestinationRule, subset: string): boolean {
-  const own = findSubset(rule, subset)?.trafficPolicy?.loadBalancer;
-  const { lbPolicy } = own ?? rule.trafficPolicy?.loadBalancer ?? {};
-  return (
-    lbPolicy?.case === "consistentHash" && lbPolicy.value.hashKey.case === "useSourceIp" && lbPolicy.value.hashKey.value
-  );
+/** Reports whether a cluster balances connections by source IP. */
+function hashesSourceIp(q: QueryContext, target: PolicyTarget): boolean {
+  const key = clusterHash(q, target)?.hashKey;
+  return key?.case === "useSourceIp" && key.value;
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   serviceInScope,
   virtualServiceHeader,
   virtualServicesForGateway,
+  visibleAliases,
 } from "@istiod/push-context";
 import { keyOfId, type Service, service, splitKey } from "@istiod/service-discovery";
 import { hostPort } from "../domains.js";
@@ -102,15 +103,17 @@ const gatewayDestinations = query(
   ): readonly DestinationTraits[] => {
     const [namespace] = splitKey(virtualService);
     return q.call(routedHosts, { virtualService }).flatMap(({ host }) => {
-      const own = q.call(serviceHeader, `${namespace}/${host}`);
-      const scoped = q.call(serviceInScope, { scope, hostname: host });
+      const aliased = q.call(visibleAliases, scope.namespace)[host];
+      const hostname = aliased ?? host;
+      const own = q.call(serviceHeader, `${namespace}/${hostname}`);
+      const scoped = q.call(serviceInScope, { scope, hostname });
       const found: Service | undefined =
         own !== undefined && isExportedTo(own.exportedTo, scope.namespace)
           ? q.call(service, own.id)
           : scoped && q.call(scopedService, scoped);
       const serviceNamespace = scoped && splitKey(keyOfId(scoped.service))[0];
-      const hashed = serviceNamespace !== undefined && q.call(hasConsistentHash, { host, serviceNamespace });
-      return destinationTraits(q, host, port, found, hashed ? serviceNamespace : undefined) ?? [];
+      const hashed = serviceNamespace !== undefined && q.call(hasConsistentHash, { host: hostname, serviceNamespace });
+      return destinationTraits(q, host, port, found, hashed ? serviceNamespace : undefined, aliased) ?? [];
     });
   },
 );

@@ -4,7 +4,13 @@ import type {
   TrafficPolicy,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { destinationRuleFor, type RouteSemantics, findSubset } from "@istiod/push-context";
+import {
+  destinationRuleFor,
+  findSubset,
+  type PolicyTarget,
+  type RouteSemantics,
+  subsetPolicy,
+} from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
 import { outboundClusterName } from "../../resource-names.js";
 import { type SessionKey, sessionKeyOf } from "./stateful-session.js";
@@ -15,8 +21,8 @@ import { type SessionKey, sessionKeyOf } from "./stateful-session.js";
  */
 export interface DestinationTraits {
   readonly host: string;
-  /** The target host of an ExternalName service. */
-  readonly externalName?: string;
+  /** The host that it is an alias of (a Kubernetes ExternalName). The other traits are those of that host's service. */
+  readonly aliasedHost?: string;
   /** The service's only port, if it differs from the request's. */
   readonly port?: number;
   readonly session?: SessionKey;
@@ -26,7 +32,8 @@ export interface DestinationTraits {
 
 /**
  * Returns the traits of a destination; undefined if it has none. `service` is what the host resolves to for these
- * routes; `hashNamespace` is the namespace of what it resolves to in the client's scope, if requests are hashed.
+ * routes, after `aliasedHost` if it is an alias; `hashNamespace` is the namespace of what it resolves to in the client's
+ * scope, if requests are hashed.
  */
 export function destinationTraits(
   q: QueryContext,
@@ -34,11 +41,12 @@ export function destinationTraits(
   port: number,
   service: Service | undefined,
   hashNamespace: string | undefined,
+  aliasedHost?: string,
 ): DestinationTraits | undefined {
   const [only] = service?.ports ?? [];
   const session = service && sessionKeyOf(q, service);
   const traits = {
-    ...(service === undefined || service.externalName === "" ? {} : { externalName: service.externalName }),
+    ...(aliasedHost === undefined ? {} : { aliasedHost }),
     ...(only !== undefined && service?.ports.length === 1 && only.number !== port ? { port: only.number } : {}),
     ...(session && { session }),
     ...(hashNamespace === undefined ? {} : { hashNamespace }),
@@ -48,36 +56,38 @@ export function destinationTraits(
 
 /** Returns the cluster name of a destination for requests that arrived at `listenerPort`. */
 export function destinationCluster(
-  { host, port, subset }: Destination,
+  destination: Destination,
   traits: DestinationTraits | undefined,
   listenerPort: number,
 ): string {
+  const { host, subset } = destination;
   if (host === "") {
     return "UnknownService";
   }
-  return outboundClusterName(traits?.externalName ?? host, port?.number ?? traits?.port ?? listenerPort, subset);
+  return outboundClusterName(traits?.aliasedHost ?? host, destinationPort(destination, traits, listenerPort), subset);
 }
 
-/**
- * Returns the consistent hash of a destination: that of the subset's port, the subset, the port or the rule, in this
- * order.
- */
+/** Returns the port that a destination resolves to: the one it names, else the service's only one, else the listener's. */
+function destinationPort({ port }: Destination, traits: DestinationTraits | undefined, listenerPort: number): number {
+  return port?.number ?? traits?.port ?? listenerPort;
+}
+
+/** Returns the consistent hash of a destination: that of the load balancer of its cluster. */
 export function destinationHash(
   q: QueryContext,
-  { host, port, subset }: Destination,
-  traits: DestinationTraits | undefined,
+  destination: Destination,
+  { port: listenerPort, traitsOf }: DestinationContext,
 ): ConsistentHash | undefined {
+  const traits = traitsOf(destination.host);
   if (traits?.hashNamespace === undefined) {
     return undefined;
   }
-  const rule = q.call(destinationRuleFor, { host, serviceNamespace: traits.hashNamespace })?.spec;
-  const ofSubset = findSubset(rule, subset)?.trafficPolicy;
-  return (
-    portHash(ofSubset, port?.number) ??
-    policyHash(ofSubset) ??
-    portHash(rule?.trafficPolicy, port?.number) ??
-    policyHash(rule?.trafficPolicy)
-  );
+  return clusterHash(q, {
+    host: traits.aliasedHost ?? destination.host,
+    serviceNamespace: traits.hashNamespace,
+    port: destinationPort(destination, traits, listenerPort),
+    subset: destination.subset,
+  });
 }
 
 /** Returns the consistent hash of a service's port without a VirtualService. */
@@ -87,8 +97,18 @@ export function serviceHash(
   serviceNamespace: string,
   port: number,
 ): ConsistentHash | undefined {
-  const policy = q.call(destinationRuleFor, { host, serviceNamespace })?.spec.trafficPolicy;
-  return portHash(policy, port) ?? policyHash(policy);
+  return clusterHash(q, { host, serviceNamespace, port });
+}
+
+/** Returns the consistent hash of a cluster's load balancer. */
+export function clusterHash(
+  q: QueryContext,
+  { host, serviceNamespace, port, subset = "" }: PolicyTarget,
+): ConsistentHash | undefined {
+  const rule = q.call(destinationRuleFor, { host, serviceNamespace })?.spec;
+  if (rule === undefined) return undefined;
+  const policy = subsetPolicy(rule.trafficPolicy, findSubset(rule, subset)?.trafficPolicy, port);
+  return policy && hashOf(policy);
 }
 
 /** Reports whether the DestinationRule of a service has a consistent hash. */
@@ -99,22 +119,12 @@ export const hasConsistentHash = query(
     const policies = [rule?.trafficPolicy, ...(rule?.subsets.map((subset) => subset.trafficPolicy) ?? [])];
     return policies.some(
       (policy) =>
-        policyHash(policy) !== undefined ||
-        policy?.portLevelSettings.some((settings) => hashOf(settings) !== undefined),
+        policy !== undefined &&
+        [policy, ...policy.portLevelSettings].some((settings) => hashOf(settings) !== undefined),
     );
   },
   { key: ({ host, serviceNamespace }) => `${serviceNamespace}/${host}` },
 );
-
-function policyHash(policy: TrafficPolicy | undefined): ConsistentHash | undefined {
-  return policy && hashOf(policy);
-}
-
-function portHash(policy: TrafficPolicy | undefined, port: number | undefined): ConsistentHash | undefined {
-  const settings =
-    port === undefined ? undefined : policy?.portLevelSettings.find((candidate) => candidate.port?.number === port);
-  return settings && hashOf(settings);
-}
 
 function hashOf({ loadBalancer }: Pick<TrafficPolicy, "loadBalancer">): ConsistentHash | undefined {
   const policy = loadBalancer?.lbPolicy;

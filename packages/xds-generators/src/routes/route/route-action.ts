@@ -103,7 +103,7 @@ function addHashPolicy(
   { destination }: HTTPRouteDestination,
   context: DestinationContext,
 ): boolean {
-  const hash = destination && destinationHash(q, destination, context.traitsOf(destination.host));
+  const hash = destination && destinationHash(q, destination, context);
   const policy = hash && hashPolicy(hash);
   if (policy !== undefined) {
     action.hashPolicy.push(policy);
