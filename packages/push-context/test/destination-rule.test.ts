@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
   destinationRuleFor,
@@ -100,7 +101,7 @@ describe("the DestinationRule of a service", () => {
 });
 
 describe("several DestinationRules of one namespace for a host", () => {
-  const subset = (name: string, version: string): object => ({ name, labels: { version } });
+  const subset = (name: string, version: string) => ({ name, labels: { version } });
 
   it("merge their subsets, keeping the oldest of a name, and keep the oldest traffic policy", () => {
     const mesh = new TestMesh(
@@ -121,6 +122,52 @@ describe("several DestinationRules of one namespace for a host", () => {
       name: "old",
       from: ["shop/old", "shop/young"],
     });
+  });
+
+  it("apply to clients that no selector selects, also if they are merged into rules with selectors", () => {
+    const selecting = (version: string, spec: JsonObject, created: number): string =>
+      rule(version, "shop", { ...spec, exportTo: ["."], workloadSelector: { matchLabels: { version } } }, created);
+    const all = rule("all", "shop", marked(7, { exportTo: ["."], subsets: [subset("s", "all")] }), 9);
+    const mesh = new TestMesh(selecting("v1", marked(1), 2) + selecting("v2", { host: "cart" }, 3) + all);
+    const mark = (version: string): unknown => markFor(mesh, { labels: { version } });
+    expect(["v1", "v2", "v9"].map(mark)).toEqual([1, 7, 7]);
+    for (const version of ["v1", "v2", "v9"])
+      expect(mesh.client({ labels: { version } }).ask(subsetsOf, cart)).toMatchObject([{ name: "s" }]);
+    expect(mesh.client({ labels: { version: "v1" } }).ask(inboundDestinationRuleFor, cart)?.name).toBe("all");
+    expect(mesh.client({ labels: { version: "v2" } }).ask(destinationRuleFor, cart)?.from).toEqual([
+      "shop/v2",
+      "shop/all",
+    ]);
+    const one = new TestMesh(selecting("v1", marked(1), 2) + all);
+    expect(markFor(one, { labels: { version: "v9" } })).toBe(7);
+    const off = new TestMesh(selecting("v1", marked(1), 2) + all);
+    off.set("ENABLE_ENHANCED_DESTINATIONRULE_MERGE", "false");
+    expect(markFor(off, { labels: { version: "v9" } })).toBe(7);
+  });
+
+  it("without a selector are merged with each other, whatever rules with selectors or other exportTo there are", () => {
+    const mesh = new TestMesh(
+      rule("v1", "shop", marked(1, { exportTo: ["."], workloadSelector: { matchLabels: { version: "v1" } } }), 1) +
+        rule("a", "shop", marked(2, { exportTo: ["."], subsets: [subset("a", "a")] }), 2) +
+        rule("other", "shop", marked(3, { exportTo: ["web"] }), 3) +
+        rule("b", "shop", { host: "cart", exportTo: ["."], subsets: [subset("b", "b")] }, 4),
+    );
+    const applied = mesh.client().ask(destinationRuleFor, cart);
+    expect(applied?.from).toEqual(["shop/a", "shop/b"]);
+    expect(applied?.spec.subsets.map(({ name }) => name)).toEqual(["a", "b"]);
+    expect(markFor(mesh)).toBe(2);
+    expect(markFor(mesh, { namespace: "web" })).toBe(3);
+  });
+
+  it("apply to all namespaces that they are exported to, also if they are merged into rules for some of them", () => {
+    const mesh = new TestMesh(
+      rule("narrow", "shop", marked(1, { exportTo: ["web"], subsets: [subset("a", "a")] }), 1) +
+        rule("wide", "shop", marked(2, { exportTo: ["web", "pay"], subsets: [subset("b", "b")] }), 2),
+    );
+    expect(markFor(mesh, { namespace: "web" })).toBe(1);
+    expect(mesh.client({ namespace: "web" }).ask(subsetsOf, cart)).toMatchObject([{ name: "a" }, { name: "b" }]);
+    expect(markFor(mesh, { namespace: "pay" })).toBe(2);
+    expect(mesh.client({ namespace: "pay" }).ask(subsetsOf, cart)).toMatchObject([{ name: "b" }]);
   });
 
   it("are not merged if their exportTo differs", () => {

@@ -48,37 +48,42 @@ export function exportTargets(rule: DestinationRuleObject): readonly string[] {
 
 /**
  * Merges the rules of one namespace for one host, given in order of precedence: subsets are united (the first one with
- * a name is used), and the first traffic policy is used. Rules with different workload selectors are not merged. With
- * `byExport`, neither are rules with different exportTo, unless the later one includes all namespaces of the earlier
- * one. Source: pilot/pkg/model/destination_rule.go.
+ * a name is used), and the first traffic policy is used. Rules with different workload selectors are not merged. A rule
+ * without a selector is merged into those with one, and applies by itself to all other clients. With `byExport`, rules
+ * with different exportTo are not merged; if the later one includes all namespaces of the earlier one, it is merged
+ * into it, and applies by itself to the other namespaces. Source: pilot/pkg/model/destination_rule.go.
  */
 export function consolidate(rules: readonly DestinationRuleObject[], byExport: boolean): readonly ConsolidatedRule[] {
   const out: ConsolidatedRule[] = [];
   for (const rule of rules) {
     const incoming = toConsolidated(rule);
-    let separate = true;
-    out.forEach((existing, i) => {
-      if (byExport) {
-        const same = sameSet(existing.exportTo, incoming.exportTo);
-        const wider =
-          existing.exportTo.length > 0 && existing.exportTo.every((target) => incoming.exportTo.includes(target));
-        separate = !same;
-        if (!same && !wider) return;
-      }
-      const selectors = [existing.spec.workloadSelector, incoming.spec.workloadSelector] as const;
-      const both = selectors[0] !== undefined && selectors[1] !== undefined;
-      const neither = selectors[0] === undefined && selectors[1] === undefined;
-      const equal = sameLabels(selectors[0]?.matchLabels, selectors[1]?.matchLabels);
-      if (both && !equal) {
-        separate = true;
-        return;
-      }
-      if (neither || both) separate = false;
-      out[i] = mergeRules(existing, incoming);
-    });
-    if (separate) out.push(incoming);
+    const relations = out.map((existing) => relationOf(existing, incoming, byExport));
+    for (const [i, existing] of out.entries()) {
+      if (relations[i] !== "separate") out[i] = mergeRules(existing, incoming);
+    }
+    if (relations.includes("absorbed")) continue;
+    // The last rule that is exported to a client applies, so the merged ones stay behind.
+    const merged = relations.indexOf("wider");
+    out.splice(merged < 0 ? out.length : merged, 0, incoming);
   }
   return out;
+}
+
+/**
+ * `absorbed`: the existing rule applies to all clients of the incoming one; `wider`: only to those in some of its
+ * namespaces; `selecting`: only to those that its workload selector selects. In these cases they are merged.
+ */
+type Relation = "absorbed" | "wider" | "selecting" | "separate";
+
+function relationOf(existing: ConsolidatedRule, incoming: ConsolidatedRule, byExport: boolean): Relation {
+  const selectors = [existing.spec.workloadSelector, incoming.spec.workloadSelector] as const;
+  const both = selectors[0] !== undefined && selectors[1] !== undefined;
+  if (both && !sameLabels(selectors[0]?.matchLabels, selectors[1]?.matchLabels)) return "separate";
+  const same = !byExport || sameSet(existing.exportTo, incoming.exportTo);
+  const includes = existing.exportTo.length > 0 && existing.exportTo.every((to) => incoming.exportTo.includes(to));
+  if (!same && !includes) return "separate";
+  if (selectors[0] !== undefined && selectors[1] === undefined) return "selecting";
+  return same ? "absorbed" : "wider";
 }
 
 function toConsolidated(rule: DestinationRuleObject): ConsolidatedRule {

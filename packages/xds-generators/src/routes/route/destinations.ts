@@ -21,7 +21,7 @@ import { type SessionKey, sessionKeyOf } from "./stateful-session.js";
  */
 export interface DestinationTraits {
   readonly host: string;
-  /** The host that it is an alias of (a Kubernetes ExternalName). The other traits are those of that host's service. */
+  /** The host that it is an alias of (ExternalName). The other traits are those of this host. */
   readonly aliasedHost?: string;
   /** The service's only port, if it differs from the request's. */
   readonly port?: number;
@@ -32,8 +32,8 @@ export interface DestinationTraits {
 
 /**
  * Returns the traits of a destination; undefined if it has none. `service` is what the host resolves to for these
- * routes, after `aliasedHost` if it is an alias; `hashNamespace` is the namespace of what it resolves to in the client's
- * scope, if requests are hashed.
+ * routes, that of `aliasedHost` if it is an alias; `hashNamespace` is the namespace of what it resolves to in the
+ * client's scope, if requests are hashed.
  */
 export function destinationTraits(
   q: QueryContext,
@@ -67,7 +67,7 @@ export function destinationCluster(
   return outboundClusterName(traits?.aliasedHost ?? host, destinationPort(destination, traits, listenerPort), subset);
 }
 
-/** Returns the port that a destination resolves to: the one it names, else the service's only one, else the listener's. */
+/** Returns the port of a destination: the one it names, else the service's only one, else the listener's. */
 function destinationPort({ port }: Destination, traits: DestinationTraits | undefined, listenerPort: number): number {
   return port?.number ?? traits?.port ?? listenerPort;
 }
