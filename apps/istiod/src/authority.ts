@@ -5,6 +5,7 @@ import {
   keepRoot,
   kubernetesSecrets,
   readPluggedInCa,
+  revocationFault,
   RootRotation,
   type RootStore,
   SecretRootStore,
@@ -34,6 +35,8 @@ export interface RunningAuthority {
    * renews it.
    */
   readonly renewalDue?: (root: X509Certificate) => number;
+  /** File of the revocation lists. Absent: none are read. */
+  readonly revocationListsFile?: string;
   stop(): void;
 }
 
@@ -95,8 +98,10 @@ async function startPluggedInCa(env: NodeJS.ProcessEnv, log: Logger): Promise<Is
     onReload: (next) => log.info({ directory, ...summaryOf(next) }, "plugged-in CA reloaded"),
   });
   log.info({ directory, ...summaryOf(bundle) }, "using the plugged-in CA");
+  const fault = revocationFault(bundle, Date.now());
+  if (fault !== undefined) log.error(fault);
   await warnOfExposedKeys([join(directory, "ca-key.pem"), join(directory, "tls.key")], log);
-  return { authority, stop };
+  return { authority, stop, ...(readsRevocationLists && { revocationListsFile: join(directory, "ca-crl.pem") }) };
 }
 
 /** Returns what operators check after a change of the files. */

@@ -161,4 +161,56 @@ describe("revocation lists of a plugged-in CA", () => {
     await expect.poll(() => status(stolen), { timeout: 30_000 }).toBe(Code.Unauthenticated);
     expect(await status(honest)).toBe(Code.InvalidArgument);
   });
+
+  it("do not delay a new signing certificate, are reported while they are invalid, and are cleared", async () => {
+    const root = await mint({ ca: true, subject: "CN=root" });
+    const [one, two] = [
+      await mint({ ca: true, subject: "CN=one", issuer: root }),
+      await mint({ ca: true, subject: "CN=two", issuer: root }),
+    ];
+    const lists = (await mintRevocationList(root)) + (await mintRevocationList(one, { revoked: ["1234"] }));
+    const { istiod, cacerts, port } = await start({ signer: one, roots: [root], lists }, {});
+    const state = async () => {
+      const get = async (path: string): Promise<string> => (await fetch(`${istiod.http}${path}`)).text();
+      const metrics = await get("/metrics");
+      return {
+        ready: (await get("/ready?verbose")).match(/^.*Revocation lists.*$/gm),
+        valid: /^istiod_revocation_lists_valid (\d)$/m.exec(metrics)?.[1],
+        hasExpiry: metrics.includes("\nistiod_revocation_lists_expiry_timestamp "),
+        issuer: await handshake(port, [root.pem]),
+      };
+    };
+    const file = join(cacerts, "ca-crl.pem");
+    const until = { timeout: 20_000 };
+    const good = { ready: [`[+]Revocation lists (${file}): current`], valid: "1", hasExpiry: true };
+    await expect.poll(state, until).toEqual({ ...good, issuer: "CN=one" });
+    await write(cacerts, { signer: two, roots: [root], lists: await mintRevocationList(root) });
+    const reason = `${cacerts}: ca-crl.pem: certificate CN=two has no revocation list; keeping the last good revocation lists`;
+    await expect.poll(state, until).toEqual({
+      ready: [`[-]Revocation lists (${file}): stale, ${reason}`],
+      valid: "0",
+      hasExpiry: true,
+      issuer: "CN=two",
+    });
+    expect(await (await fetch(`${istiod.http}/ready`)).text()).toContain(reason);
+    expect(
+      istiod.lines
+        .filter(({ level }) => level === "error")
+        .map((line) => JSON.stringify(line))
+        .join(),
+    ).toContain("CN=two has no revocation list");
+    await writeFile(file, "");
+    await expect.poll(state, until).toEqual({ ready: null, valid: undefined, hasExpiry: false, issuer: "CN=two" });
+    await writeFile(file, (await mintRevocationList(root)) + (await mintRevocationList(two)));
+    await expect.poll(state, until).toEqual({ ...good, issuer: "CN=two" });
+    await rm(file);
+    await expect.poll(state, until).toEqual({ ready: null, valid: undefined, hasExpiry: false, issuer: "CN=two" });
+  });
+
+  it("that are invalid when istiod starts do not keep it from issuing certificates", async () => {
+    const ca = await mint({ ca: true, subject: "CN=ca" });
+    const { istiod, port } = await start({ signer: ca, roots: [ca], lists: "garbage" }, {});
+    expect(await handshake(port, [ca.pem])).toBe("CN=ca");
+    expect(await (await fetch(`${istiod.http}/ready`)).text()).toContain("there are no last good revocation lists");
+  });
 });

@@ -88,14 +88,18 @@ describe("peers of a real Envoy", () => {
     expect(messages().filter((line) => line.startsWith("Envoy rejected"))).toEqual([]);
   }, 20_000);
 
-  it("are refused once they are revoked, also after the list has disappeared, and others are not", async () => {
+  it("are refused once they are revoked, also while the list is invalid, until it is cleared, and others are not", async () => {
     await writeFile(listFile, await lists(peers.revoked.certificate.serialNumber));
     await expect.poll(outcomes, { timeout: 10_000 }).toEqual({ ...accepted, revoked: "refused" });
-    await rm(listFile);
+    await writeFile(listFile, "half");
     await expect
       .poll(messages, { timeout: 10_000 })
-      .toContain(`${listFile} is missing, keeping the last good revocation lists`);
+      .toContain(`${listFile} has no PEM block "X509 CRL", keeping the last good revocation lists`);
     expect(await outcomes()).toEqual({ ...accepted, revoked: "refused" });
+    await rm(listFile);
+    await expect.poll(outcomes, { timeout: 10_000 }).toEqual(accepted);
+    await writeFile(listFile, await lists(peers.revoked.certificate.serialNumber));
+    await expect.poll(outcomes, { timeout: 10_000 }).toEqual({ ...accepted, revoked: "refused" });
     await writeFile(listFile, await lists());
     await expect.poll(outcomes, { timeout: 10_000 }).toEqual(accepted);
     expect(seen.refused).toEqual([]);

@@ -1,5 +1,5 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { mint, type Minted, mintRevocationList } from "@istiod/ca/testing";
@@ -18,6 +18,16 @@ beforeAll(async () => {
   first = await mint({ ca: true, subject: "CN=first" });
   second = await mint({ ca: true, subject: "CN=second" });
 });
+
+/** Replaces the content of a file as Kubernetes does in a volume: by another target of a symbolic link. */
+async function swap(file: string, content: string | undefined): Promise<void> {
+  const volume = dirname(file);
+  const version = await mkdtemp(join(volume, "..v"));
+  if (content !== undefined) await writeFile(join(version, basename(file)), content);
+  await symlink(basename(version), join(volume, "..tmp"));
+  await rename(join(volume, "..tmp"), join(volume, "..data"));
+  await symlink(join("..data", basename(file)), file).catch(() => undefined);
+}
 
 type Roots = Extract<Secret, { kind: "roots" }>;
 
@@ -75,7 +85,7 @@ describe("the roots that Envoy verifies peers against", () => {
       ).toThrow(reason);
   });
 
-  it("come with the revocation lists from the start, and keep them if the file disappears", async () => {
+  it("come with the revocation lists from the start, and keep them if the file is invalid", async () => {
     const directory = join(await scratch(), "crl");
     const file = join(directory, "ca-crl.pem");
     await mkdir(directory);
@@ -85,11 +95,29 @@ describe("the roots that Envoy verifies peers against", () => {
     await expect.poll(() => served).toEqual([{ kind: "roots", roots: first.pem, revocationLists: list }]);
     await writeFile(file, longer);
     await expect.poll(() => served.at(-1)?.revocationLists).toBe(longer);
-    await rm(file);
-    await expect.poll(() => warnings.at(-1)).toBe(`${file} is missing, keeping the last good revocation lists`);
     await writeFile(file, "half");
     await expect.poll(() => warnings.at(-1)).toMatch(/has no PEM block "X509 CRL", keeping the last good/);
     expect(served).toHaveLength(2);
+    stop();
+  });
+
+  it.each<[string, (file: string) => Promise<unknown>]>([
+    ["removed", (file) => rm(file)],
+    ["emptied", (file) => writeFile(file, "")],
+    ["swapped with a volume that lacks it", (file) => swap(file, undefined)],
+    ["swapped with a volume in which it is blank", (file) => swap(file, "\n")],
+  ])("have no revocation lists any more after the file is %s", async (_, clear) => {
+    const directory = join(await scratch(), "crl");
+    const file = join(directory, "ca-crl.pem");
+    await mkdir(directory);
+    const list = await mintRevocationList(first, { revoked: ["1234"] });
+    await swap(file, list);
+    const { served, stop } = watching({ file });
+    await expect.poll(() => served).toEqual([{ kind: "roots", roots: first.pem, revocationLists: list }]);
+    await clear(file);
+    await expect.poll(() => served.at(-1)).toEqual({ kind: "roots", roots: first.pem });
+    await swap(file, list);
+    await expect.poll(() => served.at(-1)).toEqual({ kind: "roots", roots: first.pem, revocationLists: list });
     stop();
   });
 

@@ -91,6 +91,7 @@ export {
 } from "./registration/registration-authority.js";
 export { type FollowedRoots, followRoots, type FollowRootsOptions } from "./registration/roots-file.js";
 export { SignerAuthority, type SignerAuthorityOptions } from "./registration/signer-authority.js";
+export { revocationFault } from "./revocation/bundle-lists.js";
 export { parseRevocationLists, type RevocationList } from "./revocation/revocation-list.js";
 export { type PluggedInCaOptions, readPluggedInCa } from "./roots/plugged-in-ca.js";
 export { type RootCheck, RootRotation, type RootRotationOptions } from "./roots/root-rotation.js";
@@ -116,7 +117,12 @@ export {
   joinEvents,
   type RejectionReason,
 } from "./service/certificate-events.js";
-export { certificateMetrics, type ExpiringAuthority, observeQueue } from "./service/certificate-metrics.js";
+export {
+  certificateMetrics,
+  type ExpiringAuthority,
+  observeQueue,
+  observeRevocationLists,
+} from "./service/certificate-metrics.js";
 export { certificateRoutes, type CertificateServiceOptions } from "./service/certificate-service.js";
 export type { IssuanceOptions } from "./service/issuance.js";
 export { signErrorLabel } from "./service/sign-error-label.js";

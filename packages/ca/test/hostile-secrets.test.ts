@@ -180,7 +180,11 @@ describe("a Secret that somebody fills with anything", () => {
               expect(result).toBeInstanceOf(CaError);
               expect((result as CaError).message.length).toBeLessThan(5000);
             }
-            expect(authority.bundle).toBe(before);
+            // A reason why the revocation lists are not used may be new.
+            expect({ ...authority.bundle, revocationProblem: undefined }).toEqual({
+              ...before,
+              revocationProblem: undefined,
+            });
           }
         }),
         { numRuns: runs },

@@ -1,7 +1,17 @@
+import { generateKeyPairSync } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CertificateAuthority, readPluggedInCa, type SigningBundle } from "@istiod/ca";
-import { mint, type Minted, mintRevocationList, type MintOptions } from "@istiod/ca/testing";
+import {
+  CertificateAuthority,
+  readPluggedInCa,
+  revocationFault,
+  type SigningBundle,
+  trustBundleOf,
+  verifiedIdentity,
+  watchPluggedInCa,
+} from "@istiod/ca";
+import { mint, type Minted, mintRevocationList, type MintOptions, uri } from "@istiod/ca/testing";
+import { FakeClock } from "@istiod/settings/testing";
 import { describe, expect, it } from "vitest";
 import { reload } from "../src/roots/watch-plugged-in-ca.js";
 import { ExtendedKeyUsage, KeyUsageFlags } from "../src/x509.js";
@@ -41,7 +51,7 @@ async function load(files: Files, readsRevocationLists = true): Promise<SigningB
 /** The message of the error with which files are rejected, without their directory. */
 async function rejection(files: Files): Promise<string> {
   return load(files).then(
-    () => "accepted",
+    ({ revocationProblem = "accepted" }) => revocationProblem.replaceAll(/\/\S+: (?=[a-z-]+\.pem)/g, ""),
     (error: Error) => error.message.replaceAll(/\/\S+: (?=[a-z-]+\.pem)/g, ""),
   );
 }
@@ -167,22 +177,127 @@ describe("ca-crl.pem", () => {
     expect(await rejection({ ...files, lists: "none" })).toBe('ca-crl.pem: no PEM block "X509 CRL" found');
   });
 
-  it("is reloaded with the CA, and the last good lists stay active if the file disappears", async () => {
+  /** A plugged-in CA with lists of its four CAs, of which the last one's has these entries. */
+  async function withLists(revoked: readonly string[] = ["abcd"]) {
     const { files, root, upper, lower, signer } = await levels();
     const directory = await scratch();
-    await write(directory, { ...files, lists: await listsOf(root, upper, lower, signer) });
+    const above = await listsOf(root, upper, lower);
+    const lists = above + (await mintRevocationList(signer, { revoked }));
+    await write(directory, { ...files, lists });
     const bundle = await readPluggedInCa(directory, Date.now(), { readsRevocationLists: true });
     const authority = new CertificateAuthority({ bundle: bundle! });
     const options = { directory, authority, readsRevocationLists: true };
-    const revoked = (): boolean => authority.bundle.revocationLists.some((list) => list.revoked.has("abcd"));
-    const lists = (await listsOf(root, upper, lower)) + (await mintRevocationList(signer, { revoked: ["abcd"] }));
-    await write(directory, { ...files, lists });
+    const isRevoked = (): boolean => authority.bundle.revocationLists.some((list) => list.revoked.has("abcd"));
+    const file = join(directory, "ca-crl.pem");
+    return { files, root, upper, lower, signer, directory, above, lists, authority, options, isRevoked, file };
+  }
+
+  it("is reloaded with the CA", async () => {
+    const { options, isRevoked, files, directory, above, signer } = await withLists([]);
+    expect(isRevoked()).toBe(false);
+    await write(directory, { ...files, lists: above + (await mintRevocationList(signer, { revoked: ["abcd"] })) });
     expect(await reload(options)).toBe(true);
-    expect(revoked()).toBe(true);
-    await write(directory, files);
-    await expect(reload(options)).rejects.toMatchObject({
-      message: `${directory}: ca-crl.pem is missing, keeping the last good revocation lists`,
-    });
-    expect(revoked()).toBe(true);
+    expect(isRevoked()).toBe(true);
+  });
+
+  it.each<[string, (file: string) => Promise<unknown>]>([
+    ["removed", (file) => rm(file)],
+    ["emptied", (file) => writeFile(file, "")],
+    ["left with a blank line", (file) => writeFile(file, " \n")],
+  ])("is cleared if it is %s", async (_, clear) => {
+    const { options, authority, isRevoked, file, lists } = await withLists();
+    await clear(file);
+    expect(await reload(options)).toBe(true);
+    expect(authority.bundle).toMatchObject({ revocationLists: [], revocationListsPem: "" });
+    expect(authority.bundle.revocationProblem).toBeUndefined();
+    await writeFile(file, lists);
+    expect(await reload(options)).toBe(true);
+    expect(isRevoked()).toBe(true);
+  });
+
+  it("keeps the last good lists if it becomes invalid, and says so until it is valid or cleared", async () => {
+    const { options, authority, isRevoked, file, lists, above } = await withLists();
+    for (const [content, reason] of [
+      ["garbage", 'ca-crl.pem: no PEM block "X509 CRL" found'],
+      [above, "ca-crl.pem: certificate CN=signer has no revocation list"],
+    ] as const) {
+      await writeFile(file, content);
+      await expect(reload(options)).rejects.toMatchObject({
+        message: expect.stringMatching(`${reason}; keeping the last good revocation lists$`),
+      });
+      expect([isRevoked(), authority.bundle.revocationProblem]).toEqual([true, expect.stringContaining(reason)]);
+    }
+    await writeFile(file, lists);
+    expect(await reload(options)).toBe(false);
+    expect(authority.bundle.revocationProblem).toBeUndefined();
+  });
+
+  it.each(["garbage", "the former list"])("never delays a new signing certificate, here with %s", async (content) => {
+    const { options, authority, isRevoked, lower, files, directory, file, lists } = await withLists();
+    const next = await mint({ ca: true, subject: "CN=next", issuer: lower });
+    await write(directory, { ...files, signer: next, chain: [next, ...files.chain.slice(1)] });
+    await writeFile(file, content === "garbage" ? content : lists);
+    await expect(reload(options)).rejects.toMatchObject({ message: expect.stringContaining("ca-crl.pem: ") });
+    expect(authority.bundle.certificate.subject).toBe("CN=next");
+    expect(isRevoked()).toBe(true);
+    // Without a list of the new certificate, Envoy and istiod would reject everything that it issues.
+    const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const leaf = await mint({ issuer: next, names: [uri(CART)], publicKey });
+    const chain = [leaf, next, ...files.chain.slice(1)].map(({ certificate }) => certificate.raw);
+    const identity = (): unknown =>
+      verifiedIdentity(chain, [trustBundleOf("cluster.local", authority.bundle)], Date.now());
+    expect(identity()).toMatchObject({ serviceAccount: "cart" });
+    const crl = join(directory, "distributed.pem");
+    await writeFile(crl, authority.bundle.revocationListsPem);
+    await writeFile(join(directory, "leaf.pem"), leaf.pem);
+    await writeFile(join(directory, "chain.pem"), [next, ...files.chain.slice(1)].map(({ pem }) => pem).join(""));
+    const roots = join(directory, "root-cert.pem");
+    expect(
+      await openssl(
+        ...["verify", "-crl_check_all", "-CAfile", roots, "-CRLfile", crl],
+        ...["-untrusted", join(directory, "chain.pem"), join(directory, "leaf.pem")],
+      ),
+    ).toContain("leaf.pem: OK");
+    // The added list is not signed again.
+    const { revocationListsPem } = authority.bundle;
+    await expect(reload(options)).rejects.toThrow("ca-crl.pem: ");
+    expect(authority.bundle.revocationListsPem).toBe(revocationListsPem);
+  });
+
+  it("is reloaded although the new signing certificate is invalid", async () => {
+    const { options, authority, isRevoked, directory, file, above, signer } = await withLists([]);
+    await writeFile(join(directory, "ca-key.pem"), "half");
+    await writeFile(file, above + (await mintRevocationList(signer, { revoked: ["abcd"] })));
+    await expect(reload(options)).rejects.toMatchObject({ code: "malformed" });
+    expect([isRevoked(), authority.bundle.certificate.subject]).toEqual([true, "CN=signer"]);
+  });
+
+  it("that is invalid from the start delays nothing, and client certificates are rejected meanwhile", async () => {
+    const { files, signer } = await levels();
+    const bundle = await load({ ...files, lists: "garbage" });
+    expect(bundle.certificate.subject).toBe("CN=signer");
+    const leaf = await mint({ issuer: signer, names: [uri(CART)] });
+    expect(() =>
+      verifiedIdentity([leaf.certificate.raw], [trustBundleOf("cluster.local", bundle)], Date.now()),
+    ).toThrow(/^it is unknown which certificates are revoked: .*ca-crl\.pem: no PEM block/);
+    expect(revocationFault(bundle, Date.now())).toMatch(/; there are no last good revocation lists, client/);
+  });
+
+  it("is read again every minute while it is invalid: a list may become valid", async () => {
+    const { files, above, signer, directory, authority } = await withLists();
+    const clock = new FakeClock(Date.now());
+    const lists = above + (await mintRevocationList(signer, { thisUpdate: 90_000, nextUpdate: day, revoked: ["ef"] }));
+    await write(directory, { ...files, lists });
+    const options = { directory, authority, readsRevocationLists: true, clock };
+    await expect(reload(options)).rejects.toThrow("is not valid before");
+    const errors: string[] = [];
+    const stop = watchPluggedInCa({ ...options, onError: ({ message }) => errors.push(message) });
+    clock.advance(60_000);
+    await expect.poll(() => errors).toEqual([expect.stringContaining("is not valid before")]);
+    await expect.poll(() => clock.pending).toEqual([60_000]);
+    clock.advance(60_000);
+    await expect.poll(() => authority.bundle.revocationProblem).toBeUndefined();
+    expect(authority.bundle.revocationLists.some(({ revoked }) => revoked.has("ef"))).toBe(true);
+    stop();
   });
 });

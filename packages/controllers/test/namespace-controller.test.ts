@@ -113,9 +113,9 @@ describe("the ConfigMap istio-ca-root-cert", () => {
 describe("the ConfigMap istio-ca-crl", () => {
   const lists = { apiVersion: "v1", kind: "ConfigMap", namespace: "shop", name: "istio-ca-crl" } as const;
 
-  it("has the revocation lists in every namespace once there are any, and follows them", async () => {
+  it("has the revocation lists in every namespace once there are any, follows them, and is cleared", async () => {
     const cluster = await testCluster({ namespaces: ["shop"] });
-    const text = new Changeable("");
+    const text = new Changeable<string | undefined>("");
     const controller = namespaceController({
       roots: new Changeable("root 1"),
       revocationLists: { text, configMap: "istio-ca-crl" },
@@ -136,9 +136,38 @@ describe("the ConfigMap istio-ca-crl", () => {
     );
     expect(cluster.server.objects.get(lists)?.metadata.labels).toEqual({ "istio.io/config": "true" });
     // Lists that have become unknown are not taken away from those who check them.
-    text.set("");
+    text.set(undefined);
     await cluster.server.objects.create(namespace("later"));
     await eventually(() => expect(cluster.server.objects.get({ ...lists, namespace: "later" })).toBeDefined());
     expect(cluster.server.objects.get(lists)).toMatchObject({ data: { "ca-crl.pem": "list 2" } });
+    text.set("");
+    for (const name of ["shop", "later"])
+      await eventually(() =>
+        expect(cluster.server.objects.get({ ...lists, namespace: name })).toMatchObject({ data: { "ca-crl.pem": "" } }),
+      );
+    // A namespace without the ConfigMap needs none without lists.
+    await cluster.server.objects.create(namespace("last"));
+    await eventually(() => expect(dataOf(cluster, "last")).toEqual(root));
+    expect(cluster.server.objects.get({ ...lists, namespace: "last" })).toBeUndefined();
+  });
+
+  it("is cleared of the lists of an earlier istiod, and keeps them while those of this one are unknown", async () => {
+    const cluster = await testCluster({ namespaces: ["shop"] });
+    const data = { "ca-crl.pem": "earlier", other: "kept" };
+    await cluster.server.objects.create({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { namespace: "shop", name: "istio-ca-crl" },
+      data,
+    });
+    const text = new Changeable<string | undefined>(undefined);
+    const roots = new Changeable("root 1");
+    cluster.run(namespaceController({ roots, revocationLists: { text, configMap: "istio-ca-crl" }, mesh }));
+    await eventually(() => expect(dataOf(cluster, "shop")).toEqual(root));
+    expect(cluster.server.objects.get(lists)).toMatchObject({ data });
+    text.set("");
+    await eventually(() =>
+      expect(cluster.server.objects.get(lists)).toMatchObject({ data: { ...data, "ca-crl.pem": "" } }),
+    );
   });
 });

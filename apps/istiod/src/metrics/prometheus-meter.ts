@@ -29,6 +29,8 @@ export function prometheusMeter(registry: Registry): Meter {
     observeGauge({ name, help, labels = [] }, read) {
       const collect = function (this: Gauge): void {
         this.reset();
+        // A metric without labels has a series of value 0 after a reset.
+        this.remove({});
         for (const sample of samples(read())) this.set(sample.labels ?? {}, sample.value);
       };
       new Gauge({ name, help, labelNames: [...labels], registers, collect });
@@ -36,6 +38,7 @@ export function prometheusMeter(registry: Registry): Meter {
     observeCounter({ name, help, labels = [] }, read) {
       const collect = function (this: Counter): void {
         this.reset();
+        this.remove({});
         for (const sample of samples(read())) this.inc(sample.labels ?? {}, sample.value);
       };
       new Counter({ name, help, labelNames: [...labels], registers, collect });

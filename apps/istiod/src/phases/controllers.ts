@@ -1,4 +1,4 @@
-import type { AuthorityBundle, TrustSource } from "@istiod/ca";
+import { type AuthorityBundle, CertificateAuthority, type TrustSource } from "@istiod/ca";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import {
   type CandidateOptions,
@@ -51,8 +51,8 @@ export function openControllers(
     webhookRoots,
     roots: authority && textOf(authority.authority, ({ rootsPem }) => rootsPem),
     revocationLists:
-      authority && variables.revocationLists.read(env)
-        ? textOf(authority.authority, ({ revocationListsPem }) => revocationListsPem)
+      authority?.authority instanceof CertificateAuthority && variables.revocationLists.read(env)
+        ? textOf(authority.authority, knownRevocationLists)
         : undefined,
   };
   if (inputs.revocationLists?.current() && variables.clusterTrustBundles.read(env))
@@ -137,7 +137,15 @@ function meshSettings(database: Mesh["database"]): MeshSettings {
   };
 }
 
+/** Returns the revocation lists; undefined if the operator's were invalid from the start. */
+function knownRevocationLists({ revocationProblem, revocationListsPem }: AuthorityBundle): string | undefined {
+  return revocationProblem !== undefined && revocationListsPem === "" ? undefined : revocationListsPem;
+}
+
 /** Returns a text of the authority's bundle with its changes. */
-function textOf(authority: TrustSource, select: (bundle: AuthorityBundle) => string): DistributedText {
+function textOf<T extends string | undefined>(
+  authority: TrustSource,
+  select: (bundle: AuthorityBundle) => T,
+): { current(): T } & Pick<DistributedText, "onChange"> {
   return { current: () => select(authority.bundle), onChange: (listener) => authority.onChange(listener) };
 }

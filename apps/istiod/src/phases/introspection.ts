@@ -17,13 +17,14 @@ import { cacheMetrics } from "../metrics/cache-metrics.js";
 import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
 import { processMetrics } from "../metrics/process-metrics.js";
 import { certificateStatuses } from "../status/certificate-statuses.js";
+import { revocationStatuses } from "../status/revocation-status.js";
 import { signerLines } from "../external-authority.js";
 import {
   clusterStates,
   componentLines,
   sourceStatuses,
-  staleBundlesSummary,
   staleSourcesSummary,
+  staleTrustSummary,
 } from "../status/source-statuses.js";
 import type { StatusSources } from "../status/status-model.js";
 import { unreadVersions } from "../status/unread-versions.js";
@@ -78,23 +79,26 @@ export function openIntrospection(
     debugOptions(startup, mesh, serving, { analysis, faults, proxyOf, injectionTemplates }),
   );
   server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
-  const bundles = (): readonly SourceStatus[] => security.bundles?.statuses() ?? [];
+  const trust = (): readonly SourceStatus[] => [
+    ...(security.bundles?.statuses() ?? []),
+    ...revocationStatuses(security.authority),
+  ];
   const status: StatusSources = {
     ...startingStatus(startup, mesh),
     connections: () => server.connections(),
     proxyOf,
     changes: reporting.changes,
     findings: async () => analysis.place(await analysis.findings()),
-    sources: () => [...sourceStatuses(sources.named, ingestion.states()), ...bundles()],
+    sources: () => [...sourceStatuses(sources.named, ingestion.states()), ...trust()],
     certificates: () => certificateStatuses(security.authority, security.secure?.current(), security.external?.roots),
     waitingFor: () => [],
   };
   const readiness = (): string =>
     rejectedPoliciesSummary(sources.rejectedPolicies()) +
     staleSourcesSummary(ingestion.states()) +
-    staleBundlesSummary(bundles());
+    staleTrustSummary(trust());
   const components = (): readonly string[] => [
-    ...componentLines([...sourceStatuses(sources.named, ingestion.states()), ...bundles()]),
+    ...componentLines([...sourceStatuses(sources.named, ingestion.states()), ...trust()]),
     ...signerLines(security.external?.signers.statuses() ?? []),
   ];
   return { commands, access: debugAccess(startup, mesh, security), status, analysis, readiness, components };

@@ -7,6 +7,7 @@ import {
   certificateMetrics,
   type ExpiringAuthority,
   joinEvents,
+  observeRevocationLists,
   type KeptServingTls,
   type LeafIssuer,
   nodeImpersonation,
@@ -74,6 +75,7 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
   }
   const rootUses = { areSent: sendsRoots, areOfSigners: external !== undefined };
   closers.defer(warnOfUnusedRoots(database, rootUses, authorityLog));
+  if (authority?.revocationListsFile !== undefined) observeRevocationLists(startup.meter, authority.authority);
   if (authority !== undefined) closers.defer(followTrustDomain(trustDomain, mesh, authorityLog));
   const bundles = await openBundles(startup, database, authority);
   const { secureGRPCAddr, httpsAddr } = startup.settings.addresses;

@@ -47,9 +47,12 @@ export function staleSourcesSummary(states: readonly SourceState[]): string {
     .join("");
 }
 
-/** Returns lines for `/ready` about SPIFFE bundles whose last good content is used, or that were never fetched. */
-export function staleBundlesSummary(bundles: readonly SourceStatus[]): string {
-  return bundles
+/**
+ * Returns lines for `/ready` about SPIFFE bundles and revocation lists whose last good content is used, or that were
+ * never read.
+ */
+export function staleTrustSummary(sources: readonly SourceStatus[]): string {
+  return sources
     .filter(({ state }) => state === "stale")
     .map(({ name, location, reasons }) => `source ${name} ${location}: stale: ${reasons.join("; ")}\n`)
     .join("");

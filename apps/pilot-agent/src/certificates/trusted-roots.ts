@@ -60,9 +60,9 @@ export function watchTrustedRoots(
 }
 
 /**
- * Calls `listener` with the file's content; undefined if it does not exist. A file that disappears or becomes invalid
- * does not change anything: revoked certificates would be accepted again. Its directory, a volume, must exist from the
- * start.
+ * Calls `listener` with the file's content; undefined if it does not exist or is blank, which is how an operator clears
+ * the lists. A file that becomes invalid does not change anything: revoked certificates would be accepted again. Its
+ * directory, a volume, must exist from the start.
  */
 function watchRevocationLists(
   { revocationLists: path, quiet, log = silentLog }: TrustedRootsOptions,
@@ -82,11 +82,16 @@ function watchRevocationLists(
   const update = async (): Promise<void> => {
     const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => error);
     if (isStopped) return;
-    if (typeof text !== "string") {
-      const { code = "", message } = text;
-      const isMissing = code === "ENOENT";
-      if (isMissing && current === undefined) return listener(undefined);
-      return fail(`${isMissing ? "is missing" : message}, keeping the last good revocation lists`);
+    if (typeof text !== "string" && text.code !== "ENOENT")
+      return fail(
+        `${text.message}, ${current === undefined ? "so that roots cannot be served" : "keeping the last good revocation lists"}`,
+      );
+    if (typeof text !== "string" || text.trim() === "") {
+      if (current !== undefined)
+        log.info(`${path} has no revocation lists any more, peers are not checked against any`);
+      lastFailure = "";
+      current = undefined;
+      return listener(undefined);
     }
     if (!/-----BEGIN X509 CRL-----[^-]+-----END X509 CRL-----/.test(text))
       return fail(

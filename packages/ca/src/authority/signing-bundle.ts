@@ -2,8 +2,7 @@ import type { KeyObject, X509Certificate } from "node:crypto";
 import { CaError } from "../errors.js";
 import { parsePrivateKey } from "../keys.js";
 import { parseCertificates } from "../pem.js";
-import { currentLists } from "../revocation/revocation-check.js";
-import { parseRevocationLists, type RevocationList } from "../revocation/revocation-list.js";
+import type { RevocationList } from "../revocation/revocation-list.js";
 import { certificateName, type CertificateOrigins, checkRoot, issuerPath, unique } from "./issuer-path.js";
 
 /** The PEM texts of a CA. */
@@ -15,8 +14,6 @@ export interface SigningBundlePem {
   readonly chain?: string;
   /** Root certificates: one, or several during a root rotation. */
   readonly roots: string;
-  /** Certificate revocation lists: none, or one of each CA on the path and of each root. */
-  readonly revocationLists?: string;
 }
 
 /** Names of the texts in messages. */
@@ -35,6 +32,11 @@ export interface AuthorityBundle {
   readonly revocationLists: readonly RevocationList[];
   /** PEM of the revocation lists; empty if there are none. */
   readonly revocationListsPem: string;
+  /**
+   * Reason why the operator's revocation lists are not used. The last good ones stay active; without any, it is unknown
+   * which certificates are revoked.
+   */
+  readonly revocationProblem?: string;
 }
 
 /** A signing certificate with its key and a verified path to its roots. Immutable. */
@@ -43,6 +45,8 @@ export interface SigningBundle extends AuthorityBundle {
   readonly privateKey: KeyObject;
   /** The root that the path leads to. */
   readonly anchor: X509Certificate;
+  /** The signing certificate, those above it, and all roots, each once. */
+  readonly authorities: readonly X509Certificate[];
 }
 
 /** An authority whose certificates others trust. */
@@ -55,8 +59,7 @@ export interface TrustSource {
 
 /**
  * Parses and checks the parts of a CA: the key belongs to the certificate, the certificate may sign and chains to a
- * root, no certificate on that path has expired (RFC 5280 §6), and revocation lists, if any, are current and cover
- * each of these CAs.
+ * root, and no certificate on that path has expired (RFC 5280 §6). The bundle has no revocation lists.
  *
  * @param where names the origin in messages, such as a directory; or the origin of each text
  * @param now milliseconds since the epoch
@@ -83,7 +86,6 @@ export function signingBundle(pem: SigningBundlePem, where: string | SigningBund
   for (const root of roots) checkRoot(root, origins);
   const candidates = [...more, ...extra];
   const path = issuerPath(certificate, candidates, roots, origins, now);
-  const lists = readLists(pem.revocationLists, names.revocationLists, [...path, ...roots], now);
   return {
     certificate,
     privateKey,
@@ -92,8 +94,9 @@ export function signingBundle(pem: SigningBundlePem, where: string | SigningBund
     rootsPem: roots.map(pemOf).join(""),
     notAfter: Math.min(...path.map((step) => Date.parse(step.validTo))),
     anchor: path.at(-1) ?? certificate,
-    revocationLists: lists,
-    revocationListsPem: lists.map((list) => list.pem).join(""),
+    authorities: unique([...path, ...roots]),
+    revocationLists: [],
+    revocationListsPem: "",
   };
 }
 
@@ -103,7 +106,6 @@ function namesIn(where: string): SigningBundleNames {
     privateKey: `${where}: private key`,
     chain: `${where}: certificate chain`,
     roots: `${where}: root certificates`,
-    revocationLists: `${where}: revocation lists`,
   };
 }
 
@@ -117,29 +119,6 @@ function originsOf(texts: readonly (readonly [string, readonly X509Certificate[]
       return "certificate";
     },
   };
-}
-
-/** Envoy rejects every certificate of a CA without a current list, once there is a list of any CA. */
-function readLists(
-  pem: string | undefined,
-  name: string,
-  authorities: readonly X509Certificate[],
-  now: number,
-): readonly RevocationList[] {
-  if (pem === undefined) return [];
-  const lists = parseRevocationLists(pem, name);
-  for (const authority of unique(authorities)) {
-    try {
-      currentLists(authority, lists, now);
-    } catch (error) {
-      throw CaError.from(withName(error, `${name}: ${certificateName(authority)}`), "untrusted", name);
-    }
-  }
-  return lists;
-}
-
-function withName(error: unknown, name: string): unknown {
-  return error instanceof CaError ? new CaError(error.code, `${name} ${error.message}`, { cause: error }) : error;
 }
 
 /** Returns a certificate as one PEM block with a newline at its end. */

@@ -15,6 +15,8 @@ export interface TrustBundle {
   readonly intermediates?: readonly X509Certificate[];
   /** Revocation lists of all CAs of the trust domain. Default: certificates are not checked for revocation. */
   readonly revocationLists?: readonly RevocationList[];
+  /** Reason why it is unknown which certificates are revoked. Absent: the lists tell. */
+  readonly revocationUnknown?: string;
 }
 
 /** Returns the trust bundle of an authority's certificates. Equal bundles give the same object. */
@@ -23,9 +25,17 @@ export function trustBundleOf(trustDomain: string, bundle: AuthorityBundle): Tru
   if (byTrustDomain === undefined) trustBundles.set(bundle, (byTrustDomain = new Map()));
   let found = byTrustDomain.get(trustDomain);
   if (found === undefined) {
-    const { revocationLists } = bundle;
+    const { revocationLists, revocationProblem } = bundle;
+    const isUnknown = revocationProblem !== undefined && revocationLists.length === 0;
     const intermediates = bundle.chain.map((pem) => new X509Certificate(pem));
-    byTrustDomain.set(trustDomain, (found = { trustDomain, roots: bundle.roots, intermediates, revocationLists }));
+    found = {
+      trustDomain,
+      roots: bundle.roots,
+      intermediates,
+      revocationLists,
+      ...(isUnknown && { revocationUnknown: revocationProblem }),
+    };
+    byTrustDomain.set(trustDomain, found);
   }
   return found;
 }
@@ -60,6 +70,9 @@ export function verifiedIdentity(
   const own = bundles.filter((bundle) => sanitizedTrustDomain(bundle.trustDomain) === trustDomain);
   if (own.length === 0)
     throw new CaError("untrusted", `there are no root certificates for trust domain ${trustDomain}`);
+  const unknown = own.find(({ revocationUnknown }) => revocationUnknown !== undefined);
+  if (unknown !== undefined)
+    throw new CaError("untrusted", `it is unknown which certificates are revoked: ${unknown.revocationUnknown}`);
   verifyCertificatePath(leaf, {
     intermediates: [...intermediates, ...own.flatMap((bundle) => bundle.intermediates ?? [])],
     roots: own.flatMap(({ roots }) => roots),

@@ -8,6 +8,7 @@ import {
 } from "../authority/signing-bundle.js";
 import { CaError } from "../errors.js";
 import { parseCertificates } from "../pem.js";
+import { withRevocationLists } from "../revocation/bundle-lists.js";
 
 /** Istio's file names, as in the Secret `cacerts`. */
 const istioFiles = {
@@ -30,7 +31,8 @@ export interface PluggedInCaOptions {
 
 /**
  * Reads an operator-provided CA from a directory (Istio's ROOT_CA_DIR): `ca-cert.pem`, `ca-key.pem`, `root-cert.pem`
- * and `cert-chain.pem`, or `tls.crt`, `tls.key` and `ca.crt`. The latter take precedence if `tls.crt` exists.
+ * and `cert-chain.pem`, or `tls.crt`, `tls.key` and `ca.crt`. The latter take precedence if `tls.crt` exists. Invalid
+ * revocation lists are reported in the bundle.
  *
  * @param now milliseconds since the epoch
  * @returns `undefined` if none of the files exists
@@ -42,13 +44,43 @@ export async function readPluggedInCa(
   now: number,
   { readsRevocationLists = false }: PluggedInCaOptions = {},
 ): Promise<SigningBundle | undefined> {
-  const revocationLists = readsRevocationLists ? await read(join(directory, revocationListsFile)) : undefined;
-  const lists = revocationLists !== undefined && { revocationLists };
+  const bundle = await readKeyMaterial(directory, now);
+  return bundle && readsRevocationLists ? readRevocationLists(directory, bundle, now) : bundle;
+}
+
+/**
+ * Returns a bundle with the lists in `ca-crl.pem`: none if the file is missing or blank. If they are invalid, the
+ * bundle has the reason, and the last good lists.
+ *
+ * @param last the last good lists
+ * @param now milliseconds since the epoch
+ */
+export async function readRevocationLists(
+  directory: string,
+  bundle: SigningBundle,
+  now: number,
+  last: SigningBundle["revocationLists"] = [],
+): Promise<SigningBundle> {
+  const name = `${directory}: ${revocationListsFile}`;
+  const pem = await read(join(directory, revocationListsFile)).catch((error: unknown) =>
+    CaError.from(error, "store", name),
+  );
+  return withRevocationLists(bundle, { pem, name, last, now });
+}
+
+/**
+ * Reads the certificates and the key, without revocation lists.
+ *
+ * @param now milliseconds since the epoch
+ * @returns `undefined` if none of the files exists
+ * @throws CaError as `readPluggedInCa`
+ */
+export async function readKeyMaterial(directory: string, now: number): Promise<SigningBundle | undefined> {
   const tls = await readFiles(directory, tlsFiles);
   if (tls.certificate !== undefined) {
     requireAll(directory, tlsFiles, tls);
     const chain = intermediatesOf(tls.roots, directory);
-    const pem: SigningBundlePem = { ...tls, ...lists, ...(chain !== undefined && { chain }) };
+    const pem: SigningBundlePem = { ...tls, ...(chain !== undefined && { chain }) };
     return signingBundle(pem, namesIn(directory, { ...tlsFiles, chain: tlsFiles.roots }), now);
   }
   const files = await readFiles(directory, istioFiles);
@@ -57,17 +89,16 @@ export async function readPluggedInCa(
     return undefined;
   }
   requireAll(directory, istioFiles, files);
-  return signingBundle({ ...files, ...lists }, namesIn(directory, istioFiles), now);
+  return signingBundle(files, namesIn(directory, istioFiles), now);
 }
 
-function namesIn(directory: string, files: Omit<SigningBundleNames, "revocationLists">): SigningBundleNames {
+function namesIn(directory: string, files: SigningBundleNames): SigningBundleNames {
   const path = (name: string): string => `${directory}: ${name}`;
   return {
     certificate: path(files.certificate),
     privateKey: path(files.privateKey),
     roots: path(files.roots),
     chain: path(files.chain),
-    revocationLists: path(revocationListsFile),
   };
 }
 

@@ -3,7 +3,8 @@ import type { CertificateAuthority } from "../authority/certificate-authority.js
 import type { SigningBundle } from "../authority/signing-bundle.js";
 import { type Clock, systemClock } from "@istiod/settings";
 import { CaError } from "../errors.js";
-import { type PluggedInCaOptions, readPluggedInCa } from "./plugged-in-ca.js";
+import { revocationFault } from "../revocation/bundle-lists.js";
+import { type PluggedInCaOptions, readKeyMaterial, readRevocationLists } from "./plugged-in-ca.js";
 
 export interface WatchPluggedInCaOptions extends PluggedInCaOptions {
   readonly directory: string;
@@ -18,13 +19,16 @@ export interface WatchPluggedInCaOptions extends PluggedInCaOptions {
   readonly clock?: Clock;
   /** Called after new files were loaded. */
   readonly onReload?: (bundle: SigningBundle) => void;
-  /** Called if new files are invalid. The last good ones stay active. */
+  /** Called if new files are invalid. The last good ones stay active. Not repeated for the same message. */
   readonly onError?: (error: CaError) => void;
 }
 
+/** A revocation list may become valid without a change of its file. */
+const listsRetryMs = 60_000;
+
 /**
  * Reloads a plugged-in CA into the authority after each change of its directory, including symbolic links swapped by a
- * Secret volume.
+ * Secret volume, and every minute while its revocation lists are invalid.
  *
  * @returns a function that stops the watch
  * @throws CaError `store` if the directory cannot be watched
@@ -32,15 +36,27 @@ export interface WatchPluggedInCaOptions extends PluggedInCaOptions {
 export function watchPluggedInCa(options: WatchPluggedInCaOptions): () => void {
   const { directory, debounce = 100, clock = systemClock, onError } = options;
   let cancel: (() => void) | undefined;
-  const report = (error: unknown): void => onError?.(CaError.from(error, "store", `${directory}: reload`));
-  const changed = (): void => {
+  let isStopped = false;
+  let failure: string | undefined;
+  const report = (cause: unknown): void => {
+    const error = CaError.from(cause, "store", `${directory}: reload`);
+    if (error.message !== failure) onError?.(error);
+    failure = error.message;
+  };
+  const reloadAfter = (delay: number): void => {
     cancel?.();
-    cancel = clock.after(debounce, () => void reload(options).catch(report));
+    cancel = clock.after(delay, () => void reloadNow());
+  };
+  const reloadNow = async (): Promise<void> => {
+    await reload(options).then(() => (failure = undefined), report);
+    if (!isStopped && options.authority.bundle.revocationProblem !== undefined) reloadAfter(listsRetryMs);
   };
   try {
-    const watcher = watch(directory, changed);
+    const watcher = watch(directory, () => reloadAfter(debounce));
     watcher.on("error", report);
+    if (options.authority.bundle.revocationProblem !== undefined) reloadAfter(listsRetryMs);
     return () => {
+      isStopped = true;
       watcher.close();
       cancel?.();
     };
@@ -50,29 +66,44 @@ export function watchPluggedInCa(options: WatchPluggedInCaOptions): () => void {
 }
 
 /**
- * Reads the directory once and passes a changed CA to the authority.
+ * Reads the directory once and passes a changed CA to the authority. The certificates with their key, and the
+ * revocation lists, do not wait for each other: if one is invalid, the other is used nevertheless.
  *
  * @returns whether the CA has changed
- * @throws CaError as `readPluggedInCa`, `incomplete` if all files are missing, or `root-change`
+ * @throws CaError as `readPluggedInCa`, `incomplete` if all files are missing, `root-change`, or of revocation lists
  */
 export async function reload(options: WatchPluggedInCaOptions): Promise<boolean> {
-  const { directory, authority, clock = systemClock, multiRoot = false, onReload } = options;
-  const next = await readPluggedInCa(directory, clock.now(), options);
-  if (!next) throw new CaError("incomplete", `${directory}: all files of the CA are missing`);
+  const { directory, authority, clock = systemClock, onReload } = options;
   const current = authority.bundle;
-  if (isEqual(next, current)) return false;
-  // Revoked certificates would be accepted again.
-  if (options.readsRevocationLists && current.revocationLists.length > 0 && next.revocationLists.length === 0)
-    throw new CaError("incomplete", `${directory}: ca-crl.pem is missing, keeping the last good revocation lists`);
-  if (!rootsMayFollow(current, next, multiRoot)) {
+  const { material, failure } = await nextKeyMaterial(options, current);
+  const next = options.readsRevocationLists
+    ? await readRevocationLists(directory, material, clock.now(), current.revocationLists)
+    : material;
+  const isChanged = !isEqual(next, current);
+  if (isChanged || next.revocationProblem !== current.revocationProblem) authority.use(next);
+  if (isChanged) onReload?.(next);
+  if (failure !== undefined) throw failure;
+  const problem = revocationFault(next, clock.now());
+  if (problem !== undefined) throw new CaError("untrusted", problem);
+  return isChanged;
+}
+
+/** Returns the certificates and the key in the directory, or the current ones and why those cannot be used. */
+async function nextKeyMaterial(
+  { directory, clock = systemClock, multiRoot = false }: WatchPluggedInCaOptions,
+  current: SigningBundle,
+): Promise<{ readonly material: SigningBundle; readonly failure?: CaError }> {
+  try {
+    const material = await readKeyMaterial(directory, clock.now());
+    if (!material) throw new CaError("incomplete", `${directory}: all files of the CA are missing`);
+    if (rootsMayFollow(current, material, multiRoot)) return { material };
     const rule = multiRoot
       ? "one set of roots must contain the other"
       : "the roots must stay the same unless several are allowed (ISTIO_MULTIROOT_MESH)";
     throw new CaError("root-change", `${directory}: the roots changed; ${rule}`);
+  } catch (error) {
+    return { material: current, failure: CaError.from(error, "store", `${directory}: reload`) };
   }
-  authority.use(next);
-  onReload?.(next);
-  return true;
 }
 
 function isEqual(a: SigningBundle, b: SigningBundle): boolean {

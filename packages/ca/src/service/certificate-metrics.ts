@@ -1,4 +1,6 @@
 import type { Meter } from "@istiod/metrics";
+import type { TrustSource } from "../authority/signing-bundle.js";
+import { revocationExpiry, revocationFault } from "../revocation/bundle-lists.js";
 import type { CertificateCalls } from "./certificate-calls.js";
 import type { CertificateEvents } from "./certificate-events.js";
 import { signErrorLabel } from "./sign-error-label.js";
@@ -58,6 +60,35 @@ export function certificateMetrics(
       failed.add({ error: signErrorLabel(error.code) });
     },
   };
+}
+
+/** Registers the state of an authority's revocation lists. Without lists, the metrics have no series. */
+export function observeRevocationLists(
+  meter: Meter,
+  authority: Pick<TrustSource, "bundle">,
+  now: () => number = Date.now,
+): void {
+  meter.observeGauge(
+    {
+      name: "istiod_revocation_lists_valid",
+      help: "1 if the revocation lists of the plugged-in CA are used and current, 0 if they are rejected or expired.",
+    },
+    () => {
+      const { bundle } = authority;
+      if (bundle.revocationLists.length === 0 && bundle.revocationProblem === undefined) return [];
+      return revocationFault(bundle, now()) === undefined ? 1 : 0;
+    },
+  );
+  meter.observeGauge(
+    {
+      name: "istiod_revocation_lists_expiry_timestamp",
+      help: "The first of the active revocation lists expires, in Unix seconds.",
+    },
+    () => {
+      const expiry = revocationExpiry(authority.bundle.revocationLists);
+      return expiry === undefined ? [] : expiry / 1000;
+    },
+  );
 }
 
 /** Registers the length of the queue of certificate requests. */

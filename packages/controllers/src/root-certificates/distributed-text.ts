@@ -2,8 +2,8 @@ import { collection, type Collection, type Database } from "@istiod/incremental"
 
 /** A text that every namespace receives, such as root certificates in PEM. */
 export interface DistributedText {
-  /** Returns the text; empty while it is not known. */
-  current(): string;
+  /** Returns the text; undefined while it is not known. An empty text replaces that of ConfigMaps that exist. */
+  current(): string | undefined;
   /** Calls a listener after each change. Returns a function that ends this. */
   onChange(listener: () => void): () => void;
 }
@@ -22,8 +22,8 @@ export const distributedTexts: Collection<string> = collection<string>("Distribu
 export function followText({ configMap, text }: DistributedKey, database: Pick<Database<void>, "commit">): () => void {
   const commit = (): void =>
     void database.commit((tx) => {
-      // An empty bundle would break every workload that trusts it.
-      if (text.current() !== "") tx.set(distributedTexts, configMap, text.current());
+      const current = text.current();
+      if (current !== undefined) tx.set(distributedTexts, configMap, current);
     });
   commit();
   return text.onChange(commit);

@@ -10,7 +10,10 @@ export interface NamespaceControllerOptions extends Scope {
   readonly roots: RootCertificates;
   /** Name of the ConfigMaps (`PILOT_CA_CERT_CONFIGMAP`). Default: `istio-ca-root-cert`. */
   readonly configMap?: string;
-  /** Revocation lists in PEM, and the name of their ConfigMaps (`PILOT_CRL_CONFIGMAP`). Default: none are written. */
+  /**
+   * Revocation lists in PEM, and the name of their ConfigMaps (`PILOT_CRL_CONFIGMAP`). Without lists, those in existing
+   * ConfigMaps are cleared. Default: none are written.
+   */
   readonly revocationLists?: { readonly text: DistributedText; readonly configMap: string };
 }
 
@@ -41,7 +44,12 @@ export function namespaceController(options: NamespaceControllerOptions): Contro
   const { roots, configMap = "istio-ca-root-cert", revocationLists, namespace } = options;
   const discovered = discovery(options);
   const distributed: readonly DistributedKey[] = [
-    { configMap, key: rootsKey, text: roots },
+    // An empty bundle would break every workload that trusts it.
+    {
+      configMap,
+      key: rootsKey,
+      text: { current: () => roots.current() || undefined, onChange: (listener) => roots.onChange(listener) },
+    },
     ...(revocationLists ? [{ ...revocationLists, key: revocationListsKey }] : []),
   ];
   // A watch owns its collection.
@@ -64,7 +72,7 @@ export function namespaceController(options: NamespaceControllerOptions): Contro
     const text = q.read(distributedTexts, name);
     if (text === undefined || kind === undefined) return undefined;
     const observed = q.read(kind.configMaps, target);
-    if (observed?.value.text === text) return undefined;
+    if ((observed?.value.text ?? "") === text) return undefined;
     const written = { type: configMapType, base: observed?.resourceVersion };
     const data = { [kind.key]: text };
     if (observed !== undefined) return { ...written, action: "update", name: { namespace, name }, fields: { data } };

@@ -31,7 +31,7 @@ export function findRootCertificates(entries: SecretEntries): RootCertificates |
     ["ca.crt", "ca.crl"],
   ] as const) {
     const certificates = nonEmptyEntry(entries, name);
-    const crl = nonEmptyEntry(entries, revoked);
+    const crl = nonBlankEntry(entries, revoked);
     if (certificates !== undefined) return crl === undefined ? { certificates } : { certificates, crl };
   }
   return undefined;
@@ -41,6 +41,11 @@ function pair(entries: SecretEntries, chainName: string, keyName: string): KeyPa
   const chain = nonEmptyEntry(entries, chainName);
   const key = nonEmptyEntry(entries, keyName);
   return chain && key && { chain, key };
+}
+
+/** Returns an entry of text; undefined if it has nothing but white space, as an operator clears it. */
+function nonBlankEntry(entries: SecretEntries, name: string): Uint8Array | undefined {
+  return nonEmptyEntry(entries, name)?.some((octet) => octet > 0x20) ? entries[name] : undefined;
 }
 
 /** Returns an entry; undefined if it is empty. */

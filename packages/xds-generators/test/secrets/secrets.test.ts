@@ -60,6 +60,17 @@ describe("secrets of gateways", () => {
     });
   });
 
+  it.each(["", "\n", " \r\n\t"])("have no revocation lists if these are cleared to %j", (cleared) => {
+    const mesh = new TestMesh(
+      edge("mutual") + secret("mutual", { cert: "C", key: "K", cacert: "ROOTS", crl: "REVOKED" }),
+    );
+    expect(gateway(mesh).json("kubernetes://mutual-cacert")?.["validationContext"]).toHaveProperty("crl");
+    mesh.apply(secret("mutual", { cert: "C", key: "K", cacert: "ROOTS", crl: cleared }));
+    expect(gateway(mesh).json("kubernetes://mutual-cacert")?.["validationContext"]).toEqual({
+      trustedCa: { inlineBytes: base64("ROOTS") },
+    });
+  });
+
   it("include roots from a ConfigMap in any namespace for authenticated clients", () => {
     const mesh = new TestMesh(
       document({ kind: "ConfigMap", metadata: { name: "roots", namespace: "other" }, data: { "ca.crt": "ROOTS" } }),
