@@ -4,7 +4,7 @@ import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
-import { createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-node";
 import {
   type Secret as EnvoySecret,
@@ -355,6 +355,21 @@ describe("SDS", () => {
     });
     return { client: createClient(SecretDiscoveryService, transport), socket };
   }
+
+  it("ends a stream whose deadline has passed with DEADLINE_EXCEEDED, and its watches", async () => {
+    let watches = 0;
+    const { client } = await serve({ watch: () => (watches++, () => watches--) } as unknown as SecretSource);
+    async function* requests() {
+      yield { resourceNames: ["default"] };
+      await new Promise(() => undefined);
+    }
+    const stream = client.streamSecrets(requests(), { headers: { "grpc-timeout": "300m" } });
+    const end = await (async () => {
+      for await (const _ of stream);
+    })().catch((error: unknown) => ConnectError.from(error).code);
+    expect(end).toBe(Code.DeadlineExceeded);
+    await expect.poll(() => watches).toBe(0);
+  });
 
   /** Subscribes to secrets as Envoy does, and acknowledges each response. */
   async function subscribe(client: Awaited<ReturnType<typeof serve>>["client"], names: string[]) {

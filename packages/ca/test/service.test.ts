@@ -6,6 +6,7 @@ import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-nod
 import { IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
 import { afterAll, describe, expect, it } from "vitest";
 import {
+  type Authenticator,
   CertificateAuthority,
   certificateRoutes,
   type CertificateServiceOptions,
@@ -99,6 +100,40 @@ const failure = async (call: Promise<unknown>): Promise<{ code: Code; message: s
 };
 
 describe("CreateCertificate", () => {
+  it("is answered once the deadline has passed, and its work ends", async () => {
+    const authority = await makeAuthority();
+    const ends: unknown[] = [];
+    let signed = 0;
+    authority.sign = ({ signal }) =>
+      new Promise((_, reject) => {
+        signed++;
+        signal?.addEventListener("abort", () => {
+          ends.push(ConnectError.from(signal.reason).code);
+          reject(new Error("aborted"));
+        });
+      });
+    let signingFailures = 0;
+    const { client } = await serve({ authority, events: { signingFailed: () => signingFailures++ } });
+    const csr = (await request(P256)).request;
+    const answer = failure(client(TOKEN).createCertificate({ csr }, { headers: { "grpc-timeout": "200m" } }));
+    expect((await answer).code).toBe(Code.DeadlineExceeded);
+    expect([ends, signed, signingFailures]).toEqual([[Code.DeadlineExceeded], 1, 0]);
+
+    // Nothing is signed for a caller whose authentication took too long.
+    let authenticate: () => void = () => undefined;
+    const authenticated = new Promise<void>((resolve) => (authenticate = resolve));
+    const late: Authenticator = {
+      name: "late",
+      authenticate: async (credentials) => authenticated.then(() => tokens.authenticate(credentials)),
+    };
+    const other = await serve({ authority, authenticators: [late] });
+    const code = failure(other.client(TOKEN).createCertificate({ csr }, { headers: { "grpc-timeout": "50m" } }));
+    expect((await code).code).toBe(Code.DeadlineExceeded);
+    authenticate();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(signed).toBe(1);
+  });
+
   it("returns one PEM per element, each with a newline at its end, the root last", async () => {
     const { authority, client } = await serve();
     const { certChain } = await client(TOKEN).createCertificate({

@@ -5,7 +5,7 @@ import { connect } from "node:http2";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Code, createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { ClientStatusDiscoveryService } from "@istiod/envoy-api/envoy/service/status/v3/csds";
 import {
@@ -64,6 +64,59 @@ describe("additional services", () => {
         createGrpcTransport({ baseUrl: `http://${host}:${port}/none` }),
       ).fetchClientStatus({}),
     ).rejects.toMatchObject({ code: Code.Unimplemented });
+    await server.close({ graceMs: 0 });
+  });
+
+  it("are answered once their deadline has passed, and their work ends, also if the request is not complete", async () => {
+    const server = createXdsServer(staticSource({}));
+    const reasons: Code[] = [];
+    const { host, port } = await server.listen({
+      port: 0,
+      routes: (router) =>
+        router.service(ClientStatusDiscoveryService, {
+          fetchClientStatus: (_request, { signal }) =>
+            new Promise((resolve) => {
+              signal.addEventListener("abort", () => {
+                reasons.push(ConnectError.from(signal.reason).code);
+                resolve({ config: [{ clientScope: "late" }] });
+              });
+            }),
+        }),
+    });
+    const client = createClient(
+      ClientStatusDiscoveryService,
+      createGrpcTransport({ baseUrl: `http://${host}:${port}` }),
+    );
+    for (const timeout of ["100m", "0m", "50000u"])
+      await expect(client.fetchClientStatus({}, { headers: { "grpc-timeout": timeout } })).rejects.toMatchObject({
+        code: Code.DeadlineExceeded,
+      });
+    await expect.poll(() => reasons).toEqual(expect.arrayContaining([Code.DeadlineExceeded, Code.DeadlineExceeded]));
+    expect(new Set(reasons)).toEqual(new Set([Code.DeadlineExceeded]));
+    await expect(client.fetchClientStatus({}, { headers: { "grpc-timeout": "soon" } })).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    });
+    // Longer than Node's timers, with which Connect would abort the handler at once.
+    reasons.splice(0);
+    const abort = new AbortController();
+    const long = client.fetchClientStatus({}, { headers: { "grpc-timeout": "99999999H" }, signal: abort.signal });
+    await expect(Promise.race([long, new Promise((resolve) => setTimeout(resolve, 200, "waits"))])).resolves.toBe(
+      "waits",
+    );
+    abort.abort();
+    await expect(long).rejects.toMatchObject({ code: Code.Canceled });
+    await expect.poll(() => reasons).toEqual([Code.Canceled]);
+    const session = connect(`http://${host}:${port}`);
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus",
+      "content-type": "application/grpc",
+      "grpc-timeout": "100m",
+    });
+    stream.write(Buffer.alloc(3));
+    const status = await new Promise((resolve) => stream.on("response", (fields) => resolve(fields["grpc-status"])));
+    expect(status).toBe(String(Code.DeadlineExceeded));
+    session.destroy();
     await server.close({ graceMs: 0 });
   });
 });

@@ -72,7 +72,12 @@ function sdsService(
         watches.clear();
         queue.close();
       };
-      signal.addEventListener("abort", close, { once: true });
+      const abort = (): void => {
+        // Such as the deadline of the stream.
+        queue.fail(ConnectError.from(signal.reason, Code.Canceled));
+        close();
+      };
+      signal.addEventListener("abort", abort, { once: true });
       void followRequests(requests, { queue, watches, secrets, pack, count, log: limitedLog })
         .catch((error: unknown) => queue.fail(error))
         .then(() => queue.close());

@@ -1,4 +1,4 @@
-import type { ConnectRouter, HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
 import type { Peer } from "../identity/peer.js";
 import { connectionKey } from "./connection.js";
@@ -22,9 +22,31 @@ export function certificateRoutes(options: CertificateServiceOptions): (router: 
 export function certificateService(options: CertificateServiceOptions): ServiceImpl<typeof IstioCertificateService> {
   const { peer = ({ values }) => values.get(connectionKey) } = options;
   return {
-    async createCertificate(request, context) {
-      const admitted = await admitCaller(peer(context), options);
-      return { certChain: await issue(request, admitted, options) };
+    createCertificate(request, context) {
+      const { signal } = context;
+      const respond = async () => {
+        const admitted = await admitCaller(peer(context), options);
+        signal.throwIfAborted();
+        return { certChain: await issue(request, admitted, options, signal) };
+      };
+      return unlessAborted(signal, respond());
     },
   };
+}
+
+/**
+ * Settles as the work does, or rejects with the reason of the signal once it is aborted. Connect aborts the signal of a
+ * call whose deadline has passed, but waits for the handler.
+ */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let abort: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(ConnectError.from(signal.reason, Code.Canceled));
+  });
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }

@@ -12,7 +12,7 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
-import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { encodeFrame } from "@istiod/protobuf-wire";
 import type { LimitObserver } from "../limits/limit-reason.js";
@@ -23,6 +23,8 @@ import { readRequests, type RequestLimits } from "./request-intake.js";
 const grpcUnimplemented = "12";
 /** Time after the response in which a client that is still sending may stop by itself. */
 const lingerMs = 1000;
+/** The longest time of Node's timers. */
+const maxTimeoutMs = 2 ** 31 - 1;
 
 export interface AdditionalServicesOptions {
   readonly routes: (router: ConnectRouter) => void;
@@ -35,7 +37,8 @@ export type StreamHandler = (stream: ServerHttp2Stream, ...rest: readonly unknow
 
 /**
  * Serves additional services with Connect's handlers. The request of a unary method is read within the limits of
- * unfinished requests, and passed to its handler as a whole.
+ * unfinished requests, and passed to its handler as a whole. Once its deadline has passed (`grpc-timeout`), the call is
+ * answered, and the signal of its handler aborted: Connect alone waits for the handler.
  */
 export function additionalServices({ routes, limits, limited }: AdditionalServicesOptions): StreamHandler {
   const unary = unaryHandlers(routes, limits.maxRequestBytes);
@@ -52,13 +55,14 @@ export function additionalServices({ routes, limits, limited }: AdditionalServic
     if (handler === undefined) return void streaming(request, response);
     if (!isGrpc(request.headers["content-type"])) return void response.writeHead(415).end();
     closeAfterResponse(request.stream, response, limits);
+    const ending = new AbortController();
     const { key } = identifyPeer(peerOf(request.stream.session as Parameters<typeof peerOf>[0], request.headers));
     const stop = readRequests(request.stream, key, limits, {
       message(message) {
         // The memory of the message is released once it is copied for the handler, which is bounded by itself.
         const body = encodeFrame(message);
         stop();
-        void call(handler, request, response, body, contextValues(request));
+        void call(handler, request, response, { body, contextValues: contextValues(request), signal: ending.signal });
         return undefined;
       },
       halfClosed: () => fail(response, new ConnectError("missing request message", Code.Unimplemented)),
@@ -68,6 +72,17 @@ export function additionalServices({ routes, limits, limited }: AdditionalServic
       },
     });
     request.stream.once("close", stop);
+    const timeoutMs = deadlineOf(request);
+    if (timeoutMs === undefined) return;
+    // Connect would abort the handler at the same time, and send the answer that it then gives.
+    delete request.headers["grpc-timeout"];
+    const stopDeadline = limits.timers.after(timeoutMs, () => {
+      const error = new ConnectError("deadline exceeded", Code.DeadlineExceeded);
+      stop();
+      ending.abort(error);
+      fail(response, error);
+    });
+    response.once("close", stopDeadline);
   });
   return (...stream) => void http2.emit("stream", ...stream);
 }
@@ -91,19 +106,39 @@ function unaryHandlers(
   );
 }
 
+interface UnaryCall {
+  /** The request in a gRPC frame. */
+  readonly body: Uint8Array;
+  readonly contextValues: ReturnType<typeof createContextValues>;
+  /** Aborted when the deadline has passed, and the call is answered. */
+  readonly signal: AbortSignal;
+}
+
 async function call(
   handler: UniversalHandler,
   request: Http2ServerRequest,
   response: Http2ServerResponse,
-  body: Uint8Array,
-  contextValues: ReturnType<typeof createContextValues>,
+  { body, contextValues, signal }: UnaryCall,
 ): Promise<void> {
   try {
     const universal = universalRequestFromNodeRequest(request, response, undefined, contextValues);
-    await universalResponseToNodeResponse(await handler({ ...universal, body: oneChunk(body) }), response);
+    const signals = AbortSignal.any([universal.signal, signal]);
+    const answer = await handler({ ...universal, signal: signals, body: oneChunk(body) });
+    if (!signal.aborted) await universalResponseToNodeResponse(answer, response);
   } catch (error) {
     if (!response.stream.destroyed) fail(response, ConnectError.from(error, Code.Internal));
   }
+}
+
+/**
+ * Returns the milliseconds in `grpc-timeout`, at most 24 days; undefined if it is missing, or malformed, which the
+ * handler rejects.
+ */
+function deadlineOf({ headers }: Http2ServerRequest): number | undefined {
+  const header = headers["grpc-timeout"];
+  if (typeof header !== "string") return undefined;
+  const { timeoutMs } = parseTimeout(header, Number.MAX_SAFE_INTEGER);
+  return timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
 }
 
 async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
