@@ -48,7 +48,7 @@ export interface OwnAuthority extends RunningAuthority {
 /**
  * Starts the authority: the plugged-in CA in ROOT_CA_DIR, otherwise a self-signed root in --caDir, otherwise one in a
  * Secret of the cluster, which is written only if certificates are issued on --secureGRPCAddr. Returns undefined if
- * there is none of them.
+ * there is none of them, and with ENABLE_CA_SERVER=false.
  *
  * @throws CaError if its files cannot be used
  */
@@ -59,6 +59,7 @@ export async function startAuthority(
   log: Logger,
   client?: ApiClient,
 ): Promise<OwnAuthority | undefined> {
+  if (!variables.caServer.read(env)) return undefined;
   const names = servingNames(values, env);
   if (client !== undefined && variables.usesRemoteCerts.read(env))
     await saveRemoteCerts(variables.rootCaDirectory.read(env), { client, namespace: values.namespace, log });

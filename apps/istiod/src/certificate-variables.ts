@@ -76,7 +76,7 @@ export const certificateVariables = {
   caServer: booleanSetting({
     variable: "ENABLE_CA_SERVER",
     default: true,
-    help: "serve certificate signing requests",
+    help: "have a CA, which issues certificates and whose roots are distributed; without it, certificates come from elsewhere",
   }),
   useCacerts: booleanSetting({
     variable: "USE_CACERTS_FOR_SELF_SIGNED_CA",

@@ -72,6 +72,10 @@ export async function openExternalAuthority(
   files: SignerRootFiles = rootFiles,
 ): Promise<ExternalAuthority | undefined> {
   const type = variables.externalCa.read(env);
+  if (!variables.caServer.read(env)) {
+    if (type !== "") log.warn(`EXTERNAL_CA=${type} is ignored with ENABLE_CA_SERVER=false`);
+    return undefined;
+  }
   if (type === "") {
     for (const name of unusedVariables(env)) log.warn(`${name} is ignored without EXTERNAL_CA`);
     return undefined;

@@ -1,37 +1,37 @@
 import type { SecureContextOptions } from "node:tls";
-import {
-  keepServingTls,
-  type KeptServingTls,
-  type RootsFile,
-  type ServingFiles,
-  type ServingTls,
-  type TrustSource,
-} from "@istiod/ca";
+import { keepServingTls, type KeptServingTls, type ServingTls, type TrustSource } from "@istiod/ca";
 import type { Logger } from "pino";
 import type { RunningAuthority } from "./authority.js";
 import type { FlagValues } from "./flags.js";
 import { warnOfExposedKeys } from "./key-permissions.js";
+import type { ServingPlaces } from "./serving-places.js";
 import type { TlsLimits } from "./tls-limits.js";
 
+export interface ServingTlsInputs extends Pick<ServingPlaces, "files" | "clientRoots"> {
+  /** Absent: the certificate is in files. */
+  readonly authority: RunningAuthority["authority"] | undefined;
+  readonly trustDomain: string;
+  /** Names in a certificate that the authority issues. */
+  readonly names: readonly string[];
+  /** An external authority that signs certificates of clients. */
+  readonly clientAuthority: TrustSource | undefined;
+}
+
 /**
- * Keeps istiod's serving certificate and the roots that verify its clients: those of its own authority, and those of
- * --caCertFile for the trust domain in --caCertTrustDomain.
+ * Keeps istiod's serving certificate and the roots that verify its clients: those of its own authority, of an external
+ * one, and those of a file.
  *
- * @param clientAuthority an external authority that signs certificates of clients
  * @throws Error if a file is invalid, or no certificate can be issued
  */
 export async function servingTls(
   values: FlagValues,
-  { authority, trustDomain, names }: RunningAuthority,
+  { authority, trustDomain, names, files, clientRoots: roots, clientAuthority }: ServingTlsInputs,
   log: Logger,
-  clientAuthority?: TrustSource,
 ): Promise<KeptServingTls> {
-  const files = servingFiles(values);
   if (files !== undefined) await warnOfExposedKeys([files.keyFile], log);
-  const roots = clientRoots(values, trustDomain, log);
   try {
     return await keepServingTls({
-      authority,
+      ...(authority !== undefined && { authority }),
       trustDomain,
       names,
       ...(files !== undefined && { files }),
@@ -59,42 +59,4 @@ export function secureContext(
     ...limits,
     ...(curves !== undefined && { ecdhCurve: curves }),
   };
-}
-
-/**
- * Returns the file of --caCertFile with the trust domain of its roots. Roots without a trust domain verify nobody:
- * otherwise their CA could issue every identity of the mesh, including istiod's own.
- */
-function clientRoots(
-  { caCertFile, caCertTrustDomain }: FlagValues,
-  trustDomain: string,
-  log: Logger,
-): RootsFile | undefined {
-  if (caCertFile === "") {
-    if (caCertTrustDomain !== "")
-      throw new Error(`--caCertTrustDomain ${caCertTrustDomain}: --caCertFile is missing, they belong together`);
-    return undefined;
-  }
-  if (caCertTrustDomain === "") {
-    log.warn(
-      { file: caCertFile },
-      `--caCertFile ${caCertFile}: its roots belong to no trust domain, so certificates of its CA are rejected; set --caCertTrustDomain to ${trustDomain} if the CA may issue every identity of this mesh`,
-    );
-    return undefined;
-  }
-  if (caCertTrustDomain !== trustDomain)
-    log.warn(
-      { file: caCertFile },
-      `--caCertTrustDomain ${caCertTrustDomain} is not the trust domain of this mesh (${trustDomain}), whose identities alone are authorized`,
-    );
-  return { file: caCertFile, trustDomain: caCertTrustDomain };
-}
-
-function servingFiles({ tlsCertFile, tlsKeyFile }: FlagValues): ServingFiles | undefined {
-  if (tlsCertFile === "" && tlsKeyFile === "") return undefined;
-  if (tlsCertFile === "" || tlsKeyFile === "")
-    throw new Error(
-      `--${tlsCertFile === "" ? "tlsCertFile" : "tlsKeyFile"} is missing: --tlsCertFile and --tlsKeyFile belong together`,
-    );
-  return { certFile: tlsCertFile, keyFile: tlsKeyFile };
 }

@@ -1,6 +1,7 @@
 import { connect as connectHttp2 } from "node:http2";
 import { join } from "node:path";
 import { connect } from "node:tls";
+import { mint } from "@istiod/ca/testing";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { startAuthority } from "../src/authority.js";
@@ -103,7 +104,10 @@ describe("the certificate authority", () => {
     const unauthenticated = "16";
     const unimplemented = "12";
     expect(await certificateStatus(await serveTls())).toBe(unauthenticated);
-    expect(await certificateStatus(await serveTls({}, { ENABLE_CA_SERVER: "false" }))).toBe(unimplemented);
+    const served = await mint({ names: [{ type: "dns", value: "istiod.istio-system.svc" }] });
+    const files = await folder({ "tls.crt": served.pem, "tls.key": served.keyPem });
+    const flags = { tlsCertFile: join(files, "tls.crt"), tlsKeyFile: join(files, "tls.key") };
+    expect(await certificateStatus(await serveTls(flags, { ENABLE_CA_SERVER: "false" }))).toBe(unimplemented);
   });
 
   it("limits lifetimes by MAX_WORKLOAD_CERT_TTL, and creates its root by CITADEL_SELF_SIGNED_CA_…", async () => {

@@ -6,7 +6,7 @@ export const certificateFlags = {
     flag: "tlsCertFile",
     placeholder: "file",
     default: "",
-    help: "certificate of the TLS servers, reloaded on change; empty to issue one by the CA",
+    help: "certificate of the TLS servers, reloaded on change; empty for that in ./var/run/secrets/istiod, otherwise one of the CA",
   }),
   tlsKeyFile: stringSetting({
     flag: "tlsKeyFile",
@@ -18,7 +18,7 @@ export const certificateFlags = {
     flag: "caCertFile",
     placeholder: "file",
     default: "",
-    help: "root certificates for client certificates of --caCertTrustDomain in addition to the CA's own, reloaded on change",
+    help: "roots of --tlsCertFile, which are distributed in addition to the CA's own, and for client certificates of --caCertTrustDomain; reloaded on change",
   }),
   caCertTrustDomain: stringSetting({
     flag: "caCertTrustDomain",

@@ -15,6 +15,7 @@ import type { Proxy } from "@istiod/push-context";
 import { instanceIdentity } from "../controllers/instance-identity.js";
 import { type ControllerInputs, ownControllers, remoteControllers } from "../controllers/controllers-of-cluster.js";
 import { isControlledFrom, RemoteControllers } from "../controllers/remote-controllers.js";
+import { distributedRoots } from "../serving-roots.js";
 import { variables } from "../variables.js";
 import type { LockedController } from "../controllers/controllers-of-cluster.js";
 import type { Introspection } from "./introspection.js";
@@ -23,7 +24,8 @@ import type { Security } from "./security.js";
 import type { Startup } from "./startup.js";
 
 /** The parts of istiod whose state controllers write. */
-export interface ControllerSources extends Pick<Security, "authority">, Pick<Introspection, "analysis"> {
+export interface ControllerSources
+  extends Pick<Security, "authority" | "servingRoots">, Pick<Introspection, "analysis"> {
   /** CA bundle of the webhooks, if it is known. */
   readonly webhookRoots: RootCertificates | undefined;
 }
@@ -38,7 +40,7 @@ const electionTiming = { leaseDurationMs: 20_000, retryPeriodMs: 4_000 };
 export function openControllers(
   startup: Startup,
   mesh: Mesh,
-  { authority, analysis, webhookRoots }: ControllerSources,
+  { authority, servingRoots, analysis, webhookRoots }: ControllerSources,
 ): void {
   const { values, env, log, closers } = startup;
   const { client, database, remoteAccess } = mesh;
@@ -49,7 +51,7 @@ export function openControllers(
     mesh: meshSettings(database),
     analysis: statusAnalysis(startup, mesh, analysis),
     webhookRoots,
-    roots: authority && textOf(authority.authority, ({ rootsPem }) => rootsPem),
+    roots: authority && distributedRoots(servingRoots, authority.authority),
     revocationLists:
       authority?.authority instanceof CertificateAuthority && variables.revocationLists.read(env)
         ? textOf(authority.authority, knownRevocationLists)

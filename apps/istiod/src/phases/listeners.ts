@@ -139,24 +139,26 @@ function listenPlaintext({ values, settings }: Startup, { server }: Serving, at:
 const externalLimits = { concurrency: 64, signingTimeoutMs: 65_000 };
 
 async function listenTls(
-  { values, env, settings, meter }: Startup,
+  { values, settings, meter }: Startup,
   { trustDomain, certificateAuthenticators, authorizeImpersonation, external }: Security,
   secure: SecureServing,
   { server }: Serving,
   at: ListenAddress,
 ): Promise<Listening> {
   const { authority, events, limits } = secure;
-  const certificates = certificateCalls({
-    authority,
-    trustDomain,
-    authenticators: certificateAuthenticators,
-    ...(authorizeImpersonation && { authorizeImpersonation }),
-    events,
-    maxQueued: values.caMaxQueuedRequests,
-    // Signers work elsewhere, and take their time.
-    ...(external !== undefined && externalLimits),
-  });
-  observeQueue(meter, certificates);
+  const certificates =
+    authority &&
+    certificateCalls({
+      authority,
+      trustDomain,
+      authenticators: certificateAuthenticators,
+      ...(authorizeImpersonation && { authorizeImpersonation }),
+      events,
+      maxQueued: values.caMaxQueuedRequests,
+      // Signers work elsewhere, and take their time.
+      ...(external !== undefined && externalLimits),
+    });
+  if (certificates !== undefined) observeQueue(meter, certificates);
   const listener = await listening(
     "secureGRPCAddr",
     values.secureGRPCAddr,
@@ -164,7 +166,7 @@ async function listenTls(
       ...listenOptions(at),
       ...settings.connections,
       tls: { ...secure.current(), ...limits },
-      ...(variables.caServer.read(env) && { calls: certificates.handlers }),
+      ...(certificates && { calls: certificates.handlers }),
     }),
   );
   const renew = (): void => listener.renew({ ...secure.current(), ...limits });

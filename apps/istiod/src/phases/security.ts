@@ -23,6 +23,8 @@ import { type RunningAuthority, servingNames, startAuthority } from "../authorit
 import { remoteReviews } from "../cluster/remote-clusters.js";
 import { type ExternalAuthority, openExternalAuthority, openSignerAuthority } from "../external-authority.js";
 import { openSpiffeBundles, type SpiffeBundles } from "../jwks/spiffe-bundles.js";
+import { type ServingPlaces, servingPlaces } from "../serving-places.js";
+import { openServingRoots, type ServingRoots } from "../serving-roots.js";
 import { servingTls } from "../serving-tls.js";
 import { checkTlsFlags, type TlsLimits, tlsLimits } from "../tls-limits.js";
 import { followTrustAnchors } from "../trust-anchors.js";
@@ -49,14 +51,19 @@ export interface Security {
   readonly authorizeImpersonation: AuthorizeImpersonation | undefined;
   /** Absent if no TLS listener is configured. */
   readonly secure: SecureServing | undefined;
+  /** Roots of a serving certificate that is issued elsewhere. Absent: istiod's CA issues it, or they are not known. */
+  readonly servingRoots: ServingRoots | undefined;
 }
 
 /** Prerequisites of serving over TLS. */
 export interface SecureServing {
   /** Issues the certificates of workloads. */
-  readonly authority: LeafIssuer;
+  /** Absent: no certificates are issued. */
+  readonly authority: LeafIssuer | undefined;
   readonly events: CertificateEvents;
   readonly limits: TlsLimits;
+  /** True if the serving certificate is issued elsewhere. */
+  readonly isFromFiles: boolean;
   current(): ServingTls;
   onChange: KeptServingTls["onChange"];
 }
@@ -78,19 +85,15 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
   if (authority?.revocationListsFile !== undefined) observeRevocationLists(startup.meter, authority.authority);
   if (authority !== undefined) closers.defer(followTrustDomain(trustDomain, mesh, authorityLog));
   const bundles = await openBundles(startup, database, authority);
-  const { secureGRPCAddr, httpsAddr } = startup.settings.addresses;
-  const hasWebhooks = httpsAddr !== undefined && client !== undefined;
-  if (hasWebhooks && authority === undefined)
-    log.warn(
-      `--httpsAddr ${values.httpsAddr}: webhooks are not served, because there is no certificate authority: give --secureGRPCAddr, --caDir or ROOT_CA_DIR`,
-    );
   checkTlsFlags(values);
-  const isServed = secureGRPCAddr !== undefined || (hasWebhooks && authority !== undefined);
-  const tls = isServed ? await openTls(startup, { authority, external }, authorityLog) : undefined;
+  const places = servingPlaces(values, trustDomain, authorityLog);
+  const isServed = isTlsServed(startup, mesh, authority !== undefined || places.files !== undefined);
+  const tls = isServed ? await openTls(startup, { authority, external, trustDomain }, places, authorityLog) : undefined;
+  const servingRoots = tls && (await openRoots(startup, places, authorityLog));
   const authorizeImpersonation = impersonation(startup, mesh);
-  const opened = { authority, external, bundles, trustDomain, authorizeImpersonation };
-  if (authority === undefined && client === undefined && !hasOtherIssuers(startup))
-    return { ...opened, authenticators: [], certificateAuthenticators: [], secure: undefined };
+  const opened = { authority, external, bundles, trustDomain, authorizeImpersonation, servingRoots };
+  if (authority === undefined && client === undefined && places.clientRoots === undefined && !hasOtherIssuers(startup))
+    return { ...opened, authenticators: [], certificateAuthenticators: [], secure: tls };
   const clientBundles = (): readonly TrustBundle[] => {
     if (tls !== undefined) return tls.current().trustBundles;
     return authority === undefined ? [] : [trustBundleOf(trustDomain, authority.authority.bundle)];
@@ -103,6 +106,49 @@ export async function openSecurity(startup: Startup, mesh: Mesh): Promise<Securi
     certificateAuthenticators: authenticators.certificateCallers,
     secure: tls,
   };
+}
+
+/**
+ * Reports whether a TLS listener is served. Without a certificate, webhooks are not; and as in Istio, with
+ * ENABLE_CA_SERVER=false, neither is the secure xDS.
+ *
+ * @throws Error if there is no certificate for --secureGRPCAddr otherwise
+ */
+function isTlsServed({ values, env, settings, log }: Startup, { client }: Mesh, hasCertificate: boolean): boolean {
+  const { secureGRPCAddr, httpsAddr } = settings.addresses;
+  const hasWebhooks = httpsAddr !== undefined && client !== undefined;
+  if (hasCertificate) return secureGRPCAddr !== undefined || hasWebhooks;
+  if (hasWebhooks)
+    log.warn(
+      `--httpsAddr ${values.httpsAddr}: webhooks are not served, because there is no certificate authority: give --secureGRPCAddr, --caDir or ROOT_CA_DIR`,
+    );
+  if (secureGRPCAddr === undefined) return false;
+  if (variables.caServer.read(env))
+    throw new Error(
+      '--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, read a cluster, or disable it with --secureGRPCAddr ""',
+    );
+  log.warn(
+    `--secureGRPCAddr ${values.secureGRPCAddr}: not served with ENABLE_CA_SERVER=false without a certificate: give --tlsCertFile, --tlsKeyFile and --caCertFile, or put it in ./var/run/secrets/istiod`,
+  );
+  return false;
+}
+
+/** Follows the roots of a serving certificate from elsewhere. */
+async function openRoots(
+  { closers }: Startup,
+  { files, servingRoots: file }: ServingPlaces,
+  log: Startup["log"],
+): Promise<ServingRoots | undefined> {
+  if (files === undefined) return undefined;
+  if (file === undefined) {
+    log.warn(
+      `--caCertFile is not set: the root of --tlsCertFile is unknown, so it is not distributed, and agents without it cannot connect`,
+    );
+    return undefined;
+  }
+  const roots = await openServingRoots(file, log);
+  closers.defer(() => roots.stop());
+  return roots;
 }
 
 /** Reports whether callers can be authenticated without an authority and a cluster, such as those of debug pages. */
@@ -148,34 +194,43 @@ async function openAuthorities(
 
 /** Returns the authority whose expiry is measured: the roots of an external one, as in Istio, or istiod's own. */
 function expiringAuthority(
-  { authority }: RunningAuthority,
+  running: RunningAuthority | undefined,
   external: ExternalAuthority | undefined,
 ): ExpiringAuthority {
-  if (external === undefined) return authority;
+  const authority = running?.authority;
+  if (external === undefined) return authority ?? { expiry: () => ({}) };
   const { roots } = external;
   return {
     expiry: () => ({
-      root: roots === undefined ? authority.expiry().root : Date.parse(roots.bundle.roots[0]?.validTo ?? ""),
+      root: roots === undefined ? authority?.expiry().root : Date.parse(roots.bundle.roots[0]?.validTo ?? ""),
     }),
   };
 }
 
 async function openTls(
   { values, env, log, meter, closers }: Startup,
-  { authority, external }: Pick<Security, "authority" | "external">,
+  { authority, external, trustDomain }: Pick<Security, "authority" | "external" | "trustDomain">,
+  { files, clientRoots }: ServingPlaces,
   authorityLog: Startup["log"],
 ): Promise<SecureServing> {
-  if (authority === undefined)
-    throw new Error(
-      '--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, read a cluster, or disable it with --secureGRPCAddr ""',
-    );
   const limits = tlsLimits(values, env);
-  const ownSigns = authority.authority instanceof CertificateAuthority;
-  const tls = await servingTls(values, authority, authorityLog, ownSigns ? external?.roots : undefined);
+  const ownSigns = authority?.authority instanceof CertificateAuthority;
+  const tls = await servingTls(
+    values,
+    {
+      authority: authority?.authority,
+      trustDomain,
+      names: servingNames(values, env),
+      files,
+      clientRoots,
+      clientAuthority: ownSigns ? external?.roots : undefined,
+    },
+    authorityLog,
+  );
   const auditLog = log.child({ scope: "serverca" });
   closers.defer(() => tls.stop());
   return {
-    authority: external?.issuer ?? issuerOf(authority),
+    authority: external?.issuer ?? (authority && issuerOf(authority)),
     events: joinEvents(
       certificateMetrics(meter, expiringAuthority(authority, external)),
       certificateAuditLog({
@@ -184,6 +239,7 @@ async function openTls(
       }),
     ),
     limits,
+    isFromFiles: files !== undefined,
     current: () => tls.current(),
     onChange: (listener) => tls.onChange(listener),
   };

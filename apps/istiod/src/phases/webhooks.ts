@@ -73,7 +73,7 @@ export async function startWebhookControllers(
   { client }: Mesh,
   security: Security,
 ): Promise<CaBundle | undefined> {
-  const roots = client && (await caBundle(values, security, log, caBundleErrors(meter)));
+  const roots = client && caBundle(security, caBundleErrors(meter));
   if (client === undefined || roots === undefined) return undefined;
   const revision = variables.revision.read(env) || "default";
   const run = (controller: Controller, onWrite: WriteListener): void => {

@@ -36,7 +36,8 @@ export interface RootsFile {
 }
 
 export interface KeepServingTlsOptions {
-  readonly authority: AnyServingAuthority;
+  /** Issues the certificate unless there are files, and its roots verify clients. Default: none, files are required. */
+  readonly authority?: AnyServingAuthority;
   /** Trust domain whose identities the authority's roots prove. */
   readonly trustDomain: string;
   /** Names in a certificate that the authority issues. */
@@ -93,9 +94,9 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
       return {
         cert,
         key,
-        clientCa: authority.bundle.rootsPem + (clientAuthority?.bundle.rootsPem ?? "") + (roots?.().pem ?? ""),
+        clientCa: (authority?.bundle.rootsPem ?? "") + (clientAuthority?.bundle.rootsPem ?? "") + (roots?.().pem ?? ""),
         trustBundles: [
-          trustBundleOf(trustDomain, authority.bundle),
+          ...(authority === undefined ? [] : [trustBundleOf(trustDomain, authority.bundle)]),
           ...(clientAuthority === undefined ? [] : [trustBundleOf(trustDomain, clientAuthority.bundle)]),
           ...(roots === undefined ? [] : [roots().bundle]),
         ],
@@ -107,7 +108,7 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
       listeners.add(listener);
       return () => listeners.delete(listener);
     };
-    stops.push(authority.onChange(changed));
+    if (authority !== undefined) stops.push(authority.onChange(changed));
     if (clientAuthority !== undefined) stops.push(clientAuthority.onChange(changed));
     return { current, onChange, stop };
   } catch (error) {
@@ -153,6 +154,8 @@ async function issuedCertificate(
   changed: () => void,
   stops: (() => void)[],
 ): Promise<CurrentCertificate> {
+  if (authority === undefined)
+    throw new CaError("not-ready", "the server's certificate is in no file, and has no issuer");
   const issued: { certificate?: RenewedCertificate } = {};
   const onCertificate = (certificate: RenewedCertificate): void => {
     issued.certificate = certificate;
