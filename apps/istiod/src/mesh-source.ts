@@ -18,19 +18,18 @@ import { type Peer, type ResourceSource, secretType, type SourceChange } from "@
 import type { Logger } from "pino";
 import type { HeldSecretPermission } from "./cluster/secret-access-reviews.js";
 import { DeniedSecrets } from "./denied-secrets.js";
-import { LineBudget, shortened } from "./logging/line-budget.js";
+import { type FailedResource, FailedResources, FailureLog } from "./failed-resources.js";
+import { shortened } from "./logging/line-budget.js";
 
 /** A connected proxy and its view of the mesh. */
 export interface MeshClient {
   readonly proxy: Proxy;
   readonly view: View<Proxy>;
-  /** The last good resources of each type, which are kept while generation fails. */
-  readonly last: Map<string, ResourceSet>;
+  /** The last good resources, which are kept while their generation fails. */
+  readonly failed: FailedResources;
   readonly deniedSecrets: DeniedSecrets;
   /** The held decision on its service account, from the first Secret that it requests. */
   readonly secretPermission: { held?: HeldSecretPermission | undefined };
-  /** Limits the lines about failures. */
-  readonly lines: LineBudget;
   /** Its registration as a workload outside of Kubernetes, if it is one. */
   readonly registered?: RegisteredWorkload | undefined;
 }
@@ -61,10 +60,13 @@ export interface MeshSourceOptions {
 export class MeshSource implements ResourceSource<MeshClient> {
   readonly #options: MeshSourceOptions;
   readonly #clients = new WeakMap<Node, MeshClient>();
+  readonly #open = new Set<MeshClient>();
+  readonly #failures: FailureLog;
   readonly #byView = new WeakMap<View<unknown>, MeshClient>();
 
   constructor(options: MeshSourceOptions) {
     this.#options = options;
+    this.#failures = new FailureLog(options.log, options.clock ?? monotonicClock);
   }
 
   ready(): boolean {
@@ -99,12 +101,12 @@ export class MeshSource implements ResourceSource<MeshClient> {
       registered,
       proxy,
       view: database.view(proxy),
-      last: new Map(),
+      failed: new FailedResources(this.#failures, proxy),
       deniedSecrets: new DeniedSecrets(log, proxy.nodeId, clock),
       secretPermission: {},
-      lines: new LineBudget(clock),
     };
     this.#clients.set(node, client);
+    this.#open.add(client);
     this.#byView.set(client.view, client);
     // A gateway requests secrets next, and its listeners would become active without those that it may have.
     if (proxy.type === "router") await this.#holdSecretPermission(client)?.decided;
@@ -137,34 +139,31 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const generator = Object.hasOwn(generators, typeUrl) ? generators[typeUrl] : undefined;
     if (!generator) return undefined;
     try {
-      const set = client.view.follow(generator);
-      client.last.set(typeUrl, set);
-      return set;
+      return client.failed.set(typeUrl, () => client.view.follow(generator));
     } catch (error) {
-      const more = client.lines.take();
-      if (more !== undefined)
-        this.#options.log.error(
-          { proxy: client.proxy.nodeId, type: typeUrl, err: error, ...more },
-          "generation failed, keeping the last good config",
-        );
-      const last = client.last.get(typeUrl);
-      if (!last)
-        throw new ConnectError(
-          `${typeUrl} for ${client.proxy.nodeId}: ${error instanceof Error ? error.message : String(error)}`,
-          Code.Internal,
-        );
-      return last;
+      throw new ConnectError(
+        `${typeUrl} for ${client.proxy.nodeId}: ${error instanceof Error ? error.message : String(error)}`,
+        Code.Internal,
+      );
     }
   }
 
+  /** Returns the resources of connected proxies that cannot be generated, each with one of the proxies. */
+  failed(): ReadonlyMap<string, FailedResource> {
+    const found = new Map<string, FailedResource>();
+    for (const client of this.#open)
+      for (const [name, failure] of client.failed.entries()) if (!found.has(name)) found.set(name, failure);
+    return found;
+  }
+
   lookup(client: MeshClient, typeUrl: string, name: string): Resource | undefined {
-    if (typeUrl === secretType) return this.#secret(client, name);
+    if (typeUrl === secretType) return client.failed.named(typeUrl, name, () => this.#secret(client, name));
     if (typeUrl === endpointType) {
       const unknown = unknownLoadAssignment(client.view.follow(endpointServices), name);
       if (unknown !== undefined) return unknown;
     }
     const lookup = Object.hasOwn(lookups, typeUrl) ? lookups[typeUrl] : undefined;
-    return lookup && client.view.follow(lookup, name);
+    return lookup && client.failed.named(typeUrl, name, () => client.view.follow(lookup, name));
   }
 
   report({ registered }: MeshClient, typeUrl: string, error: { readonly message: string } | undefined): boolean {
@@ -173,7 +172,8 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return true;
   }
 
-  unsubscribed({ view, deniedSecrets }: MeshClient, typeUrl: string, name: string): void {
+  unsubscribed({ view, deniedSecrets, failed }: MeshClient, typeUrl: string, name: string): void {
+    failed.delete(typeUrl, name);
     if (typeUrl === secretType) {
       deniedSecrets.delete(name);
       view.drop(secretLookup, name);
@@ -212,6 +212,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   close(client: MeshClient): void {
+    this.#open.delete(client);
     client.registered?.closed();
     client.secretPermission.held?.release();
     client.view.release();

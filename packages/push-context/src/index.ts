@@ -67,7 +67,8 @@ export {
 export { scopedAliases, scopedService, type ScopedService } from "./visibility/scoped-service.js";
 export { listenerServices, scopeServiceIndex, scopeServices, serviceInScope } from "./visibility/scoped-services.js";
 export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
-export { serviceHeader } from "./visibility/service-header.js";
+export { type FailedService, failedServices, serviceHeader } from "./visibility/service-header.js";
+export { failureMessage } from "./visibility/failure-message.js";
 export { visibleAliases } from "./visibility/visible-aliases.js";
 
 export { meshGateway, resolveHost } from "./routing/short-names.js";
@@ -76,6 +77,8 @@ export {
   virtualServiceHeader,
   type VirtualServiceHeader,
   virtualServicesForGateway,
+  type FailedVirtualService,
+  failedVirtualServices,
 } from "./routing/virtual-service-index.js";
 export { type ResolvedVirtualService, type RouteSemantics, virtualService } from "./routing/virtual-service.js";
 

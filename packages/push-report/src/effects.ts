@@ -1,5 +1,12 @@
 import type { DryRun, Query, View } from "@istiod/incremental";
-import { difference, type Difference, type Resource, type ResourceSet } from "@istiod/resources";
+import {
+  difference,
+  type Difference,
+  type Failure,
+  formatFailure,
+  type Resource,
+  ResourceSet,
+} from "@istiod/resources";
 import type { Connection, Subscription } from "@istiod/xds-server";
 
 export interface EffectSources<C> {
@@ -15,6 +22,8 @@ export interface Effect {
   readonly changed: readonly Resource[];
   /** Names of resources that would exist without it. */
   readonly removed: readonly string[];
+  /** Resources that cannot be generated with the object, and can be without it. */
+  readonly failed: readonly Failure[];
 }
 
 /** The sets of one type with and without the object, and their difference. */
@@ -22,6 +31,7 @@ interface Comparison extends Difference {
   readonly withObject: ResourceSet;
   /** Undefined if the set cannot be computed without the object. */
   readonly withoutObject: ResourceSet | undefined;
+  readonly failed: readonly Failure[];
 }
 
 /** The effects of an object on clients, found by a dry run without it. Valid until the next commit. */
@@ -50,16 +60,19 @@ export class Effects<C> {
     const covers = (name: string): boolean => wildcard || names.has(name);
     const changed = comparison.changed.filter(({ name }) => covers(name));
     const removed = comparison.removed.filter(covers);
+    const failed = [...comparison.failed];
     const lookup = this.#sources.lookups[typeUrl];
     for (const name of lookup === undefined ? [] : names.outside(comparison.withObject)) {
       if (lookup === undefined || comparison.withoutObject?.has(name) === true) continue;
-      const withObject = attempt(() => view.call(lookup, name));
-      const withoutObject = attempt(() => this.#without.call(view, lookup, name));
+      const [withObject, failure] = attempt(() => view.call(lookup, name), name);
+      const [withoutObject, failureWithout] = attempt(() => this.#without.call(view, lookup, name), name);
+      const failures = failure === undefined ? (withObject?.failures ?? []) : [failure];
+      if (failureWithout === undefined) failed.push(...newFailures(failures, withoutObject?.failures ?? []));
       if (withObject?.version === withoutObject?.version) continue;
       if (withObject !== undefined) changed.push(withObject);
       else removed.push(name);
     }
-    return changed.length + removed.length === 0 ? undefined : { changed, removed };
+    return changed.length + removed.length + failed.length === 0 ? undefined : { changed, removed, failed };
   }
 
   #compare(connection: Connection, view: View<C>, typeUrl: string): Comparison | undefined {
@@ -71,25 +84,37 @@ export class Effects<C> {
 
   #computeComparison(view: View<C>, typeUrl: string): Comparison | undefined {
     const generator = this.#sources.generators[typeUrl];
-    const withObject = generator && attempt(() => view.call(generator));
-    if (generator === undefined || withObject === undefined) return undefined;
-    const withoutObject = attempt(() => this.#without.call(view, generator));
-    if (withoutObject === undefined) return { withObject, withoutObject, changed: withObject.toArray(), removed: [] };
+    if (generator === undefined) return undefined;
+    const [withObject, failure] = attempt(() => view.call(generator), "");
+    const [withoutObject] = attempt(() => this.#without.call(view, generator), "");
+    if (withObject === undefined) {
+      const failed = withoutObject === undefined || failure === undefined ? [] : [failure];
+      return { withObject: ResourceSet.empty, withoutObject, changed: [], removed: [], failed };
+    }
+    if (withoutObject === undefined)
+      return { withObject, withoutObject, changed: withObject.toArray(), removed: [], failed: [] };
     const changes = withoutObject === withObject ? noDifference : difference(withoutObject, withObject);
-    return { withObject, withoutObject, ...changes };
+    const failed = newFailures(withObject.failures(), withoutObject.failures());
+    return { withObject, withoutObject, ...changes, failed };
   }
 }
 
 const noDifference: Difference = { changed: [], removed: [] };
 
 /**
- * Returns undefined if a query fails. A query that fails without the object needs it. If a query fails with the object,
- * the client keeps its last good state.
+ * Returns a result, or the failure of the query. A query that fails without the object needs it. If a query fails with
+ * the object, the client keeps its last good state.
  */
-function attempt<R>(call: () => R): R | undefined {
+function attempt<R>(call: () => R, name: string): readonly [R | undefined, Failure?] {
   try {
-    return call();
-  } catch {
-    return undefined;
+    return [call()];
+  } catch (error) {
+    return [undefined, { name, objects: [], message: error instanceof Error ? error.message : String(error) }];
   }
+}
+
+/** Returns the failures that others do not have. */
+function newFailures(failures: readonly Failure[], others: readonly Failure[]): readonly Failure[] {
+  const known = new Set(others.map(formatFailure));
+  return failures.filter((failure) => !known.has(formatFailure(failure)));
 }

@@ -1,3 +1,4 @@
+import { formatFailure } from "@istiod/resources";
 import type { Connection, Subscription } from "@istiod/xds-server";
 import type { Deliveries } from "./deliveries.js";
 import type { Effect } from "./effects.js";
@@ -5,10 +6,13 @@ import type { Effect } from "./effects.js";
 /** Resources that are not live on a proxy. */
 export interface MissingResources {
   readonly proxy: string;
-  readonly reason: "not sent" | "not acknowledged" | "rejected";
+  readonly reason: "not sent" | "not acknowledged" | "rejected" | "not generated";
   readonly typeUrl: string;
   readonly resources: readonly string[];
-  /** The proxy's error message, if it rejected these resources or others in the same response. */
+  /**
+   * The proxy's error message, if it rejected these resources or others in the same response, or the reason why they
+   * cannot be generated.
+   */
   readonly message?: string;
 }
 
@@ -21,11 +25,16 @@ export function missingResources(
   deliveries: Deliveries,
   connection: Connection,
   subscription: Subscription,
-  { changed, removed }: Effect,
+  { changed, removed, failed }: Effect,
   revision: number | undefined,
 ): MissingResources | undefined {
   const { typeUrl } = subscription;
   const missing = { proxy: connection.node.id, typeUrl };
+  const [failure] = failed;
+  if (failure !== undefined) {
+    const resources = [...new Set(failed.map(({ name, part }) => part?.name ?? name))];
+    return { ...missing, reason: "not generated", resources, message: formatFailure(failure) };
+  }
   const rejected = changed.flatMap(({ name }) => {
     const error = deliveries.rejectionOf(connection.id, typeUrl, name, subscription.sentOf(name)?.version);
     return error === undefined ? [] : [{ name, error }];

@@ -1,4 +1,5 @@
 import { disjoint } from "./disjoint.js";
+import { type Failure, sameFailures } from "./failure.js";
 import type { Resource } from "./resource.js";
 
 /** Up to this many resources or parts, looking at each of them costs less than an index. */
@@ -17,33 +18,49 @@ export class ResourceSet implements Iterable<Resource> {
 
   readonly #resources: readonly Resource[];
   readonly #parts: readonly ResourceSet[];
+  readonly #failures: readonly Failure[];
   #index: ReadonlyMap<string, Resource> | undefined;
   #fingerprint: number | undefined;
 
   /** The number of resources. */
   readonly size: number;
 
+  /** Reports whether a resource, or a part of one, is missing because it could not be generated. */
+  readonly hasFailures: boolean;
+
   private constructor(
     resources: readonly Resource[],
     parts: readonly ResourceSet[],
     index?: ReadonlyMap<string, Resource>,
+    failures: readonly Failure[] = [],
   ) {
     this.#resources = resources;
     this.#parts = parts;
     this.#index = index;
+    this.#failures = failures;
+    this.hasFailures =
+      failures.length > 0 ||
+      parts.some((part) => part.hasFailures) ||
+      resources.some((resource) => resource.failures !== undefined);
     this.size = parts.reduce((sum, part) => sum + part.size, resources.length);
   }
 
-  /** Creates a set of resources. O(n). */
-  static of(resources: Iterable<Resource>): ResourceSet {
+  /**
+   * Creates a set of resources. O(n).
+   *
+   * @param failures resources that the set lacks because they could not be generated
+   */
+  static of(resources: Iterable<Resource>, failures: readonly Failure[] = []): ResourceSet {
     const list = [...resources];
     if (list.length <= few) {
       const unique = list.filter(({ name }, i) => list.findIndex((other) => other.name === name) === i);
-      return unique.length === 0 ? ResourceSet.empty : new ResourceSet(unique, []);
+      return unique.length + failures.length === 0
+        ? ResourceSet.empty
+        : new ResourceSet(unique, [], undefined, failures);
     }
     const index = new Map<string, Resource>();
     for (const resource of list) if (!index.has(resource.name)) index.set(resource.name, resource);
-    return new ResourceSet(index.size === list.length ? list : [...index.values()], [], index);
+    return new ResourceSet(index.size === list.length ? list : [...index.values()], [], index, failures);
   }
 
   /**
@@ -56,7 +73,12 @@ export class ResourceSet implements Iterable<Resource> {
     const list = [...parts];
     if (list.length === 0) return ResourceSet.empty;
     if (list.length === 1 && list[0] !== undefined) return list[0];
-    return disjoint(list) ? new ResourceSet([], list) : ResourceSet.of(list.flatMap((part) => part.toArray()));
+    return disjoint(list)
+      ? new ResourceSet([], list)
+      : ResourceSet.of(
+          list.flatMap((part) => part.toArray()),
+          list.flatMap((part) => part.#missing()),
+        );
   }
 
   /** Returns the resource with a name. O(1). */
@@ -101,6 +123,16 @@ export class ResourceSet implements Iterable<Resource> {
     return this.#parts.length > 0 ? this.#parts : this.size > 0 ? [this] : [];
   }
 
+  /** Returns what is missing because it could not be generated: resources, and parts of those that the set has. */
+  failures(): readonly Failure[] {
+    if (!this.hasFailures) return [];
+    return [
+      ...this.#failures,
+      ...this.#resources.flatMap((resource) => resource.failures ?? []),
+      ...this.#parts.flatMap((part) => part.failures()),
+    ];
+  }
+
   /** Reports whether the set is a union of parts. */
   get isUnion(): boolean {
     return this.#parts.length > 0;
@@ -121,6 +153,7 @@ export class ResourceSet implements Iterable<Resource> {
   equals(other: ResourceSet): boolean {
     if (this === other) return true;
     if (this.size !== other.size || this.fingerprint() !== other.fingerprint()) return false;
+    if ((this.hasFailures || other.hasFailures) && !sameFailures(this.failures(), other.failures())) return false;
     const [mine, others] = [this.#parts, other.#parts];
     if (mine.length > 0 && mine.length === others.length && mine.every(({ size }, i) => size === others[i]?.size)) {
       return mine.every((part, i) => part.equals(others[i] as ResourceSet));
@@ -141,6 +174,11 @@ export class ResourceSet implements Iterable<Resource> {
     for (const part of this.#parts) sum = (sum + part.fingerprint()) | 0;
     for (const { version } of this.#resources) sum = (sum + numberOf(version)) | 0;
     return (this.#fingerprint = sum);
+  }
+
+  /** Returns the failures of whole resources. */
+  #missing(): readonly Failure[] {
+    return this.hasFailures ? [...this.#failures, ...this.#parts.flatMap((part) => part.#missing())] : [];
   }
 
   #addTo(list: Resource[]): void {

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { Failure } from "./failure.js";
 
 /** A named, encoded resource. Immutable: `bytes` must not be modified. */
 export interface Resource {
@@ -7,17 +8,21 @@ export interface Resource {
   readonly version: string;
   /** The serialized message: the `value` of the `google.protobuf.Any` that carries it. */
   readonly bytes: Uint8Array;
+  /** The parts that it lacks because they could not be generated. Absent: it is complete. */
+  readonly failures?: readonly Failure[];
 }
 
 /** A part of a resource's bytes that many resources share, hashed once. */
 export interface ResourcePart {
   readonly bytes: Uint8Array;
   readonly digest: string;
+  /** What the part lacks because it could not be generated. Absent: it is complete. */
+  readonly failures?: readonly Failure[];
 }
 
 /** Creates a part. The bytes are not copied. */
-export function resourcePart(bytes: Uint8Array): ResourcePart {
-  return { bytes, digest: hash("sha256", bytes, "base64url") };
+export function resourcePart(bytes: Uint8Array, failures: readonly Failure[] = []): ResourcePart {
+  return { bytes, digest: hash("sha256", bytes, "base64url"), ...(failures.length > 0 && { failures }) };
 }
 
 /**
@@ -28,7 +33,8 @@ export function resourceOfParts(name: string, parts: readonly ResourcePart[]): R
   // Digests have a fixed length, so joining them is unambiguous.
   const version = versionOf(hash("sha256", parts.map(({ digest }) => digest).join(""), "base64url"));
   const { buffer, byteOffset, length } = Buffer.concat(parts.map(({ bytes }) => bytes));
-  return { name, version, bytes: new Uint8Array(buffer, byteOffset, length) };
+  const failures = parts.flatMap((part) => part.failures ?? []);
+  return { name, version, bytes: new Uint8Array(buffer, byteOffset, length), ...(failures.length > 0 && { failures }) };
 }
 
 /** Length of a version in characters of base64url: 132 bits of the hash. */

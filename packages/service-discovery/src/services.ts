@@ -119,7 +119,7 @@ export const serviceOrder = query("serviceOrder", (q): readonly string[] => {
   const ranked: Rank[] = [];
   for (const key of keys) {
     const [namespace, hostname] = splitKey(key);
-    for (const { id, creationTimestamp, entry } of q.call(declarations, key)) {
+    for (const { id, creationTimestamp, entry } of declarationsOrKey(q, key)) {
       const name = entry === undefined ? hostname.slice(0, hostname.indexOf(".")) : hostname;
       ranked.push({
         id,
@@ -133,6 +133,15 @@ export const serviceOrder = query("serviceOrder", (q): readonly string[] => {
   }
   return ranked.sort(byAge).map(({ id }) => id);
 });
+
+/** Returns the declarations of a key. If they cannot be read, its owner is listed, so that who reads it finds out. */
+function declarationsOrKey(q: QueryContext, key: string): readonly Declaration[] {
+  try {
+    return q.call(declarations, key);
+  } catch {
+    return [{ id: key, creationTimestamp: 0 }];
+  }
+}
 
 interface Rank {
   readonly id: string;

@@ -24,3 +24,4 @@ export {
   meshTrustDomains,
 } from "./security/authorization/client-authorization.js";
 export { expandTrustDomains, withTrustDomainAliases } from "./security/authorization/trust-domains.js";
+export { completeResource, withLastGood } from "./last-good.js";

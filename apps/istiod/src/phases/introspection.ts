@@ -71,7 +71,11 @@ export function openIntrospection(
     changed: omissionLog(log.child({ scope: "push" })),
   });
   closers.defer(() => omissions.stop());
-  const faults = registerMetrics(startup, mesh, serving);
+  const counted = registerMetrics(startup, mesh, serving);
+  const faults: DebugOptions["faults"] = () => {
+    const failed = source.failed();
+    return failed.size === 0 ? counted() : { ...counted(), istiod_failed_resources: failed };
+  };
   const proxyOf = ({ node }: Pick<Connection, "node">): Proxy =>
     source.clientOf(node)?.proxy ?? readProxy(node, values.clusterAliases);
   const { injectionTemplates } = serving;

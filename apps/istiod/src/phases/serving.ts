@@ -52,6 +52,13 @@ export function openServing(
   });
   const fewFiles = openFilesWarning(env);
   if (fewFiles !== undefined) log.warn(fewFiles);
+  meter.observeGauge(
+    {
+      name: "istiod_failed_resources",
+      help: "Resources of connected proxies that cannot be generated: the last good version is kept, or it is left out.",
+    },
+    () => source.failed().size,
+  );
   const server = createXdsServer(source, {
     attribution: reporting.attribution,
     observe: (event) => reporting.observe(event),

@@ -1,6 +1,6 @@
 import { query, type View } from "@istiod/incremental";
 import { type Proxy, serviceTargets } from "@istiod/push-context";
-import { endpointType } from "@istiod/resources";
+import { endpointType, type ResourceSet } from "@istiod/resources";
 import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
 import type { IgnoredConfig } from "../ignored/ignored-config.js";
 import { ignoredAtListener } from "../ignored/listener-conflicts.js";
@@ -71,7 +71,7 @@ export function omittedParts(clients: readonly MeshClient[]): readonly OmittedPa
   /** Results that clients share are described once. */
   const described = new Map<Omissions, readonly DescribedPart[]>();
   for (const { proxy, view } of clients) {
-    const omitted = view.call(omissions);
+    const omitted = omissionsOf(view);
     const parts = described.get(omitted) ?? partsOf(view, omitted);
     described.set(omitted, parts);
     const own = new Map(
@@ -83,6 +83,24 @@ export function omittedParts(clients: readonly MeshClient[]): readonly OmittedPa
     }
   }
   return [...found.values()];
+}
+
+const noOmissions: Omissions = {
+  duplicateClusters: [],
+  dnsClustersWithoutEndpoints: [],
+  duplicateDomains: [],
+  conflictingOutboundListeners: [],
+  listenerConflicts: [],
+  hasInboundConflict: false,
+};
+
+/** Returns what is omitted from a client's resources; nothing if what is planned for it cannot be read. */
+export function omissionsOf(view: View<Proxy>): Omissions {
+  try {
+    return view.call(omissions);
+  } catch {
+    return noOmissions;
+  }
 }
 
 type DescribedPart = IgnoredConfig & { readonly field: string };
@@ -97,6 +115,14 @@ export function omittedReasons(view: View<Proxy>, omitted: Omissions): ReadonlyM
   return new Map(
     parts.map(({ kind, namespace, name, field, reason }) => [`${kind} ${namespace}/${name} ${field}`, reason]),
   );
+}
+
+function assignmentsOf(view: View<Proxy>): ResourceSet | undefined {
+  try {
+    return generators[endpointType] && view.call(generators[endpointType]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the faults of the mesh in what the clients are served. A name counts once, however many clients have it. */
@@ -114,14 +140,14 @@ export function faultsOf(mesh: MeshCounts, clients: readonly MeshClient[]): Faul
   for (const client of clients) {
     const { proxy, view } = client;
     const of = { proxy: proxy.nodeId };
-    const omitted = view.call(omissions);
+    const omitted = omissionsOf(view);
     if (isFirst(omitted)) {
       for (const [kind, gauge] of Object.entries(gaugeOfOmission))
         for (const name of omitted[kind as keyof typeof gaugeOfOmission]) faults[gauge].set(name, of);
       for (const [part, message] of omittedReasons(view, omitted))
         faults.istiod_omitted_config_parts.set(part, { ...of, message });
     }
-    const assignments = generators[endpointType] && view.call(generators[endpointType]);
+    const assignments = assignmentsOf(view);
     if (assignments !== undefined && isFirst(assignments))
       for (const name of emptyAssignments(assignments)) faults.pilot_eds_no_instances.set(name, of);
     if (omitted.hasInboundConflict) faults.pilot_conflict_inbound_listener.set(proxy.nodeId, of);

@@ -1,8 +1,8 @@
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type Clock, monotonicClock, pauseEvery } from "@istiod/settings";
-import { type Omissions, omissions } from "@istiod/xds-generators";
-import { type Faults, type MeshClient, omittedReasons } from "./faults.js";
+import type { Omissions } from "@istiod/xds-generators";
+import { type Faults, type MeshClient, omissionsOf, omittedReasons } from "./faults.js";
 
 export interface OmissionObserverOptions {
   readonly database: Pick<Database<Proxy>, "revision">;
@@ -83,7 +83,7 @@ export class OmissionObserver {
         present = new Set(connected());
       }
       if (!present.has(client)) continue;
-      const omitted = client.view.call(omissions);
+      const omitted = omissionsOf(client.view);
       if (read.has(omitted)) continue;
       read.add(omitted);
       for (const [part, message] of omittedReasons(client.view, omitted))

@@ -53,6 +53,8 @@ export interface RejectedServer {
   readonly gateway: string;
   readonly index: number;
   readonly reason: string;
+  /** True if it cannot be read, because of a fault in istiod or content that validation missed. */
+  readonly failed?: true;
   /** The server that it conflicts with; absent if the server is invalid by itself. */
   readonly conflictsWith?: Pick<GatewayServer, "gateway" | "index">;
 }

@@ -1,5 +1,6 @@
 import { type Server, ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
+import { failureMessage } from "../visibility/failure-message.js";
 import { bindServer, declaredServer, type SelectedGateway } from "./bound-server.js";
 import type { BoundServer, GatewayServer, MergedGateway, RejectedServer, ServerGroup } from "./gateway-server.js";
 import { isHttpServer, isTlsServer } from "./server-kind.js";
@@ -12,7 +13,13 @@ import { isHttpServer, isTlsServer } from "./server-kind.js";
 export function mergeServers(gateways: readonly SelectedGateway[]): MergedGateway {
   const merger = new ServerMerger();
   for (const gateway of gateways) {
-    for (const [index, spec] of gateway.servers.entries()) merger.add(gateway, spec, index);
+    for (const [index, spec] of gateway.servers.entries()) {
+      try {
+        merger.add(gateway, spec, index);
+      } catch (error) {
+        merger.fail(gateway, index, failureMessage(error));
+      }
+    }
   }
   return merger.result();
 }
@@ -44,6 +51,11 @@ class ServerMerger {
       const bound = bindServer(server, port, gateway);
       if (this.#claimTlsHosts(bound, port)) this.#place(bound, port);
     }
+  }
+
+  /** Rejects a server that cannot be read, so that it fails alone. */
+  fail({ namespace, name }: SelectedGateway, index: number, message: string): void {
+    this.#rejected.push({ gateway: `${namespace}/${name}`, index, reason: message, failed: true });
   }
 
   result(): MergedGateway {

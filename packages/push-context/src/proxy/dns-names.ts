@@ -1,5 +1,6 @@
 import { fact, type FactContext, query } from "@istiod/incremental";
-import { aliasesOf, service, serviceOrder, splitKey } from "@istiod/service-discovery";
+import { aliasesOf, service, splitKey } from "@istiod/service-discovery";
+import { serviceHeaders } from "../visibility/service-header.js";
 import type { Proxy } from "./proxy.js";
 
 const marker = ".svc.";
@@ -40,7 +41,7 @@ const namespacesServing = query(
 
 const namespacesByPort = query("namespacesByPort", (q): Readonly<Record<number, Readonly<Record<string, true>>>> => {
   const out: Record<number, Record<string, true>> = {};
-  for (const id of q.call(serviceOrder)) {
+  for (const { id } of q.call(serviceHeaders).headers) {
     const { namespaces, ports } = q.call(dnsNamespacesAndPorts, id);
     for (const port of namespaces.length === 0 ? [] : [0, ...ports]) {
       const serving = (out[port] ??= {});

@@ -1,8 +1,11 @@
 import { virtualServices } from "@istiod/config-schema";
-import { fact, type FactContext, query } from "@istiod/incremental";
+import { fact, type FactContext, query, type QueryContext } from "@istiod/incremental";
+import type { VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { ingressVirtualServiceKeys } from "../ingress/ingress-virtual-services.js";
 import type { Proxy } from "../proxy/proxy.js";
+import { features } from "../mesh/features.js";
 import { type ExportScope, isExportedTo } from "../visibility/export-to.js";
+import { failureMessage } from "../visibility/failure-message.js";
 import { routeDestinations } from "./resolve-names.js";
 import { meshGateway } from "./short-names.js";
 import { type RouteSemantics, virtualService } from "./virtual-service.js";
@@ -47,12 +50,55 @@ export const virtualServiceHeader = query(
  * Keys of all VirtualServices except delegates, sorted by age, name and namespace: the first one takes precedence in a
  * conflict. VirtualServices generated from Ingresses have creation time 0 and sort first.
  */
-export const virtualServiceOrder = query("virtualServiceOrder", (q): readonly string[] =>
-  [...new Set([...q.keys(virtualServices), ...q.call(ingressVirtualServiceKeys)])]
-    .flatMap((key) => q.call(virtualServiceHeader, key) ?? [])
-    .sort(byAge)
-    .map((header) => header.key),
+export const virtualServiceOrder = query(
+  "virtualServiceOrder",
+  (q): readonly string[] => q.call(virtualServiceHeaders).order,
 );
+
+/** A VirtualService that cannot be read, because of a fault in istiod or content that validation missed. */
+export interface FailedVirtualService {
+  readonly key: string;
+  /** Fully qualified, as far as they can be read. */
+  readonly hosts: readonly string[];
+  readonly message: string;
+}
+
+/** The VirtualServices that cannot be read. They apply to no client, and what they route is reported as failed. */
+export const failedVirtualServices = query(
+  "failedVirtualServices",
+  (q): readonly FailedVirtualService[] => q.call(virtualServiceHeaders).failed,
+);
+
+interface VirtualServiceHeaders {
+  /** Sorted as {@link virtualServiceOrder}. */
+  readonly order: readonly string[];
+  readonly failed: readonly FailedVirtualService[];
+}
+
+const virtualServiceHeaders = query("virtualServiceHeaders", (q): VirtualServiceHeaders => {
+  const headers: VirtualServiceHeader[] = [];
+  const failed: FailedVirtualService[] = [];
+  for (const key of new Set([...q.keys(virtualServices), ...q.call(ingressVirtualServiceKeys)])) {
+    try {
+      const header = q.call(virtualServiceHeader, key);
+      if (header !== undefined) headers.push(header);
+    } catch (error) {
+      failed.push({ key, hosts: readableHosts(q, key), message: failureMessage(error) });
+    }
+  }
+  return { order: headers.sort(byAge).map((header) => header.key), failed };
+});
+
+/** Returns the hosts that can be read in a VirtualService that cannot be read as a whole, with their domains. */
+function readableHosts(q: QueryContext, key: string): readonly string[] {
+  const { namespace, spec } = q.read(virtualServices, key) ?? {};
+  const hosts: unknown = spec?.hosts;
+  if (!Array.isArray(hosts) || namespace === undefined) return [];
+  const named = hosts.filter((host) => typeof host === "string");
+  return named.map((host) =>
+    host.includes(".") || host === "*" ? host : `${host}.${namespace}.svc.${features.domainSuffix(q)}`,
+  );
+}
 
 /**
  * Maps a gateway (`mesh` or `namespace/name`) to the VirtualServices bound to it, in the order of {@link
@@ -169,22 +215,40 @@ export const routedHosts = query(
     if (spec === undefined) {
       return [];
     }
-    const http = spec.http.filter((route) => {
-      const sources = route.match.map((match) => match.sourceNamespace).filter((source) => source !== "");
-      return namespace === undefined || sources.length === 0 || sources.includes(namespace);
-    });
-    const ports = new Map<string, Set<number>>();
-    for (const { host, port } of routeDestinations({ http, tcp: spec.tcp, tls: spec.tls })) {
-      ports.set(host, (ports.get(host) ?? new Set()).add(port?.number ?? 0));
-    }
-    return [...ports].map(([host, numbers]) => ({ host, ports: [...numbers].sort((a, b) => a - b) }));
+    return orNone(() => destinationsOf(spec, namespace));
   },
 );
 
+function destinationsOf({ http: all, tcp, tls }: VirtualService, namespace: string | undefined): readonly RoutedHost[] {
+  const http = all.filter((route) => {
+    const sources = route.match.map((match) => match.sourceNamespace).filter((source) => source !== "");
+    return namespace === undefined || sources.length === 0 || sources.includes(namespace);
+  });
+  const ports = new Map<string, Set<number>>();
+  for (const { host, port } of routeDestinations({ http, tcp, tls })) {
+    ports.set(host, (ports.get(host) ?? new Set()).add(port?.number ?? 0));
+  }
+  return [...ports].map(([host, numbers]) => ({ host, ports: [...numbers].sort((a, b) => a - b) }));
+}
+
+/**
+ * Returns a list, empty if it cannot be read. All clients read these lists of all VirtualServices; one whose routes
+ * cannot be read fails where its routes are built.
+ */
+function orNone<T>(list: () => readonly T[]): readonly T[] {
+  try {
+    return list();
+  } catch (error) {
+    failureMessage(error);
+    return [];
+  }
+}
+
 /** Source namespaces that the HTTP routes of a VirtualService match on, sorted. */
 export const sourceNamespaces = query("sourceNamespaces", (q, key: string): readonly string[] => {
-  const matches = q.call(virtualService, key)?.spec.http.flatMap((route) => route.match) ?? [];
-  return [...new Set(matches.map((match) => match.sourceNamespace).filter((source) => source !== ""))].sort();
+  const http = q.call(virtualService, key)?.spec.http ?? [];
+  const sources = orNone(() => http.flatMap(({ match }) => match.map(({ sourceNamespace }) => sourceNamespace)));
+  return [...new Set(sources.filter((source) => source !== ""))].sort();
 });
 
 /** Orders by age, name and namespace. */

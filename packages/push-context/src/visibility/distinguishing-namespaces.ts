@@ -1,5 +1,4 @@
 import { fact, type FactContext, query } from "@istiod/incremental";
-import { serviceOrder } from "@istiod/service-discovery";
 import type { Proxy } from "../proxy/proxy.js";
 import { meshGateway } from "../routing/short-names.js";
 import {
@@ -8,7 +7,7 @@ import {
   virtualServiceHeader,
   virtualServicesBoundTo,
 } from "../routing/virtual-service-index.js";
-import { serviceHeader } from "./service-header.js";
+import { serviceHeaders } from "./service-header.js";
 
 /** The client's namespace, for Sidecars that import relative to it. */
 export const clientNamespace = fact("namespace", (proxy: Proxy): string | undefined => proxy.namespace);
@@ -36,12 +35,7 @@ const distinguishingNamespaces = query("distinguishingNamespaces", (q): Readonly
 const distinguishedByServices = query("distinguishedByServices", (q): Readonly<Record<string, true>> => {
   const out: Record<string, true> = {};
   const owners = new Map<string, string>();
-  for (const id of q.call(serviceOrder)) {
-    const header = q.call(serviceHeader, id);
-    if (header === undefined) {
-      continue;
-    }
-    const { hostname, namespace, exportedTo } = header;
+  for (const { hostname, namespace, exportedTo } of q.call(serviceHeaders).headers) {
     const other = owners.get(hostname);
     if (other !== undefined && other !== namespace) {
       out[other] = out[namespace] = true;

@@ -1,6 +1,7 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { type Registry, type Service, service, serviceOrder } from "@istiod/service-discovery";
 import { mesh } from "../mesh/mesh-config.js";
+import { failureMessage } from "./failure-message.js";
 import { exportScope, type ExportScope, isExportedTo } from "./export-to.js";
 
 /** Fields of a service that determine its visibility. A change of ports or addresses does not change them. */
@@ -36,11 +37,40 @@ export const serviceHeader = query("serviceHeader", (q, id: string): ServiceHead
  * ordered by age. Without a namespace, only public ones.
  */
 export const visibleServices = query("visibleServices", (q, namespace: string | undefined): readonly ServiceHeader[] =>
-  visibleAmong(
-    q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? []),
-    namespace,
-  ),
+  visibleAmong(q.call(serviceHeaders).headers, namespace),
 );
+
+/** A service that cannot be read, because of a fault in istiod or an object with content that validation missed. */
+export interface FailedService {
+  readonly id: string;
+  readonly message: string;
+}
+
+/**
+ * The services that cannot be read. They are in no scope, so that they fail alone; what is generated for them is
+ * reported as failed.
+ */
+export const failedServices = query("failedServices", (q): readonly FailedService[] => q.call(serviceHeaders).failed);
+
+interface ServiceHeaders {
+  readonly headers: readonly ServiceHeader[];
+  readonly failed: readonly FailedService[];
+}
+
+/** The headers of all services in order. */
+export const serviceHeaders = query("serviceHeaders", (q): ServiceHeaders => {
+  const headers: ServiceHeader[] = [];
+  const failed: FailedService[] = [];
+  for (const id of q.call(serviceOrder)) {
+    try {
+      const header = q.call(serviceHeader, id);
+      if (header !== undefined) headers.push(header);
+    } catch (error) {
+      failed.push({ id, message: failureMessage(error) });
+    }
+  }
+  return { headers, failed };
+});
 
 /** Returns the visible services of these owner namespaces; services of others are not read. */
 export function visibleServicesOf(
@@ -60,7 +90,7 @@ const headersByNamespace = query(
   "serviceHeadersByNamespace",
   (q): Readonly<Record<string, readonly ServiceHeader[]>> => {
     const out: Record<string, ServiceHeader[]> = {};
-    for (const header of q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? [])) {
+    for (const header of q.call(serviceHeaders).headers) {
       (out[header.namespace] ??= []).push(header);
     }
     return out;

@@ -1,4 +1,4 @@
-import { query, type QueryContext } from "@istiod/incremental";
+import { type Query, query, type QueryContext } from "@istiod/incremental";
 import {
   destinationRuleFor,
   mergedGateway,
@@ -11,9 +11,23 @@ import {
   scopeOf,
   scopeServices,
 } from "@istiod/push-context";
-import { type Resource, ResourceSet } from "@istiod/resources";
+import { type Failure, type Resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
+import { allOfService, attempt, type Attempted, attemptSet, resourcesOf, serviceObject } from "../attempt.js";
+import { failedServiceResources } from "../failed-services.js";
 import { opensTunnels, terminatesTunnels } from "../hbone.js";
+import {
+  allowAnyDynamicDnsCluster,
+  blackHoleCluster,
+  connectOriginate,
+  externalSdsCluster,
+  inboundClusterName,
+  inboundPassthroughCluster,
+  mainInternal,
+  outboundClusterName,
+  passthroughCluster,
+  sniDnatClusterName,
+} from "../resource-names.js";
 import { chunkKey, type ServiceChunk, serviceChunks } from "../service-chunks.js";
 import { blackHole, externalSds, inboundPassthrough, passthrough } from "./builtin-clusters.js";
 import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
@@ -30,7 +44,7 @@ import { outboundCluster } from "./outbound/outbound-cluster.js";
 export const clusters = query("clusters", (q): ResourceSet => {
   const type = q.ask(proxyType);
   if (type === "ztunnel" || type === "agentgateway" || q.ask(isProxylessGrpc)) return ResourceSet.empty;
-  return ResourceSet.union([q.call(outboundClusters), q.call(proxyClusters)]);
+  return ResourceSet.union([q.call(outboundClusters), q.call(proxyClusters), q.call(failedServiceResources)]);
 });
 
 /** The clusters of all services that the client knows: one part of the set, shared by its class of clients. */
@@ -41,7 +55,14 @@ const outboundClusters = query("outboundClusters", (q): ResourceSet =>
 const chunkClusters = query(
   "chunkClusters",
   (q, { services }: ServiceChunk): ResourceSet =>
-    ResourceSet.union(services.map((scoped) => q.call(serviceClusters, scoped))),
+    ResourceSet.union(
+      services.map((scoped) =>
+        attemptSet(
+          () => q.call(serviceClusters, scoped),
+          () => allOfService("|", scoped),
+        ),
+      ),
+    ),
   { key: chunkKey },
 );
 
@@ -52,17 +73,20 @@ const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): Res
   const ports = service.ports.filter(({ protocol }) => protocol !== "UDP");
   if (service.resolution === "DynamicDNS" && isWildcardHost(service.hostname)) {
     const resolvable = ports.filter(({ protocol }) => resolvableProtocols.includes(protocol));
-    return ResourceSet.of(
-      present(resolvable.map(({ number }) => q.call(dynamicDnsCluster, { service: scoped, port: number }))),
+    return resourcesOf(
+      resolvable,
+      ({ number }) => q.call(dynamicDnsCluster, { service: scoped, port: number }),
+      ({ number }) => ({
+        name: outboundClusterName(service.hostname, number),
+        objects: [serviceObject(scoped.service)],
+      }),
     );
   }
-  return ResourceSet.of(
-    outboundClustersOf(
-      q,
-      scoped,
-      ports.map(({ number }) => number),
-      false,
-    ),
+  return outboundClustersOf(
+    q,
+    scoped,
+    ports.map(({ number }) => number),
+    false,
   );
 });
 
@@ -71,40 +95,69 @@ const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): Res
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.meshExternal) return ResourceSet.empty;
   const ports = service.ports.filter(({ protocol }) => protocol !== "UDP").map(({ number }) => number);
-  return ResourceSet.of(outboundClustersOf(q, scoped, ports, true));
+  return outboundClustersOf(q, scoped, ports, true);
 });
 
 /** The clusters that do not belong to a service of the mesh, and the inbound clusters. */
 const proxyClusters = query("proxyClusters", (q): ResourceSet => {
-  const external = q.ask(rawMetadata, "credential") === "true" ? [q.call(externalSds)] : [];
+  const external = q.ask(rawMetadata, "credential") === "true" ? [builtin(externalSdsCluster, externalSds)] : [];
   const type = q.ask(proxyType);
   const parts = type === "sidecar" ? sidecarClusters(q) : gatewayClusters(q);
-  const tunnels = type !== "waypoint" && opensTunnels(q) ? [q.call(connectOriginateCluster)] : [];
-  return ResourceSet.union([...parts, ResourceSet.of([...tunnels, ...external])]);
+  const tunnels = type !== "waypoint" && opensTunnels(q) ? [builtin(connectOriginate, connectOriginateCluster)] : [];
+  return ResourceSet.union([...parts, ownClusters(q, [...tunnels, ...external])]);
 });
 
-function sidecarClusters(q: QueryContext): ResourceSet[] {
-  const dynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS" ? [q.call(allowAnyCluster)] : [];
-  const inbound = q.call(inboundClusterRefs).map((ref) => q.call(inboundCluster, ref));
-  const tunnelled = terminatesTunnels(q) ? [q.call(mainInternalCluster)] : [];
-  return [
-    ResourceSet.of([
-      q.call(blackHole),
-      q.call(passthrough),
-      ...dynamic,
-      ...inbound,
-      ...tunnelled,
-      q.call(inboundPassthrough),
-    ]),
-  ];
+/** A cluster that a client does not share with others. */
+interface OwnCluster {
+  readonly name: string;
+  readonly objects: readonly string[];
+  readonly build: (q: QueryContext) => Resource;
 }
+
+function ownClusters(q: QueryContext, clusters: readonly OwnCluster[]): ResourceSet {
+  return resourcesOf(
+    clusters,
+    ({ build }) => build(q),
+    ({ name, objects }) => ({ name, objects }),
+  );
+}
+
+function builtin(name: string, cluster: Query<void, Resource>): OwnCluster {
+  return { name, objects: [], build: (q) => q.call(cluster) };
+}
+
+function sidecarClusters(q: QueryContext): ResourceSet[] {
+  const isDynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
+  const failures: Failure[] = [];
+  const inbound = attempt(() => q.call(inboundClusterRefs), failures, allInbound) ?? [];
+  const own: readonly OwnCluster[] = [
+    builtin(blackHoleCluster, blackHole),
+    builtin(passthroughCluster, passthrough),
+    ...(isDynamic ? [builtin(allowAnyDynamicDnsCluster, allowAnyCluster)] : []),
+    ...inbound.map((ref): OwnCluster => ({
+      name: inboundClusterName(ref.port),
+      objects: ref.services.map(serviceObject),
+      build: () => q.call(inboundCluster, ref),
+    })),
+    ...(terminatesTunnels(q) ? [builtin(mainInternal, mainInternalCluster)] : []),
+    builtin(inboundPassthroughCluster, inboundPassthrough),
+  ];
+  return [ownClusters(q, own), ResourceSet.of([], failures)];
+}
+
+const allInbound = (): Attempted => ({ name: "inbound|", match: "start", objects: [] });
 
 function gatewayClusters(q: QueryContext): ResourceSet[] {
   const sniDnat =
     q.call(mergedGateway)?.autoPassthroughHosts === undefined
       ? []
-      : q.call(scopeServices, scopeOf(q)).map((scoped) => q.call(sniDnatClusters, scoped));
-  return [ResourceSet.of([q.call(blackHole)]), ...sniDnat];
+      : q.call(scopeServices, scopeOf(q)).map((scoped) =>
+          attemptSet(
+            () => q.call(sniDnatClusters, scoped),
+            () => allOfService("_.", scoped),
+          ),
+        );
+  return [ownClusters(q, [builtin(blackHoleCluster, blackHole)]), ...sniDnat];
 }
 
 function outboundClustersOf(
@@ -112,18 +165,18 @@ function outboundClustersOf(
   scoped: ScopedService,
   ports: readonly number[],
   sniDnat: boolean,
-): readonly Resource[] {
+): ResourceSet {
   const service = q.call(scopedService, scoped);
-  if (service === undefined) return [];
+  if (service === undefined) return ResourceSet.empty;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
   const subsets = ["", ...(rule?.spec.subsets ?? []).map(({ name }) => name)];
-  return present(
-    ports.flatMap((port) =>
-      subsets.map((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat })),
-    ),
+  const clusterName = sniDnat ? sniDnatClusterName : outboundClusterName;
+  return resourcesOf(
+    ports.flatMap((port) => subsets.map((subset) => ({ service: scoped, port, subset, sniDnat }))),
+    (ref) => q.call(outboundCluster, ref),
+    ({ port, subset }) => ({
+      name: clusterName(service.hostname, port, subset),
+      objects: [serviceObject(scoped.service), ...(rule?.from ?? []).map((key) => `DestinationRule ${key}`)],
+    }),
   );
-}
-
-function present(resources: readonly (Resource | undefined)[]): readonly Resource[] {
-  return resources.filter((found) => found !== undefined);
 }

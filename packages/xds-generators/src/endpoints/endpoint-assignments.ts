@@ -15,10 +15,12 @@ import {
 } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { isWildcardHost, type Service } from "@istiod/service-discovery";
+import { allOfService, attemptSet, resourcesOf, serviceObject } from "../attempt.js";
 import { discoveryTypeOf, discoveryTypeOfSubset, discoveryTypeWithPolicy } from "../clusters/discovery-type.js";
+import { failedServiceResources } from "../failed-services.js";
 import { selfDiscoveryCluster } from "../resource-names.js";
 import { chunkKey, type ServiceChunk, serviceChunks } from "../service-chunks.js";
-import { type EdsCluster, loadAssignment, loadAssignmentByName } from "./load-assignment.js";
+import { clusterNameOf, type EdsCluster, loadAssignment, loadAssignmentByName } from "./load-assignment.js";
 
 const EDS = Cluster_DiscoveryType.EDS;
 
@@ -26,51 +28,65 @@ const EDS = Cluster_DiscoveryType.EDS;
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
   const outbound = q.call(serviceChunks).map((chunk) => q.call(outboundAssignments, chunk));
   const passthrough = hasAutoPassthrough(q)
-    ? q.call(scopeServices, scopeOf(q)).map((service) => q.call(assignmentsOfService, { service, sniDnat: true }))
+    ? q.call(scopeServices, scopeOf(q)).map((service) => attemptAssignments(q, { service, sniDnat: true }))
     : [];
   const local =
     askMetadata(q, "ENABLE_SELF_DISCOVERY") === true
-      ? [ResourceSet.of([q.call(loadAssignmentByName, selfDiscoveryCluster)])]
+      ? [
+          resourcesOf(
+            [selfDiscoveryCluster],
+            (name) => q.call(loadAssignmentByName, name),
+            (name) => ({ name, objects: [] }),
+          ),
+        ]
       : [];
-  return ResourceSet.union([...outbound, ...passthrough, ...local]);
+  return ResourceSet.union([...outbound, ...passthrough, ...local, q.call(failedServiceResources)]);
 });
 
 const outboundAssignments = query(
   "outboundAssignments",
   (q, { services }: ServiceChunk): ResourceSet =>
-    ResourceSet.union(services.map((service) => q.call(assignmentsOfService, { service, sniDnat: false }))),
+    ResourceSet.union(services.map((service) => attemptAssignments(q, { service, sniDnat: false }))),
   { key: chunkKey },
 );
 
-const assignmentsOfService = query(
-  "assignmentsOfService",
-  (q, ref: { readonly service: ScopedService; readonly sniDnat: boolean }): ResourceSet =>
-    ResourceSet.of(q.call(edsClusters, ref).map((cluster) => q.call(loadAssignment, cluster))),
+interface AssignmentsRef {
+  readonly service: ScopedService;
+  readonly sniDnat: boolean;
+}
+
+function attemptAssignments(q: QueryContext, ref: AssignmentsRef): ResourceSet {
+  return attemptSet(
+    () => q.call(assignmentsOfService, ref),
+    () => allOfService(ref.sniDnat ? "_." : "|", ref.service),
+  );
+}
+
+const assignmentsOfService = query("assignmentsOfService", (q, ref: AssignmentsRef): ResourceSet =>
+  resourcesOf(
+    q.call(edsClusters, ref),
+    (cluster) => q.call(loadAssignment, cluster),
+    (cluster) => ({ name: clusterNameOf(cluster), objects: [serviceObject(ref.service.service)] }),
+  ),
 );
 
 /** The EDS clusters of a service. Clusters with a PASSTHROUGH load balancer have no endpoints. */
-const edsClusters = query(
-  "edsClusters",
-  (
-    q,
-    { service: scoped, sniDnat }: { readonly service: ScopedService; readonly sniDnat: boolean },
-  ): readonly EdsCluster[] => {
-    const service = q.call(scopedService, scoped);
-    if (service === undefined || discoveryTypeOf(q, service) !== EDS) return [];
-    if (sniDnat ? service.meshExternal : hasNoEdsCluster(service)) return [];
-    const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
-    return service.ports.flatMap(({ number: port, protocol }) => {
-      const ofService = portPolicy(rule?.trafficPolicy, port);
-      const isEds = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>
-        discoveryTypeWithPolicy(q, type, policy, protocol) === EDS;
-      if (protocol === "UDP" || !isEds(EDS, ofService)) return [];
-      const subsets = (rule?.subsets ?? []).filter((subset) =>
-        isEds(discoveryTypeOfSubset(EDS, subset), subsetPolicy(ofService, subset.trafficPolicy, port)),
-      );
-      return ["", ...subsets.map(({ name }) => name)].map((subset) => ({ service: scoped, port, subset, sniDnat }));
-    });
-  },
-);
+const edsClusters = query("edsClusters", (q, { service: scoped, sniDnat }: AssignmentsRef): readonly EdsCluster[] => {
+  const service = q.call(scopedService, scoped);
+  if (service === undefined || discoveryTypeOf(q, service) !== EDS) return [];
+  if (sniDnat ? service.meshExternal : hasNoEdsCluster(service)) return [];
+  const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
+  return service.ports.flatMap(({ number: port, protocol }) => {
+    const ofService = portPolicy(rule?.trafficPolicy, port);
+    const isEds = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>
+      discoveryTypeWithPolicy(q, type, policy, protocol) === EDS;
+    if (protocol === "UDP" || !isEds(EDS, ofService)) return [];
+    const subsets = (rule?.subsets ?? []).filter((subset) =>
+      isEds(discoveryTypeOfSubset(EDS, subset), subsetPolicy(ofService, subset.trafficPolicy, port)),
+    );
+    return ["", ...subsets.map(({ name }) => name)].map((subset) => ({ service: scoped, port, subset, sniDnat }));
+  });
+});
 
 /**
  * Reports whether a service has no EDS cluster: aliases have no cluster, and wildcards with DYNAMIC_DNS have a dynamic

@@ -77,7 +77,8 @@ function assignmentResource(name: string, groups: readonly LocalityGroup<Encoded
   return resource(name, encodeLoadAssignment(name, groups));
 }
 
-function clusterNameOf({ service, port, subset, sniDnat }: EdsCluster): string {
+/** Returns the name of an EDS cluster. */
+export function clusterNameOf({ service, port, subset, sniDnat }: EdsCluster): string {
   return (sniDnat ? sniDnatClusterName : outboundClusterName)(service.hostname, port, subset);
 }
 

@@ -14,8 +14,10 @@ import {
   scopeOf,
   listenerServices,
 } from "@istiod/push-context";
-import { resource, ResourceSet } from "@istiod/resources";
+import { type Failure, resource, ResourceSet } from "@istiod/resources";
 import { UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
+import { attempt, serviceObject } from "../attempt.js";
+import { failedNames } from "../failed-services.js";
 import { headlessNames } from "./headless-names.js";
 import type { NamedAddresses } from "./named-addresses.js";
 
@@ -28,14 +30,21 @@ const clusterSetDomain = ".clusterset.local";
  */
 export const nameTable = query("nameTable", (q): ResourceSet => {
   const table: Record<string, NameTable_NameInfo> = {};
+  const failures: Failure[] = [];
   const scope = scopeOf(q);
   for (const listener of q.call(egressListeners, scope).keys()) {
     for (const scoped of q.call(listenerServices, { scope, listener })) {
-      for (const named of q.call(serviceNames, scoped)) addName(table, named, named.name === scoped.hostname);
+      const names = attempt(
+        () => q.call(serviceNames, scoped),
+        failures,
+        () => ({ name: "", part: { name: scoped.hostname, match: "end" }, objects: [serviceObject(scoped.service)] }),
+      );
+      for (const named of names ?? []) addName(table, named, named.name === scoped.hostname);
     }
   }
   const bytes = toBinary(NameTableSchema, create(NameTableSchema, { table: sortedByName(table) }));
-  return ResourceSet.of([resource("", bytes)]);
+  const all = [...failures, ...q.call(failedNames)];
+  return ResourceSet.of([{ ...resource("", bytes), ...(all.length > 0 && { failures: all }) }]);
 });
 
 /** The names of one service: its pods', then its own. Empty if no address is known. */

@@ -1,7 +1,14 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { joinEncoded } from "@istiod/protobuf-wire";
-import { type Resource, resource, resourceOfParts, type ResourcePart, resourcePart } from "@istiod/resources";
+import {
+  type Failure,
+  type Resource,
+  resource,
+  resourceOfParts,
+  type ResourcePart,
+  resourcePart,
+} from "@istiod/resources";
 
 /** The maximum size of direct responses, in bytes. Envoy's default is 4096. */
 export const maxDirectResponseBytes = 1024 * 1024;
@@ -24,4 +31,11 @@ export function routeConfigurationOfParts(
 
 function encodeHead(head: RouteConfigurationHead): Uint8Array {
   return toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { validateClusters: false, ...head }));
+}
+
+/** Returns a route configuration with the failures of its virtual hosts, all of which get its name. */
+export function withFailures(configuration: Resource, failures: readonly Failure[]): Resource {
+  const { name } = configuration;
+  const all = [...(configuration.failures ?? []), ...failures];
+  return all.length === 0 ? configuration : { ...configuration, failures: all.map((each) => ({ ...each, name })) };
 }

@@ -1,6 +1,8 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { mergedGateway, proxyType, scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
+import { resourcesOf } from "../attempt.js";
+import { failedGatewayResources } from "../failed-services.js";
 import { scopeOutboundPlans } from "../listeners/outbound/outbound-plans.js";
 import { httpProxyListener } from "../listeners/outbound/virtual-outbound.js";
 import { gatewayRouteConfiguration } from "./gateway/gateway-route-configuration.js";
@@ -8,7 +10,14 @@ import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar/sidecar-rou
 
 /** All route configurations that the client's listeners reference (RDS). */
 export const routeConfigurations = query("routeConfigurations", (q): ResourceSet =>
-  ResourceSet.of(routeNames(q).map((name) => q.call(routeConfigurationByName, name))),
+  ResourceSet.union([
+    resourcesOf(
+      routeNames(q),
+      (name) => q.call(routeConfigurationByName, name),
+      (name) => ({ name, objects: [] }),
+    ),
+    q.call(failedGatewayResources),
+  ]),
 );
 
 /** A route configuration by name, without virtual hosts if the client has none with that name. */

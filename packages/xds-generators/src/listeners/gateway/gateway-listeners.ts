@@ -17,6 +17,8 @@ import {
 } from "@istiod/push-context";
 import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
+import { resourcesOf } from "../../attempt.js";
+import { failedGatewayResources, failedServiceListeners } from "../../failed-services.js";
 import { address, udpAddress } from "../../envoy/address.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/tls/downstream-tls.js";
@@ -40,12 +42,22 @@ import type { SniHostRegistry } from "./sni-host-registry.js";
 export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
   const sni = new Map<number, SniHostRegistry>();
   const { sockets } = socketsOf(q);
-  return ResourceSet.of(
-    sockets.flatMap((socket) =>
-      [gatewayListener(q, socket, sni), http3Listener(q, socket)].filter((found) => found !== undefined),
-    ),
+  const all = sockets.flatMap((socket) => [
+    { socket, name: socket.name, build: () => gatewayListener(q, socket, sni) },
+    { socket, name: http3Name(socket), build: () => http3Listener(q, socket) },
+  ]);
+  const listeners = resourcesOf(
+    all,
+    ({ build }) => build(),
+    ({ name, socket: { groups } }) => ({ name, objects: gatewaysOf(groups) }),
   );
+  return ResourceSet.union([listeners, q.call(failedServiceListeners), q.call(failedGatewayResources)]);
 });
+
+function gatewaysOf(groups: readonly ServerGroup[]): readonly string[] {
+  const servers = groups.flatMap((group) => group.servers);
+  return [...new Set(servers.map(({ gateway }) => `Gateway ${gateway}`))];
+}
 
 /** Conflicts at a gateway's listeners, with the listener's name. */
 export const allGatewayConflicts = query(
@@ -166,13 +178,17 @@ function commonListenerFields(q: QueryContext, name: string): MessageInitShape<t
   };
 }
 
+function http3Name({ binds: [bind = ""], port }: GatewaySocket): string {
+  return `udp_${listenerName(bind, port)}`;
+}
+
 /** Returns the UDP listener for the servers of a port with HTTP/3; undefined if there is none. */
 function http3Listener(q: QueryContext, socket: GatewaySocket): Resource | undefined {
   const { binds, port } = socket;
   const chains = distinctChains(http3Chains(q, socket), socket);
   if (chains.length === 0) return undefined;
   const [bind = "", ...others] = binds;
-  const name = `udp_${listenerName(bind, port)}`;
+  const name = http3Name(socket);
   const listener = create(ListenerSchema, {
     ...commonListenerFields(q, name),
     address: udpAddress(bind, port),

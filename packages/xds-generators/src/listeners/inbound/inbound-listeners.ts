@@ -21,12 +21,24 @@ import { inboundListenerFilters, type PortInspection } from "./inbound-listener-
 import { inboundPorts } from "./inbound-ports.js";
 
 /** Returns the inbound listeners of the client. Source: pilot/pkg/networking/core/listener_inbound.go. */
-export function inboundListeners(q: QueryContext): readonly Resource[] {
+export function inboundListeners(q: QueryContext): readonly NamedListener[] {
   const bound = q
     .call(inboundPorts)
     .filter(({ bindToPort }) => bindToPort)
-    .map(({ targetPort }) => q.call(boundInboundListener, targetPort));
-  return q.ask(interceptionMode) === "NONE" ? bound : [q.call(virtualInbound), ...bound];
+    .map(({ binds, targetPort }) => ({
+      name: listenerName(binds[0] ?? "", targetPort),
+      build: () => q.call(boundInboundListener, targetPort),
+    }));
+  if (q.ask(interceptionMode) === "NONE") return bound;
+  return [{ name: virtualInboundListener, build: () => q.call(virtualInbound) }, ...bound];
+}
+
+/** A listener that is built when all are known, so that it fails alone. */
+export interface NamedListener {
+  readonly name: string;
+  /** Default: the name is the whole name. */
+  readonly match?: "start";
+  readonly build: () => Resource | undefined;
 }
 
 /** The listener for captured inbound connections, with chains for each declared port and for all others. */

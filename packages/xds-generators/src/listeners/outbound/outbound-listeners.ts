@@ -1,7 +1,10 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
+import { resourcesOf } from "../../attempt.js";
+import { listenerName } from "../listener-address.js";
 import { outboundListener } from "./outbound-listener.js";
+import type { OutboundPlan } from "./outbound-plan.js";
 import { scopeOutboundPlans } from "./outbound-plans.js";
 
 /**
@@ -10,19 +13,37 @@ import { scopeOutboundPlans } from "./outbound-plans.js";
  */
 export function outboundListeners(q: QueryContext): readonly ResourceSet[] {
   const scope = scopeOf(q);
-  return [q.call(tcpOnlyListeners, scope), q.call(httpListeners, scope)];
+  const { failures } = q.call(scopeOutboundPlans, scope);
+  return [q.call(tcpOnlyListeners, scope), q.call(httpListeners, scope), ResourceSet.of([], failures)];
 }
 
 const tcpOnlyListeners = query(
   "outboundListenersOfBytes",
-  (q, scope: ScopeRef): ResourceSet =>
-    ResourceSet.of(q.call(scopeOutboundPlans, scope).tcpOnly.map((plan) => q.call(outboundListener, plan))),
+  (q, scope: ScopeRef): ResourceSet => listenersOf(q, q.call(scopeOutboundPlans, scope).tcpOnly),
   { key: scopeKey },
 );
 
 const httpListeners = query(
   "outboundListenersOfRequests",
-  (q, scope: ScopeRef): ResourceSet =>
-    ResourceSet.of(q.call(scopeOutboundPlans, scope).withHttp.map((plan) => q.call(outboundListener, plan))),
+  (q, scope: ScopeRef): ResourceSet => listenersOf(q, q.call(scopeOutboundPlans, scope).withHttp),
   { key: scopeKey },
 );
+
+function listenersOf(q: QueryContext, plans: readonly OutboundPlan[]): ResourceSet {
+  return resourcesOf(
+    plans,
+    (plan) => q.call(outboundListener, plan),
+    ({ binds, port, chains }) => ({
+      name: listenerName(binds[0] ?? "", port),
+      objects: [
+        ...new Set(
+          chains.flatMap((chain) =>
+            chain.kind === "tcp" && chain.virtualService !== undefined
+              ? [`VirtualService ${chain.virtualService}`]
+              : [],
+          ),
+        ),
+      ],
+    }),
+  );
+}

@@ -15,7 +15,9 @@ import {
   type ScopeRef,
   listenerServices,
 } from "@istiod/push-context";
+import type { Failure } from "@istiod/resources";
 import { type Endpoint, inlineEndpoints, isTcp, isUndeclared, parseProtocol } from "@istiod/service-discovery";
+import { attempt, serviceObject } from "../../attempt.js";
 import { unixPrefix } from "../../envoy/address.js";
 import { canBindToPort } from "../bindable-port.js";
 import { localhosts, wildcards } from "../listener-address.js";
@@ -34,7 +36,10 @@ import { PortPlanner } from "./port-planner.js";
  */
 const outboundPlans = query(
   "outboundPlans",
-  (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => planPort(q, at),
+  (q, at: { readonly scope: ScopeRef; readonly port: number }): PortPlans => {
+    const failures: Failure[] = [];
+    return { plans: planPort(q, at, failures), failures };
+  },
   {
     key: ({ scope, port }) => `${port} ${scopeKey(scope)}`,
   },
@@ -48,7 +53,7 @@ export const outboundListenerConflicts = query(
   "outboundListenerConflicts",
   (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly ListenerConflict[] => {
     const recorder = new ConflictRecorder();
-    planPort(q, at, recorder);
+    planPort(q, at, [], recorder);
     return recorder.conflicts;
   },
 );
@@ -56,6 +61,7 @@ export const outboundListenerConflicts = query(
 function planPort(
   q: QueryContext,
   { scope, port }: { readonly scope: ScopeRef; readonly port: number },
+  failures: Failure[],
   recorder?: ConflictRecorder,
 ): readonly OutboundPlan[] {
   const planner = new PortPlanner(q, recorder);
@@ -69,12 +75,25 @@ function planPort(
     else if (declared.port === undefined) {
       planner.lock();
       for (const { scoped, port: servicePort } of q.call(servicesAtPort, { ...at, port })) {
-        const service = q.call(scopedService, scoped);
-        if (service !== undefined) addServicePort(q, planner, { at, scoped, service, port: servicePort, ...binding });
+        attempt(
+          () => {
+            const service = q.call(scopedService, scoped);
+            const request = service && { at, scoped, service, port: servicePort, ...binding };
+            if (request !== undefined) addServicePort(q, planner, request);
+          },
+          failures,
+          () => ({ name: `_${port}`, match: "end", objects: [serviceObject(scoped.service)] }),
+        );
       }
     }
   }
   return planner.plans;
+}
+
+interface PortPlans {
+  readonly plans: readonly OutboundPlan[];
+  /** Services without listeners and chains, because theirs could not be planned. */
+  readonly failures: readonly Failure[];
 }
 
 /** The plans of a scope's outbound listeners, by port. */
@@ -83,13 +102,24 @@ interface OutboundPlans {
   readonly tcpOnly: readonly OutboundPlan[];
   /** Plans with HTTP chains, which have tracing. */
   readonly withHttp: readonly OutboundPlan[];
+  /** Ports whose listeners could not be planned. */
+  readonly failures: readonly Failure[];
 }
 
 export const scopeOutboundPlans = query(
   "scopeOutboundPlans",
   (q, scope: ScopeRef): OutboundPlans => {
-    const plans = q.call(outboundPorts, scope).flatMap((port) => q.call(outboundPlans, { scope, port }));
-    return { tcpOnly: plans.filter((plan) => !hasHttpChains(plan)), withHttp: plans.filter(hasHttpChains) };
+    const failures: Failure[] = [];
+    const plans = q.call(outboundPorts, scope).flatMap((port) => {
+      const at = attempt(
+        () => q.call(outboundPlans, { scope, port }),
+        failures,
+        () => ({ name: `_${port}`, match: "end", objects: [] }),
+      );
+      if (at !== undefined) failures.push(...at.failures);
+      return at?.plans ?? [];
+    });
+    return { tcpOnly: plans.filter((plan) => !hasHttpChains(plan)), withHttp: plans.filter(hasHttpChains), failures };
   },
   { key: scopeKey },
 );

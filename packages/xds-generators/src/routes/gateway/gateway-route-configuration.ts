@@ -1,8 +1,10 @@
 import { VirtualHost_TlsRequirementType as TlsRequirement } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
-import { query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { isProxylessGrpc, serversOfRoute } from "@istiod/push-context";
-import type { Resource } from "@istiod/resources";
-import { maxDirectResponseBytes, newRouteConfiguration } from "../route-configuration.js";
+import type { Failure, Resource } from "@istiod/resources";
+import { attempt } from "../../attempt.js";
+import { failedVirtualHosts } from "../../failed-services.js";
+import { maxDirectResponseBytes, newRouteConfiguration, withFailures } from "../route-configuration.js";
 import { sessionConfig, statefulSessionFilter } from "../route/stateful-session.js";
 import { type EncodedRoute, virtualServiceRoutes } from "../route/virtual-service-routes.js";
 import { encodeVirtualHost, includesAttemptCount } from "../virtual-host.js";
@@ -18,15 +20,29 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
   if (hosts === undefined || server === undefined) {
     return newRouteConfiguration({ name }, []);
   }
+  const failures: Failure[] = [];
   const virtualHosts =
     hosts.length === 0
       ? [encodeVirtualHost({ name: `blackhole:${server.port.number}`, domains: ["*"] })]
-      : hosts.map((host) => q.call(gatewayVirtualHost, host));
-  return newRouteConfiguration(
+      : hosts.flatMap((host) => attemptHost(q, host, failures) ?? []);
+  const configuration = newRouteConfiguration(
     { name, ignorePortInHostMatching: !q.ask(isProxylessGrpc), maxDirectResponseBodySizeBytes: maxDirectResponseBytes },
     virtualHosts,
   );
+  return withFailures(configuration, [...failures, ...q.call(failedVirtualHosts, name)]);
 });
+
+function attemptHost(q: QueryContext, host: GatewayVirtualHost, failures: Failure[]): Uint8Array | undefined {
+  return attempt(
+    () => q.call(gatewayVirtualHost, host),
+    failures,
+    () => ({
+      name: "",
+      part: { name: host.name },
+      objects: [...new Set(host.routes.map(({ virtualService }) => `VirtualService ${virtualService}`))],
+    }),
+  );
+}
 
 /** A catch-all route of a gateway that is never reached because another one precedes it. */
 export interface UnreachableRoute {

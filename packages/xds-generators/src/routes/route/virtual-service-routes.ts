@@ -3,7 +3,13 @@ import { RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_compo
 import { query, type QueryContext } from "@istiod/incremental";
 import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { encodeMessageField } from "@istiod/protobuf-wire";
-import { inNamespace, type ResolvedVirtualService, selects, virtualService } from "@istiod/push-context";
+import {
+  failureMessage,
+  inNamespace,
+  type ResolvedVirtualService,
+  selects,
+  virtualService,
+} from "@istiod/push-context";
 import type { DestinationTraits } from "./destinations.js";
 import { isCatchAll, routeMatch } from "./route-match.js";
 import { envoyRoute } from "./route.js";
@@ -66,9 +72,15 @@ export const hasRoutes = query(
   "hasRoutes",
   (q, target: RouteTarget): boolean => {
     const http = q.call(virtualService, target.virtualService)?.spec.http ?? [];
-    return http.some(
-      ({ match }) => match.length === 0 || match.some((candidate) => matchApplies(q, candidate, target)),
-    );
+    try {
+      return http.some(
+        ({ match }) => match.length === 0 || match.some((candidate) => matchApplies(q, candidate, target)),
+      );
+    } catch (error) {
+      failureMessage(error);
+      // Routes that cannot be read fail where they are built, not where everybody's are planned.
+      return true;
+    }
   },
   { key: ({ virtualService: of, port, gateway }) => `${of} ${port} ${gateway}` },
 );

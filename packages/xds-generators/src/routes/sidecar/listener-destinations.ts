@@ -9,6 +9,7 @@ import {
   visibleAliases,
 } from "@istiod/push-context";
 import { keyOfId, portNumbered, type Service, service, splitKey } from "@istiod/service-discovery";
+import { attempt } from "../../attempt.js";
 import { type DestinationTraits, destinationTraits, hasConsistentHash } from "../route/destinations.js";
 import { type EgressPort, egressPortKey, type PortService, portServiceIndex } from "./port-services.js";
 
@@ -27,7 +28,11 @@ export const listenerTraits = query(
     for (const host of new Set([...Object.keys(known), ...Object.keys(hashed), ...Object.keys(aliases)])) {
       const aliased = aliases[host];
       const found = aliased === undefined ? serviceAtPort(q, known[host], at.port) : serviceOf(q, at.scope, aliased);
-      const traits = destinationTraits(q, host, at.port, found, hashed[aliased ?? host], aliased);
+      const traits = attempt(
+        () => destinationTraits(q, host, at.port, found, hashed[aliased ?? host], aliased),
+        [],
+        () => ({ name: host, objects: [] }),
+      );
       if (traits !== undefined) out[host] = traits;
     }
     return out;
@@ -66,7 +71,12 @@ const hashedHosts = query(
     const out: Record<string, string> = {};
     for (const { service: id, hostname: host } of q.call(scopeServices, scope)) {
       const [serviceNamespace] = splitKey(keyOfId(id));
-      if (q.call(hasConsistentHash, { host, serviceNamespace })) out[host] = serviceNamespace;
+      const isHashed = attempt(
+        () => q.call(hasConsistentHash, { host, serviceNamespace }),
+        [],
+        () => ({ name: host, objects: [] }),
+      );
+      if (isHashed === true) out[host] = serviceNamespace;
     }
     return out;
   },

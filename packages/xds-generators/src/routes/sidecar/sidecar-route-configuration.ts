@@ -1,14 +1,19 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { dnsNamespaceServing, egressListeners, scopeOf, type ScopeRef } from "@istiod/push-context";
-import { type Resource, type ResourcePart, resourcePart } from "@istiod/resources";
+import { type Failure, type Resource, type ResourcePart, resourcePart } from "@istiod/resources";
 import { parseProtocol } from "@istiod/service-discovery";
 import { unixPrefix } from "../../envoy/address.js";
 import { catchAllVirtualHost } from "../catch-all-virtual-host.js";
-import { maxDirectResponseBytes, newRouteConfiguration, routeConfigurationOfParts } from "../route-configuration.js";
-import { virtualHost } from "../virtual-host.js";
+import { failedVirtualHosts } from "../../failed-services.js";
+import {
+  maxDirectResponseBytes,
+  newRouteConfiguration,
+  routeConfigurationOfParts,
+  withFailures,
+} from "../route-configuration.js";
 import type { EgressPort } from "./port-services.js";
 import { sidecarVirtualHosts, virtualHostByDomain } from "./sidecar-virtual-hosts.js";
-import { encodedChunk } from "./virtual-host-chunks.js";
+import { attemptHost, encodedChunk } from "./virtual-host-chunks.js";
 import { type ShadowedHost, virtualHostPlan } from "./virtual-host-plan.js";
 
 /** The route configuration of the generic HTTP proxy, for all ports. */
@@ -31,10 +36,11 @@ export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, 
   const settings = { name, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
   const scope = scopeOf(q);
   const hosts = virtualHosts(q, scope, name, parsed);
-  return routeConfigurationOfParts(
+  const configuration = routeConfigurationOfParts(
     settings,
     parsed.detectedHost === undefined ? [...hosts, resourcePart(q.call(catchAllVirtualHost, scope))] : hosts,
   );
+  return withFailures(configuration, q.call(failedVirtualHosts, name));
 });
 
 /**
@@ -78,9 +84,11 @@ function virtualHosts(
   }
   const byDomain = q.call(virtualHostByDomain, at);
   const found = [...new Set([byDomain[name], byDomain[detectedHost]].filter((host) => host !== undefined))];
-  return found.map((host) =>
-    resourcePart(q.call(virtualHost, found.length === 1 ? { ...host, domains: ["*"] } : host)),
-  );
+  return found.map((host) => {
+    const failures: Failure[] = [];
+    const encoded = attemptHost(q, found.length === 1 ? { ...host, domains: ["*"] } : host, failures);
+    return resourcePart(encoded ?? new Uint8Array(0), failures);
+  });
 }
 
 /** Returns the egress listener of a route configuration: the first one with its port or without a port. */

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { joinEncoded } from "@istiod/protobuf-wire";
-import { type ResourcePart, resourcePart } from "@istiod/resources";
+import { type Failure, type ResourcePart, resourcePart } from "@istiod/resources";
+import { attempt, serviceObject } from "../../attempt.js";
 import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../virtual-host.js";
 
 /**
@@ -17,10 +18,31 @@ export interface VirtualHostChunk {
 /** The virtual hosts of a chunk, encoded. */
 export const encodedChunk = query(
   "virtualHostChunk",
-  (q, { hosts }: VirtualHostChunk): ResourcePart =>
-    resourcePart(joinEncoded(hosts.map((host) => q.call(virtualHost, host)))),
+  (q, { hosts }: VirtualHostChunk): ResourcePart => {
+    const failures: Failure[] = [];
+    const encoded = hosts.map((host) => attemptHost(q, host, failures) ?? nothing);
+    return resourcePart(joinEncoded(encoded), failures);
+  },
   { key: (newChunk) => newChunk.key },
 );
+
+const nothing = new Uint8Array(0);
+
+/** Returns an encoded virtual host, or undefined and adds a failure of a route configuration whose name is not set. */
+export function attemptHost(q: QueryContext, host: VirtualHostRequest, failures: Failure[]): Uint8Array | undefined {
+  return attempt(
+    () => q.call(virtualHost, host),
+    failures,
+    () => ({
+      name: "",
+      part: { name: host.name },
+      objects: [
+        ...(host.virtualService === undefined ? [] : [`VirtualService ${host.virtualService}`]),
+        ...(host.service === undefined ? [] : [serviceObject(host.service)]),
+      ],
+    }),
+  );
+}
 
 /** The average number of hosts in a chunk. */
 const averageChunkSize = 16;
