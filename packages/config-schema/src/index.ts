@@ -212,5 +212,8 @@ export {
 
 export { isCipherSuite } from "./validation/traffic/cipher-suites.js";
 export { grpcStatuses } from "./validation/traffic/grpc-statuses.js";
+export { celFault } from "./validation/cel/cel.js";
+export { formatStringFault } from "./validation/format-string/format-string.js";
+export { headerFormatFault } from "./validation/format-string/header-format.js";
 export { isCidr } from "./validation/network/ip.js";
 export { jwksFault } from "./validation/jwt/jwks.js";

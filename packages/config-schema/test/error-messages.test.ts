@@ -170,7 +170,7 @@ test.each<[string, string, string]>([
   [
     "an expression",
     object("Telemetry", 'accessLogging:\n- filter: {expression: ")++"}', "apiVersion: telemetry.istio.io/v1\n"),
-    "6: Telemetry n/x: accessLogging[0].filter.expression: is not a CEL expression: ",
+    "6: Telemetry n/x: accessLogging[0].filter.expression: is not valid CEL: it ",
   ],
   [
     "a port of a Service",

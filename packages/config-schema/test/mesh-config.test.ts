@@ -139,3 +139,70 @@ describe("mesh networks", () => {
     ]);
   });
 });
+
+describe("formats of the mesh configuration", () => {
+  const faults = (mesh: object): string[] => {
+    const report = reports();
+    const accepted = applyMeshConfig(mesh, report) !== undefined;
+    expect(accepted).toBe(report.errors.length === 0);
+    return report.errors;
+  };
+  const provider = (fields: object): string[] =>
+    faults({ extensionProviders: [{ name: "a", ...fields }] }).map((error) =>
+      error.replace(/^extensionProviders\[\d+\]\./, ""),
+    );
+  const service = { service: "a.b", port: 80 };
+  const unknown = (name: string): string => `has "%${name}%", but proxies have no variable ${name}`;
+
+  test("of access logs reject it", () => {
+    expect(faults({ accessLogFormat: "%REQ(a)% %BAD%" })).toEqual([`accessLogFormat: ${unknown("BAD")}`]);
+    expect(faults({ accessLogFormat: '{"a": {"b": ["%BAD%"]}}', accessLogEncoding: "JSON" })).toEqual([
+      `accessLogFormat.a.b[0]: ${unknown("BAD")}`,
+    ]);
+    expect(faults({ accessLogFormat: "%REQ_WITHOUT_QUERY(X-ENVOY-ORIGINAL-PATH?:PATH)% 100%%" })).toEqual([]);
+    expect(faults({ accessLogFormat: '"%BAD%"', accessLogEncoding: "JSON" })).toEqual([]);
+    expect(faults({ accessLogFormat: "not JSON %", accessLogEncoding: "JSON" })).toEqual([]);
+  });
+
+  test("of providers reject it", () => {
+    const file = (logFormat: object): string[] => provider({ envoyFileAccessLog: { path: "/dev/stdout", logFormat } });
+    expect(file({ text: "%BAD%" })).toEqual([`envoyFileAccessLog.logFormat.text: ${unknown("BAD")}`]);
+    expect(file({ labels: { a: { b: "%BAD%" } } })).toEqual([
+      `envoyFileAccessLog.logFormat.labels.a.b: ${unknown("BAD")}`,
+    ]);
+    expect(file({ labels: { a: { b: "%REQ_WITHOUT_QUERY(a)%" }, n: 1, t: true } })).toEqual([]);
+    expect(provider({ envoyOtelAls: { ...service, logFormat: { text: "%BAD%", labels: { a: "%WORSE%" } } } })).toEqual([
+      `envoyOtelAls.logFormat.text: ${unknown("BAD")}`,
+      `envoyOtelAls.logFormat.labels.a: ${unknown("WORSE")}`,
+    ]);
+  });
+
+  test("of headers for collectors and authorizers reject it", () => {
+    const header = (value: string): object => ({ name: "x-a", value });
+    expect(provider({ zipkin: { ...service, headers: [header("100%")] } })[0]).toMatch(
+      /^zipkin.headers\[0\]: has "%", /,
+    );
+    expect(provider({ opentelemetry: { ...service, http: { path: "/", headers: [header("%BAD%")] } } })).toEqual([
+      `opentelemetry.http.headers[0]: ${unknown("BAD")}`,
+    ]);
+    expect(
+      provider({
+        opentelemetry: { ...service, grpc: { initialMetadata: [header("%BAD%"), { name: "x y", value: "a" }] } },
+      }),
+    ).toEqual([
+      `opentelemetry.grpc.initialMetadata[0]: ${unknown("BAD")}`,
+      'opentelemetry.grpc.initialMetadata[1]: has the name "x y", expected letters, digits, _, . and -',
+    ]);
+    const authorizer = { ...service, includeAdditionalHeadersInCheck: { "x-a": "%BAD%", host: "a" } };
+    expect(provider({ envoyExtAuthzHttp: authorizer })).toEqual([
+      `envoyExtAuthzHttp.includeAdditionalHeadersInCheck["x-a"]: ${unknown("BAD")}`,
+      "envoyExtAuthzHttp.includeAdditionalHeadersInCheck.host: is host, expected a header that may be added",
+    ]);
+    expect(provider({ envoyExtAuthzGrpc: { ...service, includeRequestBodyInCheck: {} } })).toEqual([
+      "envoyExtAuthzGrpc.includeRequestBodyInCheck.maxRequestBytes: is 0 or missing, expected at least 1",
+    ]);
+    expect(provider({ zipkin: { ...service, timeout: "5000000000s" } })).toEqual([
+      "zipkin.timeout: is 5000000000s, expected 0s to less than 4294967296s",
+    ]);
+  });
+});

@@ -58,30 +58,114 @@ const filter = (expression: string): string[] =>
 
 test("expressions that make Envoy reject a listener are rejected", () => {
   expect(filter("[1].exists(x, x == 1)")).toEqual([
-    "has a macro over a list such as exists() or map(), which proxies do not support",
+    "has the macro exists(), and proxies do not support macros over lists",
   ]);
   expect(filter("true && foo(1)")).toEqual(["calls foo(), which proxies do not know"]);
-  expect(filter("Foo{a: 1} == 1")).toEqual(["creates Foo, which proxies do not know"]);
+  expect(filter("Foo{a: 1} == 1")).toEqual([
+    "creates Foo, expected a message of the package google.protobuf, such as google.protobuf.Duration",
+  ]);
+  expect(filter("google.protobuf.Duration{second: 1} == 1")).toEqual([
+    "creates google.protobuf.Duration with the field second, which it does not have",
+  ]);
   expect(filter("request.path.matches('[')")).toEqual(['has the pattern "[", which is not an RE2 pattern']);
   expect(filter("matches(request.path, 'a{100}')")).toEqual([
     'has the pattern "a{100}", which compiles to a program of more than 100 instructions: proxies reject larger ones in expressions',
   ]);
-  expect(filter(`${"1+".repeat(40)}1 == 41`)).toEqual(["is nested more than 24 levels deep"]);
-  expect(filter("a".repeat(1025))).toEqual(["has 1025 bytes, expected at most 1024"]);
+  expect(filter("has(request.headers['x'])")).toEqual(["calls has() with something else than a field, such as a.b"]);
+  expect(filter("string(response.code) == '200'")).toEqual(["calls string(), which proxies do not know"]);
+  expect(filter("getHours(request.time) > 3")).toEqual([
+    "calls getHours() without a target and with 1 argument, which proxies do not know",
+  ]);
+  expect(filter("request.path.contains('a', 'b')")).toEqual([
+    "calls contains() with a target and 2 arguments, which proxies do not know",
+  ]);
+  expect(filter("extract(request.path, 'a', 'b') == ''")).toEqual(["calls extract(), which proxies do not know"]);
+  expect(filter("!-a")).toEqual(['is not valid CEL: it has "- a", expected a value']);
+  expect(filter("9223372036854775808 > 1")).toEqual([
+    "is not valid CEL: it has 9223372036854775808, which has more than 64 bits",
+  ]);
+  expect(filter("loop == 1")).toEqual(["is not valid CEL: it refers to loop, which is a reserved word"]);
+  expect(filter("a.?b")).toEqual(['is not valid CEL: it has "? b", expected the name of a field']);
+  expect(filter(`${"1+".repeat(31)}1 == 31`)).toEqual(["is not valid CEL: it is nested more than 32 levels deep"]);
+  expect(filter("a".repeat(100_001))).toEqual(["has more than 100000 characters"]);
 });
 
 test("honest expressions are accepted", () => {
   for (const expression of [
     "response.code >= 400",
     "request.url_path.matches('^/api/v[0-9]+/.*$') || connection.mtls == false",
-    "has(request.headers['x-debug']) && !request.path.startsWith('/healthz')",
+    "has(request.headers.`x-debug`) && !request.path.startsWith('/healthz')",
     "'a' in request.headers && size(request.headers['a']) > 3",
     "request.duration > duration('1s') && request.time < timestamp('2030-01-01T00:00:00Z')",
+    "request.duration > google.protobuf.Duration{seconds: 1}",
     "re.extract(request.path, 'a', 'b') == 'c'",
     "{'a': 1}['a'] == 1 ? true : false",
     "xds.cluster_name != 'PassthroughCluster'",
+    "// errors only\nresponse.code >= 500 // and no others",
+    "request.headers.`x-y`.size() > 0 && request.time.getHours('UTC') < 8",
+    `${"response.code != 200 && ".repeat(200)}true`,
   ])
     expect([expression, filter(expression)]).toEqual([expression, []]);
+});
+
+const headers = (value: string): string[] =>
+  errorsOf("networking.istio.io/v1", "VirtualService", {
+    hosts: ["a.example.com"],
+    http: [{ redirect: { uri: "/" }, headers: { response: { set: { "x-a": value } } } }],
+  }).map((error) => error.replace("http.0.headers.response.set.x-a: ", ""));
+
+const tag = (value: string): string[] =>
+  errorsOf("telemetry.istio.io/v1", "Telemetry", {
+    tracing: [{ customTags: { a: { formatter: { value } } } }],
+  }).map((error) => error.replace("tracing.0.customTags.a.formatter.value: ", ""));
+
+test("variables that proxies do not have are rejected, in headers and in tags of traces", () => {
+  for (const [value, fault] of [
+    ["%CLIENT_ADDRESS%", 'has "%CLIENT_ADDRESS%", but proxies have no variable CLIENT_ADDRESS'],
+    [
+      "%RESPONSE_CODES%",
+      'has "%RESPONSE_CODES%", but proxies have no variable RESPONSE_CODES; did you mean RESPONSE_CODE?',
+    ],
+    ["%PROTOCOL:3%", 'has "%PROTOCOL:3%", but PROTOCOL takes no length'],
+    ["%PROTOCOL(x)%", 'has "%PROTOCOL(x)%", but PROTOCOL takes no argument'],
+    ["%REQ%", 'has "%REQ%", but REQ requires an argument, %REQ(…)%'],
+    ["%REQ(a?b?c)%", 'has "%REQ(a?b?c)%", expected a header and at most one alternative, %REQ(NAME?ALTERNATIVE)%'],
+    ["%REQ(a b)%", 'has "%REQ(a b)%", but "a b" is not the name of a header'],
+    ["%START_TIME(%n)%", 'has "%START_TIME(%n)%", but a time format may not print a newline'],
+    ["%FILTER_STATE(a:JSON)%", 'has "%FILTER_STATE(a:JSON)%", but the serialization is PLAIN, TYPED or FIELD'],
+    ["%REQ_WITHOUT_QUERY(a)%", 'has "%REQ_WITHOUT_QUERY(a)%", but proxies have no variable REQ_WITHOUT_QUERY'],
+    ["%CEL(string(a))%", 'has "%CEL(string(a))%", but the expression calls string(), which proxies do not know'],
+    ["%COALESCE(1)%", 'has "%COALESCE(1)%", expected {"operators": […]} with at least one operator'],
+    ["50%", 'has "%", expected a variable such as %PROTOCOL%, %REQ(NAME)% or %REQ(NAME):10%, or %% for a percent sign'],
+  ] as const) {
+    expect([value, headers(value)]).toEqual([value, [fault]]);
+    expect([value, tag(value)]).toEqual([value, [fault]]);
+  }
+});
+
+test("the variables of proxies are accepted, in headers and in tags of traces", () => {
+  for (const value of [
+    "%REQ(x-b?x-c):10%",
+    "100%% %HOSTNAME%",
+    "%START_TIME(%Y-%m-%d)%",
+    "%DYNAMIC_METADATA(a:b)%",
+    "%CEL(request.headers['x-a'])%",
+    '%COALESCE({"operators":[{"command":"REQ","param":"x-a"},"HOSTNAME"]})%',
+    "%REQUESTED_SERVER_NAME(SNI_FIRST:HOST)%",
+  ]) {
+    expect([value, headers(value)]).toEqual([value, []]);
+    expect([value, tag(value)]).toEqual([value, []]);
+  }
+  expect(headers('%UPSTREAM_METADATA(["istio", "a"])%')).toEqual([]);
+  expect(headers("%PER_REQUEST_STATE(a)%")).toEqual([]);
+  expect(tag("%PER_REQUEST_STATE(a)%")).toHaveLength(1);
+});
+
+test("tags of traces from headers with control characters are rejected", () => {
+  const spec = (name: string): object => ({ tracing: [{ customTags: { a: { header: { name } } } }] });
+  expect(errorsOf("telemetry.istio.io/v1", "Telemetry", spec("x\nb"))).toEqual([
+    "tracing.0.customTags.a.header.name: has a control character, expected the name of a header",
+  ]);
 });
 
 const route = (http: object): string[] =>

@@ -4,8 +4,12 @@ import { isPort } from "../validation/network/addresses.js";
 import { isIpAddress } from "../validation/network/ip.js";
 import { fqdnFault } from "../validation/network/names.js";
 import { each, type Place } from "../validation/place.js";
+import { checkProviderFormats } from "./provider-formats.js";
 
-/** Checks extension providers. Faults are warnings: a provider matters only if it is used. */
+/**
+ * Checks extension providers. Faults are warnings, since a provider matters only if it is used, except those of values
+ * that Envoy would reject.
+ */
 export function checkExtensionProviders(providers: readonly ExtensionProvider[], place: Place): void {
   const names = new Set<string>();
   each(providers, place, ({ name, provider }, at) => {
@@ -17,6 +21,7 @@ export function checkExtensionProviders(providers: readonly ExtensionProvider[],
       return;
     }
     const within = at.at(provider.case);
+    checkProviderFormats({ provider }, within);
     if ("service" in provider.value) {
       checkProviderService(provider.value.service, within.at("service"));
       if (!isPort(provider.value.port))

@@ -11,6 +11,7 @@ import { each, type Place } from "../validation/place.js";
 import { checkLabelSelector } from "./label-selector.js";
 import { checkExtensionProviders } from "./check-extension-providers.js";
 import { checkProxyConfig } from "./check-proxy-config.js";
+import { checkAccessLogFormat } from "./provider-formats.js";
 
 const hour = 3_600_000_000_000n;
 const curves = ["P-224", "P-256", "P-521", "P-384", "X25519", "X25519Kyber768Draft00", "X25519MLKEM768"];
@@ -36,6 +37,7 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkTrustDomain(mesh.trustDomain, place.at("trustDomain"));
   each(mesh.trustDomainAliases, place.at("trustDomainAliases"), checkTrustDomain);
   checkExtensionProviders(mesh.extensionProviders, place.at("extensionProviders"));
+  checkAccessLogFormat(mesh, place);
   if ((mesh.meshMTLS?.ecdhCurves.length ?? 0) > 0)
     place.at("meshMTLS", "ecdhCurves").error("is set, expected none: the curves of the mesh's TLS are fixed");
   const seen = new Set<string>();

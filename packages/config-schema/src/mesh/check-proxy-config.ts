@@ -6,6 +6,7 @@ import type {
 import { checkPort, checkServerAddress } from "../validation/network/addresses.js";
 import { checkClientTls } from "../validation/traffic/client-tls.js";
 import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
+import { checkHeaderName } from "../validation/format-string/header-value.js";
 import type { Place } from "../validation/place.js";
 
 /** Validates the mesh's proxy configuration with defaults applied, as Istio's `ValidateMeshConfigProxyConfig` does. */
@@ -49,6 +50,14 @@ function checkTracing(config: ProxyConfig, place: Place): void {
   const { tracing } = config;
   if (tracing === undefined) return;
   const { tracer } = tracing;
+  for (const [tag, { type }] of Object.entries(tracing.customTags)) {
+    const at = place.at("customTags", tag);
+    if (tag === "") at.error("has an empty name, expected the name of a tag");
+    if (type.case === undefined) at.warning("has no value, expected literal, environment or header");
+    else if ((type.case === "literal" ? type.value.value : type.value.name) === "")
+      at.at(type.case).error("is empty, expected a value");
+    else if (type.case === "header") checkHeaderName(type.value.name, at.at("header", "name"));
+  }
   switch (tracer.case) {
     case "lightstep":
       checkServerAddress(tracer.value.address, place.at("lightstep", "address"));

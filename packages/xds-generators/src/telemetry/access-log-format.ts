@@ -93,7 +93,7 @@ function substitution(format: LogFormat, omitEmptyValues: boolean): Substitution
     format: { case: "jsonFormat", value: json },
     jsonFormatOptions: { sortProperties: false },
     omitEmptyValues,
-    formatters: formattersFor(Object.values(json).filter((value) => typeof value === "string")),
+    formatters: formattersFor([JSON.stringify(json)]),
   });
 }
 

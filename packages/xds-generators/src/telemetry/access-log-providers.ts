@@ -58,12 +58,15 @@ export function providerLogger(q: QueryContext, { name, provider }: ExtensionPro
   }
 }
 
+const defaultLogFile = "/dev/stdout";
+
 /** The provider `envoy` without a format of its own uses the mesh's. */
 function fileLog(q: QueryContext, name: string, { path, logFormat, omitEmptyValues }: FileProvider): Any {
-  if (name === "envoy" && logFormat === undefined && !omitEmptyValues) return fileAccessLog(path, meshFormat(q));
+  if (name === "envoy" && logFormat === undefined && !omitEmptyValues)
+    return fileAccessLog(path || defaultLogFile, meshFormat(q));
   const format = logFormat?.logFormat;
   return fileAccessLog(
-    path || "/dev/stdout",
+    path || defaultLogFile,
     format?.case === "labels" ? { json: format.value } : { text: format?.value ?? "" },
     omitEmptyValues,
   );

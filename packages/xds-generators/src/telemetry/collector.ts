@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { environment } from "@istiod/config-schema";
+import { environment, headerFormatFault } from "@istiod/config-schema";
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { type HttpService, HttpServiceSchema } from "@istiod/envoy-api/envoy/config/core/v3/http_service";
 import type { QueryContext } from "@istiod/incremental";
@@ -40,7 +40,16 @@ export function httpService(
 /** Returns a literal value, or that of one of istiod's environment variables. */
 export function headerValue(q: QueryContext, { headerValue: value }: ProviderHeader): string {
   if (value.case === "value") return value.value;
-  return value.case === "envName" ? (q.read(environment, value.value) ?? "") : "";
+  return value.case === "envName" ? formatOf(q.read(environment, value.value) ?? "") : "";
+}
+
+/**
+ * Returns a text as a format that Envoy accepts. A secret may have percent signs that are no variables, and a line
+ * break at its end.
+ */
+function formatOf(text: string): string {
+  const line = text.replace(/[\0\r\n]+/g, "");
+  return headerFormatFault(line) === undefined ? line : line.replaceAll("%", "%%");
 }
 
 export function grpcService({ hostname, cluster }: Collector) {

@@ -61,7 +61,7 @@ export function telemetryTags(q: QueryContext, tags: Readonly<Record<string, Tel
           ? [encodeTag({ tag, type: { case: "value", value: type.value.value } })]
           : [];
       default:
-        return [encodeTag({ tag })];
+        return [];
     }
   });
 }

@@ -25,11 +25,16 @@ export interface BareEnvoy {
   readonly extensions: readonly string[];
   /** Sends resources of one type, and returns the rejections. */
   offer(typeUrl: string, resources: readonly Resource[]): Promise<readonly Refusal[]>;
+  /** Returns the error messages of the listeners that were rejected, by name. */
+  listenerErrors(): Promise<ReadonlyMap<string, string>>;
   close(): Promise<void>;
 }
 
 /** Clusters of Istio's bootstrap that generated resources refer to. */
 const bootstrapClusters = ["sds-grpc", "xds-grpc", "prometheus_stats", "agent", "zipkin"];
+
+/** Path of the admin interface for names of listeners and the errors of rejected ones. */
+const rejectedListeners = "/config_dump?resource=dynamic_listeners&mask=name,error_state.details";
 
 /** Starts an Envoy that is configured by this process. */
 export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
@@ -84,6 +89,14 @@ export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
         if (envoy.ended !== undefined) throw new Error(`Envoy ended with ${envoy.ended}`);
         const refusal = answered.get(nonce);
         return refusal ? [refusal] : [];
+      },
+      listenerErrors: async () => {
+        const dump = JSON.parse(await envoy.admin(rejectedListeners)) as {
+          configs?: { name?: string; error_state?: { details: string } }[];
+        };
+        return new Map(
+          (dump.configs ?? []).flatMap(({ name = "", error_state: error }) => (error ? [[name, error.details]] : [])),
+        );
       },
       close,
     };

@@ -10,6 +10,8 @@ import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { checkOptionalDuration } from "../../validation/durations.js";
 import { checkExpression } from "../../validation/expression.js";
+import { checkHeaderName } from "../../validation/format-string/header-value.js";
+import { checkFormatString } from "../../validation/format-string/format-string.js";
 import { checkRange } from "../../validation/numbers.js";
 import { each, type Place } from "../../validation/place.js";
 import { notEmpty, range, required, type Shape } from "../../validation/shape.js";
@@ -82,6 +84,8 @@ function checkTracing(tracing: readonly Tracing[], place: Place): void {
       if (type.case === undefined) continue;
       const text = type.case === "literal" || type.case === "formatter" ? type.value.value : type.value.name;
       if (text === "") tagAt.at(type.case).error("is empty, expected a value");
+      else if (type.case === "formatter") checkFormatString(text, tagAt.at("formatter", "value"));
+      else if (type.case === "header") checkHeaderName(text, tagAt.at("header", "name"));
     }
   });
 }

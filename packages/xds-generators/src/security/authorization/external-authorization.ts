@@ -186,7 +186,7 @@ function addressOf(provider: HttpProvider | GrpcProvider, lookup: ProviderLookup
 }
 
 function isStatus(text: string): boolean {
-  return text === "" || (/^\d+$/.test(text) && StatusCode[Number(text)] !== undefined);
+  return text === "" || (/^\d+$/.test(text) && Number(text) !== 0 && StatusCode[Number(text)] !== undefined);
 }
 
 function headerNames(names: readonly string[]): ListStringMatcher | undefined {
