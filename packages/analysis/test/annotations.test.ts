@@ -86,6 +86,21 @@ describe("values of annotations", () => {
     expect(invalid.map((value) => on(name, value))).toEqual(invalid.map(() => ["IST0125 Pod default/a 6"]));
   });
 
+  it("checks settings of statistics, also together", () => {
+    const [flush, eviction] = ["sidecar.istio.io/statsFlushInterval", "sidecar.istio.io/statsEvictionInterval"];
+    const pod = (...lines: readonly string[]): readonly string[] => messagesOf(annotations, object("Pod", lines));
+    expect(pod(`${flush}: 500ms`, `${eviction}: 1.5s`)).toEqual([]);
+    expect(pod(`${flush}: 500ms`, `${eviction}: 750ms`)).toEqual([
+      `IST0125 Pod default/a 7: annotation ${eviction} is invalid: it is "750ms", expected a multiple of the flush interval, 500ms`,
+    ]);
+    expect(pod("sidecar.istio.io/statsHistogramBuckets: '{\"a\": [0]}'")).toEqual([
+      'IST0125 Pod default/a 6: annotation sidecar.istio.io/statsHistogramBuckets is invalid: it has "a", expected a list of different numbers above 0',
+    ]);
+    expect(pod("proxy.istio.io/config: 'proxyStatsMatcher: {inclusionRegexps: [\"[\"]}'")[0]).toContain(
+      'has "[", which is not an RE2 pattern',
+    );
+  });
+
   it("reports the value and the expected format", () => {
     expect(messagesOf(annotations, object("Pod", ["proxy.istio.io/config: 'statusPort: 70000'"]))[0]).toContain(
       "statusPort is 70000",

@@ -1,5 +1,13 @@
 export { Closers } from "./closers.js";
 export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock } from "./clock.js";
+export {
+  readHistogramBuckets,
+  statsAnnotationFaults,
+  statsAnnotations,
+  statsNameFault,
+  statsRegexFault,
+  statsTagFault,
+} from "./envoy/stats.js";
 export { FairQueue, type FairQueueOptions } from "./fair-queue.js";
 export {
   complianceLimits,

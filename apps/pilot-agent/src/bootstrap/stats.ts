@@ -1,5 +1,14 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { parseDurationMs } from "@istiod/settings";
+import {
+  parseGoDuration,
+  protobufDuration,
+  readHistogramBuckets,
+  statsAnnotationFaults,
+  statsAnnotations as ANNOTATIONS,
+  statsNameFault,
+  statsRegexFault,
+  statsTagFault,
+} from "@istiod/settings";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
 import { object } from "./json.js";
 
@@ -8,16 +17,6 @@ const REQUIRED_PREFIXES = ["cluster_manager", "listener_manager", "server", "clu
 const REQUIRED_SUFFIXES = ["rbac.allowed", "rbac.denied", "shadow_allowed", "shadow_denied"];
 const CONNECTIONS_SUFFIX = "downstream_cx_active";
 const REQUIRED_REGEXPS = [String.raw`vhost\..*\.route\..*`];
-
-const ANNOTATIONS = {
-  prefixes: "sidecar.istio.io/statsInclusionPrefixes",
-  suffixes: "sidecar.istio.io/statsInclusionSuffixes",
-  regexps: "sidecar.istio.io/statsInclusionRegexps",
-  tags: "sidecar.istio.io/extraStatTags",
-  buckets: "sidecar.istio.io/statsHistogramBuckets",
-  flush: "sidecar.istio.io/statsFlushInterval",
-  eviction: "sidecar.istio.io/statsEvictionInterval",
-} as const;
 
 const tag = (name: string, regex: string): JsonObject => ({ tag_name: name, regex });
 
@@ -60,79 +59,100 @@ export function statsConfig(inputs: BootstrapInputs, metadataDiscovery: boolean)
 function patterns(inputs: BootstrapInputs, metadataDiscovery: boolean): JsonValue[] {
   const matcher = inputs.proxyConfig.proxyStatsMatcher;
   const suffixes = inputs.exitOnZeroConnections ? [...REQUIRED_SUFFIXES, CONNECTIONS_SUFFIX] : REQUIRED_SUFFIXES;
+  const names = (annotation: string, field: string, configured: readonly string[] = []): Named =>
+    given(inputs, annotation, { name: `proxyStatsMatcher.${field}`, values: configured });
+  const prefixes = names(ANNOTATIONS.prefixes, "inclusionPrefixes", matcher?.inclusionPrefixes);
+  const ends = names(ANNOTATIONS.suffixes, "inclusionSuffixes", matcher?.inclusionSuffixes);
+  const regexps = names(ANNOTATIONS.regexps, "inclusionRegexps", matcher?.inclusionRegexps);
   return [
     { prefix: "reporter=" },
     ...(metadataDiscovery ? [{ prefix: "workload_discovery" }] : []),
-    ...included(inputs, ANNOTATIONS.prefixes, matcher?.inclusionPrefixes, REQUIRED_PREFIXES).map((prefix) => ({
-      prefix,
-    })),
-    ...included(inputs, ANNOTATIONS.suffixes, matcher?.inclusionSuffixes, suffixes).map((suffix) => ({ suffix })),
-    ...included(inputs, ANNOTATIONS.regexps, matcher?.inclusionRegexps, REQUIRED_REGEXPS).map((regex) => ({
-      safe_regex: { regex },
-    })),
+    ...included(inputs, prefixes, statsNameFault, REQUIRED_PREFIXES).map((prefix) => ({ prefix })),
+    ...included(inputs, ends, statsNameFault, suffixes).map((suffix) => ({ suffix })),
+    ...included(inputs, regexps, statsRegexFault, REQUIRED_REGEXPS).map((regex) => ({ safe_regex: { regex } })),
     { prefix: "component" },
     { prefix: "istio" },
   ];
 }
 
-/**
- * Returns the names to include: those of the annotation, else of the proxy configuration, and the required ones.
- * `{pod_ip}` expands to each of the workload's addresses.
- */
+/** Values with the annotation or field that they are from. */
+interface Named {
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
+/** Returns the elements of an annotation, else those of the proxy configuration. */
+function given({ node }: BootstrapInputs, annotation: string, configured: Named): Named {
+  const text = node.annotations[annotation];
+  return text ? { name: `annotation ${annotation}`, values: text.split(",") } : configured;
+}
+
+/** Returns the values without fault. The others, with which Envoy would exit, are left out with a warning. */
+function sound(
+  { name, values }: Named,
+  faultOf: (value: string) => string | undefined,
+  inputs: BootstrapInputs,
+): string[] {
+  return values.filter((value) => {
+    const fault = faultOf(value);
+    if (fault !== undefined) inputs.warn?.(`${name}: ${fault}; leaving it out`);
+    return fault === undefined;
+  });
+}
+
+/** Returns the names to include: the given ones and the required ones. `{pod_ip}` expands to each of the addresses. */
 function included(
   inputs: BootstrapInputs,
-  annotation: string,
-  configured: readonly string[] | undefined,
+  names: Named,
+  faultOf: (value: string) => string | undefined,
   required: readonly string[],
 ): string[] {
-  const given = inputs.node.annotations[annotation];
-  const names = [...(given ? given.split(",") : (configured ?? [])), ...required];
   const addresses = [...new Set(inputs.addresses)];
-  return names.flatMap((name) =>
+  return [...sound(names, faultOf, inputs), ...required].flatMap((name) =>
     name.includes("{pod_ip}") ? addresses.map((address) => name.replaceAll("{pod_ip}", address)) : [name],
   );
 }
 
-function extraTags({ proxyConfig, node }: BootstrapInputs): string[] {
-  const annotated = (node.annotations[ANNOTATIONS.tags] ?? "").split(",");
-  return [...new Set([...proxyConfig.extraStatTags, ...annotated].filter((name) => name !== ""))];
+function extraTags(inputs: BootstrapInputs): string[] {
+  const { proxyConfig, node } = inputs;
+  const annotated = (node.annotations[ANNOTATIONS.tags] ?? "").split(",").filter((name) => name !== "");
+  return [
+    ...new Set([
+      ...sound({ name: "extraStatTags", values: proxyConfig.extraStatTags }, statsTagFault, inputs),
+      ...sound({ name: `annotation ${ANNOTATIONS.tags}`, values: annotated }, statsTagFault, inputs),
+    ]),
+  ];
 }
 
 function histogramBuckets({ node, warn }: BootstrapInputs): JsonValue | undefined {
-  const given = node.annotations[ANNOTATIONS.buckets];
-  if (given === undefined) return undefined;
-  try {
-    const byPrefix = JSON.parse(given) as Record<string, number[]>;
-    const prefixes = Object.keys(byPrefix).sort();
-    if (!prefixes.every((prefix) => Array.isArray(byPrefix[prefix]) && byPrefix[prefix].every(Number.isFinite)))
-      throw new Error("must be lists of numbers");
-    return prefixes.length === 0
-      ? undefined
-      : prefixes.map((prefix) => ({ match: { prefix }, buckets: byPrefix[prefix] ?? [] }));
-  } catch (error) {
-    warn?.(`annotation ${ANNOTATIONS.buckets}: ${error instanceof Error ? error.message : String(error)}`);
+  const text = node.annotations[ANNOTATIONS.buckets];
+  if (text === undefined) return undefined;
+  const buckets = readHistogramBuckets(text);
+  if (typeof buckets === "string") {
+    warn?.(`annotation ${ANNOTATIONS.buckets}: ${buckets}; leaving it out`);
     return undefined;
   }
+  return buckets.size === 0
+    ? undefined
+    : [...buckets].map(([prefix, bounds]) => ({ match: { prefix }, buckets: [...bounds] }));
 }
 
-/** Builds the flush and eviction intervals of the annotations. Eviction must be a multiple of the flush interval. */
-export function statsIntervals({ node, warn }: BootstrapInputs): {
+/** Builds the flush and eviction intervals of the annotations. One with which Envoy would exit is left out. */
+export function statsIntervals({ node: { annotations }, warn }: BootstrapInputs): {
   stats_flush_interval?: string;
   stats_eviction_interval?: string;
 } {
-  const intervals: { stats_flush_interval?: string; stats_eviction_interval?: string } = {};
-  const read = (annotation: string): number | undefined => {
-    const given = node.annotations[annotation];
-    if (given === undefined) return undefined;
-    const milliseconds = parseDurationMs(given);
-    if (milliseconds === undefined) warn?.(`annotation ${annotation}: ${JSON.stringify(given)} must be a duration`);
-    return milliseconds;
+  const faults = statsAnnotationFaults(annotations);
+  const interval = (annotation: string): string | undefined => {
+    const text = annotations[annotation];
+    const fault = faults[annotation];
+    if (fault !== undefined) warn?.(`annotation ${annotation}: ${fault}; leaving it out`);
+    const nanoseconds = text === undefined || fault !== undefined ? undefined : parseGoDuration(text);
+    return nanoseconds === undefined ? undefined : protobufDuration(nanoseconds);
   };
-  const flush = read(ANNOTATIONS.flush);
-  if (flush !== undefined) intervals.stats_flush_interval = `${flush / 1000}s`;
-  const eviction = read(ANNOTATIONS.eviction);
-  if (eviction !== undefined && eviction % (flush ?? 5000) !== 0)
-    warn?.(`annotation ${ANNOTATIONS.eviction}: must be a multiple of the flush interval`);
-  else if (eviction !== undefined) intervals.stats_eviction_interval = `${Math.floor(eviction / 1000)}s`;
-  return intervals;
+  const [flush, eviction] = [interval(ANNOTATIONS.flush), interval(ANNOTATIONS.eviction)];
+  return {
+    ...(flush !== undefined && { stats_flush_interval: flush }),
+    ...(eviction !== undefined && { stats_eviction_interval: eviction }),
+  };
 }

@@ -3,11 +3,12 @@ import type {
   ProxyConfig,
   ProxyConfig_ConnectionSettings as ConnectionSettings,
 } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { statsNameFault, statsRegexFault, statsTagFault } from "@istiod/settings";
 import { checkPort, checkServerAddress } from "../validation/network/addresses.js";
 import { checkClientTls } from "../validation/traffic/client-tls.js";
 import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
 import { checkHeaderName } from "../validation/format-string/header-value.js";
-import type { Place } from "../validation/place.js";
+import { each, type Place } from "../validation/place.js";
 
 /** Validates the mesh's proxy configuration with defaults applied, as Istio's `ValidateMeshConfigProxyConfig` does. */
 export function checkProxyConfig(config: ProxyConfig, place: Place): void {
@@ -34,6 +35,7 @@ export function checkProxyConfig(config: ProxyConfig, place: Place): void {
     place
       .at("proxyMetadata", "ISTIO_META_DNS_AUTO_ALLOCATE")
       .warning("is deprecated: addresses are allocated without it");
+  checkStats(config, place);
   checkTracing(config, place.at("tracing"));
   checkPort(config.proxyAdminPort, place.at("proxyAdminPort"));
   checkPort(config.statusPort, place.at("statusPort"));
@@ -44,6 +46,19 @@ export function checkProxyConfig(config: ProxyConfig, place: Place): void {
     place.at("privateKeyProvider", provider.case, "pollDelay").error("is 0 or missing, expected a duration");
   if (config.connectionSettings !== undefined)
     checkConnectionSettings(config.connectionSettings, place.at("connectionSettings"));
+}
+
+/** Checks settings of statistics, with which Envoy would exit. */
+function checkStats({ proxyStatsMatcher: matcher, extraStatTags }: ProxyConfig, place: Place): void {
+  const check = (faultOf: (text: string) => string | undefined) => (text: string, at: Place) => {
+    const fault = faultOf(text);
+    if (fault !== undefined) at.error(fault);
+  };
+  const at = place.at("proxyStatsMatcher");
+  each(matcher?.inclusionPrefixes ?? [], at.at("inclusionPrefixes"), check(statsNameFault));
+  each(matcher?.inclusionSuffixes ?? [], at.at("inclusionSuffixes"), check(statsNameFault));
+  each(matcher?.inclusionRegexps ?? [], at.at("inclusionRegexps"), check(statsRegexFault));
+  each(extraStatTags, place.at("extraStatTags"), check(statsTagFault));
 }
 
 function checkTracing(config: ProxyConfig, place: Place): void {

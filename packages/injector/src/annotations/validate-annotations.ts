@@ -1,5 +1,5 @@
 import { checkProxyConfigAnnotation, formatPath, isCidr } from "@istiod/config-schema";
-import { parseGoBoolean } from "@istiod/settings";
+import { parseGoBoolean, statsAnnotationFaults } from "@istiod/settings";
 import { InjectorError } from "../errors.js";
 import { canonicalQuantity } from "../go-types/quantity.js";
 
@@ -62,6 +62,8 @@ export function validateAnnotations(annotations: Readonly<Record<string, string>
     const fault = value === undefined ? undefined : check(value);
     return fault === undefined ? [] : [`invalid value '${value}' for annotation '${name}': ${fault}`];
   });
+  for (const [name, fault] of Object.entries(statsAnnotationFaults(annotations)))
+    faults.push(`invalid value '${annotations[name]}' for annotation '${name}': ${fault}`);
   if (faults.length > 0) throw new InjectorError("annotation", faults.join("; "));
 }
 

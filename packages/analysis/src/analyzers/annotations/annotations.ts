@@ -10,7 +10,7 @@ import {
   serviceKind,
   services,
 } from "@istiod/config-schema";
-import { nearestNames } from "@istiod/settings";
+import { nearestNames, statsAnnotationFaults } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule, type Rule } from "../../analyzer.js";
 import { quotedNearest } from "../../suggestions.js";
 import { annotationDefinitions, isAnalyzedAnnotation } from "./definitions.js";
@@ -45,6 +45,7 @@ function annotatedKinds(analyze: (object: AnyObject, context: AnalysisContext) =
 }
 
 function checkAnnotations(object: AnyObject, { report }: AnalysisContext): void {
+  const statsFaults = statsAnnotationFaults(object.annotations);
   for (const [name, value] of Object.entries(object.annotations)) {
     if (!isAnalyzedAnnotation(name)) continue;
     const path = ["metadata", "annotations", name];
@@ -69,7 +70,7 @@ function checkAnnotations(object: AnyObject, { report }: AnalysisContext): void 
       );
       continue;
     }
-    const fault = annotationFault(name, value);
+    const fault = annotationFault(name, value) ?? statsFaults[name];
     if (fault !== undefined) report("IST0125", path, `annotation ${name} is invalid: it ${fault}`);
   }
 }
