@@ -59,6 +59,7 @@ function open(port: number, count: number): Socket[] {
 
 test.skipIf(process.platform !== "linux").for([64, 160, 320])(
   "an istiod that may open %i files survives more connections than that, and serves others meanwhile",
+  { timeout: 120_000 },
   async (files) => {
     const { process: child, ports, output } = await start(files);
     expect(openFilesIn(readFileSync(`/proc/${child.pid}/limits`, "utf8"))).toBe(files);
@@ -76,5 +77,4 @@ test.skipIf(process.platform !== "linux").for([64, 160, 320])(
     child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([0, null]);
   },
-  120_000,
 );

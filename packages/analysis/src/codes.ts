@@ -343,6 +343,16 @@ export const messageTypes = {
     level: "Warning",
     description: "The keys of a token's issuer cannot be refreshed, so that tokens with its new keys are rejected.",
   },
+  MESH0022: {
+    name: "IgnoredNetworkGateway",
+    level: "Warning",
+    description: "A Service is labeled as the gateway of a network in a namespace that may have none.",
+  },
+  MESH0023: {
+    name: "AffectsOtherNamespaces",
+    level: "Info",
+    description: "An object changes the traffic to or through workloads of another namespace.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

@@ -69,6 +69,8 @@ export {
 export { declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
 
 export { features as discoveryFeatures, settings as discoverySettings } from "./settings/features.js";
+export { mayHaveNetworkGateways, visibilityLimit } from "./settings/mesh.js";
+export { canonicalAddress } from "./canonical-address.js";
 
 export { servicesSelecting } from "./targets/kubernetes-targets.js";
 export type { ProxyIdentity } from "./targets/proxy-identity.js";

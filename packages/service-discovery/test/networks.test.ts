@@ -34,6 +34,33 @@ describe("gateways of networks", () => {
     expect(mesh.ask(networkGateways)).toHaveLength(1);
   });
 
+  test("are Services of the root namespace, and of namespaces that are configured", () => {
+    const elsewhere = gatewayYaml("a", "203.0.113.2").replaceAll("istio-system", "evil");
+    const addresses = (variables: Record<string, string>, rootNamespace = "istio-system") => {
+      const mesh = new Mesh(elsewhere).apply(gatewayYaml("b", "203.0.113.1")).meshConfig({ rootNamespace });
+      for (const [name, value] of Object.entries(variables)) mesh.set(name, value);
+      return mesh.ask(networkGateways).map(({ address }) => address);
+    };
+    expect(addresses({})).toEqual(["203.0.113.1"]);
+    expect(addresses({ ISTIOD_NETWORK_GATEWAY_NAMESPACES: "other" })).toEqual(["203.0.113.1"]);
+    for (const value of ["evil", "other,evil", "*"])
+      expect(addresses({ ISTIOD_NETWORK_GATEWAY_NAMESPACES: value })).toHaveLength(2);
+    expect(addresses({}, "evil")).toHaveLength(2);
+  });
+
+  test("that others add by label take no part of the traffic to a network", () => {
+    const mesh = new Mesh(gatewayYaml("a", "203.0.113.2"));
+    const before = mesh.ask(gatewaysTo, { network: "far", cluster: "any", form: "resolved" });
+    mesh.apply(`---
+apiVersion: v1
+kind: Service
+metadata: {name: thief, namespace: evil, labels: {topology.istio.io/network: far}}
+spec: {clusterIP: 10.0.0.8, externalIPs: [203.0.113.66], ports: [{name: tls, port: 15443}]}
+`);
+    expect(mesh.ask(gatewaysTo, { network: "far", cluster: "any", form: "resolved" })).toBe(before);
+    expect(before).toHaveLength(1);
+  });
+
   test("are declared in MeshNetworks by address, or by a Service in the network's clusters", () => {
     const mesh = new Mesh(gatewayYaml("a", "203.0.113.2", "x: other")).networks({
       networks: {

@@ -142,6 +142,49 @@ spec: {hosts: [elsewhere.example.org], ports: [{number: 70, name: http, protocol
   });
 });
 
+describe("an address that another namespace writes down", () => {
+  const claimed = (address: string, ns = "evil", labels = "{app: evil}") => `
+apiVersion: networking.istio.io/v1
+kind: WorkloadEntry
+metadata: {name: a-claim, namespace: ${ns}}
+spec: {address: "${address}", labels: ${labels}}
+---
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: claim, namespace: ${ns}}
+spec: {hosts: [evil.test], ports: [{number: 80, name: http, protocol: HTTP}], resolution: STATIC, endpoints: [{address: "${address}"}]}
+`;
+
+  test("does not change what a Pod serves, nor its labels", () => {
+    const mesh = new Mesh(serviceYaml("cart")).apply(podYaml("cart-1", "10.1.0.1"));
+    const labels = mesh.ask(registeredLabels, proxy);
+    mesh.apply(serviceYaml("evil", { ns: "evil" })).apply(claimed("10.1.0.1"));
+    expect(targets(mesh)).toEqual(["shop/cart.shop:80 → 8080"]);
+    expect(mesh.ask(registeredLabels, proxy)).toBe(labels);
+  });
+
+  test("does not change what a virtual machine serves, whichever object has the first name", () => {
+    const mesh = new Mesh(serviceYaml("cart")).apply(serviceYaml("evil", { ns: "evil" }));
+    mesh.apply(claimed("192.0.2.9", "shop", "{app: cart}")).apply(claimed("192.0.2.9"));
+    const vm = { id: "vm.shop", addresses: ["192.0.2.9"], labels: {} };
+    expect(targets(mesh, vm)).toEqual(["shop/evil.test:80 → 80", "shop/cart.shop:80 → 8080"]);
+    expect(targets(mesh, { ...vm, id: "vm.pay", namespace: "pay" })).toEqual([]);
+  });
+
+  test("finds no Pod of another namespace by address", () => {
+    const mesh = new Mesh(serviceYaml("cart")).set("ENABLE_PROXY_FIND_POD_BY_IP", "true");
+    mesh.apply(podYaml("cart-1", "10.1.0.1"));
+    expect(mesh.ask(registeredLabels, { ...proxy, id: "x.shop" })).toMatchObject({ app: "cart" });
+    expect(mesh.ask(registeredLabels, { ...proxy, id: "x.evil", namespace: "evil" })).toBe(undefined);
+  });
+
+  test("is found in each text form within the namespace", () => {
+    const mesh = new Mesh(serviceYaml("cart")).apply(claimed("2001:DB8:0::0009", "shop", "{app: cart}"));
+    for (const address of ["2001:db8::9", "2001:0db8:0:0:0:0:0:9"])
+      expect(targets(mesh, { id: "vm.shop", addresses: [address], labels: {} })).toHaveLength(2);
+  });
+});
+
 test("the labels of a proxy are its pod's, with its topology", () => {
   const mesh = new Mesh(
     "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/region: us}}}",

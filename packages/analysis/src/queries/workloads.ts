@@ -71,7 +71,7 @@ export const hasWorkload = query(
 );
 
 /** Returns the namespaces that have workloads, sorted. */
-const namespacesWithWorkloads = query("namespacesWithWorkloads", (q): readonly string[] =>
+export const namespacesWithWorkloads = query("namespacesWithWorkloads", (q): readonly string[] =>
   [...new Set(sources.flatMap(({ byNamespace }) => q.keys(byNamespace)))].sort(),
 );
 

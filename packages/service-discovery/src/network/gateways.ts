@@ -5,6 +5,7 @@ import { kubernetesServiceInCluster } from "../kubernetes/kubernetes-service.js"
 import { NETWORK_LABEL } from "../labels.js";
 import { portNumbered, type Service } from "../model/service.js";
 import type { NetworkGateway } from "../model/workload.js";
+import { mayHaveNetworkGateways } from "../settings/mesh.js";
 
 const PORT_LABEL = "networking.istio.io/gatewayPort";
 const MTLS_PORT = 15443;
@@ -16,8 +17,9 @@ const gatewayServices = index(services, "networkGateways", ({ labels }) =>
 );
 
 /**
- * All network gateways, sorted and deduplicated: those of MeshNetworks, and Services that are labeled or named there.
- * Hostnames are not resolved. Source: `kube/controller/network.go`, `pilot/pkg/model/network.go`.
+ * All network gateways, sorted and deduplicated: those of MeshNetworks, Services named there, and labeled Services of
+ * the root namespace and of ISTIOD_NETWORK_GATEWAY_NAMESPACES. Hostnames are not resolved. Source:
+ * `kube/controller/network.go`, `pilot/pkg/model/network.go`.
  */
 export const networkGateways = query("networkGateways", (q): readonly NetworkGateway[] => {
   const all = [...gatewaysByAddress(q), ...gatewaysByLabel(q), ...gatewaysByServiceName(q)];
@@ -36,6 +38,7 @@ function gatewaysByAddress(q: QueryContext): readonly NetworkGateway[] {
 
 function gatewaysByLabel(q: QueryContext): readonly NetworkGateway[] {
   return q.read(gatewayServices, "gateway").flatMap(({ cluster, namespace, name, labels }) => {
+    if (!mayHaveNetworkGateways(q, namespace)) return [];
     const service = q.call(kubernetesServiceInCluster, { cluster, namespace, name });
     const network = labels[NETWORK_LABEL] ?? "";
     const annotated = labels[PORT_LABEL] ?? "";

@@ -1,4 +1,11 @@
-import { booleanFeature, configCluster, type Feature, nameFeature, stringFeature } from "@istiod/config-schema";
+import {
+  booleanFeature,
+  configCluster,
+  type Feature,
+  listFeature,
+  nameFeature,
+  stringFeature,
+} from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 
 const multiClusterServices = booleanFeature(
@@ -64,6 +71,10 @@ export const features = {
     "RESOLVE_HOSTNAME_GATEWAYS",
     true,
     "resolve the hostnames of load balancers of network gateways",
+  ),
+  networkGatewayNamespaces: listFeature(
+    "ISTIOD_NETWORK_GATEWAY_NAMESPACES",
+    "namespaces, apart from the root namespace, whose Services with the label topology.istio.io/network are gateways of networks; * for all, as in Istio",
   ),
   persistentSessionLabel: stringFeature(
     "PILOT_PERSISTENT_SESSION_LABEL",

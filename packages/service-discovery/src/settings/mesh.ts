@@ -5,6 +5,7 @@ import {
   type ServiceEntryVisibility,
   ServiceEntryVisibility_Visibility,
 } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { settings } from "./features.js";
 
 /** Returns MeshConfig. Queries should read it through one of the narrower queries below. */
 function mesh(q: QueryContext): MeshConfig | undefined {
@@ -13,6 +14,22 @@ function mesh(q: QueryContext): MeshConfig | undefined {
 
 /** The trust domain of the mesh. */
 export const trustDomain = query("trustDomain", (q): string => mesh(q)?.trustDomain || "cluster.local");
+
+/** The root namespace: that of the mesh configuration, else that of istiod. */
+const rootNamespace = query(
+  "discoveryRootNamespace",
+  (q): string => mesh(q)?.rootNamespace || settings.systemNamespace(q),
+);
+
+/**
+ * Reports whether Services of a namespace may be gateways of networks. They receive the traffic to all workloads of the
+ * network, so that a label alone must not suffice.
+ */
+export function mayHaveNetworkGateways(q: QueryContext, namespace: string): boolean {
+  if (namespace === settings.systemNamespace(q) || namespace === q.call(rootNamespace)) return true;
+  const others = settings.networkGatewayNamespaces(q);
+  return others.includes("*") || others.includes(namespace);
+}
 
 /** Aliases of the trust domain. */
 export const trustDomainAliases = query(

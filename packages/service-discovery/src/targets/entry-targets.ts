@@ -1,5 +1,6 @@
 import { serviceEntries, type ServiceEntryObject } from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
+import { canonicalAddress } from "../canonical-address.js";
 import type { Endpoint } from "../model/endpoint.js";
 import type { ServiceTarget } from "../model/workload.js";
 import { endpointsByEntry } from "../service-entry/entry-endpoints.js";
@@ -12,7 +13,7 @@ import type { ProxyIdentity } from "./proxy-identity.js";
  */
 const entriesByEndpoint = index(serviceEntries, "byEndpoint", ({ namespace, spec }) =>
   spec.workloadSelector === undefined
-    ? spec.endpoints.map(({ address }) => `${namespace}/${address}`)
+    ? spec.endpoints.map(({ address }) => `${namespace}/${canonicalAddress(address)}`)
     : [`${namespace}/`],
 );
 
@@ -35,7 +36,7 @@ interface EntryEndpoint {
 
 /** Returns the endpoints of ServiceEntries in a proxy's namespace at one of its addresses. */
 export function endpointsAt(q: QueryContext, { namespace, addresses }: ProxyIdentity): readonly EntryEndpoint[] {
-  return addresses.flatMap((address) => {
+  return addresses.map(canonicalAddress).flatMap((address) => {
     const candidates = [
       ...q.read(entriesByEndpoint, `${namespace}/${address}`),
       ...q.read(entriesByEndpoint, `${namespace}/`),
@@ -45,7 +46,7 @@ export function endpointsAt(q: QueryContext, { namespace, addresses }: ProxyIden
         q
           .call(endpointsByEntry, `${entry.namespace}/${hostname}`)
           .flatMap(({ entry: name, endpoints }) => (name === entry.name ? endpoints : []))
-          .filter((endpoint) => endpoint.addresses[0] === address)
+          .filter((endpoint) => canonicalAddress(endpoint.addresses[0] ?? "") === address)
           .map((endpoint) => ({ entry, hostname, endpoint })),
       ),
     );

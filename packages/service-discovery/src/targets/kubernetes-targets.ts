@@ -1,5 +1,6 @@
 import { endpointSlices, pods, services, type ContainerPort, type ServicePortSpec } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
+import { canonicalAddress } from "../canonical-address.js";
 import { sliceEndpoints } from "../kubernetes/slice-endpoints.js";
 import { clusterSetHostname, kubernetesHostname } from "../kubernetes/hostname.js";
 import { targetPortOnPod, targetPortOnWorkload } from "../kubernetes/target-port.js";
@@ -23,7 +24,9 @@ const servicesBySelector = index(services, "bySelector", ({ cluster, namespace, 
 const slicesByAddress = index(endpointSlices, "byAddress", ({ cluster, namespace, spec }) =>
   spec.service === ""
     ? []
-    : spec.endpoints.flatMap(({ addresses }) => addresses.map((address) => `${cluster}/${namespace}/${address}`)),
+    : spec.endpoints.flatMap(({ addresses }) =>
+        addresses.map((address) => `${cluster}/${namespace}/${canonicalAddress(address)}`),
+      ),
 );
 
 /**
@@ -115,14 +118,14 @@ function numberOf({ targetPort, port }: ServicePortSpec): number {
 }
 
 function sliceTargets(q: QueryContext, cluster: string, proxy: ProxyIdentity): readonly ServiceTarget[] {
-  const [address = ""] = proxy.addresses;
+  const address = canonicalAddress(proxy.addresses[0] ?? "");
   const { namespace } = proxy;
   const names = new Set(q.read(slicesByAddress, `${cluster}/${namespace}/${address}`).map(({ spec }) => spec.service));
   return [...names].sort().flatMap((name) => {
     const ports = q.read(services, `${cluster}/${namespace}/${name}`)?.spec.ports ?? [];
     const targets = q.call(sliceEndpoints, { cluster, namespace, name }).flatMap((endpoint) => {
       const port = ports.find((candidate) => candidate.name === endpoint.portName);
-      if (endpoint.addresses[0] !== address || port === undefined) return [];
+      if (canonicalAddress(endpoint.addresses[0] ?? "") !== address || port === undefined) return [];
       return [{ port: { name: port.name, number: port.port }, targetPort: endpoint.port }];
     });
     return serviceIds(q, cluster, namespace, name).flatMap((service) =>

@@ -18,8 +18,8 @@ export function candidateClusters(q: QueryContext, proxy: ProxyIdentity): readon
 }
 
 /**
- * Returns the key (`cluster/namespace/name`) of a proxy's pod in a cluster: by the node ID, else by address under
- * ENABLE_PROXY_FIND_POD_BY_IP.
+ * Returns the key (`cluster/namespace/name`) of a proxy's pod in a cluster: by the node ID, else by address in
+ * its namespace under ENABLE_PROXY_FIND_POD_BY_IP.
  */
 export function proxyPodKey(q: QueryContext, cluster: string, proxy: ProxyIdentity): string | undefined {
   const name = objectNameOf(proxy);
@@ -31,7 +31,8 @@ export function proxyPodKey(q: QueryContext, cluster: string, proxy: ProxyIdenti
   const [address = ""] = proxy.addresses;
   const found = q
     .read(podsByAddress, address)
-    .filter((pod) => pod.cluster === cluster && pod.status?.podIPs[0] === address && isSelectable(pod));
-  const pod = found.length > 1 ? found.find(({ namespace }) => namespace === proxy.namespace) : found[0];
+    .filter(({ cluster: of, namespace }) => of === cluster && namespace === proxy.namespace)
+    .filter((pod) => pod.status?.podIPs[0] === address && isSelectable(pod));
+  const [pod] = found;
   return pod === undefined ? undefined : `${cluster}/${pod.namespace}/${pod.name}`;
 }

@@ -1,5 +1,6 @@
 import { pods } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
+import { canonicalAddress } from "../canonical-address.js";
 import type { Labels } from "../model/service.js";
 import { podWorkload } from "../workloads/pod-workload.js";
 import { entryWorkload } from "../workloads/workload-entry.js";
@@ -35,7 +36,7 @@ function entryLabels(
   { addresses: [address = ""], namespace }: ProxyIdentity,
   serviceAccount: string,
 ): Labels | undefined {
-  for (const entry of q.read(workloadEntriesByAddress, address)) {
+  for (const entry of q.read(workloadEntriesByAddress, canonicalAddress(address))) {
     if (entry.cluster !== cluster || entry.namespace !== namespace) continue;
     const workload = q.call(entryWorkload, `${cluster}/${namespace}/${entry.name}`);
     if (workload !== undefined && workload.serviceAccount === serviceAccount) return workload.labels;

@@ -1,5 +1,6 @@
 import { podsByAddress } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
+import { canonicalAddress } from "../canonical-address.js";
 import type { Workload } from "../model/workload.js";
 import { workloadEntriesByAddress } from "../targets/proxy-workload-entry.js";
 import { isSelectable, podWorkload } from "./pod-workload.js";
@@ -11,7 +12,7 @@ export const workloadByAddress = query("workloadByAddress", (q, address: string)
     .read(podsByAddress, address)
     .find((candidate) => !candidate.spec.hostNetwork && isSelectable(candidate));
   if (pod !== undefined) return q.call(podWorkload, `${pod.cluster}/${pod.namespace}/${pod.name}`);
-  for (const { cluster, namespace, name } of q.read(workloadEntriesByAddress, address)) {
+  for (const { cluster, namespace, name } of q.read(workloadEntriesByAddress, canonicalAddress(address))) {
     const workload = q.call(entryWorkload, `${cluster}/${namespace}/${name}`);
     if (workload !== undefined) return workload;
   }

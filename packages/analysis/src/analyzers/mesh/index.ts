@@ -1,4 +1,5 @@
 import type { Analyzer } from "../../analyzer.js";
+import { crossNamespaceAnalyzer } from "./cross-namespace.js";
 import { destinationRuleAnalyzer } from "./destination-rules.js";
 import { exportAnalyzer } from "./export-to.js";
 import { gatewayAnalyzer } from "./gateways.js";
@@ -7,6 +8,7 @@ import { injectionLabelAnalyzer } from "./injection-labels.js";
 import { keySetAnalyzer } from "./key-sets.js";
 import { namespaceAnalyzer } from "./namespaces.js";
 import { authorizationAnalyzer } from "./policies.js";
+import { networkGatewayAnalyzer } from "./network-gateways.js";
 import { providerAnalyzer } from "./providers.js";
 import { routeAnalyzer } from "./routes.js";
 import { selectorAnalyzer } from "./selectors.js";
@@ -17,6 +19,7 @@ import { withoutEffectAnalyzer } from "./without-effect.js";
 /** Analyzers for problems that Istio's analysis does not check. They report codes `MESH…`. */
 export const meshAnalyzers: readonly Analyzer[] = [
   authorizationAnalyzer,
+  crossNamespaceAnalyzer,
   destinationRuleAnalyzer,
   exportAnalyzer,
   gatewayAnalyzer,
@@ -24,6 +27,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   injectionLabelAnalyzer,
   keySetAnalyzer,
   namespaceAnalyzer,
+  networkGatewayAnalyzer,
   providerAnalyzer,
   routeAnalyzer,
   selectorAnalyzer,
