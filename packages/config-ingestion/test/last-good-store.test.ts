@@ -403,3 +403,11 @@ test("two replicas that missed different versions agree once the edits end, also
     { numRuns: 25, interruptAfterTimeLimit: 60_000 },
   );
 }, 120_000);
+
+test("clusters and revisions whose names join to the same text have entries of their own", async () => {
+  await write("a.yaml", policy("80"));
+  await (await start({ cluster: "a~b", revision: "c" })).stop();
+  await write("a.yaml", bad);
+  expect(enforced(await start({ cluster: "a", revision: "b~c" }))).toBe("all");
+  expect(enforced(await start({ cluster: "a~b", revision: "c" }))).toBe("80");
+});

@@ -57,6 +57,44 @@ describe("Kubernetes Ingress", () => {
     ]);
   });
 
+  it("routes hosts whose VirtualServices would have one name, and keeps the name of the first", () => {
+    const rule = (host: string, at: string): object => ({ host, http: { paths: [path(at, "Exact")] } });
+    const client = new TestMesh(
+      ingress("front", { rules: [rule("a.b.test", "/1"), rule("a-b.test", "/2")] }, { created: "2024-01-01" }) +
+        ingress("test-front", { rules: [rule("a.b", "/3")] }, { created: "2024-02-02" }),
+    ).client(gateway);
+    const keys = ["front", "test-front"].flatMap((name) =>
+      client.ask(virtualServicesForGateway, `istio-system/${name}-${suffix}-shop`),
+    );
+    const hosts = keys.map((key) => client.ask(virtualService, key)?.spec.hosts);
+    expect(hosts.flat().sort()).toEqual(["a-b.test", "a.b", "a.b.test"]);
+    expect(client.ask(virtualService, `shop/a-b-test-front-${suffix}`)?.spec.hosts).toEqual(["a.b.test"]);
+    expect(keys.filter((key) => /^shop\/[0-9a-f]{20}-/.test(key))).toHaveLength(2);
+  });
+
+  it("routes a host although a VirtualService has the name of the generated one", () => {
+    const rule = { host: "a.b", http: { paths: [path("/1", "Exact")] } };
+    const taken = networking(
+      "VirtualService",
+      "shop",
+      `a-b-front-${suffix}`,
+      "{hosts: [other.test], http: [{route: [{destination: {host: web}}]}]}",
+    );
+    const client = new TestMesh(`${taken}\n${ingress("front", { rules: [rule] })}`).client(gateway);
+    const keys = client.ask(virtualServicesForGateway, `istio-system/front-${suffix}-shop`);
+    expect(keys.map((key) => client.ask(virtualService, key)?.spec.hosts)).toEqual([["a.b"]]);
+  });
+
+  it("has a Gateway for each Ingress, although their names and namespaces join to the same name", () => {
+    const rules = { rules: [{ http: { paths: [path("/1", "Exact")] } }] };
+    const client = new TestMesh(
+      ingress(`a-${suffix}-b`, rules, { namespace: "c" }) + ingress("a", rules, { namespace: `b-${suffix}-c` }),
+    ).client(gateway);
+    const merged = client.ask(mergedGateway);
+    const gateways = merged?.groups.flatMap((group) => group.servers.map((server) => server.gateway));
+    expect(new Set(gateways).size).toBe(2);
+  });
+
   it("merges rules for one host of several Ingresses under the oldest", () => {
     const rule = (at: string): object => ({ rules: [{ http: { paths: [path(at, "Exact")] } }] });
     const client = new TestMesh(

@@ -89,7 +89,7 @@ export class LastGoodStore implements StoredVersions {
     this.#directory = join(
       directory,
       origin === "files" ? "last-good" : "last-good-objects",
-      `${encodeURIComponent(cluster)}~${encodeURIComponent(revision || "default")}`,
+      `${fileNameOf(cluster)}~${fileNameOf(revision || "default")}`,
     );
     this.#cluster = cluster;
     this.#watches = new Watches(clock, () => this.#notify());
@@ -326,6 +326,11 @@ export class LastGoodStore implements StoredVersions {
       ...(subject && { subject }),
     };
   }
+}
+
+/** Returns a text as a part of a file's name that has no `~`, which separates parts. */
+function fileNameOf(text: string): string {
+  return encodeURIComponent(text).replaceAll("~", "%7E");
 }
 
 /** Returns the place of a version: a file's current one is the newest, whatever the clocks of replicas say. */

@@ -9,7 +9,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { features } from "../mesh/features.js";
 import { mesh } from "../mesh/mesh-config.js";
-import { ingressSuffix, servedIngresses } from "./served-ingresses.js";
+import { digestOf, ingressSuffix, servedIngresses } from "./served-ingresses.js";
 
 /**
  * Gateways generated from Ingresses, by `namespace/name`: each listens on port 80 for all hosts and on 443 for hosts
@@ -25,9 +25,14 @@ export const ingressGateways = query("ingressGateways", (q): Readonly<Record<str
   ),
 );
 
-/** Returns the name of the Gateway generated from an Ingress. */
+/**
+ * Returns the name of the Gateway generated from an Ingress: Istio's, with a digest if the name of the Ingress or its
+ * namespace contains the part between them, so that the names of two Ingresses could be the same.
+ */
 export function ingressGatewayName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${name}-${ingressSuffix}-${namespace}`;
+  const ordinary = `${name}-${ingressSuffix}-${namespace}`;
+  const isDistinct = !name.includes(ingressSuffix) && !namespace.includes(ingressSuffix);
+  return isDistinct ? ordinary : `${ordinary}-${digestOf(name, namespace)}`;
 }
 
 const ingressGateway = query("ingressGateway", (q, key: string): GatewayObject | undefined => {

@@ -5,6 +5,7 @@ import {
   type IngressService,
   services,
   type VirtualServiceObject,
+  virtualServices,
 } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { aliasedHost, service } from "@istiod/service-discovery";
@@ -17,7 +18,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { features } from "../mesh/features.js";
 import { ingressGatewayName } from "./ingress-gateways.js";
-import { ingressSuffix, servedIngresses } from "./served-ingresses.js";
+import { digestOf, ingressSuffix, servedIngresses } from "./served-ingresses.js";
 
 /** Reference to a rule of an Ingress. */
 interface RuleRef {
@@ -45,14 +46,20 @@ const hostsOfRules = query("hostsOfIngressRules", (q, key: string): readonly (st
   (q.read(ingresses, key)?.spec.rules ?? []).map(({ host, paths }) => (paths === undefined ? undefined : host || "*")),
 );
 
-/** Maps keys (`namespace/name`) of the generated VirtualServices to their hosts. */
-const hostsByKey = query("hostsOfIngressVirtualServices", (q): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(q.call(rulesByHost)).flatMap(([host, [first]]) =>
-      first === undefined ? [] : [[keyOf(host, first), host]],
-    ),
-  ),
-);
+/**
+ * Maps keys (`namespace/name`) of the generated VirtualServices to their hosts. Istio's names do not distinguish the
+ * hosts `a.b` and `a-b`; the first one keeps the name, as does a VirtualService of a user.
+ */
+const hostsByKey = query("hostsOfIngressVirtualServices", (q): Readonly<Record<string, string>> => {
+  const hosts: Record<string, string> = {};
+  for (const [host, [first]] of Object.entries(q.call(rulesByHost))) {
+    if (first === undefined) continue;
+    const ordinary = keyOf(first, host.replaceAll(".", "-"));
+    const isTaken = Object.hasOwn(hosts, ordinary) || q.read(virtualServices, ordinary) !== undefined;
+    hosts[isTaken ? keyOf(first, digestOf(host, first.ingress)) : ordinary] = host;
+  }
+  return hosts;
+});
 
 /** Keys (`namespace/name`) of the VirtualServices generated from Ingresses, one per host. */
 export const ingressVirtualServiceKeys = query("ingressVirtualServiceKeys", (q): readonly string[] =>
@@ -156,7 +163,7 @@ function stringMatch(kind: "exact" | "prefix", value: string): StringMatch {
   return create(StringMatchSchema, { matchType: { case: kind, value } });
 }
 
-function keyOf(host: string, { ingress }: RuleRef): string {
+function keyOf({ ingress }: RuleRef, distinction: string): string {
   const [namespace = "", name = ""] = ingress.split("/");
-  return `${namespace}/${host.replaceAll(".", "-")}-${name}-${ingressSuffix}`;
+  return `${namespace}/${distinction}-${name}-${ingressSuffix}`;
 }
