@@ -36,6 +36,33 @@ describe("the ports of an alias", () => {
   });
 });
 
+describe("a ServiceEntry that shares its host with another of its namespace", () => {
+  const entry = (name: string, exportTo: readonly string[], created: number): string =>
+    object(
+      "ServiceEntry",
+      name,
+      {
+        hosts: ["api.example.com"],
+        exportTo: [...exportTo],
+        resolution: "STATIC",
+        ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+        endpoints: [{ address: "192.0.2.1" }],
+      },
+      { namespace: "istio-system", created },
+    );
+  const reasons = (yaml: string): readonly string[] =>
+    why(meshOf(yaml), proxy(), "eds", "outbound|80||api.example.com").ignored.map(
+      ({ name, reason }) => `${name} ${reason}`,
+    );
+
+  it("is ignored if it is not exported to the client, else contributes endpoints", () => {
+    expect(reasons(entry("a", ["bank"], 1) + entry("b", ["shop"], 2))).toEqual(["a is not exported to namespace shop"]);
+    expect(reasons(entry("a", ["*"], 1) + entry("b", ["*"], 2))).toEqual([
+      "b declares api.example.com like ServiceEntry istio-system/a in the same namespace: the oldest declaration takes precedence, and this one only contributes endpoints",
+    ]);
+  });
+});
+
 describe("ignored VirtualServices", () => {
   it("are shadowed by an older one with the same host", () => {
     const database = meshOf(service("cart") + route("first", cart) + route("late", cart, {}, { created: 2 }));

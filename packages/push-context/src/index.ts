@@ -65,7 +65,13 @@ export {
   sidecarSpec,
 } from "./visibility/scope.js";
 export { scopedAliases, scopedService, type ScopedService } from "./visibility/scoped-service.js";
-export { listenerServices, scopeServiceIndex, scopeServices, serviceInScope } from "./visibility/scoped-services.js";
+export {
+  listenerServices,
+  scopeServiceIndex,
+  scopeServices,
+  serviceInScope,
+  visibleDeclaration,
+} from "./visibility/scoped-services.js";
 export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
 export { type FailedService, failedServices, serviceHeader } from "./visibility/service-header.js";
 export { failureMessage } from "./visibility/failure-message.js";

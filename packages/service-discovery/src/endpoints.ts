@@ -3,6 +3,7 @@ import { selectedWorkloadEntries } from "./kubernetes/selected-workload-entries.
 import { clustersOfService, sliceEndpoints } from "./kubernetes/slice-endpoints.js";
 import { parseKubernetesHostname } from "./kubernetes/hostname.js";
 import type { Endpoint } from "./model/endpoint.js";
+import { type EndpointSource, endpointSourceKey } from "./model/service.js";
 import { discoverability } from "./multi-cluster/exports.js";
 import { isImported } from "./multi-cluster/imports.js";
 import type { ServiceInCluster } from "./kubernetes/kubernetes-service.js";
@@ -12,19 +13,23 @@ import { settings } from "./settings/features.js";
 
 /**
  * All endpoints of a service key (`namespace/hostname`), for all ports: of its ServiceEntries, then of its Kubernetes
- * Services by cluster. All declarations of the key contribute, not only its owner.
+ * Services by cluster. All declarations of the key contribute, not only its owner, except hidden ones.
  */
-export const allEndpoints = query("allEndpoints", (q, key: string): readonly Endpoint[] => {
-  const [namespace, hostname] = splitKey(key);
-  const entryEndpoints = q.call(serviceEntryEndpoints, key);
-  const host = parseKubernetesHostname(q, namespace, hostname);
-  if (host === undefined) return entryEndpoints;
-  const { name, clusterSet } = host;
-  const clusterEndpoints = q
-    .call(clustersOfService, { namespace, name })
-    .map((cluster) => endpointsOfCluster(q, { cluster, namespace, name, clusterSet }));
-  return [...entryEndpoints, ...clusterEndpoints.flat()];
-});
+export const allEndpoints = query(
+  "allEndpoints",
+  (q, source: EndpointSource): readonly Endpoint[] => {
+    const [namespace, hostname] = splitKey(source.service);
+    const entryEndpoints = q.call(serviceEntryEndpoints, source);
+    const host = parseKubernetesHostname(q, namespace, hostname);
+    if (host === undefined || source.hidden?.includes("") === true) return entryEndpoints;
+    const { name, clusterSet } = host;
+    const clusterEndpoints = q
+      .call(clustersOfService, { namespace, name })
+      .map((cluster) => endpointsOfCluster(q, { cluster, namespace, name, clusterSet }));
+    return [...entryEndpoints, ...clusterEndpoints.flat()];
+  },
+  { key: endpointSourceKey },
+);
 
 /**
  * Returns the endpoints of a Kubernetes Service in one cluster. Endpoints from EndpointSlices that the cluster does not
@@ -47,11 +52,16 @@ function endpointsOfCluster(
   ];
 }
 
+interface PortRef {
+  readonly name: string;
+  readonly number: number;
+}
+
 /** The endpoints of a service port (`namespace/hostname`), found by port name, as in EDS. */
 export const endpoints = query(
   "endpoints",
-  (q, at: { readonly service: string; readonly port: string }): readonly Endpoint[] =>
-    q.call(allEndpoints, at.service).filter(({ portName }) => portName === at.port),
+  (q, { port, ...source }: EndpointSource & { readonly port: string }): readonly Endpoint[] =>
+    q.call(allEndpoints, source).filter(({ portName }) => portName === port),
 );
 
 /**
@@ -60,13 +70,8 @@ export const endpoints = query(
  */
 export const inlineEndpoints = query(
   "inlineEndpoints",
-  (
-    q,
-    at: { readonly service: string; readonly port: { readonly name: string; readonly number: number } },
-  ): readonly Endpoint[] =>
+  (q, { port, ...source }: EndpointSource & { readonly port: PortRef }): readonly Endpoint[] =>
     q
-      .call(allEndpoints, at.service)
-      .filter(({ portName, portNumber }) =>
-        portNumber === 0 ? portName === at.port.name : portNumber === at.port.number,
-      ),
+      .call(allEndpoints, source)
+      .filter(({ portName, portNumber }) => (portNumber === 0 ? portName === port.name : portNumber === port.number)),
 );

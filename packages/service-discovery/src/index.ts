@@ -23,6 +23,9 @@ export {
 
 export { DISABLED_TLS_MODE, type Endpoint, type Health, ISTIO_MUTUAL_TLS_MODE } from "./model/endpoint.js";
 export {
+  declarationName,
+  endpointSource,
+  type EndpointSource,
   isWildcardHost,
   type Labels,
   portNumbered,

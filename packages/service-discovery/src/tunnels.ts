@@ -2,7 +2,7 @@ import { pods, podsByAddress, type PodObject, serviceEntries, workloadEntries } 
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { inlineEndpoints } from "./endpoints.js";
 import type { Endpoint } from "./model/endpoint.js";
-import type { Labels } from "./model/service.js";
+import type { EndpointSource, Labels } from "./model/service.js";
 import { workloadNetwork } from "./network/workload-network.js";
 import { settings } from "./settings/features.js";
 
@@ -34,7 +34,7 @@ export const hasTunnels = query(
 /** Reports whether a port of a service (`namespace/hostname`) has endpoints, all of which accept HTTP tunnels. */
 export const everyEndpointAcceptsTunnels = query(
   "everyEndpointAcceptsTunnels",
-  (q, at: { readonly service: string; readonly port: { readonly name: string; readonly number: number } }): boolean => {
+  (q, at: EndpointSource & { readonly port: { readonly name: string; readonly number: number } }): boolean => {
     const found = q.call(inlineEndpoints, at);
     return found.length > 0 && found.every((endpoint) => acceptsTunnels(q, endpoint));
   },

@@ -69,8 +69,8 @@ function everything(mesh: Mesh): unknown {
   }));
   return {
     services: ids.map((id) => mesh.ask(service, id)),
-    endpoints: keys.map((key) => mesh.ask(allEndpoints, key)),
-    identities: keys.map((key) => mesh.ask(serviceIdentities, key)),
+    endpoints: keys.map((key) => mesh.ask(allEndpoints, { service: key })),
+    identities: keys.map((key) => mesh.ask(serviceIdentities, { service: key })),
     gateways: mesh.ask(networkGateways),
     proxies: proxies.map((proxy) => [mesh.ask(serviceTargets, proxy), mesh.ask(registeredLabels, proxy)]),
   };

@@ -182,7 +182,7 @@ status: {phase: Running, podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}, {ip: "fd01::1
     const mesh = new Mesh(serviceYaml("cart", { ip: "None" }))
       .apply(podYaml("cart-0", "10.1.0.1", { spec: "subdomain: cart, hostname: cart-0" }))
       .apply(sliceYaml("cart-a", [{ pod: "cart-0", ip: "10.1.0.1" }]));
-    expect(mesh.ask(allEndpoints, CART)[0]).toMatchObject({ hostname: "cart-0", subdomain: "cart" });
+    expect(mesh.ask(allEndpoints, { service: CART })[0]).toMatchObject({ hostname: "cart-0", subdomain: "cart" });
   });
 
   test("have the name of the pods' controller as workload name", () => {

@@ -146,7 +146,7 @@ describe("ServiceEntry endpoints", () => {
     );
     expect(
       mesh
-        .ask(allEndpoints, API)
+        .ask(allEndpoints, { service: API })
         .map(({ addresses, port, portName, weight, tlsMode }) => [addresses[0], port, portName, weight, tlsMode]),
     ).toEqual([
       ["192.0.2.1", 8080, "http", 5, "disabled"],
@@ -154,17 +154,17 @@ describe("ServiceEntry endpoints", () => {
       ["192.0.2.2", 80, "http", 0, "istio"],
       ["192.0.2.2", 8443, "https", 0, "istio"],
     ]);
-    expect(mesh.ask(allEndpoints, "shop/socket.example.org")).toMatchObject([
+    expect(mesh.ask(allEndpoints, { service: "shop/socket.example.org" })).toMatchObject([
       { addresses: ["/run/api.sock"], port: 0 },
     ]);
-    expect(mesh.ask(allEndpoints, API)[0]).toMatchObject({
+    expect(mesh.ask(allEndpoints, { service: API })[0]).toMatchObject({
       locality: "us/a",
       network: "far",
       health: "Unknown",
       workloadName: "api-0",
       labels: { v: "one", "topology.kubernetes.io/zone": "a", "topology.istio.io/network": "far" },
     });
-    expect(mesh.ask(allEndpoints, API)[2]?.identity).toBe("spiffe://cluster.local/ns/shop/sa/api");
+    expect(mesh.ask(allEndpoints, { service: API })[2]?.identity).toBe("spiffe://cluster.local/ns/shop/sa/api");
   });
 
   test("are the host itself with DNS resolution", () => {
@@ -189,7 +189,7 @@ describe("ServiceEntry endpoints", () => {
     const mesh = new Mesh(entryYaml("one", { spec })).apply(
       entryYaml("two", { spec, created: "2024-02-01T00:00:00Z" }),
     );
-    expect(mesh.ask(allEndpoints, API)).toHaveLength(1);
+    expect(mesh.ask(allEndpoints, { service: API })).toHaveLength(1);
   });
 
   test("are selected from ready pods and WorkloadEntries of the namespace", () => {
@@ -235,7 +235,7 @@ spec: {address: 192.0.2.9}
       )
         .apply(podYaml("cart-1", "10.1.0.1"))
         .apply(vm);
-      expect(mesh.ask(allEndpoints, API)).toEqual([]);
+      expect(mesh.ask(allEndpoints, { service: API })).toEqual([]);
       const cart = { id: "cart-1.shop", namespace: "shop", cluster: "Kubernetes", addresses: ["10.1.0.1"] };
       const rest = { labels: { app: "cart" }, podPorts: [], nodeName: "", isVm: false };
       expect(mesh.ask(serviceTargets, { ...cart, ...rest })).toEqual([]);

@@ -128,7 +128,7 @@ describe("identities of a service", () => {
       .apply(podYaml("cart-2", "10.1.0.2"))
       .apply(sliceYaml("a", [{ pod: "cart-1", ip: "10.1.0.1" }]))
       .meshConfig({ trustDomain: "here", trustDomainAliases: ["there"] });
-    const before = mesh.ask(serviceIdentities, CART);
+    const before = mesh.ask(serviceIdentities, { service: CART });
     expect(before).toEqual(["other.example.org", "spiffe://here/ns/shop/sa/cart", "spiffe://there/ns/shop/sa/cart"]);
     mesh.apply(
       sliceYaml("a", [
@@ -136,6 +136,6 @@ describe("identities of a service", () => {
         { pod: "cart-2", ip: "10.1.0.2" },
       ]),
     );
-    expect(mesh.ask(serviceIdentities, CART)).toBe(before);
+    expect(mesh.ask(serviceIdentities, { service: CART })).toBe(before);
   });
 });

@@ -27,7 +27,7 @@ export const endpointShards = query(
     const registries = new Map(q.call(serviceOrder).map((id) => [keyOfId(id), q.call(service, id)?.registry ?? ""]));
     for (const [key, registry] of registries) {
       const [namespace = "", hostname = ""] = key.split("/");
-      const endpoints = q.call(allEndpoints, key);
+      const endpoints = q.call(allEndpoints, { service: key });
       const shards: Record<string, object[]> = {};
       for (const endpoint of endpoints) (shards[`${registry}/${endpoint.cluster}`] ??= []).push(endpointForm(endpoint));
       const identities = [

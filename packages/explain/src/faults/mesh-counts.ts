@@ -19,7 +19,7 @@ export const meshCounts = query("metrics.mesh", (q): MeshCounts => {
   const order = q.call(serviceOrder);
   const notReady = new Set<string>();
   for (const key of new Set(order.map(keyOfId))) {
-    for (const { health, addresses } of q.call(allEndpoints, key))
+    for (const { health, addresses } of q.call(allEndpoints, { service: key }))
       if (health === "Unhealthy") addresses.forEach((address) => notReady.add(address));
   }
   return {

@@ -30,7 +30,7 @@ function ignoredServicesOfHost(view: View<Proxy>, host: string): readonly Ignore
     if (found === undefined || id === used.id || scoped.added?.some((added) => added.service === id)) return [];
     const reason =
       keyOfId(id) === keyOfId(used.id)
-        ? reasonInSameNamespace(found, used)
+        ? (reasonNotExported(view, found) ?? reasonInSameNamespace(found, used))
         : reasonInOtherNamespace(view, scope, found, used);
     return [
       ignoredConfig(kindOf(found), keyOf(found), reason, {
@@ -49,6 +49,14 @@ const serviceForClient = query(
   },
 );
 
+function reasonNotExported(view: View<Proxy>, { id }: Service): string | undefined {
+  const client = view.client.namespace;
+  const exportedTo = view.call(serviceHeader, id)?.exportedTo;
+  return exportedTo === undefined || isExportedTo(exportedTo, client)
+    ? undefined
+    : `is not exported to namespace ${client}`;
+}
+
 /** Of several declarations of a host in one namespace, one defines the service and all contribute endpoints. */
 function reasonInSameNamespace(ignored: Service, used: Service): string {
   const precedence =
@@ -61,8 +69,8 @@ function reasonInSameNamespace(ignored: Service, used: Service): string {
 /** Checks in the order in which services are selected (pilot/pkg/model/sidecar.go, selectServices). */
 function reasonInOtherNamespace(view: View<Proxy>, scope: ScopeRef, ignored: Service, used: Service): string {
   const client = view.client.namespace;
-  const exportedTo = view.call(serviceHeader, ignored.id)?.exportedTo;
-  if (exportedTo !== undefined && !isExportedTo(exportedTo, client)) return `is not exported to namespace ${client}`;
+  const notExported = reasonNotExported(view, ignored);
+  if (notExported !== undefined) return notExported;
   const overridden = `is overridden by ${describe(used)} for ${ignored.hostname}`;
   if (used.namespace === client) return `${overridden}: services in the client's own namespace take precedence`;
   if (ignored.namespace === client)

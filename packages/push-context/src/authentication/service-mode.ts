@@ -1,5 +1,12 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { DISABLED_TLS_MODE, inlineEndpoints, type Service, type ServicePort } from "@istiod/service-discovery";
+import {
+  DISABLED_TLS_MODE,
+  endpointSource,
+  type EndpointSource,
+  inlineEndpoints,
+  type Service,
+  type ServicePort,
+} from "@istiod/service-discovery";
 import { namespaceMutualTlsMode } from "./peer.js";
 import type { MutualTlsMode } from "./mutual-tls-mode.js";
 
@@ -19,7 +26,7 @@ export function serviceMutualTlsMode(
   if (service.meshExternal) return "UNKNOWN";
   if (
     (passthrough || service.resolution === "Passthrough") &&
-    !q.call(allEndpointsSupportTls, { service: service.key, port: { name: port.name, number: port.number } })
+    !q.call(allEndpointsSupportTls, { ...endpointSource(service), port: { name: port.name, number: port.number } })
   )
     return "DISABLE";
   const mode = q.call(namespaceMutualTlsMode, service.namespace);
@@ -32,10 +39,7 @@ export function serviceMutualTlsMode(
  */
 const allEndpointsSupportTls = query(
   "allEndpointsSupportTls",
-  (
-    q,
-    target: { readonly service: string; readonly port: { readonly name: string; readonly number: number } },
-  ): boolean => {
+  (q, target: EndpointSource & { readonly port: { readonly name: string; readonly number: number } }): boolean => {
     const found = q.call(inlineEndpoints, target);
     return found.length > 0 && found.every((endpoint) => endpoint.tlsMode !== DISABLED_TLS_MODE);
   },

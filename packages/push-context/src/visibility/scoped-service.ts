@@ -10,29 +10,36 @@ export interface ScopedService {
   readonly ports?: readonly number[];
   /** Keys of the imported aliases. Absent: all aliases. */
   readonly aliases?: readonly string[];
+  /** Declarations of the service's key that are not exported to the scope. Absent: none. See `Service`. */
+  readonly hidden?: readonly string[];
   /** Ports merged from other services with the same hostname. */
   readonly added?: readonly { readonly service: string; readonly port: number }[];
 }
 
-/** The service with its ports as imported by the scope; the service itself if no port is filtered or added. */
+/** The service with its ports as imported by the scope; the service itself if nothing is filtered or added. */
 export const scopedService = query(
   "scopedService",
   (q, scoped: ScopedService): Service | undefined => {
     const found = q.call(service, scoped.service);
-    if (found === undefined || (scoped.ports === undefined && scoped.added === undefined)) {
+    if (found === undefined || isWhole(scoped)) {
       return found;
     }
     const own = scoped.ports === undefined ? found.ports : portsNumbered(found, scoped.ports);
     const more = (scoped.added ?? []).flatMap(
       (from) => q.call(service, from.service)?.ports.find((port) => port.number === from.port) ?? [],
     );
-    return { ...found, ports: [...own, ...more] };
+    const { hidden } = scoped;
+    return { ...found, ports: [...own, ...more], ...(hidden && { hiddenDeclarations: hidden }) };
   },
   {
-    key: ({ service: id, ports, added }) =>
-      ports === undefined && added === undefined ? id : JSON.stringify([id, ports, added]),
+    key: (scoped) =>
+      isWhole(scoped) ? scoped.service : JSON.stringify([scoped.service, scoped.ports, scoped.added, scoped.hidden]),
   },
 );
+
+function isWhole({ ports, added, hidden }: ScopedService): boolean {
+  return ports === undefined && added === undefined && hidden === undefined;
+}
 
 /** Returns ports by number; a number that occurs twice selects two ports (TCP and UDP). */
 function portsNumbered({ ports }: Service, numbers: readonly number[]): readonly ServicePort[] {

@@ -13,6 +13,7 @@ import {
   type ScopeRef,
 } from "./scope.js";
 import type { ScopedService } from "./scoped-service.js";
+import { hiddenDeclarations } from "./hidden-declarations.js";
 import { listenerVirtualServices } from "./scoped-virtual-services.js";
 import { byAge, serviceHeader, type ServiceHeader, visibleServices, visibleServicesOf } from "./service-header.js";
 import { ServicesByHost } from "./services-by-host.js";
@@ -49,6 +50,7 @@ export const listenerServices = query(
         service: header.id,
         hostname: header.hostname,
         ...ports,
+        ...hiddenDeclarations(q, header.id, scope.namespace),
         ...(kept.length < aliases.length ? { aliases: kept } : {}),
       };
       return [{ header, scoped }];
@@ -75,7 +77,9 @@ export const scopeServices = query(
   (q, scope: ScopeRef): readonly ScopedService[] => {
     const added = new ServicesByHost(q);
     if (scope.gateway === true) {
-      q.call(visibleServices, scope.namespace).forEach(({ id, hostname }) => added.add({ service: id, hostname }));
+      q.call(visibleServices, scope.namespace).forEach(({ id, hostname }) =>
+        added.add({ service: id, hostname, ...hiddenDeclarations(q, id, scope.namespace) }),
+      );
       return added.list;
     }
     for (const [listener, { matchesPort, port }] of q.call(egressListeners, scope).entries()) {
@@ -86,7 +90,7 @@ export const scopeServices = query(
           const id = resolveDestination(q, hostname, scope.namespace);
           const kept = id && (matchesPort ? filterToPort(q, id, port?.number ?? 0) : filterToPorts(q, id, ports));
           if (id !== undefined && kept !== undefined) {
-            added.add({ service: id, hostname, ...kept });
+            added.add({ service: id, hostname, ...kept, ...hiddenDeclarations(q, id, scope.namespace) });
           }
         }
       }
@@ -123,7 +127,7 @@ function candidates(
   namespace: string | undefined,
 ): readonly ServiceHeader[] {
   if (exact !== undefined) {
-    const named = exact.flatMap((key) => q.call(serviceHeader, key) ?? []);
+    const named = exact.flatMap((key) => q.call(declarationsOf, key)).flatMap((id) => q.call(serviceHeader, id) ?? []);
     return named.filter(({ exportedTo }) => isExportedTo(exportedTo, namespace)).sort(byAge);
   }
   return owners === undefined ? q.call(visibleServices, namespace) : visibleServicesOf(q, owners, namespace);
@@ -150,7 +154,9 @@ function importedByAlias(
         if (header === undefined || !isExportedTo(header.exportedTo, namespace)) return [];
         const ports = matchesPort ? filterToPort(q, id, port?.number ?? 0) : {};
         if (ports === undefined || excludesHost(hosts, header.namespace, hostname)) return [];
-        return [{ header, scoped: { service: id, hostname, ...ports, aliases } }];
+        return [
+          { header, scoped: { service: id, hostname, ...ports, aliases, ...hiddenDeclarations(q, id, namespace) } },
+        ];
       }),
   );
 }
@@ -205,13 +211,18 @@ function resolveDestination(q: QueryContext, host: string, namespace: string | u
   const keys = q.call(servicesByHostname, host);
   const own = keys.find((key) => splitKey(key)[0] === namespace);
   if (own !== undefined) {
-    return own;
+    return visibleDeclaration(q, own, namespace) ?? own;
   }
-  const visible = keys.filter((key) => {
-    const header = q.call(serviceHeader, key);
+  const visible = keys.flatMap((key) => visibleDeclaration(q, key, namespace) ?? []);
+  return features.sidecarPicksBestServiceNamespace(q) ? visible[0] : [...visible].sort()[0];
+}
+
+/** Returns the first declaration of a service key that is exported to a namespace. */
+export function visibleDeclaration(q: QueryContext, key: string, namespace: string | undefined): string | undefined {
+  return q.call(declarationsOf, key).find((id) => {
+    const header = q.call(serviceHeader, id);
     return header !== undefined && isExportedTo(header.exportedTo, namespace);
   });
-  return features.sidecarPicksBestServiceNamespace(q) ? visible[0] : [...visible].sort()[0];
 }
 
 /** Returns the port filter for a single port; undefined if the service has no such port. */

@@ -93,6 +93,32 @@ export interface Service {
   readonly externalAddresses: Readonly<Record<string, readonly string[]>>;
   /** Maps service ports to node ports, by cluster, for NodePort services with a node selector. */
   readonly externalPorts: Readonly<Record<string, Readonly<Record<number, number>>>>;
+  /**
+   * Declarations of the key whose endpoints and identities the client does not see, because they are not exported to
+   * it: names of ServiceEntries, or empty for the Kubernetes Service. Absent: it sees all.
+   */
+  readonly hiddenDeclarations?: readonly string[];
+}
+
+/** The endpoints of a service key (`namespace/hostname`) without those of some of its declarations. */
+export interface EndpointSource {
+  readonly service: string;
+  readonly hidden?: readonly string[];
+}
+
+/** Returns the source of a service's endpoints, as the client sees it. */
+export function endpointSource({ key, hiddenDeclarations }: Service): EndpointSource {
+  return hiddenDeclarations === undefined ? { service: key } : { service: key, hidden: hiddenDeclarations };
+}
+
+/** Returns a key of a source. That of a whole service is its key. */
+export function endpointSourceKey({ service, hidden }: EndpointSource): string {
+  return hidden === undefined ? service : `${service} ${JSON.stringify(hidden)}`;
+}
+
+/** Returns the name of a declaration among those of its key: that of the ServiceEntry, or empty for a Service. */
+export function declarationName({ registry, objectName }: Service): string {
+  return registry === "External" ? objectName : "";
 }
 
 /**

@@ -9,6 +9,7 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import type { ServicePort as EntryPort } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import { hasLabels, withTopology } from "../labels.js";
 import { DISABLED_TLS_MODE, type Endpoint, type Health } from "../model/endpoint.js";
+import { type EndpointSource, endpointSourceKey } from "../model/service.js";
 import type { Workload } from "../model/workload.js";
 import { settings } from "../settings/features.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
@@ -22,13 +23,16 @@ import { serviceEntriesOf } from "./entry-service.js";
 const podsByNamespace = index(pods, "byNamespaceOfAllClusters", ({ namespace }) => [namespace]);
 
 /**
- * The endpoints of all ServiceEntries that declare a service key (`namespace/host`), oldest first. They are repeated
- * for each address of a ServiceEntry.
+ * The endpoints of all ServiceEntries that declare a service key (`namespace/host`) and are not hidden, oldest first.
+ * They are repeated for each address of a ServiceEntry.
  */
-export const serviceEntryEndpoints = query("serviceEntryEndpoints", (q, key: string): readonly Endpoint[] =>
-  q
-    .call(endpointsByEntry, key)
-    .flatMap(({ endpoints, copies }) => Array.from({ length: copies }, () => endpoints).flat()),
+export const serviceEntryEndpoints = query(
+  "serviceEntryEndpoints",
+  (q, source: EndpointSource): readonly Endpoint[] =>
+    q
+      .call(endpointsByEntry, source)
+      .flatMap(({ endpoints, copies }) => Array.from({ length: copies }, () => endpoints).flat()),
+  { key: endpointSourceKey },
 );
 
 /** Endpoints of one ServiceEntry for a service key. */
@@ -40,25 +44,31 @@ interface EndpointsOfEntry {
 }
 
 /**
- * The endpoints of a service key (`namespace/host`) by ServiceEntry, oldest first. A DNS_ROUND_ROBIN service has one
+ * The endpoints of a service key (`namespace/host`) by ServiceEntry that is not hidden, oldest first. A DNS_ROUND_ROBIN service has one
  * endpoint per port, because Envoy accepts only one; further workloads do not serve the port. Source:
  * `mergeServicesInstancesByNamespaceHost`.
  */
-export const endpointsByEntry = query("endpointsByServiceEntry", (q, key: string): readonly EndpointsOfEntry[] => {
-  const hostname = key.slice(key.indexOf("/") + 1);
-  const numbers = new Set<number>();
-  return serviceEntriesOf(q, key).map((entry) => {
-    const hasSingleEndpoint = resolutionOf(entry) === "DNSRoundRobinLB";
-    const endpoints = q
-      .call(endpointsOfEntry, { namespace: entry.namespace, name: entry.name, hostname })
-      .filter(({ portNumber }) => {
-        const isKept = !hasSingleEndpoint || !numbers.has(portNumber);
-        numbers.add(portNumber);
-        return isKept;
-      });
-    return { entry: entry.name, endpoints, copies: hasSingleEndpoint ? 1 : addressesOf(entry).length };
-  });
-});
+export const endpointsByEntry = query(
+  "endpointsByServiceEntry",
+  (q, source: EndpointSource): readonly EndpointsOfEntry[] => {
+    const { service: key, hidden = [] } = source;
+    const hostname = key.slice(key.indexOf("/") + 1);
+    const numbers = new Set<number>();
+    const visible = serviceEntriesOf(q, key).filter(({ name }) => !hidden.includes(name));
+    return visible.map((entry) => {
+      const hasSingleEndpoint = resolutionOf(entry) === "DNSRoundRobinLB";
+      const endpoints = q
+        .call(endpointsOfEntry, { namespace: entry.namespace, name: entry.name, hostname })
+        .filter(({ portNumber }) => {
+          const isKept = !hasSingleEndpoint || !numbers.has(portNumber);
+          numbers.add(portNumber);
+          return isKept;
+        });
+      return { entry: entry.name, endpoints, copies: hasSingleEndpoint ? 1 : addressesOf(entry).length };
+    });
+  },
+  { key: endpointSourceKey },
+);
 
 /**
  * The endpoints of a ServiceEntry for one of its hosts: the listed or the selected ones, or the host itself with DNS

@@ -44,7 +44,7 @@ export function endpointsAt(q: QueryContext, { namespace, addresses }: ProxyIden
     return candidates.flatMap((entry) =>
       entry.spec.hosts.flatMap((hostname) =>
         q
-          .call(endpointsByEntry, `${entry.namespace}/${hostname}`)
+          .call(endpointsByEntry, { service: `${entry.namespace}/${hostname}` })
           .flatMap(({ entry: name, endpoints }) => (name === entry.name ? endpoints : []))
           .filter((endpoint) => canonicalAddress(endpoint.addresses[0] ?? "") === address)
           .map((endpoint) => ({ entry, hostname, endpoint })),

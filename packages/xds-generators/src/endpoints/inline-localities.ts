@@ -1,6 +1,6 @@
 import type { QueryContext } from "@istiod/incremental";
 import { destinationRuleFor, type LocalitySetting } from "@istiod/push-context";
-import { inlineEndpoints } from "@istiod/service-discovery";
+import { endpointSource, inlineEndpoints } from "@istiod/service-discovery";
 import { type EncodedMember, encodeMembers } from "./encode-assignment.js";
 import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
 import type { LocalityGroup } from "./locality/locality-group.js";
@@ -25,7 +25,7 @@ export function inlineLocalities(
 ): readonly LocalityGroup<EncodedMember>[] {
   const { service, port, subset, sniDnat } = target;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
-  const all = q.call(inlineEndpoints, { service: service.key, port: { name: port.name, number: port.number } });
+  const all = q.call(inlineEndpoints, { ...endpointSource(service), port: { name: port.name, number: port.number } });
   const groups = reachableGroups(q, target, rule, all, isResolvedByProxy(service) ? "unresolved" : "resolved");
   return applyLocalityPreference(q, groups.map(encodeMembers), {
     ...preference,

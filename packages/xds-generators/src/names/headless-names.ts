@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
 import { features, inCluster, inNetwork } from "@istiod/push-context";
-import { allEndpoints, type Endpoint, type Service } from "@istiod/service-discovery";
+import { allEndpoints, type Endpoint, endpointSource, type Service } from "@istiod/service-discovery";
 import type { NamedAddresses } from "./named-addresses.js";
 
 /** The DNS names and addresses of a headless service. */
@@ -23,7 +23,7 @@ export function headlessNames(q: QueryContext, service: Service): HeadlessNames 
   const ports = new Set(service.ports.map(({ name }) => name));
   const domain = service.hostname.slice(service.hostname.indexOf(".") + 1);
   const multicluster = features.multiclusterHeadless(q);
-  for (const endpoint of q.call(allEndpoints, service.key)) {
+  for (const endpoint of q.call(allEndpoints, endpointSource(service))) {
     const [first = ""] = endpoint.addresses;
     if (!ports.has(endpoint.portName) || !isResolvable(service, endpoint) || seen.has(first)) continue;
     seen.add(first);

@@ -15,6 +15,7 @@ import {
 } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import {
+  endpointSource,
   everyEndpointAcceptsTunnels,
   portNumbered,
   type Service,
@@ -88,7 +89,7 @@ function buildCluster(q: QueryContext, target: ClusterTarget, ofService: Cluster
     ? inlineEndpointsFor(q, { service, port, subset: ref.subset, sniDnat: ref.sniDnat }, policy)
     : [];
   if (isDns(type) && endpoints.length === 0) return undefined;
-  const identities = ref.sniDnat ? [] : q.call(serviceIdentities, service.key);
+  const identities = ref.sniDnat ? [] : q.call(serviceIdentities, endpointSource(service));
   const { template, hasInlineEndpoints } = q.call(outboundTemplate, clusterShape(q, target, type, policy, identities));
   const values = placeholderValues(q, target, identities);
   const bytes = fillTemplate(template, { ...values });
@@ -161,7 +162,7 @@ function isHboneOnly(q: QueryContext, { ref, service, port, subset }: ClusterTar
     q.call(clusterDefaults).meshHasTunnels &&
     subset === undefined &&
     !ref.sniDnat &&
-    q.call(everyEndpointAcceptsTunnels, { service: service.key, port: { name: port.name, number: port.number } })
+    q.call(everyEndpointAcceptsTunnels, { ...endpointSource(service), port: { name: port.name, number: port.number } })
   );
 }
 

@@ -16,7 +16,15 @@ import {
   listenerServices,
 } from "@istiod/push-context";
 import type { Failure } from "@istiod/resources";
-import { type Endpoint, inlineEndpoints, isTcp, isUndeclared, parseProtocol } from "@istiod/service-discovery";
+import {
+  type Endpoint,
+  endpointSource,
+  type EndpointSource,
+  inlineEndpoints,
+  isTcp,
+  isUndeclared,
+  parseProtocol,
+} from "@istiod/service-discovery";
 import { attempt, serviceObject } from "../../attempt.js";
 import { unixPrefix } from "../../envoy/address.js";
 import { canBindToPort } from "../bindable-port.js";
@@ -165,7 +173,7 @@ function addServicePort(q: QueryContext, planner: PortPlanner, request: Listener
     service.resolution === "Passthrough" &&
     (isTcp(port.protocol) || isUndeclared(port.protocol)) &&
     clientAddress(q, service) === "0.0.0.0";
-  const at = { service: service.key, port: { name: port.name, number: port.number } };
+  const at = { ...endpointSource(service), port: { name: port.name, number: port.number } };
   const found = headless ? q.call(inlineEndpoints, at) : [];
   if (!headless || (service.registry !== "Kubernetes" && found.length === 0 && service.selector === undefined)) {
     planner.add(request);
@@ -191,8 +199,7 @@ const isEndpointOf = fact(
   (proxy: Proxy, at: ServicePortRef, q) => q.call(endpointAddresses, at)[proxy.ipAddresses[0] ?? ""] === true,
 );
 
-interface ServicePortRef {
-  readonly service: string;
+interface ServicePortRef extends EndpointSource {
   readonly port: { readonly name: string; readonly number: number };
 }
 

@@ -5,17 +5,16 @@ import {
   intersectHosts,
   features,
   hostsForNamespace,
-  isExportedTo,
   routedHosts,
   scopedService,
   scopeOf,
   type ScopeRef,
   serversOfRoute,
-  serviceHeader,
   serviceInScope,
   virtualServiceHeader,
   virtualServicesForGateway,
   visibleAliases,
+  visibleDeclaration,
 } from "@istiod/push-context";
 import { keyOfId, type Service, service, splitKey } from "@istiod/service-discovery";
 import { hostPort } from "../domains.js";
@@ -105,12 +104,10 @@ const gatewayDestinations = query(
     return q.call(routedHosts, { virtualService }).flatMap(({ host }) => {
       const aliased = q.call(visibleAliases, scope.namespace)[host];
       const hostname = aliased ?? host;
-      const own = q.call(serviceHeader, `${namespace}/${hostname}`);
+      const own = visibleDeclaration(q, `${namespace}/${hostname}`, scope.namespace);
       const scoped = q.call(serviceInScope, { scope, hostname });
       const found: Service | undefined =
-        own !== undefined && isExportedTo(own.exportedTo, scope.namespace)
-          ? q.call(service, own.id)
-          : scoped && q.call(scopedService, scoped);
+        own !== undefined ? q.call(service, own) : scoped && q.call(scopedService, scoped);
       const serviceNamespace = scoped && splitKey(keyOfId(scoped.service))[0];
       const hashed = serviceNamespace !== undefined && q.call(hasConsistentHash, { host: hostname, serviceNamespace });
       return destinationTraits(q, host, port, found, hashed ? serviceNamespace : undefined, aliased) ?? [];
