@@ -63,6 +63,37 @@ describe("a ServiceEntry that shares its host with another of its namespace", ()
   });
 });
 
+describe("a server of an Ingress", () => {
+  it("that conflicts with a Gateway is named by its Ingress", () => {
+    const ingress = {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name: "web", namespace: "shop", annotations: { "kubernetes.io/ingress.class": "istio" } },
+      spec: { tls: [{ secretName: "cert" }], rules: [] },
+    };
+    const gateway = object("Gateway", "own", {
+      selector: { istio: "ingressgateway" },
+      servers: [
+        {
+          port: { number: 443, name: "https", protocol: "HTTPS" },
+          hosts: ["*"],
+          tls: { mode: "SIMPLE", credentialName: "own" },
+        },
+      ],
+    });
+    const client = proxy("router", "istio-system", { istio: "ingressgateway" });
+    const { ignored } = why(meshOf(`---\n${JSON.stringify(ingress)}\n${gateway}`), client, "lds", "0.0.0.0_443");
+    expect(ignored).toMatchObject([
+      {
+        kind: "Gateway",
+        name: "own",
+        field: "spec.servers[0]",
+        overriddenBy: { kind: "Ingress", namespace: "shop", name: "web", field: "spec" },
+      },
+    ]);
+  });
+});
+
 describe("ignored VirtualServices", () => {
   it("are shadowed by an older one with the same host", () => {
     const database = meshOf(service("cart") + route("first", cart) + route("late", cart, {}, { created: 2 }));

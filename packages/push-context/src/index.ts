@@ -72,6 +72,7 @@ export {
   serviceInScope,
   visibleDeclaration,
 } from "./visibility/scoped-services.js";
+export { ingressOfGateway } from "./ingress/ingress-gateways.js";
 export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
 export { type FailedService, failedServices, serviceHeader } from "./visibility/service-header.js";
 export { failureMessage } from "./visibility/failure-message.js";

@@ -24,6 +24,70 @@ describe("Kubernetes Ingress", () => {
     ]);
   });
 
+  describe("with certificates of several Ingresses", () => {
+    const web = (name: string, host: string, tls: object[], created: string): string =>
+      ingress(name, { tls, rules: [{ host, http: { paths: [path(`/${name}`, "Exact")] } }] }, { created });
+    const any = { secretName: "cert" };
+    /** The hosts of each TLS server, and the VirtualServices of its Gateway that share one with it. */
+    const served = (yaml: string): unknown => {
+      const client = new TestMesh(yaml).client(gateway);
+      const merged = client.ask(mergedGateway);
+      expect(merged?.rejected).toEqual([]);
+      const servers = merged?.groups.flatMap((group) => group.servers).filter(({ tls }) => tls !== undefined);
+      return servers?.map((server) => [
+        server.hosts,
+        server.tls?.credentialName,
+        client
+          .ask(virtualServicesForGateway, server.gateway)
+          .flatMap((key) => client.ask(virtualService, key)?.spec.hosts ?? []),
+      ]);
+    };
+
+    it("serves all hosts with the oldest that names none, and hosts of their rules with the others", () => {
+      expect(
+        served(
+          web("one", "a.example", [any], "2024-01-01") +
+            web("two", "b.example", [{ secretName: "other" }], "2024-02-02"),
+        ),
+      ).toEqual([
+        [["*"], "cert", ["a.example"]],
+        [["b.example"], "other", ["b.example"]],
+      ]);
+    });
+
+    it("serves hosts that several name with the oldest, which has the routes of all", () => {
+      const shared = (...hosts: string[]): object => ({ hosts, ...any });
+      expect(
+        served(
+          web("one", "a.example", [shared("a.example", "b.example")], "2024-01-01") +
+            web("two", "b.example", [shared("b.example", "c.example")], "2024-02-02") +
+            web("three", "c.example", [], "2024-03-03"),
+        ),
+      ).toEqual([
+        [["a.example", "b.example"], "cert", ["a.example", "b.example"]],
+        [["c.example"], "cert", ["b.example", "c.example"]],
+      ]);
+      expect(
+        served(
+          web("one", "d.example", [shared("*.wild.example")], "2024-01-01") +
+            web("two", "b.wild.example", [any], "2024-02-02"),
+        ),
+      ).toEqual([
+        [["*.wild.example"], "cert", ["b.wild.example", "d.example"]],
+        [["*"], "cert", ["b.wild.example", "d.example"]],
+      ]);
+    });
+
+    it("serves rules for all hosts, and the same host in several Ingresses", () => {
+      expect(served(web("one", "", [any], "2024-01-01") + web("two", "", [any], "2024-02-02"))).toEqual([
+        [["*"], "cert", ["*"]],
+      ]);
+      expect(served(web("one", "a.example", [], "2024-01-01") + web("two", "a.example", [any], "2024-02-02"))).toEqual([
+        [["*"], "cert", ["a.example"]],
+      ]);
+    });
+  });
+
   it("routes by host and path: longer paths first, exact ones before prefixes", () => {
     const paths = [
       path("/a", "Prefix"),

@@ -32,7 +32,7 @@ export function ignoredConfigs(
     ...portsOfAliases(view, type, name),
     ...invalidDelegates(producer),
     ...ignoredDestinationRules(database, view, producer),
-    ...rejectedServers(producer),
+    ...rejectedServers(view, producer),
     ...ignoredSidecars(database, view, producer),
     ...overriddenPeerAuthentications(database, view, producer),
     ...undiscoveredObjects(database, producer),

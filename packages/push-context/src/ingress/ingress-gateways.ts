@@ -9,6 +9,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { features } from "../mesh/features.js";
 import { mesh } from "../mesh/mesh-config.js";
+import { ingressTlsHosts } from "./ingress-tls-hosts.js";
 import { digestOf, ingressSuffix, servedIngresses } from "./served-ingresses.js";
 
 /**
@@ -24,6 +25,14 @@ export const ingressGateways = query("ingressGateways", (q): Readonly<Record<str
     }),
   ),
 );
+
+/** The Ingress (`namespace/name`) that a Gateway (`namespace/name`) is generated from; undefined for others. */
+export const ingressOfGateway = query("ingressOfGateway", (q, gateway: string): string | undefined => {
+  return q.call(servedIngresses).find((key) => {
+    const [namespace = "", name = ""] = key.split("/");
+    return gateway === `${features.ingressNamespace(q)}/${ingressGatewayName({ namespace, name })}`;
+  });
+});
 
 /**
  * Returns the name of the Gateway generated from an Ingress: Istio's, with a digest if the name of the Ingress or its
@@ -48,22 +57,24 @@ const ingressGateway = query("ingressGateway", (q, key: string): GatewayObject |
       cluster: ingress.cluster,
       spec: create(GatewaySchema, {
         selector: { istio: gatewaySelector(q) },
-        servers: [...httpsServers(ingress), httpServer(ingress)],
+        servers: [...httpsServers(q, ingress), httpServer(ingress)],
       }),
     }
   );
 });
 
-function httpsServers({ namespace, name, spec }: IngressObject): readonly Server[] {
-  return spec.tls.flatMap(({ hosts, secretName }, i) =>
-    secretName === ""
+function httpsServers(q: QueryContext, { namespace, name, spec }: IngressObject): readonly Server[] {
+  const hostsOf = q.call(ingressTlsHosts).byIngress[`${namespace}/${name}`] ?? [];
+  return spec.tls.flatMap(({ secretName }, i) => {
+    const hosts = hostsOf[i] ?? [];
+    return hosts.length === 0
       ? []
       : create(ServerSchema, {
           port: { number: 443, protocol: "HTTPS", name: `https-443-ingress-${name}-${namespace}-${i}` },
-          hosts: hosts.length === 0 ? ["*"] : [...hosts],
+          hosts: [...hosts],
           tls: { mode: TlsMode.SIMPLE, credentialName: secretName },
-        }),
-  );
+        });
+  });
 }
 
 function httpServer({ namespace, name }: IngressObject): Server {

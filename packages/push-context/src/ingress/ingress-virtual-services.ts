@@ -18,6 +18,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { features } from "../mesh/features.js";
 import { ingressGatewayName } from "./ingress-gateways.js";
+import { ingressTlsOwner } from "./ingress-tls-hosts.js";
 import { digestOf, ingressSuffix, servedIngresses } from "./served-ingresses.js";
 
 /** Reference to a rule of an Ingress. */
@@ -68,7 +69,8 @@ export const ingressVirtualServiceKeys = query("ingressVirtualServiceKeys", (q):
 
 /**
  * The VirtualService generated from all Ingress rules for a host. It is bound to the Gateway of the oldest Ingress with
- * the host, is in that Ingress's namespace and has creation time 0. Longer paths come first, and exact paths before
+ * the host and to that of the Ingress whose certificate serves the host, is in the namespace of the former and has
+ * creation time 0. Longer paths come first, and exact paths before
  * prefixes of the same length. Source: pilot/pkg/config/kube/ingress/virtualservices.go.
  */
 export const ingressVirtualService = query(
@@ -82,7 +84,8 @@ export const ingressVirtualService = query(
     const http = rules
       .flatMap((rule) => rankedRoutes(q, rule))
       .sort((a, b) => b.rank - a.rank || Number(b.exact) - Number(a.exact));
-    const [ingressNamespace = "", ingressName = ""] = first.ingress.split("/");
+    const owner = q.call(ingressTlsOwner, host);
+    const bound = owner === undefined ? [first.ingress] : [...new Set([first.ingress, owner])];
     return {
       kind: "VirtualService",
       namespace,
@@ -93,14 +96,17 @@ export const ingressVirtualService = query(
       cluster: features.clusterId(q),
       spec: create(VirtualServiceSchema, {
         hosts: [host],
-        gateways: [
-          `${features.ingressNamespace(q)}/${ingressGatewayName({ namespace: ingressNamespace, name: ingressName })}`,
-        ],
+        gateways: bound.map((ingress) => gatewayOf(q, ingress)),
         http: http.map(({ route }) => route),
       }),
     };
   },
 );
+
+function gatewayOf(q: QueryContext, ingress: string): string {
+  const [namespace = "", name = ""] = ingress.split("/");
+  return `${features.ingressNamespace(q)}/${ingressGatewayName({ namespace, name })}`;
+}
 
 interface RankedRoute {
   readonly route: HTTPRoute;

@@ -71,7 +71,8 @@ export const gatewayVirtualHosts = query(
           const session = destinations.find((destination) => destination.host === host)?.session;
           const draft = byHost.get(host) ?? newHostDraft(host, server, session);
           byHost.set(host, draft);
-          draft.routes.push(request);
+          if (header?.semantics !== "ingress" || !draft.routes.some((other) => other.virtualService === virtualService))
+            draft.routes.push(request);
           draft.requiresTls ||= redirectsToHttps(server);
         }
       }
