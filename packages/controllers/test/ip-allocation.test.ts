@@ -90,6 +90,27 @@ describe("addresses of ServiceEntries", () => {
     await eventually(() => expect(addressesOf(cluster, "a")).toEqual([]));
   });
 
+  it("of one host are shared by the ServiceEntries of a namespace, also after the oldest is deleted", async () => {
+    const host = "one.com";
+    const [first, second] = [at(host, "240.240.0.1", "2001:2::1"), at(host, "240.240.0.9", "2001:2::9")];
+    const day = (n: number): string => `2024-01-0${n}T00:00:00Z`;
+    const cluster = await start([
+      entry("a", { hosts: [host], creationTimestamp: day(1), status: { addresses: first } }),
+      entry("b", { hosts: [host], creationTimestamp: day(2), status: { addresses: second } }),
+      entry("c", { hosts: [host, "two.com"], creationTimestamp: day(3) }),
+    ]);
+    await eventually(() => {
+      expect(addressesOf(cluster, "a")).toEqual(first);
+      expect(addressesOf(cluster, "b")).toEqual(first);
+      expect(addressesOf(cluster, "c")).toEqual([...first, ...at("two.com", "240.240.0.2", "2001:2::2")]);
+    });
+    expect(cluster.writes()).toHaveLength(2);
+    await cluster.server.objects.delete({ apiVersion, kind: "ServiceEntry", namespace: "shop", name: "a" });
+    await cluster.server.objects.create(entry("d", { hosts: [host], creationTimestamp: day(4) }));
+    await eventually(() => expect(addressesOf(cluster, "d")).toEqual(first));
+    expect(addressesOf(cluster, "b")).toEqual(first);
+  });
+
   it("of a conflict are kept by the oldest ServiceEntry, and by none if a user gives them", async () => {
     const conflict = (name: string, creationTimestamp: string, value: string) =>
       entry(name, { creationTimestamp, status: { addresses: at(`${name}.example.com`, value) } });

@@ -7,7 +7,8 @@ export type Allocation = Readonly<Record<string, readonly HostAddress[]>>;
 /**
  * Returns the desired addresses of all ServiceEntries that do not have them. Allocated addresses stay, except in a
  * conflict: an address in `spec.addresses` of another ServiceEntry has precedence, and otherwise the oldest
- * ServiceEntry that it is allocated to. The others get new addresses for all of their hosts.
+ * ServiceEntry that it is allocated to. The others get new addresses for all of their hosts. ServiceEntries of one
+ * namespace share the addresses of a host, those of the oldest: its name resolves to them, whatever the port.
  *
  * @param prefixes the ranges in the order of the addresses of a host. Addresses outside of them are not looked at
  */
@@ -24,30 +25,57 @@ export function allocate(
   for (const [key, { userAddresses }] of sorted) for (const address of userAddresses) use.byUser(address, key);
   const reassigned = new Set<string>();
   for (const [key, { allocated }] of sorted)
-    for (const { value } of allocated) if (!use.byAllocation(value, key)) reassigned.add(key);
+    for (const { host, value } of allocated) if (!use.byAllocation(value, ownerOf(key, host))) reassigned.add(key);
   for (const { former } of entries.values()) for (const address of former) use.formerly(address);
 
+  const shared = sharedAddresses(sorted.filter(([key]) => !reassigned.has(key)));
   const result: Record<string, readonly HostAddress[]> = {};
   for (const [key, entry] of sorted) {
-    const wanted = addressesFor(entry, reassigned.has(key), () => use.next());
+    const wanted = addressesFor(entry, reassigned.has(key), (host) => {
+      const owner = ownerOf(key, host);
+      const known = shared.get(owner) ?? use.next();
+      shared.set(owner, known);
+      return known;
+    });
     if (!isEqual(wanted, entry.allocated)) result[key] = wanted;
   }
   return result;
 }
 
+/** Returns the name of what has an address: a host in the namespace of a ServiceEntry (`namespace/name`). */
+function ownerOf(key: string, host: string): string {
+  return `${key.slice(0, key.indexOf("/"))} ${host}`;
+}
+
+/** Returns the addresses of each host: those that its oldest ServiceEntry has, given in this order. */
+function sharedAddresses(
+  entries: readonly (readonly [key: string, ObservedServiceEntry])[],
+): Map<string, readonly string[]> {
+  const shared = new Map<string, readonly string[]>();
+  for (const [key, { hosts, allocated }] of entries) {
+    for (const host of hosts) {
+      const values = valuesOf(allocated, host);
+      if (values.length > 0 && !shared.has(ownerOf(key, host))) shared.set(ownerOf(key, host), values);
+    }
+  }
+  return shared;
+}
+
+function valuesOf(allocated: readonly HostAddress[], host: string): readonly string[] {
+  return allocated.flatMap((at) => (at.host === host && parseAddress(at.value) ? [at.value] : []));
+}
+
 function addressesFor(
   { hosts, allocated }: ObservedServiceEntry,
   isReassigned: boolean,
-  next: () => readonly string[],
+  addressesOf: (host: string) => readonly string[],
 ): readonly HostAddress[] {
   if (hosts.length === 0) return [];
   const withAddresses = new Set(allocated.flatMap(({ host, value }) => (parseAddress(value) ? [host] : [])));
   const isComplete = hosts.length === withAddresses.size && hosts.every((host) => withAddresses.has(host));
-  if (isComplete && !isReassigned) return allocated;
-  return hosts.flatMap((host) => {
-    const kept = isReassigned ? [] : allocated.filter((at) => at.host === host && parseAddress(at.value));
-    return kept.length > 0 ? kept : next().map((value) => ({ host, value }));
-  });
+  const hasShared = (host: string): boolean => String(valuesOf(allocated, host)) === String(addressesOf(host));
+  if (isComplete && !isReassigned && hosts.every(hasShared)) return allocated;
+  return hosts.flatMap((host) => addressesOf(host).map((value) => ({ host, value })));
 }
 
 /** The addresses of the prefixes that are in use. */

@@ -16,8 +16,8 @@ const CONNECT_STRATEGY = "istio.io/connect-strategy";
 export interface ServiceEntryContext {
   readonly namespaceAnnotations: Readonly<Record<string, string>>;
   readonly visibility: VisibilityLimit;
-  /** Returns hashed addresses; undefined if addresses are allocated in the status. */
-  readonly hashedAddresses: (() => HashedAddresses | undefined) | undefined;
+  /** The addresses that are allocated to the host, of which there is at most one per family. */
+  readonly allocated: Partial<HashedAddresses> | undefined;
   /** Adds canonical service labels to services outside of the mesh. */
   readonly addCanonicalLabels: boolean;
 }
@@ -40,8 +40,7 @@ export function convertServiceEntry(
   const { spec, annotations, namespace, name } = entry;
   const resolution = resolutionOf(entry);
   const meshExternal = spec.location === ServiceEntry_Location.MESH_EXTERNAL;
-  const allocated =
-    context.hashedAddresses === undefined ? allocatedAddresses(entry, at.hostname) : context.hashedAddresses();
+  const { allocated } = context;
   return {
     id: at.id,
     key: `${namespace}/${at.hostname}`,
@@ -81,14 +80,18 @@ export function convertServiceEntry(
 }
 
 /**
- * Returns the auto-allocated addresses for a host; none if the ServiceEntry has addresses, opts out, or has resolution
- * NONE.
+ * Reports whether the hosts of a ServiceEntry are allocated addresses: not if it has addresses, opts out, or has
+ * resolution NONE.
  */
-function allocatedAddresses(entry: ServiceEntryObject, hostname: string): Partial<HashedAddresses> {
-  if (entry.spec.addresses.length > 0 || resolutionOf(entry) === "Passthrough") return {};
-  if (entry.labels[AUTOALLOCATE_LABEL]?.toLowerCase() === "false") return {};
+export function allocatesAddresses(entry: ServiceEntryObject): boolean {
+  if (entry.spec.addresses.length > 0 || resolutionOf(entry) === "Passthrough") return false;
+  return entry.labels[AUTOALLOCATE_LABEL]?.toLowerCase() !== "false";
+}
+
+/** Returns the addresses for a host in the status of a ServiceEntry, the last of each family. */
+export function addressesInStatus({ status }: ServiceEntryObject, hostname: string): Partial<HashedAddresses> {
   const out: { ipv4?: string; ipv6?: string } = {};
-  for (const { value, host } of entry.status?.addresses ?? []) {
+  for (const { value, host } of status?.addresses ?? []) {
     if (host === hostname && isIP(value) !== 0) out[isIPv4(value) ? "ipv4" : "ipv6"] = value;
   }
   return out;

@@ -3,8 +3,8 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import type { Service } from "../model/service.js";
 import { settings } from "../settings/features.js";
 import { visibilityLimit } from "../settings/mesh.js";
-import { addressesOf, convertServiceEntry } from "./convert-service-entry.js";
-import { hashedAddresses } from "./hashed-addresses.js";
+import { addressesInStatus, addressesOf, allocatesAddresses, convertServiceEntry } from "./convert-service-entry.js";
+import { type HashedAddresses, hashedAddresses } from "./hashed-addresses.js";
 
 /** ServiceEntries by each service key (`namespace/host`) that they declare. */
 export const serviceEntriesByKey = index(serviceEntries, "byKey", (entry) =>
@@ -36,10 +36,31 @@ export const entryService = query(
     return convertServiceEntry(entry, at, {
       namespaceAnnotations: q.read(namespaces, `${entry.cluster}/${entry.namespace}`)?.annotations ?? {},
       visibility: visibilityLimit(q, entry.cluster, entry.namespace),
-      hashedAddresses: settings.ipAutoallocate(q)
-        ? undefined
-        : () => q.call(hashedAddresses, `${at.namespace}/${at.hostname}`),
+      allocated: allocatedAddresses(q, entry, at.hostname),
       addCanonicalLabels: settings.canonicalServiceForMeshExternal(q),
     });
   },
 );
+
+/**
+ * Returns the addresses that are allocated to a host of a ServiceEntry. All ServiceEntries of the host in the namespace
+ * have the same ones, those of the oldest, so that each port of the host listens at every address of its name.
+ */
+function allocatedAddresses(
+  q: QueryContext,
+  entry: ServiceEntryObject,
+  hostname: string,
+): Partial<HashedAddresses> | undefined {
+  const key = `${entry.namespace}/${hostname}`;
+  if (!settings.ipAutoallocate(q)) return q.call(hashedAddresses, key);
+  return allocatesAddresses(entry) ? q.call(addressesInStatuses, key) : undefined;
+}
+
+const addressesInStatuses = query("addressesInStatuses", (q, key: string): Partial<HashedAddresses> => {
+  const hostname = key.slice(key.indexOf("/") + 1);
+  const found = serviceEntriesOf(q, key)
+    .filter(allocatesAddresses)
+    .map((entry) => addressesInStatus(entry, hostname))
+    .find(({ ipv4, ipv6 }) => ipv4 !== undefined || ipv6 !== undefined);
+  return found ?? {};
+});

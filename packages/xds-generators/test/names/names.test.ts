@@ -105,3 +105,51 @@ describe("the DNS name table", () => {
     expect(table(new TestMesh(serviceYaml("cart")).proxy({ type: "router" }))).toEqual({});
   });
 });
+
+describe("a host of several ServiceEntries with allocated addresses", () => {
+  const part = (name: string, port: number, protocol: string, address?: string, namespace = "shop"): string =>
+    `---\n${JSON.stringify({
+      apiVersion: "networking.istio.io/v1",
+      kind: "ServiceEntry",
+      metadata: { name, namespace, creationTimestamp: `2024-01-0${port % 10}T00:00:00Z` },
+      spec: {
+        hosts: ["broker.example.net"],
+        location: "MESH_EXTERNAL",
+        resolution: "DNS",
+        ports: [{ number: port, name: `${protocol.toLowerCase()}-${port}`, protocol }],
+      },
+      ...(address !== undefined && { status: { addresses: [{ host: "broker.example.net", value: address }] } }),
+    })}\n`;
+  const dns = { metadata: { DNS_CAPTURE: "true" } };
+  const listeners = (proxy: TestProxy): string[] =>
+    proxy.names("envoy.config.listener.v3.Listener").filter((name) => name.startsWith("240."));
+  const first = part("plain", 7001, "TCP", "240.240.0.1");
+
+  test.each([
+    ["of their own", part("admin", 7002, "TCP", "240.240.0.2") + part("tls", 7003, "TLS", "240.240.0.3")],
+    ["of the oldest", part("admin", 7002, "TCP", "240.240.0.1") + part("tls", 7003, "TLS", "240.240.0.1")],
+    ["not yet", part("admin", 7002, "TCP") + part("tls", 7003, "TLS")],
+  ])("has one address, at which every port listens, if the others have addresses %s", (_, others) => {
+    const proxy = new TestMesh(first + others).proxy(dns);
+    expect(table(proxy)["broker.example.net"].ips).toEqual(["240.240.0.1"]);
+    expect(listeners(proxy)).toEqual(["240.240.0.1_7001", "240.240.0.1_7002", "240.240.0.1_7003"]);
+  });
+
+  test("has the address of the oldest that has one, and one of its own in another namespace", () => {
+    const proxy = new TestMesh(part("plain", 7001, "TCP") + part("admin", 7002, "TCP", "240.240.0.2")).proxy(dns);
+    expect(table(proxy)["broker.example.net"].ips).toEqual(["240.240.0.2"]);
+    expect(listeners(proxy)).toEqual(["240.240.0.2_7001", "240.240.0.2_7002"]);
+    const elsewhere = new TestMesh(first + part("other", 7002, "TCP", "240.240.0.9", "bank")).proxy({
+      ...dns,
+      namespace: "bank",
+      ip: "10.1.0.9",
+    });
+    expect(listeners(elsewhere)).toContain("240.240.0.9_7002");
+  });
+
+  test("routes HTTP at its address", () => {
+    const proxy = new TestMesh(first + part("web", 7003, "HTTP", "240.240.0.3")).proxy(dns);
+    const { virtualHosts } = proxy.json("envoy.config.route.v3.RouteConfiguration", "7003");
+    expect(virtualHosts.flatMap(({ domains }: Json) => domains)).toContain("240.240.0.1");
+  });
+});
