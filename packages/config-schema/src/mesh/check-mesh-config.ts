@@ -7,6 +7,7 @@ import { checkHttpRetry } from "../validation/traffic/http-retry.js";
 import { checkLocalityLb, checkZoneAwareLb } from "../validation/traffic/locality.js";
 import { checkWildcardDomain, isDnsLabel } from "../validation/network/names.js";
 import { checkOutlierDetection } from "../validation/traffic/outlier-detection.js";
+import { curveNames, curveOf } from "../validation/traffic/curves.js";
 import { each, type Place } from "../validation/place.js";
 import { checkLabelSelector } from "./label-selector.js";
 import { checkExtensionProviders } from "./check-extension-providers.js";
@@ -14,7 +15,6 @@ import { checkProxyConfig } from "./check-proxy-config.js";
 import { checkAccessLogFormat } from "./provider-formats.js";
 
 const hour = 3_600_000_000_000n;
-const curves = ["P-224", "P-256", "P-521", "P-384", "X25519", "X25519Kyber768Draft00", "X25519MLKEM768"];
 
 /** Validates mesh configuration with defaults applied, as Istio's `ValidateMeshConfig` does. */
 export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
@@ -40,19 +40,25 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkAccessLogFormat(mesh, place);
   if ((mesh.meshMTLS?.ecdhCurves.length ?? 0) > 0)
     place.at("meshMTLS", "ecdhCurves").error("is set, expected none: the curves of the mesh's TLS are fixed");
-  const seen = new Set<string>();
-  each(mesh.tlsDefaults?.ecdhCurves ?? [], place.at("tlsDefaults", "ecdhCurves"), (curve, at) => {
-    if (curve !== "" && !curves.includes(curve))
-      at.warning(`is ${JSON.stringify(curve)}, expected one of ${curves.join(", ")}`);
-    else if (seen.has(curve)) at.warning(`is ${JSON.stringify(curve)} a second time`);
-    seen.add(curve);
-  });
+  checkMeshCurves(mesh.tlsDefaults?.ecdhCurves ?? [], place.at("tlsDefaults", "ecdhCurves"));
   checkConnectionPool(mesh.defaultTrafficPolicy?.connectionPool, place.at("defaultTrafficPolicy", "connectionPool"));
   checkOutlierDetection(
     mesh.defaultTrafficPolicy?.outlierDetection,
     place.at("defaultTrafficPolicy", "outlierDetection"),
   );
   checkInboundRetries(mesh.defaultInboundHttpRetryPolicy, place.at("defaultInboundHttpRetryPolicy"));
+}
+
+/** Checks the mesh's curves, of which unknown and repeated ones are left out, since Envoy would reject listeners. */
+function checkMeshCurves(names: readonly string[], place: Place): void {
+  const seen = new Set<string>();
+  each(names, place, (name, at) => {
+    const curve = curveOf(name);
+    if (curve === undefined) {
+      if (name !== "") at.warning(`is ${JSON.stringify(name)}, which is ignored, expected ${curveNames}`);
+    } else if (seen.has(curve)) at.warning(`is ${JSON.stringify(name)} a second time`);
+    if (curve !== undefined) seen.add(curve);
+  });
 }
 
 /**

@@ -20,6 +20,13 @@ export function checkDuration(duration: Duration | undefined, place: Place): voi
   else if (value % millisecond !== 0n) place.error(`is ${formatDuration(duration)}, expected whole milliseconds`);
 }
 
+/** Checks a duration, if it is set: 0 or more, and not too long for Envoy. */
+export function checkDurationFits(duration: Duration | undefined, place: Place): void {
+  const value = nanoseconds(duration);
+  if (value < 0n || value > longest)
+    place.error(`is ${formatDuration(duration)}, expected 0s to ${longest / 1_000_000_000n}s`);
+}
+
 /** Checks a duration like `checkDuration`, if it is set. */
 export function checkOptionalDuration(duration: Duration | undefined, place: Place): void {
   if (duration !== undefined) checkDuration(duration, place);

@@ -82,12 +82,15 @@ export interface HostileMesh {
   readonly accepted: readonly Manifest[];
 }
 
-export function hostileMesh(objects: readonly Manifest[]): HostileMesh {
+export function hostileMesh(
+  objects: readonly Manifest[],
+  { acceptInvalid = false, mesh = {} }: { readonly acceptInvalid?: boolean; readonly mesh?: object } = {},
+): HostileMesh {
   const database = new Database<Proxy>();
   const located: LocatedObject[] = [];
   const accepted: Manifest[] = [];
   for (const manifest of [...honest, ...objects])
-    for (const decoded of decode(manifest)) {
+    for (const decoded of decode(manifest, { acceptInvalid })) {
       if (decoded.outcome !== "accepted") continue;
       located.push({ kind: decoded.kind, key: decoded.key, object: decoded.object } as LocatedObject);
       if (objects.includes(manifest as Manifest)) accepted.push(manifest as Manifest);
@@ -95,7 +98,7 @@ export function hostileMesh(objects: readonly Manifest[]): HostileMesh {
   const report = { warning: () => undefined, error: () => undefined };
   const hasProvider = JSON.stringify(accepted).includes("@provider");
   const providers = hasProvider ? [...extensionProviders, sdsProvider] : extensionProviders;
-  const config = applyMeshConfig({ extensionProviders: providers }, report);
+  const config = applyMeshConfig({ extensionProviders: providers, ...mesh }, report);
   if (config === undefined) throw new Error("the mesh configuration is rejected");
   database.commit((tx) => {
     tx.set(meshConfig, meshConfigKey, config);

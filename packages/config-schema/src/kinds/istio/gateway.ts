@@ -9,6 +9,7 @@ import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { checkIpAddress, checkPort, checkUnixSocket } from "../../validation/network/addresses.js";
 import { checkGatewayHost, isDnsLabel } from "../../validation/network/names.js";
+import { checkResourceName } from "../../validation/envoy-text.js";
 import { each, type Place } from "../../validation/place.js";
 import { isHttp, isKnownProtocol, isTls, protocolNames } from "../../validation/network/protocol.js";
 import { checkServerTls, serverTlsShape } from "../../validation/traffic/server-tls.js";
@@ -94,5 +95,6 @@ function checkBind({ port, bind }: Server, place: Place): void {
   else if (!socket) checkPort(port.number, place.at("port", "number"));
   if (port.targetPort > 0)
     place.at("port", "targetPort").error("is set, expected none on a Gateway, where it has no effect");
+  checkResourceName(port.name, place.at("port", "name"));
   if (port.name === "") place.at("port", "name").error("is missing, expected a name");
 }

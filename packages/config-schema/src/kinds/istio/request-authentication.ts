@@ -45,6 +45,7 @@ const shape: Shape = {
   "jwtRules[].fromHeaders[].name": [notEmpty, matches(singleLine, "the name of a header")],
   "jwtRules[].fromHeaders[].prefix": matches(singleLine, "no line break"),
   "jwtRules[].fromParams[]": notEmpty,
+  "jwtRules[].outputPayloadToHeader": matches(singleLine, "the name of a header"),
   "jwtRules[].issuer": notEmpty,
   "jwtRules[].jwksUri": size(1, 2048),
   "jwtRules[].outputClaimToHeaders[]": required("header", "claim"),

@@ -98,7 +98,7 @@ function pathsOf(http: Fields): readonly IngressPath[] | undefined {
     const pathType = path.string("pathType");
     const service = path.object("backend").object("service");
     return {
-      path: path.string("path"),
+      path: checkedPath(path, pathType),
       ...((pathType === "Exact" || pathType === "Prefix") && { pathType }),
       ...(service.present && {
         service: {
@@ -108,6 +108,26 @@ function pathsOf(http: Fields): readonly IngressPath[] | undefined {
       }),
     };
   });
+}
+
+/**
+ * Returns the path, and reports one that Envoy rejects as a prefix: with `?` or `#`, of a single character other than
+ * `/`, or with several slashes at its end.
+ */
+function checkedPath(fields: Fields, pathType: string): string {
+  const path = fields.string("path");
+  const prefix = pathType === "Prefix" ? path : pathType === "Exact" ? undefined : impliedPrefix(path);
+  if (prefix !== undefined && prefix !== "/" && !/^[^?#]+[^?#/]$/s.test(prefix.replace(/\/$/, "")))
+    fields.fault(["path"], path, "a path of segments without ? and #, and with at most one / at its end");
+  return path;
+}
+
+const matchAllPaths = ["", "*", "/*", ".*"];
+
+/** Returns the prefix that a path without a type means: one that ends in a wildcard, but does not match everything. */
+function impliedPrefix(path: string): string | undefined {
+  if (matchAllPaths.includes(path)) return undefined;
+  return path.endsWith(".*") || path.endsWith("/*") ? path.slice(0, -2) : undefined;
 }
 
 /** Reports whether a string is a domain name, whose first label may be `*`. */

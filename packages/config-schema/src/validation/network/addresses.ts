@@ -20,11 +20,18 @@ export function checkPort(port: number, place: Place): void {
   if (!isPort(port)) place.error(`is ${port === 0 ? "0 or missing" : port}, expected a port from 1 to 65535`);
 }
 
+/** Maximum length of the path of a Unix domain socket in bytes: Linux's `sun_path` without its final NUL. */
+const maxSocketPath = 107;
+
 /**
  * Checks the path of a Unix domain socket, the part after `unix://`: an absolute path that is not a directory, or `@`
  * and a name.
  */
 export function checkUnixSocket(path: string, place: Place): void {
+  const size = Buffer.byteLength(path);
+  if (size > maxSocketPath)
+    place.error(`has a path of ${size} bytes, expected at most ${maxSocketPath}, which a Unix socket can have`);
+  if (path.includes("\0")) place.error("has NUL in its path, expected the path of a file");
   if (path.startsWith("@")) return;
   if (!path.startsWith("/") || path.endsWith("/"))
     place.error(

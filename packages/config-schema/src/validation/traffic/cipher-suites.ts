@@ -23,3 +23,41 @@ const known = new Set([
   "AES256-SHA",
   "DES-CBC3-SHA",
 ]);
+
+/**
+ * Returns the fault of a list of cipher suites with which Envoy rejects a listener, and the position of the suite;
+ * undefined if Envoy takes the list. Unknown names are left out before (see {@link isCipherSuite}). Expressions are
+ * `[A|B]` for suites of equal preference, and `!A`, `-A` and `+A`, which remove and move suites that come before.
+ */
+export function cipherListFault(
+  suites: readonly string[],
+): { readonly index: number; readonly message: string } | undefined {
+  const chosen = new Set<string>();
+  let last = -1;
+  for (const [index, suite] of suites.entries()) {
+    if (!isCipherSuite(suite) || suite === "") continue;
+    last = index;
+    const names = namesIn(suite);
+    if (names === undefined) return { index, message: `is ${JSON.stringify(suite)}, which is no expression of suites` };
+    const removes = suite.startsWith("!") || suite.startsWith("-");
+    if (removes) for (const name of names) chosen.delete(name);
+    else if (!suite.startsWith("+")) for (const name of names) chosen.add(name);
+  }
+  if (last < 0 || chosen.size > 0) return undefined;
+  return { index: last, message: `is ${JSON.stringify(suites[last])}, which leaves no suite of the list` };
+}
+
+/** Returns the suites that an expression names; undefined if it is malformed or has an unknown name. */
+function namesIn(expression: string): readonly string[] | undefined {
+  const group = /^\[([^[\]]+)\]$/.exec(expression)?.[1]?.split("|");
+  if (group !== undefined) return group.every((name) => known.has(name)) ? group : undefined;
+  const name = expression.replace(/^[-!+]/, "");
+  if (name === "ALL") return [...known];
+  return known.has(name) ? [name] : undefined;
+}
+
+/** Returns the suites of a list that Envoy takes together, without repetitions; none if it does not take them. */
+export function usableCiphers(suites: readonly string[]): readonly string[] {
+  const usable = [...new Set(suites)].filter(isCipherSuite);
+  return cipherListFault(usable) === undefined ? usable : [];
+}

@@ -2,6 +2,7 @@ import {
   ClientTLSSettings_TLSmode as Mode,
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { checkFilePath, checkResourceName } from "../envoy-text.js";
 import type { Place } from "../place.js";
 
 /** Maximum length of an SNI in bytes (Envoy's `UpstreamTlsContext.sni`). */
@@ -17,6 +18,9 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   if (settings === undefined) return;
   const { mode, credentialName, caCertificates, clientCertificate, privateKey, caCrl, subjectAltNames } = settings;
   checkConfigMapName(credentialName, namespace, place.at("credentialName"));
+  checkResourceName(credentialName, place.at("credentialName"));
+  for (const field of ["clientCertificate", "privateKey", "caCertificates", "caCrl"] as const)
+    checkFilePath(settings[field], place.at(field));
   const sniBytes = Buffer.byteLength(settings.sni);
   if (sniBytes > maxSniBytes) place.at("sni").error(`has ${sniBytes} bytes, expected at most ${maxSniBytes}`);
   if (settings.insecureSkipVerify === true) {

@@ -3,7 +3,9 @@ import {
   ServerTLSSettings_TLSProtocol as Version,
   type ServerTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
-import { isCipherSuite } from "./cipher-suites.js";
+import { cipherListFault, isCipherSuite } from "./cipher-suites.js";
+import { curveNames, curveOf } from "./curves.js";
+import { checkFilePath, checkResourceName } from "../envoy-text.js";
 import { each, type Place } from "../place.js";
 import { atMostOne, size, type Shape } from "../shape.js";
 
@@ -19,6 +21,9 @@ export function serverTlsShape(at: string): Shape {
 export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place): void {
   if (tls === undefined) return;
   checkCiphers(tls, place);
+  checkCurves(tls, place);
+  checkPins(tls, place);
+  checkNames(tls, place);
   switch (tls.mode) {
     case Mode.ISTIO_MUTUAL:
       for (const field of [
@@ -109,4 +114,51 @@ function checkCiphers(tls: ServerTLSSettings, place: Place): void {
     else if (seen.has(cipher)) at.warning(`is ${JSON.stringify(cipher)} a second time`);
     seen.add(cipher);
   });
+}
+
+/** Checks cipher suites and curves, of which an unknown or repeated one makes Envoy reject the listener. */
+function checkCurves({ mode, ecdhCurves, cipherSuites }: ServerTLSSettings, place: Place): void {
+  if (mode !== Mode.SIMPLE && mode !== Mode.MUTUAL && mode !== Mode.OPTIONAL_MUTUAL) return;
+  const fault = cipherListFault(cipherSuites);
+  if (fault !== undefined) place.at("cipherSuites", fault.index).error(fault.message);
+  if (ecdhCurves.join(":") === "") return;
+  const seen = new Set<string>();
+  each(ecdhCurves, place.at("ecdhCurves"), (names, at) => {
+    for (const name of names.split(":")) {
+      const curve = curveOf(name);
+      if (curve === undefined) at.error(`is ${JSON.stringify(names)}, expected ${curveNames}`);
+      else if (seen.has(curve)) at.error(`is ${JSON.stringify(names)}, a curve that is already listed`);
+      if (curve !== undefined) seen.add(curve);
+    }
+  });
+}
+
+/** Checks hashes of keys in base64 and of certificates in hex, which apply to credentials of clients. */
+function checkPins(tls: ServerTLSSettings, place: Place): void {
+  const applies = tls.credentialName !== "" || tls.credentialNames.length > 0;
+  if (!applies || (tls.mode !== Mode.MUTUAL && tls.mode !== Mode.OPTIONAL_MUTUAL)) return;
+  each(tls.verifyCertificateSpki, place.at("verifyCertificateSpki"), (pin, at) => {
+    if (Buffer.from(pin, "base64").length !== 32 || Buffer.from(pin, "base64").toString("base64") !== pin)
+      at.error(`is ${JSON.stringify(pin)}, expected the SHA-256 of a public key in base64`);
+  });
+  each(tls.verifyCertificateHash, place.at("verifyCertificateHash"), (pin, at) => {
+    if (!/^(?:[0-9a-f]{64}|[0-9a-f]{2}(?::[0-9a-f]{2}){31})$/i.test(pin))
+      at.error(`is ${JSON.stringify(pin)}, expected the SHA-256 of a certificate in hex, with or without colons`);
+  });
+}
+
+function checkNames(tls: ServerTLSSettings, place: Place): void {
+  checkResourceName(tls.credentialName, place.at("credentialName"));
+  checkResourceName(tls.caCertCredentialName, place.at("caCertCredentialName"));
+  each(tls.credentialNames, place.at("credentialNames"), checkResourceName);
+  for (const field of ["serverCertificate", "privateKey", "caCertificates", "caCrl"] as const)
+    checkFilePath(tls[field], place.at(field));
+  each(tls.tlsCertificates, place.at("tlsCertificates"), ({ serverCertificate, privateKey, caCertificates }, at) => {
+    checkFilePath(serverCertificate, at.at("serverCertificate"));
+    checkFilePath(privateKey, at.at("privateKey"));
+    checkFilePath(caCertificates, at.at("caCertificates"));
+  });
+  const usesCredential = tls.credentialName !== "" || tls.credentialNames.length > 0;
+  if (tls.mode === Mode.SIMPLE && usesCredential && tls.subjectAltNames.length > 0)
+    place.at("subjectAltNames").error("is set, expected none in mode SIMPLE, where clients show no certificate");
 }

@@ -13,6 +13,7 @@ import {
   type UpstreamTlsContext,
   UpstreamTlsContextSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import { usableCiphers, usableCurves } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import {
   type ClientTLSSettings,
@@ -79,9 +80,10 @@ export function upstreamTlsContext(
   const common = commonTlsContextOf(context);
   if (credentialName !== "") applyCredential(q, common, settings, names);
   else applyCertificateFiles(q, common, settings, names, mutual);
-  const { ecdhCurves = [], cipherSuites = [] } = mesh(q).tlsDefaults ?? {};
-  if (common.tlsParams !== undefined && ecdhCurves.length > 0) common.tlsParams.ecdhCurves = ecdhCurves;
-  if (common.tlsParams !== undefined && cipherSuites.length > 0) common.tlsParams.cipherSuites = cipherSuites;
+  const ecdhCurves = usableCurves(mesh(q).tlsDefaults?.ecdhCurves ?? []);
+  const cipherSuites = usableCiphers(mesh(q).tlsDefaults?.cipherSuites ?? []);
+  if (common.tlsParams !== undefined && ecdhCurves.length > 0) common.tlsParams.ecdhCurves = [...ecdhCurves];
+  if (common.tlsParams !== undefined && cipherSuites.length > 0) common.tlsParams.cipherSuites = [...cipherSuites];
   if (isHttp2Only(draft)) common.alpnProtocols = ["h2"];
   enforceCompliance(q, common);
   return context;

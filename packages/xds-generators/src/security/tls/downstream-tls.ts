@@ -16,6 +16,7 @@ import {
   type DownstreamTlsContext,
   DownstreamTlsContextSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import { usableCiphers } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, mesh, rawMetadata } from "@istiod/push-context";
@@ -41,11 +42,12 @@ const meshCiphers = [
 /** The transport socket that terminates Istio's mutual TLS. Source: pilot/pkg/security/authn/utils, BuildInboundTLS. */
 export const meshTlsSocket = query("meshTlsSocket", (q, payload: TlsPayload): TransportSocket => {
   const settings = mesh(q).meshMTLS;
+  const ciphers = usableCiphers(settings?.cipherSuites ?? []);
   const exchanges = payload === "tcp" && features.metadataExchange(q) && hasIstioExtension(q, "metadataExchange");
   const common = create(CommonTlsContextSchema, {
     alpnProtocols: exchanges ? metadataExchangeAlpn(q) : httpAlpn,
     tlsParams: {
-      cipherSuites: settings !== undefined && settings.cipherSuites.length > 0 ? settings.cipherSuites : meshCiphers,
+      cipherSuites: ciphers.length > 0 ? [...ciphers] : meshCiphers,
       tlsMinimumProtocolVersion: minimumVersion(settings?.minProtocolVersion),
       tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3,
     },

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { isCipherSuite } from "@istiod/config-schema";
+import { usableCiphers, usableCurves } from "@istiod/config-schema";
 import {
   CertificateValidationContextSchema,
   type TlsParameters,
@@ -141,8 +141,8 @@ function applyParameters(q: QueryContext, common: CommonTlsContext, settings: Se
   const defaults = mesh(q).tlsDefaults;
   const ciphers = usableCiphers(settings.cipherSuites);
   const params = (): TlsParameters => (common.tlsParams ??= create(TlsParametersSchema));
-  const curves = settings.ecdhCurves.length > 0 ? settings.ecdhCurves : (defaults?.ecdhCurves ?? []);
-  const suites = ciphers.length > 0 ? ciphers : (defaults?.cipherSuites ?? []);
+  const curves = settings.ecdhCurves.length > 0 ? settings.ecdhCurves : usableCurves(defaults?.ecdhCurves ?? []);
+  const suites = ciphers.length > 0 ? ciphers : usableCiphers(defaults?.cipherSuites ?? []);
   if (curves.length > 0) params().ecdhCurves = [...curves];
   if (suites.length > 0) params().cipherSuites = [...suites];
   if (settings.minProtocolVersion !== ServerTlsProtocol.TLS_AUTO)
@@ -163,9 +163,4 @@ function envoyVersion(version: ServerTlsProtocol): TlsProtocol {
     [ServerTlsProtocol.TLSV1_3]: TlsProtocol.TLSv1_3,
   };
   return versions[version] ?? TlsProtocol.TLS_AUTO;
-}
-
-/** Removes duplicates and cipher suites that Envoy rejects. */
-function usableCiphers(suites: readonly string[]): readonly string[] {
-  return [...new Set(suites)].filter(isCipherSuite);
 }

@@ -9,6 +9,8 @@ import { isIpAddress } from "../../../validation/network/ip.js";
 import { checkLoadBalancer } from "../../../validation/traffic/load-balancer.js";
 import { fqdnFault } from "../../../validation/network/names.js";
 import { checkOutlierDetection } from "../../../validation/traffic/outlier-detection.js";
+import { checkDurationFits } from "../../../validation/durations.js";
+import { checkPercent } from "../../../validation/numbers.js";
 import { each, type Place } from "../../../validation/place.js";
 import { atMost, range, required, type Shape } from "../../../validation/shape.js";
 
@@ -54,6 +56,8 @@ export function checkTrafficPolicy(policy: TrafficPolicy | undefined, namespace:
     if (empty) at.error("has a port only, expected at least one policy");
     else checkPolicy(settings, namespace, at);
   });
+  if (retryBudget?.percent !== undefined) checkPercent(retryBudget.percent, place.at("retryBudget", "percent"));
+  checkDurationFits(retryBudget?.budgetInterval, place.at("retryBudget", "budgetInterval"));
   if (tunnel !== undefined) checkTunnel(tunnel, place.at("tunnel"));
 }
 

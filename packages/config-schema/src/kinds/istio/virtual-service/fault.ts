@@ -35,6 +35,5 @@ export function checkHttpStatus(status: number, place: Place): void {
 /** Checks a percentage: 0, or at least 0.0001. */
 function checkFraction(percentage: Percent | undefined, place: Place): void {
   const value = percentage?.value ?? 0;
-  if (value < 0 || value > 100 || (value > 0 && value < 0.0001))
-    place.error(`is ${value}, expected 0, or 0.0001 to 100`);
+  if (!(value === 0 || (value >= 0.0001 && value <= 100))) place.error(`is ${value}, expected 0, or 0.0001 to 100`);
 }
