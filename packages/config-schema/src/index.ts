@@ -211,7 +211,7 @@ export {
 } from "./mesh/proxy-config-annotation.js";
 
 export { usableCurves } from "./validation/traffic/curves.js";
-export { usableCiphers } from "./validation/traffic/cipher-suites.js";
+export { isCipherSuite, usableCiphers } from "./validation/traffic/cipher-suites.js";
 export { grpcStatuses } from "./validation/traffic/grpc-statuses.js";
 export { celFault } from "./validation/cel/cel.js";
 export { formatStringFault } from "./validation/format-string/format-string.js";

@@ -63,6 +63,14 @@ const honest: readonly object[] = [
   },
 ];
 
+/** The mesh serves Ingresses of class `istio` with the tested gateway. */
+const ingressClass = {
+  apiVersion: "networking.k8s.io/v1",
+  kind: "IngressClass",
+  metadata: { name: "istio" },
+  spec: { controller: "istio.io/ingress-controller" },
+};
+
 const extensionProviders = [
   { name: "prometheus", prometheus: {} },
   { name: "envoy", envoyFileAccessLog: { path: "/dev/null" } },
@@ -89,7 +97,7 @@ export function hostileMesh(
   const database = new Database<Proxy>();
   const located: LocatedObject[] = [];
   const accepted: Manifest[] = [];
-  for (const manifest of [...honest, ...objects])
+  for (const manifest of [...honest, ingressClass, ...objects])
     for (const decoded of decode(manifest, { acceptInvalid })) {
       if (decoded.outcome !== "accepted") continue;
       located.push({ kind: decoded.kind, key: decoded.key, object: decoded.object } as LocatedObject);
@@ -98,7 +106,7 @@ export function hostileMesh(
   const report = { warning: () => undefined, error: () => undefined };
   const hasProvider = JSON.stringify(accepted).includes("@provider");
   const providers = hasProvider ? [...extensionProviders, sdsProvider] : extensionProviders;
-  const config = applyMeshConfig({ extensionProviders: providers, ...mesh }, report);
+  const config = applyMeshConfig({ extensionProviders: providers, ingressSelector: "ingress", ...mesh }, report);
   if (config === undefined) throw new Error("the mesh configuration is rejected");
   database.commit((tx) => {
     tx.set(meshConfig, meshConfigKey, config);

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { usableCiphers, usableCurves } from "@istiod/config-schema";
+import { isCipherSuite, usableCiphers, usableCurves } from "@istiod/config-schema";
 import {
   CertificateValidationContextSchema,
   type TlsParameters,
@@ -139,7 +139,7 @@ function serverSecret(q: QueryContext, credential: string): SdsSecretConfig | un
 /** Applies TLS versions, cipher suites and curves of the server, or else of the mesh. */
 function applyParameters(q: QueryContext, common: CommonTlsContext, settings: ServerTLSSettings): void {
   const defaults = mesh(q).tlsDefaults;
-  const ciphers = usableCiphers(settings.cipherSuites);
+  const ciphers = [...new Set(settings.cipherSuites)].filter(isCipherSuite);
   const params = (): TlsParameters => (common.tlsParams ??= create(TlsParametersSchema));
   const curves = settings.ecdhCurves.length > 0 ? settings.ecdhCurves : usableCurves(defaults?.ecdhCurves ?? []);
   const suites = ciphers.length > 0 ? ciphers : usableCiphers(defaults?.cipherSuites ?? []);

@@ -26,7 +26,7 @@ export const requestAuthentication = object(
           fromHeaders: list(some({ name: headerNames, prefix: texts }, ["name"])),
           fromParams: list(texts),
           fromCookies: list(texts),
-          outputPayloadToHeader: headerNames,
+          outputPayloadToHeader: fc.oneof(headerNames, texts),
           outputClaimToHeaders: list(some({ header: headerNames, claim: texts }, ["header", "claim"])),
           forwardOriginalToken: fc.boolean(),
           timeout: durations,

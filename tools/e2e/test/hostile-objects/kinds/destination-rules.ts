@@ -25,7 +25,30 @@ const tls = some({
   sni: texts,
   insecureSkipVerify: fc.boolean(),
 });
-const trafficPolicy = some({
+const ringSizes = from<number | string>(0, 1024, 8_388_608, 8_388_609, 4_294_967_295, "9000000000");
+const hashKey = fc.oneof(
+  some({ httpHeaderName: headerNames }),
+  some({ httpHeaderName: texts }),
+  some({ httpQueryParameterName: texts }),
+  fc.constant({ useSourceIp: true }),
+  some(
+    {
+      name: texts,
+      path: texts,
+      ttl: durations,
+      attributes: list(some({ name: texts, value: texts }, ["name"])),
+    },
+    ["name"],
+  ).map((httpCookie) => ({ httpCookie })),
+);
+const hashAlgorithm = fc.oneof(
+  fc.constant({}),
+  some({ minimumRingSize: ringSizes }),
+  some({ minimumRingSize: ringSizes }).map((ringHash) => ({ ringHash })),
+  some({ tableSize: from(2, 3, 9, 65_537, 5_000_011, 65_536) }).map((maglev) => ({ maglev })),
+);
+const consistentHash = fc.tuple(hashKey, hashAlgorithm).map(([key, algorithm]) => ({ ...key, ...algorithm }));
+const portPolicy = {
   connectionPool: some({
     tcp: some({
       maxConnections: numbers,
@@ -47,16 +70,9 @@ const trafficPolicy = some({
   }),
   loadBalancer: some({
     simple: from("ROUND_ROBIN", "LEAST_REQUEST", "RANDOM", "PASSTHROUGH"),
-    consistentHash: some({
-      httpHeaderName: headerNames,
-      httpCookie: some({ name: texts, path: texts, ttl: durations }),
-      useSourceIp: fc.boolean(),
-      httpQueryParameterName: texts,
-      minimumRingSize: from(0, 1024, 8_388_609, 4_294_967_295),
-      ringHash: some({ minimumRingSize: from(0, 1024, 8_388_609, 9_000_000_000) }),
-      maglev: some({ tableSize: from(0, 1, 2, 65_537, 5_000_011, 65_536) }),
-    }),
-    warmup: some({ duration: durations, minimumPercent: percents, aggression: percents }),
+    consistentHash,
+    warmup: some({ duration: durations, minimumPercent: percents, aggression: percents }, ["duration"]),
+    warmupDurationSecs: durations,
     localityLbSetting: some({
       enabled: fc.boolean(),
       distribute: list(
@@ -79,12 +95,16 @@ const trafficPolicy = some({
     consecutiveLocalOriginFailures: numbers,
   }),
   tls,
+};
+const trafficPolicy = some({
+  ...portPolicy,
+  portLevelSettings: list(some({ port: fc.record({ number: from(80, 443, 9000) }), ...portPolicy }, ["port"]), 1),
   tunnel: some({ protocol: from("CONNECT", "POST", "x"), targetHost: hosts, targetPort: ports }, [
     "targetHost",
     "targetPort",
   ]),
   proxyProtocol: some({ version: from("V1", "V2") }),
-  retryBudget: some({ percent: percents, minRetryConcurrency: numbers }),
+  retryBudget: some({ percent: percents, minRetryConcurrency: numbers, budgetInterval: durations }),
 });
 export const destinationRule = object(
   networking,

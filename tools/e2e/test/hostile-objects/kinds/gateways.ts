@@ -11,6 +11,7 @@ const serverTls = some({
     "kubernetes://other/c",
     "a b",
     "configmap://c",
+    "x".repeat(17_000),
     "builtin://",
     "sds://",
     "sds://c@provider",
@@ -24,7 +25,11 @@ const serverTls = some({
   subjectAltNames: list(texts),
   verifyCertificateSpki: list(from("x", "NvqYIYSbgK2vCJpQhObf77vv+bQWtc5ek5RIOwPiC9A=", "AAAA")),
   verifyCertificateHash: list(from("x", "df6ff72fe9116521268f6f2dd4966f51df479883fe7037b39f75916ac3049d1a", "zz:zz")),
-  cipherSuites: list(from("ECDHE-RSA-AES128-GCM-SHA256", "AES128-SHA", "x", "")),
+  cipherSuites: list(
+    from("ECDHE-RSA-AES128-GCM-SHA256", "AES128-SHA", "x", "", "ALL", "!ALL", "-AES128-SHA", "[", "@x"),
+  ),
+  ecdhCurves: list(from("P-256", "X25519", "prime256v1", "P-224", "x", "", "P-256:P-384"), 3),
+  caCertCredentialName: from("c", "configmap://other/c", "x".repeat(17_000)),
   minProtocolVersion: from("TLSV1_0", "TLSV1_2", "TLSV1_3"),
   maxProtocolVersion: from("TLSV1_0", "TLSV1_2", "TLSV1_3"),
 });
@@ -34,14 +39,14 @@ export const gateway = fc
     list(
       some(
         {
-          port: some({ number: ports, name: from("http", "b", "c", "d"), protocol: protocols }, [
+          port: some({ number: ports, name: from("http", "b", "c", "d", "x".repeat(17_000)), protocol: protocols }, [
             "number",
             "name",
             "protocol",
           ]),
           hosts: list(fc.oneof(hosts, from("*", "*/*", "shop/*", "./a.example.com", "shop/*.example.com")), 3),
           tls: serverTls,
-          bind: from("0.0.0.0", "192.0.2.1", "::", "unix:///a", "fe80::1%eth0"),
+          bind: from("0.0.0.0", "192.0.2.1", "::", "unix:///a", `unix:///${"a".repeat(107)}`, "fe80::1%eth0"),
           name: texts,
         },
         ["port", "hosts"],
@@ -76,7 +81,14 @@ export const sidecar = object(
         {
           port: some({ number: ports, name: from("http", "a"), protocol: protocols }, ["number"]),
           bind: from("0.0.0.0", "::1", "127.0.0.1", "fe80::1%eth0"),
-          defaultEndpoint: from("127.0.0.1:80", "unix:///a", ":80", "[::1]:80", "0.0.0.0:8080"),
+          defaultEndpoint: from(
+            "127.0.0.1:80",
+            "unix:///a",
+            `unix:///${"a".repeat(107)}`,
+            ":80",
+            "[::1]:80",
+            "0.0.0.0:8080",
+          ),
           tls: serverTls,
           captureMode: from("DEFAULT", "NONE"),
         },

@@ -41,7 +41,7 @@ export const ingress = object(
         http: fc.record({
           paths: list(
             fc.record({
-              path: fc.oneof(texts, from("/a", "/a/.*", "/[")),
+              path: fc.oneof(texts, from("/a", "/a/.*", "/[", "/a?b", "/a#b", "/a?b/*", "//", "/a//", "a", "/a/")),
               pathType: from("Exact", "Prefix", "ImplementationSpecific"),
               backend: fc.record({
                 service: fc.record({
