@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -21,7 +21,7 @@ function copies(image: string): readonly (readonly [string, string])[] {
     .filter(([word, rest]) => word === "COPY" && !rest.startsWith("--from="))
     .map(([, rest]) => rest.split(" ").filter((part) => !part.startsWith("--")))
     .map(([from = "", to = ""]) => [from, to] as const)
-    .filter(([from]) => !from.startsWith("$"));
+    .filter(([from]) => !from.startsWith("$") && !from.startsWith("manifests/"));
 }
 
 /** Packages that the bundles of both commands import instead of containing them. */
@@ -33,11 +33,64 @@ function externalPackages(): readonly string[] {
 
 test("the image pilot has the packages that are not part of its bundle, in the version that istiod needs", () => {
   const { dependencies } = JSON.parse(readFileSync(join(root, "apps/istiod/package.json"), "utf8"));
-  const installed = instructionsOf("pilot").filter(([, rest]) => rest.startsWith("npm install"));
+  const installed = JSON.parse(readFileSync(join(root, "manifests/images/pilot/package.json"), "utf8"));
   expect(externalPackages()).toEqual(["@kubernetes/client-node"]);
-  expect(installed.map(([, rest]) => rest.split(" ").at(-1))).toEqual(
-    externalPackages().map((name) => `${name}@${dependencies[name]}`),
+  expect(installed.dependencies).toEqual(
+    Object.fromEntries(externalPackages().map((name) => [name, dependencies[name]])),
   );
+});
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+}
+
+/** Packages of a lock file with their versions and digests, without the root and workspaces. */
+function lockedPackages(file: string): readonly (readonly [string, LockedPackage])[] {
+  const { packages } = JSON.parse(readFileSync(join(root, file), "utf8")) as {
+    packages: Record<string, LockedPackage>;
+  };
+  return Object.entries(packages)
+    .filter(([path]) => path.includes("node_modules/"))
+    .map(([path, locked]) => [path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length), locked]);
+}
+
+test("the packages of the image pilot are those of the repository, by digest, and need no scripts", () => {
+  const own = new Set(
+    lockedPackages("package-lock.json").map(([name, { version, integrity }]) => `${name}@${version} ${integrity}`),
+  );
+  const installed = lockedPackages("manifests/images/pilot/package-lock.json");
+  expect(installed.length).toBeGreaterThan(20);
+  for (const [name, { version, integrity, hasInstallScript }] of installed) {
+    expect(integrity, name).toMatch(/^sha512-/);
+    expect(own, `npm update ${name} in manifests/images/pilot`).toContain(`${name}@${version} ${integrity}`);
+    expect(hasInstallScript, name).toBe(undefined);
+  }
+  const commands = instructionsOf("pilot").filter(([, rest]) => rest.startsWith("npm "));
+  expect(commands.map(([, rest]) => rest.split(" ").slice(0, 4))).toEqual([
+    ["npm", "ci", "--omit=dev", "--ignore-scripts"],
+  ]);
+});
+
+test.each(["pilot", "proxyv2"])("the image %s is based on an image by digest, which has no default", (image) => {
+  const bases = instructionsOf(image).filter(([word]) => word === "FROM");
+  expect(bases.length).toBeGreaterThan(0);
+  for (const [, base] of bases) expect(base).toMatch(/^\$\{BASE\}@\$\{BASE_DIGEST\}( AS \w+)?$/);
+  expect(instructionsOf(image).filter(([word, rest]) => word === "ARG" && rest.startsWith("BASE_DIGEST"))).toEqual([
+    ["ARG", "BASE_DIGEST"],
+  ]);
+});
+
+test("workflows use actions by the digest of a commit", () => {
+  const folder = join(root, ".github/workflows");
+  const used = readdirSync(folder).flatMap((file) =>
+    [...readFileSync(join(folder, file), "utf8").matchAll(/uses:\s*(\S+)(.*)/g)].map(
+      ([, action = "", rest = ""]) => action + rest,
+    ),
+  );
+  expect(used.length).toBeGreaterThan(0);
+  for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
 });
 
 const images: readonly (readonly [string, string])[] = [
