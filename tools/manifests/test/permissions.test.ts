@@ -1,4 +1,4 @@
-import { permissions, type PolicyRule } from "@istiod/controllers";
+import { permissions, type Permissions, type PolicyRule } from "@istiod/controllers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { helmUnavailable } from "../src/index.js";
 import { Charts, type RenderedObject } from "./rendered-charts.js";
@@ -16,6 +16,7 @@ beforeEach((context) => context.skip(unavailable !== undefined, unavailable));
 const optional: Readonly<Record<string, string>> = {
   analysisStatus: "global.istiod.enableAnalysis=true",
   nodeUntaint: "taint.enabled=true",
+  serviceExports: "env.ENABLE_MCS_AUTO_EXPORT=true",
   clusterTrustBundles: "env.ENABLE_CLUSTER_TRUST_BUNDLE_API=true",
 };
 
@@ -57,6 +58,41 @@ test.for(Object.entries(optional))("the permissions of %s are granted with %s on
   const cluster = grants(rulesOf(await charts.render("istiod"), "ClusterRole", "istiod-clusterrole-istio-system"));
   expect([...grants(needed)].filter((grant) => !cluster.has(grant))).not.toEqual([]);
   expect(value).toContain("=true");
+});
+
+/** Writes apart from those of controllers, with the code that needs them. */
+const otherWrites: Readonly<Record<string, readonly string[]>> = {
+  "roots of the CA (packages/ca/src/roots/kubernetes-secrets.ts)": ["create secrets. *", "patch secrets. *"],
+  "reviews of callers": [
+    "create tokenreviews.authentication.k8s.io *",
+    "create subjectaccessreviews.authorization.k8s.io *",
+  ],
+};
+
+function isWrite(grant: string): boolean {
+  return !/^(get|list|watch) /.test(grant);
+}
+
+test("istiod may write nothing that its code does not write", async () => {
+  const objects = await charts.render("istiod", "--set", Object.values(optional).join(","));
+  const needed = new Set([
+    ...Object.values(permissions).flatMap((of: Permissions) => [
+      ...grants(of.cluster),
+      ...grants(of.systemNamespace ?? []),
+    ]),
+    ...Object.values(otherWrites).flat(),
+  ]);
+  for (const [kind, name] of [
+    ["ClusterRole", "istiod-clusterrole-istio-system"],
+    ["Role", "istiod"],
+    ["ClusterRole", "istio-reader-clusterrole-istio-system"],
+  ] as const) {
+    const granted = [...grants(rulesOf(objects, kind, name))].filter(isWrite);
+    expect(
+      granted.filter((grant) => !needed.has(grant)),
+      name,
+    ).toEqual([]);
+  }
 });
 
 test("no rule has a wildcard, except for reading the Gateway API", async () => {
