@@ -1,19 +1,15 @@
-import type { AckEvent, NackEvent, Rejection, XdsEvent } from "@istiod/xds-server";
+import type { XdsEvent } from "@istiod/xds-server";
 
 interface TypeDelivery {
   /** Revisions of unanswered responses, by nonce. */
   readonly sent: Map<string, number>;
   /** Everything up to this revision is acknowledged; -1 if nothing is. */
   acknowledged: number;
-  /** Resources that were rejected and not accepted since, with the rejected version. */
-  readonly rejected: Map<string, { readonly version: string | undefined; readonly error: Rejection }>;
-  /** The last answer, if it was a NACK. */
-  lastRejection: Rejection | undefined;
 }
 
 const maxUnanswered = 16;
 
-/** The acknowledged revision and the rejected resources of each stream and type. */
+/** The acknowledged revision of each stream and type. */
 export class Deliveries {
   readonly #streams = new Map<string, Map<string, TypeDelivery>>();
 
@@ -30,10 +26,10 @@ export class Deliveries {
         break;
       }
       case "ack":
-        accept(this.#type(event.connection, event.typeUrl), event);
+        accept(this.#type(event.connection, event.typeUrl), event.nonce);
         break;
       case "nack":
-        reject(this.#type(event.connection, event.typeUrl), event);
+        removeThrough(this.#type(event.connection, event.typeUrl).sent, event.error.nonce);
         break;
       case "disconnect":
         this.#streams.delete(event.connection);
@@ -42,53 +38,25 @@ export class Deliveries {
   }
 
   /**
-   * Reports whether a stream is known to have acknowledged a type's state at a revision. Revision 0 stands for the
-   * first response.
+   * Reports whether a stream has acknowledged a response with a type's state at a revision or later. The resources in
+   * `Subscription.unaccepted` are not acknowledged all the same. Revision 0 stands for the first response.
    */
   acknowledged(connection: string, typeUrl: string, revision: number): boolean {
     return (this.#streams.get(connection)?.get(typeUrl)?.acknowledged ?? -1) >= revision;
-  }
-
-  /** Returns the error with which a client rejected a version of a resource; undefined if it has not rejected it. */
-  rejectionOf(connection: string, typeUrl: string, name: string, version: string | undefined): Rejection | undefined {
-    const rejected = this.#streams.get(connection)?.get(typeUrl)?.rejected.get(name);
-    return rejected !== undefined && rejected.version === version ? rejected.error : undefined;
-  }
-
-  /**
-   * Returns the error of the last answer for a type if it was a NACK. The other resources of that response may not be
-   * in use either.
-   */
-  lastRejection(connection: string, typeUrl: string): Rejection | undefined {
-    return this.#streams.get(connection)?.get(typeUrl)?.lastRejection;
   }
 
   #type(connection: string, typeUrl: string): TypeDelivery {
     let types = this.#streams.get(connection);
     if (types === undefined) this.#streams.set(connection, (types = new Map()));
     let type = types.get(typeUrl);
-    if (type === undefined)
-      types.set(typeUrl, (type = { sent: new Map(), acknowledged: -1, rejected: new Map(), lastRejection: undefined }));
+    if (type === undefined) types.set(typeUrl, (type = { sent: new Map(), acknowledged: -1 }));
     return type;
   }
 }
 
-function accept(type: TypeDelivery, { nonce, carried }: AckEvent): void {
+function accept(type: TypeDelivery, nonce: string): void {
   type.acknowledged = Math.max(type.acknowledged, type.sent.get(nonce) ?? -1);
   removeThrough(type.sent, nonce);
-  type.lastRejection = undefined;
-  if (type.rejected.size === 0) return;
-  for (const { name } of carried.resources) type.rejected.delete(name);
-  for (const name of carried.removed) type.rejected.delete(name);
-}
-
-/** Records the rejected resources: all resources of the response if the client does not name the invalid ones. */
-function reject(type: TypeDelivery, { error, carried }: NackEvent): void {
-  removeThrough(type.sent, error.nonce);
-  type.lastRejection = error;
-  for (const name of error.resources) type.rejected.set(name, { version: error.versions[name], error });
-  if (error.resources.length === 0)
-    for (const { name, version } of carried?.resources ?? []) type.rejected.set(name, { version, error });
 }
 
 /** Removes a nonce and the earlier ones. Clients answer in order, so the earlier responses are answered, too. */

@@ -1,3 +1,4 @@
+import type { Subscription } from "@istiod/xds-server";
 import type { MissingResources } from "./missing-resources.js";
 import type { ObjectName } from "./object-name.js";
 import type { ObjectStatus, StatusSources } from "./object-status.js";
@@ -25,7 +26,10 @@ export function removalStatus<C>(sources: StatusSources<C>, object: ObjectName):
   });
   const rejected = (report?.nacks ?? []).flatMap(({ proxy, typeUrl, resources, message }): MissingResources[] => {
     const isCurrent = connections.some(
-      ({ id, node }) => node.id === proxy && !deliveries.acknowledged(id, typeUrl, revision),
+      ({ id, node, subscriptions }) =>
+        node.id === proxy &&
+        (!deliveries.acknowledged(id, typeUrl, revision) ||
+          subscriptions.some((subscription) => subscription.typeUrl === typeUrl && isMissing(subscription, resources))),
     );
     return isCurrent ? [{ proxy, reason: "rejected", typeUrl, resources, message }] : [];
   });
@@ -44,4 +48,9 @@ export function removalStatus<C>(sources: StatusSources<C>, object: ObjectName):
     rejected: new Set(rejected.map(({ proxy }) => proxy)).size,
     missing,
   };
+}
+
+/** Reports whether a removal or one of the rejected resources is outstanding. */
+function isMissing({ unaccepted, unremoved }: Subscription, resources: readonly string[]): boolean {
+  return unremoved.length > 0 || unaccepted.some(({ name, state }) => state !== "rejected" || resources.includes(name));
 }

@@ -29,7 +29,8 @@ export function isSettling<C>(
   );
 }
 
-function isAnswered({ typeUrl, nonceSent, nonceAcked, lastError }: Subscription): boolean {
+function isAnswered({ typeUrl, nonceSent, nonceAcked, lastError, unaccepted, unremoved }: Subscription): boolean {
+  if (unremoved.length > 0 || unaccepted.some(({ state }) => state === "pending" || state === "resent")) return false;
   if (nonceSent === "") return !alwaysAnsweredTypes.has(typeUrl);
   return nonceSent === nonceAcked || lastError?.nonce === nonceSent;
 }

@@ -71,8 +71,8 @@ function connectionState(connections: readonly Connection[]): string {
   return connections
     .map(({ id, pendingRevision, subscriptions }) => {
       const types = subscriptions.map(
-        ({ nonceSent, nonceAcked, names, lastError }) =>
-          `${nonceSent}/${nonceAcked}/${names.size}/${lastError?.nonce ?? ""}`,
+        ({ nonceSent, nonceAcked, names, lastError, unaccepted, unremoved }) =>
+          `${nonceSent}/${nonceAcked}/${names.size}/${lastError?.nonce ?? ""}/${unremoved.length}/${unaccepted.map(({ state }) => state).join("")}`,
       );
       return `${id}:${pendingRevision ?? ""}:${types.join()}`;
     })

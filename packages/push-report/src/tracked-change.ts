@@ -14,7 +14,9 @@ export class TrackedChange {
   readonly objects: readonly ObjectName[];
   readonly #objectCount: number;
   readonly #committedAt: number;
-  /** Number of unacknowledged responses by node ID; only the counts of proxies once the change has settled. */
+  /** Versions of rejected resources, and of others of their responses that were not acknowledged since, by node ID. */
+  readonly #unaccepted = new Map<string, Map<string, string>>();
+  /** Number of unanswered responses by node ID; only the counts of proxies once the change has settled. */
   #proxies: Map<string, number> | ProxyCounts = new Map();
   readonly #types = new Map<string, { responses: number; resources: number; bytes: number }>();
   readonly #nacks: ChangeReport["nacks"][number][] = [];
@@ -62,17 +64,27 @@ export class TrackedChange {
     });
   }
 
-  acknowledged({ nodeId }: AckEvent, now: number): void {
+  acknowledged({ nodeId, typeUrl, carried }: AckEvent, now: number): void {
     const elapsed = this.#elapsed(now);
     this.#counts.acks++;
     this.#addUnacknowledged(nodeId, -1);
+    const unaccepted = this.#unaccepted.get(nodeId);
+    for (const { name, version } of unaccepted === undefined ? [] : carried.resources)
+      if (unaccepted?.get(`${typeUrl} ${name}`) === version) unaccepted.delete(`${typeUrl} ${name}`);
+    if (unaccepted?.size === 0) this.#unaccepted.delete(nodeId);
     this.#times.firstAckMs ??= elapsed;
     this.#times.lastAckMs = elapsed;
   }
 
-  rejected({ nodeId, typeUrl, error }: NackEvent, now: number): void {
+  rejected({ nodeId, typeUrl, error, carried }: NackEvent, now: number): void {
     this.#elapsed(now);
     this.#counts.nackCount++;
+    this.#addUnacknowledged(nodeId, -1);
+    const unaccepted = this.#unaccepted.get(nodeId) ?? new Map<string, string>();
+    const names = new Set([...error.resources, ...error.pending]);
+    for (const { name, version } of carried?.resources ?? [])
+      if (names.has(name)) unaccepted.set(`${typeUrl} ${name}`, version);
+    if (unaccepted.size > 0) this.#unaccepted.set(nodeId, unaccepted);
     if (this.#nacks.length < maxNacks)
       this.#nacks.push({ proxy: nodeId, typeUrl, resources: error.resources, message: error.message });
   }
@@ -86,6 +98,7 @@ export class TrackedChange {
   settle(): void {
     this.#hasSettled = true;
     this.#proxies = this.#proxyCounts();
+    this.#unaccepted.clear();
   }
 
   report(): ChangeReport {
@@ -115,7 +128,8 @@ export class TrackedChange {
   #proxyCounts(): ProxyCounts {
     if (!(this.#proxies instanceof Map)) return this.#proxies;
     let proxiesAcknowledged = 0;
-    for (const responses of this.#proxies.values()) if (responses === 0) proxiesAcknowledged++;
+    for (const [nodeId, responses] of this.#proxies)
+      if (responses === 0 && !this.#unaccepted.has(nodeId)) proxiesAcknowledged++;
     return { proxies: this.#proxies.size, proxiesAcknowledged };
   }
 }

@@ -66,18 +66,21 @@ export interface ProxyStatus {
 export interface TypeStatus {
   /** Short name, such as `CDS`. */
   readonly type: string;
-  /** State of the last response. `stale`: not acknowledged. `rejected`: the proxy sent a NACK. */
+  /**
+   * `rejected`: the proxy rejects at least one resource. `stale`: a response is not acknowledged, or resources of a
+   * rejected response are being sent again.
+   */
   readonly state: "synced" | "stale" | "not sent" | "rejected";
   /** Time when the last response was sent. */
   readonly sentAt?: number;
   readonly rejection?: Rejection;
 }
 
-/** A NACK. */
+/** The resources that a proxy rejects. */
 export interface Rejection {
-  /** The proxy's error message. */
+  /** The proxy's reason for the first of them. */
   readonly reason: string;
-  /** Resources named in the message. */
+  /** Names of the rejected resources. */
   readonly resources: readonly string[];
   /** Objects whose changes the rejected response shows. */
   readonly causes: readonly string[];

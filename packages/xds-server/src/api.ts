@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Attribution } from "./attribution.js";
 import type { Clock } from "@istiod/settings";
-import type { Rejection, Variant, XdsEvent } from "./events.js";
+import type { Rejection, ResourceRejection, Variant, XdsEvent } from "./events.js";
 import type { LimitsByAuthentication } from "./limits/stream-limits.js";
 import type { ConnectionLimits } from "./limits/connection-table.js";
 import type { MemoryMeter } from "./limits/memory-pressure.js";
@@ -57,6 +57,8 @@ export interface XdsServerOptions {
   readonly bodyCacheMs?: number;
   /** Default: the clock of the process. */
   readonly clock?: Clock;
+  /** Returns a number from 0 to less than 1, for the jitter of retries. Default: `Math.random`. */
+  readonly random?: () => number;
 }
 
 /**
@@ -199,6 +201,35 @@ export interface Subscription {
   readonly versionAcked: string;
   /** Time of the last response in milliseconds since the epoch. */
   readonly sentAt?: number;
-  /** The last NACK. Cleared by the next ACK. */
+  /** The last NACK. Cleared by the next ACK after which no resource is rejected. */
   readonly lastError?: Rejection;
+  /** Returns what the client has of a resource that was last sent; undefined if there is none of that name. */
+  stateOf(name: string): ResourceState | undefined;
+  /** The resources whose last version the client has not acknowledged because it rejected a response with them. */
+  readonly unaccepted: readonly ResourceState[];
+  /** Names whose removal was in a rejected response, and is about to be sent again. */
+  readonly unremoved: readonly string[];
+}
+
+/** The state of one resource on a client. */
+export interface ResourceState {
+  readonly name: string;
+  /** Version of the source that was sent last, or that is held back. */
+  readonly version: string;
+  /**
+   * - `acknowledged`: the client has this version.
+   * - `sent`: a response with it is unanswered.
+   * - `not sent`: it is about to be sent.
+   * - `rejected`: the client rejected this version by its name, or alone. It is sent again at `retryAt`.
+   * - `pending`: the client rejected a response with it and others, and it is about to be sent again.
+   * - `resent`: it was sent again, and the response is unanswered.
+   * - `held back`: the client rejected so many responses that it is sent again later, at `retryAt`.
+   */
+  readonly state: "acknowledged" | "sent" | "not sent" | "rejected" | "pending" | "resent" | "held back";
+  /** Version that the client acknowledged last, if it is another one and is known. It may still be active. */
+  readonly acceptedVersion?: string;
+  /** The last rejection of the resource itself, if it was rejected and not accepted since. */
+  readonly rejection?: ResourceRejection;
+  /** Time of the next attempt in milliseconds since the epoch. */
+  readonly retryAt?: number;
 }

@@ -107,21 +107,46 @@ export interface NackEvent extends TypeFields {
   readonly carried?: Carried;
 }
 
-/** A NACK. The client keeps its last accepted configuration. */
+/** A NACK. What of the response is active on the client is known once its resources were sent again and answered. */
 export interface Rejection {
   readonly nonce: string;
   readonly version: string;
   /** A gRPC status code number. */
   readonly code: number;
   readonly message: string;
-  /** Names of the resources in the response that the message mentions; if the response had one resource, its name. */
+  /**
+   * Names of the rejected resources: those that the message names as invalid, or the only one of the response. Empty if
+   * they are not known yet.
+   */
   readonly resources: readonly string[];
   /** Rejected versions of those resources by name. */
   readonly versions: Readonly<Record<string, string>>;
+  /** Reason for each of those resources by name, without dumps of resources. */
+  readonly reasons: Readonly<Record<string, string>>;
+  /**
+   * Names of the other resources of the response that the client has not acknowledged. They are sent again. Computed on
+   * access.
+   */
+  readonly pending: readonly string[];
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Revision that the response was attributed to, if any. */
   readonly revision?: number;
+}
+
+/** The rejection of one resource. */
+export interface ResourceRejection {
+  readonly version: string;
+  /** The client's message about the resource, without dumps of resources. */
+  readonly reason: string;
+  /** A gRPC status code number. */
+  readonly code: number;
+  /** Nonce of the rejected response. */
+  readonly nonce: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Rejections in a row. */
+  readonly attempts: number;
 }
 
 /** A response was handed to the transport. */
@@ -138,6 +163,8 @@ export interface PushEvent extends TypeFields {
   readonly resources: number;
   /** Names in `removed_resources`. */
   readonly removed: number;
+  /** Set if the response sends resources of a rejected response again. */
+  readonly isRetry?: true;
   /** Length of the gRPC message without its prefix. */
   readonly bytes: number;
   /** Milliseconds from the request or change until the response was started. */

@@ -18,6 +18,7 @@ import { defaultLimits, type StreamLimits } from "./limits/stream-limits.js";
 import type { OnDemandHandler, ResourceSource, SourceChange } from "./source.js";
 import type { Call, CallHandler } from "./transport/call.js";
 import { listen, type Listener } from "./transport/listen.js";
+import { DoubtMemory } from "./protocol/doubt-memory.js";
 import { BodyCache } from "./wire/body-cache.js";
 import { BodyCompressor } from "./wire/body-compressor.js";
 
@@ -120,6 +121,8 @@ function serverContext<C>(
     onDemand: [],
     unreadAnswers: new UnreadBytes({ clock }),
     clock,
+    memory: new DoubtMemory(),
+    random: options.random ?? Math.random,
     admit,
     slices: new SliceQueue(clock),
     queue: new PushQueue({

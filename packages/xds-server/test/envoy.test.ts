@@ -103,6 +103,95 @@ describe.each(variants)("a real Envoy, %s", (variant) => {
   );
 });
 
+describe.each(variants)("a real Envoy that rejects resources, %s", (variant) => {
+  const staticCluster = (name: string, more: MessageInitShape<typeof ClusterSchema> = {}): Resource =>
+    encoded(name, ClusterSchema, {
+      name,
+      clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+      ...more,
+    });
+  /** Is rejected because it has no configuration of its endpoints. */
+  const badCluster = (name: string): Resource =>
+    staticCluster(name, { clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS } });
+  /** Fails validation when it is decoded. */
+  const undecodable = (name: string): Resource => staticCluster(name, { connectTimeout: {} });
+  const badListener = (name: string, at: number): Resource =>
+    encoded(name, ListenerSchema, {
+      name,
+      address: addressAt(at),
+      filterChains: [{ filters: [{ name: "no such filter" }] }],
+    });
+
+  it(
+    "uses the others on a fresh start and on a change, lists them when it reconnects, and gets a busy port in the end",
+    { timeout: 90_000 },
+    async ({ skip }) => {
+      const binary = await findEnvoy();
+      if (binary === undefined) return skip("no Envoy: set ENVOY_PATH, or fetch one as tools/envoy says");
+      const busy = createServer();
+      const busyPort = await listening(busy);
+      const [port, deletedPort] = [await freePort(), await freePort()];
+      const good = ["c1", "c2", "c3"].map((name) => staticCluster(name));
+      const source = staticSource({
+        [clusterType]: [...good, badCluster("bad"), undecodable("undecodable")],
+        [listenerType]: [
+          listener(port),
+          listener(busyPort, "busy"),
+          listener(deletedPort, "deleted"),
+          badListener("bad", 1),
+        ],
+        [routeType]: [routes("/")],
+      });
+      const events: XdsEvent[] = [];
+      const server = createXdsServer(source, { observe: (event) => events.push(event) });
+      const { port: xdsPort } = await server.listen({ port: 0 });
+      const envoy = await startEnvoy(binary, variant, xdsPort);
+      const states = (of: XdsServer, typeUrl: string): Record<string, string> => {
+        const subscription = of.connections()[0]?.subscriptions.find((each) => each.typeUrl === typeUrl);
+        const names = [...(subscription?.sent ?? [])].map(({ name }) => name);
+        return Object.fromEntries(names.map((name) => [name, subscription?.stateOf(name)?.state ?? ""]));
+      };
+      const acknowledged = { c1: "acknowledged", c2: "acknowledged", c3: "acknowledged" };
+      await expect
+        .poll(() => states(server, clusterType), { timeout: 30_000 })
+        .toEqual({ ...acknowledged, bad: "rejected", undecodable: "rejected" });
+      await expect
+        .poll(() => states(server, listenerType), { timeout: 30_000 })
+        .toEqual({ l: "acknowledged", busy: "rejected", deleted: "acknowledged", bad: "rejected" });
+      const isOpen = (at: number) =>
+        fetch(`http://127.0.0.1:${at}/`).then(
+          () => true,
+          () => false,
+        );
+      expect(await isOpen(port)).toBe(true);
+
+      await new Promise((resolve) => (busy.closeAllConnections(), busy.close(resolve)));
+      await expect.poll(() => states(server, listenerType)["busy"], { timeout: 15_000 }).toBe("acknowledged");
+      expect(await isOpen(busyPort)).toBe(true);
+
+      const addedPort = await freePort();
+      source.put(clusterType, staticCluster("c2", { altStatName: "changed" }), badCluster("c3"));
+      source.put(listenerType, listener(addedPort, "added"), badListener("bad", 2));
+      await expect
+        .poll(() => states(server, clusterType))
+        .toEqual({ ...acknowledged, c3: "rejected", bad: "rejected", undecodable: "rejected" });
+      await expect.poll(() => states(server, listenerType)["added"]).toBe("acknowledged");
+      expect(await isOpen(addedPort)).toBe(true);
+      expect(await envoy.stat("cluster_manager.active_clusters")).toBe(4);
+
+      // Another server knows nothing of the rejected responses.
+      await server.close({ graceMs: 0 });
+      source.remove(listenerType, "added", "deleted");
+      const second = createXdsServer(source);
+      await second.listen({ port: xdsPort });
+      cleanUp.push(() => second.close({ graceMs: 0 }));
+      await expect.poll(() => isOpen(addedPort), { timeout: 40_000 }).toBe(false);
+      await expect.poll(() => isOpen(deletedPort), { timeout: 10_000 }).toBe(false);
+      expect(await isOpen(port)).toBe(true);
+    },
+  );
+});
+
 it("a real Envoy's Google gRPC client gets compressed responses", { timeout: 60_000 }, async ({ skip }) => {
   const binary = await findEnvoy();
   if (binary === undefined) return skip("no Envoy: set ENVOY_PATH, or fetch one as tools/envoy says");
@@ -159,7 +248,15 @@ function endpoints(portValue: number): Resource {
   });
 }
 
-function listener(portValue: number): Resource {
+const addressAt = (portValue: number) =>
+  ({
+    address: {
+      case: "socketAddress",
+      value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: portValue } },
+    },
+  }) as const;
+
+function listener(portValue: number, name = "l"): Resource {
   const manager = create(HttpConnectionManagerSchema, {
     statPrefix: "test",
     routeSpecifier: { case: "rds", value: { configSource: ads, routeConfigName: "r" } },
@@ -167,14 +264,9 @@ function listener(portValue: number): Resource {
       { name: "router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } },
     ],
   });
-  return encoded("l", ListenerSchema, {
-    name: "l",
-    address: {
-      address: {
-        case: "socketAddress",
-        value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: portValue } },
-      },
-    },
+  return encoded(name, ListenerSchema, {
+    name,
+    address: addressAt(portValue),
     filterChains: [
       {
         filters: [

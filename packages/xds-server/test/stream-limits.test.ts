@@ -104,15 +104,43 @@ onEach(["memory", "http2"], (variant, transport) => {
     expect(await c.ended).toMatchObject({ rawMessage: "more than 100 resource names" });
   });
 
-  it("a name of 20,000 bytes and a type URL of 300 are rejected", async () => {
-    const { client } = await setup(variant, transport, {});
-    const [c, d] = [client(), client()];
-    c.subscribe(endpointType, ["x".repeat(20_000)]);
-    d.subscribe("x".repeat(300));
-    expect(await c.ended).toMatchObject({
+  it("a name of 20,000 bytes does not exist for the client, and its other names do", async () => {
+    const { client } = await setup(variant, transport, {
+      [routeType]: [fakeResource("a", "1"), fakeResource("b", "1")],
+    });
+    const c = client();
+    const long = "x".repeat(20_000);
+    c.subscribe(routeType, ["a", long]);
+    expect(await c.accept(routeType)).toMatchObject({ names: ["a"], removed: variant === "delta" ? [long] : [] });
+    expect(await c.settled()).toEqual([]);
+    c.subscribe(routeType, ["b"]);
+    expect((await c.next()).names).toEqual(["b"]);
+  });
+
+  it("a name of 20,000 bytes alone, and more than a megabyte of such names", async () => {
+    const { client } = await setup(variant, transport, { [routeType]: [fakeResource("a", "1")] });
+    const [c, d, e] = [client(), client(), client()];
+    const long = "x".repeat(20_000);
+    c.subscribe(routeType, [long]);
+    const answers = await c.settled();
+    expect(answers.map(({ removed }) => removed)).toEqual(variant === "delta" ? [[long]] : []);
+    d.subscribe(
+      routeType,
+      Array.from({ length: 60 }, (_, n) => `${long}${n}`),
+    );
+    expect(await d.ended).toMatchObject({ code: Code.ResourceExhausted });
+    // Without the name it would be a wildcard subscription.
+    e.subscribe(clusterType, [long]);
+    expect(await e.ended).toMatchObject({
       code: Code.InvalidArgument,
       rawMessage: "resource name longer than 16384 bytes",
     });
+  });
+
+  it("a type URL of 300 bytes is rejected", async () => {
+    const { client } = await setup(variant, transport, {});
+    const d = client();
+    d.subscribe("x".repeat(300));
     expect(await d.ended).toMatchObject({ code: Code.InvalidArgument, rawMessage: "type URL longer than 256 bytes" });
   });
 

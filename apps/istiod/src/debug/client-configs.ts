@@ -46,12 +46,24 @@ function genericConfig(subscription: Subscription): MessageInitShape<typeof Clie
     typeUrl,
     configStatus: statusOf(subscription),
     ...(sent && { lastUpdated: sent }),
-    ...(lastError && { errorState: { details: lastError.message, ...(sent && { lastUpdateAttempt: sent }) } }),
+    ...(lastError && {
+      errorState: { details: detailsOf(subscription) ?? lastError.message, ...(sent && { lastUpdateAttempt: sent }) },
+    }),
   };
 }
 
-function statusOf({ lastError, nonceSent, nonceAcked }: Subscription): ConfigStatus {
+/** Returns the rejected resources with the reason of each; undefined if none is known. */
+function detailsOf({ unaccepted }: Subscription): string | undefined {
+  const reasons = unaccepted.flatMap(({ name, state, rejection }) =>
+    state === "rejected" && rejection !== undefined ? [`${name}: ${rejection.reason}`] : [],
+  );
+  return reasons.length === 0 ? undefined : reasons.join("\n");
+}
+
+function statusOf({ lastError, nonceSent, nonceAcked, unaccepted, unremoved }: Subscription): ConfigStatus {
   if (lastError !== undefined) return ConfigStatus.ERROR;
   if (nonceSent === "") return ConfigStatus.NOT_SENT;
-  return nonceSent === nonceAcked ? ConfigStatus.SYNCED : ConfigStatus.STALE;
+  return nonceSent === nonceAcked && unaccepted.length + unremoved.length === 0
+    ? ConfigStatus.SYNCED
+    : ConfigStatus.STALE;
 }

@@ -5,6 +5,7 @@ import {
   endpointType,
   extensionConfigType,
   listenerType,
+  type ResourceState,
   routeType,
   type XdsServer,
 } from "@istiod/xds-server";
@@ -37,12 +38,33 @@ export function syncz(server: XdsServer, proxyOf: ProxyOf, namespace: string | n
   });
 }
 
-function resourceStatus({ nonceSent, nonceAcked, sentAt, lastError }: Connection["subscriptions"][number]): object {
+function resourceStatus({
+  nonceSent,
+  nonceAcked,
+  sentAt,
+  lastError,
+  unaccepted,
+  unremoved,
+}: Connection["subscriptions"][number]): object {
   return withoutEmpty({
     sent: nonceSent,
     acked: nonceAcked,
     sentTime: sentAt === undefined ? undefined : new Date(sentAt).toISOString(),
     lastError: lastError?.message,
+    unaccepted: Object.fromEntries(unaccepted.map((resource) => [resource.name, unacceptedForm(resource)])),
+    unremoved,
+  });
+}
+
+/** A resource that the proxy has not acknowledged since it rejected a response with it. */
+function unacceptedForm({ state, version, acceptedVersion, rejection, retryAt }: ResourceState): object {
+  return withoutEmpty({
+    state,
+    version,
+    acceptedVersion,
+    reason: rejection?.reason,
+    attempts: rejection?.attempts,
+    retryTime: retryAt === undefined ? undefined : new Date(retryAt).toISOString(),
   });
 }
 

@@ -107,7 +107,7 @@ function logEvent(log: Logger, event: Exclude<XdsEvent, LimitEvents>, causesOf: 
 const maxNames = 20;
 
 function rejection({ nodeId, connection, typeUrl, error }: NackEvent, causesOf: CausesOf): object {
-  const { revision, resources, nonce } = error;
+  const { revision, resources, pending, nonce } = error;
   const cause = revision === undefined ? {} : { revision, cause: causesOf(revision) };
   const named = resources.slice(0, maxNames).map((name) => shortened(name, 256));
   return {
@@ -115,6 +115,8 @@ function rejection({ nodeId, connection, typeUrl, error }: NackEvent, causesOf: 
     connection,
     type: xdsShortName(typeUrl),
     resources: named,
+    // Other resources of the response, which are sent again.
+    resent: pending.length,
     nonce: shortened(nonce, 64),
     ...cause,
   };

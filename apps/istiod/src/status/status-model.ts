@@ -88,20 +88,23 @@ function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readon
   });
 }
 
+/** A type is rejected while the proxy rejects a resource, and stale while others are sent again. */
 function typeStatus(
-  { typeUrl, nonceSent, nonceAcked, sentAt, lastError }: Subscription,
+  { typeUrl, nonceSent, nonceAcked, sentAt, lastError, unaccepted, unremoved }: Subscription,
   causesOf: (revision: number) => readonly string[],
 ): TypeStatus {
   const of = { type: shortName(typeUrl), ...(sentAt !== undefined && { sentAt }) };
-  if (lastError !== undefined) {
-    const { message, resources, at, revision } = lastError;
-    return {
-      ...of,
-      state: "rejected",
-      rejection: { reason: message, resources, at, causes: revision === undefined ? [] : causesOf(revision) },
-    };
+  const rejected = unaccepted.filter(({ state }) => state === "rejected");
+  const isUndecided = unaccepted.length + unremoved.length > 0;
+  if (lastError !== undefined && (rejected.length > 0 || !isUndecided)) {
+    const { message, at, revision } = lastError;
+    const reason = rejected[0]?.rejection?.reason ?? message;
+    const resources = rejected.map(({ name }) => name);
+    const causes = revision === undefined ? [] : causesOf(revision);
+    return { ...of, state: "rejected", rejection: { reason, resources, at, causes } };
   }
-  return { ...of, state: nonceSent === "" ? "not sent" : nonceSent === nonceAcked ? "synced" : "stale" };
+  if (nonceSent === "") return { ...of, state: "not sent" };
+  return { ...of, state: nonceSent === nonceAcked && !isUndecided ? "synced" : "stale" };
 }
 
 /** As in `CDS`; of types without a short name, the last part of the URL. */

@@ -27,6 +27,8 @@ export interface AdmittedStream<C> {
   /** Memory that streams of the class share, and the key of the client's share. */
   readonly allowance: SharedAllowance;
   readonly shareKey: string;
+  /** Key by which the client is recognized when it reconnects. */
+  readonly memoryKey: string;
   /** Time of admission in milliseconds since the epoch. */
   readonly at: number;
 }
@@ -68,10 +70,13 @@ export async function admitStream<C>(
     currentSet: (typeUrl) => currentSet(clientSource, typeUrl),
   });
   const noncePrefix = `${context.processPrefix}${number.toString(36)}.`;
-  const options = { source: clientSource, attribution, clock, noncePrefix, limits };
+  const { random, memory } = context;
+  const memoryKey = `${shareKey(identity, peer)} ${node.id}`;
+  const uncertain = memory.recall(memoryKey, clock.now());
+  const options = { source: clientSource, attribution, clock, noncePrefix, limits, random, uncertain };
   const protocol: AdsStream = method.variant === "delta" ? new DeltaStream(options) : new SotwStream(options);
   const onDemand = new OnDemandTypes(answerOf(context, node), (answer) => `${id}.${answer.toString(36)}`, limits.types);
-  const share = { limits, allowance, shareKey: shareKey(identity, peer) };
+  const share = { limits, allowance, shareKey: shareKey(identity, peer), memoryKey };
   return { id, node, client, protocol, attribution, onDemand, events, ...share, at: clock.now() };
 }
 

@@ -6,8 +6,9 @@ import type { Connection as Snapshot } from "../api.js";
 import type { Answer } from "../source.js";
 import type { Call, CallHandler } from "../transport/call.js";
 import { withTypeUrl } from "../transport/with-type-url.js";
-import { checkRequest, tooMuch } from "../protocol/request-limits.js";
+import { checkRequest, shorten, tooMuch } from "../protocol/request-limits.js";
 import { completed, sliceNames, type Sliced } from "../sliced.js";
+import type { AdsStream } from "../protocol/ads-stream.js";
 import type { Receipt } from "../protocol/receipt.js";
 import type { XdsRequest } from "../wire/request.js";
 import type { Admission } from "./admission.js";
@@ -41,6 +42,8 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   readonly #work: StreamWork;
   /** Set if a push waits for a request to be applied. */
   #pushWaits = false;
+  /** The timer after which resources of rejected responses are sent again. */
+  #retry: { readonly at: number; readonly cancel: () => void } | undefined;
 
   constructor(context: ServerContext<C>, call: Call) {
     this.#context = context;
@@ -99,6 +102,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     attribution.pushFinished();
     if (this.#ended) return "done";
     this.#context.connections.settled(this, !protocol.failed);
+    this.#scheduleRetry(protocol);
     if (summary !== undefined) events.pushFinished(summary);
     return "done";
   }
@@ -148,7 +152,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   snapshot(): Snapshot | undefined {
-    return this.#stream && snapshotOf(this.#call, this.#stream);
+    return this.#stream && snapshotOf(this.#call, this.#stream, this.#context.clock.now());
   }
 
   async #open(decoding: Sliced<XdsRequest>, bytes: number | undefined): Promise<void> {
@@ -184,6 +188,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       done: (answer) => {
         answered = answer;
         if (stream.protocol.due || this.#pushWaits) this.#queue("request");
+        else this.#scheduleRetry(stream.protocol);
       },
       failed: (error) => this.#fail(asConnectError(error)),
     });
@@ -197,8 +202,9 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     bytes: number | undefined,
   ): Sliced<Promise<void> | undefined> {
     const { protocol, onDemand, events } = stream;
-    const request = withTypeUrl(yield* message, this.#call.method);
-    checkRequest(request, stream.limits);
+    const whole = withTypeUrl(yield* message, this.#call.method);
+    checkRequest(whole, stream.limits);
+    const { request, longNames } = yield* shorten(whole);
     if (this.#context.source.report?.(stream.client, request.typeUrl, request.errorDetail) === true) {
       events.requested({ typeUrl: request.typeUrl, stale: false }, bytes);
       return undefined;
@@ -207,7 +213,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     if (handled === undefined) {
       // Long requests take turns from the start, because many may arrive in one turn of the event loop.
       if (isLong(request)) yield 0;
-      return this.#applied(stream, request, yield* protocol.request(request), bytes);
+      return this.#applied(stream, request, yield* protocol.request(request, longNames), bytes);
     }
     events.requested({ typeUrl: request.typeUrl, stale: false }, bytes);
     return handled.answer && this.#answer(stream, request.typeUrl, handled.answer);
@@ -294,6 +300,18 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     return true;
   }
 
+  /** Queues a push for the time when resources of rejected responses are due to be sent again. */
+  #scheduleRetry({ retryAt }: AdsStream): void {
+    if (retryAt === (this.#retry?.at ?? Infinity)) return;
+    this.#retry?.cancel();
+    const delay = retryAt - this.#context.clock.now();
+    const retry = (): void => {
+      this.#retry = undefined;
+      if (!this.#ended) this.#queue("request");
+    };
+    this.#retry = retryAt === Infinity ? undefined : { at: retryAt, cancel: this.#context.clock.after(delay, retry) };
+  }
+
   #queue(reason: "request" | "change"): void {
     if (!this.#blocked && this.#work.current === undefined) this.#context.queue.add(this, reason);
   }
@@ -314,12 +332,14 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     if (this.#ended) return;
     this.#ended = true;
     this.#admission.cancel();
+    this.#retry?.cancel();
     this.#work.stop();
     this.#writer.close();
-    const { queue, source, clock, connections } = this.#context;
+    const { queue, source, clock, connections, memory } = this.#context;
     queue.remove(this);
     if (this.#stream === undefined) return;
-    const { client, protocol, attribution, events, allowance, shareKey, at } = this.#stream;
+    const { client, protocol, attribution, events, allowance, shareKey, memoryKey, at } = this.#stream;
+    memory.remember(memoryKey, protocol, clock.now());
     allowance.use(this, shareKey, 0);
     connections.closed(this, client);
     attribution.close();

@@ -4,6 +4,7 @@ import type { XdsEvent } from "../events.js";
 import type { PushQueue } from "../push/push-queue.js";
 import type { StreamLimits } from "../limits/stream-limits.js";
 import type { OnDemandHandler, ResourceSource } from "../source.js";
+import type { DoubtMemory } from "../protocol/doubt-memory.js";
 import type { BodyCache } from "../wire/body-cache.js";
 import type { BodyCompressor } from "../wire/body-compressor.js";
 import type { Call } from "../transport/call.js";
@@ -33,6 +34,10 @@ export interface ServerContext<C> {
   readonly compressor: BodyCompressor;
   readonly attribution: Attribution;
   readonly clock: Clock;
+  /** Resources that clients which reconnect may have or not. */
+  readonly memory: DoubtMemory;
+  /** Returns a number from 0 to less than 1. */
+  readonly random: () => number;
   readonly classes: Readonly<Record<"authenticated" | "unauthenticated", StreamClass>>;
   readonly maxOutstandingBytes: number;
   readonly observe: (event: XdsEvent) => void;

@@ -50,7 +50,7 @@ export class StreamEvents {
 
   /** Reports a response to a subscription. */
   pushed(response: XdsResponse, bytes: number, encodingMs: number): void {
-    const { typeUrl, nonce, version, selection, trigger, shown, startedAt, buildMs } = response;
+    const { typeUrl, nonce, version, selection, trigger, shown, isRetry, startedAt, buildMs } = response;
     this.#observe({
       kind: "push",
       ...this.#stream,
@@ -61,6 +61,7 @@ export class StreamEvents {
       ...shown,
       resources: countOf(selection),
       removed: selection.removed.length,
+      ...(isRetry && { isRetry }),
       bytes,
       queueMs: Math.max(0, startedAt - trigger.since),
       buildMs: buildMs + encodingMs,

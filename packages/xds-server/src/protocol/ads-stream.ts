@@ -1,14 +1,16 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { clusterType, endpointType, ResourceSet } from "@istiod/resources";
+import { clusterType, comparePushOrder, endpointType, ResourceSet } from "@istiod/resources";
 import type { ShownChanges, StreamAttribution } from "../attribution.js";
 import type { Clock } from "@istiod/settings";
 import type { Variant } from "../events.js";
 import type { StreamLimits } from "../limits/stream-limits.js";
-import type { Selection } from "../wire/body-cache.js";
+import { countOf, type Selection } from "../wire/body-cache.js";
 import { Digest } from "../wire/digest.js";
 import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import { type ClientSource, currentSet } from "./client-source.js";
+import type { UncertainNames, UncertainResources } from "./doubt-memory.js";
+import { Doubts } from "./doubts.js";
 import { InitialVersions } from "./initial-versions.js";
 import { NameSet } from "./name-set.js";
 import { Pass, type Step } from "./pass.js";
@@ -18,6 +20,7 @@ import { select } from "./selection.js";
 import { complete, type Sliced } from "../sliced.js";
 import type { Trigger } from "./trigger.js";
 import { maxUnsharedNames, TypeState } from "./type-state.js";
+import type { SentResponse } from "./unanswered-responses.js";
 import { versionOf } from "./version.js";
 import { Warming } from "./warming.js";
 
@@ -29,6 +32,8 @@ export interface XdsResponse {
   readonly selection: Selection;
   readonly trigger: Trigger;
   readonly shown: ShownChanges;
+  /** Set if the response sends resources of a rejected response again. */
+  readonly isRetry?: true;
   /** Time at which the response was started, in milliseconds since the epoch. */
   readonly startedAt: number;
   /** Milliseconds that the source and the comparison took. */
@@ -43,6 +48,10 @@ export interface StreamOptions {
   /** Prefix that distinguishes this stream's nonces from those of other streams. */
   readonly noncePrefix: string;
   readonly limits: Required<StreamLimits>;
+  /** Returns a number from 0 to less than 1, for the jitter of retries. */
+  readonly random: () => number;
+  /** Names that the client may have or not since its last stream. Default: none. */
+  readonly uncertain?: UncertainNames | undefined;
 }
 
 /**
@@ -65,16 +74,20 @@ export abstract class AdsStream {
   readonly #pass: Pass;
   readonly #warming = new Warming();
   readonly #limits: Required<StreamLimits>;
+  readonly #random: () => number;
+  readonly #uncertain: UncertainNames | undefined;
   #responses = 0;
   /** Requested types that the source does not serve, with the number of empty responses that are due. */
   readonly #unservedTypes = new Map<string, number>();
 
-  constructor({ source, attribution, clock, noncePrefix, limits }: StreamOptions) {
+  constructor({ source, attribution, clock, noncePrefix, limits, random, uncertain }: StreamOptions) {
     this.#source = source;
     this.#attribution = attribution;
     this.#clock = clock;
     this.#noncePrefix = noncePrefix;
     this.#limits = limits;
+    this.#random = random;
+    this.#uncertain = uncertain;
     this.#pass = new Pass(source, attribution, clock);
   }
 
@@ -87,14 +100,32 @@ export abstract class AdsStream {
    */
   protected abstract project(type: TypeState, selection: Selection): Sliced<Selection | undefined>;
 
+  /** Reports whether responses of a type list all subscribed resources: what they lack is removed from the client. */
+  protected abstract isFullState(type: TypeState): boolean;
+
+  /**
+   * Reports whether clusters that are sent again may be updates, after which the client waits for endpoints. It
+   * requests the endpoints of new clusters.
+   */
+  protected mayWarm({ acknowledged, reconnected }: TypeState): boolean {
+    return this.variant === "sotw" || acknowledged !== undefined || reconnected;
+  }
+
+  /** Maximum number of unanswered responses that send rejected resources of a type again. */
+  protected abstract readonly maxTrials: number;
+
+  /** Reports whether a response that sends rejected resources again may be sent before others are answered. */
+  protected abstract mayTry(type: TypeState): boolean;
+
   /**
    * Applies a request. Returns undefined if the source does not serve its type: a first request is answered with an
    * empty response, and nothing is kept. Until this is complete, no other request may be applied, and `next` must not
    * be called.
    *
+   * @param longNames names that the client subscribes to or has, and that are too long to exist
    * @throws ConnectError `ResourceExhausted` if the stream exceeds a limit
    */
-  *request(request: XdsRequest): Sliced<Receipt | undefined> {
+  *request(request: XdsRequest, longNames: readonly string[] = []): Sliced<Receipt | undefined> {
     let type = this.types.get(request.typeUrl);
     const first = type === undefined;
     if (type === undefined) {
@@ -102,13 +133,21 @@ export abstract class AdsStream {
       this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
     }
     const before = type.unmatchedBytes;
-    const receipt = yield* receive(type, request, this.#clock);
+    const [now, random] = [this.#clock.now(), this.#random];
+    const variantRules = { isFullState: this.isFullState(type), isIncremental: this.variant === "delta" };
+    const receipt = yield* receive(type, request, { now, random, ...variantRules });
+    if (receipt.nack !== undefined) yield* this.#warmUnanswered(type);
     if (yield* this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request");
     else if (!type.subscribed) {
       type.forget();
       this.#attribution.unmarked(type.typeUrl);
     }
     if (request.names.size > 0) yield* this.checkNames(type, before);
+    if (longNames.length > 0 && this.variant === "delta") {
+      type.longNames = [...type.longNames, ...longNames];
+      checkBytes(this.types, this.#limits);
+      this.#mark(type, "request");
+    }
     return receipt;
   }
 
@@ -164,7 +203,23 @@ export abstract class AdsStream {
     if (!this.#pass.done) return true;
     for (const type of this.types.values()) if (type.due !== undefined) return true;
     for (const pending of this.#unservedTypes.values()) if (pending > 0) return true;
-    return false;
+    return this.retryAt <= this.#clock.now();
+  }
+
+  /**
+   * Time at which resources of rejected responses are due to be sent again, in milliseconds since the epoch; Infinity
+   * if there are none.
+   */
+  get retryAt(): number {
+    let at = Infinity;
+    for (const type of this.types.values())
+      if (type.doubts !== undefined) at = Math.min(at, this.#trialAt(type, this.#clock.now()));
+    return at;
+  }
+
+  #trialAt(type: TypeState, now: number): number {
+    if (type.doubts === undefined || type.known === undefined || !this.mayTry(type)) return Infinity;
+    return type.doubts.dueAt(now, this.maxTrials);
   }
 
   /**
@@ -175,7 +230,11 @@ export abstract class AdsStream {
    */
   *next(): Sliced<XdsResponse | undefined> {
     for (;;) {
-      if (this.#pass.done) this.#pass.begin(this.types.values());
+      if (this.#pass.done) {
+        const trial = yield* this.#nextTrial();
+        if (trial !== undefined) return trial;
+        this.#pass.begin(this.types.values());
+      }
       const step = this.#pass.next();
       if (step === undefined) return this.#answerUnserved();
       const response = yield* this.#compose(step);
@@ -228,18 +287,65 @@ export abstract class AdsStream {
     if (selected === undefined) return undefined;
     const { reason } = trigger;
     const shown = this.#attribution.attribute({ typeUrl, reason, selection: selected, before, set, wildcard, names });
-    if (typeUrl === clusterType) yield* this.#warmEndpoints(selected, reconnected, trigger);
+    if (typeUrl === clusterType) yield* this.#warmEndpoints(this.#mayBeUpdated(type, selected), reconnected, trigger);
     else if (typeUrl === endpointType) this.#warming.endpointsSent();
     const projected = yield* this.project(type, selected);
-    if (projected === undefined && !type.mustRespond) return undefined;
+    const missing = type.longNames.filter((name) => !type.wildcard || !set.has(name));
+    type.longNames = [];
+    if (projected === undefined && !type.mustRespond && missing.length === 0) return undefined;
     type.mustRespond = false;
+    const sent = yield* this.#sent(type, projected ?? nothing, { set, trigger, shown });
+    const { selection } = sent;
+    if (missing.length > 0)
+      Object.assign(sent, {
+        selection: { ...selection, resources: selection.resources, removed: [...selection.removed, ...missing] },
+      });
+    return { ...sent, startedAt, buildMs: tookMs + this.#clock.now() - composedFrom };
+  }
+
+  /** Records a response as sent. */
+  *#sent(
+    type: TypeState,
+    selection: Selection,
+    { set, trigger, shown }: Pick<SentResponse, "trigger" | "shown"> & { readonly set: ResourceSet },
+  ): Sliced<Omit<XdsResponse, "startedAt" | "buildMs">> {
+    const { typeUrl } = type;
     const nonce = this.#nextNonce();
-    const version = yield* versionOf(set, type.outside.digest);
-    const selection = projected ?? nothing;
-    const at = this.#clock.now();
-    type.last = { nonce, version, at };
-    type.unanswered.add({ ...type.last, trigger, shown, selection });
-    return { typeUrl, nonce, version, selection, trigger, shown, startedAt, buildMs: tookMs + at - composedFrom };
+    const whole = yield* versionOf(set, type.outside.digest);
+    const version = type.doubts === undefined ? whole : `${whole}.${type.doubts.changes}`;
+    type.last = { nonce, version, at: this.#clock.now() };
+    type.unanswered.add({ ...type.last, trigger, shown, selection, set });
+    return { typeUrl, nonce, version, selection, trigger, shown };
+  }
+
+  /** Returns the next response that sends resources of rejected responses again; undefined if none is due. */
+  *#nextTrial(): Sliced<XdsResponse | undefined> {
+    const doubtful: TypeState[] = [];
+    for (const type of this.types.values()) if (type.doubts !== undefined) doubtful.push(type);
+    if (doubtful.length === 0) return undefined;
+    const startedAt = this.#clock.now();
+    for (const type of doubtful.sort((a, b) => comparePushOrder(a.typeUrl, b.typeUrl))) {
+      if (this.#trialAt(type, startedAt) > startedAt) continue;
+      const { doubts, known: set } = type;
+      if (doubts === undefined || set === undefined) continue;
+      const trial = yield* doubts.next(startedAt, (name) => !type.covers(name) || !hasResource(type, name));
+      if (trial === undefined) {
+        if (doubts.isEmpty) type.doubts = undefined;
+        continue;
+      }
+      yield* doubts.sending(trial.resources, []);
+      const trigger = { reason: "request", since: startedAt } as const;
+      if (type.typeUrl === clusterType && this.mayWarm(type))
+        yield* this.#warmEndpoints(this.#mayBeUpdated(type, trial), false, trigger);
+      // A full state may lack resources that the client has, and have none that are sent again.
+      if (trial.resources.length === 0) type.mustRespond = true;
+      const selection = (yield* this.project(type, trial)) ?? nothing;
+      type.mustRespond = false;
+      const sent = yield* this.#sent(type, selection, { set, trigger, shown: trial.shown });
+      doubts.tried(sent.nonce, startedAt);
+      return { ...sent, isRetry: true, startedAt, buildMs: this.#clock.now() - startedAt };
+    }
+    return undefined;
   }
 
   *#select({ type, set }: Step): Sliced<Selection | undefined> {
@@ -254,13 +360,63 @@ export abstract class AdsStream {
         return lookup(typeUrl, name);
       });
     try {
-      return yield* select(type, set, lookupName, typeUrl === endpointType ? this.#warming.awaited : noNames);
+      const uncertain = type.known === undefined ? this.uncertainOf(type) : nothingUncertain;
+      const awaited = typeUrl === endpointType ? this.#warming.awaited : noNames;
+      const forced = uncertain.size === 0 ? awaited : new Set([...awaited, ...uncertain.keys()]);
+      const sure = yield* select(type, set, lookupName, forced);
+      type.reconnected ||= uncertain.size > 0;
+      const selected = uncertain.size === 0 ? sure : this.#withUncertain(type, sure, uncertain);
+      return type.doubts === undefined ? selected : yield* withoutDoubts(type, selected);
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.ResourceExhausted) throw error;
       type.failed = true;
       this.#source.failed(typeUrl, error);
       return undefined;
     }
+  }
+
+  /** Returns the names of a type that the client may have or not, although it does not list them. */
+  protected uncertainOf({ typeUrl, last }: TypeState): UncertainResources {
+    return (last === undefined ? this.#uncertain?.get(typeUrl) : undefined) ?? nothingUncertain;
+  }
+
+  /** Adds removals of the names that do not exist any more, and records the resources that may be on the client. */
+  #withUncertain(type: TypeState, selected: Selection, uncertain: UncertainResources): Selection {
+    const sent = new Map(selected.resources.map((resource) => [resource.name, resource]));
+    const missing: string[] = [];
+    for (const [name, earlier] of uncertain) {
+      if (!type.covers(name)) continue;
+      const resource = sent.get(name);
+      if (resource !== undefined && earlier !== undefined && earlier.version !== resource.version)
+        (type.doubts ??= new Doubts(this.#random)).await(earlier, resource, undefined);
+      if (!hasResource(type, name)) missing.push(name);
+    }
+    return { resources: selected.resources, removed: [...new Set([...selected.removed, ...missing])] };
+  }
+
+  /**
+   * Returns the names that the client may have in another version than it knows, by type: those in doubt after a
+   * rejected response, and those of unanswered responses, which may be rejected.
+   *
+   * @param max number of names of a type; types with more are left out
+   */
+  uncertainNames(max: number): UncertainNames {
+    const names = new Map<string, UncertainResources>();
+    for (const type of this.types.values()) {
+      const found = new Map(this.uncertainOf(type));
+      for (const [name, { state, resource, earlier }] of type.doubts !== undefined && type.doubts.size <= max
+        ? type.doubts
+        : [])
+        found.set(name, state === "rejected" ? earlier : state === "removed" ? undefined : resource);
+      for (const name of type.doubts?.removed ?? []) found.set(name, undefined);
+      for (const { selection } of type.unanswered) {
+        if (countOf(selection) + selection.removed.length > max) continue;
+        for (const resource of selection.resources) found.set(resource.name, resource);
+        for (const name of selection.removed) if (!found.has(name)) found.set(name, undefined);
+      }
+      if (found.size > 0 && found.size <= max) names.set(type.typeUrl, found);
+    }
+    return names;
   }
 
   /** Drops what the source keeps for names that are not in the sets. The stream has ended. */
@@ -275,7 +431,26 @@ export abstract class AdsStream {
   protected unsubscribed(type: TypeState, name: string): void {
     const wasLookedUp = type.lookedUp.has(name);
     type.lookedUp.take(name);
+    type.doubts?.delete(name);
     if (type.outside.delete(name) || wasLookedUp) this.#source.unsubscribed(type.typeUrl, name);
+  }
+
+  /**
+   * Returns the clusters that a response may update on the client: those that it sends and, in a full state, those in
+   * doubt, of which the client may have another version than the response lists.
+   */
+  #mayBeUpdated(type: TypeState, selection: Selection): Selection {
+    if (type.doubts === undefined || !this.isFullState(type)) return selection;
+    const doubtful = Array.from(type.doubts, ([, { resource }]) => resource);
+    return { resources: [...selection.resources, ...doubtful], removed: [] };
+  }
+
+  /** Sends the endpoints of clusters again that an unanswered full state may update after a rejected one. */
+  *#warmUnanswered(type: TypeState): Sliced<void> {
+    const endpoints = this.types.get(endpointType);
+    if (type.typeUrl !== clusterType || type.unanswered.size === 0 || !this.isFullState(type)) return;
+    const resends = yield* this.#warming.clustersSent(this.#mayBeUpdated(type, nothing), endpoints, false);
+    if (resends && endpoints !== undefined) this.#mark(endpoints, "request");
   }
 
   /** Adds the endpoints that the given clusters wait for as the next step. */
@@ -325,5 +500,26 @@ export abstract class AdsStream {
   }
 }
 
+/** Reports whether the client was last sent a resource of a name. */
+function hasResource({ known, outside }: TypeState, name: string): boolean {
+  return known?.has(name) === true || outside.get(name) !== undefined;
+}
+
+/** Removes the resources from a selection that the client rejected, or that are sent again on their own. */
+function* withoutDoubts(type: TypeState, selected: Selection): Sliced<Selection> {
+  const { doubts } = type;
+  if (doubts === undefined) return selected;
+  const gone = [...doubts]
+    .filter(([name, { state }]) => state !== "removed" && !hasResource(type, name))
+    .map(([name]) => name);
+  const missing = gone.filter((name) => !selected.removed.includes(name));
+  const selection = yield* doubts.withhold(selected);
+  yield* doubts.sending(selection.resources, gone);
+  return missing.length === 0
+    ? selection
+    : { resources: selection.resources, removed: [...selection.removed, ...missing] };
+}
+
+const nothingUncertain: UncertainResources = new Map();
 const noNames: ReadonlySet<string> = new Set();
 const nothing: Selection = { resources: [], removed: [] };

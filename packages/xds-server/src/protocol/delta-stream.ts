@@ -9,6 +9,7 @@ import type { TypeState } from "./type-state.js";
 /** The incremental variant of the xDS transport protocol. */
 export class DeltaStream extends AdsStream {
   readonly variant = "delta";
+  protected readonly maxTrials = 4;
   /** Endpoint subscription with initial versions, until the client answers its first response. */
   #unconfirmed: TypeState | undefined;
 
@@ -80,6 +81,14 @@ export class DeltaStream extends AdsStream {
     type.wildcard = true;
     type.known = undefined;
     type.mustRespond = true;
+  }
+
+  protected isFullState(): boolean {
+    return false;
+  }
+
+  protected mayTry(): boolean {
+    return true;
   }
 
   protected project(_type: TypeState, selection: Selection): Sliced<Selection | undefined> {

@@ -50,7 +50,8 @@ export class Pass {
     due.sort(([a], [b]) => comparePushOrder(a.typeUrl, b.typeUrl));
     for (const [type, trigger] of due) {
       type.due = undefined;
-      if (type.subscribed || type.resend.size > 0) this.#add(type, trigger, (step) => this.#steps.push(step));
+      if (type.subscribed || type.resend.size + type.longNames.length > 0)
+        this.#add(type, trigger, (step) => this.#steps.push(step));
       else this.#attribution.unmarked(type.typeUrl);
     }
   }

@@ -1,9 +1,8 @@
-import type { Clock } from "@istiod/settings";
 import type { Rejection } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
-import { filtered, type Sliced } from "../sliced.js";
+import type { Sliced } from "../sliced.js";
 import type { XdsRequest } from "../wire/request.js";
-import { mentionsName } from "./mentions.js";
+import { reject, type RejectionContext } from "./rejection.js";
 import type { TypeState } from "./type-state.js";
 import type { SentResponse } from "./unanswered-responses.js";
 
@@ -27,44 +26,42 @@ interface Acknowledgement {
 }
 
 /** Records the ACK or NACK of a request in the state of its type. */
-export function* receive(type: TypeState, { responseNonce, errorDetail }: XdsRequest, clock: Clock): Sliced<Receipt> {
+export function* receive(
+  type: TypeState,
+  { responseNonce, errorDetail }: XdsRequest,
+  context: RejectionContext,
+): Sliced<Receipt> {
   const { typeUrl, last } = type;
   const stale = responseNonce !== "" && last !== undefined && responseNonce !== last.nonce;
-  const answered = responseNonce === "" ? undefined : type.unanswered.answer(responseNonce);
+  const responses = responseNonce === "" ? [] : type.unanswered.answer(responseNonce);
+  const answered = responses.at(-1);
+  for (const { nonce } of type.doubts === undefined ? [] : responses)
+    type.doubts?.answered(nonce, errorDetail === undefined);
   if (errorDetail !== undefined) {
-    const nack = yield* rejection(responseNonce, errorDetail, answered, clock.now());
+    const nack = yield* reject(type, responseNonce, errorDetail, responses, context);
     type.lastError = nack;
     return { typeUrl, stale, nack, ...(answered && { carried: answered.selection }) };
   }
   if (answered === undefined) return { typeUrl, stale };
   type.nonceAcked = answered.nonce;
   type.versionAcked = answered.version;
-  type.lastError = undefined;
-  return { typeUrl, stale, carried: answered.selection, ack: acknowledgement(answered, clock.now()) };
+  if (type.doubts !== undefined) yield* settle(type, responses);
+  if (answered.set !== undefined) type.acknowledged = answered.set;
+  if (type.doubts?.hasRejected !== true) type.lastError = undefined;
+  return { typeUrl, stale, carried: answered.selection, ack: acknowledgement(answered, context.now) };
+}
+
+/** Records that the client has the resources of acknowledged responses. */
+function* settle(type: TypeState, responses: readonly SentResponse[]): Sliced<void> {
+  const later = type.unanswered.finder();
+  for (const { selection, set } of responses)
+    if (set !== undefined && type.doubts !== undefined)
+      yield* type.doubts.accept(selection, set, (name) => later(name) !== undefined);
+  if (type.doubts?.isEmpty === true) type.doubts = undefined;
 }
 
 function acknowledgement({ nonce, version, shown, at, trigger }: SentResponse, now: number): Acknowledgement {
   return { nonce, version, ...revisionOf(shown), afterMs: now - at, sinceMs: now - trigger.since };
-}
-
-function* rejection(
-  nonce: string,
-  { code, message }: { code: number; message: string },
-  answered: SentResponse | undefined,
-  at: number,
-): Sliced<Rejection> {
-  const carried = answered?.selection.resources ?? [];
-  const rejected = yield* filtered(carried, ({ name }) => carried.length === 1 || mentionsName(message, name));
-  return {
-    nonce,
-    version: answered?.version ?? "",
-    code,
-    message,
-    resources: rejected.map(({ name }) => name),
-    versions: Object.fromEntries(rejected.map(({ name, version }) => [name, version])),
-    at,
-    ...(answered && revisionOf(answered.shown)),
-  };
 }
 
 function revisionOf({ revision }: { readonly revision?: number }): { readonly revision?: number } {

@@ -1,7 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { maxNameBytes, type StreamLimits } from "../limits/stream-limits.js";
-import type { ResourceSet } from "@istiod/resources";
-import type { Sliced } from "../sliced.js";
+import { type ResourceSet, xdsType } from "@istiod/resources";
+import { sliceNames, type Sliced } from "../sliced.js";
+import { nameList, versionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import type { TypeState } from "./type-state.js";
 
@@ -10,19 +11,87 @@ type Types = ReadonlyMap<string, TypeState>;
 /** Maximum length of a type URL in bytes. */
 const maxTypeUrlBytes = 256;
 
+/** Bytes of all names of a request that are too long. */
+const maxLongNamesBytes = 1024 * 1024;
+
 /**
  * Checks the size of a request's lists, before anything of it is decoded or kept.
  *
- * @throws ConnectError `ResourceExhausted` for a list that is too long, `InvalidArgument` for a name that is too long
+ * @throws ConnectError `ResourceExhausted` for a list that is too long, `InvalidArgument` for a type URL that is
  */
 export function checkRequest(request: XdsRequest, { names }: Required<StreamLimits>): void {
   if (request.typeUrl.length > maxTypeUrlBytes)
     throw new ConnectError(`type URL longer than ${maxTypeUrlBytes} bytes`, Code.InvalidArgument);
-  for (const list of [request.names, request.unsubscribe, request.initialVersions]) {
-    if (list.size === 0) continue;
+  for (const list of [request.names, request.unsubscribe, request.initialVersions])
     if (list.size > names) throw tooMuch(`${list.size} resource names in a request, more than ${names}`);
-    if (list.longest > maxNameBytes)
-      throw new ConnectError(`resource name longer than ${maxNameBytes} bytes`, Code.InvalidArgument);
+}
+
+/** A request, and the names that were removed from it because they are too long. */
+export interface ShortenedRequest {
+  readonly request: XdsRequest;
+  readonly longNames: readonly string[];
+}
+
+/**
+ * Removes the names from a request that are longer than those that are kept. Such a resource does not exist for the
+ * client. It is not the client that is to blame: the name may stand in a resource that it was sent.
+ *
+ * @throws ConnectError `ResourceExhausted` if these names are too large, `InvalidArgument` if the request would be a
+ *   wildcard subscription without them
+ */
+export function* shorten(request: XdsRequest): Sliced<ShortenedRequest> {
+  const { names, unsubscribe, initialVersions } = request;
+  if (![names, unsubscribe, initialVersions].some((list) => list.size > 0 && list.longest > maxNameBytes))
+    return { request, longNames: [] };
+  const long = new LongNames();
+  const shortNames: string[] = [];
+  const shortUnsubscribe: string[] = [];
+  const shortVersions: Record<string, string> = {};
+  let handled = 0;
+  for (const name of names) {
+    if (++handled % sliceNames === 0) yield 0;
+    if (!long.take(name)) shortNames.push(name);
+  }
+  if (names.size > 0 && shortNames.length === 0 && xdsType(request.typeUrl)?.subscription !== "named")
+    throw new ConnectError(`resource name longer than ${maxNameBytes} bytes`, Code.InvalidArgument);
+  for (const name of unsubscribe) {
+    if (++handled % sliceNames === 0) yield 0;
+    if (Buffer.byteLength(name) <= maxNameBytes) shortUnsubscribe.push(name);
+  }
+  for (const [name, version] of initialVersions) {
+    if (++handled % sliceNames === 0) yield 0;
+    if (!long.take(name)) shortVersions[name] = version;
+  }
+  const lists = {
+    names: nameList(shortNames),
+    unsubscribe: nameList(shortUnsubscribe),
+    initialVersions: versionList(shortVersions),
+  };
+  return {
+    request: Object.defineProperties({ ...lists } as XdsRequest, descriptorsWithout(request, Object.keys(lists))),
+    longNames: long.names,
+  };
+}
+
+/** Returns the descriptors of other properties, so that those that are computed on access still are. */
+function descriptorsWithout(request: XdsRequest, names: readonly string[]): PropertyDescriptorMap {
+  const all = Object.entries(Object.getOwnPropertyDescriptors(request));
+  return Object.fromEntries(all.filter(([name]) => !names.includes(name)));
+}
+
+/** The names of a request that are too long. */
+class LongNames {
+  readonly names: string[] = [];
+  #bytes = 0;
+
+  /** Adds a name if it is too long. Reports whether it is. */
+  take(name: string): boolean {
+    const bytes = Buffer.byteLength(name);
+    if (bytes <= maxNameBytes) return false;
+    if ((this.#bytes += bytes) > maxLongNamesBytes)
+      throw tooMuch(`more than ${maxLongNamesBytes} bytes of resource names longer than ${maxNameBytes} bytes`);
+    this.names.push(name);
+    return true;
   }
 }
 

@@ -27,6 +27,7 @@ export function* select(
       : yield* updateSelection(type, type.known, set, lookup);
   yield* type.names.compact(set);
   type.known = set;
+  type.reconnected ||= type.initialVersions !== undefined;
   type.initialVersions = undefined;
   type.resend.clear();
   type.lookedUp.clear();

@@ -2,6 +2,7 @@ import { xdsType } from "@istiod/resources";
 import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
+import type { UncertainResources } from "./doubt-memory.js";
 import { everything } from "./selection.js";
 import { indexSet } from "./set-slices.js";
 import { sliceNames, type Sliced } from "../sliced.js";
@@ -10,6 +11,7 @@ import type { TypeState } from "./type-state.js";
 /** The state-of-the-world variant of the xDS transport protocol. */
 export class SotwStream extends AdsStream {
   readonly variant = "sotw";
+  protected readonly maxTrials = 1;
 
   protected *subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): Sliced<boolean> {
     if (stale) return false;
@@ -20,6 +22,9 @@ export class SotwStream extends AdsStream {
       yield* this.#replaceNames(type, request);
     if (initial) {
       type.known = undefined;
+      type.acknowledged = undefined;
+      type.unanswered.void();
+      type.doubts?.forgetAccepted();
       type.outside.clear();
       type.mustRespond = type.subscribed;
     }
@@ -53,12 +58,30 @@ export class SotwStream extends AdsStream {
     }
   }
 
+  protected isFullState(type: TypeState): boolean {
+    return xdsType(type.typeUrl)?.fullState === true || type.wildcard;
+  }
+
+  /** A client may answer several responses at once. */
+  protected mayTry(type: TypeState): boolean {
+    return type.unanswered.size === 0;
+  }
+
+  /** Full states remove what they lack. */
+  protected override uncertainOf(): UncertainResources {
+    return nothingUncertain;
+  }
+
   protected *project(type: TypeState, selection: Selection): Sliced<Selection | undefined> {
-    if (xdsType(type.typeUrl)?.fullState === true || type.wildcard) {
+    if (this.isFullState(type)) {
       const changed = countOf(selection) + selection.removed.length > 0;
-      return changed || type.mustRespond ? yield* everything(type) : undefined;
+      if (!changed && !type.mustRespond) return undefined;
+      const all = yield* everything(type);
+      return type.doubts === undefined ? all : yield* type.doubts.substitute(all);
     }
     if (countOf(selection) === 0) return undefined;
     return selection.removed.length === 0 ? selection : { resources: selection.resources, removed: [] };
   }
 }
+
+const nothingUncertain: UncertainResources = new Map();

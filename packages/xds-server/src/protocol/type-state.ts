@@ -2,6 +2,7 @@ import type { ResourceSet } from "@istiod/resources";
 import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
+import type { Doubts } from "./doubts.js";
 import { LookedUp } from "./looked-up.js";
 import { NameSet } from "./name-set.js";
 import { OutsideResources } from "./outside-resources.js";
@@ -32,6 +33,10 @@ export class TypeState {
 
   /** The source's set when the last response was built. The client has its subscribed resources. */
   known: ResourceSet | undefined;
+  /** The set of the last acknowledged response. The client has its subscribed resources, apart from those in doubt. */
+  acknowledged: ResourceSet | undefined;
+  /** The resources in doubt after a rejected response; undefined if there are none. */
+  doubts: Doubts | undefined;
   /** Subscribed names that are not in `known`, with the resource that was sent for them, if any. */
   readonly outside = new OutsideResources();
   /** Resources outside the set for a response that is being built. */
@@ -42,8 +47,12 @@ export class TypeState {
   /** Delta: versions of the client's resources when it connected. Cleared by the first response. */
   initialVersions: VersionList | undefined;
 
+  /** Set if the client had resources of the type when it connected. */
+  reconnected = false;
   /** Names to send even if they are unchanged. */
   readonly resend = new Set<string>();
+  /** Delta: requested names that are too long to exist, to be answered once. */
+  longNames: readonly string[] = [];
   /** Set if a response must be sent even if it is empty. */
   mustRespond = false;
   /** Set if the source threw at the last read. The type is read again after any next change. */
@@ -74,12 +83,25 @@ export class TypeState {
   get unmatchedBytes(): number {
     const unshared = this.names.unshared - this.outside.lost;
     const outsideBytes = this.outside.bytes + this.lookedUp.bytes;
-    return Math.max(outsideBytes, (unshared - freeNames) * averageNameBytes) + (this.initialVersions?.bytes ?? 0);
+    return (
+      Math.max(outsideBytes, (unshared - freeNames) * averageNameBytes) +
+      (this.initialVersions?.bytes ?? 0) +
+      this.#longNameBytes
+    );
+  }
+
+  get #longNameBytes(): number {
+    let bytes = 0;
+    for (const name of this.longNames) bytes += 2 * name.length;
+    return bytes;
   }
 
   /** Drops the state of a type without a subscription. A later subscription starts over. */
   forget(): void {
     this.known = undefined;
+    this.acknowledged = undefined;
+    this.doubts = undefined;
+    this.unanswered.void();
     this.initialVersions = undefined;
     this.outside.clear();
     this.mustRespond = false;

@@ -3,6 +3,7 @@ import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Variant } from "../events.js";
 import type { Target } from "./open-channel.js";
 import { endpointsOf, routesOf } from "./references.js";
+import { judge, type Refusal } from "./envoy-rules.js";
 import type { ReceivedResource, ReceivedResponse } from "./response.js";
 import { XdsClient } from "./xds-client.js";
 
@@ -17,6 +18,13 @@ export interface EnvoyClientOptions {
   readonly also?: Readonly<Record<string, readonly string[]>>;
   /** Returns the error detail to NACK a response with, or undefined to ACK it. A rejected response changes nothing. */
   readonly reject?: (response: ReceivedResponse) => string | undefined;
+  /**
+   * Returns the reason for which a resource is invalid, or undefined. A response with invalid resources is rejected as
+   * Envoy does, which applies a part of it.
+   */
+  readonly refuse?: (typeUrl: string, resource: ReceivedResource) => Refusal | undefined;
+  /** Returns a number from 0 to less than 1, for what Envoy leaves to chance. Default: `Math.random`. */
+  readonly random?: () => number;
 }
 
 /**
@@ -30,6 +38,8 @@ export class EnvoyClient {
   #target: Target;
   #xds: XdsClient;
   readonly #resources = new Map<string, Map<string, ReceivedResource>>();
+  /** Versions of accepted responses, which are sent when the client reconnects. */
+  readonly #recorded = new Map<string, Map<string, string>>();
   readonly #names = new Map<string, Set<string>>();
   readonly #versions = new Map<string, string>();
   #asked = new Set<string>();
@@ -132,8 +142,8 @@ export class EnvoyClient {
 
   #ask(typeUrl: string): void {
     this.#asked.add(typeUrl);
-    const held = [...this.resources(typeUrl)].map(([name, { version }]) => [name, version] as const);
-    this.#xds.subscribe(typeUrl, [...(this.#names.get(typeUrl) ?? [])], Object.fromEntries(held));
+    const recorded = Object.fromEntries(this.#recorded.get(typeUrl) ?? []);
+    this.#xds.subscribe(typeUrl, [...(this.#names.get(typeUrl) ?? [])], recorded);
   }
 
   #receive(response: ReceivedResponse): void {
@@ -141,18 +151,41 @@ export class EnvoyClient {
     this.#versions.set(response.typeUrl, response.version);
     if (reason !== undefined) this.#xds.nack(response, reason);
     else {
-      this.#apply(response);
-      this.#xds.ack(response);
+      const { applied, removed, isIgnored, error } = judge(
+        response,
+        this.#options.refuse ?? (() => undefined),
+        this.#options.random ?? Math.random,
+      );
+      if (isIgnored !== true) this.#apply(response, applied, removed);
+      if (error === undefined) {
+        this.#record(response);
+        this.#xds.ack(response);
+      } else this.#xds.nack(response, error);
       this.#follow(response);
     }
     for (const check of [...this.#waiting]) check();
   }
 
-  #apply({ typeUrl, resources, removed }: ReceivedResponse): void {
+  /** Records the versions of an accepted response. Those of a rejected one are not, even if a part of it is applied. */
+  #record({ typeUrl, resources, removed }: ReceivedResponse): void {
+    const recorded = this.#recorded.get(typeUrl) ?? new Map<string, string>();
+    this.#recorded.set(typeUrl, recorded);
+    const names = xdsType(typeUrl)?.subscription === "named" ? this.#names.get(typeUrl) : undefined;
+    for (const { name, version } of resources) if (names?.has(name) !== false) recorded.set(name, version);
+    for (const name of removed) recorded.delete(name);
+  }
+
+  /** Applies resources of a response. */
+  #apply(
+    { typeUrl, resources: all }: ReceivedResponse,
+    resources: readonly ReceivedResource[],
+    removed: readonly string[],
+  ): void {
     const before = this.resources(typeUrl);
     const isNamed = xdsType(typeUrl)?.subscription === "named";
     const full = this.variant === "sotw" && !isNamed;
-    const after = full ? new Map<string, ReceivedResource>() : new Map(before);
+    const listed = new Set(all.map(({ name }) => name));
+    const after = new Map([...before].filter(([name]) => !full || listed.has(name)));
     const names = isNamed ? this.#names.get(typeUrl) : undefined;
     for (const resource of resources) {
       // Resources that are no longer subscribed to are ignored.
@@ -200,7 +233,8 @@ export class EnvoyClient {
     const removed = [...before].filter((name) => !after.has(name));
     for (const name of removed) {
       if (typeUrl === endpointType) this.#warming.delete(name);
-      (this.#resources.get(typeUrl) ?? new Map()).delete(name);
+      this.#resources.get(typeUrl)?.delete(name);
+      this.#recorded.get(typeUrl)?.delete(name);
     }
     if (!this.#asked.has(typeUrl)) {
       if (after.size > 0) this.#ask(typeUrl);

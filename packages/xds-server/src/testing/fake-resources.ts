@@ -26,6 +26,19 @@ export function fakeEdsCluster(name: string, content = ""): Resource {
   return resource(name, Buffer.concat([field(nameField, name), edsType, field(contentField, content)]));
 }
 
+const httpConnectionManager =
+  "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
+
+/** A listener with a filter chain for each of the route configurations. */
+export function fakeListener(name: string, content: string, routes: readonly string[]): Resource {
+  const chains = routes.map((route) => {
+    const manager = field(3, field(2, route));
+    const config = Buffer.concat([field(1, httpConnectionManager), field(2, manager)]);
+    return field(3, field(3, field(4, config)));
+  });
+  return resource(name, Buffer.concat([field(nameField, name), ...chains, field(contentField, content)]));
+}
+
 function field(number: number, value: string | Uint8Array): Buffer {
   const content = Buffer.from(value);
   const bytes = Buffer.alloc(delimitedFieldSize(content.length));

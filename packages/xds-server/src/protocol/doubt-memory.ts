@@ -1,0 +1,62 @@
+import type { Resource } from "@istiod/resources";
+import type { AdsStream } from "./ads-stream.js";
+
+/**
+ * Names that a client may have or not, by type URL, with the resource that it may have. Undefined for a name that it
+ * may have in another version, or whose removal it may have rejected.
+ */
+export type UncertainNames = ReadonlyMap<string, UncertainResources>;
+export type UncertainResources = ReadonlyMap<string, Resource | undefined>;
+
+/** Time for which names are remembered: clients reconnect within seconds. */
+const keepMs = 600_000;
+/** Names that are remembered of one type of a stream, and bytes of all names and resources. */
+const maxNames = 4096;
+const maxBytes = 16 * 1024 * 1024;
+
+interface Remembered {
+  readonly until: number;
+  readonly names: UncertainNames;
+  readonly bytes: number;
+}
+
+/**
+ * Names of resources that a client may have or not when its stream ends: it does not list resources of rejected
+ * responses when it reconnects, even if it uses them. They are sent or removed again on its next stream.
+ */
+export class DoubtMemory {
+  readonly #clients = new Map<string, Remembered>();
+  #bytes = 0;
+
+  /**
+   * Remembers the uncertain names of a stream that ends. Those of the oldest clients are dropped if there are too many.
+   *
+   * @param client key of the client, the same for its next stream
+   */
+  remember(client: string, stream: AdsStream, now: number): void {
+    const names = stream.uncertainNames(maxNames);
+    if (names.size === 0) return;
+    this.#delete(client);
+    let bytes = client.length;
+    for (const resources of names.values())
+      for (const [name, resource] of resources) bytes += name.length + (resource?.bytes.length ?? 0);
+    this.#clients.set(client, { until: now + keepMs, names, bytes });
+    this.#bytes += bytes;
+    for (const [oldest, { until }] of this.#clients) {
+      if (this.#bytes <= maxBytes && until > now) break;
+      this.#delete(oldest);
+    }
+  }
+
+  /** Returns and forgets the uncertain names of a client that connects. */
+  recall(client: string, now: number): UncertainNames | undefined {
+    const remembered = this.#clients.get(client);
+    this.#delete(client);
+    return remembered !== undefined && remembered.until > now ? remembered.names : undefined;
+  }
+
+  #delete(client: string): void {
+    this.#bytes -= this.#clients.get(client)?.bytes ?? 0;
+    this.#clients.delete(client);
+  }
+}

@@ -1,0 +1,386 @@
+import type { Resource, ResourceSet } from "@istiod/resources";
+import type { ShownChanges } from "../attribution.js";
+import type { ResourceRejection } from "../events.js";
+import type { Selection } from "../wire/body-cache.js";
+import { filtered, sliceNames, type Sliced } from "../sliced.js";
+import { derive } from "./derived-lists.js";
+import { retryDelay } from "./retry-delay.js";
+import { TrialBudget } from "./trial-budget.js";
+
+/** A resource that the client may have or not, because the response that carried it was rejected. */
+export interface Doubt {
+  /** The resource that the client acknowledged last, if any. */
+  accepted: Resource | undefined;
+  /**
+   * `queued`: to be sent again, in a response with fewer resources. `sent`: a response with it is unanswered.
+   * `rejected`: the client rejected it by its name, or alone. `removed`: it does not exist any more, and the client has
+   * not acknowledged that.
+   */
+  state: "queued" | "sent" | "rejected" | "removed";
+  /** The version that is queued, sent or rejected. */
+  version: string;
+  /** The resource in that version. */
+  resource: Resource;
+  /**
+   * An earlier version that a rejected response carried and that was neither acknowledged nor rejected by itself. The
+   * client may use it, and does not list it when it reconnects.
+   */
+  earlier: Resource | undefined;
+  /** Rejections in a row. */
+  attempts: number;
+  rejection: ResourceRejection | undefined;
+  /** Time at which a rejected resource is sent again. */
+  retryAt: number;
+  /** The changes that the rejected response showed. */
+  shown: ShownChanges;
+}
+
+/** Resources to send again in one response, with the changes that the rejected response showed. */
+interface Group {
+  readonly resources: readonly Resource[];
+  readonly shown: ShownChanges;
+}
+
+/** The content of a response that sends resources of rejected responses again. */
+export interface Trial {
+  readonly resources: readonly Resource[];
+  readonly removed: readonly string[];
+  readonly shown: ShownChanges;
+}
+
+/** Rejected resources that are due within this share of their delay are sent again together. */
+const togetherShare = 0.25;
+
+/**
+ * The resources of one type whose state on the client is unknown, or known to be rejected, after a rejected response.
+ * What the response carried is sent again in smaller responses until each resource is acknowledged, or is rejected by
+ * name or alone.
+ */
+export class Doubts {
+  readonly #random: () => number;
+  readonly #doubts = new Map<string, Doubt>();
+  /** Groups of queued resources. The last is sent first: halves of halves, so that few resources are sent often. */
+  readonly #groups: Group[] = [];
+  /** Names of rejected resources of which an earlier version is sent again, each alone. */
+  readonly #earlier = new Set<string>();
+  /** Names whose removal was in a rejected response. */
+  readonly #removed = new Set<string>();
+  #removedShown = nothingShown;
+  #removeAt = 0;
+  #removals = 0;
+  /** Set if the full state must be sent again, because it lacks resources that the client may still have. */
+  #resync: ShownChanges | undefined;
+  /** Nonces of unanswered trials. */
+  readonly #inFlight = new Set<string>();
+  readonly #budget = new TrialBudget();
+  #retryAt = Infinity;
+  /** The number of changes of the state, which distinguishes versions of responses. */
+  #changes = 0;
+
+  /** @param random returns a number from 0 to less than 1 */
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  get size(): number {
+    return this.#doubts.size;
+  }
+
+  get changes(): number {
+    return this.#changes;
+  }
+
+  get(name: string): Doubt | undefined {
+    return this.#doubts.get(name);
+  }
+
+  [Symbol.iterator](): Iterator<[string, Doubt]> {
+    return this.#doubts[Symbol.iterator]();
+  }
+
+  /** Names whose removal was in a rejected response, and is not sent again yet. */
+  get removed(): ReadonlySet<string> {
+    return this.#removed;
+  }
+
+  /** Reports whether a resource is known to be rejected. */
+  get hasRejected(): boolean {
+    for (const { state } of this.#doubts.values()) if (state === "rejected") return true;
+    return false;
+  }
+
+  /** Reports whether nothing is in doubt any more. */
+  get isEmpty(): boolean {
+    return this.#doubts.size + this.#removed.size + this.#inFlight.size === 0 && this.#resync === undefined;
+  }
+
+  /** Time until which queued resources wait because too many responses were rejected; undefined if they do not. */
+  heldUntil(now: number): number | undefined {
+    return this.#budget.allows(now) ? undefined : this.#budget.allowedAt;
+  }
+
+  /**
+   * Records a resource whose state is unknown: a rejected response carried it, and a later one carries it, too.
+   *
+   * @param earlier the resource of the rejected response; undefined if it was rejected by its name
+   * @param later the resource in the later response
+   */
+  await(earlier: Resource | undefined, later: Resource, accepted: Resource | undefined): void {
+    const doubt = this.#doubtOf(later, accepted);
+    doubt.state = "sent";
+    if (earlier !== undefined && earlier.version !== later.version) doubt.earlier = earlier;
+    else if (doubt.earlier?.version === earlier?.version) doubt.earlier = undefined;
+  }
+
+  /** Records a rejected resource. It is tried again after a delay. */
+  reject(
+    resource: Resource,
+    accepted: Resource | undefined,
+    rejection: Omit<ResourceRejection, "attempts">,
+    shown: ShownChanges,
+  ): void {
+    const doubt = this.#doubtOf(resource, accepted);
+    doubt.shown = shown;
+    if (doubt.earlier !== undefined) this.#earlier.add(resource.name);
+    doubt.state = "rejected";
+    doubt.attempts++;
+    doubt.rejection = { ...rejection, attempts: doubt.attempts };
+    doubt.retryAt = rejection.at + retryDelay(doubt.attempts, this.#random());
+    this.#retryAt = Math.min(this.#retryAt, doubt.retryAt);
+  }
+
+  /** Queues resources to be sent again in one response. */
+  *queue(
+    resources: readonly Resource[],
+    acceptedOf: (name: string) => Resource | undefined,
+    shown: ShownChanges,
+  ): Sliced<void> {
+    if (resources.length === 0) return;
+    let handled = 0;
+    for (const resource of resources) {
+      if (++handled % sliceNames === 0) yield 0;
+      this.#doubtOf(resource, this.#doubts.get(resource.name)?.accepted ?? acceptedOf(resource.name)).state = "queued";
+    }
+    this.#groups.push({ resources, shown });
+  }
+
+  /** Records names whose removal was rejected. They are removed again. */
+  queueRemovals(names: readonly string[], shown: ShownChanges, wasAlone: boolean, now: number): void {
+    for (const name of names) this.#removed.add(name);
+    this.#removedShown = shown;
+    if (names.length > 0) this.#removeAt = wasAlone ? now + retryDelay(++this.#removals, this.#random()) : now;
+  }
+
+  /** Requests that the full state is sent again. */
+  queueFullState(shown: ShownChanges): void {
+    this.#resync = shown;
+  }
+
+  /** Records that a response is sent, with the resources that it carries. */
+  *sending(resources: Iterable<Resource>, removed: readonly string[]): Sliced<void> {
+    let handled = 0;
+    for (const resource of this.#doubts.size === 0 ? [] : resources) {
+      if (++handled % sliceNames === 0) yield 0;
+      const doubt = this.#doubts.get(resource.name);
+      if (doubt === undefined || doubt.earlier === resource) continue;
+      if (doubt.version !== resource.version) {
+        doubt.attempts = Math.min(doubt.attempts, 1);
+        replaceVersion(doubt, resource);
+      }
+      doubt.state = "sent";
+    }
+    for (const name of removed) this.#remove(name);
+    this.#changes++;
+  }
+
+  /** Records that a trial is sent. */
+  tried(nonce: string, now: number): void {
+    this.#inFlight.add(nonce);
+    this.#budget.use(now);
+  }
+
+  /** Records that a trial was answered. */
+  answered(nonce: string, accepted: boolean): void {
+    if (this.#inFlight.delete(nonce) && accepted) this.#budget.succeeded();
+  }
+
+  /**
+   * Records that the client acknowledged a response.
+   *
+   * @param set the set that the response completes
+   * @param isCarriedLater reports whether a later, unanswered response carries a resource
+   */
+  *accept(selection: Selection, set: ResourceSet, isCarriedLater: (name: string) => boolean): Sliced<void> {
+    for (const name of selection.removed) this.#removed.delete(name);
+    if (this.#removed.size === 0) this.#removals = 0;
+    let handled = 0;
+    for (const [name, { state }] of this.#doubts) {
+      if (++handled % sliceNames === 0) yield 0;
+      if (state === "removed" && !set.has(name)) this.#doubts.delete(name);
+    }
+    if (this.#doubts.size === 0) return;
+    for (const resource of selection.resources) {
+      if (++handled % sliceNames === 0) yield 0;
+      const doubt = this.#doubts.get(resource.name);
+      if (doubt === undefined || doubt.state === "removed") continue;
+      const isCurrent = doubt.version === resource.version && doubt.state === "sent";
+      if (isCurrent && !isCarriedLater(resource.name)) this.#doubts.delete(resource.name);
+      else {
+        doubt.accepted = resource;
+        doubt.earlier = undefined;
+      }
+    }
+    this.#changes++;
+  }
+
+  /** Records that a response was rejected that may have carried an earlier version of a resource alone. */
+  rejectEarlier({ resources }: Selection): void {
+    const [resource, ...others] = resources.slice(0, 2);
+    const doubt = resource && this.#doubts.get(resource.name);
+    if (doubt !== undefined && others.length === 0 && doubt.earlier === resource) doubt.earlier = undefined;
+  }
+
+  /** Records that a resource does not exist any more: what the client has of it is not known, but not to be kept. */
+  #remove(name: string): void {
+    const doubt = this.#doubts.get(name);
+    if (doubt === undefined) return;
+    doubt.state = "removed";
+    doubt.accepted = undefined;
+    doubt.rejection = undefined;
+  }
+
+  /** Forgets a resource that the client does not subscribe to any more. */
+  delete(name: string): void {
+    if (this.#doubts.delete(name)) this.#changes++;
+  }
+
+  /** Forgets what the client has: it starts over, without resources of the type. */
+  forgetAccepted(): void {
+    for (const doubt of this.#doubts.values()) doubt.accepted = undefined;
+    this.#removed.clear();
+  }
+
+  /** Returns the resources of a response without those that must not be sent now. */
+  *withhold(selection: Selection): Sliced<Selection> {
+    if (this.#doubts.size === 0) return selection;
+    const isWithheld = (resource: Resource): boolean => {
+      const doubt = this.#doubts.get(resource.name);
+      return doubt !== undefined && isWaiting(doubt) && doubt.version === resource.version;
+    };
+    const withheld = [...this.#doubts.values()].filter(isWaiting);
+    if (withheld.length === 0) return selection;
+    if (selection.whole === undefined) {
+      const resources = yield* filtered(selection.resources, (resource) => !isWithheld(resource));
+      return resources === selection.resources ? selection : { resources, removed: selection.removed };
+    }
+    const key = keyOf(withheld.map(({ resource }) => `-${resource.name} ${resource.version}`));
+    const resources = yield* derive(selection, key, (resource) => (isWithheld(resource) ? undefined : resource));
+    return { resources, removed: selection.removed };
+  }
+
+  /**
+   * Returns the full state for the client: the resources that it acknowledged last in place of those that must not be
+   * sent now. What a full state lacks is removed, also a last good version.
+   */
+  *substitute(selection: Selection): Sliced<Selection> {
+    const withheld = [...this.#doubts].filter(([, doubt]) => isWaiting(doubt));
+    if (withheld.length === 0) return selection;
+    const key = keyOf(withheld.map(([name, { accepted }]) => `=${name} ${accepted?.version ?? ""}`));
+    const resources = yield* derive(selection, key, (resource) => {
+      const doubt = this.#doubts.get(resource.name);
+      if (doubt === undefined || !isWaiting(doubt)) return resource;
+      return doubt.accepted;
+    });
+    return { resources, removed: [] };
+  }
+
+  /** Time from which `next` may return a trial; Infinity if there is none. */
+  dueAt(now: number, maxInFlight: number): number {
+    if (this.#inFlight.size >= maxInFlight) return Infinity;
+    let at = this.#retryAt;
+    if (this.#groups.length + this.#earlier.size > 0 || this.#resync !== undefined) at = Math.min(at, now);
+    if (this.#removed.size > 0) at = Math.min(at, this.#removeAt);
+    return at === Infinity || this.#budget.allows(Math.max(now, at)) ? at : Math.max(at, this.#budget.allowedAt);
+  }
+
+  /** Returns the content of the next trial; undefined if there is none. Call it only when `dueAt` has passed. */
+  *next(now: number, isRemoved: (name: string) => boolean): Sliced<Trial | undefined> {
+    const removed = now >= this.#removeAt ? [...this.#removed].filter((name) => isRemoved(name)) : [];
+    if (now >= this.#removeAt) this.#removed.clear();
+    if (removed.length > 0) return { resources: [], removed, shown: this.#removedShown };
+    if (now >= this.#retryAt) this.#queueRetries(now);
+    for (let group = this.#groups.pop(); group !== undefined; group = this.#groups.pop()) {
+      const resources = yield* filtered(group.resources, ({ name, version }) => {
+        const doubt = this.#doubts.get(name);
+        return doubt?.state === "queued" && doubt.version === version;
+      });
+      if (resources.length === 0) continue;
+      this.#resync = undefined;
+      return { resources, removed: [], shown: group.shown };
+    }
+    const resync = this.#resync;
+    this.#resync = undefined;
+    if (resync !== undefined) return { resources: [], removed: [], shown: resync };
+    for (const name of this.#earlier) {
+      this.#earlier.delete(name);
+      const doubt = this.#doubts.get(name);
+      if (doubt?.state === "rejected" && doubt.earlier !== undefined)
+        return { resources: [doubt.earlier], removed: [], shown: nothingShown };
+    }
+    return undefined;
+  }
+
+  #queueRetries(now: number): void {
+    this.#retryAt = Infinity;
+    const due: Doubt[] = [];
+    for (const doubt of this.#doubts.values()) {
+      if (doubt.state !== "rejected") continue;
+      const delay = doubt.retryAt - (doubt.rejection?.at ?? 0);
+      if (doubt.retryAt - now > delay * togetherShare) this.#retryAt = Math.min(this.#retryAt, doubt.retryAt);
+      else {
+        doubt.state = "queued";
+        due.push(doubt);
+      }
+    }
+    if (due.length > 0) this.#groups.unshift({ resources: due.map(({ resource }) => resource), shown: merged(due) });
+  }
+
+  #doubtOf(resource: Resource, accepted: Resource | undefined): Doubt {
+    this.#changes++;
+    let doubt = this.#doubts.get(resource.name);
+    if (doubt === undefined) {
+      const { version } = resource;
+      const rejection = { attempts: 0, rejection: undefined, retryAt: 0, shown: nothingShown };
+      doubt = { accepted, state: "queued", version, resource, earlier: undefined, ...rejection };
+      this.#doubts.set(resource.name, doubt);
+    } else if (doubt.version !== resource.version) replaceVersion(doubt, resource);
+    return doubt;
+  }
+}
+
+/** Reports whether a resource must not be sent with others. */
+function isWaiting({ state }: Doubt): boolean {
+  return state === "queued" || state === "rejected";
+}
+
+const nothingShown: ShownChanges = { changes: [] };
+
+/** Returns the changes that several rejected responses showed. */
+function merged(doubts: readonly Doubt[]): ShownChanges {
+  const changes = [...new Set(doubts.flatMap(({ shown }) => shown.changes))].sort((a, b) => a - b);
+  const revisions = doubts.flatMap(({ shown }) => shown.revision ?? []);
+  return revisions.length === 0 ? { changes } : { changes, revision: Math.max(...revisions) };
+}
+
+function replaceVersion(doubt: Doubt, resource: Resource): void {
+  if (doubt.state === "queued" || doubt.state === "sent") doubt.earlier = doubt.resource;
+  doubt.version = resource.version;
+  doubt.resource = resource;
+}
+
+/** Number of resources up to which lists without them are shared. */
+const maxShared = 64;
+
+function keyOf(parts: string[]): string | undefined {
+  return parts.length > maxShared ? undefined : parts.sort().join("\n");
+}

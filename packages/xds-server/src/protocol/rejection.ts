@@ -1,0 +1,163 @@
+import type { Resource } from "@istiod/resources";
+import type { Rejection } from "../events.js";
+import { filtered, type Sliced } from "../sliced.js";
+import { derive, halvesOf } from "./derived-lists.js";
+import { Doubts } from "./doubts.js";
+import { readMessage, reasonIn, type Verdict } from "./rejection-message.js";
+import { differenceBetween, indexSet } from "./set-slices.js";
+import type { TypeState } from "./type-state.js";
+import type { SentResponse } from "./unanswered-responses.js";
+
+/** A NACK. */
+export interface ErrorDetail {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** The properties of a stream that decide what follows from a rejection. */
+export interface RejectionContext {
+  readonly now: number;
+  /** Returns a number from 0 to less than 1. */
+  readonly random: () => number;
+  /** Reports whether responses of the type list the full state, of which only a part is new to the client. */
+  readonly isFullState: boolean;
+  /** Reports whether responses list removed resources. */
+  readonly isIncremental: boolean;
+}
+
+/** Resources of rejected responses that the client may have or not. */
+interface Candidates {
+  readonly resources: readonly Resource[];
+  /** Those of their names in later, unanswered responses, whose answers decide on them. */
+  readonly later: ReadonlyMap<string, Resource>;
+}
+
+/**
+ * Records that a client rejected a response: none of its resources is known to be on the client. They are queued to be
+ * sent again without those that the message names, or in halves if it names none. Returns the rejection.
+ *
+ * @param answered the rejected response, preceded by those that the client answered together with it; none if it is not
+ *   remembered
+ */
+export function* reject(
+  type: TypeState,
+  nonce: string,
+  { code, message }: ErrorDetail,
+  answered: readonly SentResponse[],
+  context: RejectionContext,
+): Sliced<Rejection> {
+  const response = answered.at(-1);
+  const { now: at } = context;
+  const nack = { nonce, version: response?.version ?? "", code, message, at };
+  if (response === undefined || !type.subscribed)
+    return { ...nack, resources: [], versions: {}, reasons: {}, pending: [] };
+  const { shown } = response;
+  const { resources, later } = yield* candidatesOf(type, answered, context.isFullState);
+  const verdict = yield* verdictOn(resources, message);
+  const doubts = (type.doubts ??= new Doubts(context.random));
+  const acceptedOf = (name: string): Resource | undefined => doubts.get(name)?.accepted ?? type.acknowledged?.get(name);
+  for (const { selection } of answered) doubts.rejectEarlier(selection);
+  const invalid = verdict.invalid.size === 0 ? [] : resources.filter(({ name }) => verdict.invalid.has(name));
+  for (const resource of resources) {
+    const { name, version } = resource;
+    const next = later.get(name);
+    const reason = verdict.invalid.get(name);
+    if (next !== undefined)
+      doubts.await(reason === undefined && context.isIncremental ? resource : undefined, next, acceptedOf(name));
+    else if (reason !== undefined)
+      doubts.reject(resource, acceptedOf(name), { version, reason, code, nonce, at }, shown);
+  }
+  const unnamed = invalid.length === 0 ? resources : yield* without(resources, verdict.invalid);
+  const rest = later.size === 0 ? unnamed : yield* filtered(unnamed, ({ name }) => !later.has(name));
+  for (const group of yield* groupsOf(rest, verdict)) yield* doubts.queue(group, acceptedOf, shown);
+  const removed = answered.flatMap(({ selection, set }) => (set === undefined ? [] : selection.removed));
+  if (context.isIncremental) doubts.queueRemovals(removed, shown, resources.length === 0, at);
+  if (context.isFullState && resources.length > 0 && (yield* lacksAccepted(type))) doubts.queueFullState(shown);
+  if (doubts.isEmpty) type.doubts = undefined;
+  return {
+    ...nack,
+    resources: invalid.map(({ name }) => name),
+    versions: Object.fromEntries(invalid.map(({ name, version }) => [name, version])),
+    reasons: Object.fromEntries(verdict.invalid),
+    get pending() {
+      return unnamed.map(({ name }) => name);
+    },
+    ...(shown.revision !== undefined && { revision: shown.revision }),
+  };
+}
+
+/** Returns the resources of rejected responses that the client does not have for certain. */
+function* candidatesOf(type: TypeState, answered: readonly SentResponse[], isFullState: boolean): Sliced<Candidates> {
+  const { acknowledged, known, outside } = type;
+  if (acknowledged !== undefined) yield* indexSet(acknowledged);
+  if (known !== undefined) yield* indexSet(known);
+  const inLater = type.unanswered.finder();
+  const later = new Map<string, Resource>();
+  const isCandidate = (resource: Resource): boolean => {
+    const { name, version } = resource;
+    if (!type.covers(name) || (known?.has(name) !== true && outside.get(name) === undefined)) return false;
+    const doubt = type.doubts?.get(name);
+    if (doubt !== undefined && (doubt.state !== "sent" || doubt.version !== version)) return false;
+    if (doubt === undefined && isFullState && acknowledged?.get(name)?.version === version) return false;
+    const next = inLater(name);
+    if (next !== undefined) later.set(name, next);
+    return true;
+  };
+  const lists: (readonly Resource[])[] = [];
+  for (const { selection, set } of answered) {
+    if (set === undefined) continue;
+    const carried = selection.whole === undefined ? selection.resources : yield* derive(selection, "all", itself);
+    lists.push(yield* filtered(carried, isCandidate));
+  }
+  const [first = []] = lists;
+  return { resources: lists.length > 1 ? latest(lists) : first, later };
+}
+
+const itself = (resource: Resource): Resource => resource;
+
+/** Merges lists. Of the versions of a resource, the latest is kept. */
+function latest(lists: readonly (readonly Resource[])[]): readonly Resource[] {
+  const merged = new Map<string, Resource>();
+  for (const list of lists) for (const resource of list) merged.set(resource.name, resource);
+  return [...merged.values()];
+}
+
+/** Decides which resources are invalid. A resource that was alone in its response is. */
+function* verdictOn(resources: readonly Resource[], message: string): Sliced<Verdict> {
+  const [only, ...others] = resources.slice(0, 2);
+  const verdict = yield* readMessage(message, namesOf(resources));
+  if (only === undefined || others.length > 0 || verdict.invalid.size > 0) return verdict;
+  return { invalid: new Map([[only.name, reasonIn(message)]]), mentioned: [] };
+}
+
+/** Reports whether the client may have resources that its full state lacks by now. */
+function* lacksAccepted({ acknowledged, known }: TypeState): Sliced<boolean> {
+  if (known === undefined || acknowledged === known) return false;
+  if (acknowledged === undefined) return true;
+  return (yield* differenceBetween(acknowledged, known)).removed.length > 0;
+}
+
+function* namesOf(resources: readonly Resource[]): Generator<string> {
+  for (const { name } of resources) yield name;
+}
+
+/** Returns the groups in which resources are sent again. The last group is sent first. */
+function* groupsOf(
+  rest: readonly Resource[],
+  { invalid, mentioned }: Verdict,
+): Sliced<readonly (readonly Resource[])[]> {
+  if (rest.length < 2 || invalid.size > 0) return [rest];
+  const suspects = new Set(mentioned);
+  const suspected = suspects.size === 0 ? [] : yield* filtered(rest, ({ name }) => suspects.has(name));
+  if (suspected.length > 0 && suspected.length < rest.length)
+    return [suspected, yield* filtered(rest, ({ name }) => !suspects.has(name))];
+  return halvesOf(rest).toReversed();
+}
+
+function without(resources: readonly Resource[], names: ReadonlyMap<string, string>): Sliced<readonly Resource[]> {
+  const key = names.size > maxShared ? undefined : `without ${[...names.keys()].sort().join("\n")}`;
+  return derive({ resources, removed: [] }, key, (resource) => (names.has(resource.name) ? undefined : resource));
+}
+
+/** Number of resources up to which lists without them are shared. */
+const maxShared = 64;

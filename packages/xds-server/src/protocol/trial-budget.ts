@@ -1,0 +1,46 @@
+/** Responses that may be sent in a window without a success. */
+const maxResponses = 32;
+const minWindowMs = 30_000;
+const maxWindowMs = 600_000;
+
+/**
+ * Limits the responses that find the invalid resources of rejected ones. Accepted responses are progress and cost
+ * nothing, so that many invalid resources are found among more valid ones. A client that rejects everything uses up one
+ * window after the other, each twice as long as the one before.
+ */
+export class TrialBudget {
+  #used = 0;
+  #windowMs = minWindowMs;
+  #windowEnd = 0;
+  #succeeded = false;
+
+  /** Reports whether a response may be sent. */
+  allows(now: number): boolean {
+    return this.#used < maxResponses || now >= this.#windowEnd;
+  }
+
+  /** Time from which a response may be sent, if it may not be sent now. */
+  get allowedAt(): number {
+    return this.#windowEnd;
+  }
+
+  /** Counts a response that is sent. */
+  use(now: number): void {
+    if (now >= this.#windowEnd) this.#begin(now);
+    this.#used++;
+  }
+
+  /** Counts an accepted response. It pays for itself, and for the rejected ones that it was split from. */
+  succeeded(): void {
+    this.#succeeded = true;
+    this.#used = Math.max(-maxResponses, this.#used - 3);
+  }
+
+  #begin(now: number): void {
+    const wasUsedUp = this.#used >= maxResponses && !this.#succeeded;
+    this.#windowMs = wasUsedUp ? Math.min(this.#windowMs * 2, maxWindowMs) : minWindowMs;
+    this.#windowEnd = now + this.#windowMs;
+    this.#used = 0;
+    this.#succeeded = false;
+  }
+}
