@@ -220,7 +220,12 @@ it("returns only the state that streams have", async () => {
     resources: undefined,
   });
   expect(resources?.[clusterType]).toEqual({ sent: nonce, acked: nonce, sentTime: nonce });
-  expect(resources?.[listenerType]).toEqual({ sent: nonce, sentTime: nonce, lastError: "no" });
+  expect(resources?.[listenerType]).toEqual({
+    sent: nonce,
+    sentTime: nonce,
+    lastError: "no",
+    unaccepted: expect.any(Object) as unknown,
+  });
   const { configs } = (await debug("config_dump?proxyID=cart-0.shop&include_eds")) as {
     configs: Record<string, unknown>[];
   };
