@@ -90,6 +90,7 @@ export interface HostileMesh {
   readonly accepted: readonly Manifest[];
 }
 
+/** Returns the mesh with objects. `mesh` has further fields of the mesh configuration, in its JSON form. */
 export function hostileMesh(
   objects: readonly Manifest[],
   { acceptInvalid = false, mesh = {} }: { readonly acceptInvalid?: boolean; readonly mesh?: object } = {},
@@ -106,7 +107,8 @@ export function hostileMesh(
   const report = { warning: () => undefined, error: () => undefined };
   const hasProvider = JSON.stringify(accepted).includes("@provider");
   const providers = hasProvider ? [...extensionProviders, sdsProvider] : extensionProviders;
-  const config = applyMeshConfig({ extensionProviders: providers, ingressSelector: "ingress", ...mesh }, report);
+  const base = applyMeshConfig({ extensionProviders: providers, ingressSelector: "ingress" }, report);
+  const config = applyMeshConfig(mesh, report, base);
   if (config === undefined) throw new Error("the mesh configuration is rejected");
   database.commit((tx) => {
     tx.set(meshConfig, meshConfigKey, config);
