@@ -316,6 +316,21 @@ describe("Envoy's command line", () => {
     expect(splitLogLevel("warning")).toEqual({ level: "warning", components: "" });
   });
 
+  it("has no values with which Envoy would exit", () => {
+    const config = overlay(defaultProxyConfig(), "fileFlushInterval: 0.0015s\ndrainDuration: 5000000000s", "x");
+    const options = readOptions({ proxyLogLevel: "verbose,info,misc:loud,upstream:debug,network:debug" }, {});
+    const warnings: string[] = [];
+    const args = envoyArguments("/b.json", config, options, ["10.0.0.1"], undefined, (text) => warnings.push(text));
+    const valueOf = (flag: string): string | undefined => args[args.indexOf(flag) + 1];
+    expect(["-l", "--component-log-level", "--file-flush-interval-msec", "--drain-time-s"].map(valueOf)).toEqual([
+      "info",
+      "upstream:debug",
+      "2",
+      "4294967295",
+    ]);
+    expect(warnings).toHaveLength(3);
+  });
+
   it("has an override in YAML or JSON", async () => {
     const directory = await scratch();
     await put(join(directory, "o.yaml"), 'admin:\n  address: "$(HOST_IP):1"\n');

@@ -1,5 +1,6 @@
 export { Closers } from "./closers.js";
 export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock } from "./clock.js";
+export { logLevelAnnotations, logLevelFault } from "./envoy/log-level.js";
 export {
   readHistogramBuckets,
   statsAnnotationFaults,

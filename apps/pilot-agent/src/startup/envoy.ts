@@ -33,7 +33,9 @@ export async function startProxy(
   await writeBootstrap(bootstrapFile, { proxy, options, env, identity, log });
   const envoy = await startEnvoy({
     binary: options.envoyPath || config.binaryPath,
-    args: envoyArguments(bootstrapFile, config, options, proxy.addresses, await bootstrapOverride(context)),
+    args: envoyArguments(bootstrapFile, config, options, proxy.addresses, await bootstrapOverride(context), (message) =>
+      log.warn(message),
+    ),
     directory: resolve(options.directory),
     env: envoyEnvironment(env, options),
     outputDirectory: resolvePath(config.configPath),

@@ -10,6 +10,12 @@ import { checkDuration, formatDuration, nanoseconds } from "../validation/durati
 import { checkHeaderName } from "../validation/format-string/header-value.js";
 import { each, type Place } from "../validation/place.js";
 
+const millisecond = 1_000_000n;
+const second = 1_000n * millisecond;
+
+/** Largest number that an argument of Envoy's command line may have. */
+const argumentLimit = 2n ** 32n - 1n;
+
 /** Validates the mesh's proxy configuration with defaults applied, as Istio's `ValidateMeshConfigProxyConfig` does. */
 export function checkProxyConfig(config: ProxyConfig, place: Place): void {
   for (const field of ["configPath", "binaryPath", "discoveryAddress"] as const) {
@@ -22,6 +28,13 @@ export function checkProxyConfig(config: ProxyConfig, place: Place): void {
   checkDuration(config.drainDuration, place.at("drainDuration"));
   if (nanoseconds(config.drainDuration) % 1_000_000_000n !== 0n)
     place.at("drainDuration").error(`is ${formatDuration(config.drainDuration)}, expected whole seconds`);
+  if (nanoseconds(config.drainDuration) > argumentLimit * second)
+    place.at("drainDuration").error(`is ${formatDuration(config.drainDuration)}, expected at most ${argumentLimit}s`);
+  const flush = nanoseconds(config.fileFlushInterval);
+  if (flush < 0n || flush % millisecond !== 0n || flush > argumentLimit * millisecond)
+    place
+      .at("fileFlushInterval")
+      .error(`is ${formatDuration(config.fileFlushInterval)}, expected whole milliseconds, at most ${argumentLimit}`);
   for (const field of ["discoveryAddress", "statsdUdpAddress", "envoyMetricsServiceAddress"] as const) {
     if (config[field] !== "") checkServerAddress(config[field], place.at(field));
   }

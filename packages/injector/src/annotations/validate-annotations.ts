@@ -1,5 +1,5 @@
 import { checkProxyConfigAnnotation, formatPath, isCidr } from "@istiod/config-schema";
-import { parseGoBoolean, statsAnnotationFaults } from "@istiod/settings";
+import { logLevelAnnotations, logLevelFault, parseGoBoolean, statsAnnotationFaults } from "@istiod/settings";
 import { InjectorError } from "../errors.js";
 import { canonicalQuantity } from "../go-types/quantity.js";
 
@@ -25,6 +25,7 @@ const checks: Readonly<Record<string, Check>> = {
   "istio.io/reroute-virtual-interfaces": checkInterfaces,
   "prometheus.istio.io/merge-metrics": (value) =>
     parseGoBoolean(value) === undefined ? "expected a boolean" : undefined,
+  ...Object.fromEntries(logLevelAnnotations.map((name) => [name, logLevelFault])),
   "proxy.istio.io/config": checkProxyConfig,
   "sidecar.istio.io/proxyCPU": checkQuantity,
   "sidecar.istio.io/proxyMemory": checkQuantity,
