@@ -274,3 +274,35 @@ test("an SNI of more than 255 bytes is rejected", () => {
   expect(sni("x".repeat(256))).toEqual(["trafficPolicy.tls.sni: has 256 bytes, expected at most 255"]);
   expect(sni("x".repeat(255))).toEqual([]);
 });
+
+test("fields of Istio's API 1.32 have the limits of their documentation and of Envoy", () => {
+  const rule = (trafficPolicy: object): string[] =>
+    errorsOf("networking.istio.io/v1", "DestinationRule", { host: "cart", trafficPolicy });
+  const tls = { mode: "SIMPLE", caCertCredentialName: "trust" };
+  expect(rule({ tls })).toEqual([]);
+  expect(rule({ tls: { ...tls, caCrl: "/crl" } })).toEqual([
+    "trafficPolicy.tls.caCrl: is set together with caCertCredentialName, expected the CRL in the credential",
+  ]);
+  expect(rule({ tls: { ...tls, insecureSkipVerify: true } })).toEqual([
+    "trafficPolicy.tls.insecureSkipVerify: is true together with caCertCredentialName, expected only one of them",
+  ]);
+  expect(rule({ tls: { ...tls, caCertCredentialName: "configmap://other/trust" } })).toEqual([
+    expect.stringContaining("trafficPolicy.tls.caCertCredentialName: is "),
+  ]);
+  expect(rule({ outlierDetection: { failurePercentageThreshold: 101 } })).toEqual([
+    expect.stringContaining("trafficPolicy.outlierDetection.failurePercentageThreshold: is 101, expected"),
+  ]);
+  expect(rule({ loadBalancer: { backendUtilization: { weightStabilizationPeriod: "0s" } } })).toEqual([]);
+  expect(rule({ loadBalancer: { backendUtilization: { metricNamesForComputingUtilization: [""] } } })).toEqual([
+    "trafficPolicy.loadBalancer.backendUtilization.metricNamesForComputingUtilization.0: is empty, expected the name of a metric, such as cpu_utilization",
+  ]);
+  const server = { port: { number: 443, name: "https", protocol: "HTTPS" }, hosts: ["a.example"] };
+  const alpn = (...alpnProtocols: string[]): string[] =>
+    errorsOf("networking.istio.io/v1", "Gateway", {
+      servers: [{ ...server, tls: { mode: "SIMPLE", credentialName: "a", alpnProtocols } }],
+    });
+  expect(alpn("h2", "http/1.1")).toEqual([]);
+  expect(alpn("h2", "")).toEqual([
+    "servers.0.tls.alpnProtocols.1: has 0 bytes, expected a protocol of 1 to 255, such as h2",
+  ]);
+});

@@ -8,11 +8,8 @@ export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
     "Istio does not implement it either; set fixedDelay",
   "istio.networking.v1alpha3.L4MatchAttributes.sourceSubnet":
     "Istio does not implement it either; match sourceLabels or sourceNamespace",
-  "istio.networking.v1alpha3.LoadBalancerSettings.backendUtilization":
-    "load balancing by utilization is not supported yet; set simple",
   "istio.networking.v1alpha3.OutlierDetection.consecutiveErrors":
     "Istio does not read it any more; set consecutive5xxErrors",
-  "istio.security.v1beta1.JWTRule.presence": "it is not supported yet; require a token by an AuthorizationPolicy",
   "istio.mesh.v1alpha1.MeshConfig.serviceScopeConfigs": "ambient mode is not supported yet",
   "istio.mesh.v1alpha1.MeshConfig.verifyCertificateAtClient":
     "Istio does not implement it any more; set caCertificates in DestinationRules",

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { unverifiableJwks } from "@istiod/push-context";
-import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
+import { type JWTRule, JWTRule_JWTRequirement } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { compactVerify, decodeJwt, decodeProtectedHeader, importJWK, type JWK } from "jose";
 
 /** A JWT rule with the keys that verify its tokens; undefined keys are those that the proxy fetches itself. */
@@ -31,7 +31,7 @@ export async function verifyToken(
   rules: readonly KeyedRule[],
   now: number,
 ): Promise<TokenVerdict> {
-  if (token === undefined) return { state: "none" };
+  if (token === undefined) return unlessRequired({ state: "none" }, undefined, rules);
   if (rules.length === 0) return { state: "ignored", reason: "no RequestAuthentication applies to the workload" };
   const parsed = parse(token);
   if (typeof parsed === "string") return invalid(401, parsed);
@@ -41,9 +41,18 @@ export async function verifyToken(
   let verdict: TokenVerdict = { state: "none" };
   for (const each of accepting) {
     verdict = await verifyByRule(token, { claims, issuer }, each, now);
-    if (verdict.state !== "invalid") return verdict;
+    if (verdict.state !== "invalid") return unlessRequired(verdict, issuer, rules);
   }
   return verdict;
+}
+
+/** Returns the verdict, or that the token of another issuer is missing, which its rule requires. */
+function unlessRequired(verdict: TokenVerdict, issuer: string | undefined, rules: readonly KeyedRule[]): TokenVerdict {
+  const missing = rules.find(
+    ({ rule }) => rule.presence === JWTRule_JWTRequirement.REQUIRED && rule.issuer !== issuer,
+  )?.rule;
+  if (missing === undefined) return verdict;
+  return invalid(401, `a token of issuer ${JSON.stringify(missing.issuer)} is missing, which its JWT rule requires`);
 }
 
 async function verifyByRule(

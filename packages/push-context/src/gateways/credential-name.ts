@@ -36,6 +36,15 @@ export function declaredCredential(credentialName: string): CredentialReference 
   return credentialReference(name.includes("://") ? name : `kubernetes://${name}`);
 }
 
+/**
+ * Returns the credential that client TLS settings name by `caCertCredentialName`. The suffix has the roots of a Secret
+ * read, of its own or of the Secret without it; a ConfigMap has nothing else.
+ */
+export function rootsCredentialName(name: string): string {
+  const isRoots = name === "" || name.startsWith("configmap://") || name.endsWith(rootCertificatesSuffix);
+  return isRoots ? name : name + rootCertificatesSuffix;
+}
+
 function splitOnce(text: string, separator: string): readonly string[] {
   const at = text.indexOf(separator);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];

@@ -5,7 +5,7 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { declaredCredential, rootCertificatesSuffix } from "../gateways/credential-name.js";
+import { declaredCredential, rootCertificatesSuffix, rootsCredentialName } from "../gateways/credential-name.js";
 import { isVerifiedRouter } from "../gateways/verified-router.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { verifiedInNamespace } from "../proxy/facts.js";
@@ -55,10 +55,13 @@ function secretsOf(policy: TrafficPolicy | undefined): readonly string[] {
 }
 
 function secretsOfSettings(settings: ClientTLSSettings | undefined): readonly string[] {
-  if (settings === undefined || settings.credentialName === "") return [];
-  if (settings.mode !== TlsMode.SIMPLE && settings.mode !== TlsMode.MUTUAL) return [];
-  const names = [settings.credentialName + rootCertificatesSuffix];
-  if (settings.mode === TlsMode.MUTUAL) names.push(settings.credentialName);
+  if (settings?.mode !== TlsMode.SIMPLE && settings?.mode !== TlsMode.MUTUAL) return [];
+  const { credentialName: own, caCertCredentialName } = settings;
+  const names = [
+    ...(own === "" || caCertCredentialName !== "" ? [] : [own + rootCertificatesSuffix]),
+    ...(own === "" || settings.mode !== TlsMode.MUTUAL ? [] : [own]),
+    ...(caCertCredentialName === "" ? [] : [rootsCredentialName(caCertCredentialName)]),
+  ];
   return names.flatMap((credentialName) => {
     const reference = declaredCredential(credentialName);
     return reference?.source === "kubernetes" ? [`${reference.namespace ?? ""}/${reference.name}`] : [];

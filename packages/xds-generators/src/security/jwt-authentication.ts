@@ -9,7 +9,10 @@ import {
   JwtRequirementSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/http/jwt_authn/v3/config";
 import { query, type QueryContext } from "@istiod/incremental";
-import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
+import {
+  type JWTRule,
+  JWTRule_JWTRequirement as JWTRequirement,
+} from "@istiod/istio-api/security/v1beta1/request_authentication";
 import {
   applicableJwtRules,
   localJwks,
@@ -24,8 +27,9 @@ import { outboundClusterName } from "../resource-names.js";
 import { jwtFilterName, jwtPayloadKey } from "./jwt-claims.js";
 
 /**
- * The JWT filter for the client's RequestAuthentications; none if there are none. Tokens are optional but must be
- * valid. A rejected RequestAuthentication without a good version makes every request fail.
+ * The JWT filter for the client's RequestAuthentications; none if there are none. Tokens must be valid, and are
+ * optional unless their rule requires them. A rejected RequestAuthentication without a good version makes every request
+ * fail.
  * Source: pilot/pkg/security/authn/policy_applier.go.
  */
 export const jwtFilters = query("jwtFilters", (q): readonly HttpFilter[] => {
@@ -35,7 +39,8 @@ export const jwtFilters = query("jwtFilters", (q): readonly HttpFilter[] => {
   // Routes of gateways may depend on claims.
   const clearRouteCache = q.ask(proxyType) !== "sidecar";
   const providers = rules.map((rule) => provider(q, rule, clearRouteCache));
-  return [httpFilter(jwtFilterName, anyPack(JwtAuthenticationSchema, authentication(providers)))];
+  const isRequired = rules.map(({ presence }) => presence === JWTRequirement.REQUIRED);
+  return [httpFilter(jwtFilterName, anyPack(JwtAuthenticationSchema, authentication(providers, isRequired)))];
 });
 
 /** Requires a token that no key verifies, of every request, including CORS preflights. */
@@ -56,13 +61,21 @@ const unsatisfiable: JwtAuthentication = create(JwtAuthenticationSchema, {
   },
 });
 
-function authentication(providers: readonly JwtProvider[]): JwtAuthentication {
+/** @param isRequired whether the token of each provider is required */
+function authentication(providers: readonly JwtProvider[], isRequired: readonly boolean[]): JwtAuthentication {
   const names = providers.map((_, i) => `origins-${i}`);
-  const each = names.map((name) => requireAny([providerRequirement(name), allowMissing]));
+  const each = names.map((name, i) =>
+    isRequired[i] ? providerRequirement(name) : requireAny([providerRequirement(name), allowMissing]),
+  );
   const [only] = each;
-  // A token location shared by several issuers can satisfy only one of them, so one valid token suffices.
+  // A token location shared by several issuers can satisfy only one of them, so one valid token suffices. It does not
+  // if another one is required.
   const requires =
-    only !== undefined && each.length === 1 ? only : requireAny([...names.map(providerRequirement), requireAll(each)]);
+    only !== undefined && each.length === 1
+      ? only
+      : isRequired.includes(true)
+        ? requireAll(each)
+        : requireAny([...names.map(providerRequirement), requireAll(each)]);
   return create(JwtAuthenticationSchema, {
     rules: [
       {

@@ -127,6 +127,27 @@ describe("a retry budget", () => {
   });
 });
 
+describe("load balancing by utilization", () => {
+  const policyOf = (backendUtilization: object): Json =>
+    clusterWith({ loadBalancer: { backendUtilization } }).loadBalancingPolicy.policies[0].typedExtensionConfig;
+
+  it("is Envoy's client-side weighted round robin, without a penalty for errors by default", () => {
+    const { name, typedConfig } = policyOf({});
+    expect(name).toBe("envoy.load_balancing_policies.client_side_weighted_round_robin");
+    expect(typedConfig).toMatchObject({ errorUtilizationPenalty: 0 });
+  });
+
+  it("has its periods and its penalty", () => {
+    const periods = { weightStabilizationPeriod: "5s", weightExpirationPeriod: "60s", weightUpdatePeriod: "2s" };
+    expect(policyOf({ ...periods, errorUtilizationPenaltyPercent: 150 }).typedConfig).toMatchObject({
+      blackoutPeriod: "5s",
+      weightExpirationPeriod: "60s",
+      weightUpdatePeriod: "2s",
+      errorUtilizationPenalty: 1.5,
+    });
+  });
+});
+
 describe("outlier detection", () => {
   it("counts errors, disables a count with 0, and never uses the success rate", () => {
     const { outlierDetection } = clusterWith({
@@ -148,6 +169,20 @@ describe("outlier detection", () => {
       baseEjectionTime: "60s",
       maxEjectionPercent: 50,
     });
+  });
+
+  it("enforces a failure percentage, also of local origin errors if these are split; 0 means none", () => {
+    const detection = (outlierDetection: object): Json => clusterWith({ outlierDetection }).outlierDetection;
+    expect(detection({ failurePercentageThreshold: 40 })).toEqual({
+      failurePercentageThreshold: 40,
+      enforcingFailurePercentage: 100,
+      enforcingSuccessRate: 0,
+    });
+    expect(detection({ failurePercentageThreshold: 40, splitExternalLocalOriginErrors: true })).toMatchObject({
+      enforcingFailurePercentage: 100,
+      enforcingFailurePercentageLocalOrigin: 100,
+    });
+    expect(detection({ failurePercentageThreshold: 0 })).toEqual({ enforcingSuccessRate: 0 });
   });
 
   it("splits local origin errors if configured", () => {
@@ -362,6 +397,36 @@ describe("TLS settings of a policy", () => {
     expect(secret(mesh.proxy())).toBeUndefined();
     mesh.apply(rule({ workloadSelector: { matchLabels: { app: "web" } } }));
     expect(secret(mesh.proxy({ labels: { app: "web" } })).name).toBe("kubernetes://client-cacert");
+  });
+
+  it("verify by the roots of caCertCredentialName, apart from the certificate", () => {
+    const rule = (tls: object, spec: object = {}): string => destinationRule(host, { trafficPolicy: { tls }, ...spec });
+    const selected = { workloadSelector: { matchLabels: { app: "web" } } };
+    const used = (tls: object, spec: object, proxy: object): readonly Json[] => {
+      const mesh = new TestMesh(serviceYaml("cart") + rule(tls, spec));
+      const common = tlsOf(mesh.proxy(proxy as never).cluster(cart))?.commonTlsContext;
+      return [
+        common?.tlsCertificateSdsSecretConfigs?.[0].name,
+        common?.combinedValidationContext?.validationContextSdsSecretConfig.name,
+      ];
+    };
+    const web = { labels: { app: "web" } };
+    const mutual = { mode: "MUTUAL", credentialName: "client", caCertCredentialName: "trust" };
+    for (const [spec, proxy] of [
+      [selected, web],
+      [{}, { type: "router" }],
+    ] as const)
+      expect(used(mutual, spec, proxy)).toEqual(["kubernetes://client", "kubernetes://trust-cacert"]);
+    expect(used({ ...mutual, caCertCredentialName: "configmap://shop/trust" }, selected, web)[1]).toBe(
+      "configmap://shop/trust",
+    );
+    const files = { mode: "MUTUAL", clientCertificate: "/c", privateKey: "/k", caCertificates: "/r" };
+    const withFiles = { ...files, caCertCredentialName: "trust-cacert" };
+    expect(used(withFiles, selected, web)).toEqual(["file-cert:/c~/k", "kubernetes://trust-cacert"]);
+    // As documented, sidecars without a selector keep the paths.
+    expect(used(withFiles, {}, {})).toEqual(["file-cert:/c~/k", "file-root:/r"]);
+    expect(used({ mode: "SIMPLE", caCertCredentialName: "trust" }, {}, {})[1]).toBe("file-root:system");
+    expect(used({ mode: "SIMPLE", caCertCredentialName: "trust" }, selected, web)[1]).toBe("kubernetes://trust-cacert");
   });
 
   it("verify against the subject alternative names of a ServiceEntry", () => {

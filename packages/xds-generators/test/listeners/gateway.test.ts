@@ -120,6 +120,20 @@ describe("HTTPS", () => {
     });
   });
 
+  it("offers the protocols of alpnProtocols", () => {
+    const offered = (tls: object): unknown =>
+      secrets(
+        listenerOf(
+          new TestMesh(gateway([server(443, "HTTPS", ["a.example.com"], { tls: { ...simple.tls, ...tls } })])).proxy(
+            router,
+          ),
+          "0.0.0.0_443",
+        ).filterChains[0],
+      ).alpnProtocols;
+    expect(offered({ alpnProtocols: ["http/1.1"] })).toEqual(["http/1.1"]);
+    expect(offered({})).toEqual(["h2", "http/1.1"]);
+  });
+
   it("uses certificate files through the agent", () => {
     const tls = {
       mode: "MUTUAL",

@@ -244,6 +244,18 @@ describe("private keys are served only to workloads that need them", () => {
     expect(gateway(mesh).resource(front)?.name).toBe(front);
   });
 
+  it("with the roots that a DestinationRule names by caCertCredentialName, and not those that it replaces", () => {
+    const tls = { mode: "MUTUAL", credentialName: "front", caCertCredentialName: "vault" };
+    const spec = { host: "a.example", trafficPolicy: { tls }, workloadSelector: { matchLabels: { app: "web" } } };
+    const rule = istioYaml("DestinationRule", "out", spec, "edge");
+    const mesh = new TestMesh(keys + secret("vault", { "ca.crt": "ROOTS" }) + pod("gw", { app: "web" }) + rule);
+    const sidecar = gateway(mesh, { type: "sidecar" });
+    expect(sidecar.resource(front)?.name).toBe(front);
+    expect(sidecar.resource("kubernetes://vault-cacert")?.name).toBe("kubernetes://vault-cacert");
+    expect(sidecar.resource("kubernetes://vault")).toBeUndefined();
+    expect(sidecar.resource("kubernetes://front-cacert")).toBeUndefined();
+  });
+
   it("to sidecars that a DestinationRule of their namespace selects", () => {
     const rule = (spec: object, namespace = "edge"): string =>
       istioYaml("DestinationRule", "out", { host: "outside.example", ...spec }, namespace);

@@ -58,6 +58,24 @@ describe("tokens", () => {
     ]);
   });
 
+  it("are required by rules that say so, whatever other tokens there are", () => {
+    const requires = (...rules: readonly object[]): Json =>
+      filterOf(new TestMesh(web + authentication(rules.map((rule) => ({ jwks: keys, ...rule }))))).rules[0].requires;
+    const required = { presence: "REQUIRED" };
+    expect(requires({ issuer: "a", ...required })).toEqual({ providerName: "origins-0" });
+    expect(requires({ issuer: "a", ...required }, { issuer: "b", ...required })).toEqual({
+      requiresAll: { requirements: [{ providerName: "origins-0" }, { providerName: "origins-1" }] },
+    });
+    expect(requires({ issuer: "a", ...required }, { issuer: "b", presence: "OPTIONAL" })).toEqual({
+      requiresAll: {
+        requirements: [
+          { providerName: "origins-0" },
+          { requiresAny: { requirements: [{ providerName: "origins-1" }, { allowMissing: {} }] } },
+        ],
+      },
+    });
+  });
+
   it("of several issuers are accepted if one is valid", () => {
     const filter = filterOf(
       new TestMesh(

@@ -35,6 +35,8 @@ function checkTls({ spec }: DestinationRuleObject, { report }: AnalysisContext):
  */
 function isUnverified(tls: ClientTLSSettings | undefined, selects: boolean): boolean {
   if (tls === undefined || (tls.mode !== Mode.SIMPLE && tls.mode !== Mode.MUTUAL)) return false;
+  const isReadable = (name: string): boolean => name !== "" && (selects || name.startsWith("configmap://"));
+  if (isReadable(tls.caCertCredentialName)) return false;
   return tls.caCertificates === "" && !(tls.credentialName !== "" && selects);
 }
 

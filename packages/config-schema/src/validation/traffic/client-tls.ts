@@ -21,10 +21,13 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   checkResourceName(credentialName, place.at("credentialName"));
   for (const field of ["clientCertificate", "privateKey", "caCertificates", "caCrl"] as const)
     checkFilePath(settings[field], place.at(field));
+  checkRootsCredential(settings, namespace, place);
   const sniBytes = Buffer.byteLength(settings.sni);
   if (sniBytes > maxSniBytes) place.at("sni").error(`has ${sniBytes} bytes, expected at most ${maxSniBytes}`);
   if (settings.insecureSkipVerify === true) {
     const verifies = caCertificates !== "" || subjectAltNames.length > 0;
+    if (settings.caCertCredentialName !== "")
+      place.at("insecureSkipVerify").error("is true together with caCertCredentialName, expected only one of them");
     if (mode === Mode.SIMPLE && (verifies || credentialName !== ""))
       place
         .at("insecureSkipVerify")
@@ -45,6 +48,21 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
       place.at("clientCertificate").error("is missing, expected the path of a certificate for mutual TLS");
     if (privateKey === "") place.at("privateKey").error("is missing, expected the path of a key for mutual TLS");
   }
+}
+
+function checkRootsCredential(
+  { mode, caCertCredentialName: name, caCertificates, caCrl }: ClientTLSSettings,
+  namespace: string,
+  place: Place,
+): void {
+  if (name === "") return;
+  const at = place.at("caCertCredentialName");
+  checkConfigMapName(name, namespace, at);
+  checkResourceName(name, at);
+  if (mode !== Mode.SIMPLE && mode !== Mode.MUTUAL) at.warning(`has no effect in mode ${Mode[mode]}`);
+  if (caCertificates !== "") at.warning("takes precedence over caCertificates, which has no effect");
+  if (caCrl !== "")
+    place.at("caCrl").error("is set together with caCertCredentialName, expected the CRL in the credential");
 }
 
 /** Checks that `configmap://namespace/name` names the object's own namespace. */

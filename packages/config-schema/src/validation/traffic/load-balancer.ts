@@ -1,5 +1,6 @@
 import type { LoadBalancerSettings } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { checkDuration, checkOptionalDuration } from "../durations.js";
+import { checkBackendUtilization } from "./backend-utilization.js";
 import { checkConsistentHash } from "./consistent-hash.js";
 import { checkLocalityLb, checkZoneAwareLb } from "./locality.js";
 import { checkPercent } from "../numbers.js";
@@ -13,6 +14,8 @@ export function checkLoadBalancer(
   if (settings === undefined) return;
   if (settings.lbPolicy.case === "consistentHash")
     checkConsistentHash(settings.lbPolicy.value, place.at("consistentHash"));
+  if (settings.lbPolicy.case === "backendUtilization")
+    checkBackendUtilization(settings.lbPolicy.value, place.at("backendUtilization"));
   if (settings.localityLbSetting !== undefined && settings.zoneAwareLbSetting !== undefined) {
     place.at("zoneAwareLbSetting").error("is set together with localityLbSetting, expected only one of them");
   }

@@ -12,6 +12,7 @@ export function checkOutlierDetection(outlier: OutlierDetection | undefined, pla
   if (!outlier.splitExternalLocalOriginErrors && (outlier.consecutiveLocalOriginFailures ?? 0) > 0) {
     place.at("consecutiveLocalOriginFailures").error("is set, expected splitExternalLocalOriginErrors to be true");
   }
+  checkPercent(outlier.failurePercentageThreshold ?? 0, place.at("failurePercentageThreshold"));
   checkPercent(outlier.maxEjectionPercent, place.at("maxEjectionPercent"));
   checkPercent(outlier.minHealthPercent, place.at("minHealthPercent"));
 }

@@ -24,6 +24,7 @@ export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place)
   checkCurves(tls, place);
   checkPins(tls, place);
   checkNames(tls, place);
+  checkAlpn(tls, place);
   switch (tls.mode) {
     case Mode.ISTIO_MUTUAL:
       for (const field of [
@@ -64,6 +65,19 @@ export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place)
     if (tls.mode === Mode.SIMPLE)
       place.at("caCrl").error("is set, expected none in mode SIMPLE, where clients show no certificate");
   }
+}
+
+/** Maximum length of a protocol in bytes (RFC 7301 §3.1). */
+const maxProtocolBytes = 255;
+
+function checkAlpn({ mode, alpnProtocols }: ServerTLSSettings, place: Place): void {
+  each(alpnProtocols, place.at("alpnProtocols"), (protocol, at) => {
+    const bytes = Buffer.byteLength(protocol);
+    if (bytes === 0 || bytes > maxProtocolBytes)
+      at.error(`has ${bytes} bytes, expected a protocol of 1 to ${maxProtocolBytes}, such as h2`);
+  });
+  if (alpnProtocols.length > 0 && (mode === Mode.PASSTHROUGH || mode === Mode.AUTO_PASSTHROUGH))
+    place.at("alpnProtocols").warning(`has no effect in mode ${Mode[mode]}`);
 }
 
 function checkOneSource(tls: ServerTLSSettings, place: Place): void {

@@ -10,6 +10,7 @@ import {
   type Cluster_SlowStartConfig,
   Cluster_SlowStartConfigSchema,
 } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { backendUtilizationPolicy } from "./backend-utilization.js";
 import {
   type LoadBalancerSettings,
   type LoadBalancerSettings_ConsistentHashLB,
@@ -38,6 +39,8 @@ export function applyLoadBalancer(cluster: Cluster, settings: LoadBalancerSettin
       applyLeastRequest(cluster, slowStart(settings));
   }
   if (settings?.lbPolicy.case === "consistentHash") applyConsistentHash(cluster, settings.lbPolicy.value);
+  if (settings?.lbPolicy.case === "backendUtilization")
+    cluster.loadBalancingPolicy = backendUtilizationPolicy(settings.lbPolicy.value);
 }
 
 function applyRoundRobin(cluster: Cluster, slowStartConfig: Cluster_SlowStartConfig | undefined): void {

@@ -48,6 +48,7 @@ function outlierDetection(settings: OutlierDetection): EnvoyOutlierDetection {
     out.consecutiveGatewayFailure = consecutiveGatewayErrors;
     out.enforcingConsecutiveGatewayFailure = consecutiveGatewayErrors > 0 ? 100 : 0;
   }
+  applyFailurePercentage(out, settings);
   if (settings.interval !== undefined) out.interval = settings.interval;
   if (settings.baseEjectionTime !== undefined) out.baseEjectionTime = settings.baseEjectionTime;
   if (settings.maxEjectionPercent > 0) out.maxEjectionPercent = settings.maxEjectionPercent;
@@ -60,6 +61,17 @@ function outlierDetection(settings: OutlierDetection): EnvoyOutlierDetection {
     out.enforcingLocalOriginSuccessRate = 0;
   }
   return out;
+}
+
+/** Enforces the failure percentage, which Envoy by default only detects. */
+function applyFailurePercentage(
+  out: EnvoyOutlierDetection,
+  { failurePercentageThreshold: threshold = 0, splitExternalLocalOriginErrors }: OutlierDetection,
+): void {
+  if (threshold === 0) return;
+  out.failurePercentageThreshold = threshold;
+  out.enforcingFailurePercentage = 100;
+  if (splitExternalLocalOriginErrors) out.enforcingFailurePercentageLocalOrigin = 100;
 }
 
 function matchStatusCodes(codes: readonly number[]): MatchPredicate {

@@ -19,7 +19,7 @@ import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as Mode,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { mesh, proxyType, rawMetadata } from "@istiod/push-context";
+import { mesh, proxyType, rawMetadata, rootsCredentialName } from "@istiod/push-context";
 import { exactMatcher } from "../../envoy/string-matcher.js";
 import { rootCertificatesSuffix } from "../../resource-names.js";
 import { enforceCompliance } from "../../security/tls/compliance.js";
@@ -63,6 +63,7 @@ export function upstreamTlsContext(
     return context;
   }
   const { credentialName } = settings;
+  const rootsName = rootsCredential(q, settings, options);
   // Sidecars that cannot read the secret would wait for it, so a credential requires a workload selector.
   if (
     credentialName !== "" &&
@@ -78,8 +79,10 @@ export function upstreamTlsContext(
   const names = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : options.externalIdentities;
   const context = newTlsContext(settings.sni);
   const common = commonTlsContextOf(context);
-  if (credentialName !== "") applyCredential(q, common, settings, names);
+  if (credentialName !== "") applyCredential(q, common, settings, names, rootsName);
   else applyCertificateFiles(q, common, settings, names, mutual);
+  if (credentialName === "" && rootsName !== "" && settings.insecureSkipVerify !== true)
+    common.validationContextType = credentialRoots(q, rootsName, names);
   const ecdhCurves = usableCurves(mesh(q).tlsDefaults?.ecdhCurves ?? []);
   const cipherSuites = usableCiphers(mesh(q).tlsDefaults?.cipherSuites ?? []);
   if (common.tlsParams !== undefined && ecdhCurves.length > 0) common.tlsParams.ecdhCurves = [...ecdhCurves];
@@ -111,24 +114,50 @@ function istioMutual(q: QueryContext, draft: ClusterDraft, settings: ClientTLSSe
   return context;
 }
 
+/** @param rootsName credential of the roots; empty for those in the certificate's */
 function applyCredential(
   q: QueryContext,
   common: CommonTlsContext,
   settings: ClientTLSSettings,
   names: readonly string[],
+  rootsName: string,
 ): void {
   const { credentialName } = settings;
-  const ownServer = credentialName.startsWith(externalSecretPrefix) && q.ask(rawMetadata, "credential") === "true";
   if (settings.mode === Mode.MUTUAL)
-    common.tlsCertificateSdsSecretConfigs = [credentialSecret(credentialName, ownServer)];
+    common.tlsCertificateSdsSecretConfigs = [credentialSecret(credentialName, hasOwnServer(q, credentialName))];
   if (settings.insecureSkipVerify === true) return;
-  common.validationContextType = {
+  common.validationContextType = credentialRoots(q, rootsName || credentialName + rootCertificatesSuffix, names);
+}
+
+function credentialRoots(
+  q: QueryContext,
+  rootsName: string,
+  names: readonly string[],
+): CommonTlsContext["validationContextType"] {
+  return {
     case: "combinedValidationContext",
     value: create(CombinedSchema, {
       defaultValidationContext: { matchSubjectAltNames: names.map((name) => exactMatcher(name)) },
-      validationContextSdsSecretConfig: credentialSecret(credentialName + rootCertificatesSuffix, ownServer),
+      validationContextSdsSecretConfig: credentialSecret(rootsName, hasOwnServer(q, rootsName)),
     }),
   };
+}
+
+function hasOwnServer(q: QueryContext, credential: string): boolean {
+  return credential.startsWith(externalSecretPrefix) && q.ask(rawMetadata, "credential") === "true";
+}
+
+/**
+ * Returns the credential of the roots that `caCertCredentialName` names; empty if there is none, or if it is ignored:
+ * at sidecars without a workload selector, which could not read the Secret.
+ */
+function rootsCredential(
+  q: QueryContext,
+  { caCertCredentialName: name }: ClientTLSSettings,
+  { selectsWorkloads }: UpstreamTlsOptions,
+): string {
+  if (name !== "" && !isConfigMapCredential(name) && !selectsWorkloads && q.ask(proxyType) === "sidecar") return "";
+  return rootsCredentialName(name);
 }
 
 /**

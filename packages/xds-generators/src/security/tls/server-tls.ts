@@ -46,7 +46,7 @@ export function serverTlsContext(
   payload: TlsPayload,
 ): DownstreamTlsContext {
   const { mode } = settings;
-  const common = create(CommonTlsContextSchema, { alpnProtocols: [...alpnOf(q, mode, payload)] });
+  const common = create(CommonTlsContextSchema, { alpnProtocols: [...alpnOf(q, settings, payload)] });
   // Envoy's QUIC does not support client certificates.
   const required = payload !== "http3" && (mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL);
   const validates = required || mode === Mode.OPTIONAL_MUTUAL;
@@ -69,8 +69,9 @@ export function serverTlsContext(
   return create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: required });
 }
 
-function alpnOf(q: QueryContext, mode: Mode, payload: TlsPayload): readonly string[] {
+function alpnOf(q: QueryContext, { mode, alpnProtocols }: ServerTLSSettings, payload: TlsPayload): readonly string[] {
   if (payload === "http3") return http3Alpn;
+  if (alpnProtocols.length > 0) return alpnProtocols;
   return mode === Mode.ISTIO_MUTUAL && payload === "tcp" ? metadataExchangeAlpn(q) : httpAlpn;
 }
 
