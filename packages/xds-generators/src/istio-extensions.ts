@@ -1,5 +1,5 @@
 import type { QueryContext } from "@istiod/incremental";
-import { hasExtension } from "@istiod/push-context";
+import { features, hasExtension } from "@istiod/push-context";
 
 /** Extensions in Istio's build of Envoy that a stock build lacks, with the names under which a proxy may list them. */
 const names = {
@@ -23,4 +23,17 @@ type IstioExtension = keyof typeof names;
  */
 export function hasIstioExtension(q: QueryContext, extension: IstioExtension): boolean {
   return names[extension].some((name) => q.ask(hasExtension, name));
+}
+
+/** An extension of every build of Envoy since 1.30. */
+const setFilterState = "envoy.filters.http.set_filter_state";
+
+/** Means by which a proxy tells its peer that a connection carries HTTP: a filter of Istio's build, or a stock one. */
+export type HttpAnnouncement = "alpn-filter" | "filter-state" | "none";
+
+/** Returns how the client announces HTTP to mesh peers, which otherwise treat it as opaque TCP at undeclared ports. */
+export function httpAnnouncement(q: QueryContext): HttpAnnouncement {
+  if (!features.alpnFilter(q)) return "none";
+  if (hasIstioExtension(q, "alpn")) return "alpn-filter";
+  return q.ask(hasExtension, setFilterState) ? "filter-state" : "none";
 }

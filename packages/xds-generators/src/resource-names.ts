@@ -100,3 +100,8 @@ function splitAtMost(text: string, separator: string, count: number): string[] {
   parts.push(text.slice(from));
   return parts;
 }
+
+/** Namespace of Istio's metadata of clusters. */
+export const istioMetadata = "istio";
+/** The metadata of a cluster with the ALPN protocols that announce HTTP, separated by commas. */
+export const applicationProtocolsKey = "application_protocols";

@@ -12,7 +12,7 @@ import { askMetadata, features, mesh } from "@istiod/push-context";
 import { hasTunnels } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
 import { exchangesBaggage } from "../hbone.js";
-import { hasIstioExtension } from "../istio-extensions.js";
+import { hasIstioExtension, httpAnnouncement } from "../istio-extensions.js";
 
 /** Certificate files that a proxy brings for the client side of mutual TLS. */
 export interface ClientCertificateFiles {
@@ -48,6 +48,8 @@ interface ClusterDefaults {
   readonly metadataExchange: Filter | undefined;
   /** True if metadata exchange is offered to peers by ALPN. */
   readonly offersMetadataExchangeAlpn: boolean;
+  /** True if the client announces HTTP to mesh peers by its filter state. */
+  readonly announcesByFilterState: boolean;
   /** True if any workload of the mesh accepts HBONE tunnels. */
   readonly meshHasTunnels: boolean;
   /** True if tunnels carry peer metadata in the baggage header. */
@@ -79,6 +81,7 @@ export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => 
     clientCertificates: clientCertificateFiles(q),
     metadataExchange,
     offersMetadataExchangeAlpn: metadataExchange !== undefined && !features.disableMxAlpn(q),
+    announcesByFilterState: httpAnnouncement(q) === "filter-state",
     meshHasTunnels: q.call(hasTunnels),
     exchangesBaggage: exchangesBaggage(q),
   };

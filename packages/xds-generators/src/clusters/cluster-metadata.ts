@@ -9,13 +9,13 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Service } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
+import { applicationProtocolsKey, istioMetadata } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
 
-const istio = "istio";
 const peerMetadata = "istio.peer_metadata";
 
 /** Sets entries of the cluster's metadata under a filter name. */
-export function addMetadata(cluster: Cluster, fields: JsonObject, filter = istio): void {
+export function addMetadata(cluster: Cluster, fields: JsonObject, filter = istioMetadata): void {
   cluster.metadata ??= create(MetadataSchema);
   cluster.metadata.filterMetadata[filter] = { ...cluster.metadata.filterMetadata[filter], ...fields };
 }
@@ -38,6 +38,15 @@ export function addServicesMetadata(q: QueryContext, cluster: Cluster, services:
 export function addDestinationRuleMetadata(cluster: Cluster, path: string, tls: ClientTLSSettings | undefined): void {
   addMetadata(cluster, { config: path });
   if (tls?.mode === Mode.SIMPLE || tls?.mode === Mode.MUTUAL) addMetadata(cluster, { alpn_override: "false" });
+}
+
+/**
+ * Adds the ALPN protocols by which requests of this cluster are announced as HTTP to mesh peers, if the client does so
+ * by its filter state. Peers that negotiate none of them detect the version of HTTP.
+ */
+export function addHttpAnnouncement(q: QueryContext, cluster: Cluster, isHttp2: boolean): void {
+  if (!q.call(clusterDefaults).announcesByFilterState) return;
+  addMetadata(cluster, { [applicationProtocolsKey]: isHttp2 ? "istio-h2,istio,h2" : "istio-http/1.1,istio" });
 }
 
 /** Adds the TCP metadata exchange filter, if the client has the extension. */

@@ -23,8 +23,9 @@ import { packAny } from "../../envoy/any.js";
 import { rawBuffer, tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
 import { sendsHbone } from "../../hbone.js";
 import type { ClusterDraft } from "../cluster-draft.js";
-import { disableBaggageDiscovery } from "../cluster-metadata.js";
+import { addHttpAnnouncement, disableBaggageDiscovery } from "../cluster-metadata.js";
 import { hboneSocketMatch } from "./hbone-socket-match.js";
+import { isHttp2Only } from "./upstream-protocol.js";
 import { upstreamTlsContext, type UpstreamTlsOptions } from "./upstream-tls-context.js";
 import type { UpstreamTlsChoice } from "./upstream-tls-settings.js";
 
@@ -47,6 +48,7 @@ export function applyTransportSockets(
   const tls =
     context === undefined ? undefined : transportSocket(tlsTransportSocket, anyPack(UpstreamTlsContextSchema, context));
   if (tls !== undefined) cluster.transportSocket = tls;
+  if (settings?.mode === Mode.ISTIO_MUTUAL) addHttpAnnouncement(q, cluster, isHttp2Only(draft));
   const perEndpoint = automatic && settings?.mode === Mode.ISTIO_MUTUAL;
   if (sendsHbone(q)) {
     applyHboneMatches(q, cluster, settings?.mode, tls, perEndpoint);

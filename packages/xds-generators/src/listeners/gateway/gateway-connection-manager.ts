@@ -11,7 +11,7 @@ import { jwtFilters } from "../../security/jwt-authentication.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
 import { acceptsHttp10, encodeManager } from "../http/http-connection-manager.js";
 import {
-  alpn,
+  announceHttp,
   cors,
   fault,
   grpcStats,
@@ -66,7 +66,7 @@ function gatewayFilters(q: QueryContext, web: boolean): readonly HttpFilter[] {
     ...authorization.local,
     ...(web ? [grpcWeb] : []),
     grpcStats,
-    ...(features.alpnFilter(q) && hasIstioExtension(q, "alpn") ? [alpn] : []),
+    ...announceHttp(q),
     fault,
     cors,
     ...httpStatsFilters(q, "gateway"),

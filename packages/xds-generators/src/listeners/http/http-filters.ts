@@ -1,4 +1,5 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { QueryContext } from "@istiod/incremental";
 import {
   type DnsCacheConfig,
   DnsCacheConfigSchema,
@@ -8,6 +9,7 @@ import { FilterConfigSchema as DynamicForwardProxySchema } from "@istiod/envoy-a
 import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
 import { FilterConfigSchema as GrpcStatsSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/grpc_stats/v3/config";
 import { GrpcWebSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/grpc_web/v3/grpc_web";
+import { ConfigSchema as SetFilterStateSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/set_filter_state/v3/set_filter_state";
 import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/router/v3/router";
 import { StatefulSessionSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/stateful_session/v3/stateful_session";
 import {
@@ -17,6 +19,8 @@ import {
 import { packAny } from "../../envoy/any.js";
 import { type HttpFilter, httpFilter } from "../../envoy/filters.js";
 import { typedStruct } from "../../envoy/typed-struct.js";
+import { httpAnnouncement } from "../../istio-extensions.js";
+import { applicationProtocolsKey, istioMetadata } from "../../resource-names.js";
 
 export const cors = httpFilter("envoy.filters.http.cors", packAny(CorsSchema));
 export const fault = httpFilter("envoy.filters.http.fault", packAny(HTTPFaultSchema));
@@ -35,7 +39,7 @@ export const statefulSession = httpFilter("envoy.filters.http.stateful_session",
  * Sets the ALPN of the upstream connection to the request's protocol. The protocols without `istio` are for servers
  * outside the mesh.
  */
-export const alpn = httpFilter(
+const alpn = httpFilter(
   "istio.alpn",
   packAny(AlpnSchema, {
     alpnOverride: [
@@ -45,6 +49,43 @@ export const alpn = httpFilter(
     ],
   }),
 );
+
+/**
+ * Does the same with a stock Envoy: takes the ALPN of the upstream connection from the metadata of the cluster, if it
+ * has one. Envoy's TLS offers the protocols in this filter state in place of its own.
+ */
+const alpnFromCluster = httpFilter(
+  "envoy.filters.http.set_filter_state",
+  packAny(SetFilterStateSchema, {
+    onRequestHeaders: [
+      {
+        key: { case: "objectKey", value: "envoy.network.application_protocols" },
+        value: {
+          case: "formatString",
+          value: {
+            format: {
+              case: "textFormatSource",
+              value: {
+                specifier: {
+                  case: "inlineString",
+                  value: `%CLUSTER_METADATA(${istioMetadata}:${applicationProtocolsKey})%`,
+                },
+              },
+            },
+            omitEmptyValues: true,
+          },
+        },
+        skipIfEmpty: true,
+      },
+    ],
+  }),
+);
+
+/** Returns the filter by which a proxy announces HTTP to mesh peers, if it has one. */
+export function announceHttp(q: QueryContext): readonly HttpFilter[] {
+  const by = httpAnnouncement(q);
+  return by === "none" ? [] : [by === "alpn-filter" ? alpn : alpnFromCluster];
+}
 
 const routerFilter = (suppressEnvoyHeaders: boolean): HttpFilter =>
   httpFilter("envoy.filters.http.router", packAny(RouterSchema, { suppressEnvoyHeaders }));

@@ -8,7 +8,7 @@ import { dnsCacheName } from "../../resource-names.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
 import { acceptsHttp10, encodeManager } from "../http/http-connection-manager.js";
 import {
-  alpn,
+  announceHttp,
   cors,
   dnsCache,
   dynamicForwardProxy,
@@ -64,7 +64,7 @@ function outboundFilters(q: QueryContext, options: OutboundManagerOptions): read
     ...(exchanges ? [outboundPeerMetadata(inMeshOnly, features.metadataExchangeAdditionalLabels(q))] : []),
     ...(options.grpcWeb ? [grpcWeb] : []),
     grpcStats,
-    ...(features.alpnFilter(q) && hasIstioExtension(q, "alpn") ? [alpn] : []),
+    ...announceHttp(q),
     fault,
     cors,
     ...httpStatsFilters(q, "sidecar-outbound"),
