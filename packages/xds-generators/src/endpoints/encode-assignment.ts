@@ -27,6 +27,8 @@ import type { LbEndpoint } from "./reachability/lb-endpoint.js";
  */
 export interface EncodedMember extends Weighted {
   readonly bytes: Uint8Array;
+  /** Set for a gateway to another network, which may stand for endpoints of several localities. */
+  readonly gateway?: { readonly address: string; readonly lb: LbEndpoint };
 }
 
 const assignment = fieldNumbers(ClusterLoadAssignmentSchema);
@@ -56,8 +58,22 @@ export function encodeMembers(group: LocalityGroup): LocalityGroup<EncodedMember
       labels: member.labels,
       weight: member.weight,
       bytes: encodeMember(member),
+      ...(member.endpoint === undefined && { gateway: gatewayOf(member) }),
     })),
   };
+}
+
+/** Returns a gateway with another weight. */
+export function withGatewayWeight(member: EncodedMember, weight: number): EncodedMember {
+  const { gateway } = member;
+  return gateway === undefined
+    ? member
+    : { ...member, weight, bytes: encodeMember({ ...member, lb: gateway.lb, weight }) };
+}
+
+function gatewayOf({ lb }: Member): NonNullable<EncodedMember["gateway"]> {
+  const { address: at } = lb;
+  return { address: "host" in at ? `${at.host}:${at.port}` : at.endpoint, lb };
 }
 
 /** Encodes a `ClusterLoadAssignment`. */
@@ -86,7 +102,7 @@ function writeLocality(locality: string): void {
   writer.closeField(localityEndpoints.locality, length);
 }
 
-function encodeMember({ lb, weight }: Member): Uint8Array {
+function encodeMember({ lb, weight }: Pick<Member, "lb" | "weight">): Uint8Array {
   writer.clear();
   writeWeight(lbEndpoint.loadBalancingWeight, weight);
   writeMetadata(lb.metadata);

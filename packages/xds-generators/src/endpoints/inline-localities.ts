@@ -1,10 +1,11 @@
 import type { QueryContext } from "@istiod/incremental";
 import { destinationRuleFor, type LocalitySetting } from "@istiod/push-context";
 import { endpointSource, inlineEndpoints } from "@istiod/service-discovery";
-import { type EncodedMember, encodeMembers } from "./encode-assignment.js";
+import { type EncodedMember, encodeMembers, withGatewayWeight } from "./encode-assignment.js";
 import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
 import type { LocalityGroup } from "./locality/locality-group.js";
 import { applyLocalityPreference } from "./locality/locality-preference.js";
+import { mergeGateways } from "./locality/merge-gateways.js";
 import { reachableGroups } from "./reachability/reachable-groups.js";
 
 /** The locality preference of a cluster with inline endpoints. */
@@ -27,8 +28,9 @@ export function inlineLocalities(
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
   const all = q.call(inlineEndpoints, { ...endpointSource(service), port: { name: port.name, number: port.number } });
   const groups = reachableGroups(q, target, rule, all, isResolvedByProxy(service) ? "unresolved" : "resolved");
-  return applyLocalityPreference(q, groups.map(encodeMembers), {
+  const preferred = applyLocalityPreference(q, groups.map(encodeMembers), {
     ...preference,
     usesLabels: subset === "" && !sniDnat,
   });
+  return mergeGateways(preferred, withGatewayWeight);
 }

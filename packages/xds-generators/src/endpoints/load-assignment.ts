@@ -14,10 +14,11 @@ import {
 import { type Resource, resource } from "@istiod/resources";
 import { type Endpoint, endpoints, endpointSource, portNumbered } from "@istiod/service-discovery";
 import { outboundClusterName, parseClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
-import { type EncodedMember, encodeLoadAssignment, encodeMembers } from "./encode-assignment.js";
+import { type EncodedMember, encodeLoadAssignment, encodeMembers, withGatewayWeight } from "./encode-assignment.js";
 import { isResolvedByProxy } from "./endpoint-target.js";
 import type { LocalityGroup } from "./locality/locality-group.js";
 import { applyLocalityPreference, type LocalityPreference } from "./locality/locality-preference.js";
+import { mergeGateways } from "./locality/merge-gateways.js";
 import { reachableGroups } from "./reachability/reachable-groups.js";
 import { hasUsableAddress } from "./reachability/visible-endpoints.js";
 import { ownWorkloadEndpoints } from "./self-discovery.js";
@@ -70,7 +71,7 @@ export const loadAssignment = query("loadAssignment", (q, cluster: EdsCluster): 
 
 function buildAssignment(q: QueryContext, name: string, cluster: EdsCluster): Resource {
   const { preference, groups } = q.call(reachableEndpoints, cluster);
-  return assignmentResource(name, applyLocalityPreference(q, groups, preference));
+  return assignmentResource(name, mergeGateways(applyLocalityPreference(q, groups, preference), withGatewayWeight));
 }
 
 function assignmentResource(name: string, groups: readonly LocalityGroup<EncodedMember>[]): Resource {

@@ -109,6 +109,96 @@ describe("endpoints of several networks", () => {
   });
 });
 
+describe("a gateway to a network whose endpoints are in several zones", () => {
+  const zones = (...counts: readonly (readonly [zone: string, count: number])[]): TestMesh => {
+    const mesh = new TestMesh(serviceYaml("cart")).apply(
+      workloadYaml("cart", "10.1.0.1", { network: "near", zone: "r0.z0" }),
+    );
+    counts.forEach(([zone, count], i) => {
+      for (let n = 1; n <= count; n++)
+        mesh.apply(workloadYaml("cart", `10.9.${i}.${n}`, { network: "far", zone: zone.replace("/", ".") }));
+    });
+    return mesh;
+  };
+  const far = (): TestMesh => zones(["r1/a", 2], ["r1/b", 2], ["r1/c", 1]);
+  const client = (mesh: TestMesh, locality = { region: "r0", zone: "z0", subzone: "" }): TestProxy =>
+    mesh.proxy({ metadata: { NETWORK: "near" }, ip: "10.3.0.1", locality });
+  /** Groups that have endpoints. */
+  const filled = (proxy: TestProxy): readonly string[] => cart(proxy).filter((line) => !line.endsWith(": "));
+  const policy = (localityLbSetting: object): string =>
+    destinationRule("cart.shop.svc.cluster.local", {
+      trafficPolicy: { outlierDetection: {}, loadBalancer: { localityLbSetting } },
+    });
+
+  test("has the weight of all of them, once", () => {
+    expect(filled(client(networks(far(), { far: ["203.0.113.1"] })))).toEqual([
+      "r0/z0 p0 w1: 10.1.0.1:8080*1",
+      "r1/a p0 w5: 203.0.113.1:15443*5",
+    ]);
+  });
+
+  test("shares it with other gateways of the network", () => {
+    expect(filled(client(networks(far(), { far: ["203.0.113.1", "203.0.113.2"] })))).toEqual([
+      "r0/z0 p0 w2: 10.1.0.1:8080*2",
+      "r1/a p0 w10: 203.0.113.1:15443*5 203.0.113.2:15443*5",
+    ]);
+  });
+
+  test("is one gateway of several networks with one address", () => {
+    const mesh = networks(far(), { far: ["203.0.113.1"], farther: ["203.0.113.1"] });
+    mesh.apply(workloadYaml("cart", "10.8.0.1", { network: "farther", zone: "r1.a" }));
+    expect(filled(client(mesh))).toEqual(["r0/z0 p0 w1: 10.1.0.1:8080*1", "r1/a p0 w6: 203.0.113.1:15443*6"]);
+  });
+
+  test("stands where most of its endpoints are, with the best priority", () => {
+    const mesh = networks(zones(["r1/a", 1], ["r1/b", 3], ["r2/c", 9]), { far: ["203.0.113.1"] }).apply(
+      policy({ enabled: true }),
+    );
+    expect(filled(client(mesh, { region: "r1", zone: "b", subzone: "" }))).toEqual([
+      "r0/z0 p2 w1: 10.1.0.1:8080*1",
+      "r1/b p0 w13: 203.0.113.1:15443*13",
+    ]);
+    expect(filled(client(mesh, { region: "r1", zone: "x", subzone: "" }))).toEqual([
+      "r0/z0 p1 w1: 10.1.0.1:8080*1",
+      "r1/b p0 w13: 203.0.113.1:15443*13",
+    ]);
+    expect(filled(client(mesh, { region: "r2", zone: "c", subzone: "" }))).toEqual([
+      "r0/z0 p1 w1: 10.1.0.1:8080*1",
+      "r2/c p0 w13: 203.0.113.1:15443*13",
+    ]);
+  });
+
+  test("takes the shares of its localities with it if they are distributed explicitly", () => {
+    const distribute = [{ from: "r0/*", to: { "r0/*": 50, "r1/a": 30, "r1/b": 15, "r1/c": 5 } }];
+    const mesh = networks(far(), { far: ["203.0.113.1"] }).apply(policy({ enabled: true, distribute }));
+    expect(filled(client(mesh))).toEqual(["r0/z0 p0 w50: 10.1.0.1:8080*1", "r1/a p0 w50: 203.0.113.1:15443*5"]);
+  });
+});
+
+test("an address in two localities counts once, in the first", () => {
+  const endpoints = ["r1/a", "r2/b"].map((locality) => ({ address: "192.0.2.1", locality }));
+  const mesh = new TestMesh(
+    serviceEntry("api", {
+      hosts: ["api.example.com"],
+      resolution: "STATIC",
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+      endpoints: [...endpoints, { address: "192.0.2.2", locality: "r2/b", weight: 3 }],
+    }),
+  );
+  expect(summary(mesh.proxy().json(endpointType, "outbound|80||api.example.com"))).toEqual([
+    "r1/a p0 w1: 192.0.2.1:80*1",
+    "r2/b p0 w3: 192.0.2.2:80*3",
+  ]);
+  const pod = workloadYaml("cart", "10.1.0.1", { zone: "r1.a" });
+  const vm = `---\n${JSON.stringify({
+    apiVersion: "networking.istio.io/v1",
+    kind: "WorkloadEntry",
+    metadata: { name: "vm", namespace: "shop" },
+    spec: { address: "10.1.0.1", ports: { http: 8080 }, labels: { app: "cart" }, locality: "r2/b" },
+  })}\n`;
+  expect(cart(new TestMesh(serviceYaml("cart")).apply(pod).apply(vm).proxy())).toEqual(["r1/a p0 w1: 10.1.0.1:8080*1"]);
+});
+
 test("an AUTO_PASSTHROUGH gateway is sent only endpoints with mutual TLS", () => {
   const gateway = JSON.stringify({
     apiVersion: "networking.istio.io/v1",

@@ -2,7 +2,7 @@ import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Endpoint, GatewayForm } from "@istiod/service-discovery";
 import type { EndpointTarget } from "../endpoint-target.js";
-import { groupByLocality, type LocalityGroup, totalWeight } from "../locality/locality-group.js";
+import { groupByLocality, type LocalityGroup, type Member, totalWeight } from "../locality/locality-group.js";
 import { lbEndpoint, weightOf } from "./lb-endpoint.js";
 import { mutualTlsPredicate } from "./mutual-tls.js";
 import { applySplitHorizon, hasMutualTls } from "./split-horizon.js";
@@ -23,8 +23,31 @@ export function reachableGroups(
     lb: lbEndpoint(q, target.service, endpoint, takesMutualTls(endpoint)),
     weight: weightOf(endpoint),
   }));
-  const groups = applySplitHorizon(q, groupByLocality(members), form);
+  const groups = applySplitHorizon(q, groupByLocality(withoutRepeated(members)), form);
   return target.sniDnat ? groups.map(keepMutualTls) : groups;
+}
+
+/**
+ * Returns members without those whose address an earlier locality has already: Envoy counts an address of an assignment
+ * once, so that they would only add to the weight of their locality.
+ */
+function withoutRepeated<M extends Member & { readonly endpoint: Endpoint }>(members: readonly M[]): readonly M[] {
+  const [first] = members;
+  if (members.every(({ endpoint }) => endpoint.locality === first?.endpoint.locality)) return members;
+  const localities = new Map<string, string>();
+  for (const { endpoint } of members) {
+    const address = addressOf(endpoint);
+    const other = localities.get(address);
+    if (other === undefined || endpoint.locality < other) localities.set(address, endpoint.locality);
+  }
+  return members.filter(
+    ({ endpoint }) => (endpoint.addresses[0] ?? "") === "" || localities.get(addressOf(endpoint)) === endpoint.locality,
+  );
+}
+
+/** Returns the address of an endpoint. Networks may use the same ones. */
+function addressOf({ addresses: [address = ""], port, network }: Endpoint): string {
+  return `${network} ${address} ${port}`;
 }
 
 function keepMutualTls(group: LocalityGroup): LocalityGroup {
