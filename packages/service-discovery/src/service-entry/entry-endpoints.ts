@@ -44,9 +44,9 @@ interface EndpointsOfEntry {
 }
 
 /**
- * The endpoints of a service key (`namespace/host`) by ServiceEntry that is not hidden, oldest first. A DNS_ROUND_ROBIN service has one
- * endpoint per port, because Envoy accepts only one; further workloads do not serve the port. Source:
- * `mergeServicesInstancesByNamespaceHost`.
+ * The endpoints of a service key (`namespace/host`) by ServiceEntry that is not hidden, oldest first. A
+ * DNS_ROUND_ROBIN service has one endpoint per port, because Envoy accepts only one; further workloads do not serve the
+ * port. Source: `mergeServicesInstancesByNamespaceHost`.
  */
 export const endpointsByEntry = query(
   "endpointsByServiceEntry",
