@@ -1,9 +1,8 @@
 // An API server with the objects of a mesh, by a process of its own that ends with the one that started it.
-import type { ObjectInput } from "@istiod/kubernetes/testing";
 import { change } from "../mesh/changes.js";
 import { Mesh, type MeshOptions } from "../mesh/mesh.js";
-import type { KubernetesObject } from "../mesh/objects.js";
 import { type FilledServer, inMemoryServer } from "./in-memory-server.js";
+import { inputOf } from "./object-input.js";
 import { realServer } from "./real-server.js";
 
 /** The API server in memory, or that of `@istiod/cluster`. */
@@ -43,23 +42,6 @@ async function changePods(rate: number, seconds: number): Promise<ServerAnswer> 
     for (const object of change(mesh, "ready", changes).put) await server.update(inputOf(object));
   }
   return { changes: total };
-}
-
-/** Returns an object without what the server sets: metadata, and the addresses of Services. */
-function inputOf({ metadata, ...object }: KubernetesObject): ObjectInput {
-  const { name, namespace, labels, annotations } = metadata as ObjectInput["metadata"] & { readonly name: string };
-  const { spec } = object as { readonly spec?: object };
-  const kept = Object.entries(spec ?? {}).filter(([field]) => !/^clusterIPs?$/.test(field));
-  return {
-    ...object,
-    ...(object.kind === "Service" && { spec: Object.fromEntries(kept) as object }),
-    metadata: {
-      name,
-      ...(namespace !== undefined && { namespace }),
-      ...(labels !== undefined && { labels }),
-      ...(annotations !== undefined && { annotations }),
-    },
-  };
 }
 
 if (process.send !== undefined) {

@@ -16,6 +16,8 @@ import type { HeapReport, ProbeRequest } from "./probe.js";
 export interface IstiodOptions {
   /** Its `--configDir`. Default: none; then there must be a `kubeconfig`. */
   readonly directory?: string;
+  /** Directories of further clusters by ID: its `--clusterDir`. Default: none. */
+  readonly clusterDirectories?: Readonly<Record<string, string>>;
   /** File of the cluster to read: its `--kubeconfig`. Default: none. */
   readonly kubeconfig?: string;
   /** Ports of 127.0.0.1: xDS in plaintext or TLS, then debug. Default: any free ones. */
@@ -126,7 +128,7 @@ interface Places {
 }
 
 function istiodArguments(
-  { directory = "", kubeconfig, tlsTokens, caDir, flags: additional }: IstiodOptions,
+  { directory = "", clusterDirectories = {}, kubeconfig, tlsTokens, caDir, flags: additional }: IstiodOptions,
   { work, xdsPort, httpPort, plaintextPort }: Places,
 ): readonly string[] {
   const xds = `127.0.0.1:${xdsPort}`;
@@ -147,7 +149,8 @@ function istiodArguments(
     log_output_level: "error",
     ...additional,
   };
-  return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+  const further = Object.entries(clusterDirectories).flatMap(([id, path]) => ["--clusterDir", `${id}=${path}`]);
+  return [...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]), ...further];
 }
 
 function forkIstiod(
