@@ -58,16 +58,58 @@ export function warnOfUnreachableHttp(routes: readonly HTTPRoute[], place: Place
         : [],
     ),
   );
-  for (const [i, later] of prefixes.entries()) {
-    const earlier = prefixes
-      .slice(0, i)
-      .find((p) => p.prefix !== later.prefix && later.prefix.startsWith(p.prefix) && covers(p.match, later.match));
+  const before = new EarlierPrefixes();
+  for (const later of prefixes) {
+    const earlier = before.covering(later);
     if (earlier !== undefined)
       later.place.warning(
         `has no effect: the prefix ${earlier.prefix} of #${earlier.route} takes ${later.prefix} before it`,
         "ineffective-match",
       );
+    before.add(later);
   }
+}
+
+/**
+ * Matches of earlier routes by prefix, and by the ports and names that a match must share to be covered: a
+ * VirtualService may have thousands of routes, too many to compare each with all before it.
+ */
+class EarlierPrefixes {
+  readonly #byPrefix = new Map<string, Map<string, (PrefixMatch & { readonly order: number })[]>>();
+  readonly #lengths = new Set<number>();
+  #count = 0;
+
+  /** Returns the first match with a shorter prefix that covers another. */
+  covering({ prefix, match }: PrefixMatch): PrefixMatch | undefined {
+    const shared = sharedNames(match);
+    let first: (PrefixMatch & { readonly order: number }) | undefined;
+    for (const length of this.#lengths) {
+      if (length >= prefix.length) continue;
+      const found = this.#byPrefix
+        .get(prefix.slice(0, length))
+        ?.get(shared)
+        ?.find((earlier) => covers(earlier.match, match));
+      if (found !== undefined && (first === undefined || found.order < first.order)) first = found;
+    }
+    return first;
+  }
+
+  add(added: PrefixMatch): void {
+    const { prefix, match } = added;
+    this.#lengths.add(prefix.length);
+    let ofPrefix = this.#byPrefix.get(prefix);
+    if (ofPrefix === undefined) this.#byPrefix.set(prefix, (ofPrefix = new Map()));
+    const shared = sharedNames(match);
+    const matches = ofPrefix.get(shared);
+    const ordered = { ...added, order: this.#count++ };
+    if (matches === undefined) ofPrefix.set(shared, [ordered]);
+    else matches.push(ordered);
+  }
+}
+
+/** Returns what must be equal for a match to cover another: see {@link covers}. */
+function sharedNames({ port, headers, queryParams, withoutHeaders }: HTTPMatchRequest): string {
+  return JSON.stringify([port, ...[headers, queryParams, withoutHeaders].map((texts) => Object.keys(texts).sort())]);
 }
 
 function covers(earlier: HTTPMatchRequest, later: HTTPMatchRequest): boolean {
