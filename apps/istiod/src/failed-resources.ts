@@ -1,5 +1,5 @@
 import { failureMessage, type Proxy } from "@istiod/push-context";
-import { type Failure, formatFailure, type Resource, ResourceSet, xdsShortName } from "@istiod/resources";
+import { type Failure, formatFailure, type Resource, type ResourceSet, xdsShortName } from "@istiod/resources";
 import { type Clock } from "@istiod/settings";
 import { completeResource, withLastGood } from "@istiod/xds-generators";
 import type { Logger } from "pino";
@@ -22,7 +22,7 @@ const maxObjects = 10;
 export class FailedResources {
   readonly #last = new Map<string, ResourceSet>();
   readonly #lastByName = new Map<string, Map<string, Resource>>();
-  /** What fails now, by type and by name for lookups. */
+  /** The present failures, by type and by name for lookups. */
   readonly #failures = new Map<string, readonly Failure[]>();
   readonly #log: FailureLog;
   readonly #proxy: Proxy;
@@ -32,7 +32,7 @@ export class FailedResources {
     this.#proxy = proxy;
   }
 
-  /** Returns the resources of a type with the last good versions of those that fail. Throws if there are none at all. */
+  /** Returns the resources of a type with the last good versions of those that fail. Throws if there is none. */
   set(typeUrl: string, generate: () => ResourceSet): ResourceSet {
     const last = this.#last.get(typeUrl);
     let now: ResourceSet;

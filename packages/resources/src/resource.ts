@@ -16,7 +16,7 @@ export interface Resource {
 export interface ResourcePart {
   readonly bytes: Uint8Array;
   readonly digest: string;
-  /** What the part lacks because it could not be generated. Absent: it is complete. */
+  /** The parts that it lacks because they could not be generated. Absent: it is complete. */
   readonly failures?: readonly Failure[];
 }
 

@@ -35,8 +35,8 @@ export const failedServiceListeners = query("failedServiceListeners", (q): Resou
 );
 
 /**
- * What is made of servers of Gateways that cannot be read, as failures: every listener or route configuration that would
- * be removed is kept.
+ * Failures of listeners or route configurations of servers of Gateways that cannot be read: each one that would be
+ * removed is kept.
  */
 export const failedGatewayResources = query("failedGatewayResources", (q): ResourceSet =>
   ResourceSet.of(
