@@ -336,7 +336,8 @@ export const messageTypes = {
   MESH0020: {
     name: "UnsupportedByProxies",
     level: "Warning",
-    description: "A part of an object is left out, because proxies would reject the configuration with it.",
+    description:
+      "A part of an object is left out, because proxies would reject the configuration with it, or because it multiplies with others to more than a bound.",
   },
   MESH0021: {
     name: "KeysStale",

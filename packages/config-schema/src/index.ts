@@ -218,3 +218,4 @@ export { formatStringFault } from "./validation/format-string/format-string.js";
 export { headerFormatFault } from "./validation/format-string/header-format.js";
 export { isCidr } from "./validation/network/ip.js";
 export { jwksFault } from "./validation/jwt/jwks.js";
+export { productBounds, type ProductBounds, readProductBounds } from "./mesh/product-bounds.js";

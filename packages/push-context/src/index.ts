@@ -97,6 +97,7 @@ export {
   type PolicyTarget,
   subsetsOf,
 } from "./traffic-policy/destination-rule.js";
+export { servedSubsets, type ServedSubsets } from "./traffic-policy/served-subsets.js";
 export { hostsWithDuplicateSubsets } from "./traffic-policy/duplicate-subsets.js";
 export {
   findSubset,

@@ -1,6 +1,10 @@
 import { query } from "@istiod/incremental";
 import { proxyType, scopeOf } from "@istiod/push-context";
-import { dnsClustersWithoutEndpoints, duplicateClusters } from "./clusters/outbound/omitted-clusters.js";
+import {
+  dnsClustersWithoutEndpoints,
+  duplicateClusters,
+  subsetsLeftOut,
+} from "./clusters/outbound/omitted-clusters.js";
 import { hasInboundConflict } from "./listeners/inbound/inbound-ports.js";
 import { allGatewayConflicts, allIngressConflicts, type ListenerConflict } from "./listeners/index.js";
 import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
@@ -17,7 +21,10 @@ export interface Omissions {
   readonly duplicateDomains: readonly string[];
   /** Listeners, `address_port`, with conflicting TCP services. */
   readonly conflictingOutboundListeners: readonly string[];
-  /** Services, routes, servers, egress and ingress listeners that are left out at a listener, in whole or in part. */
+  /**
+   * Services, routes, servers, egress and ingress listeners that are left out at a listener, in whole or in part, and
+   * subsets whose clusters are too many.
+   */
   readonly listenerConflicts: readonly ListenerConflict[];
   /** True if two services declare different protocols for a port of the workload. */
   readonly hasInboundConflict: boolean;
@@ -46,8 +53,12 @@ export const omissions = query("omissions", (q): Omissions => {
     ),
     listenerConflicts:
       type === "router"
-        ? q.call(allGatewayConflicts).map(({ conflict }) => conflict)
-        : [...atPorts.flatMap(({ conflicts }) => conflicts), ...(sidecar ? q.call(allIngressConflicts) : [])],
+        ? [...q.call(allGatewayConflicts).map(({ conflict }) => conflict), ...q.call(subsetsLeftOut)]
+        : [
+            ...atPorts.flatMap(({ conflicts }) => conflicts),
+            ...(sidecar ? q.call(allIngressConflicts) : []),
+            ...q.call(subsetsLeftOut),
+          ],
     hasInboundConflict: sidecar && q.call(hasInboundConflict),
   };
 });

@@ -1,6 +1,7 @@
 import type { ConfigObject } from "../config-object.js";
 import { allKinds } from "../kinds/all-kinds.js";
 import type { Kind, Manifest } from "../kinds/kind.js";
+import type { ProductBounds } from "../mesh/product-bounds.js";
 import { readNegativeConditions } from "./conditions.js";
 import { record } from "./json.js";
 import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
@@ -23,6 +24,8 @@ export interface DecodeOptions {
    * Default false.
    */
   readonly acceptInvalid?: boolean;
+  /** Bounds of products of lists of one object. Default: those that the environment of the process sets. */
+  readonly bounds?: ProductBounds;
   /**
    * Accepts any version of a kind's group, since all versions have the same fields: a later one, which this istiod does
    * not read, can be validated. Default false.
@@ -206,8 +209,9 @@ function substituteOf(
   return failClosed(kind, { namespace, name: readableName(body), cluster }, body);
 }
 
-function collectAt(at: FieldPath, issues: Issue[], { wordAt }: DecodeOptions): Report {
+function collectAt(at: FieldPath, issues: Issue[], { wordAt, bounds }: DecodeOptions): Report {
   return {
+    bounds,
     error: (path, message) => void issues.push({ severity: "error", path: [...at, ...path], message }),
     warning: (path, message, code) =>
       void issues.push({ severity: "warning", path: [...at, ...path], message, ...(code !== undefined && { code }) }),

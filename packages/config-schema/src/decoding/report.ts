@@ -1,3 +1,5 @@
+import type { ProductBounds } from "../mesh/product-bounds.js";
+
 /** A path in a document: field names and list indexes from its root. */
 export type FieldPath = readonly (string | number)[];
 
@@ -15,6 +17,8 @@ export interface Report {
   error(path: FieldPath, message: string): void;
   /** Reports a fault that does not reject the object. */
   warning(path: FieldPath, message: string, code?: IssueCode): void;
+  /** Bounds of products of lists. Default: those of the process's environment. */
+  readonly bounds?: ProductBounds | undefined;
   /** Returns the unquoted word in the document's text at a path: `y` for true. Undefined if there is no text. */
   readonly wordAt?: ((path: FieldPath) => string | undefined) | undefined;
 }

@@ -43,6 +43,11 @@ export function integerFeature(variable: string, fallback: number, help: string)
   return feature(integerSetting({ variable, default: fallback, help }));
 }
 
+/** Declares a bound: an integer of at least 1, of istiod alone. */
+export function boundFeature(variable: string, fallback: number, help: string): Feature<number> {
+  return feature(integerSetting({ variable, default: fallback, help, isExtension: true }, { min: 1 }));
+}
+
 /** Declares a decimal number. */
 export function floatFeature(variable: string, fallback: number, help: string): Feature<number> {
   return feature(numberSetting({ variable, default: fallback, help }));

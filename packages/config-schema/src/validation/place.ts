@@ -1,4 +1,8 @@
+import { type ProductBounds, readProductBounds } from "../mesh/product-bounds.js";
 import type { FieldPath, Report, IssueCode } from "../decoding/report.js";
+
+/** Bounds that the environment of the process sets, which does not change. */
+let boundsOfProcess: ProductBounds | undefined;
 
 /** A field of a document under validation, with the report of its faults. */
 export class Place {
@@ -22,6 +26,11 @@ export class Place {
 
   at(...path: FieldPath): Place {
     return new Place(this.#report, [...this.path, ...path]);
+  }
+
+  /** Bounds of products of lists. */
+  get bounds(): ProductBounds {
+    return this.#report.bounds ?? (boundsOfProcess ??= readProductBounds(process.env));
   }
 
   /** Reports a fault that rejects the object. `message` continues the field's name: "is 0, expected …". */

@@ -50,6 +50,8 @@ function describe(
   switch (source.kind) {
     case "route":
       return { kind: "VirtualService", key: source.virtualService, field: source.field };
+    case "subset":
+      return { kind: "DestinationRule", key: source.rule, field: `spec.subsets[${source.index}]` };
     case "server":
       return { kind: "Gateway", key: source.gateway, field: `spec.servers[${source.index}]` };
     case "egress":

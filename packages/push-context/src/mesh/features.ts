@@ -7,6 +7,7 @@ import {
   integerFeature,
   listFeature,
   nameFeature,
+  productBounds,
   stringFeature,
 } from "@istiod/config-schema";
 import { discoveryFeatures } from "@istiod/service-discovery";
@@ -24,6 +25,14 @@ const ambientNumber = (variable: string, help: string): Feature<number> =>
  * with the query context to read it: `features.dualStack(q)`.
  */
 export const features = {
+  // Bounds
+  maxRoutes: productBounds.routes,
+  maxFilterChains: productBounds.chains,
+  maxClusters: productBounds.clusters,
+  maxEndpoints: productBounds.endpoints,
+  maxAddresses: productBounds.addresses,
+  maxCopiedBytes: productBounds.bytes,
+
   // Resource selection
   filterGatewayClusters: booleanFeature(
     "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",

@@ -22,7 +22,7 @@ export type RouteSemantics = "virtual-service" | "ingress" | "gateway-api";
 export interface RouteProblem {
   /** The object that is ignored, in whole or in part: `namespace/name`. */
   readonly object: string;
-  readonly code: "delegate_not_found" | "delegate_not_exported" | "delegate_conflict";
+  readonly code: "delegate_not_found" | "delegate_not_exported" | "delegate_conflict" | "delegate_over_bound";
   readonly message: string;
 }
 
@@ -85,6 +85,8 @@ function mergeDelegates(
   const http: HTTPRoute[] = [];
   const delegates: string[] = [];
   const problems: RouteProblem[] = [];
+  const bound = features.maxRoutes(q);
+  const hosts = spec.hosts.length;
   for (const [i, route] of spec.http.entries()) {
     if (route.delegate === undefined) {
       http.push(route);
@@ -118,12 +120,33 @@ function mergeDelegates(
         key,
       );
     }
-    http.push(...merged.routes);
+    const fitting = routesWithin(merged.routes, bound / hosts - matchesOf(http));
+    if (fitting.length < merged.routes.length) {
+      const all = matchesOf([...http, ...merged.routes]);
+      const left = merged.routes.length - fitting.length;
+      problem(
+        "delegate_over_bound",
+        `with VirtualService ${key}, ${hosts} hosts × ${all} matches = ${hosts * all} routes, of at most ${bound} (${features.maxRoutes.variable}); the last ${left} of its routes are ignored`,
+      );
+    }
+    http.push(...fitting);
     delegates.push(key);
   }
   const out = clone(VirtualServiceSchema, spec);
   out.http = http;
   return { spec: out, delegates: [...new Set(delegates)], problems };
+}
+
+/** Returns the number of Envoy routes of some routes: each match has one. */
+function matchesOf(routes: readonly HTTPRoute[]): number {
+  return routes.reduce((sum, { match }) => sum + Math.max(1, match.length), 0);
+}
+
+/** Returns the first routes that have at most a number of matches in all. */
+function routesWithin(routes: readonly HTTPRoute[], matches: number): readonly HTTPRoute[] {
+  let sum = 0;
+  const end = routes.findIndex(({ match }) => (sum += Math.max(1, match.length)) > matches);
+  return end < 0 ? routes : routes.slice(0, end);
 }
 
 function withResolvedNames(q: QueryContext, { namespace, spec }: VirtualServiceObject): VirtualService {

@@ -10,6 +10,7 @@ import {
   scopedService,
   scopeOf,
   scopeServices,
+  servedSubsets,
 } from "@istiod/push-context";
 import { type Failure, type Resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
@@ -169,7 +170,7 @@ function outboundClustersOf(
   const service = q.call(scopedService, scoped);
   if (service === undefined) return ResourceSet.empty;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const subsets = ["", ...(rule?.spec.subsets ?? []).map(({ name }) => name)];
+  const subsets = ["", ...servedSubsets(q, ports.length, rule?.spec).served.map(({ name }) => name)];
   const clusterName = sniDnat ? sniDnatClusterName : outboundClusterName;
   return resourcesOf(
     ports.flatMap((port) => subsets.map((subset) => ({ service: scoped, port, subset, sniDnat }))),

@@ -12,6 +12,7 @@ import {
   scopedService,
   scopeOf,
   scopeServices,
+  servedSubsets,
 } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { isWildcardHost, type Service } from "@istiod/service-discovery";
@@ -76,12 +77,13 @@ const edsClusters = query("edsClusters", (q, { service: scoped, sniDnat }: Assig
   if (service === undefined || discoveryTypeOf(q, service) !== EDS) return [];
   if (sniDnat ? service.meshExternal : hasNoEdsCluster(service)) return [];
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
+  const { served } = servedSubsets(q, service.ports.filter(({ protocol }) => protocol !== "UDP").length, rule);
   return service.ports.flatMap(({ number: port, protocol }) => {
     const ofService = portPolicy(rule?.trafficPolicy, port);
     const isEds = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>
       discoveryTypeWithPolicy(q, type, policy, protocol) === EDS;
     if (protocol === "UDP" || !isEds(EDS, ofService)) return [];
-    const subsets = (rule?.subsets ?? []).filter((subset) =>
+    const subsets = served.filter((subset) =>
       isEds(discoveryTypeOfSubset(EDS, subset), subsetPolicy(ofService, subset.trafficPolicy, port)),
     );
     return ["", ...subsets.map(({ name }) => name)].map((subset) => ({ service: scoped, port, subset, sniDnat }));

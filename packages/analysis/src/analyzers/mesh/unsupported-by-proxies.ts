@@ -12,15 +12,18 @@ import {
 import { isPartialWildcard } from "@istiod/push-context";
 import { isTls, parseProtocol } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
+import { productRules } from "./products.js";
 
 export const unsupportedByProxiesAnalyzer: Analyzer = {
   name: "mesh.UnsupportedByProxiesAnalyzer",
-  description: "Checks for parts that are left out of proxies' configuration, because proxies would reject it",
+  description:
+    "Checks for parts that are left out of proxies' configuration, because proxies would reject it or would run out of memory",
   codes: ["MESH0020"],
   rules: [
     rule(gatewayKind, gateways, checkGateway),
     rule(virtualServiceKind, virtualServices, checkTlsRoutes),
     rule(serviceEntryKind, serviceEntries, checkTlsHosts),
+    ...productRules,
   ],
 };
 

@@ -1,6 +1,14 @@
-import { query } from "@istiod/incremental";
-import { clientServices, destinationRuleFor, type ScopedService, scopedService } from "@istiod/push-context";
+import { query, type QueryContext } from "@istiod/incremental";
+import {
+  clientServices,
+  destinationRuleFor,
+  type ScopedService,
+  scopedService,
+  type ServedSubsets,
+  servedSubsets,
+} from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
+import type { ListenerConflict } from "../../listeners/listener-conflicts.js";
 import { outboundClusterName } from "../../resource-names.js";
 import { outboundCluster } from "./outbound-cluster.js";
 
@@ -23,8 +31,7 @@ const dnsClustersWithoutEndpointsOf = query(
   (q, scoped: ScopedService): readonly string[] => {
     const service = q.call(scopedService, scoped);
     if (service === undefined || !dnsResolutions.has(service.resolution)) return [];
-    const subsets =
-      q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
+    const subsets = subsetsServedOf(q, service).served;
     return nonUdpPorts(service).flatMap((port) =>
       ["", ...subsets.map(({ name }) => name)]
         .filter((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat: false }) === undefined)
@@ -38,11 +45,30 @@ const dnsResolutions: ReadonlySet<Service["resolution"]> = new Set(["DNSLB", "DN
 const clusterNamesOf = query("clusterNamesOf", (q, scoped: ScopedService): readonly string[] => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.resolution === "Alias") return [];
-  const subsets =
-    q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
+  const subsets = subsetsServedOf(q, service).served;
   return nonUdpPorts(service).flatMap((port) =>
     ["", ...subsets.map(({ name }) => name)].map((subset) => outboundClusterName(service.hostname, port, subset)),
   );
+});
+
+function subsetsServedOf(q: QueryContext, service: Service): ServedSubsets {
+  const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
+  return servedSubsets(q, nonUdpPorts(service).length, rule?.spec);
+}
+
+/** Subsets of DestinationRules that are left out because a service has too many clusters with them. */
+export const subsetsLeftOut = query("subsetsLeftOut", (q): readonly ListenerConflict[] =>
+  q.call(clientServices).flatMap((scoped) => q.call(subsetsLeftOutOf, scoped) ?? []),
+);
+
+const subsetsLeftOutOf = query("subsetsLeftOutOf", (q, scoped: ScopedService): ListenerConflict | undefined => {
+  const service = q.call(scopedService, scoped);
+  if (service === undefined) return undefined;
+  const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
+  const { served, reason } = subsetsServedOf(q, service);
+  if (rule === undefined || reason === undefined) return undefined;
+  const ignored = { kind: "subset", rule: `${rule.namespace}/${rule.name}`, index: served.length } as const;
+  return { bind: "", ignored, reason: `with all later subsets: for ${service.hostname}, ${reason}` };
 });
 
 function nonUdpPorts({ ports }: Service): readonly number[] {

@@ -1,11 +1,12 @@
 import type { QueryContext } from "@istiod/incremental";
 import {
   type BoundServer,
+  destinationRuleFor,
   isSubsetOfHost,
   scopedService,
   scopeOf,
   scopeServices,
-  subsetsOf,
+  servedSubsets,
 } from "@istiod/push-context";
 import { sniDnatClusterName } from "../../resource-names.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
@@ -28,9 +29,10 @@ export function autoPassthroughChains(q: QueryContext, server: BoundServer): rea
     )
       return [];
     const rule = { host: service.hostname, serviceNamespace: service.namespace };
-    return service.ports.flatMap((port) => {
-      if (port.protocol === "UDP") return [];
-      const subsets = ["", ...q.call(subsetsOf, rule).map(({ name }) => name)];
+    const ports = service.ports.filter(({ protocol }) => protocol !== "UDP");
+    const { served } = servedSubsets(q, ports.length, q.call(destinationRuleFor, rule)?.spec);
+    const subsets = ["", ...served.map(({ name }) => name)];
+    return ports.flatMap((port) => {
       return subsets.map((subset): GatewayChain => {
         const name = sniDnatClusterName(service.hostname, port.number, subset);
         const plan: TcpProxyPlan = {

@@ -1,11 +1,16 @@
 import { collection, index } from "@istiod/incremental";
-import { DestinationRuleSchema, type DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  DestinationRuleSchema,
+  type DestinationRule,
+  TrafficPolicySchema,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { ConfigObject } from "../../../config-object.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
 import { checkSubsetName } from "../../../validation/network/destination.js";
 import { checkExportTo } from "../../../validation/export-to.js";
 import { checkLabels, checkWildcardDomain } from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
+import { checkProduct, encodedSize } from "../../../validation/products.js";
 import { atMost } from "../../../validation/shape.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { checkSelector } from "../../../validation/targets.js";
@@ -59,4 +64,30 @@ function validate({ spec, namespace }: DestinationRuleObject, place: Place): voi
     ownNamespaceOnly: spec.workloadSelector !== undefined,
   });
   checkSelector(spec.workloadSelector, place.at("workloadSelector"));
+  checkProducts(spec, place.at("subsets"));
+}
+
+/** Bounds subsets, of which each port has a cluster, and the bytes of the rule's policy that each of them repeats. */
+function checkProducts({ subsets, trafficPolicy }: DestinationRule, place: Place): void {
+  const clusters = subsets.length + 1;
+  checkProduct(
+    "clusters",
+    "clusters",
+    [
+      ["subsets, and the service itself,", clusters],
+      ["port", 1],
+    ],
+    place,
+  );
+  if (trafficPolicy === undefined) return;
+  const bytes = encodedSize(TrafficPolicySchema, [trafficPolicy]);
+  checkProduct(
+    "bytes",
+    "bytes",
+    [
+      ["subsets", clusters],
+      ["bytes of trafficPolicy", bytes],
+    ],
+    place,
+  );
 }

@@ -16,6 +16,7 @@ import {
   hasPartialWildcard,
 } from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
+import { checkProduct, type Factor } from "../../../validation/products.js";
 import { checkProtocol, isHttp, isTcp, isTls } from "../../../validation/network/protocol.js";
 import { checkEndpointSelector } from "../../../validation/targets.js";
 import { checkWorkload, checkWorkloadPorts } from "../../../validation/network/workload.js";
@@ -48,6 +49,20 @@ export function checkServiceEntry(entry: Entry, place: Place): void {
     place.at("ports", ambiguous, "protocol").error("does not tell hosts apart, expected HTTP or TLS, or a single host");
   }
   checkExportTo(spec.exportTo, namespace, place.at("exportTo"), { nobodyAllowed: true });
+  checkProducts(spec, place);
+}
+
+/** Bounds what each host has: a cluster for each port, with its endpoints, and listeners at its addresses. */
+function checkProducts({ hosts, ports, endpoints, addresses, subjectAltNames }: ServiceEntry, place: Place): void {
+  const each: readonly Factor[] = [
+    ["hosts", hosts.length],
+    ["ports", ports.length],
+  ];
+  checkProduct("clusters", "clusters", each, place.at("ports"));
+  checkProduct("endpoints", "endpoints", [...each, ["endpoints", endpoints.length]], place.at("endpoints"));
+  checkProduct("addresses", "addresses", [...each, ["addresses", addresses.length]], place.at("addresses"));
+  const bytes = subjectAltNames.reduce((sum, name) => sum + name.length, 0);
+  checkProduct("bytes", "bytes", [...each, ["bytes of subjectAltNames", bytes]], place.at("subjectAltNames"));
 }
 
 function checkHosts({ hosts, resolution }: ServiceEntry, place: Place): void {

@@ -1,5 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import {
+  type HTTPRoute,
+  HTTPRouteSchema,
   L4MatchAttributesSchema,
   TLSMatchAttributesSchema,
   VirtualServiceSchema,
@@ -11,6 +13,7 @@ import { checkExportTo } from "../../../validation/export-to.js";
 import { overlap } from "../../../validation/network/hosts.js";
 import { isIpAddress } from "../../../validation/network/ip.js";
 import { each, type Place } from "../../../validation/place.js";
+import { checkProduct, encodedSize } from "../../../validation/products.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { istioKind } from "../istio-kind.js";
 import { checkGatewayNames } from "./gateway-names.js";
@@ -85,9 +88,61 @@ function validate({ spec, namespace }: VirtualServiceObject, place: Place): void
   each(tls, place.at("tls"), (route, at) => checkTlsRoute(route, spec, !gateways.includes("mesh"), at));
   each(tcp, place.at("tcp"), checkTcpRoute);
   checkExportTo(spec.exportTo, namespace, place.at("exportTo"));
+  checkProducts(spec, place);
   warnOfUnreachableHttp(http, place.at("http"));
   warnOfUnreachable(TLSMatchAttributesSchema, tls, place.at("tls"));
   warnOfUnreachable(L4MatchAttributesSchema, tcp, place.at("tcp"));
+}
+
+/** Bounds hosts × routes: a host has each match of each route, at each port. */
+function checkProducts({ hosts, http, tls, tcp }: VirtualService, place: Place): void {
+  const hostCount = Math.max(1, hosts.length);
+  const matches = http.reduce((sum, { match }) => sum + Math.max(1, match.length), 0);
+  checkProduct(
+    "routes",
+    "routes",
+    [
+      ["hosts", hostCount],
+      ["matches of http routes", matches],
+    ],
+    place.at("http"),
+  );
+  const httpBytes = encodedSize(HTTPRouteSchema, http);
+  // The actions of a route are repeated for each of its matches, which its size does not tell.
+  const repeated = http.reduce((sum, { match }) => Math.max(sum, match.length), 1);
+  const bytes = repeated === 1 ? httpBytes : copiedBytes(http);
+  checkProduct(
+    "bytes",
+    "bytes",
+    [
+      ["hosts", hostCount],
+      ["bytes of http routes", bytes],
+    ],
+    place.at("http"),
+  );
+  const chains = [
+    ...tls.map(({ match }) =>
+      match.reduce((sum, { destinationSubnets }) => sum + Math.max(1, destinationSubnets.length), 0),
+    ),
+    ...tcp.map(({ match }) => Math.max(1, match.length)),
+  ].reduce((sum, count) => sum + Math.max(1, count), 0);
+  checkProduct(
+    "chains",
+    "filter chains",
+    [
+      ["hosts", hostCount],
+      ["matches of tls and tcp routes", chains],
+    ],
+    place,
+  );
+}
+
+/** Returns the bytes of routes whose matches share what is done with a request: it is repeated for each match. */
+function copiedBytes(http: readonly HTTPRoute[]): number {
+  return http.reduce((sum, route) => {
+    const shared = encodedSize(HTTPRouteSchema, [{ ...route, match: [] }]);
+    return sum + shared * Math.max(1, route.match.length) + encodedSize(HTTPRouteSchema, [route]) - shared;
+  }, 0);
 }
 
 function checkHosts({ hosts, tls }: VirtualService, toGateway: boolean, place: Place): void {

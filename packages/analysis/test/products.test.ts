@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { messagesIn, object } from "./messages-in.js";
+
+const named = (kind: string, name: string, spec: object): string => object(kind, name, { spec });
+
+const entry = (ports: number): string =>
+  named("ServiceEntry", "shop/cart", {
+    hosts: ["cart.example.com"],
+    resolution: "STATIC",
+    ports: Array.from({ length: ports }, (_, i) => ({ number: i + 1, name: `http-${i}`, protocol: "HTTP" })),
+    endpoints: [{ address: "10.2.0.1" }],
+  });
+const rule = (subsets: number): string =>
+  named("DestinationRule", "shop/cart", {
+    host: "cart.example.com",
+    subsets: Array.from({ length: subsets }, (_, i) => ({ name: `s${i}`, labels: { version: `v${i}` } })),
+  });
+
+test("subsets that have no clusters are found, without a proxy", () => {
+  expect(messagesIn(entry(100) + rule(49), ["MESH0020"])).toEqual([]);
+  const [found, ...others] = messagesIn(entry(100) + rule(50), ["MESH0020"]);
+  expect(others).toEqual([]);
+  expect(found).toMatch(/^MESH0020 DestinationRule shop\/cart /);
+  expect(found).toContain(
+    "the last 1 subsets have no clusters: for cart.example.com, 100 ports × 51 subsets and the service itself = 5100 clusters, of at most 5000 (ISTIOD_MAX_CLUSTERS_OF_SERVICE)",
+  );
+});
+
+test("routes of a delegate beyond the bound are found", () => {
+  const hosts = Array.from({ length: 500 }, (_, i) => `h${i}.example.com`);
+  const root = named("VirtualService", "shop/root", {
+    hosts,
+    http: [{ match: [{ uri: { prefix: "/" } }], delegate: { name: "delegate" } }],
+  });
+  const delegate = (routes: number): string =>
+    named("VirtualService", "shop/delegate", {
+      http: Array.from({ length: routes }, (_, i) => ({
+        match: [{ uri: { prefix: `/${i}/` } }],
+        route: [{ destination: { host: "cart.example.com" } }],
+      })),
+    });
+  expect(messagesIn(root + delegate(100), ["MESH0020"])).toEqual([]);
+  const [found] = messagesIn(root + delegate(101), ["MESH0020"]);
+  expect(found).toContain("500 hosts × 101 matches = 50500 routes, of at most 50000");
+  expect(found).toContain("the last 1 of its routes are ignored");
+});

@@ -1,0 +1,52 @@
+import { boundFeature, type Feature } from "./feature.js";
+
+/**
+ * Bounds of what a few lists of one object multiply to in the resources of each proxy. An object of a few kilobytes
+ * would otherwise become gigabytes. They are far above real meshes, and such that what they allow fits into the agent's
+ * limit of messages (256 MiB) and the memory of a proxy of the default size. See design note 022.
+ */
+export const productBounds = {
+  /** About 0.4 KB each on the wire. */
+  routes: boundFeature(
+    "ISTIOD_MAX_ROUTES_OF_VIRTUAL_SERVICE",
+    50_000,
+    "maximum of hosts × matches of http routes of a VirtualService, also with the routes of its delegates",
+  ),
+  chains: boundFeature(
+    "ISTIOD_MAX_FILTER_CHAINS_OF_VIRTUAL_SERVICE",
+    10_000,
+    "maximum of hosts × matches of tls and tcp routes of a VirtualService",
+  ),
+  clusters: boundFeature(
+    "ISTIOD_MAX_CLUSTERS_OF_SERVICE",
+    5000,
+    "maximum number of clusters of a service: ports × (subsets + 1); also of hosts × ports of a ServiceEntry",
+  ),
+  endpoints: boundFeature(
+    "ISTIOD_MAX_ENDPOINTS_OF_SERVICE_ENTRY",
+    250_000,
+    "maximum of hosts × ports × endpoints of a ServiceEntry",
+  ),
+  addresses: boundFeature(
+    "ISTIOD_MAX_ADDRESSES_OF_SERVICE_ENTRY",
+    20_000,
+    "maximum of hosts × ports × addresses of a ServiceEntry",
+  ),
+  bytes: boundFeature(
+    "ISTIOD_MAX_COPIED_BYTES_OF_OBJECT",
+    64 * 1024 * 1024,
+    "maximum of the bytes of settings of one object that its lists repeat: hosts × routes of a VirtualService, subsets × trafficPolicy of a DestinationRule",
+  ),
+} satisfies Readonly<Record<string, Feature<number>>>;
+
+/** Values of the bounds. */
+export type ProductBounds = Readonly<Record<keyof typeof productBounds, number>>;
+
+/** Returns the bounds that an environment sets; the default of a variable with an invalid value. */
+export function readProductBounds(env: Readonly<Record<string, string | undefined>>): ProductBounds {
+  const entries = Object.entries(productBounds).map(([name, { variable, setting }]) => {
+    const text = env[variable];
+    return [name, text === undefined ? setting.default : (setting.parse(text) ?? setting.default)] as const;
+  });
+  return Object.fromEntries(entries) as ProductBounds;
+}

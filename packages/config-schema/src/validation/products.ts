@@ -1,0 +1,26 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
+import { productBounds, type ProductBounds } from "../mesh/product-bounds.js";
+import type { Place } from "./place.js";
+
+/** A number of elements with its name: `["hosts", 1000]`. */
+export type Factor = readonly [name: string, count: number];
+
+/**
+ * Rejects lists that multiply to more than a bound in the resources of each proxy. The message has the numbers and the
+ * variable that raises the bound.
+ */
+export function checkProduct(bound: keyof ProductBounds, unit: string, factors: readonly Factor[], place: Place): void {
+  const product = factors.reduce((sum, [, count]) => sum * count, 1);
+  const limit = place.bounds[bound];
+  if (product <= limit) return;
+  const text = factors.map(([name, count]) => `${count} ${name}`).join(" × ");
+  place.error(
+    `multiplies to ${text} = ${product} ${unit} in proxies, expected at most ${limit} (raise ${productBounds[bound].variable})`,
+  );
+}
+
+/** Returns the encoded size of messages in bytes. */
+export function encodedSize<D extends DescMessage>(schema: D, messages: readonly MessageShape<D>[]): number {
+  return messages.reduce((sum, message) => sum + toBinary(schema, message).length, 0);
+}

@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import { decode, productBounds, readProductBounds } from "../src/index.js";
+
+const list = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
+
+function problems(kind: string, spec: unknown, bounds = readProductBounds({})): readonly string[] {
+  const document = {
+    apiVersion: "networking.istio.io/v1",
+    kind,
+    metadata: { name: "big", namespace: "shop" },
+    spec,
+  };
+  return decode(document, { bounds }).flatMap(({ outcome, issues }) =>
+    issues
+      .filter(({ severity }) => severity === "error")
+      .map(({ path, message }) => `${outcome} ${path.join(".")} ${message}`),
+  );
+}
+
+const route = (i: number): object => ({
+  match: [{ uri: { exact: `/${i}` } }],
+  route: [{ destination: { host: "cart" } }],
+});
+const virtualService = (hosts: number, routes: number): object => ({
+  hosts: list(hosts, (i) => `h${i}.example.com`),
+  http: list(routes, route),
+});
+const subsets = (count: number, trafficPolicy?: object): object => ({
+  host: "cart",
+  ...(trafficPolicy && { trafficPolicy }),
+  subsets: list(count, (i) => ({ name: `s${i}`, labels: { version: `v${i}` } })),
+});
+const entry = (hosts: number, ports: number, more: object = {}): object => ({
+  hosts: list(hosts, (i) => `h${i}.example.com`),
+  ports: list(ports, (i) => ({ number: i + 1, name: `http-${i}`, protocol: "HTTP" })),
+  resolution: "STATIC",
+  ...more,
+});
+const sans = list(1000, (i) => `spiffe://cluster.local/ns/shop/sa/${"x".repeat(100)}-${i}`);
+
+/** Each product just within its bound, and just over it, with the numbers that the message must have. */
+const products: readonly [string, string, object, object, string][] = [
+  ["hosts × routes", "VirtualService", virtualService(100, 500), virtualService(100, 501), "spec.http"],
+  [
+    "hosts × matches",
+    "VirtualService",
+    { ...virtualService(500, 0), http: [{ ...route(0), match: list(100, (i) => ({ uri: { exact: `/${i}` } })) }] },
+    { ...virtualService(500, 0), http: [{ ...route(0), match: list(101, (i) => ({ uri: { exact: `/${i}` } })) }] },
+    "spec.http",
+  ],
+  [
+    "hosts × bytes of routes",
+    "VirtualService",
+    { ...virtualService(100, 0), http: [{ ...route(0), headers: { request: { set: { a: "x".repeat(16_000) } } } }] },
+    {
+      ...virtualService(1000, 0),
+      http: [
+        {
+          ...route(0),
+          headers: { request: { set: Object.fromEntries(list(5, (i) => [`h${i}`, "x".repeat(16_000)])) } },
+        },
+      ],
+    },
+    "spec.http",
+  ],
+  [
+    "matches × bytes of a route",
+    "VirtualService",
+    { ...virtualService(1, 0), http: [{ ...route(0), match: list(100, (i) => ({ uri: { exact: `/${i}` } })) }] },
+    {
+      ...virtualService(10, 0),
+      http: [
+        {
+          ...route(0),
+          match: list(1000, (i) => ({ uri: { exact: `/${i}` } })),
+          headers: { response: { add: { a: "x".repeat(8000) } } },
+        },
+      ],
+    },
+    "spec.http",
+  ],
+  [
+    "hosts × tcp matches",
+    "VirtualService",
+    {
+      hosts: list(100, (i) => `h${i}.example.com`),
+      tcp: [{ match: list(100, (i) => ({ port: i + 1 })), route: [{ destination: { host: "cart" } }] }],
+    },
+    {
+      hosts: list(100, (i) => `h${i}.example.com`),
+      tcp: [{ match: list(101, (i) => ({ port: i + 1 })), route: [{ destination: { host: "cart" } }] }],
+    },
+    "spec",
+  ],
+  ["subsets", "DestinationRule", subsets(4999), subsets(5000), "spec.subsets"],
+  [
+    "subsets × policy",
+    "DestinationRule",
+    subsets(100, { tls: { mode: "SIMPLE", subjectAltNames: sans } }),
+    subsets(1000, { tls: { mode: "SIMPLE", subjectAltNames: sans } }),
+    "spec.subsets",
+  ],
+  ["hosts × ports", "ServiceEntry", entry(250, 20), entry(250, 21), "spec.ports"],
+  [
+    "hosts × ports × endpoints",
+    "ServiceEntry",
+    entry(100, 25, { endpoints: list(100, (i) => ({ address: `10.0.0.${i}` })) }),
+    entry(100, 25, { endpoints: list(101, (i) => ({ address: `10.0.0.${i}` })) }),
+    "spec.endpoints",
+  ],
+  [
+    "hosts × ports × addresses",
+    "ServiceEntry",
+    entry(100, 2, { addresses: list(100, (i) => `10.0.0.${i}`) }),
+    entry(100, 2, { addresses: list(101, (i) => `10.0.0.${i}`) }),
+    "spec.addresses",
+  ],
+  [
+    "hosts × ports × subjectAltNames",
+    "ServiceEntry",
+    entry(10, 10, { subjectAltNames: sans }),
+    entry(100, 10, { subjectAltNames: sans }),
+    "spec.subjectAltNames",
+  ],
+];
+
+describe("products of an object's lists", () => {
+  test.each(products)("%s are accepted within the bound", (_, kind, within) => {
+    expect(problems(kind, within)).toEqual([]);
+  });
+
+  test.each(products)("%s are rejected over it, with the numbers and the variable", (_, kind, __, over, field) => {
+    const found = problems(kind, over);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(
+      new RegExp(
+        `^rejected ${field} multiplies to \\d+ .* = \\d+ .*, expected at most \\d+ \\(raise ISTIOD_MAX_[A-Z_]+\\)$`,
+      ),
+    );
+  });
+
+  test("are told with all factors", () => {
+    expect(problems("VirtualService", virtualService(1000, 1000))).toEqual([
+      "rejected spec.http multiplies to 1000 hosts × 1000 matches of http routes = 1000000 routes in proxies, expected at most 50000 (raise ISTIOD_MAX_ROUTES_OF_VIRTUAL_SERVICE)",
+    ]);
+  });
+
+  test("are accepted over the default if the variable raises it, and an invalid value counts as absent", () => {
+    const { variable } = productBounds.routes;
+    const raised = readProductBounds({ [variable]: "1000000" });
+    expect(problems("VirtualService", virtualService(1000, 1000), raised)).toEqual([]);
+    expect(readProductBounds({ [variable]: "-1" }).routes).toBe(productBounds.routes.default);
+  });
+});

@@ -1,0 +1,71 @@
+import { toBinary } from "@bufbuild/protobuf";
+import type { QueryContext } from "@istiod/incremental";
+import {
+  type DestinationRule,
+  SubsetSchema,
+  type Subset,
+  TrafficPolicySchema,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { features } from "../mesh/features.js";
+
+/** Subsets for which a service has clusters, and those that are left out because they are too many. */
+export interface ServedSubsets {
+  readonly served: readonly Subset[];
+  /** Number of the rule's subsets beyond the bounds. */
+  readonly leftOut: number;
+  /** The numbers and the variable that raises the bound; absent if none is left out. */
+  readonly reason?: string;
+}
+
+/** Up to this many clusters, sizes of policies are not computed. */
+const fewClusters = 256;
+
+/**
+ * Returns the subsets of a rule for which each port of a service has a cluster. Ports and subsets are lists of different
+ * objects, neither of which is wrong by itself. The first subsets are served and the others are left out.
+ */
+export function servedSubsets(
+  q: QueryContext,
+  ports: number,
+  rule: Pick<DestinationRule, "subsets" | "trafficPolicy"> | undefined,
+): ServedSubsets {
+  const subsets = rule?.subsets ?? [];
+  const count = ports * (subsets.length + 1);
+  if (rule === undefined || subsets.length === 0 || count <= fewClusters) return { served: subsets, leftOut: 0 };
+  const clusters = features.maxClusters(q);
+  const byCount = Math.max(0, Math.floor(clusters / ports) - 1);
+  if (byCount < subsets.length)
+    return firstOf(
+      subsets,
+      byCount,
+      `${ports} ports × ${subsets.length + 1} subsets and the service itself = ${count} clusters, of at most ${clusters} (${features.maxClusters.variable})`,
+    );
+  const bytes = features.maxCopiedBytes(q);
+  const bySize = withinBytes(rule, ports, bytes);
+  return bySize < subsets.length
+    ? firstOf(
+        subsets,
+        bySize,
+        `${ports} ports × the policies of ${subsets.length} subsets are more than ${bytes} bytes (${features.maxCopiedBytes.variable})`,
+      )
+    : { served: subsets, leftOut: 0 };
+}
+
+function firstOf(subsets: readonly Subset[], count: number, reason: string): ServedSubsets {
+  return { served: subsets.slice(0, count), leftOut: subsets.length - count, reason };
+}
+
+/** Returns the number of subsets whose policies, with the rule's, fit into a number of bytes at all ports. */
+function withinBytes(
+  { trafficPolicy, subsets }: Pick<DestinationRule, "subsets" | "trafficPolicy">,
+  ports: number,
+  bytes: number,
+): number {
+  const common = trafficPolicy === undefined ? 0 : toBinary(TrafficPolicySchema, trafficPolicy).length;
+  let sum = ports * common;
+  for (const [index, subset] of subsets.entries()) {
+    sum += ports * (common + toBinary(SubsetSchema, subset).length);
+    if (sum > bytes) return index;
+  }
+  return subsets.length;
+}

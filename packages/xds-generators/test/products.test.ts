@@ -1,0 +1,100 @@
+import { productBounds } from "@istiod/config-schema";
+import { describe, expect, test } from "vitest";
+import { omissions } from "../src/index.js";
+import { clusterType, TestMesh, type TestProxy } from "./mesh.js";
+
+const list = (count: number, item: (index: number) => string): string =>
+  Array.from({ length: count }, (_, i) => item(i)).join(", ");
+
+const entry = (ports: number): string => `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: cart, namespace: shop}
+spec:
+  hosts: [cart.example.com]
+  ports: [${list(ports, (i) => `{number: ${i + 1}, name: http-${i}, protocol: HTTP}`)}]
+  resolution: STATIC
+  endpoints: [{address: 10.2.0.1}]
+`;
+const rule = (subsets: number, policy = "{loadBalancer: {simple: RANDOM}}"): string => `
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: cart, namespace: shop}
+spec:
+  host: cart.example.com
+  trafficPolicy: ${policy}
+  subsets: [${list(subsets, (i) => `{name: s${i}, labels: {version: v${i}}}`)}]
+`;
+
+const outbound = (proxy: TestProxy): readonly string[] =>
+  proxy.names(clusterType).filter((name) => name.startsWith("outbound|"));
+
+describe("subsets of a service with many ports", () => {
+  test("have clusters up to the bound, and the last are left out and reported", () => {
+    const mesh = new TestMesh(`${entry(10)}---${rule(30)}`).set(productBounds.clusters.variable, "310");
+    const proxy = mesh.proxy();
+    expect(outbound(proxy)).toHaveLength(310);
+    expect(proxy.view.call(omissions).listenerConflicts).toEqual([]);
+    mesh.apply(rule(31));
+    expect(outbound(proxy)).toHaveLength(310);
+    expect(outbound(proxy)).toContain("outbound|10|s29|cart.example.com");
+    expect(outbound(proxy)).not.toContain("outbound|1|s30|cart.example.com");
+    expect(proxy.names("envoy.config.endpoint.v3.ClusterLoadAssignment")).not.toContain(
+      "outbound|1|s30|cart.example.com",
+    );
+    expect(proxy.view.call(omissions).listenerConflicts).toEqual([
+      {
+        bind: "",
+        ignored: { kind: "subset", rule: "shop/cart", index: 30 },
+        reason:
+          "with all later subsets: for cart.example.com, 10 ports × 32 subsets and the service itself = 320 clusters, of at most 310 (ISTIOD_MAX_CLUSTERS_OF_SERVICE)",
+      },
+    ]);
+  });
+
+  test("are bounded by default: 256 ports × 2,000 subsets", { timeout: 60_000 }, () => {
+    const proxy = new TestMesh(`${entry(256)}---${rule(2000)}`).proxy();
+    const count = outbound(proxy).length;
+    expect(count).toBeLessThanOrEqual(5000);
+    expect(count).toBeGreaterThan(5000 - 256);
+  });
+
+  test("are bounded by the bytes of their policies", () => {
+    const names = list(100, (i) => `spiffe://cluster.local/ns/shop/sa/name-${i}`);
+    const mesh = new TestMesh(`${entry(10)}---${rule(40, `{tls: {mode: SIMPLE, subjectAltNames: [${names}]}}`)}`);
+    const proxy = mesh.proxy();
+    expect(outbound(proxy)).toHaveLength(410);
+    mesh.set(productBounds.bytes.variable, "1000000");
+    expect(outbound(proxy).length).toBeLessThan(410);
+    expect(proxy.view.call(omissions).listenerConflicts[0]?.reason).toContain(
+      "10 ports × the policies of 40 subsets are more than 1000000 bytes (ISTIOD_MAX_COPIED_BYTES_OF_OBJECT)",
+    );
+  });
+});
+
+test("routes of a delegate that multiply with the root's hosts are left out from the last", () => {
+  const root = `
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: root, namespace: shop}
+spec:
+  hosts: [${list(10, (i) => `h${i}.example.com`)}]
+  http: [{match: [{uri: {prefix: /}}], delegate: {name: delegate}}]
+`;
+  const delegate = (routes: number): string => `
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: delegate, namespace: shop}
+spec:
+  http: [${list(routes, (i) => `{match: [{uri: {prefix: /${i}/}}], route: [{destination: {host: cart.example.com}}]}`)}]
+`;
+  const mesh = new TestMesh(`${entry(80)}---${root}---${delegate(5)}`).set(productBounds.routes.variable, "50");
+  const proxy = mesh.proxy();
+  const routes = (): number | undefined =>
+    proxy
+      .json("envoy.config.route.v3.RouteConfiguration", "80")
+      .virtualHosts.find(({ name }: { name: string }) => name === "h0.example.com:80")?.routes.length;
+  expect(routes()).toBe(5);
+  mesh.apply(delegate(6));
+  expect(routes()).toBe(5);
+});
