@@ -21,7 +21,7 @@ export interface ServedSubsets {
 const fewClusters = 256;
 
 /**
- * Returns the subsets of a rule for which each port of a service has a cluster. Ports and subsets are lists of different
+ * Returns the subsets of a rule for which each port of a service has a cluster. Ports and subsets are lists of several
  * objects, neither of which is wrong by itself. The first subsets are served and the others are left out.
  */
 export function servedSubsets(
