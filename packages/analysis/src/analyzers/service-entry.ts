@@ -5,6 +5,7 @@ import {
   serviceEntryKind,
   type ServiceEntryObject,
 } from "@istiod/config-schema";
+import { query } from "@istiod/incremental";
 import { mesh } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../suggestions.js";
@@ -50,11 +51,25 @@ function areAddressesAllocated(metadata: Readonly<Record<string, string>>): bool
 }
 
 /**
+ * The protocols of each port of a host, of all ServiceEntries. Thousands of them may share a host: they are compared
+ * with each other only where protocols differ.
+ */
+const protocolsOfHost = query("protocolsOfHost", (q, host: string): ReadonlyMap<number, ReadonlySet<string>> => {
+  const found = new Map<number, Set<string>>();
+  for (const { spec } of q.read(serviceEntriesByHost, host))
+    for (const { number, protocol } of spec.ports)
+      found.set(number, (found.get(number) ?? new Set<string>()).add(protocol.toUpperCase()));
+  return found;
+});
+
+/**
  * Reports ports with different protocols, within one ServiceEntry or between ServiceEntries visible to one namespace.
  */
 function checkProtocols(entry: ServiceEntryObject, { q, report }: AnalysisContext): void {
   const scopes = scopesOf(entry);
   for (const host of new Set(entry.spec.hosts)) {
+    const all = q.call(protocolsOfHost, host);
+    if (entry.spec.ports.every(({ number }) => (all.get(number)?.size ?? 0) < 2)) continue;
     const declared = q.read(serviceEntriesByHost, host).filter((other) => overlap(scopes, scopesOf(other)));
     for (const [i, { number, protocol }] of entry.spec.ports.entries()) {
       const conflicting = declared.filter(({ spec }) =>
