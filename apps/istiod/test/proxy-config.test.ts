@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create, type JsonObject } from "@bufbuild/protobuf";
+import { mint } from "@istiod/ca/testing";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
 import { afterEach, describe, expect, it } from "vitest";
@@ -119,13 +120,14 @@ describe("istiod proxy-config of a directory", () => {
   });
 
   it("never prints private keys", async () => {
+    const pair = await mint({});
     const mesh = [
       {
         apiVersion: "v1",
         kind: "Secret",
         metadata: { name: "front", namespace: "edge" },
         type: "kubernetes.io/tls",
-        stringData: { "tls.crt": "chain of front", "tls.key": "key of front" },
+        stringData: { "tls.crt": pair.pem, "tls.key": pair.keyPem },
       },
       {
         apiVersion: "v1",
@@ -152,13 +154,15 @@ describe("istiod proxy-config of a directory", () => {
     ];
     const configDir = await folder({ "mesh.yaml": mesh.map((object) => JSON.stringify(object)).join("\n---\n") });
     const args = ["gw.edge", "--configDir", configDir, "--meshConfig", "", "--networksConfig", ""];
-    expect(cells(await proxyConfig("secrets", ...args))[1]).toEqual(["kubernetes://front", "ACTIVE", "false"]);
+    const row = cells(await proxyConfig("secrets", ...args))[1] ?? [];
+    expect(row[0]).toBe("kubernetes://front");
+    expect(row).toContain("ACTIVE");
     for (const kind of ["secrets", "all"]) {
       for (const format of ["short", "json", "yaml"]) {
         const text = await proxyConfig(kind, ...args, "-o", format);
         expect(text).toContain("kubernetes://front");
-        expect(text).not.toContain("key of front");
-        expect(text).not.toContain(Buffer.from("key of front").toString("base64"));
+        expect(text).not.toContain(pair.keyPem.split("\n")[1]);
+        expect(text).not.toContain(Buffer.from(pair.keyPem).toString("base64"));
       }
     }
   });

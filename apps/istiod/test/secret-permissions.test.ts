@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
+import { mint } from "@istiod/ca/testing";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { Database } from "@istiod/incremental";
@@ -18,6 +19,7 @@ const rbac = { apiGroup: "rbac.authorization.k8s.io" };
 const rbacVersion = `${rbac.apiGroup}/v1`;
 const name = "kubernetes://front";
 
+const pair = await mint({});
 const objects: readonly ObjectInput[] = [
   { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "gw", namespace: "edge" } },
   {
@@ -31,7 +33,7 @@ const objects: readonly ObjectInput[] = [
     kind: "Secret",
     metadata: { name: "front", namespace: "edge" },
     type: "kubernetes.io/tls",
-    stringData: { "tls.crt": "chain", "tls.key": "key" },
+    stringData: { "tls.crt": pair.pem, "tls.key": pair.keyPem },
   },
   {
     apiVersion: "networking.istio.io/v1",

@@ -1,3 +1,4 @@
+import { mint } from "@istiod/ca/testing";
 import { proxyNamed } from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
 import { proxyResources } from "../src/index.js";
@@ -11,7 +12,8 @@ const pod = (name: string, labels: Readonly<Record<string, string>>): string =>
     spec: { serviceAccountName: name, containers: [{ name: "app" }] },
     status: { phase: "Running", podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }] },
   })}\n`;
-const secret = `---\n${JSON.stringify({ apiVersion: "v1", kind: "Secret", metadata: { name: "front", namespace: "shop" }, type: "kubernetes.io/tls", stringData: { "tls.crt": "chain", "tls.key": "key" } })}\n`;
+const pair = await mint({});
+const secret = `---\n${JSON.stringify({ apiVersion: "v1", kind: "Secret", metadata: { name: "front", namespace: "shop" }, type: "kubernetes.io/tls", stringData: { "tls.crt": pair.pem, "tls.key": pair.keyPem } })}\n`;
 const tls = { mode: "SIMPLE", credentialName: "front" };
 const gateway = object("Gateway", "front", {
   selector: { app: "gw" },

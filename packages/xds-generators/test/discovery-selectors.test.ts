@@ -1,3 +1,4 @@
+import { mint, type Minted } from "@istiod/ca/testing";
 import type { JsonValue } from "@bufbuild/protobuf";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -10,9 +11,16 @@ const proxies: readonly ProxyOptions[] = [
   { namespace: "istio-system", type: "router", ip: "10.1.0.3", name: "edge", labels: { app: "edge", istio: "edge" } },
 ];
 
-const key = "-----BEGIN PRIVATE KEY-----\\nMA==\\n-----END PRIVATE KEY-----\\n";
 const text = (value: string): string => Buffer.from(value).toString("base64");
 
+/** Returns a certificate whose base64 does not contain the placeholder for namespaces. */
+async function pairWithoutPlaceholder(): Promise<Minted> {
+  const minted = await mint({});
+  const hasPlaceholder = [minted.pem, minted.keyPem].some((pem) => text(pem).includes("NS"));
+  return hasPlaceholder ? pairWithoutPlaceholder() : minted;
+}
+
+const pair = await pairWithoutPlaceholder();
 const networking = "networking.istio.io/v1";
 const security = "security.istio.io/v1";
 const object = (
@@ -93,7 +101,7 @@ const kinds: Readonly<Record<string, (namespace: string) => string>> = {
   }),
   Secret: object("v1", "Secret", "cert", {
     type: "kubernetes.io/tls",
-    data: { "tls.key": text(key), "tls.crt": text("certificate of NS") },
+    data: { "tls.key": text(pair.keyPem), "tls.crt": text(pair.pem) },
   }),
   Ingress: object("networking.k8s.io/v1", "Ingress", "way-in", {
     spec: {

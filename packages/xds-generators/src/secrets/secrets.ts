@@ -12,7 +12,14 @@ import {
   verifiedNamespace,
 } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { findKeyPair, findRootCertificates, type SecretEntries } from "./certificates.js";
+import {
+  findKeyPair,
+  findRootCertificates,
+  type KeyPair,
+  type RootCertificates,
+  type SecretEntries,
+} from "./certificates.js";
+import { keyPairFault, rootsFault } from "./key-material.js";
 import { keyPairResource, rootsResource } from "./secret-resource.js";
 
 /** The resource, or the reason why it is denied. Reasons reveal no content of secrets. */
@@ -57,25 +64,57 @@ export const secretLookup = query("secretLookup", (q, resourceName: string): Sec
 
   const clusters = source === "kubernetes" ? clustersOfProxy(q) : [features.clusterId(q)];
   const roots = source === "configmap" || name.endsWith(rootCertificatesSuffix);
-  const entries =
+  const found =
     source === "configmap"
-      ? configMapEntries(q, clusters, namespace, withoutSuffix(name))
-      : secretEntries(q, clusters, namespace, name, roots);
-  if (entries === undefined)
-    return {
-      denied: `${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)} not found`,
-    };
-  if (roots) {
-    const authority = findRootCertificates(entries);
-    return authority
-      ? { resource: rootsResource(resourceName, authority) }
-      : { denied: missingEntries("cacert or ca.crt", entries) };
-  }
-  const pair = findKeyPair(entries);
-  return pair
-    ? { resource: keyPairResource(resourceName, pair, proxyConfig(q, "privateKeyProvider")) }
-    : { denied: missingEntries("cert and key, or tls.crt and tls.key", entries) };
+      ? configMapKey(q, clusters, namespace, withoutSuffix(name))
+      : secretKey(q, clusters, namespace, name, roots);
+  const object = `${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)}`;
+  if (found === undefined) return { denied: `${object} not found` };
+  const material = roots ? q.call(rootsOf, found) : q.call(keyPairOf, found);
+  if (typeof material === "string") return { denied: material };
+  if ("fault" in material) return { denied: `${object} is not valid: ${material.fault}` };
+  return {
+    resource:
+      "certificates" in material
+        ? rootsResource(resourceName, material)
+        : keyPairResource(resourceName, material, proxyConfig(q, "privateKeyProvider")),
+  };
 });
+
+/** An object with certificates, by its key in its collection. */
+interface ObjectKey {
+  readonly kind: "Secret" | "ConfigMap";
+  readonly key: string;
+}
+
+/** Why Envoy would reject the content of an object. */
+interface Unusable {
+  readonly fault: string;
+}
+
+/** The root certificates of an object, or why there are none. Parsed once for all clients. */
+const rootsOf = query("rootCertificatesOf", (q, object: ObjectKey): RootCertificates | Unusable | string => {
+  const entries = entriesOf(q, object);
+  const roots = findRootCertificates(entries);
+  if (roots === undefined) return missingEntries("cacert or ca.crt", entries);
+  const fault = rootsFault(roots);
+  return fault === undefined ? roots : { fault };
+});
+
+/** The certificate and key of a Secret, or why there are none. Parsed once for all clients. */
+const keyPairOf = query("keyPairOf", (q, object: ObjectKey): KeyPair | Unusable | string => {
+  const entries = entriesOf(q, object);
+  const pair = findKeyPair(entries);
+  if (pair === undefined) return missingEntries("cert and key, or tls.crt and tls.key", entries);
+  const fault = keyPairFault(pair);
+  return fault === undefined ? pair : { fault };
+});
+
+function entriesOf(q: QueryContext, { kind, key }: ObjectKey): SecretEntries {
+  if (kind === "Secret") return q.read(secretObjects, key)?.spec.data ?? {};
+  const texts = Object.entries(q.read(configMaps, key)?.spec.data ?? {});
+  return Object.fromEntries(texts.map(([entry, text]) => [entry, new TextEncoder().encode(text)]));
+}
 
 /** Returns the clusters with the proxy's Secrets: its own, then istiod's. */
 function clustersOfProxy(q: QueryContext): readonly string[] {
@@ -84,34 +123,29 @@ function clustersOfProxy(q: QueryContext): readonly string[] {
   return ofProxy === "" || ofProxy === own ? [own] : [ofProxy, own];
 }
 
-/** Returns the entries of a Secret. Roots may be in the Secret without the suffix, along with the key. */
-function secretEntries(
+/** Returns the key of a Secret. Roots may be in the Secret without the suffix, along with the key. */
+function secretKey(
   q: QueryContext,
   clusters: readonly string[],
   namespace: string,
   name: string,
   roots: boolean,
-): SecretEntries | undefined {
-  for (const id of clusters) {
-    const secret =
-      q.read(secretObjects, `${id}/${namespace}/${name}`) ??
-      (roots ? q.read(secretObjects, `${id}/${namespace}/${withoutSuffix(name)}`) : undefined);
-    if (secret !== undefined) return secret.spec.data;
-  }
-  return undefined;
+): ObjectKey | undefined {
+  const names = roots ? [name, withoutSuffix(name)] : [name];
+  const keys = clusters.flatMap((id) => names.map((each) => `${id}/${namespace}/${each}`));
+  const key = keys.find((candidate) => q.read(secretObjects, candidate) !== undefined);
+  return key === undefined ? undefined : { kind: "Secret", key };
 }
 
-function configMapEntries(
+function configMapKey(
   q: QueryContext,
   clusters: readonly string[],
   namespace: string,
   name: string,
-): SecretEntries | undefined {
-  const found = clusters.flatMap((id) => q.read(configMaps, `${id}/${namespace}/${name}`) ?? [])[0];
-  return (
-    found &&
-    Object.fromEntries(Object.entries(found.spec.data).map(([entry, text]) => [entry, new TextEncoder().encode(text)]))
-  );
+): ObjectKey | undefined {
+  const keys = clusters.map((id) => `${id}/${namespace}/${name}`);
+  const key = keys.find((candidate) => q.read(configMaps, candidate) !== undefined);
+  return key === undefined ? undefined : { kind: "ConfigMap", key };
 }
 
 function withoutSuffix(name: string): string {

@@ -8,6 +8,7 @@ import {
   secretPermissionRequired,
   secretPermissions,
 } from "@istiod/push-context";
+import { mint, mintRevocationList } from "@istiod/ca/testing";
 import type { Resource } from "@istiod/resources";
 import { describe, expect, it } from "vitest";
 import { lookups, secretLookup } from "../../src/index.js";
@@ -16,7 +17,23 @@ import { istioYaml } from "../mesh-yaml.js";
 import { TestMesh } from "../mesh.js";
 
 const secretOf = lookups["type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"]!;
-const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const pair = await mint({ ca: true });
+const generic = await mint({});
+/** Content that stands for its name in the tests: certificates, keys and what belongs to them. */
+const material: Readonly<Record<string, string | Uint8Array>> = {
+  CHAIN: pair.pem,
+  KEY: pair.keyPem,
+  C: generic.pem,
+  K: generic.keyPem,
+  "THE KEY": generic.keyPem,
+  ROOTS: pair.pem,
+  R: pair.pem,
+  OTHER: generic.pem,
+  REVOKED: await mintRevocationList(pair),
+  STAPLE: Uint8Array.of(0x30, 5, 0x0a, 1, 0, 0xa0, 0),
+  S: Uint8Array.of(0x30, 5, 0x0a, 1, 0, 0xa0, 0),
+};
+const base64 = (name: string): string => Buffer.from(material[name] ?? name).toString("base64");
 
 describe("secrets of gateways", () => {
   it("include a certificate for an authenticated proxy", () => {
@@ -73,7 +90,7 @@ describe("secrets of gateways", () => {
 
   it("include roots from a ConfigMap in any namespace for authenticated clients", () => {
     const mesh = new TestMesh(
-      document({ kind: "ConfigMap", metadata: { name: "roots", namespace: "other" }, data: { "ca.crt": "ROOTS" } }),
+      document({ kind: "ConfigMap", metadata: { name: "roots", namespace: "other" }, data: { "ca.crt": pair.pem } }),
     );
     expect(gateway(mesh).json("configmap://other/roots")?.["validationContext"]).toEqual({
       trustedCa: { inlineBytes: base64("ROOTS") },
@@ -353,10 +370,10 @@ describe("private keys are served only to workloads that need them", () => {
     expect(proxy.resource(front)?.name).toBe(front);
     expect(proxy.resource("*")).toBeUndefined();
     expect(proxy.wildcard()).toEqual([]);
-    expect(Buffer.from(proxy.resource(front)?.bytes ?? []).toString("latin1")).toContain("THE KEY");
+    expect(Buffer.from(proxy.resource(front)?.bytes ?? []).toString("latin1")).toContain(generic.keyPem);
     for (const [type, lookup] of Object.entries(lookups)) {
       const bytes = lookup === secretOf ? [] : (proxy.resourceOf(type, front)?.bytes ?? []);
-      expect(`${type}: ${Buffer.from(bytes).toString("latin1")}`).not.toContain("THE KEY");
+      expect(`${type}: ${Buffer.from(bytes).toString("latin1")}`).not.toContain(generic.keyPem);
     }
   });
 });

@@ -1,0 +1,84 @@
+import { generateKeyPairSync } from "node:crypto";
+import { mint, mintRevocationList } from "@istiod/ca/testing";
+import { describe, expect, it } from "vitest";
+import { keyPairFault, rootsFault } from "../../src/secrets/key-material.js";
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const root = await mint({ ca: true });
+const leaf = await mint({ issuer: root });
+const other = await mint({ issuer: root });
+const expired = await mint({ issuer: root, notBefore: -7_200_000, notAfter: -3_600_000 });
+const curve = (namedCurve: string) => generateKeyPairSync("ec", { namedCurve }).privateKey;
+const rsa = (modulusLength: number) => generateKeyPairSync("rsa", { modulusLength }).privateKey;
+const strong = await mint({ key: rsa(2048) });
+const large = await mint({ key: curve("P-384") });
+const encrypted = leaf.key.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "a" }).toString();
+const sec1 = leaf.key.export({ type: "sec1", format: "pem" }).toString();
+const garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+const list = await mintRevocationList(root, { revoked: ["01"] });
+const staple = Uint8Array.of(0x30, 5, 0x0a, 1, 0, 0xa0, 0);
+
+describe("a certificate with its key", () => {
+  it.each([
+    ["a leaf", leaf.pem, leaf.keyPem],
+    ["a chain", leaf.pem + root.pem, leaf.keyPem],
+    ["an expired certificate", expired.pem, expired.keyPem],
+    ["RSA", strong.pem, strong.keyPem],
+    ["P-384", large.pem, large.keyPem],
+    ["a key in SEC1's form", leaf.pem, sec1],
+    ["text around it", `subject=a\n${leaf.pem}\n# end\n`, `a: b\n${leaf.keyPem}`],
+    ["lines that end in CR LF", leaf.pem.replaceAll("\n", "\r\n"), leaf.keyPem.replaceAll("\n", "\r\n")],
+  ])("is sent: %s", (_, chain, key) => {
+    expect(keyPairFault({ chain: bytes(chain), key: bytes(key) })).toBeUndefined();
+  });
+
+  it.each([
+    ["the certificate is not PEM", "CHAIN", leaf.keyPem],
+    ["the certificate is not PEM", leaf.keyPem, leaf.keyPem],
+    ["the certificate is malformed", garbage, leaf.keyPem],
+    ["the certificate is malformed", leaf.pem + garbage, leaf.keyPem],
+    ["the key is not PEM of a private key", leaf.pem, "KEY"],
+    ["the key is not PEM of a private key", leaf.pem, leaf.pem],
+    ["the key is malformed", leaf.pem, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"],
+    ["the key is encrypted, and there is no password for it", leaf.pem, encrypted],
+    ["the key is not the certificate's", leaf.pem, other.keyPem],
+    ["the key is not the certificate's", root.pem + leaf.pem, leaf.keyPem],
+  ])("is denied: %s", (fault, chain, key) => {
+    expect(keyPairFault({ chain: bytes(chain), key: bytes(key) })).toBe(fault);
+  });
+
+  it("is denied with a malformed OCSP staple", () => {
+    const pair = { chain: bytes(leaf.pem), key: bytes(leaf.keyPem) };
+    expect(keyPairFault({ ...pair, ocspStaple: staple })).toBeUndefined();
+    for (const malformed of ["STAPLE", "", "\u0030\u0003\u000a\u0001\u0006"])
+      expect(keyPairFault({ ...pair, ocspStaple: bytes(malformed) })).toBe("the OCSP staple is malformed");
+  });
+});
+
+describe("root certificates", () => {
+  it.each([
+    ["one", root.pem, undefined],
+    ["several", root.pem + leaf.pem, undefined],
+    ["expired", expired.pem, undefined],
+    ["with a revocation list", root.pem, list],
+  ])("are sent: %s", (_, certificates, crl) => {
+    expect(
+      rootsFault({ certificates: bytes(certificates), ...(crl !== undefined && { crl: bytes(crl) }) }),
+    ).toBeUndefined();
+  });
+
+  it.each([
+    ["there is no root certificate in PEM", "ROOTS", undefined],
+    ["there is no root certificate in PEM", leaf.keyPem, undefined],
+    ["a root certificate is malformed", garbage, undefined],
+    ["a root certificate is malformed", root.pem + garbage, undefined],
+    ["there is no revocation list in PEM", root.pem, "CRL"],
+    ["there is no revocation list in PEM", root.pem, root.pem],
+    ["a revocation list is malformed", root.pem, "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"],
+    ["a revocation list is malformed", root.pem, list + "-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n"],
+  ])("are denied: %s", (fault, certificates, crl) => {
+    expect(rootsFault({ certificates: bytes(certificates), ...(crl !== undefined && { crl: bytes(crl) }) })).toBe(
+      fault,
+    );
+  });
+});
