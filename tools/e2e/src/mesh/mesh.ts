@@ -61,6 +61,8 @@ export interface Mesh {
   configure(meshConfig: string): Promise<void>;
   /** Returns a statistic of a workload's Envoy; 0 if it has none of that name. */
   stat(name: string, stat: string): Promise<number>;
+  /** Returns the response of a workload's Envoy to a GET of its admin interface. */
+  admin(name: string, path: string): Promise<string>;
   /** Returns istiod's log since its last start. */
   lines(): readonly LogLine[];
   /** Returns the resources that proxies rejected, one line each. */
@@ -155,6 +157,7 @@ function runningMesh({ envoy, work, workloads, applications, istiod, config, clo
     crash: (name) => application(name).close(),
     apply: (file, objects) => config.apply(file, objects),
     configure: (meshConfig) => config.configure(meshConfig),
+    admin: async (name, path) => (await call(workload(name).address, `http://envoy:15000${path}`)).text,
     stat: async (name, stat) => {
       const { text } = await call(workload(name).address, statUrl(stat));
       return statValue(text);
