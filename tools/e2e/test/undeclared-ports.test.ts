@@ -19,11 +19,6 @@ spec:
   - to: [{operation: {methods: [GET], ports: ["8080"]}}]
   - to: [{operation: {methods: [POST], ports: ["8082"]}}]
   - to: [{operation: {ports: ["8000", "9001"]}}]
----
-apiVersion: networking.istio.io/v1
-kind: DestinationRule
-metadata: {name: upgraded, namespace: shop}
-spec: {host: upgraded, trafficPolicy: {connectionPool: {http: {h2UpgradePolicy: UPGRADE}}}}
 `;
 
 describe("a port without a declared protocol, over mutual TLS between stock Envoys", () => {
@@ -46,7 +41,6 @@ describe("a port without a declared protocol, over mutual TLS between stock Envo
           httpPorts: [8000, 8080, 8082],
           tcpPorts: [9001],
         },
-        { app: "upgraded", ports: [{ name: "foo", port: 8080 }], httpPorts: [8080] },
       ],
     });
   }, 120_000);
@@ -61,10 +55,6 @@ describe("a port without a declared protocol, over mutual TLS between stock Envo
     it("is HTTP: policies by method apply, and the application learns who calls", async () => {
       expect(await request("web", 8080)).toEqual([200, client]);
       expect((await request("web", 8082))[0]).toBe(403);
-    });
-
-    it("is HTTP, too, where the client's proxy upgrades requests to HTTP/2", async () => {
-      expect(await request("upgraded", 8080)).toEqual([200, client]);
     });
 
     it("does not change what declared ports do", async () => {

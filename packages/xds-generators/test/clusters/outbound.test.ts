@@ -131,6 +131,23 @@ describe("clusters of a service", () => {
     expect(mesh.proxy().cluster(cart).filters).toMatchObject([{ name: "istio.metadata_exchange" }]);
     expect(mesh.proxy({ extensions: ["envoy.filters.http.router"] }).cluster(cart).filters).toBeUndefined();
   });
+
+  it("have the ALPN that announces HTTP for a stock Envoy, if they use Istio's mutual TLS", () => {
+    const stock = { extensions: ["envoy.filters.http.set_filter_state"] };
+    const protocols = (mesh: TestMesh, proxy: object, name = cart): unknown =>
+      mesh.proxy(proxy).cluster(name).metadata?.filterMetadata.istio?.application_protocols;
+    const mesh = new TestMesh(serviceYaml("cart", { ports: ["foo:80"] }) + podYaml("cart", "10.2.0.1"));
+    expect(protocols(mesh, stock)).toBe("istio-http/1.1,istio");
+    // Istio's Envoy has its own filter, and others none.
+    expect(protocols(mesh, {})).toBeUndefined();
+    expect(protocols(mesh, { extensions: ["envoy.filters.http.router"] })).toBeUndefined();
+    expect(protocols(new TestMesh(serviceYaml("cart", { ports: ["grpc:80"] })), stock)).toBe("istio-h2,istio,h2");
+    const policy = (trafficPolicy: object): string => destinationRule("cart.shop.svc.cluster.local", { trafficPolicy });
+    for (const mode of ["DISABLE", "SIMPLE"]) {
+      mesh.apply(policy({ tls: { mode } }));
+      expect(protocols(mesh, stock)).toBeUndefined();
+    }
+  });
 });
 
 describe("a headless service", () => {
