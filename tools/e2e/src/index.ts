@@ -18,6 +18,8 @@ export { type Sample, startSample } from "./mesh/sample.js";
 export { type EnvoyProcess, type EnvoyProcessOptions, startEnvoyProcess } from "./envoy/envoy-process.js";
 export { startXdsRelay, type XdsRelay, type XdsRelayOptions } from "./envoy/xds-relay.js";
 export { Balancer, type Endpoint } from "./balancer.js";
+export { IsolationRig } from "./isolation/isolation-rig.js";
+export { brokenPromises, randomOf, runSequence, type SequenceResult } from "./isolation/run-sequence.js";
 export { MountedFiles } from "./mounted-files.js";
 export { claimSubnet, type Subnet } from "./mesh/subnet.js";
 export {
