@@ -1,4 +1,4 @@
-import { multiClusterGroup } from "@istiod/config-schema";
+import { multiClusterGroup, productBounds } from "@istiod/config-schema";
 import type { Feature } from "@istiod/config-schema";
 import { features } from "@istiod/push-context";
 import { discoveryFeatures } from "@istiod/service-discovery";
@@ -237,8 +237,9 @@ export const variables = {
  * have in common, are in one group only.
  */
 export const featureGroups: Readonly<Record<string, SettingTable>> = {
+  "Bounds of objects": settingsOf(productBounds),
   "Service discovery": settingsOf(discoveryFeatures),
-  "Proxy configuration": settingsOf(features, discoveryFeatures),
+  "Proxy configuration": settingsOf(features, { ...discoveryFeatures, ...productBounds }),
 };
 
 /** Names of all variables that istiod reads. */

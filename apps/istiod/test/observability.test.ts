@@ -111,7 +111,7 @@ it("shows a NACK with its reason and cause, and stops waiting", async () => {
   const { exit, text } = await status("VirtualService/shop/cart", "--wait", "--timeout", "20s");
   expect(exit).toBe(statusExits.rejected);
   expect(text).toContain("VirtualService/shop/cart: live on 0 of 1 proxy, rejected by 1\n");
-  expect(text).toContain("RouteConfiguration 80 rejected: 80: no such timeout");
+  expect(text).toContain("RouteConfiguration 80 rejected: no such timeout");
   expect(istiod.lines).toContainEqual(
     expect.objectContaining({
       level: "warn",

@@ -162,6 +162,7 @@ class Istiod {
       attribution: this.#report.attribution,
       observe: (event) => this.#report.observe(event),
       bodyCacheMs: 0,
+      doubtMemoryMs: 0,
     });
     this.ready = this.#ingestion.ready.then(() => this.#report.started());
   }

@@ -81,7 +81,8 @@ async function write(file: string, text: string): Promise<void> {
 }
 
 const remove = (file: string): Promise<void> => rm(join(root, "config", file), { force: true });
-const eventually = (assertion: () => void): Promise<void> => vi.waitFor(assertion, { timeout: 10_000, interval: 5 });
+const eventually = (assertion: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(assertion, { timeout: 10_000, interval: 5 });
 const problems = ({ ingestion }: Replica): string => ingestion.problems().map(formatProblem).join("\n");
 
 /** Returns the paths of the stored versions. */
@@ -234,7 +235,7 @@ describe("a version that cannot be stored", () => {
           if (name.startsWith("ballast")) await rm(join(root, "state", name));
         await write("b.yaml", policy("90", "other"));
         await eventually(() => expect([problems(first), problems(second)]).toEqual(["", ""]));
-        expect(await entries()).toHaveLength(2);
+        await eventually(async () => expect(await entries()).toHaveLength(2));
         await first.stop();
         await second.stop();
         await write("a.yaml", bad);

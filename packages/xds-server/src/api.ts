@@ -55,6 +55,11 @@ export interface XdsServerOptions {
   readonly bodyCacheBytes?: number;
   /** Time that they are kept after last use. Default 10,000 ms. */
   readonly bodyCacheMs?: number;
+  /**
+   * Time for which the server remembers the resources that a client may have or not when its stream ends, because it
+   * rejected a response. They are sent or removed again when it reconnects. Default 600,000 ms.
+   */
+  readonly doubtMemoryMs?: number;
   /** Default: the clock of the process. */
   readonly clock?: Clock;
   /** Returns a number from 0 to less than 1, for the jitter of retries. Default: `Math.random`. */

@@ -121,7 +121,7 @@ function serverContext<C>(
     onDemand: [],
     unreadAnswers: new UnreadBytes({ clock }),
     clock,
-    memory: new DoubtMemory(),
+    memory: new DoubtMemory(options.doubtMemoryMs),
     random: options.random ?? Math.random,
     admit,
     slices: new SliceQueue(clock),

@@ -27,10 +27,7 @@ const ambientNumber = (variable: string, help: string): Feature<number> =>
 export const features = {
   // Bounds
   maxRoutes: productBounds.routes,
-  maxFilterChains: productBounds.chains,
   maxClusters: productBounds.clusters,
-  maxEndpoints: productBounds.endpoints,
-  maxAddresses: productBounds.addresses,
   maxCopiedBytes: productBounds.bytes,
 
   // Resource selection

@@ -8,8 +8,8 @@ import type { AdsStream } from "./ads-stream.js";
 export type UncertainNames = ReadonlyMap<string, UncertainResources>;
 export type UncertainResources = ReadonlyMap<string, Resource | undefined>;
 
-/** Time for which names are remembered: clients reconnect within seconds. */
-const keepMs = 600_000;
+/** Time for which names are remembered by default: clients reconnect within seconds. */
+const defaultKeepMs = 600_000;
 /** Names that are remembered of one type of a stream, and bytes of all names and resources. */
 const maxNames = 4096;
 const maxBytes = 16 * 1024 * 1024;
@@ -25,8 +25,14 @@ interface Remembered {
  * responses when it reconnects, even if it uses them. They are sent or removed again on its next stream.
  */
 export class DoubtMemory {
+  readonly #keepMs: number;
   readonly #clients = new Map<string, Remembered>();
   #bytes = 0;
+
+  /** @param keepMs time in milliseconds for which names are remembered. Default: ten minutes */
+  constructor(keepMs = defaultKeepMs) {
+    this.#keepMs = keepMs;
+  }
 
   /**
    * Remembers the uncertain names of a stream that ends. Those of the oldest clients are dropped if there are too many.
@@ -40,7 +46,7 @@ export class DoubtMemory {
     let bytes = client.length;
     for (const resources of names.values())
       for (const [name, resource] of resources) bytes += name.length + (resource?.bytes.length ?? 0);
-    this.#clients.set(client, { until: now + keepMs, names, bytes });
+    this.#clients.set(client, { until: now + this.#keepMs, names, bytes });
     this.#bytes += bytes;
     for (const [oldest, { until }] of this.#clients) {
       if (this.#bytes <= maxBytes && until > now) break;
