@@ -20,7 +20,13 @@ it("shows the instance, unsynced proxies, rejected documents, changes, certifica
     },
     proxyCounts: { total: 3, synced: 1, stale: 1, rejected: 1, versions: { "1.27.0": 3 } },
     rejections: [
-      { type: "RDS", reason: refusal, resources: ["80"], causes: ["VirtualService/shop/cart"], proxies: ["web.shop"] },
+      {
+        type: "RDS",
+        reason: refusal.replace("80: ", ""),
+        resources: ["80"],
+        causes: ["VirtualService/shop/cart"],
+        proxies: ["web.shop"],
+      },
     ],
     problems: [
       {
@@ -96,7 +102,7 @@ it("is HTML that escapes text from proxies, and reflects fixes", async () => {
     "content-security-policy": expect.stringMatching(/^default-src 'none'/) as string,
   });
   const page = await answer.text();
-  expect(page).toContain("80: &lt;img src=x onerror=&quot;document.title=&#39;taken&#39;&quot;&gt; is no such timeout");
+  expect(page).toContain("&lt;img src=x onerror=&quot;document.title=&#39;taken&#39;&quot;&gt; is no such timeout");
   expect(page).not.toContain("<img");
   expect(page).toContain(`${join(config, "bad.yaml")}:6`);
   accept();

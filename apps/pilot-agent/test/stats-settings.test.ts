@@ -110,14 +110,16 @@ describe("intervals", () => {
     );
   });
 
-  it.skipIf(!envoyPath).each(valid)("%s and %s are accepted, also by Envoy", async (...pair) => {
+  it.for(valid)("%s and %s are accepted, also by Envoy", async (pair, { skip }) => {
+    skip(!envoyPath, NO_ENVOY);
     expect(statsAnnotationFaults(annotationsOf(pair))).toEqual({});
     const { bootstrap, warnings } = bootstrapOf(annotationsOf(pair));
     expect(warnings).toEqual([]);
     expect(await isAccepted(bootstrap)).toBe(true);
   });
 
-  it.skipIf(!envoyPath).each(invalid)("Envoy exits with %s and %s", async (flush, eviction) => {
+  it.for(invalid)("Envoy exits with %s and %s", async ([flush, eviction], { skip }) => {
+    skip(!envoyPath, NO_ENVOY);
     const seconds = (text: string): string =>
       `${{ "999us": 0.000999, "5m": 300, "500ms": 0.5, "750ms": 0.75, "9223372036s": 9_223_372_036 }[text] ?? Number.parseFloat(text)}s`;
     const fields: JsonObject = {
