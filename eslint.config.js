@@ -1,6 +1,7 @@
 import nx from "@nx/eslint-plugin";
 import tseslint from "typescript-eslint";
 import docComment from "./tools/test/doc-comment-rule.mjs";
+import protoParser from "./tools/test/proto-parser.mjs";
 
 /** The packages from the foundation up: each may import only those before it. The design's table, as a rule. */
 const order = [
@@ -167,6 +168,12 @@ export default [
           files: sources,
           plugins: { local: { rules: { "doc-comment": docComment } } },
           rules: { "local/doc-comment": "error" },
+        },
+        {
+          files: ["proto/**/*.proto"],
+          languageOptions: { parser: protoParser },
+          plugins: { local: { rules: { "doc-comment": docComment } } },
+          rules: { "local/doc-comment": ["error", "all"] },
         },
       ]),
 ];

@@ -3,7 +3,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 
 const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 
-/** Why there is no browser to test with; undefined: there is one. */
+/** Reason for the lack of a browser; undefined if there is one. */
 export const noBrowser = existsSync(executablePath)
   ? undefined
   : `no Chromium at ${executablePath}: set CHROMIUM_PATH, or run npm run chromium:install`;

@@ -32,7 +32,7 @@ const shared = new URL("../../../../../shared/peer/", import.meta.url);
 const path = (name: string): string => fileURLToPath(new URL(name, shared));
 const read = (name: string): string => readFileSync(path(name), "utf8");
 
-/** Why the cases cannot run; undefined if they can. */
+/** Reason for skipping the cases; undefined if they can run. */
 export const absence = existsSync(path("inject/cases.json"))
   ? undefined
   : "no ../shared/peer/inject beside the repository";

@@ -87,7 +87,7 @@ interface ObjectKey {
   readonly key: string;
 }
 
-/** Why Envoy would reject the content of an object. */
+/** Fault for which Envoy would reject the content of an object. */
 interface Unusable {
   readonly fault: string;
 }

@@ -6,7 +6,7 @@ import { type Resource, resource } from "@istiod/resources";
 /** The outcome of offering a configuration to a real Envoy. */
 export interface EnvoyVerdict {
   readonly outcome: "accepted" | "rejected" | "not asked";
-  /** Why it is rejected. */
+  /** Reason for the rejection. */
   readonly message?: string;
 }
 

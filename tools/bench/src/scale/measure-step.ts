@@ -43,7 +43,7 @@ export interface Step {
   readonly envoy: EnvoyVerdict;
   /** Differences from what is expected. */
   readonly faults: readonly string[];
-  /** Why istiod rejects the object that grows, as it logs it. */
+  /** Logged reason for the rejection of the growing object. */
   readonly refusal?: string;
 }
 
