@@ -6,13 +6,13 @@ const maxUint32 = 0xffff_ffff;
 
 const positive = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;
 
-/** Limits of the content of xDS streams. */
+/** Limits on the content of xDS streams. */
 export const streamVariables = {
   maxTypes: integerSetting(
     {
       variable: "ISTIOD_XDS_MAX_TYPES",
       default: defaultLimits.authenticated.types,
-      help: "maximum number of resource types of an xDS stream",
+      help: "maximum number of resource types per xDS stream",
       isExtension: true,
     },
     positive,
@@ -21,7 +21,7 @@ export const streamVariables = {
     {
       variable: "ISTIOD_XDS_MAX_NAMES",
       default: defaultLimits.authenticated.names,
-      help: "maximum number of resource names that an xDS stream subscribes to",
+      help: "maximum number of subscribed resource names per xDS stream",
       isExtension: true,
     },
     positive,
@@ -30,7 +30,7 @@ export const streamVariables = {
     {
       variable: "ISTIOD_XDS_MAX_UNMATCHED_BYTES",
       default: defaultLimits.authenticated.unmatchedBytes,
-      help: "maximum size of the names of an authenticated xDS stream that are not among the proxy's resources, with what is served for them, in bytes",
+      help: "maximum size in bytes of the subscribed names that match no resource of the proxy, and of the responses to them, per authenticated xDS stream",
       isExtension: true,
     },
     positive,
@@ -39,7 +39,7 @@ export const streamVariables = {
     {
       variable: "ISTIOD_XDS_MAX_UNAUTHENTICATED_UNMATCHED_BYTES",
       default: defaultLimits.unauthenticated.unmatchedBytes,
-      help: "as ISTIOD_XDS_MAX_UNMATCHED_BYTES, for streams that are not authenticated",
+      help: "same as ISTIOD_XDS_MAX_UNMATCHED_BYTES, for unauthenticated xDS streams",
       isExtension: true,
     },
     positive,
@@ -48,7 +48,7 @@ export const streamVariables = {
     {
       variable: "ISTIOD_XDS_TOTAL_UNMATCHED_BYTES",
       default: defaultLimits.authenticated.totalUnmatchedBytes,
-      help: "maximum of ISTIOD_XDS_MAX_UNMATCHED_BYTES of all authenticated streams; streams of the identity that uses most are ended, the latest first",
+      help: "maximum total size in bytes of subscribed names that match no resource, and of the responses to them, over all authenticated xDS streams; above it, the newest streams of the identity that uses the most are closed",
       isExtension: true,
     },
     positive,
@@ -57,14 +57,14 @@ export const streamVariables = {
     {
       variable: "ISTIOD_XDS_TOTAL_UNAUTHENTICATED_UNMATCHED_BYTES",
       default: defaultLimits.unauthenticated.totalUnmatchedBytes,
-      help: "as ISTIOD_XDS_TOTAL_UNMATCHED_BYTES, for streams that are not authenticated, by address",
+      help: "same as ISTIOD_XDS_TOTAL_UNMATCHED_BYTES, for unauthenticated xDS streams, accounted by address instead of identity",
       isExtension: true,
     },
     positive,
   ),
 } as const;
 
-/** Declares a timeout, which cannot be disabled: a client that never gets on would hold what it has for ever. */
+/** Declares a timeout that cannot be disabled, because a stalled client would hold its resources forever. */
 function limitDuration(variable: string, milliseconds: number, help: string): Setting<number> {
   const setting = durationSetting({ variable, default: milliseconds, help, isExtension: true });
   return {
@@ -77,13 +77,13 @@ function limitDuration(variable: string, milliseconds: number, help: string): Se
   };
 }
 
-/** Limits of gRPC connections, streams and requests. */
+/** Limits on gRPC connections, streams and requests. */
 export const connectionVariables = {
   maxReceivedMessageSize: integerSetting(
     {
       variable: "ISTIO_GPRC_MAXRECVMSGSIZE",
       default: 4 * 1024 * 1024,
-      help: "maximum size of a received gRPC message in bytes",
+      help: "maximum size of a received gRPC message, in bytes",
     },
     { min: 1, max: maxUint32 },
   ),
@@ -91,7 +91,7 @@ export const connectionVariables = {
     {
       variable: "ISTIO_GPRC_MAXSTREAMS",
       default: 100_000,
-      help: "maximum number of concurrent streams of a gRPC connection",
+      help: "maximum number of concurrent streams per gRPC connection",
     },
     { min: 1, max: maxUint32 },
   ),
@@ -99,7 +99,7 @@ export const connectionVariables = {
     {
       variable: "ISTIOD_MAX_UNAUTHENTICATED_STREAMS",
       default: 100,
-      help: "maximum number of concurrent streams of a gRPC connection whose client is not authenticated",
+      help: "maximum number of concurrent streams per unauthenticated gRPC connection",
       isExtension: true,
     },
     { min: 1, max: maxUint32 },
@@ -117,7 +117,7 @@ export const connectionVariables = {
     {
       variable: "ISTIOD_MAX_UNAUTHENTICATED_CONNECTIONS",
       default: 10_000,
-      help: "maximum number of gRPC connections whose clients are not authenticated",
+      help: "maximum number of unauthenticated gRPC connections",
       isExtension: true,
     },
     { min: 1 },
@@ -126,7 +126,7 @@ export const connectionVariables = {
     {
       variable: "ISTIOD_MAX_CONNECTIONS_PER_ADDRESS",
       default: 5000,
-      help: "maximum number of unauthenticated gRPC connections of one IPv4 address or IPv6 /64 network",
+      help: "maximum number of unauthenticated gRPC connections per IPv4 address or IPv6 /64 network",
       isExtension: true,
     },
     { min: 1 },
@@ -135,7 +135,7 @@ export const connectionVariables = {
     {
       variable: "ISTIOD_MAX_CONNECTIONS_PER_IDENTITY",
       default: 10_000,
-      help: "maximum number of gRPC connections of one authenticated identity",
+      help: "maximum number of gRPC connections per authenticated identity",
       isExtension: true,
     },
     { min: 1 },
@@ -144,7 +144,7 @@ export const connectionVariables = {
     {
       variable: "ISTIOD_MAX_UNFINISHED_REQUEST_BYTES",
       default: 64 * 1024 * 1024,
-      help: "bytes of all gRPC requests that have begun and are not complete; further ones wait",
+      help: "maximum total size of incomplete gRPC requests, in bytes; further requests wait",
       isExtension: true,
     },
     { min: 1 },
@@ -162,18 +162,18 @@ export const connectionVariables = {
   requestTimeout: limitDuration(
     "ISTIOD_REQUEST_TIMEOUT",
     60_000,
-    "time in which a gRPC request must be complete once it has begun",
+    "timeout for receiving the remainder of a gRPC request after its start",
   ),
   connectionIdleTimeout: limitDuration(
     "ISTIOD_CONNECTION_IDLE_TIMEOUT",
     300_000,
-    "time after which a gRPC connection without streams is closed",
+    "idle timeout of gRPC connections without streams",
   ),
   memoryThreshold: integerSetting(
     {
       variable: "ISTIOD_MEMORY_THRESHOLD",
       default: 85,
-      help: "percentage of the memory limit, without garbage, above which the newest gRPC connections are closed; 0 to disable",
+      help: "percentage of the memory limit in use, excluding garbage, above which the newest gRPC connections are closed; 0 to disable",
       isExtension: true,
     },
     { min: 0, max: 99 },
@@ -182,7 +182,7 @@ export const connectionVariables = {
     {
       variable: "COMPLIANCE_POLICY",
       default: "",
-      help: "policy that limits the TLS versions, cipher suites and curves of istiod and the proxies: fips-140-2, fips-140-3 or pqc",
+      help: "policy that restricts TLS versions, cipher suites and curves of istiod and the proxies: fips-140-2, fips-140-3 or pqc",
     },
     ["fips-140-2", "fips-140-3", "pqc"],
   ),

@@ -38,7 +38,7 @@ function kindCommand(
     .option("--proxy <id>", "the same as a flag")
     .option(
       "--istiod <url>",
-      "--httpAddr of a running istiod that the proxy is connected to (default without another source: http://127.0.0.1:8080)",
+      "HTTP URL of a running istiod that the proxy is connected to (default without another source: http://127.0.0.1:8080)",
     )
     .option("--admin <url>", "admin interface of the Envoy, such as http://127.0.0.1:15000")
     .option("-f, --file <file>", "config dump, or clusters as JSON, of an Envoy's admin interface; -: standard input")

@@ -32,7 +32,7 @@ export function proxyStatusCommand(print: (text: string) => void): Command {
       "Print the synchronization status of each proxy; of one proxy, the differences between what istiod sent and what the Envoy has.",
     )
     .argument("[proxy]", "the proxy to compare: name.namespace of its Pod, or its node ID; needs --admin or --file")
-    .option("--istiod <url>", "--httpAddr of a running istiod", defaultIstiod)
+    .option("--istiod <url>", "HTTP URL of a running istiod", defaultIstiod)
     .option("-n, --namespace <namespace>", "proxies of this namespace only")
     .option("--admin <url>", "admin interface of the Envoy that is compared, such as http://127.0.0.1:15000")
     .option("-f, --file <file>", "config dump of the Envoy that is compared")

@@ -24,13 +24,13 @@ export interface StatusOutput {
 /** Exit statuses by meaning. */
 export const statusExits = {
   live: 0,
-  /** Not live everywhere yet; with `--wait`: not within the time. */
+  /** Not live on all proxies yet; with `--wait`, the timeout expired. */
   notLive: 1,
-  /** The command line, or an istiod that does not answer. */
+  /** The command line is invalid, or istiod does not respond. */
   failed: 2,
   /** An object is rejected by its source or by a proxy. Waiting does not help. */
   rejected: 3,
-  /** An object is accepted, but without effect or leading nowhere: waiting does not help. */
+  /** An object is accepted, but has no effect or an unresolved reference. Waiting does not help. */
   ineffective: 4,
 } as const;
 
@@ -42,7 +42,7 @@ const statusFlags = {
   wait: booleanSetting({
     flag: "wait",
     default: false,
-    help: "wait until the objects are in the state on all proxies, or cannot get there",
+    help: "wait until the objects reach the state on all proxies, or cannot reach it",
   }),
   timeout: durationSetting({ flag: "timeout", default: 60_000, help: "timeout of --wait" }),
   output: enumSetting<"text" | "json">(
@@ -53,7 +53,7 @@ const statusFlags = {
     flag: "istiod",
     placeholder: "url",
     default: "http://127.0.0.1:8080",
-    help: "--httpAddr of a running istiod",
+    help: "HTTP URL of a running istiod",
   }),
 } as const;
 
@@ -63,13 +63,13 @@ const pollMs = 250;
 const missingShown = 10;
 const findingsShown = 10;
 
-/** `istiod status`: on how many proxies objects are live. */
+/** The command `istiod status`: prints the number of proxies on which objects are live. */
 export function statusCommand({ print, warn, exit }: StatusOutput): Command {
   return new SettingsCommand("status")
     .description(
-      "Print on how many of the affected proxies objects are live, or from how many deleted objects are gone. Exits with 0 if all, 1 if not yet all, 2 on errors, 3 if rejected, 4 if without effect or if references do not resolve.",
+      "Print the number of affected proxies on which objects are live, or from which deleted objects are gone. Exit status: 0 if all are, 1 if not all are yet, 2 on errors, 3 if an object is rejected, 4 if an object has no effect or an unresolved reference.",
     )
-    .argument("[objects...]", "KIND/NAMESPACE/NAME; none: those that changed last")
+    .argument("[objects...]", "KIND/NAMESPACE/NAME; default: the objects that changed last")
     .addSettings(statusFlags, {})
     .action(async (objects: readonly string[], flags: StatusFlags) => {
       try {
@@ -89,7 +89,7 @@ async function ask(names: readonly string[], { wait, for: goal, timeout, istiod 
   const until = Date.now() + timeout;
   const url = new URL("/debug/status", istiod);
   for (const name of names) url.searchParams.append("object", name);
-  // Once istiod has read what the API server had when the command began, that need not be asked again.
+  // Once istiod has caught up with the API server's state at the start of the command, it need not do so again.
   if (names.length > 0) url.searchParams.set("latest", "true");
   for (;;) {
     const answer = await fetched(url);
@@ -111,15 +111,15 @@ async function fetched(url: URL): Promise<StatusAnswer> {
 }
 
 /**
- * Returns the exit status of an answer, for pipelines.
+ * Returns the exit status for an answer, for use in pipelines.
  *
- * @param asked The objects that were named; none: all that changed, of which deleted ones are to be gone, and every
- *   problem of the sources counts.
- * @param goal `live` on all proxies, or `gone` from all.
+ * @param asked The named objects. If empty, all changed objects count, deleted ones must be gone, and all problems of
+ *   the sources count.
+ * @param goal `live` on all proxies, or `gone` from all proxies.
  */
 export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "live"): number {
   const { objects, problems, gathering } = answer;
-  // Everything else is about a former version.
+  // The rest of the response refers to an older version.
   if (objects.some(({ unread }) => unread.length > 0)) return statusExits.notLive;
   const concerns = (object: string): boolean => asked.length === 0 || asked.includes(object);
   const isRejected = problems.some(({ object, severity }) => severity === "error" && concerns(object));
@@ -132,7 +132,7 @@ export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "l
   return !gathering && counted.every(isDone) ? statusExits.live : statusExits.notLive;
 }
 
-/** Kinds whose objects often matter to no proxy by themselves, such as a ServiceAccount. */
+/** Kinds whose objects often affect no proxy by themselves, such as ServiceAccount. */
 const supportingKinds: ReadonlySet<string> = new Set(kubernetesKinds.map(({ kind }) => kind));
 
 function leadsNowhere({ objects, newFindings }: StatusAnswer): boolean {

@@ -6,7 +6,7 @@ export const servingFlags = {
     flag: "grpcAddr",
     placeholder: "addr",
     default: ":15010",
-    help: "address of plaintext xDS; empty to disable",
+    help: "address of xDS over plaintext; empty to disable",
   }),
   secureGRPCAddr: stringSetting({
     flag: "secureGRPCAddr",
@@ -36,25 +36,25 @@ export const servingFlags = {
     flag: "httpAllowedHosts",
     placeholder: "names",
     default: [],
-    help: "host names by which programs on this machine may call the HTTP ports, beside localhost and addresses",
+    help: "host names accepted in requests from this machine to the HTTP ports, in addition to localhost and IP addresses",
     isExtension: true,
   }),
   shutdownDuration: durationSetting({
     flag: "shutdownDuration",
     default: 10_000,
-    help: "grace period of the shutdown, over which streams are closed evenly",
+    help: "grace period of the shutdown, during which streams are closed at an even rate",
   }),
   keepaliveInterval: durationSetting({
     flag: "keepaliveInterval",
     variable: "GRPC_KEEPALIVE_INTERVAL",
     default: 30_000,
-    help: "interval of HTTP/2 pings on a connection; 0s for gRPC's default of 2h",
+    help: "interval of HTTP/2 pings on a connection; 0s for the gRPC default of 2h",
   }),
   keepaliveTimeout: durationSetting({
     flag: "keepaliveTimeout",
     variable: "GRPC_KEEPALIVE_TIMEOUT",
     default: 10_000,
-    help: "timeout of a ping, after which the connection is closed; 0s for gRPC's default of 20s",
+    help: "timeout of an HTTP/2 ping, after which the connection is closed; 0s for the gRPC default of 20s",
   }),
   keepaliveMaxServerConnectionAge: durationSetting({
     flag: "keepaliveMaxServerConnectionAge",
@@ -64,7 +64,7 @@ export const servingFlags = {
   xdsCompression: booleanSetting({
     flag: "xdsCompression",
     default: true,
-    help: "compress xDS responses, except secrets, for clients that accept gzip, as this project's pilot-agent does",
+    help: "compress xDS responses, except secrets, for clients that accept gzip, such as pilot-agent of this project",
     isExtension: true,
   }),
   profile: booleanSetting({ flag: "profile", default: true, help: "serve profiles at /debug/pprof/" }),
@@ -78,7 +78,7 @@ export const servingFlags = {
   prepareLimit: durationSetting({
     flag: "prepareLimit",
     default: 30_000,
-    help: "maximum time of the startup warm-up, which precomputes resources for the mesh's Pods; 0s to disable",
+    help: "maximum duration of the startup warm-up, which precomputes the resources of pods in the mesh; 0s to disable",
     isExtension: true,
   }),
 } as const;

@@ -1,10 +1,10 @@
-/** Levels of Istio's logs, in the order of increasing verbosity. */
+/** Log levels of Istio, in order of increasing verbosity. */
 export const levels = ["none", "fatal", "error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];
 
 /**
- * Settings of a scope: it logs lines of its level and of less verbose ones, with a stack trace from `stackTrace` on,
- * and with the caller.
+ * Settings of a scope: its output level, the level up to which lines have a stack trace, and whether lines name the
+ * caller.
  */
 export interface ScopeSettings {
   readonly output: Level;
@@ -12,19 +12,19 @@ export interface ScopeSettings {
   readonly callers: boolean;
 }
 
-/** Levels of all scopes from the flags: of the scopes that they name, and of all others. */
+/** Levels from the flags: those of named scopes, and the level of all other scopes. */
 export interface LevelRules {
   readonly named: ReadonlyMap<string, Level>;
-  /** `all:<level>`: wins over what was said before it. */
+  /** `all:<level>`: overrides the rules before it. */
   readonly others: Level | undefined;
 }
 
 /**
- * Reads `<level>` or `<scope>:<level>,<scope>:<level>,…`, where the scope `all` stands for every scope. As in Istio the
- * later one of two wins. A level without a scope, which in Istio is that of the scope `default` alone, holds here for
- * every scope that is not named.
+ * Parses `<level>` or `<scope>:<level>,<scope>:<level>,…`. The scope `all` stands for every scope, and later rules
+ * override earlier ones, as in Istio. A level without a scope applies to all scopes that are not named; in Istio, it
+ * applies to the scope `default` only.
  *
- * @throws Error that names the flag where the value is not of this form.
+ * @throws Error that names the flag if the value is malformed.
  */
 export function levelRules(flag: string, value: string): LevelRules {
   const named = new Map<string, Level>();
@@ -47,12 +47,12 @@ export function levelRules(flag: string, value: string): LevelRules {
   return { named, others };
 }
 
-/** The level that rules give a scope. */
+/** Returns the level of a scope. */
 export function levelOf({ named, others }: LevelRules, scope: string, byDefault: Level): Level {
   return named.get(scope) ?? others ?? byDefault;
 }
 
-/** Reports whether lines of a level are logged at another level. */
+/** Reports whether lines of a level are logged when the output level is `upTo`. */
 export function reaches(level: Level, upTo: Level): boolean {
   return level !== "none" && levels.indexOf(level) <= levels.indexOf(upTo);
 }

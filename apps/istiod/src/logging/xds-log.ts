@@ -5,16 +5,16 @@ import type { Logger } from "pino";
 import { BoundedLines } from "./bounded-lines.js";
 import { LineBudgets, shortened } from "./line-budget.js";
 
-/** Events of limits, which have no stream. */
+/** Events of limits. They have no stream. */
 type LimitEvents = Extract<XdsEvent, { kind: "limit" | "memoryPressure" }>;
 
 /**
- * Limits that are only counted: idle clients connect again when they need to, streams over the rate are logged as
- * rejected, and connections that break while they are closed end with an error of HTTP/2.
+ * Limits that are counted but not logged: idle clients reconnect when needed, streams above the rate limit are logged
+ * as rejected, and connections that break while they are being closed end with an HTTP/2 error.
  */
 const unlogged: ReadonlySet<string> = new Set(["idle_timeout", "stream_rate", "http2_error"]);
 
-/** Returns the objects whose change made a revision. */
+/** Returns the objects whose changes caused a revision. */
 type CausesOf = (revision: number) => readonly string[];
 
 /** Logs an event of the xDS server. */
@@ -57,9 +57,13 @@ function logLimit(log: Logger, event: LimitEvents, bounded: BoundedLines): void 
       if (event.isHigh)
         log.error(
           { used: event.used, limit: event.limit },
-          "memory is short, rejecting new connections and closing the newest ones",
+          "memory threshold exceeded, rejecting new connections and closing the newest ones",
         );
-      else log.info({ used: event.used, limit: event.limit }, "memory is no longer short");
+      else
+        log.info(
+          { used: event.used, limit: event.limit },
+          "memory usage below the threshold, accepting new connections",
+        );
       break;
   }
 }
@@ -103,7 +107,7 @@ function logEvent(log: Logger, event: Exclude<XdsEvent, LimitEvents>, causesOf: 
   }
 }
 
-/** Names of rejected resources in a line. */
+/** Maximum number of rejected resources named in a line. */
 const maxNames = 20;
 
 function rejection({ nodeId, connection, typeUrl, error }: NackEvent, causesOf: CausesOf): object {
@@ -115,7 +119,7 @@ function rejection({ nodeId, connection, typeUrl, error }: NackEvent, causesOf: 
     connection,
     type: xdsShortName(typeUrl),
     resources: named,
-    // Other resources of the response, which are sent again.
+    // Number of other resources in the response, which are resent.
     resent: pending.length,
     nonce: shortened(nonce, 64),
     ...cause,
