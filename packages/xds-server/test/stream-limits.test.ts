@@ -119,7 +119,7 @@ onEach(["memory", "http2"], (variant, transport) => {
 
   it("a name of 20,000 bytes alone, and more than a megabyte of such names", async () => {
     const { client } = await setup(variant, transport, { [routeType]: [fakeResource("a", "1")] });
-    const [c, d, e] = [client(), client(), client()];
+    const [c, d] = [client(), client()];
     const long = "x".repeat(20_000);
     c.subscribe(routeType, [long]);
     const answers = await c.settled();
@@ -129,12 +129,42 @@ onEach(["memory", "http2"], (variant, transport) => {
       Array.from({ length: 60 }, (_, n) => `${long}${n}`),
     );
     expect(await d.ended).toMatchObject({ code: Code.ResourceExhausted });
-    // Without the name it would be a wildcard subscription.
-    e.subscribe(clusterType, [long]);
-    expect(await e.ended).toMatchObject({
-      code: Code.InvalidArgument,
-      rawMessage: "resource name longer than 16384 bytes",
-    });
+  });
+
+  it.each([clusterType, listenerType])(
+    "names of 20,000 bytes alone of a wildcard type are answered (%s)",
+    async (type) => {
+      const resources = [fakeResource("a", "1"), fakeResource("b", "1")];
+      const { client, source } = await setup(variant, transport, { [type]: resources });
+      const c = client();
+      const long = ["x".repeat(20_000), "y".repeat(20_000)];
+      c.subscribe(type, long);
+      // The client subscribes to names, and not to everything.
+      const removed = variant === "delta" ? long : [];
+      expect(await c.accept(type)).toMatchObject({ names: [], removed });
+      expect(await c.settled()).toEqual([]);
+      source.set({ [type]: [fakeResource("a", "2"), fakeResource("b", "1")] });
+      expect(await c.settled()).toEqual([]);
+      c.subscribe(type, ["a"]);
+      expect(await c.accept(type)).toMatchObject({ names: ["a"], removed: [] });
+    },
+  );
+
+  it("a wildcard subscription that is followed by names of 20,000 bytes is answered", async () => {
+    const { client, source } = await setup(variant, transport, { [clusterType]: [fakeResource("a", "1")] });
+    const c = client();
+    c.subscribe(clusterType);
+    expect((await c.accept(clusterType)).names).toEqual(["a"]);
+    const long = "x".repeat(20_000);
+    c.subscribe(clusterType, [long]);
+    await c.settled();
+    source.set({ [clusterType]: [fakeResource("a", "2")] });
+    const later = (await c.settled()).flatMap(({ names }) => names);
+    // Delta adds names to the wildcard. A list of names replaces it in state of the world.
+    expect(later).toEqual(variant === "delta" ? ["a"] : []);
+    const d = client();
+    d.subscribe(clusterType, ["*", long]);
+    expect((await d.accept(clusterType)).names).toEqual(["a"]);
   });
 
   it("a type URL of 300 bytes is rejected", async () => {

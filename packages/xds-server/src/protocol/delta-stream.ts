@@ -1,6 +1,6 @@
 import { clusterType, endpointType, listenerType, xdsType } from "@istiod/resources";
 import { countOf, type Selection } from "../wire/body-cache.js";
-import type { XdsRequest } from "../wire/request.js";
+import { isExplicit, type XdsRequest } from "../wire/request.js";
 import type { NameList } from "../wire/names.js";
 import { AdsStream } from "./ads-stream.js";
 import { completed, includes, sliceNames, type Sliced } from "../sliced.js";
@@ -18,7 +18,7 @@ export class DeltaStream extends AdsStream {
     const { unsubscribe } = request;
     let handled = 0;
     if (first) yield* this.#start(type, request);
-    else if (request.names.size > 0) yield* this.#subscribeTo(type, request.names, unsubscribe);
+    else if (isExplicit(request)) yield* this.#subscribeTo(type, request.names, unsubscribe);
     if (type === this.#unconfirmed && request.responseNonce !== "") this.#resendIfStarting(type);
     for (const name of unsubscribe) {
       if (++handled % sliceNames === 0) yield 0;
@@ -34,11 +34,12 @@ export class DeltaStream extends AdsStream {
     return type.mustRespond || type.resend.size > 0;
   }
 
-  *#start(type: TypeState, { names, unsubscribe, initialVersions }: XdsRequest): Sliced<void> {
+  *#start(type: TypeState, request: XdsRequest): Sliced<void> {
+    const { names, unsubscribe, initialVersions } = request;
     type.initialVersions = this.#isWarming(type) ? undefined : yield* this.versionsIn(type, initialVersions);
     if (type.typeUrl === endpointType && type.initialVersions !== undefined) this.#unconfirmed = type;
-    type.wasExplicit = names.size > 0;
-    if (names.size === 0 && unsubscribe.size === 0 && xdsType(type.typeUrl)?.subscription !== "named")
+    type.wasExplicit = isExplicit(request);
+    if (!type.wasExplicit && unsubscribe.size === 0 && xdsType(type.typeUrl)?.subscription !== "named")
       type.wildcard = true;
     type.names = yield* this.namesIn(type, names);
     if (type.names.delete("*")) type.wildcard = true;

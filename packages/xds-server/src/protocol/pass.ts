@@ -50,7 +50,7 @@ export class Pass {
     due.sort(([a], [b]) => comparePushOrder(a.typeUrl, b.typeUrl));
     for (const [type, trigger] of due) {
       type.due = undefined;
-      if (type.subscribed || type.resend.size + type.longNames.length > 0)
+      if (type.subscribed || type.mustRespond || type.resend.size + type.longNames.length > 0)
         this.#add(type, trigger, (step) => this.#steps.push(step));
       else this.#attribution.unmarked(type.typeUrl);
     }

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { maxNameBytes, type StreamLimits } from "../limits/stream-limits.js";
-import { type ResourceSet, xdsType } from "@istiod/resources";
+import type { ResourceSet } from "@istiod/resources";
 import { sliceNames, type Sliced } from "../sliced.js";
 import { nameList, versionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
@@ -36,8 +36,7 @@ export interface ShortenedRequest {
  * Removes the names from a request that are longer than those that are kept. Such a resource does not exist for the
  * client. It is not the client that is to blame: the name may stand in a resource that it was sent.
  *
- * @throws ConnectError `ResourceExhausted` if these names are too large, `InvalidArgument` if the request would be a
- *   wildcard subscription without them
+ * @throws ConnectError `ResourceExhausted` if these names are too large
  */
 export function* shorten(request: XdsRequest): Sliced<ShortenedRequest> {
   const { names, unsubscribe, initialVersions } = request;
@@ -52,8 +51,6 @@ export function* shorten(request: XdsRequest): Sliced<ShortenedRequest> {
     if (++handled % sliceNames === 0) yield 0;
     if (!long.take(name)) shortNames.push(name);
   }
-  if (names.size > 0 && shortNames.length === 0 && xdsType(request.typeUrl)?.subscription !== "named")
-    throw new ConnectError(`resource name longer than ${maxNameBytes} bytes`, Code.InvalidArgument);
   for (const name of unsubscribe) {
     if (++handled % sliceNames === 0) yield 0;
     if (Buffer.byteLength(name) <= maxNameBytes) shortUnsubscribe.push(name);
@@ -68,7 +65,10 @@ export function* shorten(request: XdsRequest): Sliced<ShortenedRequest> {
     initialVersions: versionList(shortVersions),
   };
   return {
-    request: Object.defineProperties({ ...lists } as XdsRequest, descriptorsWithout(request, Object.keys(lists))),
+    request: Object.defineProperties(
+      { ...lists, ...(names.size > 0 && { isExplicit: true }) } as XdsRequest,
+      descriptorsWithout(request, Object.keys(lists)),
+    ),
     longNames: long.names,
   };
 }

@@ -1,6 +1,6 @@
 import { xdsType } from "@istiod/resources";
 import { countOf, type Selection } from "../wire/body-cache.js";
-import type { XdsRequest } from "../wire/request.js";
+import { isExplicit, type XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import type { UncertainResources } from "./doubt-memory.js";
 import { everything } from "./selection.js";
@@ -18,7 +18,8 @@ export class SotwStream extends AdsStream {
     // A request without a nonce starts over: the client has no resources of this type.
     const initial =
       first || type.last === undefined || (request.responseNonce === "" && request.errorDetail === undefined);
-    if (type.listed === undefined || !request.names.digest.equals(type.listed))
+    const isFirstExplicit = !type.wasExplicit && isExplicit(request);
+    if (type.listed === undefined || isFirstExplicit || !request.names.digest.equals(type.listed))
       yield* this.#replaceNames(type, request);
     if (initial) {
       type.known = undefined;
@@ -26,14 +27,16 @@ export class SotwStream extends AdsStream {
       type.unanswered.void();
       type.doubts?.forgetAccepted();
       type.outside.clear();
-      type.mustRespond = type.subscribed;
+      // A full state without resources says that names that are too long do not exist.
+      type.mustRespond = type.subscribed || (isExplicit(request) && this.isFullState(type));
     }
     return type.mustRespond || type.resend.size > 0;
   }
 
-  *#replaceNames(type: TypeState, { names: list }: XdsRequest): Sliced<void> {
+  *#replaceNames(type: TypeState, request: XdsRequest): Sliced<void> {
+    const { names: list } = request;
     type.listed = list.digest;
-    const explicit = list.size > 0;
+    const explicit = isExplicit(request);
     const before = type.names;
     const wasWildcard = type.wildcard;
     type.names = yield* this.namesIn(type, list);

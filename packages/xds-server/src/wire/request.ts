@@ -17,10 +17,17 @@ export interface XdsRequest {
   readonly errorDetail: { readonly code: number; readonly message: string } | undefined;
   /** State-of-the-world: all names; delta: names to subscribe to. */
   readonly names: NameList;
+  /** Set if the request lists names, even if all of them were removed because they are too long to exist. */
+  readonly isExplicit?: true;
   /** Delta: names to unsubscribe from. */
   readonly unsubscribe: NameList;
   /** Delta: versions of the resources that the client had when it connected. */
   readonly initialVersions: VersionList;
+}
+
+/** Reports whether a request lists names: without names it is a wildcard subscription, or changes none. */
+export function isExplicit({ names, isExplicit: explicit }: XdsRequest): boolean {
+  return names.size > 0 || explicit === true;
 }
 
 /** Converts a decoded message of either variant. */
