@@ -1,4 +1,4 @@
-import type { Collection, Query } from "./definitions/context.js";
+import type { Collection, Index, Query } from "./definitions/context.js";
 import type { Explanation } from "./views/explanation.js";
 
 /** The writes of one commit or dry run. Usable only until the function that receives it returns. */
@@ -34,8 +34,15 @@ export interface Commit {
 export interface CommitObserver {
   /** Called before a commit changes anything, while reads still return the previous state. */
   before?(): void;
-  /** Called after the commit. Not called if the commit failed after `before`, because an index's function threw. */
+  /** Called after the commit. */
   after?(commit: Commit): void;
+}
+
+/** An entry of a collection for which an index's function throws. It is in no bucket of that index. */
+export interface IndexFailure {
+  readonly index: Index<unknown>;
+  readonly key: string;
+  readonly error: unknown;
 }
 
 /** A result that a view follows. */
@@ -58,6 +65,11 @@ export interface DatabaseOptions {
   readonly keepUnused?: number;
   /** Receives errors that observers throw. Default: they are thrown outside the commit, as uncaught exceptions. */
   readonly onObserverError?: (error: unknown) => void;
+  /**
+   * Called when an entry is written, or an index is first read, for which the index's function throws. It must not
+   * throw, and not use the database. Default: none; see `Database.indexFailures`.
+   */
+  readonly onIndexFailure?: (failure: IndexFailure) => void;
 }
 
 /** The database as one client sees it. */

@@ -1,4 +1,13 @@
-import type { Commit, CommitObserver, DatabaseOptions, DryRun, Statistics, Transaction, View } from "./api.js";
+import type {
+  Commit,
+  CommitObserver,
+  DatabaseOptions,
+  DryRun,
+  IndexFailure,
+  Statistics,
+  Transaction,
+  View,
+} from "./api.js";
 import type { Collection, Index } from "./definitions/context.js";
 import { EngineDryRun } from "./dry-run/dry-run.js";
 import { IncrementalError } from "./errors.js";
@@ -16,7 +25,7 @@ const defaultKeepUnused = 65_536;
 
 /** Inputs with their revisions, and the memos computed from them. `C` is the type of the clients that facts receive. */
 export class Database<C = unknown> {
-  readonly #engine = new Engine(evaluator);
+  readonly #engine: Engine;
   readonly #limits: RetentionLimits;
   readonly #observers: Observers;
   /** True if a commit is being planned, applied or announced. */
@@ -24,6 +33,7 @@ export class Database<C = unknown> {
 
   constructor(options: DatabaseOptions = {}) {
     const { keepRevisions = defaultKeepRevisions, keepUnused = defaultKeepUnused } = options;
+    this.#engine = new Engine(evaluator, options.onIndexFailure ?? (() => undefined));
     this.#limits = { keepRevisions, keepUnused };
     this.#observers = new Observers(options.onObserverError ?? throwLater);
   }
@@ -34,8 +44,9 @@ export class Database<C = unknown> {
   }
 
   /**
-   * Changes inputs as one revision. The last write to a key applies; writing an equal value changes nothing. Atomic: if
-   * `write` throws, or an index's function with a new value (`IncrementalError` with code `index`), nothing is changed.
+   * Changes inputs as one revision. The last write to a key applies; writing an equal value changes nothing. If
+   * `write` throws, nothing is changed. An entry for which an index's function throws is in no bucket of that index,
+   * and does not affect the others: see `indexFailures`.
    */
   commit(write: (tx: Transaction) => void): Commit {
     this.#requireOutsideWrite("commit");
@@ -105,6 +116,12 @@ export class Database<C = unknown> {
     this.#requireOutsideQuery("all");
     const entries = this.#engine.inputs.table(of as Collection<unknown>).ordered();
     return entries.map(({ value }) => value as V);
+  }
+
+  /** Returns the entries for which the function of an index that was read throws. Not for queries. */
+  indexFailures(): readonly IndexFailure[] {
+    this.#requireOutsideQuery("indexFailures");
+    return [...this.#engine.inputs.indexFailures()];
   }
 
   /**

@@ -1,10 +1,10 @@
 /**
  * `cycle`: a query needs its own result. `purity`: a query or fact was not pure, a context was used after its query
  * returned, or a commit was made inside a query, another commit or an observer. `key`: an argument is not a `Key`.
- * `index`: an index's function threw. `released`: a view was used after its release, or a dry run after a commit.
+ * `released`: a view was used after its release, or a dry run after a commit.
  * `broken`: a call failed with an error that is not a result, such as a stack overflow; all memos were dropped.
  */
-export type IncrementalErrorCode = "cycle" | "purity" | "key" | "index" | "released" | "broken";
+export type IncrementalErrorCode = "cycle" | "purity" | "key" | "released" | "broken";
 
 /** The error of this package. */
 export class IncrementalError extends Error {

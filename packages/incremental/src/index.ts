@@ -14,6 +14,7 @@ export type {
   DatabaseOptions,
   DryRun,
   Followed,
+  IndexFailure,
   Statistics,
   Transaction,
   View,

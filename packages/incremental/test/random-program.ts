@@ -110,7 +110,18 @@ export const hidden = collection<true>("Hidden");
 export const items = collection<Item>("Item", {
   filter: (q) => (q.keys(hidden).length === 0 ? undefined : (key) => q.read(hidden, key) === undefined),
 });
-export const byTag = index(items, "byTag", (item) => item.tags);
+export const byTag = index(items, "byTag", tagsOf);
+
+/** Returns the tags of an item. Throws for one that cannot be indexed. */
+function tagsOf(item: Item): readonly string[] {
+  if (item.tags.includes("bad")) throw new Error("bad tag");
+  return item.tags;
+}
+
+/** Returns the tags by which the engine finds an item. */
+export function indexedTags(item: Item): readonly string[] {
+  return item.tags.includes("bad") ? [] : item.tags;
+}
 
 /**
  * Returns the program as definitions of the engine. Calls `ran` for each query that runs, and `answered` for each fact.
@@ -234,7 +245,7 @@ export function note(model: Model, edit: Edit): void {
 }
 
 const item: fc.Arbitrary<Item> = fc.record(
-  { n: fc.integer({ min: 0, max: 2 }), tags: fc.uniqueArray(fc.constantFrom(...tags), { maxLength: 2 }) },
+  { n: fc.integer({ min: 0, max: 2 }), tags: fc.uniqueArray(fc.constantFrom(...tags, "bad"), { maxLength: 2 }) },
   { noNullPrototype: true },
 );
 

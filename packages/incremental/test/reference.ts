@@ -1,4 +1,12 @@
-import { evaluate, type Client, type Item, type Model, type Program, type Reader } from "./random-program.js";
+import {
+  evaluate,
+  indexedTags,
+  type Client,
+  type Item,
+  type Model,
+  type Program,
+  type Reader,
+} from "./random-program.js";
 
 export interface Outcome {
   readonly value: unknown;
@@ -64,7 +72,7 @@ export class Reference {
       met(
         note(
           `bucket ${tag}`,
-          sorted.filter(([, item]) => item.tags.includes(tag)),
+          sorted.filter(([, item]) => indexedTags(item).includes(tag)),
         ),
       );
     const entry = (key: string) => {
@@ -82,7 +90,7 @@ export class Reference {
           ).map((key) => [key, { n: 0, tags: [] }]),
         ).map(([key]) => key),
       tags: () => {
-        const names = note("tags", [...new Set(sorted.flatMap(([, item]) => item.tags))].sort());
+        const names = note("tags", [...new Set(sorted.flatMap(([, item]) => indexedTags(item)))].sort());
         return names.length === 0 || note("hidden", [...hidden].sort()).length === 0
           ? names
           : names.filter((tag) => bucket(tag).length > 0);

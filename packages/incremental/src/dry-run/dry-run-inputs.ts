@@ -135,8 +135,8 @@ export class DryRunInputs {
   /** Returns the buckets of an entry before and after a write. */
   #bucketsOf(index: IndexTable, key: string, write: Write): ReadonlySet<string> {
     const entry = this.#inputs.table(index.of.collection).entries.get(key);
-    const before = entry?.present === true ? index.bucketsOf(entry.value, key) : [];
-    return new Set([...before, ...(write === undefined ? [] : index.bucketsOf(write.value, key))]);
+    const before = entry?.present === true ? index.bucketsOf(entry) : [];
+    return new Set([...before, ...(write === undefined ? [] : index.place(write.value, key).buckets)]);
   }
 
   #entries(of: Collection<unknown>): readonly Entry[] {
@@ -145,7 +145,7 @@ export class DryRunInputs {
 
   #bucket(of: Index<unknown>, name: string): readonly Entry[] {
     const index = this.#inputs.index(of);
-    const belongs = (value: unknown, key: string): boolean => index.bucketsOf(value, key).has(name);
+    const belongs = (value: unknown, key: string): boolean => index.place(value, key).buckets.has(name);
     return this.#withWrites(index.entriesIn(name), of.collection, belongs);
   }
 

@@ -1,3 +1,4 @@
+import type { IndexFailure } from "../api.js";
 import { Inputs } from "../inputs/inputs.js";
 import type { Call } from "../records/call.js";
 import type { Client } from "../records/client.js";
@@ -20,7 +21,7 @@ export interface Evaluator {
 
 /** The parts of a database: its inputs, its records, and the computations in progress. */
 export class Engine {
-  readonly inputs = new Inputs();
+  readonly inputs: Inputs;
   readonly store = new Store();
   readonly clients = new Clients();
   readonly unused = new UnusedRecords();
@@ -32,7 +33,13 @@ export class Engine {
   /** True if writes are being collected. */
   writing = false;
 
-  constructor(readonly evaluator: Evaluator) {}
+  /** `onIndexFailure` receives entries for which an index's function throws. */
+  constructor(
+    readonly evaluator: Evaluator,
+    onIndexFailure: (failure: IndexFailure) => void,
+  ) {
+    this.inputs = new Inputs(onIndexFailure);
+  }
 
   get revision(): number {
     return this.inputs.revision;

@@ -1,5 +1,6 @@
 import type { Index } from "../definitions/context.js";
-import { IncrementalError } from "../errors.js";
+import type { IndexFailure } from "../api.js";
+import { isStackOverflow } from "../evaluation/purity.js";
 import { Input, type InputTable } from "./input.js";
 import { OrderedInputs } from "./ordered-inputs.js";
 
@@ -8,22 +9,41 @@ interface Bucket {
   readonly members: OrderedInputs;
 }
 
-/** The buckets of one index in one database. An empty bucket exists only while something depends on it. */
+/** The names of an entry's buckets; the error if the index's function throws, for an entry that is in none. */
+export interface Placement {
+  readonly buckets: ReadonlySet<string>;
+  readonly error?: unknown;
+}
+
+const noBuckets: ReadonlySet<string> = new Set();
+export const nowhere: Placement = { buckets: noBuckets };
+
+/**
+ * The buckets of one index in one database. An empty bucket exists only while something depends on it. An entry for
+ * which the index's function throws is in no bucket.
+ */
 export class IndexTable implements InputTable {
   readonly keys: Input;
   readonly #buckets = new Map<string, Bucket>();
   readonly #nonEmpty = new OrderedInputs();
   /** Buckets whose first or last member the current commit added or removed, and whether they had members before it. */
   readonly #touchedEnds = new Map<Bucket, boolean>();
+  /** The errors of entries for which the index's function throws, by key. */
+  readonly #failures = new Map<string, unknown>();
 
   constructor(
     readonly of: Index<unknown>,
     entries: Iterable<Input>,
+    readonly onFailure: (failure: IndexFailure) => void,
   ) {
     this.keys = new Input(this, "keys", "");
     for (const entry of entries) {
       if (!entry.present) continue;
-      for (const name of this.bucketsOf(entry.value, entry.key)) this.#bucket(name).members.add(entry);
+      const placement = this.place(entry.value, entry.key);
+      // How much stack is left depends on the query that reads the index first.
+      if (isStackOverflow(placement.error)) throw placement.error;
+      for (const name of placement.buckets) this.#bucket(name).members.add(entry);
+      this.#record(entry.key, placement);
     }
     for (const bucket of this.#buckets.values()) this.#nonEmpty.add(bucket.input);
   }
@@ -63,27 +83,29 @@ export class IndexTable implements InputTable {
     return this.#nonEmpty.list().map((input) => input.key);
   }
 
-  /** Calls the index's function with an entry. Throws an `IncrementalError` with code `index` if it throws. */
-  bucketsOf(value: unknown, key: string): ReadonlySet<string> {
+  /** Returns the buckets of a value, from the index's function. */
+  place(value: unknown, key: string): Placement {
     try {
-      return new Set(this.of.buckets(value, key));
-    } catch (cause) {
-      throw new IncrementalError(
-        "index",
-        `${this.of.collection.name} ${key}: index ${this.of.name}: ${String(cause)}`,
-        { cause },
-      );
+      return { buckets: new Set(this.of.buckets(value, key)) };
+    } catch (error) {
+      return { buckets: noBuckets, error };
     }
   }
 
+  /** Returns the buckets that a present entry is in. */
+  bucketsOf({ key, value }: Input): ReadonlySet<string> {
+    return this.#failures.has(key) ? noBuckets : this.place(value, key).buckets;
+  }
+
+  /** Yields the entries for which the index's function throws. */
+  *failures(): Generator<IndexFailure> {
+    for (const [key, error] of this.#failures) yield { index: this.of, key, error };
+  }
+
   /** Moves an entry whose value changed between buckets, and adds the buckets that change to `changed`. */
-  move(
-    entry: Input,
-    before: ReadonlySet<string>,
-    after: ReadonlySet<string>,
-    revision: number,
-    changed: Set<Input>,
-  ): void {
+  move(entry: Input, before: ReadonlySet<string>, placement: Placement, revision: number, changed: Set<Input>): void {
+    const after = placement.buckets;
+    this.#record(entry.key, placement);
     for (const name of before) {
       if (after.has(name)) continue;
       const bucket = this.#touch(name, revision, changed);
@@ -128,6 +150,15 @@ export class IndexTable implements InputTable {
   dropUnused(input: Input): void {
     const bucket = this.#buckets.get(input.key);
     if (bucket?.input === input && bucket.members.size === 0) this.#buckets.delete(input.key);
+  }
+
+  #record(key: string, placement: Placement): void {
+    if (!("error" in placement)) {
+      if (this.#failures.size > 0) this.#failures.delete(key);
+      return;
+    }
+    this.#failures.set(key, placement.error);
+    this.onFailure({ index: this.of, key, error: placement.error });
   }
 
   #touch(name: string, revision: number, changed: Set<Input>): Bucket {

@@ -1,4 +1,4 @@
-import type { Change } from "../api.js";
+import type { Change, IndexFailure } from "../api.js";
 import type { Collection, Index } from "../definitions/context.js";
 import { CollectionTable } from "./collection-table.js";
 import { IndexTable } from "./index-table.js";
@@ -12,7 +12,13 @@ export class Inputs {
   /** Changes with every commit: a dependency of memos that are valid in one revision only. */
   readonly revisionInput = new Input(noTable, "revision", "");
   readonly #tables: (CollectionTable | IndexTable | undefined)[] = [];
+  readonly #onIndexFailure: (failure: IndexFailure) => void;
   #revision = 0;
+
+  /** `onIndexFailure` receives entries for which an index's function throws. */
+  constructor(onIndexFailure: (failure: IndexFailure) => void) {
+    this.#onIndexFailure = onIndexFailure;
+  }
 
   /** The number of commits that changed something. */
   get revision(): number {
@@ -31,15 +37,12 @@ export class Inputs {
     return this.table(of).all;
   }
 
-  /**
-   * Returns the writes that change something. Throws an `IncrementalError` with code `index` if an index's function
-   * throws.
-   */
+  /** Returns the writes that change something. */
   plan(writes: Writes): Plan {
     return [...writes].flatMap(([of, entries]) => planWrites(this.table(of), entries));
   }
 
-  /** Makes one revision of planned writes. Writes nothing if the function of an index that was added since throws. */
+  /** Makes one revision of planned writes. */
   apply(plan: Plan): { readonly changes: readonly Change[]; readonly changed: ReadonlySet<Input> } {
     const complete = withAddedIndexes(plan);
     const revision = ++this.#revision;
@@ -58,6 +61,11 @@ export class Inputs {
     return { changes, changed };
   }
 
+  /** Yields the entries for which the function of an index throws. */
+  *indexFailures(): Generator<IndexFailure> {
+    for (const table of this.#tables) if (table instanceof IndexTable) yield* table.failures();
+  }
+
   /** Drops the dependents of all inputs. */
   detach(): void {
     this.revisionInput.dependents = null;
@@ -74,7 +82,7 @@ export class Inputs {
     let index = this.#tables[of.id] as IndexTable | undefined;
     if (index === undefined) {
       const table = this.table(of.collection);
-      this.#tables[of.id] = index = new IndexTable(of, table.entries.values());
+      this.#tables[of.id] = index = new IndexTable(of, table.entries.values(), this.#onIndexFailure);
       table.indexes.push(index);
     }
     return index;

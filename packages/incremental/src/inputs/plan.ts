@@ -1,6 +1,7 @@
 import type { Collection } from "../definitions/context.js";
 import type { CollectionTable } from "./collection-table.js";
-import type { IndexTable } from "./index-table.js";
+import { type IndexTable, nowhere, type Placement } from "./index-table.js";
+import type { Input } from "./input.js";
 
 /** A value to set, or `undefined` to delete. */
 export type Write = { readonly value: unknown } | undefined;
@@ -10,7 +11,6 @@ export type Writes = ReadonlyMap<Collection<unknown>, ReadonlyMap<string, Write>
 export interface PlannedWrite {
   readonly table: CollectionTable;
   readonly key: string;
-  readonly before: Write;
   readonly write: Write;
   /** In the order of the table's indexes. */
   readonly moves: readonly Move[];
@@ -19,7 +19,7 @@ export interface PlannedWrite {
 interface Move {
   readonly index: IndexTable;
   readonly before: ReadonlySet<string>;
-  readonly after: ReadonlySet<string>;
+  readonly after: Placement;
 }
 
 /** The writes of a commit that change something. */
@@ -27,42 +27,46 @@ export type Plan = readonly PlannedWrite[];
 
 const noBuckets: ReadonlySet<string> = new Set();
 
-/** Plans the writes to one table. Throws an `IncrementalError` with code `index` if an index's function throws. */
+/** Plans the writes to one table. */
 export function planWrites(table: CollectionTable, entries: ReadonlyMap<string, Write>): readonly PlannedWrite[] {
   const planned: PlannedWrite[] = [];
   for (const [key, write] of entries) {
     const entry = table.entries.get(key);
     const before = entry?.present === true ? { value: entry.value } : undefined;
     if (!changes(table, before, write)) continue;
-    const moves = table.indexes.map((index) => moveBetween(index, key, before, write));
-    planned.push({ table, key, before, write, moves });
+    const moves = table.indexes.map((index) => moveBetween(index, key, entry, write));
+    planned.push({ table, key, write, moves });
   }
   return planned;
 }
 
 /**
- * Adds the moves for indexes that were read for the first time after planning, as observers of the commit may. Throws
- * as `planWrites`.
+ * Adds the moves for indexes that were read for the first time after planning, as observers of the commit may.
  */
 export function withAddedIndexes(plan: Plan): Plan {
   if (plan.every(({ table, moves }) => moves.length === table.indexes.length)) return plan;
   return plan.map((planned) => {
-    const { table, key, before, write, moves } = planned;
-    const added = table.indexes.slice(moves.length).map((index) => moveBetween(index, key, before, write));
+    const { table, key, write, moves } = planned;
+    const entry = table.entries.get(key);
+    const added = table.indexes.slice(moves.length).map((index) => moveBetween(index, key, entry, write));
     return { ...planned, moves: [...moves, ...added] };
   });
 }
 
-/** Reports whether a write changes an entry. */
+/** Reports whether a write changes an entry. An entry that cannot be compared is taken as changed. */
 export function changes(table: CollectionTable, before: Write, write: Write): boolean {
   if (before === undefined || write === undefined) return before !== write;
-  return !table.of.equals(before.value, write.value);
+  try {
+    return !table.of.equals(before.value, write.value);
+  } catch {
+    return true;
+  }
 }
 
-function moveBetween(index: IndexTable, key: string, before: Write, after: Write): Move {
+function moveBetween(index: IndexTable, key: string, entry: Input | undefined, after: Write): Move {
   return {
     index,
-    before: before === undefined ? noBuckets : index.bucketsOf(before.value, key),
-    after: after === undefined ? noBuckets : index.bucketsOf(after.value, key),
+    before: entry?.present === true ? index.bucketsOf(entry) : noBuckets,
+    after: after === undefined ? nowhere : index.place(after.value, key),
   };
 }
