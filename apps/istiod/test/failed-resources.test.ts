@@ -1,9 +1,20 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
-import { destinationRules, gateways, services, virtualServices } from "@istiod/config-schema";
+import {
+  destinationRules,
+  gateways,
+  pods,
+  readText,
+  serviceEntries,
+  serviceEntriesByHost,
+  services,
+  setObjects,
+  virtualServices,
+  virtualServicesByGateway,
+} from "@istiod/config-schema";
 import { YamlMesh } from "@istiod/config-schema/testing";
-import type { Collection } from "@istiod/incremental";
+import { type Collection, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { Deliveries, parseName, statusOf, ChangeLog, formatStatus } from "@istiod/push-report";
 import { generators, lookups, warmUp } from "@istiod/xds-generators";
@@ -11,6 +22,7 @@ import { clusterType, createXdsServer, endpointType, listenerType, routeType, ty
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
+import { describeIndexFailure, indexFailureLog } from "../src/logging/index-failure-log.js";
 import { MeshSource } from "../src/mesh-source.js";
 import { node } from "./features/mesh.js";
 import { istio, service } from "./features/objects.js";
@@ -229,6 +241,64 @@ servers: [{port: {number: ${port}, name: http, protocol: HTTP}, hosts: ["*"]}]
     await proxy.settled();
     expect([...proxy.resources(listenerType).keys()].sort()).toEqual(all.slice(1));
   });
+});
+
+interface AnyObject {
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+describe.each(["delta", "sotw"] as const)("an object that cannot be indexed, by %s", (variant) => {
+  const entry = (name: string): string =>
+    istio(
+      "ServiceEntry",
+      name,
+      "shop",
+      `\nhosts: [${name}.example.com]\nports: [{number: 80, name: http, protocol: HTTP}]\n`,
+    );
+
+  test.each<[string, Collection<AnyObject>, string, object]>([
+    ["a ServiceEntry", serviceEntries as never, "shop/one", { hosts: 5 }],
+    ["a VirtualService", virtualServices as never, "shop/cart", { gateways: 5 }],
+    ["a DestinationRule", destinationRules as never, "shop/cart", { host: 5 }],
+    ["a Pod", pods as never, "Kubernetes/shop/web", {}],
+  ])("does not hold up the others of its commit: %s", async (_, of, key, spec) => {
+    const mesh = new Served([base, rule("cart", 3), routes("cart", 3), entry("one")].join("\n---\n"));
+    const proxy = await mesh.connect(variant, "web.shop");
+    const before =
+      mesh.db.read(of, key) ?? ({ namespace: "shop", name: "web", cluster: "Kubernetes", labels: {} } as never);
+    const status = of === (pods as never) ? { status: { podIPs: 5 } } : {};
+    // Gateways read this index.
+    mesh.db.read(virtualServicesByGateway, "mesh");
+    const { objects } = readText(rule("pay", 5), "test.yaml")[0] ?? { objects: [] };
+    mesh.db.commit((tx) => {
+      tx.set(of, key, { ...before, ...status, spec: { ...before.spec, ...spec } });
+      setObjects(tx, objects);
+    });
+    await proxy.settled();
+    expect(connectTimeout(proxy, "pay")).toBe(5);
+    const failures = mesh.db.indexFailures().map(describeIndexFailure);
+    expect(failures).toContainEqual([`${of.name} ${key}`, { message: expect.stringMatching(/^index by/) as unknown }]);
+    mesh.db.commit((tx) => tx.delete(of, key));
+    await proxy.settled();
+    expect(mesh.db.indexFailures()).toEqual([]);
+  });
+});
+
+test("objects that cannot be indexed are logged once", () => {
+  const lines: object[] = [];
+  const log = pino({}, { write: (line) => void lines.push(JSON.parse(line) as object) });
+  const db = new Database({ onIndexFailure: indexFailureLog(log) });
+  db.commit((tx) => tx.set(serviceEntries, "shop/one", { spec: { hosts: 5 } } as never));
+  expect(db.read(serviceEntriesByHost, "a")).toEqual([]);
+  db.read(serviceEntriesByHost, "a");
+  expect(lines).toEqual([
+    expect.objectContaining({
+      msg: "object cannot be indexed",
+      object: "ServiceEntry shop/one",
+      reason: expect.stringMatching(/^index byHost: /) as unknown,
+    }),
+  ]);
 });
 
 test("warm-up computes all that does not fail", async () => {

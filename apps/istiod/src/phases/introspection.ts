@@ -11,6 +11,7 @@ import { DebugAccess } from "../debug/access.js";
 import type { DebugCommand } from "../debug/command.js";
 import { debugOverXds } from "../debug/over-xds.js";
 import { debugCommands, type DebugOptions } from "../debug/routes.js";
+import { describeIndexFailure } from "../logging/index-failure-log.js";
 import { omissionLog } from "../logging/omission-log.js";
 import { readProxy } from "../mesh-source.js";
 import { cacheMetrics } from "../metrics/cache-metrics.js";
@@ -74,7 +75,12 @@ export function openIntrospection(
   const counted = registerMetrics(startup, mesh, serving);
   const faults: DebugOptions["faults"] = () => {
     const failed = source.failed();
-    return failed.size === 0 ? counted() : { ...counted(), istiod_failed_resources: failed };
+    const unindexed = new Map(database.indexFailures().map(describeIndexFailure));
+    return {
+      ...counted(),
+      ...(failed.size > 0 && { istiod_failed_resources: failed }),
+      ...(unindexed.size > 0 && { istiod_unindexed_objects: unindexed }),
+    };
   };
   const proxyOf = ({ node }: Pick<Connection, "node">): Proxy =>
     source.clientOf(node)?.proxy ?? readProxy(node, values.clusterAliases);

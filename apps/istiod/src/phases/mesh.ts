@@ -14,6 +14,7 @@ import { SecretClusters } from "../cluster/secret-clusters.js";
 import { readConfigSources, warnOfChangedConfigSources } from "../config-sources.js";
 import { systemDns } from "../dns.js";
 import { openJwks } from "../jwks/open-jwks.js";
+import { indexFailureLog } from "../logging/index-failure-log.js";
 import { noProxy } from "../no-proxy.js";
 import { type Reporting, reporting } from "../reporting.js";
 import { type MeshSources, meshSources } from "../sources.js";
@@ -50,6 +51,7 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
   if (client === undefined) for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);
   const database = new Database<Proxy>({
     onObserverError: (error) => log.error({ err: error }, "commit observer failed"),
+    onIndexFailure: indexFailureLog(log.child({ scope: "validation" })),
   });
   const report = reporting({ meter, database, log });
   closers.defer(() => report.stop());

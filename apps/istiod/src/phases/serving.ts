@@ -6,6 +6,7 @@ import { SecretAccessReviews } from "../cluster/secret-access-reviews.js";
 import { configAuthorization } from "../config-authorization.js";
 import { openFilesWarning } from "../connection-limits.js";
 import { BoundedLines } from "../logging/bounded-lines.js";
+import { describeIndexFailure } from "../logging/index-failure-log.js";
 import { workloadRegistration } from "../controllers/workload-registration.js";
 import { MeshSource } from "../mesh-source.js";
 import { streamIdentity } from "../stream-identity.js";
@@ -58,6 +59,13 @@ export function openServing(
       help: "Resources of connected proxies that cannot be generated: the last good version is kept, or it is left out.",
     },
     () => source.failed().size,
+  );
+  meter.observeGauge(
+    {
+      name: "istiod_unindexed_objects",
+      help: "Objects that cannot be indexed, and are not found by what the index is for. A fault of istiod.",
+    },
+    () => new Set(database.indexFailures().map((failure) => describeIndexFailure(failure)[0])).size,
   );
   const server = createXdsServer(source, {
     attribution: reporting.attribution,
