@@ -18,7 +18,15 @@ import { type Collection, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { Deliveries, parseName, statusOf, ChangeLog, formatStatus } from "@istiod/push-report";
 import { generators, lookups, warmUp } from "@istiod/xds-generators";
-import { clusterType, createXdsServer, endpointType, listenerType, routeType, type Variant } from "@istiod/xds-server";
+import {
+  clusterType,
+  type Connection,
+  createXdsServer,
+  endpointType,
+  listenerType,
+  routeType,
+  type Variant,
+} from "@istiod/xds-server";
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
@@ -73,7 +81,7 @@ class Served extends YamlMesh<Proxy> {
         changes: new ChangeLog({ clock, pendingRevision: () => undefined }),
         generators,
         lookups,
-        viewOf: ({ node: of }) => this.source.clientOf(of)?.view,
+        viewOf: ({ node: of }: Pick<Connection, "node">) => this.source.clientOf(of)?.view,
       } as never,
       parseName(object),
     ).then(formatStatus);

@@ -7,6 +7,7 @@ import { ignoredConfigs, type IgnoredConfig } from "./ignored/index.js";
 import { type Budget, type Effect, effectOf } from "./provenance/effect.js";
 import { listedKinds, type ObjectRead, objectsRead } from "./provenance/objects-read.js";
 import { type Producer, producerFrom, ProducerIndex } from "./provenance/producer.js";
+import { type ConnectedProxy, type ProxyState, proxyStateOf } from "./proxy-state.js";
 import { isPlaceholder } from "./resource-names.js";
 import { type ResourceType, resourceTypes } from "./resource-types.js";
 
@@ -17,6 +18,8 @@ export interface ExplainOptions {
   readonly name?: string;
   /** Maximum number of dry runs that look for the objects and fields with an effect. Default 0: none. */
   readonly tries?: number;
+  /** The connected proxy. Default: the proxy is not connected, and what it has is not known. */
+  readonly connection?: ConnectedProxy | undefined;
 }
 
 /** A fact about the client that a query asked, with its answer. */
@@ -31,6 +34,8 @@ export interface ResourceExplanation {
   readonly type: string;
   readonly name: string;
   readonly version: string;
+  /** State of this version on the proxy. Absent if it is not connected. */
+  readonly proxyState?: ProxyState;
   /** Objects that the resource was built from, in order of first reading. `effect` is absent if no dry run was made. */
   readonly objects: readonly (ObjectRead & { readonly effect?: Effect })[];
   /** Kinds of which all names or all objects were listed. */
@@ -44,7 +49,7 @@ export interface ResourceExplanation {
 export function explain(
   database: Database<Proxy>,
   view: View<Proxy>,
-  { types = resourceTypes, name, tries = 0 }: ExplainOptions = {},
+  { types = resourceTypes, name, tries = 0, connection }: ExplainOptions = {},
 ): readonly ResourceExplanation[] {
   const budget: Budget = { tries };
   const generated = types.flatMap((type) => generatedResources(view, type, name));
@@ -52,7 +57,7 @@ export function explain(
     generated.length === 0 && name !== undefined
       ? types.flatMap((type) => lookedUpResource(view, type, name))
       : generated;
-  return found.map((each) => explanationOf(database, view, each, budget));
+  return found.map((each) => explanationOf(database, view, each, budget, connection));
 }
 
 interface ProducedResource {
@@ -90,6 +95,7 @@ function explanationOf(
   view: View<Proxy>,
   { type, resource, producer }: ProducedResource,
   budget: Budget,
+  connection: ConnectedProxy | undefined,
 ): ResourceExplanation {
   const read = objectsRead(producer.reads);
   const effects = new Map<ObjectRead, Effect | undefined>();
@@ -105,6 +111,7 @@ function explanationOf(
     type: type.short,
     name: resource.name,
     version: resource.version,
+    ...(connection && { proxyState: proxyStateOf(connection, type.typeUrl, resource) }),
     objects,
     lists: listedKinds(producer.reads),
     facts: producer.facts.map(askedFact),

@@ -1,6 +1,7 @@
 import type { ResourceExplanation } from "./explain.js";
 import type { JsonDifference } from "./json-difference.js";
 import type { MeshDiff, ResourceDiff } from "./mesh-diff.js";
+import { formatProxyState } from "./proxy-state.js";
 import type { ObjectRead } from "./provenance/objects-read.js";
 
 /** Formats explanations as text. */
@@ -8,7 +9,8 @@ export function formatExplanations(explanations: readonly ResourceExplanation[])
   return explanations.map(formatExplanation).join("\n");
 }
 
-function formatExplanation({ type, name, version, objects, lists, facts, ignored }: ResourceExplanation): string {
+function formatExplanation(explanation: ResourceExplanation): string {
+  const { type, name, version, proxyState, objects, lists, facts, ignored } = explanation;
   const isVariable = ({ kind }: ObjectRead): boolean => kind === "Environment";
   const found = objects.filter((object) => object.read !== "absent" && !isVariable(object));
   const missing = objects.filter((object) => object.read === "absent" && !isVariable(object));
@@ -23,6 +25,7 @@ function formatExplanation({ type, name, version, objects, lists, facts, ignored
   const withoutEffect = found.filter(({ effect }) => effect?.changesResource === false);
   return [
     `${type} ${name}  (version ${version})`,
+    ...(proxyState ? [`  proxy: ${formatProxyState(proxyState)}`] : []),
     ...section("built from", table(rows)),
     ...list(
       "environment",

@@ -14,6 +14,7 @@ export {
   formatProxyExplanation,
   type ProxyExplanation,
 } from "./proxy-explanation.js";
+export { type ConnectedProxy, type ProxyState, type ProxySubscription } from "./proxy-state.js";
 export { proxyResources } from "./proxy-resources.js";
 export { nearestResources, type ResourceName } from "./resource-names.js";
 export { messageRegistry, resourceJson, type ResourceType, resourceType, resourceTypes } from "./resource-types.js";

@@ -3,6 +3,7 @@ import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { explain, type ResourceExplanation } from "./explain.js";
 import { formatExplanations } from "./format.js";
+import type { ConnectedProxy } from "./proxy-state.js";
 import { nearestResources } from "./resource-names.js";
 import { type ResourceType, resourceType, resourceTypes } from "./resource-types.js";
 
@@ -33,6 +34,7 @@ const maxTries = 20_000;
 /**
  * Explains the resources of a proxy.
  *
+ * @param connection the connected proxy; default: it is not connected
  * @throws Error if the type or the number of tries is invalid, or the proxy has no resource of that name
  */
 export function explainProxy(
@@ -40,7 +42,7 @@ export function explainProxy(
   proxy: Proxy,
   problems: readonly Problem[],
   { resource, type, tries }: ExplainRequest,
-  connected = false,
+  connection?: ConnectedProxy,
 ): ProxyExplanation {
   const found = type ? parseType(type) : undefined;
   const types = found === undefined ? resourceTypes : [found];
@@ -49,6 +51,7 @@ export function explainProxy(
     const resources = explain(database, view, {
       types,
       ...(resource && { name: resource }),
+      connection,
       tries: tries ? parseTries(tries) : resource ? defaultTries : 0,
     });
     if (resource && resources.length === 0) {
@@ -58,7 +61,7 @@ export function explainProxy(
       throw new Error(`${proxy.nodeId} has no resource ${JSON.stringify(resource)}${ofType}${suggestion}`);
     }
     const rejected = problems.filter(({ severity }) => severity === "error").map(formatProblem);
-    return { proxy: proxy.nodeId, connected, resources, rejected };
+    return { proxy: proxy.nodeId, connected: connection !== undefined, resources, rejected };
   } finally {
     view.release();
   }

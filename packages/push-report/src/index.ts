@@ -4,6 +4,7 @@ export type { ChangeReport } from "./change-report.js";
 export { Deliveries } from "./deliveries.js";
 export { changeMetrics } from "./metrics/change-metrics.js";
 export { PushTriggers, triggersOf } from "./metrics/push-triggers.js";
+export { rejectedResourceMetrics } from "./metrics/rejected-resources.js";
 export { xdsMetrics } from "./metrics/xds-metrics.js";
 export { formatName, type ObjectName, parseName } from "./object-name.js";
 export type { MissingResources } from "./missing-resources.js";

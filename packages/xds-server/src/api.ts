@@ -159,6 +159,8 @@ export interface XdsServer {
   accept(call: Call): CallHandler;
   /** Returns the state of every admitted stream, oldest first. It copies all subscriptions. */
   connections(): readonly Connection[];
+  /** Returns the names of the resources that clients reject now, by type URL, each once. */
+  rejectedResources(): ReadonlyMap<string, ReadonlySet<string>>;
   /** Returns the nodes of the admitted streams, oldest first. */
   nodes(): readonly Node[];
   /** Ends a stream with `Unavailable`, so that the client reconnects. Returns false if there is no such stream. */

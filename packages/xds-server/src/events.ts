@@ -103,6 +103,8 @@ export interface AckEvent extends TypeFields {
 export interface NackEvent extends TypeFields {
   readonly kind: "nack";
   readonly error: Rejection;
+  /** Set if the rejected response sent resources of an earlier rejected response again. */
+  readonly isRetry?: true;
   /** Content of the rejected response; undefined if the server no longer remembers it. */
   readonly carried?: Carried;
 }

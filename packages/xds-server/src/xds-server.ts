@@ -70,6 +70,17 @@ class SourceServer<C> implements XdsServer {
     return [...this.#connections].flatMap((connection) => connection.snapshot() ?? []);
   }
 
+  rejectedResources(): ReadonlyMap<string, ReadonlySet<string>> {
+    const rejected = new Map<string, Set<string>>();
+    for (const connection of this.#connections)
+      for (const [typeUrl, name] of connection.rejectedResources()) {
+        const names = rejected.get(typeUrl);
+        if (names === undefined) rejected.set(typeUrl, new Set([name]));
+        else names.add(name);
+      }
+    return rejected;
+  }
+
   nodes(): readonly Node[] {
     return [...this.#connections].flatMap((connection) => connection.node ?? []);
   }

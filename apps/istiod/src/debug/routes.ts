@@ -127,7 +127,7 @@ function explainCommand({ database, server, problems, proxyOf }: DebugOptions): 
           proxy,
           problems(),
           { resource: of("resource"), type: of("type"), tries: of("tries") },
-          connection !== undefined,
+          connection,
         ),
       };
     } catch (error) {

@@ -1,4 +1,5 @@
 import { monotonicClock } from "@istiod/settings";
+import { rejectedResourceMetrics } from "@istiod/push-report";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
 import { type ApiClient, CachedReviews } from "@istiod/kubernetes";
 import { remoteReviews } from "../cluster/remote-clusters.js";
@@ -75,6 +76,7 @@ export function openServing(
     streamsPerSecond: settings.push.streamsPerSecond,
     ...settings.limits,
   });
+  rejectedResourceMetrics(meter, server);
   closers.defer(() => server.close({ graceMs: settings.shutdownMs }));
   reporting.started();
   return { source, server };

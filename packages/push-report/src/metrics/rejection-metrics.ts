@@ -3,7 +3,10 @@ import type { Gauge, Meter } from "@istiod/metrics";
 import type { XdsEvent } from "@istiod/xds-server";
 import type { TypeLabels } from "./type-labels.js";
 
-/** Returns the observer that counts NACKs. */
+/**
+ * Returns the observer that counts NACKs. A rejection counts once: not those of responses that isolate what was
+ * rejected, or try it again.
+ */
 export function rejectionMetrics(meter: Meter, types: TypeLabels): (event: XdsEvent) => void {
   const rejects = meter.counter({
     name: "pilot_total_xds_rejects",
@@ -20,6 +23,7 @@ export function rejectionMetrics(meter: Meter, types: TypeLabels): (event: XdsEv
         rejections.disconnected(event.nodeId);
         break;
       case "nack": {
+        if (event.isRetry === true) break;
         const type = types.shortName(event.typeUrl);
         rejects.add({ type });
         rejections.rejected(event.nodeId, type, codeName(event.error.code));

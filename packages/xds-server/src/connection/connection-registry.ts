@@ -23,6 +23,8 @@ export interface ManagedConnection {
   readonly node: Node | undefined;
   /** Returns the state of the stream; undefined until it is admitted. */
   snapshot(): Connection | undefined;
+  /** Yields the resources that the client rejects now, with their type URL. */
+  rejectedResources(): Iterable<readonly [typeUrl: string, name: string]>;
 }
 
 /** The admitted connections of a server, and those that a change must reach even if it does not name their clients. */

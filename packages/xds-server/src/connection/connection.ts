@@ -155,6 +155,11 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     return this.#stream && snapshotOf(this.#call, this.#stream, this.#context.clock.now());
   }
 
+  *rejectedResources(): Generator<readonly [typeUrl: string, name: string]> {
+    for (const [typeUrl, { doubts }] of this.#stream?.protocol.types ?? [])
+      for (const [name, { state }] of doubts ?? []) if (state === "rejected") yield [typeUrl, name];
+  }
+
   async #open(decoding: Sliced<XdsRequest>, bytes: number | undefined): Promise<void> {
     try {
       await this.admitted;

@@ -42,10 +42,11 @@ export class StreamEvents {
   }
 
   /** @param bytes length of the encoded request, if known */
-  requested({ typeUrl, stale, ack, nack, carried }: Receipt, bytes: number | undefined): void {
+  requested({ typeUrl, stale, ack, nack, isRetry, carried }: Receipt, bytes: number | undefined): void {
     this.#observe({ kind: "request", ...this.#stream, typeUrl, stale, ...(bytes !== undefined && { bytes }) });
     if (ack) this.#observe({ kind: "ack", ...this.#stream, typeUrl, ...ack, carried: carried ?? nothing });
-    if (nack) this.#observe({ kind: "nack", ...this.#stream, typeUrl, error: nack, ...(carried && { carried }) });
+    const more = { ...(isRetry && { isRetry }), ...(carried && { carried }) };
+    if (nack) this.#observe({ kind: "nack", ...this.#stream, typeUrl, error: nack, ...more });
   }
 
   /** Reports a response to a subscription. */

@@ -307,15 +307,15 @@ export abstract class AdsStream {
   *#sent(
     type: TypeState,
     selection: Selection,
-    { set, trigger, shown }: Pick<SentResponse, "trigger" | "shown"> & { readonly set: ResourceSet },
+    { set, ...of }: Pick<SentResponse, "trigger" | "shown" | "isRetry"> & { readonly set: ResourceSet },
   ): Sliced<Omit<XdsResponse, "startedAt" | "buildMs">> {
     const { typeUrl } = type;
     const nonce = this.#nextNonce();
     const whole = yield* versionOf(set, type.outside.digest);
     const version = type.doubts === undefined ? whole : `${whole}.${type.doubts.changes}`;
     type.last = { nonce, version, at: this.#clock.now() };
-    type.unanswered.add({ ...type.last, trigger, shown, selection, set });
-    return { typeUrl, nonce, version, selection, trigger, shown };
+    type.unanswered.add({ ...type.last, ...of, selection, set });
+    return { typeUrl, nonce, version, selection, ...of };
   }
 
   /** Returns the next response that sends resources of rejected responses again; undefined if none is due. */
@@ -341,9 +341,9 @@ export abstract class AdsStream {
       if (trial.resources.length === 0) type.mustRespond = true;
       const selection = (yield* this.project(type, trial)) ?? nothing;
       type.mustRespond = false;
-      const sent = yield* this.#sent(type, selection, { set, trigger, shown: trial.shown });
+      const sent = yield* this.#sent(type, selection, { set, trigger, shown: trial.shown, isRetry: true });
       doubts.tried(sent.nonce, startedAt);
-      return { ...sent, isRetry: true, startedAt, buildMs: this.#clock.now() - startedAt };
+      return { ...sent, startedAt, buildMs: this.#clock.now() - startedAt };
     }
     return undefined;
   }

@@ -12,6 +12,8 @@ export interface Receipt {
   readonly stale: boolean;
   readonly ack?: Acknowledgement;
   readonly nack?: Rejection;
+  /** Set if the answered response sent resources of a rejected response again. */
+  readonly isRetry?: true;
   /** Content of the answered response, if this is the first answer to it. */
   readonly carried?: Selection;
 }
@@ -40,7 +42,8 @@ export function* receive(
   if (errorDetail !== undefined) {
     const nack = yield* reject(type, responseNonce, errorDetail, responses, context);
     type.lastError = nack;
-    return { typeUrl, stale, nack, ...(answered && { carried: answered.selection }) };
+    const isRetry = answered?.isRetry === true && { isRetry: true as const };
+    return { typeUrl, stale, nack, ...isRetry, ...(answered && { carried: answered.selection }) };
   }
   if (answered === undefined) return { typeUrl, stale };
   type.nonceAcked = answered.nonce;

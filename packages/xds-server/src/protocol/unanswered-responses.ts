@@ -16,6 +16,8 @@ export interface SentResponse extends LastResponse {
   readonly trigger: Trigger;
   readonly shown: ShownChanges;
   readonly selection: Selection;
+  /** Set if the response sends resources of a rejected response again. */
+  readonly isRetry?: true;
   /**
    * The set that the client has once it has acknowledged this response and those before it. Undefined if the client has
    * started over since: then its answer says nothing about what it has.
