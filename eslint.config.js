@@ -93,6 +93,7 @@ const depConstraints = [
       "pkg:envoy-api",
       "pkg:istio-api",
       "pkg:resources",
+      "pkg:config-schema",
       "pkg:redirection",
     ],
   },

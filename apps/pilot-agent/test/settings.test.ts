@@ -127,10 +127,32 @@ describe("the proxy configuration", () => {
     ["a: [", /PROXY_CONFIG: invalid YAML/],
     ["- 1", /PROXY_CONFIG: must be a map/],
     ["statusPort: many", /PROXY_CONFIG: invalid proxy configuration: .*status/i],
+    ["drainDuration: 1.5sx", /PROXY_CONFIG: invalid proxy configuration: drainDuration is "1.5sx"/],
+    ["terminationDrainDuration: 5s 5s", /: terminationDrainDuration is "5s 5s", expected a duration/],
+    ["tracing: {sampling: 1.5x}", /: tracing.sampling is "1.5x"/],
+    ["privateKeyProvider: {cryptomb: {pollDelay: 10msx}}", /: privateKeyProvider.cryptomb.pollDelay is "10msx"/],
+    ["{drainDuration: 1, statusPort: 1.5}", /: drainDuration .*, statusPort is 1.5/],
     ["discoveryAddress: istiod", /discoveryAddress: "istiod" must be host:port/],
     ["statusPort: 70000", /statusPort: 70000 must be a port/],
   ])("rejects %j with one sentence", async (yaml, words) => {
     await expect(loadProxyConfig(readOptions({}, { PROXY_CONFIG: yaml }), "/none", {})).rejects.toThrow(words);
+  });
+
+  it("is read as Istio's own agent reads it, from each source", async () => {
+    const directory = await scratch();
+    const mesh = join(directory, "mesh");
+    await put(mesh, "defaultConfig: {drainDuration: 1m30s, status_port: ' 15099', ofANewerVersion: 1}\n");
+    const options = readOptions({}, { PROXY_CONFIG: "termination_drain_duration: 1500ms\n" });
+    const config = await loadProxyConfig(options, mesh, { "proxy.istio.io/config": "concurrency: '3'" });
+    expect(config).toMatchObject({ statusPort: 15099, concurrency: 3 });
+    expect(durationMs(config.drainDuration!)).toBe(90_000);
+    expect(durationMs(config.terminationDrainDuration!)).toBe(1500);
+    const annotations = { "proxy.istio.io/config": "drainDuration: 1.5sx" };
+    await expect(loadProxyConfig(options, mesh, annotations)).rejects.toThrow(
+      /annotation proxy.istio.io\/config: invalid proxy configuration: drainDuration/,
+    );
+    await put(mesh, "defaultConfig: {drainDuration: 1.5sx}\n");
+    await expect(loadProxyConfig(options, mesh, {})).rejects.toThrow(/mesh: defaultConfig: invalid proxy/);
   });
 
   it("accepts addresses of two forms", () => {

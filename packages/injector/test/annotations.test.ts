@@ -46,6 +46,8 @@ const refused: readonly (readonly [string, string, string])[] = [
   ["prometheus.istio.io/merge-metrics", "yes", "expected a boolean"],
   ["proxy.istio.io/config", "concurrency: [", "is not YAML"],
   ["proxy.istio.io/config", "statusPort: 99999999", "statusPort"],
+  ["proxy.istio.io/config", "drainDuration: 1.5sx", 'drainDuration is "1.5sx"'],
+  ["proxy.istio.io/config", "tracing: {sampling: 1.5x}", 'tracing.sampling is "1.5x"'],
   ["sidecar.istio.io/logLevel", "verbose", "expected a level"],
   ["sidecar.istio.io/componentLogLevel", "network:debug", 'proxies have no component "network"'],
   ["proxy.istio.io/config", "fileFlushInterval: 0.0005s", "expected whole milliseconds"],

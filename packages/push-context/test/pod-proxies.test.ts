@@ -75,6 +75,18 @@ describe("proxies of Pods", () => {
     expect(rawMetadata["PROXY_CONFIG"]).toMatchObject({ concurrency: 5 });
   });
 
+  it.each([
+    ["drainDuration: 1m30s", { drainDuration: "90s" }],
+    ["drainDuration: 1.5sx", { drainDuration: "45s" }],
+    ["concurrency: [", { drainDuration: "45s" }],
+  ])("has the ProxyConfig of the annotation %j, and the mesh's if it is malformed", (text, expected) => {
+    const annotations = { "proxy.istio.io/config": text };
+    const { db } = new TestMesh(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" }, annotations }), {
+      defaultConfig: { drainDuration: "45s" },
+    });
+    expect(proxyNamed(db, "web.shop").rawMetadata["PROXY_CONFIG"]).toMatchObject(expected);
+  });
+
   it("can be named by node ID, with the Pod's metadata; an unknown name is an error with the expected form", () => {
     const { db } = new TestMesh(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" } }));
     expect(proxyNamed(db, "router~10.9.0.1~web.shop~shop.svc.cluster.local")).toMatchObject({

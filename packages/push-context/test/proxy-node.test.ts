@@ -65,6 +65,11 @@ describe("a proxy's node", () => {
       { id, metadata: { PROXY_CONFIG: { drainDuration: "soon" } } },
       "invalid_metadata",
     ],
+    [
+      "a configuration with a duration that has more after it",
+      { id, metadata: { PROXY_CONFIG: { drainDuration: "1.5sx" } } },
+      "invalid_metadata",
+    ],
     ["pod ports that are no JSON", { id, metadata: { POD_PORTS: "x" } }, "invalid_metadata"],
   ] as const)("is rejected with %s", (_, node, code) => {
     expect(() => proxyFromNode(node)).toThrow(expect.objectContaining({ name: "ProxyNodeError", code }));

@@ -1,4 +1,5 @@
 import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { decodeTolerantly, formatPath } from "@istiod/config-schema/decoding";
 import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { parse } from "yaml";
 import { AgentError, reasonOf } from "../errors.js";
@@ -18,18 +19,20 @@ const KEPT_HEADERS = ["forwardedClientCert", "requestId", "attemptCount", "serve
 export function overlay(base: ProxyConfig, yaml: string, source: string): ProxyConfig {
   const given = readYaml(yaml, source);
   if (given === undefined) return base;
-  try {
-    const before = toJson(ProxyConfigSchema, base) as JsonObject;
-    const over = toJson(
-      ProxyConfigSchema,
-      fromJson(ProxyConfigSchema, given, { ignoreUnknownFields: true }),
-    ) as JsonObject;
-    return fromJson(ProxyConfigSchema, merge(before, { ...zeroValues(given), ...over }));
-  } catch (error) {
-    throw new AgentError("configuration", `${source}: invalid proxy configuration: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
+  const over = toJson(ProxyConfigSchema, decode(given, source)) as JsonObject;
+  const before = toJson(ProxyConfigSchema, base) as JsonObject;
+  return fromJson(ProxyConfigSchema, merge(before, { ...zeroValues(given), ...over }));
+}
+
+/** Decodes a proxy configuration. Fields of newer versions are ignored. @throws AgentError `configuration` */
+function decode(given: JsonObject, source: string): ProxyConfig {
+  const faults: string[] = [];
+  const config = decodeTolerantly(ProxyConfigSchema, given, {
+    error: (path, message) => faults.push(`${formatPath(path)} ${message}`.trim()),
+    warning: () => undefined,
+  });
+  if (config !== undefined) return config;
+  throw new AgentError("configuration", `${source}: invalid proxy configuration: ${faults.join(", ")}`);
 }
 
 /** Overrides a proxy configuration with `defaultConfig` of a mesh configuration. @throws AgentError `configuration` */

@@ -11,7 +11,8 @@ import type { Report } from "../decoding/report.js";
 import { Place } from "../validation/place.js";
 import { checkMeshConfig } from "./check-mesh-config.js";
 import { defaultMeshConfig } from "./mesh-defaults.js";
-import { decodeTolerantly, override } from "./override.js";
+import { decodeTolerantly } from "../decoding/decode-tolerantly.js";
+import { override } from "./override.js";
 
 /** The mesh configuration with defaults applied, under `meshConfigKey`. */
 export const meshConfig = collection<MeshConfig>("MeshConfig");

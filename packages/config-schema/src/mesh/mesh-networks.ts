@@ -6,7 +6,7 @@ import { checkSubnet } from "../validation/network/addresses.js";
 import { isIpAddress } from "../validation/network/ip.js";
 import { checkFqdn, fqdnFault, isDnsLabel } from "../validation/network/names.js";
 import { each, Place } from "../validation/place.js";
-import { decodeTolerantly } from "./override.js";
+import { decodeTolerantly } from "../decoding/decode-tolerantly.js";
 
 /** The networks of the mesh, under `meshNetworksKey`. */
 export const meshNetworks = collection<MeshNetworks>("MeshNetworks");

@@ -6,7 +6,7 @@ import { Place } from "../validation/place.js";
 import { checkProxyConfig } from "./check-proxy-config.js";
 import { mergeProxyConfig } from "./mesh-config.js";
 import { defaultProxyConfig } from "./mesh-defaults.js";
-import { decodeTolerantly } from "./override.js";
+import { decodeTolerantly } from "../decoding/decode-tolerantly.js";
 
 /**
  * Decodes the annotation `proxy.istio.io/config`, which is YAML. Unknown fields are warnings. Returns undefined if it

@@ -1,9 +1,8 @@
-import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
-import { mergeProxyConfig, meshConfig, meshConfigKey, type PodObject } from "@istiod/config-schema";
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { applyProxyConfigAnnotation, meshConfig, meshConfigKey, type PodObject } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { podWorkload, type Workload } from "@istiod/service-discovery";
-import { parse } from "yaml";
 import type { Proxy } from "../proxy/proxy.js";
 import { callWithoutClient } from "./call-without-client.js";
 
@@ -55,12 +54,7 @@ function proxyConfigOf(database: Database<Proxy>, { annotations }: PodObject): P
   const base = database.read(meshConfig, meshConfigKey)?.defaultConfig;
   const annotation = annotations["proxy.istio.io/config"];
   if (annotation === undefined) return base;
-  try {
-    const json = (parse(annotation) ?? {}) as JsonObject;
-    return mergeProxyConfig(base, fromJson(ProxyConfigSchema, json, { ignoreUnknownFields: true }), json);
-  } catch {
-    return base;
-  }
+  return applyProxyConfigAnnotation(base, annotation, { error: () => undefined, warning: () => undefined }) ?? base;
 }
 
 const jsonByConfig = new WeakMap<ProxyConfig, JsonObject>();

@@ -1,5 +1,6 @@
 import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { formatPath, readProxyConfig } from "@istiod/config-schema";
+import { readsAlike } from "@istiod/config-schema/decoding";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { parseGoBoolean } from "@istiod/settings";
 import { ProxyNodeError } from "./proxy-node-error.js";
@@ -148,17 +149,22 @@ function readObject(value: JsonValue, key: string): JsonObject {
 
 /** Returns ProxyConfig in protobuf JSON. Agents write it so; other clients may write durations in Go's syntax. */
 function readProxyConfigJson(value: JsonObject, key: string): JsonObject {
+  if (readsAlike(ProxyConfigSchema, value) && isWellFormed(value)) return value;
+  const faults: string[] = [];
+  const message = readProxyConfig(value, {
+    warning: () => undefined,
+    error: (path, fault) => faults.push(`${formatPath(path)}: ${fault}`),
+  });
+  if (message !== undefined) return toJson(ProxyConfigSchema, message) as JsonObject;
+  throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: ${faults.join("; ")}`);
+}
+
+function isWellFormed(proxyConfig: JsonObject): boolean {
   try {
-    fromJson(ProxyConfigSchema, value, { ignoreUnknownFields: true });
-    return value;
-  } catch (cause) {
-    const faults: string[] = [];
-    const message = readProxyConfig(value, {
-      warning: () => undefined,
-      error: (path, fault) => faults.push(`${formatPath(path)}: ${fault}`),
-    });
-    if (message !== undefined) return toJson(ProxyConfigSchema, message) as JsonObject;
-    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: ${faults.join("; ")}`, { cause });
+    fromJson(ProxyConfigSchema, proxyConfig, { ignoreUnknownFields: true });
+    return true;
+  } catch {
+    return false;
   }
 }
 
