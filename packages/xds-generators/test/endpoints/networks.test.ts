@@ -199,6 +199,62 @@ test("an address in two localities counts once, in the first", () => {
   expect(cart(new TestMesh(serviceYaml("cart")).apply(pod).apply(vm).proxy())).toEqual(["r1/a p0 w1: 10.1.0.1:8080*1"]);
 });
 
+describe("an address that several objects of one locality name", () => {
+  const vm = (spec: object = {}): string =>
+    `---\n${JSON.stringify({
+      apiVersion: "networking.istio.io/v1",
+      kind: "WorkloadEntry",
+      metadata: { name: "vm", namespace: "shop" },
+      spec: { address: "10.1.0.1", ports: { http: 8080 }, labels: { app: "cart" }, ...spec },
+    })}\n`;
+  const pods = workloadYaml("cart", "10.1.0.1") + workloadYaml("cart", "10.1.0.2");
+  const ports = [{ number: 80, name: "http", protocol: "HTTP" }];
+  const entry = (spec: object): string => serviceEntry("api", { hosts: ["api.example.com"], ports, ...spec });
+  const api = (mesh: TestMesh): readonly string[] =>
+    summary(mesh.proxy().json(endpointType, "outbound|80||api.example.com"));
+
+  test.each([
+    ["a Pod and a WorkloadEntry", {}, "/ p0 w2: 10.1.0.1:8080*1 10.1.0.2:8080*1"],
+    ["a Pod and a WorkloadEntry with a weight", { weight: 5 }, "/ p0 w6: 10.1.0.1:8080*5 10.1.0.2:8080*1"],
+  ])("is one endpoint with the largest weight: %s", (_, spec, expected) => {
+    expect(cart(new TestMesh(serviceYaml("cart")).apply(pods).apply(vm(spec)).proxy())).toEqual([expected]);
+    expect(cart(new TestMesh(serviceYaml("cart")).apply(vm(spec)).apply(pods).proxy())).toEqual([expected]);
+  });
+
+  test("is one endpoint of a ServiceEntry, and of several of a host", () => {
+    const twice = [3, 4].map((weight) => ({ address: "192.0.2.1", weight }));
+    const mesh = new TestMesh(entry({ resolution: "STATIC", endpoints: [...twice, { address: "192.0.2.2" }] }));
+    expect(api(mesh)).toEqual(["/ p0 w5: 192.0.2.1:80*4 192.0.2.2:80*1"]);
+    const others = serviceEntry("more", {
+      hosts: ["api.example.com"],
+      ports,
+      resolution: "STATIC",
+      endpoints: [{ address: "192.0.2.2", weight: 2 }, { address: "192.0.2.3" }],
+    });
+    expect(api(mesh.apply(others))).toEqual(["/ p0 w7: 192.0.2.1:80*4 192.0.2.2:80*2 192.0.2.3:80*1"]);
+  });
+
+  test("is different endpoints at different ports, and in networks that use the same addresses", () => {
+    const spec = {
+      resolution: "STATIC",
+      endpoints: [80, 81].map((http) => ({ address: "192.0.2.1", ports: { http } })),
+    };
+    expect(api(new TestMesh(entry(spec)))).toEqual(["/ p0 w2: 192.0.2.1:80*1 192.0.2.1:81*1"]);
+    const apart = ["near", "far"].map((network) => ({ address: "192.0.2.1", network }));
+    const mesh = networks(new TestMesh(entry({ resolution: "STATIC", endpoints: apart, location: "MESH_INTERNAL" })), {
+      far: ["203.0.113.1"],
+    });
+    expect(summary(inNetwork(mesh, "near").json(endpointType, "outbound|80||api.example.com"))).toHaveLength(1);
+  });
+
+  test("is in the subsets whose labels any of the objects has", () => {
+    const rule = destinationRule("cart.shop.svc.cluster.local", { subsets: [{ name: "v", labels: { vm: "yes" } }] });
+    const labels = { app: "cart", vm: "yes" };
+    const mesh = new TestMesh(serviceYaml("cart") + rule).apply(pods).apply(vm({ labels, weight: 2 }));
+    expect(summary(mesh.proxy().json(endpointType, cartCluster("v")))).toEqual(["/ p0 w2: 10.1.0.1:8080*2"]);
+  });
+});
+
 test("an AUTO_PASSTHROUGH gateway is sent only endpoints with mutual TLS", () => {
   const gateway = JSON.stringify({
     apiVersion: "networking.istio.io/v1",

@@ -23,26 +23,47 @@ export function reachableGroups(
     lb: lbEndpoint(q, target.service, endpoint, takesMutualTls(endpoint)),
     weight: weightOf(endpoint),
   }));
-  const groups = applySplitHorizon(q, groupByLocality(withoutRepeated(members)), form);
+  const groups = applySplitHorizon(q, groupByLocality(withoutRepeated(members, form)), form);
   return target.sniDnat ? groups.map(keepMutualTls) : groups;
 }
 
+type EndpointMember = Member & { readonly endpoint: Endpoint };
+
 /**
- * Returns members without those whose address an earlier locality has already: Envoy counts an address of an assignment
- * once, so that they would only add to the weight of their locality.
+ * Returns members of which each address stands once: Envoy counts an address of an assignment once, with the weight of
+ * its first occurrence, so that others would only add to the weight of their locality. It is kept in its first locality,
+ * healthy if it is anywhere in it, with the largest of its weights: it is one endpoint, however many objects name it.
+ * Clients that resolve hostnames count each one of a locality, so these are all kept.
  */
-function withoutRepeated<M extends Member & { readonly endpoint: Endpoint }>(members: readonly M[]): readonly M[] {
-  const [first] = members;
-  if (members.every(({ endpoint }) => endpoint.locality === first?.endpoint.locality)) return members;
-  const localities = new Map<string, string>();
-  for (const { endpoint } of members) {
-    const address = addressOf(endpoint);
-    const other = localities.get(address);
-    if (other === undefined || endpoint.locality < other) localities.set(address, endpoint.locality);
+function withoutRepeated(members: readonly EndpointMember[], form: GatewayForm): readonly EndpointMember[] {
+  const kept = new Map<string, EndpointMember>();
+  for (const member of members) {
+    const address = addressOf(member.endpoint);
+    const other = kept.get(address);
+    kept.set(address, other === undefined ? member : merged(other, member));
   }
-  return members.filter(
-    ({ endpoint }) => (endpoint.addresses[0] ?? "") === "" || localities.get(addressOf(endpoint)) === endpoint.locality,
-  );
+  if (kept.size === members.length) return members;
+  const done = new Set<string>();
+  return members.flatMap((member): readonly EndpointMember[] => {
+    const { endpoint } = member;
+    const address = addressOf(endpoint);
+    const keeper = kept.get(address) ?? member;
+    if ((endpoint.addresses[0] ?? "") === "") return [member];
+    if (form === "unresolved") return keeper.endpoint.locality === endpoint.locality ? [member] : [];
+    if (done.has(address)) return [];
+    done.add(address);
+    return [keeper];
+  });
+}
+
+function merged(a: EndpointMember, b: EndpointMember): EndpointMember {
+  const [first, other] = isBefore(b.endpoint, a.endpoint) ? [b, a] : [a, b];
+  return other.weight > first.weight ? { ...first, weight: other.weight } : first;
+}
+
+function isBefore(a: Endpoint, b: Endpoint): boolean {
+  if (a.locality !== b.locality) return a.locality < b.locality;
+  return a.health === "Healthy" && b.health !== "Healthy";
 }
 
 /** Returns the address of an endpoint. Networks may use the same ones. */
