@@ -3,9 +3,10 @@ import {
   type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestListener,
-  type Server,
 } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
+import type { Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -47,6 +48,8 @@ export interface ApplicationOptions {
   readonly port: number;
   readonly answer?: Answer;
   readonly tls?: { readonly key: string; readonly cert: string };
+  /** Serves HTTP/2 without TLS to clients with prior knowledge, and no HTTP/1. */
+  readonly http2?: boolean;
 }
 
 /** A running application. It responds with the request as JSON, and records it. */
@@ -57,7 +60,7 @@ export interface Application {
 
 /** Starts an application. @throws Error if its port is in use */
 export async function startApplication(options: ApplicationOptions): Promise<Application> {
-  const { address, port, answer, tls } = options;
+  const { address, port, answer, tls, http2 = false } = options;
   const all: Seen[] = [];
   const respond: RequestListener = (incoming, response) => {
     void (async () => {
@@ -70,7 +73,7 @@ export async function startApplication(options: ApplicationOptions): Promise<App
       response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(seen));
     })();
   };
-  const server: Server = tls ? createHttpsServer(tls, respond) : createHttpServer(respond);
+  const server = serverFor(respond, tls, http2);
   const sockets = new Set<Duplex>();
   server.on("connection", (socket: Duplex) => {
     sockets.add(socket);
@@ -88,6 +91,12 @@ export async function startApplication(options: ApplicationOptions): Promise<App
       return closed;
     },
   };
+}
+
+function serverFor(respond: RequestListener, tls: ApplicationOptions["tls"], http2: boolean): NetServer {
+  // Requests and responses of HTTP/2 have the interface of HTTP/1's.
+  if (http2) return createHttp2Server().on("request", respond as unknown as () => void);
+  return tls ? createHttpsServer(tls, respond) : createHttpServer(respond);
 }
 
 function see(

@@ -87,7 +87,8 @@ export function call(address: string, url: string, options: CallOptions = {}): P
   });
 }
 
-function seenIn(text: string): Seen | undefined {
+/** Returns the request that an application responds with; undefined if another server responded. */
+export function seenIn(text: string): Seen | undefined {
   try {
     const value = JSON.parse(text) as Partial<Seen>;
     return value.workload === undefined ? undefined : (value as Seen);

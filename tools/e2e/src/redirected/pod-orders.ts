@@ -7,8 +7,14 @@ export interface PodSettings {
   readonly version: string;
   /** Ports that serve HTTP, responding with the request. */
   readonly httpPorts: readonly number[];
+  /** Ports that serve HTTP/2 without TLS to clients with prior knowledge. */
+  readonly http2Ports: readonly number[];
   /** Ports that echo TCP. */
   readonly tcpPorts: readonly number[];
+  /** Ports that echo what comes over TLS. */
+  readonly tlsPorts: readonly number[];
+  /** The certificate of `tlsPorts`, PEM. */
+  readonly certificate?: { readonly key: string; readonly cert: string };
 }
 
 /** A request to send from a pod. */
@@ -19,7 +25,22 @@ export type PodOrder = { readonly id: number } & (
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
     }
+  | {
+      readonly kind: "http2";
+      readonly host: string;
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+    }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly text: string }
+  | {
+      readonly kind: "tls";
+      readonly host: string;
+      readonly port: number;
+      readonly text: string;
+      /** The roots by which the server is verified, PEM. */
+      readonly roots: string;
+      readonly serverName: string;
+    }
   | { readonly kind: "dns"; readonly server: string; readonly name: string }
 );
 

@@ -1,30 +1,30 @@
 import { Resolver } from "node:dns/promises";
-import { createConnection, createServer } from "node:net";
+import { createConnection, createServer, type Socket } from "node:net";
+import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { startApplication } from "../mesh/application.js";
 import { call } from "../mesh/call.js";
+import { callHttp2 } from "../mesh/call-http2.js";
 import type { PodAnswer, PodOrder, PodSettings } from "./pod-orders.js";
 
 /**
  * The application process of a pod. It serves HTTP and TCP, and sends requests on orders from its parent. It does not
  * run as root.
  */
-const { name, version, httpPorts, tcpPorts } = JSON.parse(process.argv[2] ?? "{}") as PodSettings;
+const settings = JSON.parse(process.argv[2] ?? "{}") as PodSettings;
+const { name, version, certificate } = settings;
 // Traffic of the proxy's user would not be redirected.
 process.setgroups?.([]);
 process.setgid?.(65534);
 process.setuid?.(65534);
 
-for (const port of httpPorts) await startApplication({ name, version, address: "0.0.0.0", port });
-for (const port of tcpPorts) {
-  await new Promise<void>(
-    (resolve) =>
-      void createServer((socket) => void socket.on("error", () => undefined).pipe(socket)).listen(
-        port,
-        "0.0.0.0",
-        resolve,
-      ),
-  );
-}
+for (const port of settings.httpPorts) await startApplication({ name, version, address: "0.0.0.0", port });
+for (const port of settings.http2Ports)
+  await startApplication({ name, version, address: "0.0.0.0", port, http2: true });
+const echo = (socket: Socket): void => void socket.on("error", () => undefined).pipe(socket);
+for (const port of settings.tcpPorts)
+  await new Promise<void>((resolve) => void createServer(echo).listen(port, "0.0.0.0", resolve));
+for (const port of settings.tlsPorts)
+  await new Promise<void>((resolve) => void createTlsServer({ ...certificate }, echo).listen(port, "0.0.0.0", resolve));
 
 process.on("message", (order: PodOrder) => {
   void carryOut(order)
@@ -35,6 +35,7 @@ process.on("disconnect", () => process.exit(0));
 process.send?.({ ready: true });
 
 async function carryOut(order: PodOrder): Promise<PodAnswer> {
+  if (order.kind === "http2") return callHttp2(order.host, order.url, { headers: order.headers, timeout: 5000 });
   if (order.kind === "http") {
     const { status, headers, text, seen } = await call(order.host, order.url, {
       headers: order.headers,
@@ -47,14 +48,17 @@ async function carryOut(order: PodOrder): Promise<PodAnswer> {
     resolver.setServers([order.server]);
     return { addresses: await resolver.resolve4(order.name) };
   }
-  return { text: await exchange(order.host, order.port, order.text) };
+  const { host, port, text } = order;
+  if (order.kind === "tcp") return { text: await exchange(createConnection({ host, port, timeout: 5000 }), text) };
+  const { roots: ca, serverName: servername } = order;
+  return { text: await exchange(connectTls({ host, port, ca, servername, timeout: 5000 }), text) };
 }
 
 /** Sends text, and gives as much as comes back. */
-function exchange(host: string, port: number, text: string): Promise<string> {
+function exchange(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let came = "";
-    const socket = createConnection({ host, port, timeout: 5000 }, () => void socket.write(text));
+    socket.write(text);
     socket.setEncoding("utf8").on("data", (chunk: string) => {
       came += chunk;
       if (came.length >= text.length) socket.end();

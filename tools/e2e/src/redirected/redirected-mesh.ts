@@ -13,15 +13,20 @@ import { claimSubnet, type Subnet } from "../mesh/subnet.js";
 import { createWorkDirectory } from "../mesh/work-directory.js";
 import { place, servicePort, type Workload, workloadNamed, type WorkloadOptions } from "../mesh/workload.js";
 import { type Pod, proxyGroup, startPod, startPodProxy } from "./pod.js";
-import type { PodAnswer } from "./pod-orders.js";
+import type { PodAnswer, PodSettings } from "./pod-orders.js";
 import { makePodNetwork, type PodNetwork } from "./pod-network.js";
 
 /** A workload in a pod of its own. istiod has no objects for one with proxy `none`. */
 export interface RedirectedWorkload extends WorkloadOptions {
   /** Ports on which its application serves HTTP. Default: the service port. */
   readonly httpPorts?: readonly number[];
+  /** Ports on which its application serves HTTP/2 without TLS to clients with prior knowledge. */
+  readonly http2Ports?: readonly number[];
   /** Ports on which its application echoes TCP. */
   readonly tcpPorts?: readonly number[];
+  /** Ports on which its application echoes what comes over TLS, with `certificate`. */
+  readonly tlsPorts?: readonly number[];
+  readonly certificate?: PodSettings["certificate"];
 }
 
 export interface RedirectedMeshOptions {
@@ -32,6 +37,12 @@ export interface RedirectedMeshOptions {
   readonly objects?: string;
   /** Environment variables of istiod. */
   readonly istiodEnv?: Readonly<Record<string, string>>;
+}
+
+/** The name of a TLS server and the roots that verify it, PEM. */
+export interface TlsServer {
+  readonly serverName: string;
+  readonly roots: string;
 }
 
 /** A mesh in which each workload has its own network namespace, with its traffic redirected to its proxy. */
@@ -47,10 +58,17 @@ export interface RedirectedMesh {
   http(
     from: string,
     url: string,
-    options?: { readonly at?: string; readonly headers?: Readonly<Record<string, string>> },
+    options?: {
+      readonly at?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** Sends it over HTTP/2 without TLS, by prior knowledge. */
+      readonly http2?: boolean;
+    },
   ): Promise<PodAnswer>;
   /** Sends text over TCP from a workload's application, and returns the response. */
   tcp(from: string, host: string, port: number, text: string): Promise<PodAnswer>;
+  /** Does the same over TLS of the applications, in which the server is verified. */
+  tls(from: string, host: string, port: number, text: string, server: TlsServer): Promise<PodAnswer>;
   /** Resolves a name from a workload's application at a DNS server. */
   dns(from: string, name: string, server: string): Promise<PodAnswer>;
   /** Writes objects, and waits until every proxy has acknowledged the result. */
@@ -119,8 +137,8 @@ async function startPods(
   closers.defer(() => Promise.allSettled(proxies.map((kill) => kill())));
   await allStarted(
     workloads.map(async (w) => {
-      const { name, version = "", httpPorts = [servicePort], tcpPorts = [] } = w;
-      pods.set(name, await startPod(network.inside(name), { name, version, httpPorts, tcpPorts }));
+      const { name } = w;
+      pods.set(name, await startPod(network.inside(name), podSettings(w)));
       if (w.proxy === "none") return;
       await captureTraffic(name, context);
       const env = {
@@ -133,6 +151,12 @@ async function startPods(
     }),
   );
   return pods;
+}
+
+function podSettings(workload: PlacedWorkload): PodSettings {
+  const { name, version = "", certificate } = workload;
+  const { httpPorts = [servicePort], http2Ports = [], tcpPorts = [], tlsPorts = [] } = workload;
+  return { name, version, httpPorts, http2Ports, tcpPorts, tlsPorts, ...(certificate && { certificate }) };
 }
 
 function captureTraffic(pod: string, { network, inbound }: PodContext): Promise<void> {
@@ -186,9 +210,10 @@ function runningMesh({ subnet, network, places, workloads, pods, istiod, config,
     directory: (name) => join(places.work, "agents", name),
     address: (name) => workloadNamed(workloads, name).address,
     service: (name) => subnet.service(known.indexOf(workloadNamed(known, name)) + 1),
-    http: (from, url, { at = new URL(url).hostname, headers = {} } = {}) =>
-      pod(from).order({ kind: "http", host: at, url, headers }),
+    http: (from, url, { at = new URL(url).hostname, headers = {}, http2 = false } = {}) =>
+      pod(from).order({ kind: http2 ? "http2" : "http", host: at, url, headers }),
     tcp: (from, host, port, text) => pod(from).order({ kind: "tcp", host, port, text }),
+    tls: (from, host, port, text, server) => pod(from).order({ kind: "tls", host, port, text, ...server }),
     dns: (from, name, server) => pod(from).order({ kind: "dns", name, server }),
     apply: (file, objects) => config.apply(file, objects),
     stat: async (name, stat) => {
