@@ -24,6 +24,7 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   checkRootsCredential(settings, namespace, place);
   const sniBytes = Buffer.byteLength(settings.sni);
   if (sniBytes > maxSniBytes) place.at("sni").error(`has ${sniBytes} bytes, expected at most ${maxSniBytes}`);
+  if (settings.sni.includes("\0")) place.at("sni").error("has a NUL character, which Envoy rejects");
   if (settings.insecureSkipVerify === true) {
     const verifies = caCertificates !== "" || subjectAltNames.length > 0;
     if (settings.caCertCredentialName !== "")

@@ -259,8 +259,8 @@ export const trafficPolicies: readonly FieldTable[] = [
       {
         field: "tls.sni",
         beside: { tls: { mode: "SIMPLE" } },
-        accepted: ["", "a.example.com", "*", long(255)],
-        refused: [long(256), "é".repeat(128)],
+        accepted: ["", "a.example.com", "*", "a\nb", "é", long(255)],
+        refused: [long(256), "é".repeat(128), "a\0b", "\0", `${long(254)}\0`],
       },
       {
         field: "tls.subjectAltNames.0",
