@@ -26,6 +26,25 @@ test("subsets that have no clusters are found, without a proxy", () => {
   );
 });
 
+test("subsets of a wildcard host that multiply with all of its services are found", () => {
+  const services = named("ServiceEntry", "shop/all", {
+    hosts: Array.from({ length: 1000 }, (_, i) => `h${i}.example.com`),
+    resolution: "STATIC",
+    ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+    endpoints: [{ address: "10.2.0.1" }],
+  });
+  const wildcard = (subsets: number): string =>
+    named("DestinationRule", "shop/all", {
+      host: "*.example.com",
+      subsets: Array.from({ length: subsets }, (_, i) => ({ name: `s${i}`, labels: { version: `v${i}` } })),
+    });
+  expect(messagesIn(services + wildcard(100), ["MESH0020"])).toEqual([]);
+  const [found] = messagesIn(services + wildcard(101), ["MESH0020"]);
+  expect(found).toContain(
+    "the last 1 subsets have no clusters: the 101 subsets of *.example.com at all ports of its services are more than 100000 clusters (ISTIOD_MAX_CLUSTERS_OF_DESTINATION_RULE)",
+  );
+});
+
 test("routes of a delegate beyond the bound are found", () => {
   const hosts = Array.from({ length: 500 }, (_, i) => `h${i}.example.com`);
   const root = named("VirtualService", "shop/root", {

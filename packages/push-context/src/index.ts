@@ -97,7 +97,8 @@ export {
   type PolicyTarget,
   subsetsOf,
 } from "./traffic-policy/destination-rule.js";
-export { servedSubsets, type ServedSubsets } from "./traffic-policy/served-subsets.js";
+export { wildcardSubsets, type WildcardRule } from "./traffic-policy/wildcard-subsets.js";
+export { servedSubsets, type ServedSubsets, type SubsetsTarget } from "./traffic-policy/served-subsets.js";
 export { hostsWithDuplicateSubsets } from "./traffic-policy/duplicate-subsets.js";
 export {
   findSubset,

@@ -72,6 +72,60 @@ describe("subsets of a service with many ports", () => {
   });
 });
 
+describe("subsets of a rule with a wildcard host", () => {
+  const hosts = (count: number, namespace = "shop"): string => `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: ${namespace}, namespace: ${namespace}}
+spec:
+  hosts: [${list(count, (i) => `h${i}.${namespace}.example.com`)}]
+  ports: [{number: 80, name: http, protocol: HTTP}, {number: 81, name: http-1, protocol: HTTP}]
+  resolution: STATIC
+  endpoints: [{address: 10.2.0.1}]
+`;
+  const wildcard = (subsets: number, host = "*.example.com", namespace = "shop"): string => `
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: all, namespace: ${namespace}}
+spec:
+  host: "${host}"
+  subsets: [${list(subsets, (i) => `{name: s${i}, labels: {version: v${i}}}`)}]
+`;
+  const { ruleClusters } = productBounds;
+
+  test("multiply with all services that it covers, up to the bound", () => {
+    const mesh = new TestMesh(`${hosts(10)}---${wildcard(20)}`).set(ruleClusters.variable, "400");
+    const proxy = mesh.proxy();
+    expect(outbound(proxy)).toHaveLength(10 * 2 * 21);
+    mesh.apply(wildcard(21));
+    expect(outbound(proxy)).toHaveLength(10 * 2 * 21);
+    expect(outbound(proxy)).not.toContain("outbound|80|s20|h0.shop.example.com");
+    expect(proxy.names("envoy.config.endpoint.v3.ClusterLoadAssignment")).toHaveLength(outbound(proxy).length);
+    const [omitted] = proxy.view.call(omissions).listenerConflicts;
+    expect(omitted?.ignored).toEqual({ kind: "subset", rule: "shop/all", index: 20 });
+    expect(omitted?.reason).toContain(
+      "the 21 subsets of *.example.com at all ports of its services are more than 400 clusters (ISTIOD_MAX_CLUSTERS_OF_DESTINATION_RULE)",
+    );
+  });
+
+  test("are not fewer because of services of another namespace", () => {
+    const mesh = new TestMesh(`${hosts(10)}---${wildcard(20)}`).set(ruleClusters.variable, "400");
+    const proxy = mesh.proxy();
+    mesh.apply(hosts(250, "other"));
+    expect(outbound(proxy).filter((name) => name.endsWith(".shop.example.com"))).toHaveLength(10 * 2 * 21);
+  });
+
+  test("stay if they are few, whatever the number of services", () => {
+    const mesh = new TestMesh(`${hosts(200)}---${wildcard(16)}`).set(ruleClusters.variable, "400");
+    expect(outbound(mesh.proxy())).toHaveLength(200 * 2 * 17);
+  });
+
+  test("are bounded by default: 250 hosts × 2 ports × 2,000 subsets", { timeout: 120_000 }, () => {
+    const count = outbound(new TestMesh(`${hosts(250)}---${wildcard(2000)}`).proxy()).length;
+    expect(count).toBe(250 * 2 * 201);
+  });
+});
+
 test("routes of a delegate that multiply with the root's hosts are left out from the last", () => {
   const root = `
 apiVersion: networking.istio.io/v1

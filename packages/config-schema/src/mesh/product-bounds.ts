@@ -22,6 +22,11 @@ export const productBounds = {
     5000,
     "maximum number of clusters of a service: ports × (subsets + 1); also of hosts × ports of a ServiceEntry",
   ),
+  ruleClusters: boundFeature(
+    "ISTIOD_MAX_CLUSTERS_OF_DESTINATION_RULE",
+    100_000,
+    "maximum of subsets × ports of all services that a DestinationRule with a wildcard host and more than 16 subsets covers",
+  ),
   endpoints: boundFeature(
     "ISTIOD_MAX_ENDPOINTS_OF_SERVICE_ENTRY",
     250_000,

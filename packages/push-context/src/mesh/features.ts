@@ -28,6 +28,7 @@ export const features = {
   // Bounds
   maxRoutes: productBounds.routes,
   maxClusters: productBounds.clusters,
+  maxRuleClusters: productBounds.ruleClusters,
   maxCopiedBytes: productBounds.bytes,
 
   // Resource selection

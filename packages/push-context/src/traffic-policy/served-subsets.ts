@@ -7,6 +7,9 @@ import {
   TrafficPolicySchema,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { features } from "../mesh/features.js";
+import type { ConsolidatedRule } from "./consolidated-rule.js";
+import { isWildcard } from "./host-pattern.js";
+import { wildcardSubsets } from "./wildcard-subsets.js";
 
 /** Subsets for which a service has clusters, and those that are left out because they are too many. */
 export interface ServedSubsets {
@@ -26,12 +29,37 @@ const fewClusters = 256;
  */
 export function servedSubsets(
   q: QueryContext,
-  ports: number,
-  rule: Pick<DestinationRule, "subsets" | "trafficPolicy"> | undefined,
+  { ports, namespace }: SubsetsTarget,
+  rule: Pick<ConsolidatedRule, "namespace" | "spec"> | undefined,
 ): ServedSubsets {
-  const subsets = rule?.subsets ?? [];
+  const subsets = rule?.spec.subsets ?? [];
+  if (rule === undefined || subsets.length === 0) return { served: subsets, leftOut: 0 };
+  const { host } = rule.spec;
+  if (isWildcard(host)) {
+    const counted = namespace === rule.namespace ? namespace : undefined;
+    const { count, reason } = wildcardSubsets(q, { host, subsets: subsets.length, namespace: counted });
+    if (reason !== undefined)
+      return firstOf(subsets, Math.min(count, withinBounds(q, ports, rule.spec).served.length), reason);
+  }
+  return withinBounds(q, ports, rule.spec);
+}
+
+/** A service, as far as the number of its clusters depends on it. */
+export interface SubsetsTarget {
+  /** Number of ports that have clusters. */
+  readonly ports: number;
+  readonly namespace: string;
+}
+
+/** Returns the subsets of one service within the bounds of a service. */
+function withinBounds(
+  q: QueryContext,
+  ports: number,
+  rule: Pick<DestinationRule, "subsets" | "trafficPolicy">,
+): ServedSubsets {
+  const { subsets } = rule;
   const count = ports * (subsets.length + 1);
-  if (rule === undefined || subsets.length === 0 || count <= fewClusters) return { served: subsets, leftOut: 0 };
+  if (count <= fewClusters) return { served: subsets, leftOut: 0 };
   const clusters = features.maxClusters(q);
   const byCount = Math.max(0, Math.floor(clusters / ports) - 1);
   if (byCount < subsets.length)

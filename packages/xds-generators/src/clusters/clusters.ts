@@ -170,7 +170,10 @@ function outboundClustersOf(
   const service = q.call(scopedService, scoped);
   if (service === undefined) return ResourceSet.empty;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const subsets = ["", ...servedSubsets(q, ports.length, rule?.spec).served.map(({ name }) => name)];
+  const subsets = [
+    "",
+    ...servedSubsets(q, { ports: ports.length, namespace: service.namespace }, rule).served.map(({ name }) => name),
+  ];
   const clusterName = sniDnat ? sniDnatClusterName : outboundClusterName;
   return resourcesOf(
     ports.flatMap((port) => subsets.map((subset) => ({ service: scoped, port, subset, sniDnat }))),

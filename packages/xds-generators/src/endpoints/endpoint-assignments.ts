@@ -76,8 +76,10 @@ const edsClusters = query("edsClusters", (q, { service: scoped, sniDnat }: Assig
   const service = q.call(scopedService, scoped);
   if (service === undefined || discoveryTypeOf(q, service) !== EDS) return [];
   if (sniDnat ? service.meshExternal : hasNoEdsCluster(service)) return [];
-  const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
-  const { served } = servedSubsets(q, service.ports.filter(({ protocol }) => protocol !== "UDP").length, rule);
+  const consolidated = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
+  const ports = service.ports.filter(({ protocol }) => protocol !== "UDP").length;
+  const { served } = servedSubsets(q, { ports, namespace: service.namespace }, consolidated);
+  const rule = consolidated?.spec;
   return service.ports.flatMap(({ number: port, protocol }) => {
     const ofService = portPolicy(rule?.trafficPolicy, port);
     const isEds = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>

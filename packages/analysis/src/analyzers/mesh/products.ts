@@ -6,8 +6,8 @@ import {
   type VirtualServiceObject,
   virtualServices,
 } from "@istiod/config-schema";
-import { resolveHost, servedSubsets, virtualService } from "@istiod/push-context";
-import { discoverySettings, service, servicesByHostname } from "@istiod/service-discovery";
+import { resolveHost, servedSubsets, virtualService, wildcardSubsets } from "@istiod/push-context";
+import { discoverySettings, isWildcardHost, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Rule, rule } from "../../analyzer.js";
 
 /** Checks what the lists of several objects multiply to: parts beyond a bound are left out. */
@@ -18,10 +18,22 @@ export const productRules: readonly Rule[] = [
 
 function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
   if (spec.subsets.length === 0) return;
+  if (isWildcardHost(spec.host)) {
+    const { count, reason } = wildcardSubsets(q, { host: spec.host, subsets: spec.subsets.length, namespace });
+    if (reason !== undefined)
+      report(
+        "MESH0020",
+        ["spec", "subsets", count],
+        `the last ${spec.subsets.length - count} subsets have no clusters: ${reason}; raise the variable, or use fewer subsets`,
+      );
+    return;
+  }
   const hostname = resolveHost(spec.host, { namespace, domain: discoverySettings.domain(q) });
   for (const id of q.call(servicesByHostname, hostname)) {
-    const ports = q.call(service, id)?.ports.filter(({ protocol }) => protocol !== "UDP").length ?? 0;
-    const { served, leftOut, reason } = servedSubsets(q, ports, spec);
+    const covered = q.call(service, id);
+    if (covered === undefined) continue;
+    const ports = covered.ports.filter(({ protocol }) => protocol !== "UDP").length;
+    const { served, leftOut, reason } = servedSubsets(q, { ports, namespace: covered.namespace }, { namespace, spec });
     if (reason === undefined) continue;
     report(
       "MESH0020",

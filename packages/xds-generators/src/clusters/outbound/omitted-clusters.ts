@@ -53,7 +53,7 @@ const clusterNamesOf = query("clusterNamesOf", (q, scoped: ScopedService): reado
 
 function subsetsServedOf(q: QueryContext, service: Service): ServedSubsets {
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  return servedSubsets(q, nonUdpPorts(service).length, rule?.spec);
+  return servedSubsets(q, { ports: nonUdpPorts(service).length, namespace: service.namespace }, rule);
 }
 
 /** Subsets of DestinationRules that are left out because a service has too many clusters with them. */

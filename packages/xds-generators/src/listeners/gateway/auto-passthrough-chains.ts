@@ -30,7 +30,11 @@ export function autoPassthroughChains(q: QueryContext, server: BoundServer): rea
       return [];
     const rule = { host: service.hostname, serviceNamespace: service.namespace };
     const ports = service.ports.filter(({ protocol }) => protocol !== "UDP");
-    const { served } = servedSubsets(q, ports.length, q.call(destinationRuleFor, rule)?.spec);
+    const { served } = servedSubsets(
+      q,
+      { ports: ports.length, namespace: service.namespace },
+      q.call(destinationRuleFor, rule),
+    );
     const subsets = ["", ...served.map(({ name }) => name)];
     return ports.flatMap((port) => {
       return subsets.map((subset): GatewayChain => {
