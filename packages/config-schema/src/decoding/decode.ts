@@ -135,13 +135,32 @@ function decodeObject(
   const revision = revisionOf(kind, manifest.body);
   if (options.revision && revision !== undefined && revision !== options.revision)
     return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, issues: [], path };
-  if (kind.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
+  try {
+    if (kind.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
+    const object = readObject(kind, manifest, cluster, issues, report);
+    const isInvalid = issues.some((i) => i.severity === "error");
+    if (object === undefined || (options.acceptInvalid !== true && isInvalid)) return rejected();
+    return { outcome: "accepted", subject, kind, key, object, issues, path };
+  } catch (error) {
+    report.error([], `cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return rejected();
+  }
+}
+
+/** Decodes and validates the content of an object; undefined if it cannot be decoded. */
+function readObject(
+  kind: Kind,
+  manifest: Manifest,
+  cluster: string,
+  issues: readonly Issue[],
+  report: Report,
+): ConfigObject<unknown, unknown> | undefined {
   const content = kind.decode(manifest, report);
   const conditions = kind.conditions === undefined ? [] : readNegativeConditions(manifest, kind.conditions);
   const object: ConfigObject<unknown, unknown> = {
-    kind: envelope.kind,
-    namespace,
-    name,
+    kind: manifest.kind,
+    namespace: manifest.namespace,
+    name: manifest.name,
     labels: readKeys(manifest, "labels", kind.labels, report),
     annotations: readKeys(manifest, "annotations", kind.annotations, report),
     creationTimestamp: readCreationTimestamp(manifest, report),
@@ -151,9 +170,7 @@ function decodeObject(
     cluster,
   };
   if (content !== undefined && !issues.some((i) => i.severity === "error")) kind.validate?.(object, report);
-  if (content === undefined || (options.acceptInvalid !== true && issues.some((i) => i.severity === "error")))
-    return rejected();
-  return { outcome: "accepted", subject, kind, key, object, issues, path };
+  return content && object;
 }
 
 /**

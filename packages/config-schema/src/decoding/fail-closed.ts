@@ -25,8 +25,12 @@ export function failClosed(
   body: Readonly<Record<string, unknown>> | undefined,
 ): ConfigObject<unknown, unknown> | undefined {
   for (const spec of kind.failClosed?.substitutes(body) ?? []) {
-    const object = validObject(kind, identity, spec);
-    if (object !== undefined) return object;
+    try {
+      const object = validObject(kind, identity, spec);
+      if (object !== undefined) return object;
+    } catch {
+      // The selection cannot be read with certainty. The next substitute selects more.
+    }
   }
   return undefined;
 }

@@ -29,7 +29,7 @@ export const secretKind = declareKind<SecretSpec, undefined>({
   fields: { type: true, data: true, stringData: true },
   key: clusterKey,
   fieldSelector: [...unread].map((type) => `type!=${type}`).join(","),
-  skip: (manifest) => unread.has(String(manifest.body["type"])),
+  skip: ({ body: { type } }) => typeof type === "string" && unread.has(type),
   decode(manifest, report) {
     const body = Fields.secret(manifest.body, report);
     const data: Record<string, Uint8Array> = {};
