@@ -1,4 +1,4 @@
-import { type Finding, formatOrigin, levels, LiveAnalysis, type Message, messageTypes } from "@istiod/analysis";
+import { type Finding, formatOrigin, levelOf, levels, LiveAnalysis, type Message } from "@istiod/analysis";
 import type { DirectorySource } from "@istiod/config-ingestion";
 import type { Kind, Problem } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
@@ -50,8 +50,8 @@ function groupByMessage(found: readonly Finding[]): readonly (readonly [Finding,
   return [...groups.values()].sort(([a], [b]) => severity(a) - severity(b));
 }
 
-function severity({ code }: Finding): number {
-  return levels.indexOf(messageTypes[code].level);
+function severity(finding: Finding): number {
+  return levels.indexOf(levelOf(finding));
 }
 
 /** @param count the objects of which it is said; the message names the first one */

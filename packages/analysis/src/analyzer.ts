@@ -2,7 +2,7 @@ import { type ConfigObject, type FieldPath, type Kind, meshConfig, meshNetworks 
 import type { Collection, QueryContext } from "@istiod/incremental";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { MeshNetworks } from "@istiod/istio-api/mesh/v1alpha1/network";
-import type { Code } from "./codes.js";
+import type { Code, Level } from "./codes.js";
 
 /** The context in which an analyzer reads and reports on one object. */
 export interface AnalysisContext {
@@ -15,8 +15,9 @@ export interface AnalysisContext {
    *
    * @param path the field, from the root of the object, such as `["spec", "hosts", 0]`; empty: the object as a whole
    * @param message the problem with the relevant values, and how to fix it
+   * @param level the severity, if the consequence is milder than that of the code
    */
-  report(code: Code, path: FieldPath, message: string): void;
+  report(code: Code, path: FieldPath, message: string, level?: Level): void;
 }
 
 /**

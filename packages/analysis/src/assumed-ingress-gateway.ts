@@ -5,12 +5,12 @@ import { type MeshConfig, MeshConfig_IngressControllerMode } from "@istiod/istio
 /** The namespace of the assumed gateway. */
 const namespace = "istio-system";
 
-/** The ports of the assumed Service; target ports are the same. */
+/** The ports of the assumed Service, which are those of Istio's own ingress gateway. */
 const ports = [
-  { name: "http2", port: 80 },
-  { name: "https", port: 443 },
-  { name: "tcp", port: 31400 },
-  { name: "tls", port: 15443 },
+  { name: "http2", port: 80, targetPort: 8080 },
+  { name: "https", port: 443, targetPort: 8443 },
+  { name: "tcp", port: 31400, targetPort: 31400 },
+  { name: "tls", port: 15443, targetPort: 15443 },
 ];
 
 /**
@@ -26,7 +26,7 @@ export function assumeIngressGateway(tx: Transaction, config: MeshConfig, cluste
       apiVersion: "v1",
       kind: "Service",
       metadata: { name, namespace },
-      spec: { selector: labels, ports: ports.map((port) => ({ ...port, protocol: "TCP", targetPort: port.port })) },
+      spec: { selector: labels, ports: ports.map((port) => ({ ...port, protocol: "TCP" })) },
     },
     {
       apiVersion: "v1",

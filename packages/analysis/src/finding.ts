@@ -1,5 +1,5 @@
 import type { FieldPath } from "@istiod/config-schema";
-import type { Code } from "./codes.js";
+import { type Code, type Level, messageTypes } from "./codes.js";
 
 /** The object that a finding is about. */
 export interface Origin {
@@ -16,6 +16,8 @@ export interface Origin {
 /** A result of analysis about one object. */
 export interface Finding {
   readonly code: Code;
+  /** Set if the consequence is milder than that of the code. */
+  readonly level?: Level;
   /** Name of the analyzer, such as `virtualservice.DestinationHostAnalyzer`. */
   readonly analyzer: string;
   readonly origin: Origin;
@@ -23,6 +25,11 @@ export interface Finding {
   readonly path: FieldPath;
   /** The problem and how to fix it, in one or two sentences. */
   readonly message: string;
+}
+
+/** Returns the severity of a finding: its own, else that of its code. */
+export function levelOf({ code, level }: Pick<Finding, "code" | "level">): Level {
+  return level ?? messageTypes[code].level;
 }
 
 /** Formats an origin as `Kind namespace/name`, or `Kind name` for cluster-scoped kinds. */

@@ -50,7 +50,8 @@ function apply(q: QueryContext, key: string, object: unknown, { analyzer, rule }
     rule.analyze(object, {
       q,
       key,
-      report: (code, path, message) => void found.push({ code, analyzer: analyzer.name, origin, path, message }),
+      report: (code, path, message, level) =>
+        void found.push({ code, ...(level && { level }), analyzer: analyzer.name, origin, path, message }),
     });
   } catch (error) {
     if (error instanceof CycleError) throw error;

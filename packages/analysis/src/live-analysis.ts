@@ -7,6 +7,7 @@ import type { Commit, Database, View } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
 import { computeByObject, findings } from "./findings.js";
 import { nowPrecision, writeNow } from "./now.js";
+import { writeServed } from "./served.js";
 import { FileLines, messageAt } from "./messages/places.js";
 import { type Message, messageOfFinding, messageOfProblem, sortMessages } from "./messages/message.js";
 import { isSuppressedByObject } from "./messages/suppression.js";
@@ -120,7 +121,10 @@ export class LiveAnalysis<C> {
   #writeTime(): void {
     const { database, time = Date.now, clock = monotonicClock } = this.#options;
     const written = time();
-    database.commit((tx) => writeNow(tx, written));
+    database.commit((tx) => {
+      writeNow(tx, written);
+      writeServed(tx);
+    });
     this.#cancelTimer = clock.after(nowPrecision - (written % nowPrecision), () => this.#writeTime());
   }
 

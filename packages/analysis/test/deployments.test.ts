@@ -30,14 +30,14 @@ describe("services of a deployment", () => {
     const tcp = service("a", "{port: 53, protocol: TCP}");
     const udp = service("b", "{port: 53, protocol: UDP}");
     expect(messagesOf(services, deployment(app) + injected + tcp + udp)).toEqual([
-      "IST0116 Deployment shop/cart 4: deployment cart is associated with services that use port 53 with different protocols (TCP, UDP): a, b; use another port for one of the protocols",
+      "IST0116 Deployment shop/cart 4: Deployment cart is associated with services that use port 53 with different protocols (TCP, UDP): a, b; use another port for one of the protocols",
     ]);
   });
 
   it("must not map different ports to one target port", () => {
     const both = service("a", "{port: 80, targetPort: 8080}") + service("b", "{port: 8080}", "{app: cart, tier: web}");
     expect(messagesOf(services, deployment(app) + injected + both)).toEqual([
-      "IST0137 Deployment shop/cart 4: deployment cart has conflicting ports: services a, b lead different ports (80, 8080) to target port 8080; use one port for it, or a target port for each",
+      "IST0137 Deployment shop/cart 4: Deployment cart has conflicting ports: services a, b lead different ports (80, 8080) to target port 8080; use one port for it, or a target port for each",
     ]);
   });
 

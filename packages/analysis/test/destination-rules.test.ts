@@ -73,7 +73,7 @@ test("the host of a DestinationRule must be a service", () => {
 
 test("a subset must select a pod", () => {
   expect(messagesIn(subset("{version: v2}") + service + pod({ app: "reviews", version: "v1" }), subsetCodes)).toEqual([
-    'IST0173 DestinationRule shop/reviews 8: subset "v2" does not select any pods, so requests for it fail: no pod has the label version=v2; did you mean "version=v1"?',
+    'IST0173 DestinationRule shop/reviews 8: subset "v2" does not select any pods, which no route leads to: no pod has the label version=v2; did you mean "version=v1"?',
   ]);
   expect(messagesIn(subset("{version: v2}") + service + pod({ app: "reviews", version: "v2" }), subsetCodes)).toEqual(
     [],

@@ -145,7 +145,7 @@ spec:
 
   it("requires a webhook in a Deployment", () => {
     expect(messagesOf(auto, deployment)).toEqual([
-      'IST0146 Deployment shop/gateway 10: deployment gateway has "image: auto" but no injection webhook selects its pods; enable injection for namespace shop or for the pods',
+      'IST0146 Deployment shop/gateway 10: Deployment gateway has "image: auto" but no injection webhook selects its pods; enable injection for namespace shop or for the pods',
     ]);
     expect(placesOf(auto, deployment + webhook("a.istio.io", "operator: In, values: ['yes']"))).toEqual([]);
     for (const other of [

@@ -48,7 +48,14 @@ export {
   customResourceDefinitions,
   customResourceDefinitionKind,
 } from "./kinds/analysis/custom-resource-definition.js";
-export { type DeploymentObject, deployments, deploymentKind } from "./kinds/analysis/deployment.js";
+export {
+  deploymentKind,
+  type PodTemplateSpec,
+  templatePath,
+  type WorkloadKind,
+  workloadKinds,
+  type WorkloadObject,
+} from "./kinds/analysis/workload-kinds.js";
 export {
   type GatewayRouteObject,
   kubernetesHttpRoutes,
@@ -134,7 +141,7 @@ export {
   workloadEntriesByNamespace,
   workloadEntryKind,
 } from "./kinds/istio/workload-entry.js";
-export { type WorkloadGroupObject, workloadGroupKind } from "./kinds/istio/workload-group.js";
+export { type WorkloadGroupObject, workloadGroupKind, workloadGroups } from "./kinds/istio/workload-group.js";
 export { type ConfigMapObject, configMaps } from "./kinds/kubernetes/config-map.js";
 export { type Container } from "./kinds/kubernetes/container.js";
 export {

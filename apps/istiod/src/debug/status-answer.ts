@@ -2,11 +2,10 @@ import {
   type Finding,
   isAtLeast,
   kindsWithoutEffect as unreadKinds,
-  type Level,
+  levelOf,
   levels,
   type LiveAnalysis,
   type Message,
-  messageTypes,
 } from "@istiod/analysis";
 import { allKinds, analysisKinds, formatProblem, type Kind, type Problem } from "@istiod/config-schema";
 import type { OmittedPart } from "@istiod/explain";
@@ -105,8 +104,4 @@ export async function statusAnswer({
     newFindings: await analysis.place(worstFirst.slice(0, newFindingsNamed)),
     moreFindings: Math.max(0, added.length - newFindingsNamed),
   };
-}
-
-function levelOf({ code }: Finding): Level {
-  return messageTypes[code].level;
 }

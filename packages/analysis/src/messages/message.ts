@@ -1,6 +1,6 @@
 import { formatSubject, type Problem } from "@istiod/config-schema";
 import { type Code, type Level, levels, messageTypes } from "../codes.js";
-import { type Finding, formatOrigin } from "../finding.js";
+import { type Finding, formatOrigin, levelOf } from "../finding.js";
 import { codeOfProblem, formatProblemMessage } from "./problems.js";
 
 /** The location of an object or a field in a file. */
@@ -26,8 +26,9 @@ export interface Message {
 const documentation = "https://istio.io/latest/docs/reference/config/analysis";
 
 /** Returns the message of a finding. */
-export function messageOfFinding({ code, origin, message }: Finding, reference?: Reference): Message {
-  return messageOf(code, formatOrigin(origin), reference, message);
+export function messageOfFinding(finding: Finding, reference?: Reference): Message {
+  const { code, origin, message } = finding;
+  return { ...messageOf(code, formatOrigin(origin), reference, message), level: levelOf(finding) };
 }
 
 /** Returns the message of a document's problem: a validation error or warning, or a file that cannot be read. */

@@ -19,15 +19,20 @@ export function hasTopologyLabels(labels: Labels): boolean {
   return topologyLabels.some((name) => labels[name] !== undefined);
 }
 
-/** Reports whether any pod has all of the labels, including the topology labels of its node. */
+/**
+ * Reports whether any pod has all of the labels, including the topology labels of its node. Pods of a template and
+ * WorkloadEntries may be anywhere.
+ */
 export const isAnyPodAtTopology = query("isAnyPodAtTopology", (q, labels: Labels): boolean => {
   const own = Object.fromEntries(Object.entries(labels).filter(([name]) => !topologyLabels.includes(name)));
-  return q.call(selectedPods, { labels: own }).some((profile) =>
-    podsOfProfile(q, profile).some(({ cluster, spec: { nodeName } }) => {
+  return q.call(selectedPods, { labels: own }).some((profile) => {
+    const found = podsOfProfile(q, profile);
+    if (found.length === 0) return true;
+    return found.some(({ cluster, spec: { nodeName } }) => {
       const locality = localityOfNode(q.read(nodes, `${cluster}/${nodeName}`)?.labels ?? {});
       return hasLabels(withTopology(profile.labels, { cluster: "", locality, nodeName, network: "" }), labels);
-    }),
-  );
+    });
+  });
 });
 
 /** Returns `region/zone/subzone` of a node, up to the first missing part after the region. */

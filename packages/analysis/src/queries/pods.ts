@@ -1,26 +1,17 @@
-import { namespaces, type PodObject, pods } from "@istiod/config-schema";
+import { namespaces, type PodObject } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
-import { index, query, type Query, type QueryContext } from "@istiod/incremental";
+import { index, type Index, query, type Query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
-import { hasProxy, statedInjection } from "./membership.js";
 import { quotedNearest } from "../suggestions.js";
-
-type Labels = Readonly<Record<string, string>>;
+import { type Labels, type Workload, type WorkloadSource, workloadSources } from "./workload-sources.js";
 
 /**
- * The properties of pods that affect findings. Pods of one Deployment usually share a profile, so that replacing a pod
- * changes no finding.
+ * The properties of workloads that affect findings. Pods of one Deployment usually share a profile, so that replacing a
+ * pod changes no finding.
  */
-export interface PodProfile {
-  readonly namespace: string;
-  readonly cluster: string;
-  readonly labels: Labels;
-  /** Traffic of the pod is redirected to a node proxy. */
-  readonly ambient: boolean;
-  /** The pod has a sidecar's container. */
-  readonly sidecar: boolean;
-  /** Value of the label `sidecar.istio.io/inject`, else of the annotation; absent if neither is set. */
-  readonly inject?: string;
+export interface PodProfile extends Omit<Workload, "kind" | "name"> {
+  /** True for pods that a template describes. They may not exist yet. */
+  readonly template?: boolean;
 }
 
 /** A set of labels that selects the pods with all of them. */
@@ -31,30 +22,32 @@ export interface PodSelector {
   readonly labels: Labels;
 }
 
-const ambientKey = "ambient.istio.io/redirection";
+/**
+ * Workloads of each kind, indexed by namespace and the profile as JSON. The namespace is a prefix so that it is read
+ * without parsing.
+ */
+const byProfile = workloadSources.map((source) =>
+  index(source.of, "byProfile", (object) => [bucketOf(profileOf(source, object))]),
+);
 
-/** Pods, indexed by namespace and the profile as JSON. The namespace is a prefix so that it is read without parsing. */
-const podsByProfile = index(pods, "byProfile", (pod) => [bucketOf(profileOf(pod))]);
+const [podsByProfile] = byProfile as [Index<PodObject>];
 
 function bucketOf(profile: PodProfile): string {
   return `${profile.namespace} ${JSON.stringify(profile)}`;
 }
 
-function profileOf({ namespace, cluster, labels, annotations, spec }: PodObject): PodProfile {
-  const inject = statedInjection({ labels, annotations });
+function profileOf(source: WorkloadSource, object: unknown): PodProfile {
+  const { kind: _, name: __, labels, ...profile } = source.workload(object);
   return {
-    namespace,
-    cluster,
+    ...profile,
     labels: Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))),
-    ambient: annotations[ambientKey] === "enabled",
-    sidecar: hasProxy(spec.containers),
-    ...(inject !== undefined && { inject }),
+    ...(source.template && { template: true }),
   };
 }
 
 const bucketsByNamespace = query("podProfilesByNamespace", (q): ReadonlyMap<string, readonly string[]> => {
   const found = new Map<string, string[]>();
-  for (const bucket of q.keys(podsByProfile)) {
+  for (const bucket of new Set(byProfile.flatMap((of) => q.keys(of)))) {
     const namespace = bucket.slice(0, bucket.indexOf(" "));
     const known = found.get(namespace);
     if (known === undefined) found.set(namespace, [bucket]);
@@ -124,10 +117,15 @@ export const isAnyPodInMesh = query("isAnyPodInMesh", (q, selector: PodSelector)
   q.call(selectedPods, selector).some((profile) => profile.ambient || isInjected(q, profile)),
 );
 
-function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject }: PodProfile): boolean {
+function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject, template }: PodProfile): boolean {
   if (sidecar) return true;
   if (inject !== undefined) return inject === "true";
-  return q.read(namespaces, `${cluster}/${namespace}`)?.labels["istio-injection"] === "enabled";
+  const found = q.read(namespaces, `${cluster}/${namespace}`);
+  // Pods of a template are injected when they are created, by the namespace that the files may not contain.
+  if (found === undefined) return template === true;
+  const { labels } = found;
+  if (labels["istio-injection"] !== undefined) return labels["istio-injection"] === "enabled";
+  return template === true && (labels["istio.io/rev"] ?? "") !== "";
 }
 
 /** Explains why a selector selects no pod: the label that no pod has, and similar values of that label. */

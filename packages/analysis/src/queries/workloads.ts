@@ -1,52 +1,23 @@
-import { deployments, pods, workloadEntries } from "@istiod/config-schema";
 import { rootNamespace } from "@istiod/push-context";
-import { type Collection, index, type Index, query, type QueryContext } from "@istiod/incremental";
-
-/** The labels of a pod, a Deployment's pod template, or a WorkloadEntry. */
-export interface Workload {
-  readonly kind: "Pod" | "Deployment" | "WorkloadEntry";
-  readonly namespace: string;
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-type Labels = Readonly<Record<string, string>>;
-
-interface WorkloadSource {
-  readonly byLabel: Index<unknown>;
-  readonly byNamespace: Index<unknown>;
-  workload(object: unknown): Workload;
-}
+import { type Index, index, query, type QueryContext } from "@istiod/incremental";
+import { type Labels, type Workload, type WorkloadSource, workloadSources } from "./workload-sources.js";
 
 /** The most selective labels. Candidates are found by one of them if a selector has it. */
 const distinguishing = ["app", "app.kubernetes.io/name", "k8s-app", "name", "istio"];
 
-const sources: readonly WorkloadSource[] = [
-  workloadSource("Pod", pods, (pod) => pod.labels),
-  workloadSource("Deployment", deployments, (deployment) => deployment.spec.templateLabels),
-  workloadSource("WorkloadEntry", workloadEntries, (entry) => ({ ...entry.labels, ...entry.spec.labels })),
-];
-
-function workloadSource<O extends { readonly namespace: string; readonly name: string }>(
-  kind: Workload["kind"],
-  of: Collection<O>,
-  labels: (object: O) => Labels,
-): WorkloadSource {
-  const byLabel = index(of, "byLabel", (object) =>
-    Object.entries(labels(object)).map(([key, value]) => bucketOf(object.namespace, key, value)),
-  );
-  const byNamespace = index(of, "byNamespaceName", (object) => [object.namespace]);
-  return {
-    byLabel: byLabel as Index<unknown>,
-    byNamespace: byNamespace as Index<unknown>,
-    workload: (object) => ({
-      kind,
-      namespace: (object as O).namespace,
-      name: (object as O).name,
-      labels: labels(object as O),
-    }),
-  };
+interface IndexedSource extends WorkloadSource {
+  readonly byLabel: Index<unknown>;
+  readonly byNamespace: Index<unknown>;
 }
+
+const sources: readonly IndexedSource[] = workloadSources.map((source) => ({
+  ...source,
+  byLabel: index(source.of, "byLabel", (object) => {
+    const { namespace, labels } = source.workload(object);
+    return Object.entries(labels).map(([key, value]) => bucketOf(namespace, key, value));
+  }),
+  byNamespace: index(source.of, "byNamespaceName", (object) => [source.workload(object).namespace]),
+}));
 
 function bucketOf(namespace: string, key: string, value: string): string {
   return `${namespace}/${key}=${value}`;
@@ -59,7 +30,9 @@ export function workloadsWith(q: QueryContext, namespace: string, labels: Labels
   return sources.flatMap(({ byLabel, byNamespace, workload }) => {
     const found =
       key === undefined ? q.read(byNamespace, namespace) : q.read(byLabel, bucketOf(namespace, key, labels[key] ?? ""));
-    return found.map(workload).filter((candidate) => pairs.every(([name, value]) => candidate.labels[name] === value));
+    return found
+      .map((object) => workload(object))
+      .filter((candidate) => pairs.every(([name, value]) => candidate.labels[name] === value));
   });
 }
 

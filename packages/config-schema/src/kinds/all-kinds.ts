@@ -1,11 +1,11 @@
 import { customResourceDefinitionKind } from "./analysis/custom-resource-definition.js";
-import { deploymentKind } from "./analysis/deployment.js";
 import { kubernetesGrpcRouteKind, kubernetesHttpRouteKind, otherGatewayApiKinds } from "./analysis/gateway-routes.js";
 import { kubernetesGatewayKind } from "./analysis/kubernetes-gateway.js";
 import {
   mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
 } from "./analysis/webhook-configuration.js";
+import { workloadKinds } from "./analysis/workload-kinds.js";
 import { authorizationPolicyKind } from "./istio/authorization-policy/authorization-policy.js";
 import { configMapKind } from "./kubernetes/config-map.js";
 import { destinationRuleKind } from "./istio/destination-rule/destination-rule.js";
@@ -84,7 +84,7 @@ export const gatewayApiKinds: readonly Kind[] = [
 
 /** Kinds that only analysis reads. They do not configure proxies. */
 export const analysisKinds: readonly Kind[] = [
-  deploymentKind,
+  ...workloadKinds,
   mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
   customResourceDefinitionKind,

@@ -1,4 +1,4 @@
-import { type Code, codeOfProblem, type LiveAnalysis, messageOfCode } from "@istiod/analysis";
+import { type Code, codeOfProblem, levelOf, type LiveAnalysis, messageOfCode } from "@istiod/analysis";
 import type { Ingestion, KubernetesSource } from "@istiod/config-ingestion";
 import { istioKinds, type Kind } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
@@ -92,7 +92,7 @@ export class StatusAnalysis<C> implements AnalysisResults {
     // Rejections and generations that change nothing that is read make no commit.
     this.#wait(intervalMs);
     const messages = new MessagesByObject();
-    for (const { origin, code } of findings) messages.add(origin, code);
+    for (const finding of findings) messages.add(finding.origin, finding.code, levelOf(finding));
     const { cluster } = this.#options;
     for (const problem of ingestion.problems())
       if (problem.subject !== undefined && problem.file === cluster.name)
@@ -142,11 +142,10 @@ class MessagesByObject {
   readonly #messages = new Map<string, StatusMessage[]>();
   readonly #subjects = new Map<string, Subject>();
 
-  add(subject: Subject, code: Code): void {
+  add(subject: Subject, code: Code, severity = messageOfCode(code).level): void {
     const key = analysisKey(subject);
     const messages = this.#messages.get(key) ?? [];
-    const { level, ...message } = messageOfCode(code);
-    messages.push({ ...message, level: level.toUpperCase() as StatusMessage["level"] });
+    messages.push({ ...messageOfCode(code), level: severity.toUpperCase() as StatusMessage["level"] });
     this.#messages.set(key, messages);
     this.#subjects.set(key, subject);
   }

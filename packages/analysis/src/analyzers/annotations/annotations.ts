@@ -1,7 +1,5 @@
 import {
   type ConfigObject,
-  deploymentKind,
-  deployments,
   namespaceKind,
   namespaces,
   podKind,
@@ -9,6 +7,7 @@ import {
   pods,
   serviceKind,
   services,
+  workloadKinds,
 } from "@istiod/config-schema";
 import { nearestNames, statsAnnotationFaults } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule, type Rule } from "../../analyzer.js";
@@ -40,7 +39,7 @@ function annotatedKinds(analyze: (object: AnyObject, context: AnalysisContext) =
     rule(namespaceKind, namespaces, analyze),
     rule(serviceKind, services, analyze),
     rule(podKind, pods, analyze),
-    rule(deploymentKind, deployments, analyze),
+    ...workloadKinds.map((kind) => rule(kind, kind.collection, analyze)),
   ];
 }
 

@@ -1,4 +1,11 @@
-import { type Container, type DeploymentObject, type FieldPath, type PodObject } from "@istiod/config-schema";
+import {
+  type Container,
+  type FieldPath,
+  type PodObject,
+  templatePath,
+  type WorkloadKind,
+  type WorkloadObject,
+} from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 import { proxyContainer } from "../../queries/membership.js";
 import { isControlPlane } from "../../queries/objects.js";
@@ -12,8 +19,11 @@ export function checkPodUser(pod: PodObject, context: AnalysisContext): void {
   if (!isControlPlane(pod)) checkUsers(pod.spec, ["spec"], context);
 }
 
-export function checkTemplateUser(deployment: DeploymentObject, context: AnalysisContext): void {
-  if (!isControlPlane(deployment)) checkUsers(deployment.spec, ["spec", "template", "spec"], context);
+/** Returns the check of the objects of a kind that creates pods. */
+export function checkTemplateUser(kind: WorkloadKind): (workload: WorkloadObject, context: AnalysisContext) => void {
+  return (workload, context) => {
+    if (!isControlPlane(workload)) checkUsers(workload.spec, [...templatePath(kind), "spec"], context);
+  };
 }
 
 /** Reports a pod or a container of an application that runs as the proxy's user. */

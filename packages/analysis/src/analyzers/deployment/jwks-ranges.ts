@@ -1,11 +1,11 @@
-import { type DeploymentObject, requestAuthentications } from "@istiod/config-schema";
+import { requestAuthentications, type WorkloadObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 import { listNames } from "../../suggestions.js";
 
 const variable = "BLOCKED_CIDRS_IN_JWKS_URIS";
 
 /** Reports an istiod that fetches the JWKS of RequestAuthentications from any address. */
-export function checkJwksRanges({ labels, spec }: DeploymentObject, { q, report }: AnalysisContext): void {
+export function checkJwksRanges({ labels, spec }: WorkloadObject, { q, report }: AnalysisContext): void {
   if (labels["app"] !== "istiod" || spec.containers.some(({ init, env }) => !init && env?.[variable] !== undefined))
     return;
   const names = q.keys(requestAuthentications);

@@ -1,4 +1,4 @@
-import { type DeploymentObject, type ServiceObject, services } from "@istiod/config-schema";
+import { type ServiceObject, services, type WorkloadObject } from "@istiod/config-schema";
 import { servicesSelecting } from "@istiod/service-discovery";
 import type { AnalysisContext } from "../../analyzer.js";
 import { isInMesh } from "../../queries/membership.js";
@@ -6,8 +6,8 @@ import { listNames } from "../../suggestions.js";
 
 const waypointController = "istio.io-mesh-controller";
 
-/** Reports conflicting ports and protocols of the services of a Deployment. */
-export function checkServices(deployment: DeploymentObject, context: AnalysisContext): void {
+/** Reports conflicting ports and protocols of the services of a Deployment or another kind that creates pods. */
+export function checkServices(deployment: WorkloadObject, context: AnalysisContext): void {
   const { cluster, namespace, labels, spec } = deployment;
   const template = { cluster, namespace, labels: spec.templateLabels, annotations: spec.templateAnnotations };
   const containers = spec.containers.filter(({ init }) => !init);
@@ -22,7 +22,7 @@ export function checkServices(deployment: DeploymentObject, context: AnalysisCon
 }
 
 function checkProtocols(
-  { name }: DeploymentObject,
+  { kind, name }: WorkloadObject,
   found: readonly ServiceObject[],
   { report }: AnalysisContext,
 ): void {
@@ -31,13 +31,13 @@ function checkProtocols(
     report(
       "IST0116",
       ["metadata", "name"],
-      `deployment ${name} is associated with services that use port ${key} with different protocols (${values.join(", ")}): ${listNames(names)}; use another port for one of the protocols`,
+      `${kind} ${name} is associated with services that use port ${key} with different protocols (${values.join(", ")}): ${listNames(names)}; use another port for one of the protocols`,
     );
   }
 }
 
 function checkTargetPorts(
-  { name }: DeploymentObject,
+  { kind, name }: WorkloadObject,
   found: readonly ServiceObject[],
   { report }: AnalysisContext,
 ): void {
@@ -50,7 +50,7 @@ function checkTargetPorts(
     report(
       "IST0137",
       ["metadata", "name"],
-      `deployment ${name} has conflicting ports: services ${listNames(names)} lead different ports (${values.join(", ")}) to target port ${key}; use one port for it, or a target port for each`,
+      `${kind} ${name} has conflicting ports: services ${listNames(names)} lead different ports (${values.join(", ")}) to target port ${key}; use one port for it, or a target port for each`,
     );
   }
 }

@@ -4,14 +4,15 @@ import {
   destinationRules,
   serviceEntries,
   serviceEntriesByHost,
-  workloadEntries,
+  virtualServices,
 } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { features, isSubsetOfHost, isWildcard } from "@istiod/push-context";
+import { features, isSubsetOfHost, isWildcard, resolveHost } from "@istiod/push-context";
 import { hasLabels, kubernetesServicesByName } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { type DestinationHost, destinationHost, explainMissingHost } from "../../queries/destination-hosts.js";
 import { explainMissingPods, selectedPods } from "../../queries/pods.js";
+import { routeDestinations } from "../virtual-service/destinations.js";
 import { hasTopologyLabels, isAnyPodAtTopology } from "../../queries/pod-topology.js";
 
 type Labels = Readonly<Record<string, string>>;
@@ -39,12 +40,32 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
     const why = hasTopologyLabels(labels)
       ? "no pod has all of its labels, including the topology labels of its node"
       : explainMissingPods(q, { labels });
-    report(
-      "IST0173",
-      ["spec", "subsets", i, "labels"],
-      `subset ${JSON.stringify(name)} does not select any pods, so requests for it fail: ${why}`,
-    );
+    const path = ["spec", "subsets", i, "labels"];
+    const subset = `subset ${JSON.stringify(name)} does not select any pods`;
+    if (q.call(isRouted, { host: resolvedHost(q, spec.host, namespace), subset: name }))
+      report("IST0173", path, `${subset}, so requests for it fail: ${why}`);
+    else report("IST0173", path, `${subset}, which no route leads to: ${why}`, "Info");
   }
+}
+
+/** VirtualServices with a route to a subset, indexed by the subset's name. */
+const bySubset = index(virtualServices, "byRoutedSubset", ({ spec }) => [
+  ...new Set(routeDestinations(spec).flatMap(({ subset }) => (subset === "" ? [] : [subset]))),
+]);
+
+/** Reports whether a route leads to a subset of a host, or of one that a wildcard host matches. */
+const isRouted = query("isSubsetRouted", (q, to: { readonly host: string; readonly subset: string }): boolean =>
+  q
+    .read(bySubset, to.subset)
+    .some(({ namespace, spec }) =>
+      routeDestinations(spec).some(
+        ({ host, subset }) => subset === to.subset && isSubsetOfHost(resolvedHost(q, host, namespace), to.host),
+      ),
+    ),
+);
+
+function resolvedHost(q: QueryContext, host: string, namespace: string): string {
+  return resolveHost(host, { namespace, domain: features.domainSuffix(q) });
 }
 
 /** Reports whether a wildcard host matches the host of any service. */
@@ -58,22 +79,10 @@ const isAnyServiceWithin = query("isAnyServiceWithin", (q, wildcard: string): bo
   );
 });
 
-const workloadEntriesByLabel = index(workloadEntries, "analysisByLabel", (entry) => [
-  "",
-  ...Object.entries({ ...entry.labels, ...entry.spec.labels }).map(([name, value]) => `${name}=${value}`),
-]);
-
-/** Reports whether a pod or a WorkloadEntry of the mesh has all of the labels. */
-const isAnyWorkload = query("isAnyWorkload", (q, labels: Labels): boolean => {
-  const pods = hasTopologyLabels(labels)
-    ? q.call(isAnyPodAtTopology, labels)
-    : q.call(selectedPods, { labels }).length > 0;
-  if (pods) return true;
-  const [first] = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-  return q
-    .read(workloadEntriesByLabel, first ?? "")
-    .some((entry) => hasLabels({ ...entry.labels, ...entry.spec.labels }, labels));
-});
+/** Reports whether a workload of the mesh has all of the labels. */
+function isAnyWorkload(q: QueryContext, labels: Labels): boolean {
+  return hasTopologyLabels(labels) ? q.call(isAnyPodAtTopology, labels) : q.call(selectedPods, { labels }).length > 0;
+}
 
 /**
  * Reports whether a subset selects a workload of the mesh or, for a ServiceEntry, a selected workload or a listed
@@ -81,10 +90,10 @@ const isAnyWorkload = query("isAnyWorkload", (q, labels: Labels): boolean => {
  */
 function isAnySelected(q: QueryContext, service: DestinationHost | undefined, labels: Labels): boolean {
   const entries = service?.serviceEntries.flatMap((key) => q.read(serviceEntries, key)?.spec ?? []) ?? [];
-  if (entries.length === 0) return q.call(isAnyWorkload, labels);
+  if (entries.length === 0) return isAnyWorkload(q, labels);
   return entries.some(
     ({ endpoints, workloadSelector }) =>
       endpoints.some((endpoint) => hasLabels(endpoint.labels, labels)) ||
-      q.call(isAnyWorkload, { ...workloadSelector?.labels, ...labels }),
+      isAnyWorkload(q, { ...workloadSelector?.labels, ...labels }),
   );
 }

@@ -1,10 +1,13 @@
 import {
   type Container,
-  type DeploymentObject,
+  type FieldPath,
   mutatingWebhookConfigurations,
   namespaces,
   type PodObject,
+  templatePath,
   type Webhook,
+  type WorkloadKind,
+  type WorkloadObject,
 } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { AnalysisContext } from "../../analyzer.js";
@@ -31,11 +34,16 @@ export function checkPodImage({ name, spec }: PodObject, { report }: AnalysisCon
   );
 }
 
+/** Returns the check of the objects of a kind that creates pods. */
+export function checkTemplateImage(kind: WorkloadKind): (workload: WorkloadObject, context: AnalysisContext) => void {
+  return (workload, context) => checkTemplate(workload, [...templatePath(kind), "spec"], context);
+}
+
 /** Reports a Deployment with `image: auto` whose pods no injection webhook selects. */
-export function checkTemplateImage(deployment: DeploymentObject, { q, report }: AnalysisContext): void {
-  const { cluster, namespace, name, spec } = deployment;
-  const at = autoImageAt(spec.containers);
-  if (at < 0) return;
+function checkTemplate(workload: WorkloadObject, at: FieldPath, { q, report }: AnalysisContext): void {
+  const { cluster, namespace, kind, name, spec } = workload;
+  const index = autoImageAt(spec.containers);
+  if (index < 0) return;
   const ofNamespace = q.read(namespaces, `${cluster}/${namespace}`)?.labels ?? {};
   const injected = q
     .call(injectionWebhooks, cluster)
@@ -46,8 +54,8 @@ export function checkTemplateImage(deployment: DeploymentObject, { q, report }: 
   if (injected) return;
   report(
     "IST0146",
-    ["spec", "template", "spec", "containers", at, "image"],
-    `deployment ${name} has "image: auto" but no injection webhook selects its pods; enable injection for namespace ${namespace} or for the pods`,
+    [...at, "containers", index, "image"],
+    `${kind} ${name} has "image: auto" but no injection webhook selects its pods; enable injection for namespace ${namespace} or for the pods`,
   );
 }
 

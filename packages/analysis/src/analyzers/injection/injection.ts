@@ -1,4 +1,4 @@
-import { deploymentKind, deployments, namespaceKind, namespaces, podKind, pods } from "@istiod/config-schema";
+import { namespaceKind, namespaces, podKind, pods, workloadKinds } from "@istiod/config-schema";
 import { type Analyzer, rule } from "../../analyzer.js";
 import { checkPodImage, checkTemplateImage } from "./auto-image.js";
 import { checkNamespace, checkSidecar } from "./namespace-labels.js";
@@ -22,6 +22,9 @@ export const injectionAnalyzers: readonly Analyzer[] = [
     name: "injection.ImageAutoAnalyzer",
     description: "Checks that pods and deployments with `image: auto` are injected",
     codes: ["IST0146", "IST0147"],
-    rules: [rule(podKind, pods, checkPodImage), rule(deploymentKind, deployments, checkTemplateImage)],
+    rules: [
+      rule(podKind, pods, checkPodImage),
+      ...workloadKinds.map((kind) => rule(kind, kind.collection, checkTemplateImage(kind))),
+    ],
   },
 ];

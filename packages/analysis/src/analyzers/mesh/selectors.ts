@@ -16,7 +16,9 @@ import {
 import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { isControlPlane, isManagedGateway } from "../../queries/objects.js";
-import { hasWorkload, hasWorkloadAnywhere, describesWorkloads } from "../../queries/workloads.js";
+import { isServed } from "../../served.js";
+import { isTemplate } from "../../queries/workload-sources.js";
+import { describesWorkloads, hasWorkload, hasWorkloadAnywhere, workloadsWith } from "../../queries/workloads.js";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -72,13 +74,21 @@ function checkService(service: ServiceObject, { q, report }: AnalysisContext): v
     isManagedGateway(service)
   )
     return;
-  if (!q.call(describesWorkloads) || q.call(hasWorkload, { namespace, labels: spec.selector })) return;
+  if (!q.call(describesWorkloads)) return;
+  const selected = workloadsWith(q, namespace, spec.selector);
+  if (selected.length > 0 && !(isServed(q) && selected.every(isTemplate))) return;
   if (
     q
       .read(endpointSlicesByService, `${cluster}/${namespace}/${name}`)
       .some(({ spec: slice }) => slice.endpoints.length > 0)
   )
     return;
+  if (selected[0] !== undefined) {
+    const { kind, name: creator } = selected[0];
+    const message = `the service has no endpoints: its workloads are those that ${kind} ${namespace}/${creator} would create, and nothing creates them from files; add their Pods and EndpointSlices, as \`kubectl get\` prints them`;
+    report("MESH0009", ["spec", "selector"], message);
+    return;
+  }
   report(
     "MESH0009",
     ["spec", "selector"],

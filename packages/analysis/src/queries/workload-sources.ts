@@ -1,0 +1,118 @@
+import {
+  type Container,
+  pods,
+  workloadEntries,
+  workloadGroups,
+  type WorkloadKind,
+  workloadKinds,
+} from "@istiod/config-schema";
+import type { Collection } from "@istiod/incremental";
+import { hasProxy, statedInjection } from "./membership.js";
+
+export type Labels = Readonly<Record<string, string>>;
+
+/**
+ * A workload of the mesh: a Pod, the pods that a Deployment or another workload kind creates, or a WorkloadEntry,
+ * which registration from a WorkloadGroup creates, too.
+ */
+export interface Workload {
+  readonly kind: string;
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Labels;
+  /** Traffic of the workload is redirected to a node proxy. */
+  readonly ambient: boolean;
+  /** The workload has a proxy, or its template has one. */
+  readonly sidecar: boolean;
+  /** Value of the label `sidecar.istio.io/inject`, else of the annotation; absent if neither is set. */
+  readonly inject?: string;
+  /** Numbers of the ports that it declares. Absent if it declares none. */
+  readonly ports?: readonly number[];
+}
+
+/** A kind of workloads. */
+export interface WorkloadSource {
+  readonly of: Collection<unknown>;
+  /** True if the objects describe workloads that do not exist yet. */
+  readonly template: boolean;
+  workload(object: unknown): Workload;
+}
+
+const ambientKey = "ambient.istio.io/redirection";
+
+/** The kinds of workloads. */
+export const workloadSources: readonly WorkloadSource[] = [
+  source(pods, false, (pod) => ({
+    kind: "Pod",
+    labels: pod.labels,
+    ...podProperties(pod.labels, pod.annotations, pod.spec.containers),
+    ports: pod.spec.ports.map(({ containerPort }) => containerPort),
+  })),
+  ...workloadKinds.map(templateSource),
+  source(workloadEntries, false, (entry) => ({
+    kind: "WorkloadEntry",
+    labels: { ...entry.labels, ...entry.spec.labels },
+    ambient: false,
+    sidecar: true,
+    ports: Object.values(entry.spec.ports),
+  })),
+  source(workloadGroups, true, (group) => ({
+    kind: "WorkloadGroup",
+    labels: { ...group.spec.metadata?.labels, ...group.spec.template?.labels },
+    ambient: false,
+    sidecar: true,
+    ports: Object.values(group.spec.template?.ports ?? {}),
+  })),
+];
+
+const templateKinds: ReadonlySet<string> = new Set(["WorkloadGroup", ...workloadKinds.map(({ kind }) => kind)]);
+
+/** Reports whether a workload is that of a template, and may not exist yet. */
+export function isTemplate({ kind }: Pick<Workload, "kind">): boolean {
+  return templateKinds.has(kind);
+}
+
+function templateSource({ kind, collection }: WorkloadKind): WorkloadSource {
+  return source(collection, true, ({ spec }) => ({
+    kind,
+    labels: spec.templateLabels,
+    ...podProperties(spec.templateLabels, spec.templateAnnotations, spec.containers),
+    ports: spec.ports,
+  }));
+}
+
+function source<O extends { readonly cluster: string; readonly namespace: string; readonly name: string }>(
+  of: Collection<O>,
+  template: boolean,
+  describe: (object: O) => Omit<Workload, "cluster" | "namespace" | "name">,
+): WorkloadSource {
+  return {
+    of,
+    template,
+    workload(object) {
+      const { cluster, namespace, name } = object as O;
+      const { ports = [], ...described } = describe(object as O);
+      return {
+        cluster,
+        namespace,
+        name,
+        ...described,
+        ...(ports.length > 0 && { ports: [...new Set(ports)].sort((a, b) => a - b) }),
+      };
+    },
+  };
+}
+
+function podProperties(
+  labels: Labels,
+  annotations: Labels,
+  containers: readonly Container[],
+): Pick<Workload, "ambient" | "sidecar" | "inject"> {
+  const inject = statedInjection({ labels, annotations });
+  return {
+    ambient: annotations[ambientKey] === "enabled",
+    sidecar: hasProxy(containers),
+    ...(inject !== undefined && { inject }),
+  };
+}
