@@ -180,7 +180,7 @@ test("an analysis error about an object counts for the exit status, a warning do
     expect(found.exit).toBe(statusExits.ineffective);
     return found;
   }, 5000);
-  expect(led.text).toMatch(/^VirtualService\/shop\/cart: live on \d of 1 proxy\n/);
+  expect(led.text).toMatch(/^VirtualService\/shop\/cart: has errors, though acknowledged by \d of 1 proxy\n/);
   expect(led.text).toContain(`  Error [MESH0006] (${name.replace("/", " ")} ${join(root, "vs.yaml")}:8) `);
   const { text } = await status(name, "-o", "json");
   expect((JSON.parse(text) as { objects: unknown }).objects).toMatchObject([
@@ -239,4 +239,33 @@ test("without objects, a supporting object that affects no proxy is not a failur
       }),
     5000,
   );
+});
+
+test("a route to a subset that some of its clients do not have is not live", async () => {
+  const pod = (namespace: string): string =>
+    `\n---\n{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: ${namespace}}, spec: {containers: [{name: app, image: app}, {name: istio-proxy, image: proxyv2}]}}`;
+  const rule = (exportTo: string): string => `
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: cart, namespace: shop}
+spec: {host: cart.shop.svc.cluster.local, exportTo: ${exportTo}, subsets: [{name: v1, labels: {app: web}}]}
+`;
+  const route = virtualService("cart", "shop", toCart.replace("local}", "local, subset: v1}")).replace(
+    '["."]',
+    '["*"]',
+  );
+  const { root, status } = await serving({
+    "cart.yaml": cart + pod("shop") + pod("bank"),
+    "dr.yaml": rule('["."]'),
+    "vs.yaml": route,
+  });
+  const name = "VirtualService/shop/cart";
+  const { exit, text } = await status(name, "--wait", "--timeout", "10m");
+  expect(exit).toBe(statusExits.ineffective);
+  expect(text).toMatch(
+    /^VirtualService\/shop\/cart: has errors, though acknowledged by \d of 1 proxy\n {2}Error \[MESH0024\]/,
+  );
+  expect(text).toContain("sidecars of namespace bank do not have");
+  await writeFile(join(root, "dr.yaml"), rule("[]"));
+  await vi.waitFor(async () => expect((await status(name)).exit).toBe(statusExits.live), 5000);
 });

@@ -354,6 +354,11 @@ export const messageTypes = {
     level: "Info",
     description: "An object changes the traffic to or through workloads of another namespace.",
   },
+  MESH0024: {
+    name: "ClusterNotAvailable",
+    level: "Error",
+    description: "A route leads to a cluster that some of its clients do not have.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

@@ -69,16 +69,19 @@ export {
   listenerServices,
   scopeServiceIndex,
   scopeServices,
+  destinationService,
   serviceInScope,
   visibleDeclaration,
 } from "./visibility/scoped-services.js";
 export { ingressOfGateway } from "./ingress/ingress-gateways.js";
 export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
 export { type FailedService, failedServices, serviceHeader } from "./visibility/service-header.js";
+export { sidecarScopeOf } from "./visibility/selected-sidecar.js";
 export { failureMessage } from "./visibility/failure-message.js";
+export { serviceVisibility, type ServiceVisibility } from "./visibility/service-visibility.js";
 export { visibleAliases } from "./visibility/visible-aliases.js";
 
-export { meshGateway, resolveHost } from "./routing/short-names.js";
+export { meshGateway, resolveGateway, resolveHost } from "./routing/short-names.js";
 export {
   routedHosts,
   virtualServiceHeader,
@@ -93,12 +96,17 @@ export type { ConsolidatedRule } from "./traffic-policy/consolidated-rule.js";
 export {
   type Destination,
   destinationRuleFor,
+  destinationRuleForWorkload,
   inboundDestinationRuleFor,
   type PolicyTarget,
   subsetsOf,
 } from "./traffic-policy/destination-rule.js";
 export { wildcardSubsets, type WildcardRule } from "./traffic-policy/wildcard-subsets.js";
 export { servedSubsets, type ServedSubsets, type SubsetsTarget } from "./traffic-policy/served-subsets.js";
+export { rulesForHost } from "./traffic-policy/namespace-rules.js";
+export { isSameForAllWorkloads, rulesDefiningSubset } from "./traffic-policy/subset-rules.js";
+export type { RuleWorkload } from "./traffic-policy/rule-candidates.js";
+export { reasonUnapplied, ruleLookupSettings } from "./traffic-policy/unapplied-rule.js";
 export { hostsWithDuplicateSubsets } from "./traffic-policy/duplicate-subsets.js";
 export {
   findSubset,

@@ -18,18 +18,26 @@ export function isIneffective({ found, noEffect, connected, settling, reached }:
   return found && (noEffect !== undefined || (reached === 0 && connected > 0 && settling === 0));
 }
 
-/** Formats a status as one sentence, such as `VirtualService/shop/cart: live on 3 of 4 proxies`. */
-export function formatStatus(status: ObjectStatus): string {
-  return `${formatName(status.object)}: ${sentence(status)}`;
+/**
+ * Formats a status as one sentence, such as `VirtualService/shop/cart: live on 3 of 4 proxies`.
+ *
+ * @param works False if it is known that the object does not work on proxies that have it. Default: true.
+ */
+export function formatStatus(status: ObjectStatus, works = true): string {
+  return `${formatName(status.object)}: ${sentence(status, works)}`;
 }
 
-function sentence({ found, revision, noEffect, connected, settling, live, reached, rejected }: ObjectStatus): string {
+function sentence(
+  { found, revision, noEffect, connected, settling, live, reached, rejected }: ObjectStatus,
+  works: boolean,
+): string {
   if (!found && revision === undefined) return "not found";
   const note = rejected > 0 ? `, rejected by ${rejected}` : "";
   if (!found) return `deleted, gone from ${live} of ${proxies(reached)}${note}`;
   if (noEffect !== undefined) return `has no effect: ${noEffect}`;
   if (connected === 0) return "no proxy is connected";
-  if (reached > 0) return `live on ${live} of ${proxies(reached)}${note}`;
+  if (reached > 0)
+    return `${works ? "live on" : "has errors, though acknowledged by"} ${live} of ${proxies(reached)}${note}`;
   const none = `reaches none of ${connected} connected ${connected === 1 ? "proxy" : "proxies"}`;
   return settling === 0 ? none : `${none} yet; ${settling} still settling`;
 }

@@ -136,12 +136,16 @@ export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "l
 const supportingKinds: ReadonlySet<string> = new Set(kubernetesKinds.map(({ kind }) => kind));
 
 function leadsNowhere({ objects, newFindings }: StatusAnswer): boolean {
-  return [...objects.flatMap(({ findings }) => findings), ...newFindings].some(({ level }) => level === "Error");
+  return objects.some(hasErrors) || hasErrors({ findings: newFindings });
+}
+
+function hasErrors({ findings }: { readonly findings: readonly Message[] }): boolean {
+  return findings.some(({ level }) => level === "Error");
 }
 
 function text({ objects, problems, newFindings, moreFindings }: StatusAnswer): string {
   const ofObjects = objects.flatMap((status) => [
-    formatStatus(status),
+    formatStatus(status, !hasErrors(status)),
     ...notRead(status),
     ...missing(status),
     ...omittedFrom(status),

@@ -62,7 +62,7 @@ const bucketsIn = query(
   (q, namespace: string): readonly string[] => q.call(bucketsByNamespace).get(namespace) ?? [],
 );
 
-const namespacesWithPods = query("namespacesWithPods", (q): readonly string[] => [
+export const namespacesWithPods = query("namespacesWithPods", (q): readonly string[] => [
   ...q.call(bucketsByNamespace).keys(),
 ]);
 
@@ -117,7 +117,8 @@ export const isAnyPodInMesh = query("isAnyPodInMesh", (q, selector: PodSelector)
   q.call(selectedPods, selector).some((profile) => profile.ambient || isInjected(q, profile)),
 );
 
-function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject, template }: PodProfile): boolean {
+/** Reports whether a workload has a sidecar or will be injected one. */
+export function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject, template }: PodProfile): boolean {
   if (sidecar) return true;
   if (inject !== undefined) return inject === "true";
   const found = q.read(namespaces, `${cluster}/${namespace}`);

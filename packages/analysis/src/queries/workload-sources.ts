@@ -7,7 +7,7 @@ import {
   workloadKinds,
 } from "@istiod/config-schema";
 import type { Collection } from "@istiod/incremental";
-import { hasProxy, statedInjection } from "./membership.js";
+import { hasProxy, proxyContainer, statedInjection } from "./membership.js";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -25,6 +25,10 @@ export interface Workload {
   readonly ambient: boolean;
   /** The workload has a proxy, or its template has one. */
   readonly sidecar: boolean;
+  /** True if all its containers are proxies, as those of a gateway. */
+  readonly router?: true;
+  /** True for a machine outside of Kubernetes, which may have a proxy or not. */
+  readonly machine?: true;
   /** Value of the label `sidecar.istio.io/inject`, else of the annotation; absent if neither is set. */
   readonly inject?: string;
   /** Numbers of the ports that it declares. Absent if it declares none. */
@@ -55,6 +59,7 @@ export const workloadSources: readonly WorkloadSource[] = [
     labels: { ...entry.labels, ...entry.spec.labels },
     ambient: false,
     sidecar: true,
+    machine: true,
     ports: Object.values(entry.spec.ports),
   })),
   source(workloadGroups, true, (group) => ({
@@ -62,6 +67,7 @@ export const workloadSources: readonly WorkloadSource[] = [
     labels: { ...group.spec.metadata?.labels, ...group.spec.template?.labels },
     ambient: false,
     sidecar: true,
+    machine: true,
     ports: Object.values(group.spec.template?.ports ?? {}),
   })),
 ];
@@ -108,11 +114,14 @@ function podProperties(
   labels: Labels,
   annotations: Labels,
   containers: readonly Container[],
-): Pick<Workload, "ambient" | "sidecar" | "inject"> {
+): Pick<Workload, "ambient" | "sidecar" | "router" | "inject"> {
   const inject = statedInjection({ labels, annotations });
+  const running = containers.filter(({ init }) => !init);
+  const router = running.length > 0 && running.every(({ name }) => name === proxyContainer);
   return {
     ambient: annotations[ambientKey] === "enabled",
     sidecar: hasProxy(containers),
+    ...(router && { router }),
     ...(inject !== undefined && { inject }),
   };
 }

@@ -4,12 +4,9 @@ import {
   type ConsolidatedRule,
   type Destination,
   destinationRuleFor,
-  exportScope,
-  isExportedTo,
-  isWildcard,
-  mesh,
   type Proxy,
-  rootNamespace,
+  reasonUnapplied,
+  ruleLookupSettings,
 } from "@istiod/push-context";
 import { objectsRead } from "../provenance/objects-read.js";
 import { type Producer, producerFrom } from "../provenance/producer.js";
@@ -22,6 +19,11 @@ export function ignoredDestinationRules(
   view: View<Proxy>,
   { queries }: Producer,
 ): readonly IgnoredConfig[] {
+  const settings = view.call(lookupSettings);
+  const client = {
+    namespace: view.client.namespace,
+    selectedBy: (labels: Readonly<Record<string, string>>) => view.call(selectsClient, { ...labels }),
+  };
   const lookups = queries.filter(({ definition, outcome }) => definition === destinationRuleFor && outcome === "value");
   return lookups.flatMap((lookup) => {
     const candidates = candidateRules(database, lookup);
@@ -37,7 +39,7 @@ export function ignoredDestinationRules(
       const key = keyOf(rule);
       const reason = applied?.from.includes(key)
         ? reasonPartlyIgnored(candidates, applied, rule)
-        : reasonIgnored(view, rule, lookup.arg as unknown as Destination, applied);
+        : reasonUnapplied(settings, rule, lookup.arg as unknown as Destination, client, applied);
       return reason === undefined ? [] : [ignoredConfig("DestinationRule", key, reason, details)];
     });
   });
@@ -69,46 +71,7 @@ function reasonPartlyIgnored(
     : `is merged into DestinationRule ${applied.from[0]}, which takes precedence; ignored: ${ignoredParts.join(", ")}`;
 }
 
-/**
- * Explains why a rule does not apply to the client for a host. Checks in the order of the lookup
- * (pilot/pkg/model/push_context.go, destinationRule).
- */
-function reasonIgnored(
-  view: View<Proxy>,
-  rule: DestinationRuleObject,
-  { host, serviceNamespace }: Destination,
-  applied: ConsolidatedRule | undefined,
-): string {
-  const { namespace, spec } = rule;
-  const client = view.client.namespace;
-  const { root, privateByDefault } = view.call(lookupSettings);
-  if (namespace !== client && spec.workloadSelector !== undefined)
-    return "has a workloadSelector, which limits it to clients in its own namespace";
-  const declared = spec.exportTo.length > 0 || !privateByDefault ? spec.exportTo : ["."];
-  if (!isExportedTo(exportScope(declared, namespace), client)) return `is not exported to namespace ${client}`;
-  if (![client, serviceNamespace, root].includes(namespace))
-    return `is in namespace ${namespace}, which is neither the client's, nor the service's, nor the root namespace`;
-  if (!view.call(selectsClient, { ...spec.workloadSelector?.matchLabels }))
-    return "has a workloadSelector that does not select the client";
-  if (applied === undefined) return `does not apply to ${host}`;
-  const overridden = `is overridden by DestinationRule ${applied.namespace}/${applied.name}`;
-  if (applied.namespace !== namespace)
-    return `${overridden}: rules in the client's namespace take precedence over the service's namespace, then the root namespace`;
-  if (wildcardBreadth(host, rule.spec.host) > wildcardBreadth(host, applied.spec.host))
-    return `${overridden}, whose host ${applied.spec.host} is more specific than ${spec.host}`;
-  if (applied.spec.workloadSelector !== undefined) return `${overridden}, whose workloadSelector selects the client`;
-  return `${overridden}, which takes precedence by age and name and is not merged with it`;
-}
-
-const lookupSettings = query("explain.ruleLookupSettings", (q) => ({
-  root: rootNamespace(q),
-  privateByDefault: mesh(q).defaultDestinationRuleExportTo.includes("."),
-}));
-
-/** Number of characters of a host that a wildcard matches, plus one; 0 for an exact host or a short name. */
-function wildcardBreadth(host: string, pattern: string): number {
-  return isWildcard(pattern) && pattern !== host ? host.length + 1 - pattern.length : 0;
-}
+const lookupSettings = query("explain.ruleLookupSettings", (q) => ruleLookupSettings(q));
 
 function keyOf({ namespace, name }: DestinationRuleObject): string {
   return `${namespace}/${name}`;

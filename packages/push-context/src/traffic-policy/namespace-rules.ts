@@ -1,5 +1,5 @@
 import { type DestinationRuleObject, destinationRules, hostBucket, hostBuckets } from "@istiod/config-schema";
-import { index, query } from "@istiod/incremental";
+import { index, query, type QueryContext } from "@istiod/incremental";
 import { features } from "../mesh/features.js";
 import { mesh, rootNamespace } from "../mesh/mesh-config.js";
 import { bySpecificity } from "../visibility/host-names.js";
@@ -30,19 +30,7 @@ interface NamespaceRules {
 export const rulesByNamespace = query(
   "destinationRulesByNamespace",
   (q, host: string): Readonly<Record<string, NamespaceRules>> => {
-    const domain = features.domainSuffix(q);
-    const partial = q
-      .read(partialWildcards, "*")
-      .flatMap(({ spec }) => (spec.host !== host && matchesHost(spec.host, host) ? [spec.host] : []));
-    const patterns =
-      partial.length === 0
-        ? matchingPatterns(host)
-        : [...new Set([...matchingPatterns(host), ...partial])].sort(bySpecificityTo(host));
-    const byPattern = patterns.map((pattern) =>
-      hostBuckets(pattern, domain)
-        .flatMap((bucket) => q.read(byHost, bucket))
-        .sort(byPrecedence),
-    );
+    const byPattern = rulesByPattern(q, host);
     const namespaces = [...new Set(byPattern.flat().map((rule) => rule.namespace))].sort();
     if (namespaces.length === 0) return {};
     const root = rootNamespace(q);
@@ -69,6 +57,28 @@ export const rulesByNamespace = query(
     );
   },
 );
+
+/** Returns all rules for a host, in all namespaces, those of more specific hosts first. */
+export function rulesForHost(q: QueryContext, host: string): readonly DestinationRuleObject[] {
+  return rulesByPattern(q, host).flat();
+}
+
+/** Returns the rules for a host by their hosts, the most specific first, in order of precedence. */
+function rulesByPattern(q: QueryContext, host: string): readonly (readonly DestinationRuleObject[])[] {
+  const domain = features.domainSuffix(q);
+  const partial = q
+    .read(partialWildcards, "*")
+    .flatMap(({ spec }) => (spec.host !== host && matchesHost(spec.host, host) ? [spec.host] : []));
+  const patterns =
+    partial.length === 0
+      ? matchingPatterns(host)
+      : [...new Set([...matchingPatterns(host), ...partial])].sort(bySpecificityTo(host));
+  return patterns.map((pattern) =>
+    hostBuckets(pattern, domain)
+      .flatMap((bucket) => q.read(byHost, bucket))
+      .sort(byPrecedence),
+  );
+}
 
 /** Orders the host itself first, then longer patterns. */
 function bySpecificityTo(host: string): (a: string, b: string) => number {

@@ -87,7 +87,7 @@ export const scopeServices = query(
       for (const virtualService of q.call(listenerVirtualServices, { scope, listener })) {
         for (const { host, ports } of q.call(routedHosts, { virtualService, namespace: scope.namespace })) {
           const hostname = q.call(visibleAliases, scope.namespace)[host] ?? host;
-          const id = resolveDestination(q, hostname, scope.namespace);
+          const id = destinationService(q, hostname, scope.namespace);
           const kept = id && (matchesPort ? filterToPort(q, id, port?.number ?? 0) : filterToPorts(q, id, ports));
           if (id !== undefined && kept !== undefined) {
             added.add({ service: id, hostname, ...kept, ...hiddenDeclarations(q, id, scope.namespace) });
@@ -207,7 +207,7 @@ function namespaceByHost(
  * Returns the service that a destination host refers to: in the client's namespace, else a visible one, with Kubernetes
  * Services preferred, then the oldest one.
  */
-function resolveDestination(q: QueryContext, host: string, namespace: string | undefined): string | undefined {
+export function destinationService(q: QueryContext, host: string, namespace: string | undefined): string | undefined {
   const keys = q.call(servicesByHostname, host);
   const own = keys.find((key) => splitKey(key)[0] === namespace);
   if (own !== undefined) {

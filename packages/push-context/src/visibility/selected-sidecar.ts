@@ -1,7 +1,7 @@
 import { rejectedSidecarsByNamespace, type SidecarObject, sidecarsByNamespace } from "@istiod/config-schema";
 import { fact, type FactContext, query, type QueryContext } from "@istiod/incremental";
 import { rootNamespace } from "../mesh/mesh-config.js";
-import { labelsOf, selectorMatches } from "../proxy/labels.js";
+import { type Labels, labelsOf, selectorMatches } from "../proxy/labels.js";
 import type { Proxy } from "../proxy/proxy.js";
 import type { ScopeRef } from "./scope-ref.js";
 
@@ -9,14 +9,33 @@ import type { ScopeRef } from "./scope-ref.js";
  * The Sidecar of the client's own namespace that selects the client: one with a workload selector takes precedence,
  * then the oldest one (pilot/pkg/model/push_context.go, initSidecarScopes).
  */
-export const ownSidecar = fact("sidecar", (proxy: Proxy, _: void, q: FactContext): ScopeRef | undefined => {
-  const candidates = [...q.read(sidecarsByNamespace, proxy.namespace)].sort(bySelectorThenAge);
+export const ownSidecar = fact("sidecar", (proxy: Proxy, _: void, q: FactContext): ScopeRef | undefined =>
+  ownSidecarOf(q, proxy.namespace, (selector) => selectorMatches(selector, labelsOf(proxy, q))),
+);
+
+function ownSidecarOf(
+  q: QueryContext,
+  namespace: string,
+  matches: (selector: Labels) => boolean,
+): ScopeRef | undefined {
+  const candidates = [...q.read(sidecarsByNamespace, namespace)].sort(bySelectorThenAge);
   const found = candidates.find(({ spec: { workloadSelector } }) => {
     const selector = workloadSelector?.labels ?? {};
-    return Object.keys(selector).length === 0 || selectorMatches(selector, labelsOf(proxy, q));
+    return Object.keys(selector).length === 0 || matches(selector);
   });
-  return found && { sidecar: `${found.namespace}/${found.name}`, namespace: proxy.namespace };
-});
+  return found && { sidecar: `${found.namespace}/${found.name}`, namespace };
+}
+
+/** Returns the scope of a workload's sidecar, as its proxy has it. */
+export function sidecarScopeOf(
+  q: QueryContext,
+  { namespace, labels }: { readonly namespace: string; readonly labels: Labels },
+): ScopeRef {
+  const own = ownSidecarOf(q, namespace, (selector) => selectorMatches(selector, labels));
+  if (own !== undefined) return own;
+  const root = q.call(rootSidecar);
+  return { ...(root && { sidecar: root.key }), namespace };
+}
 
 /**
  * The default Sidecar in the root namespace, for namespaces without one, and whether its egress hosts refer to the

@@ -7,6 +7,7 @@ import { hostAnalyzer } from "./hosts.js";
 import { injectionLabelAnalyzer } from "./injection-labels.js";
 import { keySetAnalyzer } from "./key-sets.js";
 import { namespaceAnalyzer } from "./namespaces.js";
+import { absentClusterAnalyzer } from "./absent-clusters.js";
 import { authorizationAnalyzer } from "./policies.js";
 import { networkGatewayAnalyzer } from "./network-gateways.js";
 import { providerAnalyzer } from "./providers.js";
@@ -18,6 +19,7 @@ import { withoutEffectAnalyzer } from "./without-effect.js";
 
 /** Analyzers for problems that Istio's analysis does not check. They report codes `MESH…`. */
 export const meshAnalyzers: readonly Analyzer[] = [
+  absentClusterAnalyzer,
   authorizationAnalyzer,
   crossNamespaceAnalyzer,
   destinationRuleAnalyzer,

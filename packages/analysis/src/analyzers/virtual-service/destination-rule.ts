@@ -5,8 +5,8 @@ import {
   virtualServices,
 } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
-import { query } from "@istiod/incremental";
-import { features, resolveHost } from "@istiod/push-context";
+import { query, type QueryContext } from "@istiod/incremental";
+import { features, isWildcard, resolveHost, rulesDefiningSubset } from "@istiod/push-context";
 import { aliasedHost } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { kubernetesName } from "../../queries/destination-hosts.js";
@@ -25,7 +25,7 @@ function checkSubsets({ namespace, spec }: VirtualServiceObject, { q, report }: 
     if (subset === "") continue;
     const aliased = q.call(aliasedHost, resolveHost(host, { namespace, domain: features.domainSuffix(q) }));
     const subsets = q.call(subsetsOf, { host: aliased ?? host, namespace });
-    if (subsets?.includes(subset) === true) continue;
+    if (subsets?.includes(subset) === true || isDefinedForPattern(q, aliased ?? host, namespace, subset)) continue;
     const what = `${mirror ? "mirror" : "host"}+subset in destinationrule ${JSON.stringify(`${host}+${subset}`)}`;
     report(
       "IST0101",
@@ -33,6 +33,12 @@ function checkSubsets({ namespace, spec }: VirtualServiceObject, { q, report }: 
       `referenced ${what} not found: ${explain(aliased ?? host, subset, subsets)}`,
     );
   }
+}
+
+/** Reports whether a rule whose host is a wildcard defines a subset of a host. */
+function isDefinedForPattern(q: QueryContext, host: string, namespace: string, subset: string): boolean {
+  const resolved = resolveHost(host, { namespace, domain: features.domainSuffix(q) });
+  return rulesDefiningSubset(q, resolved, subset).some(({ spec }) => isWildcard(spec.host));
 }
 
 function explain(host: string, subset: string, subsets: readonly string[] | undefined): string {

@@ -1,0 +1,28 @@
+import type { DestinationRuleObject } from "@istiod/config-schema";
+import type { QueryContext } from "@istiod/incremental";
+import { findSubset } from "./effective-policy.js";
+import { rulesByNamespace, rulesForHost } from "./namespace-rules.js";
+import { type Destination, isPublic } from "./rule-candidates.js";
+
+/** Returns the rules for a host that define a subset, in all namespaces and whoever they apply to. */
+export function rulesDefiningSubset(q: QueryContext, host: string, subset: string): readonly DestinationRuleObject[] {
+  return rulesForHost(q, host).filter(({ spec }) => findSubset(spec, subset) !== undefined);
+}
+
+/**
+ * Reports whether all clients have the same rule for a service, whatever their namespaces and labels: there is none, or
+ * one, which is public, without a workload selector, and in the service's namespace. Most services are like that.
+ */
+export function isSameForAllWorkloads(q: QueryContext, { host, serviceNamespace }: Destination): boolean {
+  const found = q.call(rulesByNamespace, host);
+  const owners = Object.keys(found);
+  if (owners.length === 0) return true;
+  const { local = [], exported = [] } = found[serviceNamespace] ?? {};
+  const all = [...local, ...exported];
+  return (
+    owners.length === 1 &&
+    local.length === 1 &&
+    exported.length === 1 &&
+    all.every((rule) => isPublic(rule) && rule.spec.workloadSelector === undefined)
+  );
+}
