@@ -1,3 +1,4 @@
+import { analyzeTexts } from "@istiod/analysis";
 import { expect, test } from "vitest";
 import { messagesIn, object, placesIn } from "./messages-in.js";
 
@@ -13,26 +14,41 @@ spec:
 ---
 `;
 
-test("TLS to a destination requires CA certificates", () => {
+const bySystem =
+  "so that servers are verified with the roots of the proxy's system; set caCertificates if a private authority issued their certificates";
+
+test("TLS to a destination is verified, with the roots of the system unless others are set", () => {
   const withTls = (tls: string, more = ""): string => rule(`trafficPolicy:\n  tls: ${tls}\n${more}`);
-  expect(messagesIn(withTls("{mode: SIMPLE}"), tlsCodes)).toEqual([
-    `IST0128 DestinationRule shop/reviews 7: TLS mode SIMPLE is set for "reviews" but no caCertificates to validate the server's identity; set caCertificates`,
+  const levels = (text: string): readonly string[] =>
+    analyzeTexts({ files: [{ file: "in.yaml", text }] }).messages.flatMap(({ code, level, message }) =>
+      tlsCodes.includes(code) ? [`${level} ${message}`] : [],
+    );
+  expect(levels(withTls("{mode: SIMPLE}"))).toEqual([
+    `Info TLS mode SIMPLE is set for "reviews" without caCertificates, ${bySystem}`,
   ]);
-  expect(messagesIn(withTls("{mode: SIMPLE, credentialName: c}"), tlsCodes)).toEqual([
-    `IST0128 DestinationRule shop/reviews 7: TLS mode SIMPLE is set for "reviews" but no caCertificates to validate the server's identity; set caCertificates, or add a workloadSelector, without which credentialName is not read`,
+  expect(levels(withTls("{mode: MUTUAL, clientCertificate: /c, privateKey: /k}"))).toHaveLength(1);
+  expect(levels(withTls("{mode: SIMPLE, sni: a.example.com}"))).toEqual([
+    'Warning TLS mode SIMPLE is set for "reviews" with sni and without subjectAltNames and caCertificates, so that any certificate of a public authority is accepted, whatever its name; set subjectAltNames',
+  ]);
+  expect(levels(withTls("{mode: SIMPLE, sni: a.example.com, subjectAltNames: [a.example.com]}"))).toHaveLength(1);
+  expect(levels(withTls("{mode: SIMPLE, insecureSkipVerify: true}"))).toEqual([
+    'Warning TLS mode SIMPLE is set for "reviews" with insecureSkipVerify, so that servers are not verified',
+  ]);
+  expect(levels(withTls("{mode: SIMPLE, credentialName: c}"))).toEqual([
+    'Warning TLS mode SIMPLE is set for "reviews", but sidecars connect in plaintext: without a workloadSelector, only gateways read credentialName, and none routes to the host; add a workloadSelector',
   ]);
   expect(
     messagesIn(withTls("{mode: SIMPLE, credentialName: c}", "workloadSelector: {matchLabels: {app: cart}}"), tlsCodes),
   ).toEqual([]);
-  expect(placesIn(withTls("{mode: MUTUAL, clientCertificate: /c, privateKey: /k}"), tlsCodes)).toEqual([
-    "IST0128 DestinationRule shop/reviews 7",
-  ]);
   expect(messagesIn(withTls("{mode: SIMPLE, caCertificates: /ca}"), tlsCodes)).toEqual([]);
   expect(messagesIn(withTls("{mode: ISTIO_MUTUAL}"), tlsCodes)).toEqual([]);
   expect(messagesIn(withTls("{mode: DISABLE}"), tlsCodes)).toEqual([]);
+  expect(messagesIn(rule("subsets:\n- {name: a, trafficPolicy: {tls: {mode: SIMPLE}}}"), tlsCodes)).toEqual([
+    `IST0128 DestinationRule shop/reviews 7: TLS mode SIMPLE is set for subset "a" of "reviews" without caCertificates, ${bySystem}`,
+  ]);
 });
 
-test("TLS to a single port requires CA certificates", () => {
+test("TLS to a single port is verified as well", () => {
   expect(
     messagesIn(
       rule(
@@ -41,7 +57,7 @@ test("TLS to a single port requires CA certificates", () => {
       tlsCodes,
     ),
   ).toEqual([
-    `IST0129 DestinationRule shop/reviews 10: TLS mode SIMPLE is set for port 443 of "reviews" but no caCertificates to validate the server's identity; set caCertificates`,
+    `IST0129 DestinationRule shop/reviews 10: TLS mode SIMPLE is set for port 443 of "reviews" without caCertificates, ${bySystem}`,
   ]);
   expect(placesIn(rule("trafficPolicy:\n  portLevelSettings:\n  - tls: {mode: SIMPLE}"), tlsCodes)).toEqual([
     "IST0129 DestinationRule shop/reviews 8",

@@ -119,7 +119,7 @@ export { isPartialWildcard, isWildcard } from "./traffic-policy/host-pattern.js"
 export { effectiveLocalitySetting, type LocalitySetting } from "./traffic-policy/locality-setting.js";
 
 export { clientServices } from "./gateways/client-services.js";
-export { credentialReference, rootCertificatesSuffix, rootsCredentialName } from "./gateways/credential-name.js";
+export { credentialReference, declaredCredential, rootCertificatesSuffix, rootsCredentialName } from "./gateways/credential-name.js";
 export { type CredentialAccess, credentialAccess } from "./gateways/credential-references.js";
 export {
   isInSecretCluster,

@@ -16,6 +16,8 @@ import type { Labels } from "./workload-sources.js";
 export interface ClientClass {
   readonly namespace: string;
   readonly labels: Labels;
+  /** The cluster of the proxies of a Gateway. */
+  readonly cluster?: string;
   /** True if the labels tell them from other clients of the namespace. */
   readonly byLabels?: true;
   /** The Gateway that selects them, `namespace/name`; absent for sidecars. */
@@ -68,14 +70,17 @@ const importingListeners = query(
 );
 
 /** Returns the gateways that get a VirtualService, by the Gateways that it names, with the first pods of each. */
-export function gatewaysWith(q: QueryContext, virtualService: string): readonly ClientClass[] {
+export function gatewaysWith(
+  q: QueryContext,
+  virtualService: string,
+): readonly (ClientClass & { readonly cluster: string })[] {
   const header = q.call(virtualServiceHeader, virtualService);
   if (header === undefined) return [];
   return [...new Set(header.gateways)].flatMap((name) => {
     const gateway = name === meshGateway ? undefined : q.read(gateways, name);
     const pods = gateway === undefined ? [] : podsOf(q, gateway);
     const served = pods.filter(({ namespace }) => isExportedTo(header.exportedTo, namespace));
-    return served.map(({ namespace, labels }) => ({ namespace, labels, gateway: name }));
+    return served.map(({ namespace, cluster, labels }) => ({ namespace, cluster, labels, gateway: name }));
   });
 }
 

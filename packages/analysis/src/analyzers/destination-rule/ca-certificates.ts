@@ -1,9 +1,14 @@
-import { destinationRuleKind, type DestinationRuleObject, destinationRules } from "@istiod/config-schema";
 import {
-  type ClientTLSSettings,
-  ClientTLSSettings_TLSmode as Mode,
-} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+  destinationRuleKind,
+  type DestinationRuleObject,
+  destinationRules,
+  serviceEntriesByHost,
+} from "@istiod/config-schema";
+import { ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { features, resolveHost } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
+import { gatewaysRoutingTo } from "../../queries/gateway-routes.js";
+import { type RuleTls, tlsSettings } from "./tls-settings.js";
 
 export const caCertificateAnalyzer: Analyzer = {
   name: "destinationrule.CaCertificateAnalyzer",
@@ -12,35 +17,52 @@ export const caCertificateAnalyzer: Analyzer = {
   rules: [rule(destinationRuleKind, destinationRules, checkTls)],
 };
 
-function checkTls({ spec }: DestinationRuleObject, { report }: AnalysisContext): void {
-  const { trafficPolicy, workloadSelector, host } = spec;
-  const selects = workloadSelector !== undefined;
-  const path = ["spec", "trafficPolicy"];
-  if (isUnverified(trafficPolicy?.tls, selects)) {
-    report("IST0128", [...path, "tls", "caCertificates"], unverified(JSON.stringify(host), trafficPolicy?.tls));
-  }
-  for (const [i, { tls, port }] of (trafficPolicy?.portLevelSettings ?? []).entries()) {
-    if (!isUnverified(tls, selects)) continue;
-    report(
-      "IST0129",
-      [...path, "portLevelSettings", i, "tls", "caCertificates"],
-      unverified(`port ${port?.number ?? 0} of ${JSON.stringify(host)}`, tls),
-    );
-  }
+function checkTls(object: DestinationRuleObject, context: AnalysisContext): void {
+  for (const settings of tlsSettings(object)) checkSettings(object, settings, context);
 }
 
 /**
- * Reports whether server certificates are not verified. A credential includes CA certificates, but only with a
- * selector.
+ * Reports TLS settings with which the identity of servers is not verified, or TLS is not used at all. Without
+ * caCertificates, the roots of the proxy's system verify.
  */
-function isUnverified(tls: ClientTLSSettings | undefined, selects: boolean): boolean {
-  if (tls === undefined || (tls.mode !== Mode.SIMPLE && tls.mode !== Mode.MUTUAL)) return false;
-  const isReadable = (name: string): boolean => name !== "" && (selects || name.startsWith("configmap://"));
-  if (isReadable(tls.caCertCredentialName)) return false;
-  return tls.caCertificates === "" && !(tls.credentialName !== "" && selects);
-}
-
-function unverified(target: string, tls: ClientTLSSettings | undefined): string {
-  const credential = tls?.credentialName ? ", or add a workloadSelector, without which credentialName is not read" : "";
-  return `TLS mode ${Mode[tls?.mode ?? Mode.DISABLE]} is set for ${target} but no caCertificates to validate the server's identity; set caCertificates${credential}`;
+function checkSettings(
+  { namespace, spec }: DestinationRuleObject,
+  { tls, path, target, portLevel }: RuleTls,
+  { q, report }: AnalysisContext,
+): void {
+  if (tls.mode !== Mode.SIMPLE && tls.mode !== Mode.MUTUAL) return;
+  const code = portLevel ? "IST0129" : "IST0128";
+  const mode = `TLS mode ${Mode[tls.mode]} is set for ${target}`;
+  const host = resolveHost(spec.host, { namespace, domain: features.domainSuffix(q) });
+  const isConfigMap = (name: string): boolean => name.startsWith("configmap://");
+  const ofGateways = spec.workloadSelector === undefined;
+  if (tls.credentialName !== "" && !isConfigMap(tls.credentialName) && ofGateways) {
+    if (q.call(gatewaysRoutingTo, host).length > 0) return;
+    report(
+      code,
+      [...path, "credentialName"],
+      `${mode}, but sidecars connect in plaintext: without a workloadSelector, only gateways read credentialName, and none routes to the host; add a workloadSelector`,
+    );
+    return;
+  }
+  if (tls.insecureSkipVerify === true) {
+    report(code, [...path, "insecureSkipVerify"], `${mode} with insecureSkipVerify, so that servers are not verified`);
+    return;
+  }
+  const named = tls.caCertCredentialName !== "" && (!ofGateways || isConfigMap(tls.caCertCredentialName));
+  if (named || tls.credentialName !== "" || tls.caCertificates !== "") return;
+  const identities = q.read(serviceEntriesByHost, host).some((entry) => entry.spec.subjectAltNames.length > 0);
+  if (tls.sni !== "" && tls.subjectAltNames.length === 0 && !identities)
+    report(
+      code,
+      [...path, "subjectAltNames"],
+      `${mode} with sni and without subjectAltNames and caCertificates, so that any certificate of a public authority is accepted, whatever its name; set subjectAltNames`,
+    );
+  else
+    report(
+      code,
+      [...path, "caCertificates"],
+      `${mode} without caCertificates, so that servers are verified with the roots of the proxy's system; set caCertificates if a private authority issued their certificates`,
+      "Info",
+    );
 }

@@ -1,6 +1,11 @@
 import type { Analyzer } from "../../analyzer.js";
 import { caCertificateAnalyzer } from "./ca-certificates.js";
+import { credentialAnalyzer } from "./credentials.js";
 import { subsetSelectorAnalyzer } from "./subsets.js";
 
 /** Analyzers of DestinationRules. */
-export const destinationRuleAnalyzers: readonly Analyzer[] = [caCertificateAnalyzer, subsetSelectorAnalyzer];
+export const destinationRuleAnalyzers: readonly Analyzer[] = [
+  caCertificateAnalyzer,
+  credentialAnalyzer,
+  subsetSelectorAnalyzer,
+];

@@ -1,9 +1,11 @@
-import { configCluster, gatewayKind, type GatewayObject, gateways, secrets } from "@istiod/config-schema";
-import { nearestNames } from "@istiod/settings";
-import { query, type QueryContext } from "@istiod/incremental";
+import { type FieldPath, gatewayKind, type GatewayObject, gateways } from "@istiod/config-schema";
+import {
+  type ServerTLSSettings,
+  ServerTLSSettings_TLSmode as Mode,
+} from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { rootCertificatesSuffix } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { certificateFault } from "../../queries/certificates.js";
-import { quotedNearest } from "../../suggestions.js";
+import { credentialProblem, type NeededCredential } from "../../queries/credentials.js";
 import { podsOfGateway } from "./selection.js";
 
 export const gatewaySecretAnalyzer: Analyzer = {
@@ -13,58 +15,61 @@ export const gatewaySecretAnalyzer: Analyzer = {
   rules: [rule(gatewayKind, gateways, checkSecrets)],
 };
 
+interface ServerCredential extends NeededCredential {
+  /** The field that names it, from the TLS settings. */
+  readonly field: FieldPath;
+  /** The name in the field. */
+  readonly declared: string;
+}
+
 function checkSecrets(gateway: GatewayObject, context: AnalysisContext): void {
   const { q, report } = context;
   const pods = podsOfGateway(gateway, context);
-  const [first] = pods;
-  if (first === undefined) return;
   for (const [i, { tls }] of gateway.spec.servers.entries()) {
-    if (tls === undefined || tls.credentialName === "") continue;
-    const path = ["spec", "servers", i, "tls", "credentialName"];
-    const name = tls.credentialName;
-    const key = pods
-      .flatMap((pod) => secretKeys(q, name, pod))
-      .find((candidate) => q.read(secrets, candidate) !== undefined);
-    if (key === undefined) {
-      const near = nearestNames(name, q.call(secretNamesIn, first.namespace));
-      report(
-        "IST0101",
-        path,
-        `referenced credentialName ${JSON.stringify(name)} not found: there is no such Secret in namespace ${first.namespace}, where the gateway's pods are${quotedNearest(near)}`,
-      );
-      continue;
+    for (const credential of tls === undefined ? [] : credentialsOf(tls)) {
+      const { field, declared, roots } = credential;
+      const problem = credentialProblem(q, credential, pods, "the gateway's pods");
+      if (problem === undefined) continue;
+      const path = ["spec", "servers", i, "tls", ...field];
+      const name = JSON.stringify(declared);
+      if (problem.kind === "missing") {
+        report("IST0101", path, `referenced ${String(field[0])} ${name} not found: ${problem.reason}`);
+        continue;
+      }
+      const { object, fault } = problem;
+      const consequence = roots ? rootsConsequence(fault.served) : certificateConsequence(fault.served);
+      report("IST0161", path, `credential ${name} is invalid, so ${consequence}: ${object}: ${fault.text}`);
     }
-    const fault = certificateFault(q, key);
-    if (fault === undefined) continue;
-    report(
-      "IST0161",
-      path,
-      `credential ${JSON.stringify(name)} is invalid, so the server gets no certificate: Secret ${key.slice(key.indexOf("/") + 1)}: ${fault}`,
-    );
   }
 }
 
-/** The forms of a credential that name a Secret explicitly. */
-const secretPrefix = /^kubernetes(-gateway)?:\/\//;
-
-/**
- * Returns the candidate keys of a credential's Secret: in the pod's cluster and in the config cluster, in the pod's
- * namespace unless the credential names another.
- */
-function secretKeys(
-  q: QueryContext,
-  credential: string,
-  pod: { readonly namespace: string; readonly cluster: string },
-): readonly string[] {
-  const name = credential.replace(secretPrefix, "");
-  const qualified = name.includes("/") ? name : `${pod.namespace}/${name}`;
-  return [...new Set([pod.cluster, configCluster(q)])].map((cluster) => `${cluster}/${qualified}`);
+function certificateConsequence(served: boolean): string {
+  return served
+    ? "clients reject the server, which serves the certificate all the same"
+    : "the server gets no certificate";
 }
 
-const secretNamesIn = query("secretNamesIn", (q, namespace: string): readonly string[] => {
-  const names = q.keys(secrets).flatMap((key) => {
-    const [, of, name] = key.split("/");
-    return of === namespace && name !== undefined ? [name] : [];
-  });
-  return [...new Set(names)];
-});
+function rootsConsequence(served: boolean): string {
+  return served
+    ? "certificates of clients that it issued are rejected"
+    : "the server gets no root certificates to verify those of clients, and accepts no connection";
+}
+
+/** Returns the credentials that the proxies of a server ask for: keys, and roots where clients have certificates. */
+function credentialsOf(tls: ServerTLSSettings): readonly ServerCredential[] {
+  const { credentialName, credentialNames, caCertCredentialName, mode } = tls;
+  if (mode === Mode.PASSTHROUGH || mode === Mode.AUTO_PASSTHROUGH || mode === Mode.ISTIO_MUTUAL) return [];
+  const keys: ServerCredential[] =
+    credentialNames.length > 0
+      ? credentialNames.map((name, i) => ({ name, declared: name, roots: false, field: ["credentialNames", i] }))
+      : credentialName === ""
+        ? []
+        : [{ name: credentialName, declared: credentialName, roots: false, field: ["credentialName"] }];
+  const [first] = keys;
+  if (first === undefined || (mode !== Mode.MUTUAL && mode !== Mode.OPTIONAL_MUTUAL)) return keys;
+  const roots: ServerCredential =
+    caCertCredentialName === ""
+      ? { ...first, name: first.name + rootCertificatesSuffix, roots: true }
+      : { name: caCertCredentialName, declared: caCertCredentialName, roots: true, field: ["caCertCredentialName"] };
+  return [...keys, roots];
+}

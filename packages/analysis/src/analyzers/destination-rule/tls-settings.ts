@@ -1,0 +1,39 @@
+import type { DestinationRuleObject, FieldPath } from "@istiod/config-schema";
+import type { ClientTLSSettings } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+
+/** TLS settings of a DestinationRule. */
+export interface RuleTls {
+  readonly tls: ClientTLSSettings;
+  readonly path: FieldPath;
+  /** The destination in words, such as `port 443 of "ext.example.com"`. */
+  readonly target: string;
+  readonly portLevel: boolean;
+}
+
+/** Returns all TLS settings of a rule: its own, those of its ports and those of its subsets. */
+export function tlsSettings({ spec }: DestinationRuleObject): readonly RuleTls[] {
+  const host = JSON.stringify(spec.host);
+  const policies = [
+    { policy: spec.trafficPolicy, path: ["spec", "trafficPolicy"], of: host },
+    ...spec.subsets.map(({ name, trafficPolicy }, i) => ({
+      policy: trafficPolicy,
+      path: ["spec", "subsets", i, "trafficPolicy"],
+      of: `subset ${JSON.stringify(name)} of ${host}`,
+    })),
+  ];
+  return policies.flatMap(({ policy, path, of }): RuleTls[] => [
+    ...(policy?.tls === undefined ? [] : [{ tls: policy.tls, path: [...path, "tls"], target: of, portLevel: false }]),
+    ...(policy?.portLevelSettings ?? []).flatMap(({ tls, port }, i) =>
+      tls === undefined
+        ? []
+        : [
+            {
+              tls,
+              path: [...path, "portLevelSettings", i, "tls"],
+              target: `port ${port?.number ?? 0} of ${of}`,
+              portLevel: true,
+            },
+          ],
+    ),
+  ]);
+}

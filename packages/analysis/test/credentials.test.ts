@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { messagesIn, object } from "./messages-in.js";
+
+const codes = ["IST0101", "IST0161", "IST0128", "IST0129"];
+/** Valid from 2026-11-22T17:20:51Z to 2026-12-22T17:20:51Z. */
+const certificate = `-----BEGIN CERTIFICATE-----
+MIIBizCCATGgAwIBAgIUTgjNmib9RnthowuEOBVhi3o2+EQwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQc2hvcC5leGFtcGxlLmNvbTAeFw0yNjExMjIxNzIw
+NTFaFw0yNjEyMjIxNzIwNTFaMBsxGTAXBgNVBAMMEHNob3AuZXhhbXBsZS5jb20wWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASpRuZGGmDuVgKsW7qmOl8Q
+SbRgSSx5AxIg/QhFdfXwwEja060cOBW4y/2AgwWMCimPR0N6HAVDz7TNSaVTxDGxo1MwUTAdBgNVHQ4EFgQUg46mQL7wac4/DtAymN3ML7ks9W8wHwYDVR0j
+BBgwFoAUg46mQL7wac4/DtAymN3ML7ks9W8wDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAjsYoZ9Mi7+IfG9qoZeIzipcV+UI7Lad8pzjX
+e6AVzdgCIH3fpTIt10oD8S0GapzxnZsYriPWDy+V/w2FoyxDqxPg
+-----END CERTIFICATE-----
+`;
+const pair = { "tls.crt": certificate, "tls.key": "key" };
+const secret = (name: string, data: object): string => object("Secret", name, { stringData: data });
+const found = (text: string, time = Date.UTC(2026, 10, 25)): readonly string[] =>
+  messagesIn(text, codes, { time }).map((message) => message.replace(/^(\S+ \S+ \S+) \d+/, "$1"));
+
+const server = (tls: object): string =>
+  object("Gateway", "shop/gw", {
+    spec: {
+      selector: { istio: "ingressgateway" },
+      servers: [{ port: { number: 443, name: "https", protocol: "HTTPS" }, tls, hosts: ["a.example.com"] }],
+    },
+  });
+const missing = (field: string, name: string): string =>
+  `IST0101 Gateway shop/gw: referenced ${field} "${name}" not found: there is no such Secret in namespace istio-system, where the gateway's pods are`;
+
+test("a server with mutual TLS needs root certificates, in the Secret or in one of their own", () => {
+  const mutual = server({ mode: "MUTUAL", credentialName: "cert" });
+  const noRoots =
+    'IST0161 Gateway shop/gw: credential "cert" is invalid, so the server gets no root certificates to verify those of clients, and accepts no connection: Secret istio-system/cert: it has no cacert or ca.crt; it has tls.crt, tls.key';
+  expect(found(mutual + secret("istio-system/cert", pair))).toEqual([noRoots]);
+  expect(found(mutual.replace("MUTUAL", "OPTIONAL_MUTUAL") + secret("istio-system/cert", pair))).toEqual([noRoots]);
+  expect(found(mutual.replace("MUTUAL", "SIMPLE") + secret("istio-system/cert", pair))).toEqual([]);
+  expect(found(mutual + secret("istio-system/cert", { ...pair, "ca.crt": certificate }))).toEqual([]);
+  const own = secret("istio-system/cert-cacert", { cacert: certificate });
+  expect(found(mutual + secret("istio-system/cert", pair) + own)).toEqual([]);
+  expect(found(mutual + own)).toEqual([missing("credentialName", "cert")]);
+  const expired = found(mutual + secret("istio-system/cert", pair) + own, Date.UTC(2027, 0));
+  expect([...expired].sort()).toEqual([
+    'IST0161 Gateway shop/gw: credential "cert" is invalid, so certificates of clients that it issued are rejected: Secret istio-system/cert-cacert: its first root certificate expired at 2026-12-22T17:20:51.000Z',
+    'IST0161 Gateway shop/gw: credential "cert" is invalid, so clients reject the server, which serves the certificate all the same: Secret istio-system/cert: its certificate expired at 2026-12-22T17:20:51.000Z',
+  ]);
+});
+
+test("each of several credentials of a server, and that of its roots, must exist", () => {
+  const several = server({ mode: "SIMPLE", credentialNames: ["cert", "rsa"] });
+  expect(found(several + secret("istio-system/cert", pair))).toEqual([missing("credentialNames", "rsa")]);
+  const roots = server({ mode: "MUTUAL", credentialName: "cert", caCertCredentialName: "ca" });
+  expect(found(roots + secret("istio-system/cert", pair))).toEqual([missing("caCertCredentialName", "ca")]);
+  expect(found(roots + secret("istio-system/cert", pair) + secret("istio-system/ca", { cacert: certificate }))).toEqual(
+    [],
+  );
+});
+
+test("a Secret of another type has no certificate", () => {
+  const text = server({ mode: "SIMPLE", credentialName: "cert" });
+  expect(found(text + secret("istio-system/cert", { ".dockerconfigjson": "{}" }))).toEqual([
+    'IST0161 Gateway shop/gw: credential "cert" is invalid, so the server gets no certificate: Secret istio-system/cert: it has no cert and key, and no tls.crt and tls.key; it has .dockerconfigjson',
+  ]);
+});
+
+const service = object("Service", "shop/cart", { spec: { ports: [{ name: "http", port: 80 }] } });
+const rule = (tls: object, more: object = {}, port?: number): string =>
+  object("DestinationRule", "shop/cart", {
+    spec: {
+      host: "cart",
+      trafficPolicy: port === undefined ? { tls } : { portLevelSettings: [{ port: { number: port }, tls }] },
+      ...more,
+    },
+  });
+const selecting = { workloadSelector: { matchLabels: { app: "web" } } };
+
+test("credentials of a DestinationRule must exist in the namespace of its workloads", () => {
+  const absent = (field: string, name: string, of = '"cart"'): string =>
+    `IST0101 DestinationRule shop/cart: referenced ${field} "${name}" not found, so that connections to ${of} fail: there is no such Secret in namespace shop, where the rule's workloads are`;
+  const mutual = { mode: "MUTUAL", credentialName: "client" };
+  expect(found(service + rule(mutual, selecting))).toEqual([absent("credentialName", "client")]);
+  expect(found(service + rule(mutual, selecting, 80))).toEqual([
+    absent("credentialName", "client", 'port 80 of "cart"'),
+  ]);
+  expect(found(service + rule(mutual, selecting) + secret("bank/client", pair))).toEqual([
+    `${absent("credentialName", "client")}; there is one in namespace bank`,
+  ]);
+  expect(found(service + rule(mutual, selecting) + secret("shop/client", { ...pair, cacert: certificate }))).toEqual(
+    [],
+  );
+  expect(found(service + rule(mutual, selecting) + secret("shop/client", pair))).toEqual([
+    'IST0161 DestinationRule shop/cart: credential "client" is invalid, so connections to "cart" fail: Secret shop/client: it has no cacert or ca.crt; it has tls.crt, tls.key',
+  ]);
+  const roots = { mode: "SIMPLE", caCertCredentialName: "ca" };
+  expect(found(service + rule(roots, selecting))).toEqual([absent("caCertCredentialName", "ca")]);
+  const configMap = { mode: "SIMPLE", caCertCredentialName: "configmap://shop/ca" };
+  expect(found(service + rule(configMap))).toEqual([
+    'IST0101 DestinationRule shop/cart: referenced caCertCredentialName "configmap://shop/ca" not found, so that connections to "cart" fail: there is no ConfigMap shop/ca',
+  ]);
+});
+
+test("without a workload selector, the gateways that route to the host read credentials", () => {
+  const route = object("VirtualService", "shop/front", {
+    spec: {
+      hosts: ["a.example.com"],
+      gateways: ["shop/gw"],
+      http: [{ route: [{ destination: { host: "cart.shop.svc.cluster.local" } }] }],
+    },
+  });
+  const text =
+    service + server({ mode: "PASSTHROUGH" }) + route + rule({ mode: "MUTUAL", credentialName: "client" }, {}, 80);
+  expect(found(text)).toEqual([
+    'IST0101 DestinationRule shop/cart: referenced credentialName "client" not found, so that connections to port 80 of "cart" fail: there is no such Secret in namespace istio-system, where the gateways that route to it are',
+  ]);
+  expect(found(text + secret("istio-system/client", { ...pair, cacert: certificate }))).toEqual([]);
+});
