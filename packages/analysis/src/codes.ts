@@ -359,6 +359,16 @@ export const messageTypes = {
     level: "Error",
     description: "A route leads to a cluster that some of its clients do not have.",
   },
+  MESH0025: {
+    name: "NoSuchWorkloadPort",
+    level: "Warning",
+    description: "A PeerAuthentication has a setting for a port that no selected workload has.",
+  },
+  MESH0026: {
+    name: "SourcesWithoutRoute",
+    level: "Info",
+    description: "Clients that no match of a VirtualService includes take the default route of the host.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

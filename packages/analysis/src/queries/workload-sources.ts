@@ -1,5 +1,6 @@
 import {
   type Container,
+  type ContainerPort,
   pods,
   workloadEntries,
   workloadGroups,
@@ -31,8 +32,8 @@ export interface Workload {
   readonly machine?: true;
   /** Value of the label `sidecar.istio.io/inject`, else of the annotation; absent if neither is set. */
   readonly inject?: string;
-  /** Numbers of the ports that it declares. Absent if it declares none. */
-  readonly ports?: readonly number[];
+  /** Ports that it declares. Absent if it declares none. */
+  readonly ports?: readonly ContainerPort[];
 }
 
 /** A kind of workloads. */
@@ -51,7 +52,7 @@ export const workloadSources: readonly WorkloadSource[] = [
     kind: "Pod",
     labels: pod.labels,
     ...podProperties(pod.labels, pod.annotations, pod.spec.containers),
-    ports: pod.spec.ports.map(({ containerPort }) => containerPort),
+    ports: pod.spec.ports,
   })),
   ...workloadKinds.map(templateSource),
   source(workloadEntries, false, (entry) => ({
@@ -60,7 +61,7 @@ export const workloadSources: readonly WorkloadSource[] = [
     ambient: false,
     sidecar: true,
     machine: true,
-    ports: Object.values(entry.spec.ports),
+    ports: namedPorts(entry.spec.ports),
   })),
   source(workloadGroups, true, (group) => ({
     kind: "WorkloadGroup",
@@ -68,9 +69,13 @@ export const workloadSources: readonly WorkloadSource[] = [
     ambient: false,
     sidecar: true,
     machine: true,
-    ports: Object.values(group.spec.template?.ports ?? {}),
+    ports: namedPorts(group.spec.template?.ports ?? {}),
   })),
 ];
+
+function namedPorts(ports: Readonly<Record<string, number>>): readonly ContainerPort[] {
+  return Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" }));
+}
 
 const templateKinds: ReadonlySet<string> = new Set(["WorkloadGroup", ...workloadKinds.map(({ kind }) => kind)]);
 
@@ -104,7 +109,7 @@ function source<O extends { readonly cluster: string; readonly namespace: string
         namespace,
         name,
         ...described,
-        ...(ports.length > 0 && { ports: [...new Set(ports)].sort((a, b) => a - b) }),
+        ...(ports.length > 0 && { ports }),
       };
     },
   };

@@ -8,6 +8,8 @@ import { injectionLabelAnalyzer } from "./injection-labels.js";
 import { keySetAnalyzer } from "./key-sets.js";
 import { namespaceAnalyzer } from "./namespaces.js";
 import { absentClusterAnalyzer } from "./absent-clusters.js";
+import { peerPortAnalyzer } from "./peer-ports.js";
+import { sourceAnalyzer } from "./sources.js";
 import { authorizationAnalyzer } from "./policies.js";
 import { networkGatewayAnalyzer } from "./network-gateways.js";
 import { providerAnalyzer } from "./providers.js";
@@ -30,9 +32,11 @@ export const meshAnalyzers: readonly Analyzer[] = [
   keySetAnalyzer,
   namespaceAnalyzer,
   networkGatewayAnalyzer,
+  peerPortAnalyzer,
   providerAnalyzer,
   routeAnalyzer,
   selectorAnalyzer,
+  sourceAnalyzer,
   unsupportedByProxiesAnalyzer,
   unsupportedFieldAnalyzer,
   withoutEffectAnalyzer,

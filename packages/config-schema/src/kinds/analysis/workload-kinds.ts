@@ -3,6 +3,7 @@ import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { containerFields, type Container, readContainers, readRunAsUser } from "../kubernetes/container.js";
+import type { ContainerPort } from "../kubernetes/pod.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind, type Kind } from "../kind.js";
 import type { SelectedFields } from "../selected-fields.js";
@@ -14,8 +15,8 @@ export interface PodTemplateSpec {
   readonly templateAnnotations: Readonly<Record<string, string>>;
   /** Containers and init containers of the template, in order. */
   readonly containers: readonly Container[];
-  /** Numbers of the ports that containers declare, in order. */
-  readonly ports: readonly number[];
+  /** Ports that containers declare, in order. */
+  readonly ports: readonly ContainerPort[];
   /** User ID of the template's security context. Undefined: the image's. */
   readonly runAsUser?: number;
   readonly hostNetwork: boolean;
@@ -73,7 +74,11 @@ function readTemplate(body: Fields): PodTemplateSpec {
     templateAnnotations: Object.fromEntries(annotations),
     containers: readContainers(spec),
     ports: [...spec.list("containers"), ...spec.list("initContainers")].flatMap((container) =>
-      container.list("ports").map((port) => port.port("containerPort")),
+      container.list("ports").map((port) => ({
+        name: port.string("name"),
+        containerPort: port.port("containerPort"),
+        protocol: port.string("protocol", "TCP"),
+      })),
     ),
     ...readRunAsUser(spec),
     hostNetwork: spec.boolean("hostNetwork"),
