@@ -369,6 +369,11 @@ export const messageTypes = {
     level: "Info",
     description: "Clients that no match of a VirtualService includes take the default route of the host.",
   },
+  MESH0027: {
+    name: "PortLost",
+    level: "Warning",
+    description: "Clients lack a port of a host, because another declaration of the host applies to them.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

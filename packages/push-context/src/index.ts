@@ -79,6 +79,7 @@ export { type FailedService, failedServices, serviceHeader } from "./visibility/
 export { sidecarScopeOf } from "./visibility/selected-sidecar.js";
 export { failureMessage } from "./visibility/failure-message.js";
 export { serviceVisibility, type ServiceVisibility } from "./visibility/service-visibility.js";
+export { mergeObstacles } from "./visibility/services-by-host.js";
 export { visibleAliases } from "./visibility/visible-aliases.js";
 
 export { meshGateway, resolveGateway, resolveHost } from "./routing/short-names.js";
@@ -119,7 +120,12 @@ export { isPartialWildcard, isWildcard } from "./traffic-policy/host-pattern.js"
 export { effectiveLocalitySetting, type LocalitySetting } from "./traffic-policy/locality-setting.js";
 
 export { clientServices } from "./gateways/client-services.js";
-export { credentialReference, declaredCredential, rootCertificatesSuffix, rootsCredentialName } from "./gateways/credential-name.js";
+export {
+  credentialReference,
+  declaredCredential,
+  rootCertificatesSuffix,
+  rootsCredentialName,
+} from "./gateways/credential-name.js";
 export { type CredentialAccess, credentialAccess } from "./gateways/credential-references.js";
 export {
   isInSecretCluster,

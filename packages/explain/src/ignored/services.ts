@@ -1,6 +1,7 @@
 import { query, type View } from "@istiod/incremental";
 import {
   isExportedTo,
+  mergeObstacles,
   type Proxy,
   type ScopedService,
   scopeOf,
@@ -30,7 +31,7 @@ function ignoredServicesOfHost(view: View<Proxy>, host: string): readonly Ignore
     if (found === undefined || id === used.id || scoped.added?.some((added) => added.service === id)) return [];
     const reason =
       keyOfId(id) === keyOfId(used.id)
-        ? (reasonNotExported(view, found) ?? reasonInSameNamespace(found, used))
+        ? (reasonNotExported(view, found) ?? reasonInSameNamespace(view, found, used))
         : reasonInOtherNamespace(view, scope, found, used);
     return [
       ignoredConfig(kindOf(found), keyOf(found), reason, {
@@ -57,13 +58,27 @@ function reasonNotExported(view: View<Proxy>, { id }: Service): string | undefin
     : `is not exported to namespace ${client}`;
 }
 
-/** Of several declarations of a host in one namespace, one defines the service and all contribute endpoints. */
-function reasonInSameNamespace(ignored: Service, used: Service): string {
+/**
+ * Of several declarations of a host in one namespace, one defines the service and all contribute endpoints: one that is
+ * exported to named namespaces, else the oldest. Ports of the others are merged only if they are alike.
+ */
+function reasonInSameNamespace(view: View<Proxy>, ignored: Service, used: Service): string {
+  const isPublic = (id: string): boolean => view.call(serviceHeader, id)?.exportedTo.everyone ?? true;
   const precedence =
     used.registry === "Kubernetes" && ignored.registry !== "Kubernetes"
       ? "a Kubernetes Service takes precedence"
-      : "the oldest declaration takes precedence";
-  return `declares ${ignored.hostname} like ${describe(used)} in the same namespace: ${precedence}, and this one only contributes endpoints`;
+      : !isPublic(used.id) && isPublic(ignored.id)
+        ? "a declaration that is exported to named namespaces takes precedence over a public one, whatever their age"
+        : "the oldest declaration takes precedence";
+  const lost = ignored.ports
+    .map(({ number }) => number)
+    .filter((port) => !used.ports.some(({ number }) => number === port));
+  const obstacles = mergeObstacles(used, ignored);
+  const unmerged =
+    lost.length > 0 && obstacles.length > 0
+      ? `; its ports (${lost.join(", ")}) are not merged, because it differs in ${obstacles.join(" and ")}`
+      : "";
+  return `declares ${ignored.hostname} like ${describe(used)} in the same namespace: ${precedence}, and this one only contributes endpoints${unmerged}`;
 }
 
 /** Checks in the order in which services are selected (pilot/pkg/model/sidecar.go, selectServices). */

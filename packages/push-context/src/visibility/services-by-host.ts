@@ -43,7 +43,7 @@ export class ServicesByHost {
         b.ports.filter((port) => !a.ports.some((own) => own.number === port.number)).map((port) => port.number),
       ),
     ];
-    if (missing.length === 0 || !mergeable(a, b)) {
+    if (missing.length === 0 || mergeObstacles(a, b).length > 0) {
       return existing;
     }
     if (existing.service === scoped.service && existing.added === undefined) {
@@ -56,15 +56,17 @@ export class ServicesByHost {
   }
 }
 
-function mergeable(a: Service, b: Service): boolean {
+/** Returns the properties in which two services of a host differ, so that their ports are not merged. */
+export function mergeObstacles(a: Service, b: Service): readonly string[] {
   const same = (x: unknown, y: unknown): boolean => JSON.stringify(x) === JSON.stringify(y);
-  return (
-    a.namespace === b.namespace &&
-    a.resolution === b.resolution &&
-    same(sorted(a.labels), sorted(b.labels)) &&
-    same(sorted(a.selector), sorted(b.selector)) &&
-    same([...a.exportTo].sort(), [...b.exportTo].sort())
-  );
+  const equal: Readonly<Record<string, boolean>> = {
+    namespace: a.namespace === b.namespace,
+    resolution: a.resolution === b.resolution,
+    labels: same(sorted(a.labels), sorted(b.labels)),
+    selector: same(sorted(a.selector), sorted(b.selector)),
+    exportTo: same([...a.exportTo].sort(), [...b.exportTo].sort()),
+  };
+  return Object.keys(equal).filter((name) => equal[name] !== true);
 }
 
 function sorted(labels: Readonly<Record<string, string>> = {}): readonly (readonly [string, string])[] {

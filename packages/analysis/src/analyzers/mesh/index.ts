@@ -10,6 +10,7 @@ import { namespaceAnalyzer } from "./namespaces.js";
 import { absentClusterAnalyzer } from "./absent-clusters.js";
 import { peerPortAnalyzer } from "./peer-ports.js";
 import { sourceAnalyzer } from "./sources.js";
+import { lostPortAnalyzer } from "./lost-ports.js";
 import { authorizationAnalyzer } from "./policies.js";
 import { networkGatewayAnalyzer } from "./network-gateways.js";
 import { providerAnalyzer } from "./providers.js";
@@ -30,6 +31,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   hostAnalyzer,
   injectionLabelAnalyzer,
   keySetAnalyzer,
+  lostPortAnalyzer,
   namespaceAnalyzer,
   networkGatewayAnalyzer,
   peerPortAnalyzer,

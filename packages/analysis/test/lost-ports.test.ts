@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { messagesIn, object } from "./messages-in.js";
+
+const pod = (name: string): string =>
+  object("Pod", name, { spec: { containers: [{ name: "app" }, { name: "istio-proxy", image: "proxyv2" }] } });
+const entry = (name: string, port: number, spec: object = {}, metadata: object = {}): string =>
+  object(
+    "ServiceEntry",
+    name,
+    {
+      spec: {
+        hosts: ["www.example.com"],
+        ports: [{ number: port, name: `http-${port}`, protocol: "HTTP" }],
+        resolution: "DNS",
+        ...spec,
+      },
+    },
+    { creationTimestamp: `2025-01-01T00:${port % 60}:00Z`.replace(/:(\d):/, ":0$1:"), ...metadata },
+  );
+const mesh = pod("shop/web") + pod("bank/teller") + pod("cafe/bar");
+const registryOnly = { file: "mesh.yaml", text: "outboundTrafficPolicy: {mode: REGISTRY_ONLY}" };
+const found = (text: string, options: Parameters<typeof messagesIn>[2] = {}): readonly string[] =>
+  messagesIn(mesh + text, ["MESH0027"], options).map((message) => message.replace(/^(\S+ \S+ \S+) \d+/, "$1"));
+const unmanaged = "connections to it are not managed by the mesh";
+
+test("a port that another namespace's declaration hides is reported", () => {
+  const text = entry("shop/own", 120, { exportTo: ["."] }) + entry("bank/public", 443);
+  const lost = (consequence: string): string =>
+    `MESH0027 ServiceEntry bank/public: sidecars of namespace shop do not have port 443 of www.example.com: ServiceEntry shop/own of their own namespace declares the host, and declarations of several namespaces are not merged, so that ${consequence}`;
+  expect(found(text)).toEqual([lost(unmanaged)]);
+  expect(found(text, { meshConfig: registryOnly })).toEqual([lost("connections to it are blocked")]);
+});
+
+test("ports of declarations of one namespace that are not alike are reported", () => {
+  const lost = (name: string, clients: string, port: number, why: string): string =>
+    `MESH0027 ServiceEntry shop/${name}: sidecars of namespace ${clients} do not have port ${port} of www.example.com: ServiceEntry shop/${why}, so that ${unmanaged}`;
+  const first = entry("shop/first", 120);
+  const differing = (what: string): string =>
+    `first declares the host, takes precedence, and its ports are not merged with those of declarations that differ in ${what}`;
+  expect(found(first + entry("shop/second", 121, {}, { labels: { team: "x" } }))).toEqual([
+    lost("second", "bank, shop", 121, differing("labels")),
+  ]);
+  expect(found(first + entry("shop/second", 121, { resolution: "NONE" }))).toEqual([
+    lost("second", "bank, shop", 121, differing("resolution")),
+  ]);
+  expect(found(first + entry("shop/second", 121, { exportTo: ["."] }))).toEqual([
+    lost(
+      "first",
+      "shop",
+      120,
+      "second declares the host, is exported to named namespaces, which takes precedence over public ones, and its ports are not merged with those of declarations that differ in exportTo",
+    ),
+  ]);
+});
+
+test("ports that are merged, or not exported to clients, are not reported", () => {
+  expect(found(entry("shop/first", 120) + entry("shop/second", 121))).toEqual([]);
+  expect(found(entry("shop/first", 120, { exportTo: ["."] }) + entry("bank/second", 121, { exportTo: ["."] }))).toEqual(
+    [],
+  );
+  expect(found(entry("shop/first", 120))).toEqual([]);
+});
