@@ -1,4 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
+import { contextField, elementsOf, sequence } from "./der.js";
+import { isRevocationList } from "./revocation-list.js";
 import type { KeyPair, RootCertificates } from "./certificates.js";
 
 /*
@@ -9,6 +11,8 @@ import type { KeyPair, RootCertificates } from "./certificates.js";
 /** Names of PEM blocks of certificates, as OpenSSL reads them. */
 const certificateBlocks = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"];
 const keyBlocks = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY"];
+/** Keys that Envoy reads among certificates, too. */
+const parsedKeyBlocks = ["RSA PRIVATE KEY", "EC PRIVATE KEY"];
 const listBlocks = ["X509 CRL"];
 const curves = ["prime256v1", "secp384r1", "secp521r1"];
 const leastRsaBits = 2048;
@@ -26,11 +30,11 @@ function certificateFault(chain: Uint8Array, key: Uint8Array): string | undefine
   if (typeof certificates === "string") return `the certificate ${certificates}`;
   const [leaf] = certificates;
   if (leaf === undefined) return "the certificate is not PEM";
-  const [block] = pemBlocks(key, keyBlocks);
+  const block = pemBlocks(key).find(({ name, isMalformed }) => isMalformed || keyBlocks.includes(name));
   if (block === undefined) return "the key is not PEM of a private key";
   if (block.name === "ENCRYPTED PRIVATE KEY" || /^Proc-Type:.*ENCRYPTED/m.test(block.text))
     return "the key is encrypted, and there is no password for it";
-  const privateKey = attempt(() => createPrivateKey(block.text));
+  const privateKey = block.isMalformed ? undefined : attempt(() => createPrivateKey(block.text));
   if (privateKey === undefined) return "the key is malformed";
   return (
     leafFault(leaf.publicKey) ?? (leaf.checkPrivateKey(privateKey) ? undefined : "the key is not the certificate's")
@@ -53,17 +57,29 @@ function leafFault(key: KeyObject): string | undefined {
 export function rootsFault({ certificates: roots, crl: list }: RootCertificates): string | undefined {
   const certificates = certificatesIn(roots);
   if (typeof certificates === "string") return `a root certificate ${certificates}`;
+  if (pemBlocks(roots).some(isMalformedPart)) return "a root certificate is malformed";
   if (certificates.length === 0) return "there is no root certificate in PEM";
   if (list === undefined) return undefined;
-  const lists = pemBlocks(list, listBlocks);
+  const blocks = pemBlocks(list);
+  if (blocks.some(isMalformedPart) || typeof certificatesIn(list) === "string") return "a revocation list is malformed";
+  const lists = blocks.filter(({ name }) => listBlocks.includes(name));
   if (lists.length === 0) return "there is no revocation list in PEM";
-  return lists.every(({ der }) => isRevocationList(der)) ? undefined : "a revocation list is malformed";
+  return undefined;
+}
+
+/** Reports whether Envoy rejects roots or revocation lists because of a block, which it reads whatever it needs. */
+function isMalformedPart({ name, text, der, isMalformed }: PemBlock): boolean {
+  if (isMalformed) return true;
+  if (listBlocks.includes(name)) return !isRevocationList(der);
+  return parsedKeyBlocks.includes(name) && attempt(() => createPrivateKey(text)) === undefined;
 }
 
 /** Returns the certificates of a PEM text, or why one of them is malformed. */
 function certificatesIn(pem: Uint8Array): readonly X509Certificate[] | string {
   const found: X509Certificate[] = [];
-  for (const { der } of pemBlocks(pem, certificateBlocks)) {
+  for (const { name, der, isMalformed } of pemBlocks(pem)) {
+    if (isMalformed) return "is malformed";
+    if (!certificateBlocks.includes(name)) continue;
     const certificate = attempt(() => new X509Certificate(der));
     if (certificate === undefined || attempt(() => createPublicKey(certificate.toString())) === undefined)
       return "is malformed";
@@ -76,32 +92,35 @@ interface PemBlock {
   readonly name: string;
   readonly text: string;
   readonly der: Buffer;
+  /** The block has no end or another one, or its body is not base64. Envoy rejects the whole text then. */
+  readonly isMalformed: boolean;
 }
 
-/** Returns the blocks of a PEM text with one of the given names. */
-function pemBlocks(bytes: Uint8Array, names: readonly string[]): readonly PemBlock[] {
-  const text = new TextDecoder().decode(bytes);
+/** Returns the blocks of a PEM text. Lines between blocks are ignored. Reads as BoringSSL does. */
+function pemBlocks(bytes: Uint8Array): readonly PemBlock[] {
+  const lines = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).split("\n");
   const blocks: PemBlock[] = [];
-  for (const match of text.matchAll(/^-----BEGIN ([A-Z0-9 ]+)-----[^\S\n]*\n([^-]*)^-----END \1-----/gm)) {
-    const [whole, name = "", body = ""] = match;
-    if (names.includes(name)) blocks.push({ name, text: `${whole}\n`, der: Buffer.from(body, "base64") });
+  for (let at = 0; at < lines.length; at++) {
+    const name = /^-----BEGIN (.*)-----\s*$/.exec(lines[at] ?? "")?.[1];
+    if (name === undefined) continue;
+    const first = at;
+    do at++;
+    while (at < lines.length && lines[at]?.startsWith("-----END ") === false);
+    const end = `-----END ${name}-----`;
+    const content = lines.slice(first + 1, at);
+    const body = content.join("").replaceAll(/\s/g, "");
+    const isBase64 = body.length > 0 && body.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(body);
+    // An empty line ends the headers of a block, and these may only be those of an encrypted key.
+    const hasHeader = content.slice(1).some((line) => line.trim() === "");
+    const isEncrypted = content[0]?.startsWith("Proc-Type:") === true;
+    blocks.push({
+      name,
+      text: [`-----BEGIN ${name}-----`, ...content.map((line) => line.trimEnd()), end, ""].join("\n"),
+      der: Buffer.from(body, "base64"),
+      isMalformed: lines[at]?.trimEnd() !== end || !((isBase64 && !hasHeader) || isEncrypted),
+    });
   }
   return blocks;
-}
-
-/** Reports whether bytes have the outline of a revocation list: a list with signature algorithm and signature. */
-function isRevocationList(der: Buffer): boolean {
-  const [outer, ...after] = elementsOf(der) ?? [];
-  if (outer?.tag !== sequence || after.length > 0) return false;
-  const [list, algorithm, signature, ...more] = elementsOf(outer.content) ?? [];
-  const fields = list?.tag === sequence ? elementsOf(list.content) : undefined;
-  return (
-    fields !== undefined &&
-    fields.length >= 3 &&
-    algorithm?.tag === sequence &&
-    signature?.tag === bitString &&
-    more.length === 0
-  );
 }
 
 /** Reports whether bytes have the outline of a successful OCSP response. */
@@ -110,35 +129,10 @@ function isOcspResponse(bytes: Uint8Array): boolean {
   if (outer?.tag !== sequence || after.length > 0) return false;
   const [status, response, ...more] = elementsOf(outer.content) ?? [];
   const isSuccess = status?.tag === enumerated && status.content.length === 1 && status.content[0] === 0;
-  return isSuccess && response?.tag === firstField && more.length === 0;
+  return isSuccess && response?.tag === contextField && more.length === 0;
 }
 
-const sequence = 0x30;
 const enumerated = 0x0a;
-const firstField = 0xa0;
-const bitString = 0x03;
-
-interface Element {
-  readonly tag: number;
-  readonly content: Buffer;
-}
-
-/** Returns consecutive elements of DER; undefined if they are malformed. */
-function elementsOf(der: Buffer): readonly Element[] | undefined {
-  const found: Element[] = [];
-  for (let at = 0; at < der.length;) {
-    const tag = der[at] ?? 0;
-    const first = der[at + 1] ?? 0xff;
-    const octets = first < 0x80 ? 0 : first - 0x80;
-    if (first === 0x80 || octets > 4 || at + 2 + octets > der.length) return undefined;
-    const length = octets === 0 ? first : der.readUIntBE(at + 2, octets);
-    const start = at + 2 + octets;
-    if (start + length > der.length) return undefined;
-    found.push({ tag, content: der.subarray(start, start + length) });
-    at = start + length;
-  }
-  return found;
-}
 
 function attempt<T>(read: () => T): T | undefined {
   try {

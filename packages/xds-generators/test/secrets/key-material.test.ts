@@ -82,3 +82,58 @@ describe("root certificates", () => {
     );
   });
 });
+
+describe("PEM as Envoy's BoringSSL reads it", () => {
+  const block = (body: string, name = "CERTIFICATE"): string =>
+    `-----BEGIN ${name}-----\n${body}-----END ${name}-----\n`;
+  const body = root.pem.replaceAll(/-----.*-----\n?/g, "");
+  const malformed: readonly (readonly [string, string])[] = [
+    ["a character that is not base64", block(`${body.slice(0, 20)}!${body.slice(20)}`)],
+    ["a dash in the body", block("AA-A\n")],
+    ["no end", "-----BEGIN CERTIFICATE-----\nAAAA\n"],
+    ["the end of another block", `-----BEGIN CERTIFICATE-----\n${body}-----END X509 CRL-----\n`],
+    ["too much padding", block(`${body.trim()}==\n`)],
+    ["half a quantum", block("AAA\n")],
+    ["an empty body", block("")],
+    ["a header", block(`a: b\n\n${body}`)],
+    ["an empty line", block(`${body}\n`)],
+    ["no line end before the next block", root.pem.trimEnd()],
+  ];
+
+  it.each(malformed)("denies a chain, roots and revocation lists with a block with %s", (_, bad) => {
+    expect(keyPairFault({ chain: bytes(leaf.pem + bad), key: bytes(leaf.keyPem) }) ?? bad).toBe(
+      bad === root.pem.trimEnd() ? bad : "the certificate is malformed",
+    );
+    expect(rootsFault({ certificates: bytes(bad + root.pem) })).toBe("a root certificate is malformed");
+    expect(rootsFault({ certificates: bytes(root.pem), crl: bytes(bad + list) })).toBe(
+      "a revocation list is malformed",
+    );
+    expect(keyPairFault({ chain: bytes(leaf.pem), key: bytes(bad + leaf.keyPem) })).toBe("the key is malformed");
+  });
+
+  it.each([
+    ["long lines", block(`${body.replaceAll("\n", "")}\n`)],
+    ["spaces at line ends", block(body.replaceAll("\n", " \n"))],
+    ["other blocks", leaf.keyPem + block("AAAA\n", "OTHER") + root.pem],
+    ["a revocation list", list + root.pem],
+  ])("takes roots with %s", (_, text) => {
+    expect(rootsFault({ certificates: bytes(text) })).toBeUndefined();
+  });
+
+  it.each(["X509 CRL", "EC PRIVATE KEY", "RSA PRIVATE KEY"])("denies roots with a malformed %s", (name) => {
+    expect(rootsFault({ certificates: bytes(root.pem + block("AAAA\n", name)) })).toBe(
+      "a root certificate is malformed",
+    );
+  });
+
+  it("denies a revocation list whose fields are others", () => {
+    const der = Buffer.from(list.replaceAll(/-----.*-----\n?/g, ""), "base64");
+    const taken = [0, 1, 4, 5, 7, 8, 10, 11].filter((at) => {
+      const damaged = Buffer.from(der);
+      damaged[at] = (damaged[at] ?? 0) ^ 0xff;
+      const crl = bytes(block(`${damaged.toString("base64")}\n`, "X509 CRL"));
+      return rootsFault({ certificates: bytes(root.pem), crl }) === undefined;
+    });
+    expect(taken).toEqual([]);
+  });
+});
