@@ -31,7 +31,7 @@ type EndpointMember = Member & { readonly endpoint: Endpoint };
 
 /**
  * Returns members of which each address stands once: Envoy counts an address of an assignment once, with the weight of
- * its first occurrence, so that others would only add to the weight of their locality. It is kept in its first locality,
+ * its first occurrence, so that others only add to the weight of their locality. It is kept in its first locality,
  * healthy if it is anywhere in it, with the largest of its weights: it is one endpoint, however many objects name it.
  * Clients that resolve hostnames count each one of a locality, so these are all kept.
  */
