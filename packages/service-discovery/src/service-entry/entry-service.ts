@@ -1,3 +1,4 @@
+import { isIP, isIPv4 } from "node:net";
 import { namespaces, serviceEntries, type ServiceEntryObject } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { Service } from "../model/service.js";
@@ -44,7 +45,8 @@ export const entryService = query(
 
 /**
  * Returns the addresses that are allocated to a host of a ServiceEntry. All ServiceEntries of the host in the namespace
- * have the same ones, those of the oldest, so that each port of the host listens at every address of its name.
+ * have the same ones, so that each port of the host listens at the addresses of its name: those that one of them gives,
+ * else those in the status of the oldest.
  */
 function allocatedAddresses(
   q: QueryContext,
@@ -52,15 +54,36 @@ function allocatedAddresses(
   hostname: string,
 ): Partial<HashedAddresses> | undefined {
   const key = `${entry.namespace}/${hostname}`;
+  const shared = allocatesAddresses(entry) ? q.call(sharedAddresses, key) : {};
+  if (shared.given !== undefined) return shared.given;
   if (!settings.ipAutoallocate(q)) return q.call(hashedAddresses, key);
-  return allocatesAddresses(entry) ? q.call(addressesInStatuses, key) : undefined;
+  return allocatesAddresses(entry) ? (shared.inStatus ?? {}) : undefined;
 }
 
-const addressesInStatuses = query("addressesInStatuses", (q, key: string): Partial<HashedAddresses> => {
+interface SharedAddresses {
+  /** Addresses in `spec.addresses`, the first of each family. */
+  readonly given?: Partial<HashedAddresses>;
+  readonly inStatus?: Partial<HashedAddresses>;
+}
+
+const sharedAddresses = query("sharedAddresses", (q, key: string): SharedAddresses => {
   const hostname = key.slice(key.indexOf("/") + 1);
-  const found = serviceEntriesOf(q, key)
+  const entries = serviceEntriesOf(q, key);
+  const given = entries.map(givenAddresses).find(isAny);
+  const inStatus = entries
     .filter(allocatesAddresses)
     .map((entry) => addressesInStatus(entry, hostname))
-    .find(({ ipv4, ipv6 }) => ipv4 !== undefined || ipv6 !== undefined);
-  return found ?? {};
+    .find(isAny);
+  return { ...(given && { given }), ...(inStatus && { inStatus }) };
 });
+
+function givenAddresses(entry: ServiceEntryObject): Partial<HashedAddresses> {
+  const ips = entry.spec.addresses.length === 0 ? [] : addressesOf(entry).filter((address) => isIP(address) !== 0);
+  const ipv4 = ips.find((address) => isIPv4(address));
+  const ipv6 = ips.find((address) => !isIPv4(address));
+  return { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) };
+}
+
+function isAny({ ipv4, ipv6 }: Partial<HashedAddresses>): boolean {
+  return ipv4 !== undefined || ipv6 !== undefined;
+}

@@ -147,6 +147,17 @@ describe("a host of several ServiceEntries with allocated addresses", () => {
     expect(listeners(elsewhere)).toContain("240.240.0.9_7002");
   });
 
+  test.each([
+    ["the status of the other is written", "240.240.0.2"],
+    ["it is not", undefined],
+  ])("has the address that one of the ServiceEntries gives, if %s", (_, address) => {
+    const given = part("plain", 7001, "TCP").replace('"spec":{', '"spec":{"addresses":["192.0.2.7"],');
+    const proxy = new TestMesh(given + part("admin", 7002, "TCP", address)).proxy(dns);
+    expect(table(proxy)["broker.example.net"].ips).toEqual(["192.0.2.7"]);
+    const all = proxy.names("envoy.config.listener.v3.Listener");
+    expect(all.filter((name) => /_700\d$/.test(name))).toEqual(["192.0.2.7_7001", "192.0.2.7_7002"]);
+  });
+
   test("routes HTTP at its address", () => {
     const proxy = new TestMesh(first + part("web", 7003, "HTTP", "240.240.0.3")).proxy(dns);
     const { virtualHosts } = proxy.json("envoy.config.route.v3.RouteConfiguration", "7003");
