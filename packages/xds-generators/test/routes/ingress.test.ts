@@ -66,4 +66,21 @@ describe("the routes of Ingresses whose tls names no hosts", () => {
       [https("i2")]: { "a.example.com": ["/i1", "/i2"] },
     });
   });
+
+  it("are those of both if both have rules for every host, with the certificate of the older", () => {
+    expect(pathsOf(ingress("i1", "", "x", 1) + ingress("i2", "", "y", 2))).toEqual({
+      "http.80": { "*": ["/i1", "/i2"] },
+      [https("i1")]: { "*": ["/i1", "/i2"] },
+    });
+  });
+
+  it("are those of both if the younger one also has rules of one host", () => {
+    expect(
+      pathsOf(ingress("i1", "", "x", 1) + ingress("i2", "b.example.com", "y", 2) + ingress("i3", "", "z", 3)),
+    ).toEqual({
+      "http.80": { "*": ["/i1", "/i3"], "b.example.com": ["/i2"] },
+      [https("i1")]: { "*": ["/i1", "/i3"] },
+      [https("i2")]: { "b.example.com": ["/i2"] },
+    });
+  });
 });
