@@ -8,7 +8,7 @@ const pod = (name: string, labels: object = {}, containers = ["app", "istio-prox
     { spec: { containers: containers.map((each) => ({ name: each, image: each })) } },
     { labels: { app: name.split("/")[1], ...labels } },
   );
-const service = (name: string, metadata: object = {}): string =>
+const service = (name: string, metadata: Readonly<Record<string, unknown>> = {}): string =>
   object("Service", name, { spec: { selector: { app: "cart" }, ports: [{ name: "http", port: 80 }] } }, metadata);
 const subsets = [{ name: "v1", labels: { version: "v1" } }];
 const rule = (name: string, spec: object = {}): string =>
