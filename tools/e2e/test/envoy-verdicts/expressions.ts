@@ -347,7 +347,7 @@ const field = fc.constantFrom("b", "headers", "`x-y`", "`x y`", "loop", "in", "s
 const operator = fc.constantFrom(..."+ - * / % == != < <= > >= && || in".split(" "), "?", "=", "&");
 
 const { expression } = fc.letrec<{ expression: string; args: string }>((tie) => ({
-  args: fc.array(tie("expression"), { maxLength: 3, depthSize: "small" }).map((all) => all.join(", ")),
+  args: fc.array(tie("expression"), { maxLength: 3 }).map((all) => all.join(", ")),
   expression: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
     { weight: 3, arbitrary: name },
