@@ -1,8 +1,9 @@
 import { failureMessage, type Proxy } from "@istiod/push-context";
-import { type Failure, formatFailure, type Resource, type ResourceSet, xdsShortName } from "@istiod/resources";
+import { type Failure, formatFailure, hasFailed, type Resource, ResourceSet, xdsShortName } from "@istiod/resources";
 import { type Clock } from "@istiod/settings";
 import { completeResource, withLastGood } from "@istiod/xds-generators";
 import type { Logger } from "pino";
+import { type LastGood, type LastGoodMemory, workloadKey } from "./last-good-memory.js";
 import { LineBudget, shortened } from "./logging/line-budget.js";
 
 /** A resource that a proxy does not have in its present version, as in `/debug/push_status`. */
@@ -26,10 +27,15 @@ export class FailedResources {
   readonly #failures = new Map<string, readonly Failure[]>();
   readonly #log: FailureLog;
   readonly #proxy: Proxy;
+  readonly #memory: LastGoodMemory;
+  #workload: string | undefined;
 
-  constructor(log: FailureLog, proxy: Proxy) {
+  /** @param former the last good resources of the client's last stream, if any */
+  constructor(log: FailureLog, proxy: Proxy, memory: LastGoodMemory, former: LastGood = new Map()) {
     this.#log = log;
     this.#proxy = proxy;
+    this.#memory = memory;
+    for (const [typeUrl, set] of former) this.#last.set(typeUrl, set);
   }
 
   /** Returns the resources of a type with the last good versions of those that fail. Throws if there is none. */
@@ -44,9 +50,31 @@ export class FailedResources {
       return last;
     }
     if (now.hasFailures || this.#failures.size > 0) this.#note(typeUrl, typeUrl, now.failures());
-    const set = withLastGood(typeUrl, now, last);
+    const set = now.hasFailures ? this.#complete(typeUrl, now, last) : now;
     this.#last.set(typeUrl, set);
     return set;
+  }
+
+  /** Completes a set from the client's last one, or from that of another client of its workload. */
+  #complete(typeUrl: string, now: ResourceSet, last: ResourceSet | undefined): ResourceSet {
+    const workload = (this.#workload ??= workloadKey(this.#proxy));
+    const set = withLastGood(typeUrl, now, last ?? this.#memory.shared(now, workload));
+    if (set !== now) this.#memory.share(now, workload, set);
+    return set;
+  }
+
+  /** Returns the last good versions of what fails now. */
+  lastGood(): LastGood {
+    const found = new Map<string, ResourceSet>();
+    for (const [key, failures] of this.#failures) {
+      const [typeUrl = ""] = key.split(" ", 1);
+      const named = [...(this.#lastByName.get(typeUrl)?.values() ?? [])];
+      const all = key === typeUrl ? [...(this.#last.get(typeUrl) ?? [])] : named;
+      const kept = all.filter(({ name }) => failures.some((failure) => hasFailed(failure, name)));
+      const others = [...(found.get(typeUrl) ?? [])].filter(({ name }) => !kept.some((each) => each.name === name));
+      if (kept.length > 0) found.set(typeUrl, ResourceSet.of([...others, ...kept].map(withoutFailures)));
+    }
+    return found;
   }
 
   /** Returns a resource that is looked up by name, or its last good version; undefined if it fails and has none. */
@@ -68,6 +96,13 @@ export class FailedResources {
     const found = last === undefined ? now : completeResource(typeUrl, now, last);
     this.#remember(typeUrl, found);
     return found;
+  }
+
+  /** Reports whether a resource exists and cannot be generated now. */
+  isFailing(typeUrl: string, name: string): boolean {
+    const isWhole = (failure: Failure): boolean => failure.part === undefined && hasFailed(failure, name);
+    const failures = [this.#failures.get(typeUrl), this.#failures.get(`${typeUrl} ${name}`)];
+    return failures.some((found) => found?.some(isWhole) === true);
   }
 
   /** Forgets a resource that is no longer looked up. */
@@ -135,6 +170,10 @@ export class FailureLog {
       "generation failed, keeping the last good config",
     );
   }
+}
+
+function withoutFailures({ name, version, bytes }: Resource): Resource {
+  return { name, version, bytes };
 }
 
 function messageOf(error: unknown): string {

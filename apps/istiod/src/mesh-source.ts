@@ -19,6 +19,7 @@ import type { Logger } from "pino";
 import type { HeldSecretPermission } from "./cluster/secret-access-reviews.js";
 import { DeniedSecrets } from "./denied-secrets.js";
 import { type FailedResource, FailedResources, FailureLog } from "./failed-resources.js";
+import { type LastGood, LastGoodMemory } from "./last-good-memory.js";
 import { shortened } from "./logging/line-budget.js";
 
 /** A connected proxy and its view of the mesh. */
@@ -27,6 +28,8 @@ export interface MeshClient {
   readonly view: View<Proxy>;
   /** The last good resources, which are kept while their generation fails. */
   readonly failed: FailedResources;
+  /** Key by which the proxy is recognized when it reconnects. */
+  readonly key: string;
   readonly deniedSecrets: DeniedSecrets;
   /** The held decision on its service account, from the first Secret that it requests. */
   readonly secretPermission: { held?: HeldSecretPermission | undefined };
@@ -62,6 +65,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   readonly #clients = new WeakMap<Node, MeshClient>();
   readonly #open = new Set<MeshClient>();
   readonly #failures: FailureLog;
+  readonly #lastGood = new LastGoodMemory();
   readonly #byView = new WeakMap<View<unknown>, MeshClient>();
 
   constructor(options: MeshSourceOptions) {
@@ -97,11 +101,13 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
     const registered = await this.#options.register?.(proxy);
     const { database, log, clock = monotonicClock } = this.#options;
+    const key = `${this.#identityOf(verifiedIdentity) ?? peer.address} ${proxy.nodeId}`;
     const client = {
       registered,
       proxy,
       view: database.view(proxy),
-      failed: new FailedResources(this.#failures, proxy),
+      key,
+      failed: new FailedResources(this.#failures, proxy, this.#lastGood, this.#recall(key, clock)),
       deniedSecrets: new DeniedSecrets(log, proxy.nodeId, clock),
       secretPermission: {},
     };
@@ -131,7 +137,19 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   identity({ proxy: { verifiedIdentity } }: MeshClient): string | undefined {
-    return verifiedIdentity && `${verifiedIdentity.namespace}/${verifiedIdentity.serviceAccount}`;
+    return this.#identityOf(verifiedIdentity);
+  }
+
+  #identityOf(identity: VerifiedIdentity | undefined): string | undefined {
+    return identity && `${identity.namespace}/${identity.serviceAccount}`;
+  }
+
+  /** Returns the last good resources of a client's last stream, which may not have ended yet. */
+  #recall(key: string, clock: Clock): LastGood | undefined {
+    const remembered = this.#lastGood.recall(key, clock.now());
+    if (remembered !== undefined) return remembered;
+    for (const other of this.#open) if (other.key === key) return other.failed.lastGood();
+    return undefined;
   }
 
   resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
@@ -164,6 +182,10 @@ export class MeshSource implements ResourceSource<MeshClient> {
     }
     const lookup = Object.hasOwn(lookups, typeUrl) ? lookups[typeUrl] : undefined;
     return lookup && client.failed.named(typeUrl, name, () => client.view.follow(lookup, name));
+  }
+
+  isFailing({ failed }: MeshClient, typeUrl: string, name: string): boolean {
+    return failed.isFailing(typeUrl, name);
   }
 
   report({ registered }: MeshClient, typeUrl: string, error: { readonly message: string } | undefined): boolean {
@@ -213,6 +235,8 @@ export class MeshSource implements ResourceSource<MeshClient> {
 
   close(client: MeshClient): void {
     this.#open.delete(client);
+    const { clock = monotonicClock } = this.#options;
+    this.#lastGood.remember(client.key, client.failed.lastGood(), clock.now());
     client.registered?.closed();
     client.secretPermission.held?.release();
     client.view.release();

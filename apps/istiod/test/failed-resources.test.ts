@@ -61,10 +61,15 @@ class Served extends YamlMesh<Proxy> {
   readonly deliveries = new Deliveries();
   readonly server = createXdsServer(this.source, { observe: (event) => this.deliveries.observe(event) });
 
-  async connect(variant: Variant, host: string, type: "sidecar" | "router" = "sidecar"): Promise<EnvoyClient> {
+  async connect(
+    variant: Variant,
+    host: string,
+    type: "sidecar" | "router" = "sidecar",
+    of = node(host, "10.0.9.9", { type }),
+  ): Promise<EnvoyClient> {
     const { port } = await this.server.listen({ host: "127.0.0.1", port: 0 });
     ends.push(() => this.server.close({ graceMs: 0 }));
-    const proxy = new EnvoyClient({ host: "127.0.0.1", port }, { variant, node: node(host, "10.0.9.9", { type }) });
+    const proxy = new EnvoyClient({ host: "127.0.0.1", port }, { variant, node: of });
     ends.push(() => proxy.close());
     await proxy.initialized();
     await proxy.settled();
@@ -255,6 +260,101 @@ interface AnyObject {
   readonly spec?: object;
   readonly status?: object;
 }
+
+describe.each(["delta", "sotw"] as const)(
+  "a proxy that reconnects while a resource cannot be generated, by %s",
+  (variant) => {
+    const mesh = (): Served => new Served([base, rule("cart", 3), rule("pay", 3)].join("\n---\n"));
+    const breakCart = (served: Served): void =>
+      corrupt(served, destinationRules, "shop/cart", (object) => ({
+        ...object,
+        spec: {
+          ...object.spec,
+          trafficPolicy: { ...object.spec.trafficPolicy, connectionPool: { tcp: garbage } } as never,
+        },
+      }));
+
+    test("keeps its last good version, through several streams, and gets the mended one", async () => {
+      const served = mesh();
+      const proxy = await served.connect(variant, "web.shop");
+      breakCart(served);
+      await proxy.settled();
+      for (let stream = 0; stream < 3; stream++) {
+        proxy.reconnect();
+        await proxy.initialized();
+        served.apply(rule("pay", 5 + stream));
+        await proxy.settled();
+        expect([connectTimeout(proxy, "cart"), connectTimeout(proxy, "pay")]).toEqual([3, 5 + stream]);
+        expect(proxy.resources(endpointType).has(cluster("cart"))).toBe(true);
+      }
+      served.apply(rule("cart", 7));
+      await proxy.settled();
+      expect(connectTimeout(proxy, "cart")).toBe(7);
+    });
+
+    test("loses it when the object is gone", async () => {
+      const served = mesh();
+      const proxy = await served.connect(variant, "web.shop");
+      breakCart(served);
+      await proxy.settled();
+      proxy.reconnect();
+      await proxy.initialized();
+      served.remove(service("cart.shop", "10.1.0.1"));
+      await proxy.settled();
+      expect(proxy.resources(clusterType).has(cluster("cart"))).toBe(false);
+      expect(connectTimeout(proxy, "pay")).toBe(3);
+    });
+
+    test("shares it with a new replica of its workload, and not with another proxy", async () => {
+      const served = mesh();
+      const web = (ip: string) => node("web.shop", ip);
+      const proxy = await served.connect(variant, "web.shop", "sidecar", web("10.0.9.1"));
+      breakCart(served);
+      await proxy.settled();
+      const replica = await served.connect(variant, "web.shop", "sidecar", web("10.0.9.2"));
+      const other = await served.connect(variant, "api.pay");
+      expect(connectTimeout(replica, "cart")).toBe(3);
+      expect(connectTimeout(other, "cart")).toBeUndefined();
+      expect(connectTimeout(other, "pay")).toBe(3);
+    });
+  },
+);
+
+describe("a delta proxy that reconnects to an istiod that never generated a resource", () => {
+  async function moved() {
+    const [one, two] = [base, base].map((text) => new Served([text, rule("cart", 3), rule("pay", 3)].join("\n---\n")));
+    if (one === undefined || two === undefined) throw new Error("no meshes");
+    const proxy = await one.connect("delta", "web.shop");
+    corrupt(two, destinationRules, "shop/cart", (object) => ({
+      ...object,
+      spec: { ...object.spec, trafficPolicy: { connectionPool: { tcp: garbage } } as never },
+    }));
+    const { port } = await two.server.listen({ host: "127.0.0.1", port: 0 });
+    ends.push(() => two.server.close({ graceMs: 0 }));
+    proxy.reconnect({ host: "127.0.0.1", port });
+    await proxy.initialized();
+    await proxy.settled();
+    return { proxy, two };
+  }
+
+  test("keeps what it has, gets its neighbors, and the mended version", async () => {
+    const { proxy, two } = await moved();
+    two.apply(rule("pay", 5));
+    await proxy.settled();
+    expect([connectTimeout(proxy, "cart"), connectTimeout(proxy, "pay")]).toEqual([3, 5]);
+    two.apply(rule("cart", 7));
+    await proxy.settled();
+    expect(connectTimeout(proxy, "cart")).toBe(7);
+  });
+
+  test("loses it when the object is gone", async () => {
+    const { proxy, two } = await moved();
+    expect(connectTimeout(proxy, "cart")).toBe(3);
+    two.remove(service("cart.shop", "10.1.0.1"));
+    await proxy.settled();
+    expect(proxy.resources(clusterType).has(cluster("cart"))).toBe(false);
+  });
+});
 
 describe.each(["delta", "sotw"] as const)("an object that cannot be indexed, by %s", (variant) => {
   const entry = (name: string): string =>

@@ -47,6 +47,12 @@ export interface ResourceSource<C = unknown> {
   lookup?(client: C, typeUrl: string, name: string): Resource | undefined;
 
   /**
+   * Reports whether a resource exists and cannot be generated now, so that neither the set nor `lookup` has it. A
+   * client that has a version of it keeps that. Default: there are none.
+   */
+  isFailing?(client: C, typeUrl: string, name: string): boolean;
+
+  /**
    * Receives a request of a type by which clients only report, such as the health of a workload, and returns true. It
    * gets no response. `error` is that of the request: a report of a failure. Default: there are no such types.
    */

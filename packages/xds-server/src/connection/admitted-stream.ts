@@ -94,6 +94,7 @@ function bindSource<C>(source: ResourceSource<C>, client: C, failed: ClientSourc
   return {
     resources: (typeUrl) => source.resources(client, typeUrl),
     lookup: source.lookup && ((typeUrl, name) => source.lookup?.(client, typeUrl, name)),
+    isFailing: (typeUrl, name) => source.isFailing?.(client, typeUrl, name) ?? false,
     serves: (typeUrl) => source.serves?.(typeUrl, client) ?? true,
     unsubscribed: (typeUrl, name) => source.unsubscribed?.(client, typeUrl, name),
     failed,

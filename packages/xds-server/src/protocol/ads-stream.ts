@@ -363,7 +363,8 @@ export abstract class AdsStream {
       const uncertain = type.known === undefined ? this.uncertainOf(type) : nothingUncertain;
       const awaited = typeUrl === endpointType ? this.#warming.awaited : noNames;
       const forced = uncertain.size === 0 ? awaited : new Set([...awaited, ...uncertain.keys()]);
-      const sure = yield* select(type, set, lookupName, forced);
+      const isFailing = (name: string): boolean => this.#source.isFailing(typeUrl, name);
+      const sure = yield* select(type, set, { lookup: lookupName, isFailing }, forced);
       type.reconnected ||= uncertain.size > 0;
       const selected = uncertain.size === 0 ? sure : this.#withUncertain(type, sure, uncertain);
       return type.doubts === undefined ? selected : yield* withoutDoubts(type, selected);
@@ -389,7 +390,7 @@ export abstract class AdsStream {
       const resource = sent.get(name);
       if (resource !== undefined && earlier !== undefined && earlier.version !== resource.version)
         (type.doubts ??= new Doubts(this.#random)).await(earlier, resource, undefined);
-      if (!hasResource(type, name)) missing.push(name);
+      if (!hasResource(type, name) && !type.keptFailing.has(name)) missing.push(name);
     }
     return { resources: selected.resources, removed: [...new Set([...selected.removed, ...missing])] };
   }
@@ -432,6 +433,7 @@ export abstract class AdsStream {
     const wasLookedUp = type.lookedUp.has(name);
     type.lookedUp.take(name);
     type.doubts?.delete(name);
+    type.keptFailing.delete(name);
     if (type.outside.delete(name) || wasLookedUp) this.#source.unsubscribed(type.typeUrl, name);
   }
 

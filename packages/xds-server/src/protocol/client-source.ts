@@ -5,6 +5,8 @@ export interface ClientSource {
   resources(typeUrl: string): ResourceSet | undefined;
   /** Undefined if the source has no resources outside its sets. */
   readonly lookup: ((typeUrl: string, name: string) => Resource | undefined) | undefined;
+  /** Reports whether a resource exists and cannot be generated now. */
+  isFailing(typeUrl: string, name: string): boolean;
   /** Reports whether a client may subscribe to a type. */
   serves(typeUrl: string): boolean;
   /** Reports that the client is no longer subscribed to a name that was looked up. */

@@ -7,24 +7,33 @@ import { computeDigests } from "./set-digest.js";
 import { differenceBetween, indexSet } from "./set-slices.js";
 import type { TypeState } from "./type-state.js";
 
+/** Resources that are not in the set of a type. */
+export interface OutsideSource {
+  /** Undefined if the source has none. */
+  readonly lookup: Lookup | undefined;
+  /** Reports whether a resource exists and cannot be generated now. */
+  readonly isFailing: (name: string) => boolean;
+}
+
 /**
  * Selects the resources to send and to remove so that a client has the subscribed resources of `set`, and records them
  * as sent. State-of-the-world responses are derived from this selection. The subscription must not change until this is
  * complete.
  *
- * @param lookup finds resources outside the set; undefined if the source has none
+ * @param source finds resources outside the set
  * @param awaited names of resources to send even if the client has them in this version
  */
 export function* select(
   type: TypeState,
   set: ResourceSet,
-  lookup: Lookup | undefined,
+  source: OutsideSource,
   awaited: ReadonlySet<string>,
 ): Sliced<Selection> {
-  const selection =
+  const selected =
     type.known === undefined
-      ? yield* initialSelection(type, set, lookup, awaited)
-      : yield* updateSelection(type, type.known, set, lookup);
+      ? yield* initialSelection(type, set, source, awaited)
+      : yield* updateSelection(type, type.known, set, source.lookup);
+  const selection = type.keptFailing.size === 0 ? selected : yield* withoutKept(type, set, source, selected);
   yield* type.names.compact(set);
   type.known = set;
   type.reconnected ||= type.initialVersions !== undefined;
@@ -37,7 +46,7 @@ export function* select(
 function* initialSelection(
   type: TypeState,
   set: ResourceSet,
-  lookup: Lookup | undefined,
+  { lookup, isFailing }: OutsideSource,
   awaited: ReadonlySet<string>,
 ): Sliced<Selection> {
   if (!type.wildcard && type.names.size === set.size) yield* computeDigests(set);
@@ -61,15 +70,48 @@ function* initialSelection(
     if (++handled % sliceNames === 0) yield 0;
     const found = type.lookedUp.take(name);
     if (lookup !== undefined) type.outside.set(name, found);
-    if (found === undefined) removed.push(name);
-    else if (initial?.outsideSet.get(name) !== found.version || awaited.has(name)) {
+    if (found === undefined) {
+      if (initial?.outsideSet.has(name) === true && isFailing(name)) type.keptFailing.add(name);
+      removed.push(name);
+    } else if (initial?.outsideSet.get(name) !== found.version || awaited.has(name)) {
       resources.push(found);
       whole = false;
     }
   }
   if (type.wildcard && initial !== undefined)
-    for (const name of initial.outsideSet.keys()) if (!type.names.has(name)) removed.push(name);
+    for (const name of initial.outsideSet.keys()) {
+      if (type.names.has(name)) continue;
+      if (isFailing(name)) type.keptFailing.add(name);
+      removed.push(name);
+    }
   return whole ? { resources, removed, whole: set } : { resources, removed };
+}
+
+/**
+ * Removes no resources that the client had when it connected and that cannot be generated, and removes those that do
+ * not exist any more.
+ */
+function* withoutKept(
+  type: TypeState,
+  set: ResourceSet,
+  { isFailing }: OutsideSource,
+  selection: Selection,
+): Sliced<Selection> {
+  const { keptFailing, outside } = type;
+  yield* indexSet(set);
+  const gone: string[] = [];
+  for (const name of [...keptFailing]) {
+    if (set.has(name) || outside.get(name) !== undefined || !type.covers(name)) keptFailing.delete(name);
+    else if (!isFailing(name)) {
+      keptFailing.delete(name);
+      gone.push(name);
+    }
+  }
+  const kept = selection.removed.filter((name) => !keptFailing.has(name));
+  const removed = gone.length === 0 ? kept : [...new Set([...kept, ...gone])];
+  return selection.whole === undefined
+    ? { resources: selection.resources, removed }
+    : { resources: selection.resources, removed, whole: selection.whole };
 }
 
 function* updateSelection(

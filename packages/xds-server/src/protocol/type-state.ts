@@ -47,6 +47,8 @@ export class TypeState {
   /** Delta: versions of the client's resources when it connected. Cleared by the first response. */
   initialVersions: VersionList | undefined;
 
+  /** Delta: names that the client had when it connected, and that could not be generated since. It keeps them. */
+  readonly keptFailing = new Set<string>();
   /** Set if the client had resources of the type when it connected. */
   reconnected = false;
   /** Names to send even if they are unchanged. */
@@ -103,6 +105,7 @@ export class TypeState {
     this.doubts = undefined;
     this.unanswered.void();
     this.initialVersions = undefined;
+    this.keptFailing.clear();
     this.outside.clear();
     this.mustRespond = false;
     this.failed = false;
