@@ -409,7 +409,7 @@ export abstract class AdsStream {
         ? type.doubts
         : [])
         found.set(name, state === "rejected" ? earlier : state === "removed" ? undefined : resource);
-      for (const name of type.doubts?.removed ?? []) found.set(name, undefined);
+      for (const name of [...(type.doubts?.removed ?? []), ...(type.doubts?.readded ?? [])]) found.set(name, undefined);
       for (const { selection } of type.unanswered) {
         if (countOf(selection) + selection.removed.length > max) continue;
         for (const resource of selection.resources) found.set(resource.name, resource);

@@ -65,11 +65,18 @@ export class Doubts {
   readonly #earlier = new Set<string>();
   /** Names whose removal was in a rejected response. */
   readonly #removed = new Set<string>();
+  /**
+   * Names whose removal was in a rejected response and that exist again. The client may still list the version that was
+   * removed, so that they are removed again if it rejects the new version.
+   */
+  readonly #readded = new Set<string>();
   #removedShown = nothingShown;
   #removeAt = 0;
   #removals = 0;
   /** Set if the full state must be sent again, because it lacks resources that the client may still have. */
   #resync: ShownChanges | undefined;
+  /** Set if a rejected full state carried resources that do not exist any more, until a full state is acknowledged. */
+  #hasGone = false;
   /** Nonces of unanswered trials. */
   readonly #inFlight = new Set<string>();
   readonly #budget = new TrialBudget();
@@ -103,6 +110,11 @@ export class Doubts {
     return this.#removed;
   }
 
+  /** Names whose removal was in a rejected response, and that exist again in a version that is not answered yet. */
+  get readded(): ReadonlySet<string> {
+    return this.#readded;
+  }
+
   /** Reports whether a resource is known to be rejected. */
   get hasRejected(): boolean {
     for (const { state } of this.#doubts.values()) if (state === "rejected") return true;
@@ -111,7 +123,8 @@ export class Doubts {
 
   /** Reports whether nothing is in doubt any more. */
   get isEmpty(): boolean {
-    return this.#doubts.size + this.#removed.size + this.#inFlight.size === 0 && this.#resync === undefined;
+    const names = this.#doubts.size + this.#removed.size + this.#readded.size;
+    return names + this.#inFlight.size === 0 && this.#resync === undefined && !this.#hasGone;
   }
 
   /** Time until which queued resources wait because too many responses were rejected; undefined if they do not. */
@@ -143,6 +156,7 @@ export class Doubts {
     doubt.shown = shown;
     if (doubt.earlier !== undefined) this.#earlier.add(resource.name);
     doubt.state = "rejected";
+    if (this.#readded.delete(resource.name)) this.#removeAgain(resource.name, rejection.at);
     doubt.attempts++;
     doubt.rejection = { ...rejection, attempts: doubt.attempts };
     doubt.retryAt = rejection.at + retryDelay(doubt.attempts, this.#random());
@@ -169,6 +183,21 @@ export class Doubts {
     for (const name of names) this.#removed.add(name);
     this.#removedShown = shown;
     if (names.length > 0) this.#removeAt = wasAlone ? now + retryDelay(++this.#removals, this.#random()) : now;
+  }
+
+  #removeAgain(name: string, now: number): void {
+    this.#removeAt = this.#removed.size === 0 ? now : Math.min(this.#removeAt, now);
+    this.#removed.add(name);
+  }
+
+  /** Reports whether the client may have resources that do not exist any more, and that a full state removes. */
+  get hasGone(): boolean {
+    return this.#hasGone;
+  }
+
+  /** Records that a rejected full state carried resources that do not exist any more. */
+  noteGone(): void {
+    this.#hasGone = true;
   }
 
   /** Requests that the full state is sent again. */
@@ -211,9 +240,18 @@ export class Doubts {
    * @param isCarriedLater reports whether a later, unanswered response carries a resource
    */
   *accept(selection: Selection, set: ResourceSet, isCarriedLater: (name: string) => boolean): Sliced<void> {
-    for (const name of selection.removed) this.#removed.delete(name);
+    this.#hasGone = false;
+    this.#resync = undefined;
+    for (const name of selection.removed) {
+      this.#removed.delete(name);
+      this.#readded.delete(name);
+    }
     if (this.#removed.size === 0) this.#removals = 0;
     let handled = 0;
+    for (const { name } of this.#readded.size === 0 ? [] : selection.resources) {
+      if (++handled % sliceNames === 0) yield 0;
+      this.#readded.delete(name);
+    }
     for (const [name, { state }] of this.#doubts) {
       if (++handled % sliceNames === 0) yield 0;
       if (state === "removed" && !set.has(name)) this.#doubts.delete(name);
@@ -251,6 +289,7 @@ export class Doubts {
 
   /** Forgets a resource that the client does not subscribe to any more. */
   delete(name: string): void {
+    this.#readded.delete(name);
     if (this.#doubts.delete(name)) this.#changes++;
   }
 
@@ -258,6 +297,7 @@ export class Doubts {
   forgetAccepted(): void {
     for (const doubt of this.#doubts.values()) doubt.accepted = undefined;
     this.#removed.clear();
+    this.#readded.clear();
   }
 
   /** Returns the resources of a response without those that must not be sent now. */
@@ -305,8 +345,7 @@ export class Doubts {
 
   /** Returns the content of the next trial; undefined if there is none. Call it only when `dueAt` has passed. */
   *next(now: number, isRemoved: (name: string) => boolean): Sliced<Trial | undefined> {
-    const removed = now >= this.#removeAt ? [...this.#removed].filter((name) => isRemoved(name)) : [];
-    if (now >= this.#removeAt) this.#removed.clear();
+    const removed = now >= this.#removeAt ? this.#takeRemovals(isRemoved) : [];
     if (removed.length > 0) return { resources: [], removed, shown: this.#removedShown };
     if (now >= this.#retryAt) this.#queueRetries(now);
     for (let group = this.#groups.pop(); group !== undefined; group = this.#groups.pop()) {
@@ -328,6 +367,22 @@ export class Doubts {
         return { resources: [doubt.earlier], removed: [], shown: nothingShown };
     }
     return undefined;
+  }
+
+  /** Returns the names to remove, and keeps those that exist again until their new versions are answered. */
+  #takeRemovals(isRemoved: (name: string) => boolean): readonly string[] {
+    const names: string[] = [];
+    for (const name of this.#removed) {
+      const doubt = this.#doubts.get(name);
+      if (isRemoved(name)) names.push(name);
+      else if (doubt?.state !== "rejected") this.#readded.add(name);
+      else {
+        doubt.accepted = undefined;
+        names.push(name);
+      }
+    }
+    this.#removed.clear();
+    return names;
   }
 
   #queueRetries(now: number): void {

@@ -30,6 +30,10 @@ interface Candidates {
   readonly resources: readonly Resource[];
   /** Those of their names in later, unanswered responses, whose answers decide on them. */
   readonly later: ReadonlyMap<string, Resource>;
+  /** Number of resources that may be why the responses were rejected, also those that do not exist any more. */
+  readonly suspects: number;
+  /** Reports whether the responses carried resources that do not exist any more. */
+  readonly hasGone: boolean;
 }
 
 /**
@@ -52,8 +56,8 @@ export function* reject(
   if (response === undefined || !type.subscribed)
     return { ...nack, resources: [], versions: {}, reasons: {}, pending: [] };
   const { shown } = response;
-  const { resources, later } = yield* candidatesOf(type, answered, context.isFullState);
-  const verdict = yield* verdictOn(resources, message);
+  const { resources, later, suspects, hasGone } = yield* candidatesOf(type, answered, context.isFullState);
+  const verdict = yield* verdictOn(resources, message, suspects === 1);
   const doubts = (type.doubts ??= new Doubts(context.random));
   const acceptedOf = (name: string): Resource | undefined => doubts.get(name)?.accepted ?? type.acknowledged?.get(name);
   for (const { selection } of answered) doubts.rejectEarlier(selection);
@@ -72,7 +76,9 @@ export function* reject(
   for (const group of yield* groupsOf(rest, verdict)) yield* doubts.queue(group, acceptedOf, shown);
   const removed = answered.flatMap(({ selection, set }) => (set === undefined ? [] : selection.removed));
   if (context.isIncremental) doubts.queueRemovals(removed, shown, resources.length === 0, at);
-  if (context.isFullState && resources.length > 0 && (yield* lacksAccepted(type))) doubts.queueFullState(shown);
+  if (context.isFullState && hasGone) doubts.noteGone();
+  if (context.isFullState && (doubts.hasGone || (resources.length > 0 && (yield* lacksAccepted(type)))))
+    doubts.queueFullState(shown);
   if (doubts.isEmpty) type.doubts = undefined;
   return {
     ...nack,
@@ -93,12 +99,18 @@ function* candidatesOf(type: TypeState, answered: readonly SentResponse[], isFul
   if (known !== undefined) yield* indexSet(known);
   const inLater = type.unanswered.finder();
   const later = new Map<string, Resource>();
+  let suspects = 0;
+  let hasGone = false;
   const isCandidate = (resource: Resource): boolean => {
     const { name, version } = resource;
-    if (!type.covers(name) || (known?.has(name) !== true && outside.get(name) === undefined)) return false;
     const doubt = type.doubts?.get(name);
-    if (doubt !== undefined && (doubt.state !== "sent" || doubt.version !== version)) return false;
     if (doubt === undefined && isFullState && acknowledged?.get(name)?.version === version) return false;
+    suspects++;
+    if (!type.covers(name) || (known?.has(name) !== true && outside.get(name) === undefined)) {
+      hasGone = true;
+      return false;
+    }
+    if (doubt !== undefined && (doubt.state !== "sent" || doubt.version !== version)) return false;
     const next = inLater(name);
     if (next !== undefined) later.set(name, next);
     return true;
@@ -110,7 +122,7 @@ function* candidatesOf(type: TypeState, answered: readonly SentResponse[], isFul
     lists.push(yield* filtered(carried, isCandidate));
   }
   const [first = []] = lists;
-  return { resources: lists.length > 1 ? latest(lists) : first, later };
+  return { resources: lists.length > 1 ? latest(lists) : first, later, suspects, hasGone };
 }
 
 const itself = (resource: Resource): Resource => resource;
@@ -122,11 +134,15 @@ function latest(lists: readonly (readonly Resource[])[]): readonly Resource[] {
   return [...merged.values()];
 }
 
-/** Decides which resources are invalid. A resource that was alone in its response is. */
-function* verdictOn(resources: readonly Resource[], message: string): Sliced<Verdict> {
-  const [only, ...others] = resources.slice(0, 2);
+/**
+ * Decides which resources are invalid. A resource is that was alone in its response.
+ *
+ * @param wasAlone whether nothing else can be why the response was rejected
+ */
+function* verdictOn(resources: readonly Resource[], message: string, wasAlone: boolean): Sliced<Verdict> {
+  const [only] = resources;
   const verdict = yield* readMessage(message, namesOf(resources));
-  if (only === undefined || others.length > 0 || verdict.invalid.size > 0) return verdict;
+  if (only === undefined || !wasAlone || verdict.invalid.size > 0) return verdict;
   return { invalid: new Map([[only.name, reasonIn(message)]]), mentioned: [] };
 }
 
