@@ -1,11 +1,11 @@
-import { writeNow } from "@istiod/analysis";
+import { writeNow, writeServed } from "@istiod/analysis";
 import { type Source } from "@istiod/config-ingestion";
 import { environment } from "@istiod/config-schema";
 import type { FlagValues } from "./flags.js";
 
 /**
- * The environment of this process, and the flags that generators read as such, as a source that never changes. The time
- * is written with them, so that the first revision has everything that analysis reads.
+ * The environment of this process, and the flags that generators read as such, as a source that never changes. The time and
+ * that the database is served are written with them, so that the first revision has everything that analysis reads.
  */
 export function environmentSource(
   env: NodeJS.ProcessEnv,
@@ -23,6 +23,7 @@ export function environmentSource(
         if (written) return;
         written = true;
         writeNow(tx, Date.now());
+        writeServed(tx);
         for (const [name, value] of variables) if (/^[A-Z][A-Z0-9_]*$/.test(name)) tx.set(environment, name, value);
       },
       problems: [],

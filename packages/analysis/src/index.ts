@@ -23,3 +23,4 @@ export { LiveAnalysis, type LiveAnalysisOptions } from "./live-analysis.js";
 export { fieldsWithoutEffect } from "./no-effect/fields-without-effect.js";
 export { kindsWithoutEffect } from "./no-effect/kinds-without-effect.js";
 export { now, nowKey, writeNow } from "./now.js";
+export { writeServed } from "./served.js";

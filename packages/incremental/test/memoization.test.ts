@@ -188,19 +188,6 @@ describe("an index", () => {
     db.commit((tx) => names.slice(0, 50).forEach((name) => tx.delete(services, name)));
     expect(view.call(keys)).toEqual(names.slice(50).sort());
   });
-
-  it("whose function throws fails the commit, which changes nothing", () => {
-    const db = new Database<Client>();
-    const bad = index(numbers, "bad", (value) => {
-      if (value < 0) throw new Error("negative");
-      return [String(value)];
-    });
-    set(db, "a", 1);
-    db.read(bad, "1");
-    const revision = db.revision;
-    expect(() => set(db, "b", -1)).toThrow("Number b: index bad: Error: negative");
-    expect([db.revision, db.read(numbers, "b"), db.keys(bad)]).toEqual([revision, undefined, ["1"]]);
-  });
 });
 
 describe("clients", () => {
