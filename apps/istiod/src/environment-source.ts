@@ -4,8 +4,8 @@ import { environment } from "@istiod/config-schema";
 import type { FlagValues } from "./flags.js";
 
 /**
- * The environment of this process, and the flags that generators read as such, as a source that never changes. The time and
- * that the database is served are written with them, so that the first revision has everything that analysis reads.
+ * The environment of this process, and the flags that generators read as such, as a source that never changes. The time
+ * and that the database is served are written with them, so that the first revision has everything that analysis reads.
  */
 export function environmentSource(
   env: NodeJS.ProcessEnv,

@@ -30,7 +30,7 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     expect((await trouble.boundingBox())?.y).toBeLessThan(phone.viewport.height);
     await trouble.click();
     expect(new URL(page.url()).hash).toBe("#rejections");
-    for (const text of [refusal, "VirtualService/shop/cart", `${join(config, "bad.yaml")}:6`])
+    for (const text of [refusal.replace("80: ", ""), "VirtualService/shop/cart", `${join(config, "bad.yaml")}:6`])
       expect(await page.getByText(text).first().isVisible(), text).toBe(true);
     const row = page.getByRole("row", { name: "web.shop" });
     expect(await row.getByRole("cell", { name: "RDS: NACK", exact: true }).isVisible()).toBe(true);
