@@ -60,6 +60,11 @@ export interface XdsServerOptions {
    * rejected a response. They are sent or removed again when it reconnects. Default 600,000 ms.
    */
   readonly doubtMemoryMs?: number;
+  /**
+   * Sends the resources of a rejected response again until each is acknowledged or known to be invalid. Turned off, a
+   * response is sent once, as tests of a client's verdicts need it. Default: true.
+   */
+  readonly isolatesRejections?: boolean;
   /** Default: the clock of the process. */
   readonly clock?: Clock;
   /** Returns a number from 0 to less than 1, for the jitter of retries. Default: `Math.random`. */

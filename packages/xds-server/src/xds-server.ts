@@ -134,6 +134,7 @@ function serverContext<C>(
     clock,
     memory: new DoubtMemory(options.doubtMemoryMs),
     random: options.random ?? Math.random,
+    isolatesRejections: options.isolatesRejections ?? true,
     admit,
     slices: new SliceQueue(clock),
     queue: new PushQueue({

@@ -70,10 +70,19 @@ export async function admitStream<C>(
     currentSet: (typeUrl) => currentSet(clientSource, typeUrl),
   });
   const noncePrefix = `${context.processPrefix}${number.toString(36)}.`;
-  const { random, memory } = context;
+  const { random, isolatesRejections, memory } = context;
   const memoryKey = `${shareKey(identity, peer)} ${node.id}`;
   const uncertain = memory.recall(memoryKey, clock.now());
-  const options = { source: clientSource, attribution, clock, noncePrefix, limits, random, uncertain };
+  const options = {
+    source: clientSource,
+    attribution,
+    clock,
+    noncePrefix,
+    limits,
+    random,
+    isolatesRejections,
+    uncertain,
+  };
   const protocol: AdsStream = method.variant === "delta" ? new DeltaStream(options) : new SotwStream(options);
   const onDemand = new OnDemandTypes(answerOf(context, node), (answer) => `${id}.${answer.toString(36)}`, limits.types);
   const share = { limits, allowance, shareKey: shareKey(identity, peer), memoryKey };

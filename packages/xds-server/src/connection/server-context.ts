@@ -38,6 +38,7 @@ export interface ServerContext<C> {
   readonly memory: DoubtMemory;
   /** Returns a number from 0 to less than 1. */
   readonly random: () => number;
+  readonly isolatesRejections: boolean;
   readonly classes: Readonly<Record<"authenticated" | "unauthenticated", StreamClass>>;
   readonly maxOutstandingBytes: number;
   readonly observe: (event: XdsEvent) => void;

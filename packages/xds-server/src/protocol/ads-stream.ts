@@ -50,6 +50,8 @@ export interface StreamOptions {
   readonly limits: Required<StreamLimits>;
   /** Returns a number from 0 to less than 1, for the jitter of retries. */
   readonly random: () => number;
+  /** Sends the resources of a rejected response again. Default: true. */
+  readonly isolatesRejections?: boolean;
   /** Names that the client may have or not since its last stream. Default: none. */
   readonly uncertain?: UncertainNames | undefined;
 }
@@ -75,18 +77,29 @@ export abstract class AdsStream {
   readonly #warming = new Warming();
   readonly #limits: Required<StreamLimits>;
   readonly #random: () => number;
+  readonly #isolatesRejections: boolean;
   readonly #uncertain: UncertainNames | undefined;
   #responses = 0;
   /** Requested types that the source does not serve, with the number of empty responses that are due. */
   readonly #unservedTypes = new Map<string, number>();
 
-  constructor({ source, attribution, clock, noncePrefix, limits, random, uncertain }: StreamOptions) {
+  constructor({
+    source,
+    attribution,
+    clock,
+    noncePrefix,
+    limits,
+    random,
+    isolatesRejections,
+    uncertain,
+  }: StreamOptions) {
     this.#source = source;
     this.#attribution = attribution;
     this.#clock = clock;
     this.#noncePrefix = noncePrefix;
     this.#limits = limits;
     this.#random = random;
+    this.#isolatesRejections = isolatesRejections ?? true;
     this.#uncertain = uncertain;
     this.#pass = new Pass(source, attribution, clock);
   }
@@ -134,7 +147,11 @@ export abstract class AdsStream {
     }
     const before = type.unmatchedBytes;
     const [now, random] = [this.#clock.now(), this.#random];
-    const variantRules = { isFullState: this.isFullState(type), isIncremental: this.variant === "delta" };
+    const variantRules = {
+      isFullState: this.isFullState(type),
+      isIncremental: this.variant === "delta",
+      isIsolated: this.#isolatesRejections,
+    };
     const receipt = yield* receive(type, request, { now, random, ...variantRules });
     if (receipt.nack !== undefined) yield* this.#warmUnanswered(type);
     if (yield* this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request");

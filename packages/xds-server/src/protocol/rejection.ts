@@ -23,6 +23,8 @@ export interface RejectionContext {
   readonly isFullState: boolean;
   /** Reports whether responses list removed resources. */
   readonly isIncremental: boolean;
+  /** Reports whether what the response carried is sent again. */
+  readonly isIsolated: boolean;
 }
 
 /** Resources of rejected responses that the client may have or not. */
@@ -53,7 +55,7 @@ export function* reject(
   const response = answered.at(-1);
   const { now: at } = context;
   const nack = { nonce, version: response?.version ?? "", code, message, at };
-  if (response === undefined || !type.subscribed)
+  if (response === undefined || !type.subscribed || !context.isIsolated)
     return { ...nack, resources: [], versions: {}, reasons: {}, pending: [] };
   const { shown } = response;
   const { resources, later, suspects, hasGone } = yield* candidatesOf(type, answered, context.isFullState);

@@ -51,12 +51,17 @@ export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
     lookup: (_, type, name) => lookup(type, name),
   };
   const observe = (event: XdsEvent): void => {
-    if (event.kind === "push" && event.isRetry !== true) sent.set(event.typeUrl, event.nonce);
+    if (event.kind === "push") sent.set(event.typeUrl, event.nonce);
     if (event.kind === "ack") answered.set(event.nonce, undefined);
     if (event.kind === "nack")
       answered.set(event.error.nonce, { typeUrl: event.typeUrl, message: event.error.message });
   };
-  const server = await serve(supplied, { host: subnet.address(253), port: 0, observe });
+  const server = await serve(supplied, {
+    host: subnet.address(253),
+    port: 0,
+    observe,
+    isolatesRejections: false,
+  });
   const envoy = await startEnvoyProcess({
     binary,
     address: subnet.address(1),
