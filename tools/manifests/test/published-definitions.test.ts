@@ -37,8 +37,12 @@ function normal(value: unknown, key = ""): unknown {
   return sorted(result);
 }
 
+/** Fields of Istio's API 1.32, which the published definitions are older than. */
+const newerFields = new Set(["alpnProtocols", "caCertCredentialName", "failurePercentageThreshold"]);
+
 function normalProperties(properties: Value): Value {
-  return sorted(Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, normal(child)])));
+  const known = Object.entries(properties).filter(([name]) => !newerFields.has(name));
+  return sorted(Object.fromEntries(known.map(([name, child]) => [name, normal(child)])));
 }
 
 function sorted(value: Value): Value {

@@ -1,5 +1,4 @@
 import type { Resource } from "@istiod/resources";
-import type { AdsStream } from "./ads-stream.js";
 
 /**
  * Names that a client may have or not, by type URL, with the resource that it may have. Undefined for a name that it
@@ -13,6 +12,12 @@ const defaultKeepMs = 600_000;
 /** Names that are remembered of one type of a stream, and bytes of all names and resources. */
 const maxNames = 4096;
 const maxBytes = 16 * 1024 * 1024;
+
+/** A stream that knows which names are uncertain. */
+interface UncertainStream {
+  /** @param max number of names of a type; types with more are left out */
+  uncertainNames(max: number): UncertainNames;
+}
 
 interface Remembered {
   readonly until: number;
@@ -39,7 +44,7 @@ export class DoubtMemory {
    *
    * @param client key of the client, the same for its next stream
    */
-  remember(client: string, stream: AdsStream, now: number): void {
+  remember(client: string, stream: UncertainStream, now: number): void {
     const names = stream.uncertainNames(maxNames);
     if (names.size === 0) return;
     this.#delete(client);
