@@ -1,3 +1,4 @@
+import { certificateFor } from "@istiod/e2e";
 import type { MeshObject } from "./cluster-objects.js";
 import { base64 } from "./kubeconfig.js";
 import type { TestCluster } from "./test-cluster.js";
@@ -21,7 +22,8 @@ const labels = { app: serviceAccount };
 
 /** Creates the objects of a gateway with a certificate. */
 export async function createGateway({ objects }: TestCluster): Promise<Gateway> {
-  await objects.write(gatewayObjects as readonly MeshObject[]);
+  const { server } = await certificateFor("front.example");
+  await objects.write([...gatewayObjects, secretOf(server)] as readonly MeshObject[]);
   return {
     nodeId: `router~${address}~${serviceAccount}.${namespace}~${namespace}.svc.cluster.local`,
     namespace,
@@ -58,13 +60,6 @@ const gatewayObjects = [
     },
   },
   {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name: secret, namespace },
-    type: "kubernetes.io/tls",
-    data: { "tls.crt": base64("chain"), "tls.key": base64("key") },
-  },
-  {
     apiVersion: `${rbac}/v1`,
     kind: "Role",
     metadata: { name: serviceAccount, namespace },
@@ -78,3 +73,11 @@ const gatewayObjects = [
     subjects: [{ kind: "ServiceAccount", name: serviceAccount, namespace }],
   },
 ];
+
+const secretOf = ({ cert, key }: { readonly cert: string; readonly key: string }): object => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: secret, namespace },
+  type: "kubernetes.io/tls",
+  data: { "tls.crt": base64(cert), "tls.key": base64(key) },
+});
