@@ -50,10 +50,24 @@ function withoutRepeated(members: readonly EndpointMember[], form: GatewayForm):
     const keeper = kept.get(address) ?? member;
     if ((endpoint.addresses[0] ?? "") === "") return [member];
     if (form === "unresolved") return keeper.endpoint.locality === endpoint.locality ? [member] : [];
-    if (done.has(address)) return [];
+    if (done.has(address)) return isRepeated(member, keeper) ? [keeper] : [];
     done.add(address);
     return [keeper];
   });
+}
+
+/**
+ * Reports whether one object gives an endpoint again, as a ServiceEntry does for each of its addresses. Istio sends it
+ * each time, which is the same for Envoy in one locality.
+ */
+function isRepeated({ endpoint, weight }: EndpointMember, keeper: EndpointMember): boolean {
+  const { endpoint: kept } = keeper;
+  return (
+    weight === keeper.weight &&
+    endpoint.workloadName === kept.workloadName &&
+    endpoint.locality === kept.locality &&
+    endpoint.health === kept.health
+  );
 }
 
 function merged(a: EndpointMember, b: EndpointMember): EndpointMember {
