@@ -53,7 +53,7 @@ export function proxyStateOf(
   if (found === undefined)
     return { state: subscription?.wildcard === true || subscription?.names.has(name) ? "not sent" : "not subscribed" };
   const { acceptedVersion, rejection, retryAt } = found;
-  // What was sent is an earlier version: the proxy was not asked about this one.
+  // The proxy was sent an earlier version, and was not asked about this one.
   if (found.version !== version) {
     const accepted = found.state === "acknowledged" ? found.version : acceptedVersion;
     return { state: "not sent", ...(accepted !== undefined && accepted !== version && { acceptedVersion: accepted }) };

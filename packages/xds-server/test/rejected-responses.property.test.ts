@@ -42,7 +42,7 @@ class Run {
   readonly source = staticSource();
   readonly envoy: EnvoyClient;
   #server = this.#start();
-  /** What the proxy had of each resource when it was last at rest. */
+  /** Contents of the proxy's resources when it was last at rest. */
   #held: Record<string, Record<string, string>> = {};
 
   constructor(variant: Variant, begin: Sets, seed: number) {

@@ -210,7 +210,7 @@ export class LastGoodStore implements StoredVersions {
       this.#writes++;
       return undefined;
     } catch (cause) {
-      // What the store does not have is unknown from now on.
+      // Versions that the store lacks are unknown from now on.
       await this.#unlink(initializedMarker).catch(() => undefined);
       this.#isInitialized = false;
       return reasonOf(cause);

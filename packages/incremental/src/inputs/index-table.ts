@@ -40,7 +40,7 @@ export class IndexTable implements InputTable {
     for (const entry of entries) {
       if (!entry.present) continue;
       const placement = this.place(entry.value, entry.key);
-      // How much stack is left depends on the query that reads the index first.
+      // The stack that is left depends on the query that reads the index first.
       if (isStackOverflow(placement.error)) throw placement.error;
       for (const name of placement.buckets) this.#bucket(name).members.add(entry);
       this.#record(entry.key, placement);
