@@ -5,6 +5,7 @@ import protoParser from "./tools/test/proto-parser.mjs";
 
 /** The packages from the foundation up: each may import only those before it. The design's table, as a rule. */
 const order = [
+  "runtime",
   "settings",
   "metrics",
   "peer-address",
@@ -57,9 +58,9 @@ const ignorant = {
   "xds-server": ["istio-api", "incremental", ...model],
   "push-report": ["protobuf-wire", "envoy-api", "istio-api", ...model.filter((name) => name !== "config-schema")],
   ca: ["incremental", "envoy-api", "resources", ...model, "xds-server", "push-report"],
-  admission: order.filter((name) => name !== "settings"),
+  admission: order.filter((name) => name !== "runtime" && name !== "settings"),
   validation: order.filter(
-    (name) => !["settings", "envoy-api", "istio-api", "config-schema", "admission"].includes(name),
+    (name) => !["runtime", "settings", "envoy-api", "istio-api", "config-schema", "admission"].includes(name),
   ),
   injector: [
     "incremental",
@@ -86,6 +87,7 @@ const depConstraints = [
   {
     sourceTag: "pkg:pilot-agent",
     onlyDependOnLibsWithTags: [
+      "pkg:runtime",
       "pkg:settings",
       "pkg:peer-address",
       "pkg:admin-server",

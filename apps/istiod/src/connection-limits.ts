@@ -1,4 +1,4 @@
-import { maxOpenFiles } from "@istiod/settings";
+import { maxOpenFiles } from "@istiod/runtime";
 import { fitConnections, type ListenOptions, type XdsServerOptions } from "@istiod/xds-server";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";

@@ -1,6 +1,5 @@
-import type { Clock } from "@istiod/settings";
+import { type Clock, LineBudget, shortened } from "@istiod/runtime";
 import type { Logger } from "pino";
-import { LineBudget, shortened } from "./logging/line-budget.js";
 
 const examples = 5;
 

@@ -1,5 +1,5 @@
 import { rename, writeFile } from "node:fs/promises";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import type { FlagValues } from "./flags.js";

@@ -1,10 +1,9 @@
 import { failureMessage, type Proxy } from "@istiod/push-context";
 import { type Failure, formatFailure, hasFailed, type Resource, ResourceSet, xdsShortName } from "@istiod/resources";
-import { type Clock } from "@istiod/settings";
+import { type Clock, LineBudget, shortened } from "@istiod/runtime";
 import { completeResource, withLastGood } from "@istiod/xds-generators";
 import type { Logger } from "pino";
 import { type LastGood, type LastGoodMemory, workloadKey } from "./last-good-memory.js";
-import { LineBudget, shortened } from "./logging/line-budget.js";
 
 /** A resource that a proxy does not have in its present version, as in `/debug/push_status`. */
 export interface FailedResource {

@@ -3,7 +3,7 @@ import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import { createAdminServer, createSecureAdminServer, type HttpLimits } from "@istiod/admin-server";
-import { listenBacklog } from "@istiod/settings";
+import { listenBacklog, reasonOf } from "@istiod/runtime";
 import type { ListenAddress } from "./listen-address.js";
 
 /** Answers one path. */
@@ -45,7 +45,7 @@ export class HttpServer {
       if (this.#isDraining) closeAfter(response);
       void answer(this.#site, request, response).catch((error: unknown) => {
         if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
-        response.end(`${error instanceof Error ? error.message : String(error)}\n`);
+        response.end(`${reasonOf(error)}\n`);
       });
     };
     this.#server =

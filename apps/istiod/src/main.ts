@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { reasonOf } from "@istiod/runtime";
 import { Command, CommanderError } from "commander";
 import type { Logger } from "pino";
 import { analyzeCommand } from "./commands/analyze.js";
@@ -106,7 +107,7 @@ async function openControlZ(values: FlagValues, log: Logger, scopes: LogScopes):
 }
 
 function printError(error: unknown): void {
-  process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`istiod: ${reasonOf(error)}\n`);
 }
 
 function version(): string {

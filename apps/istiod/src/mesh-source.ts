@@ -12,7 +12,7 @@ import {
   type VerifiedIdentity,
 } from "@istiod/push-context";
 import { endpointType, type Resource, type ResourceSet, xdsType } from "@istiod/resources";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock, reasonOf, shortened } from "@istiod/runtime";
 import { endpointServices, generators, lookups, secretLookup, unknownLoadAssignment } from "@istiod/xds-generators";
 import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
@@ -20,7 +20,6 @@ import type { HeldSecretPermission } from "./cluster/secret-access-reviews.js";
 import { DeniedSecrets } from "./denied-secrets.js";
 import { type FailedResource, FailedResources, FailureLog } from "./failed-resources.js";
 import { type LastGood, LastGoodMemory } from "./last-good-memory.js";
-import { shortened } from "./logging/line-budget.js";
 
 /** A connected proxy and its view of the mesh. */
 export interface MeshClient {
@@ -159,10 +158,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     try {
       return client.failed.set(typeUrl, () => client.view.follow(generator));
     } catch (error) {
-      throw new ConnectError(
-        `${typeUrl} for ${client.proxy.nodeId}: ${error instanceof Error ? error.message : String(error)}`,
-        Code.Internal,
-      );
+      throw new ConnectError(`${typeUrl} for ${client.proxy.nodeId}: ${reasonOf(error)}`, Code.Internal);
     }
   }
 

@@ -5,7 +5,7 @@ import type { Commit, Database } from "@istiod/incremental";
 import type { Meter } from "@istiod/metrics";
 import type { Proxy } from "@istiod/push-context";
 import { ChangeAttribution, ChangeLog, changeMetrics, Deliveries, PushTriggers, xdsMetrics } from "@istiod/push-report";
-import { monotonicClock } from "@istiod/settings";
+import { monotonicClock } from "@istiod/runtime";
 import type { XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { changeFields, objectsOf, settledFields } from "./logging/change-log-lines.js";

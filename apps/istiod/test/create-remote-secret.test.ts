@@ -8,7 +8,7 @@ import {
   readObject,
 } from "@istiod/kubernetes";
 import { startApiServer } from "@istiod/kubernetes/testing";
-import { createClock } from "@istiod/settings";
+import { createClock } from "@istiod/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { parse } from "yaml";
 import { createRemoteSecretCommand } from "../src/commands/create-remote-secret.js";

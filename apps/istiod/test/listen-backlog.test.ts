@@ -1,4 +1,4 @@
-import { maxPendingConnections, pendingConnections } from "@istiod/settings/testing";
+import { maxPendingConnections, pendingConnections } from "@istiod/runtime/testing";
 import { expect, it } from "vitest";
 import { HttpServer } from "../src/http-server.js";
 

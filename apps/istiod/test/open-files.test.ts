@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { openFilesIn } from "@istiod/settings";
+import { openFilesIn } from "@istiod/runtime";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { folder } from "./serving.js";
 

@@ -6,7 +6,7 @@ import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_socke
 import { Database } from "@istiod/incremental";
 import { type ApiServer, type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
 import { secretPermissions } from "@istiod/push-context";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { secretType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";

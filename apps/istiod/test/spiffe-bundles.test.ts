@@ -11,7 +11,7 @@ import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { readSpiffeBundle } from "@istiod/jwks";
 import type { Proxy } from "@istiod/push-context";
 import { proxyConfigType } from "@istiod/resources";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { spiffeBundles, trustAnchors } from "@istiod/xds-generators";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { openSpiffeBundles, type SpiffeBundlesInputs } from "../src/jwks/spiffe-bundles.js";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { clusterMetrics } from "@istiod/config-ingestion";
 import { MemoryMeter } from "@istiod/metrics/testing";
-import { createClock } from "@istiod/settings";
+import { createClock } from "@istiod/runtime";
 import { startDiscovery } from "@istiod/istiod";
 import type { ApiServer, ObjectInput } from "@istiod/kubernetes/testing";
 import { pino } from "pino";

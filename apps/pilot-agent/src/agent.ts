@@ -1,5 +1,5 @@
-import { Closers } from "@istiod/settings";
-import { type Clock, systemClock } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
+import { type Clock, systemClock } from "@istiod/runtime";
 import type { EnvoyExit } from "./envoy/process.js";
 import { EnvoyReadiness } from "./envoy/readiness.js";
 import type { Proxy } from "./proxy.js";

@@ -1,3 +1,5 @@
+import { reasonOf } from "@istiod/runtime";
+
 /**
  * Causes of an {@link AgentError}. The set is closed.
  *
@@ -34,9 +36,4 @@ export class AgentError extends Error {
       ? error
       : new AgentError(code, `${context}: ${reasonOf(error)}`, { cause: error });
   }
-}
-
-/** Returns the message of a thrown value. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import type { Log } from "./log.js";
 
 const INTERVAL = 60_000;

@@ -4,7 +4,8 @@ import http2 from "node:http2";
 import { connect, type Server } from "node:net";
 import { dirname, relative } from "node:path";
 import { isMainThread } from "node:worker_threads";
-import { listenBacklog, listenError, SettingError } from "@istiod/settings";
+import { listenBacklog } from "@istiod/runtime";
+import { listenError, SettingError } from "@istiod/settings";
 import { AgentError } from "./errors.js";
 import { findPortOwner, formatPortOwner } from "./processes/port-owner.js";
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { vi } from "vitest";
 import { type Agent, type Log, readOptions, startAgent } from "../src/index.js";
 import { type FakeIstiod, freePort, put, TOKEN } from "./fakes.js";

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { FakeIstiod } from "./fakes.js";
 import { startedAgent } from "./proxyless-agent.js";

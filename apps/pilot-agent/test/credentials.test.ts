@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { readFile, stat } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { InstanceToken } from "../src/credentials/instance-token.js";
 import { readOptions } from "../src/index.js";

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { create } from "@bufbuild/protobuf";
 import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { decode, encode, type Packet, streamDecode, streamEncode } from "dns-packet";
 import { afterAll, describe, expect, it } from "vitest";
 import { DnsServer, type DnsServerOptions } from "../src/dns/dns-server.js";

@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
-import { systemClock } from "@istiod/settings";
+import { systemClock } from "@istiod/runtime";
 import { decode, encode, type Packet, streamDecode, streamEncode } from "dns-packet";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -4,7 +4,7 @@ import https from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { issueServingCertificate } from "@istiod/ca";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { ReadinessProbeSchema } from "@istiod/istio-api/networking/v1alpha3/workload_group";
 import { afterAll, describe, expect, it } from "vitest";
 import { silentLog } from "../src/log.js";

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import type { TLSSocket } from "node:tls";
 import { join } from "node:path";
 import { mint, type Minted, uri } from "@istiod/ca/testing";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { beforeAll, describe, expect, it } from "vitest";
 import { requestCertificate } from "../src/certificates/ca-client.js";
 import { generateCsr } from "../src/certificates/csr.js";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { onTestFinished } from "vitest";
 import { type Agent, readOptions, startAgent } from "../src/index.js";
 import { freePorts } from "./agent-fixture.js";

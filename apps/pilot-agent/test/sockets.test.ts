@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmod, chown, lstat, mkdir, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
-import { maxPendingConnections, pendingConnections } from "@istiod/settings/testing";
+import { maxPendingConnections, pendingConnections } from "@istiod/runtime/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listenOnSocket } from "../src/socket.js";
 import { scratch } from "./fakes.js";

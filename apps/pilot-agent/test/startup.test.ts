@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { EnvoyExit } from "../src/envoy/process.js";
 import { type Agent, type Log, readOptions, silentLog, startAgent } from "../src/index.js";

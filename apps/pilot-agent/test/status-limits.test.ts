@@ -1,7 +1,7 @@
 import http from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { ServedCertificate } from "../src/certificates/served-certificate.js";
 import type { Secret } from "../src/certificates/secret.js";

@@ -1,7 +1,7 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import type { EnvoyExit } from "../src/envoy/process.js";
 import { EnvoyReadiness } from "../src/envoy/readiness.js";

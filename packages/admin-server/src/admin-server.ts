@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions, ty
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
-import { type Clock, maxOpenFiles, monotonicClock } from "@istiod/settings";
+import { type Clock, maxOpenFiles, monotonicClock } from "@istiod/runtime";
 import { LoopTimers, paceHandshakes } from "@istiod/tls-admission";
 import { limitConnections } from "./connection-limit.js";
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { addressGroup } from "@istiod/peer-address";
-import { type Clock, FairQueue, monotonicClock, UnreadBytes } from "@istiod/settings";
+import { type Clock, FairQueue, monotonicClock, UnreadBytes } from "@istiod/runtime";
 
 /** Limits of answers that are large or take long to build. */
 export interface AnswerLimits {

@@ -3,7 +3,7 @@ import { createServer, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { type AnswerLimits, AnswerQueue } from "@istiod/admin-server";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, expect, it } from "vitest";
 
 const closing: (() => unknown)[] = [];

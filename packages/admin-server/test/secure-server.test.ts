@@ -5,7 +5,7 @@ import { Duplex } from "node:stream";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { createSecureAdminServer, type HttpLimits } from "@istiod/admin-server";
 import { CertificateAuthority, createSelfSignedRoot, issueServingCertificate, selfSignedBundle } from "@istiod/ca";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, expect, it } from "vitest";
 
 /** An address of this machine other than that of the honest callers, where the system has more than one. */

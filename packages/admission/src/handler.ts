@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Clock, FairQueue, monotonicClock, parseGoDuration } from "@istiod/settings";
+import { type Clock, FairQueue, monotonicClock } from "@istiod/runtime";
+import { parseGoDuration } from "@istiod/settings";
 import { BodyReader } from "./body.js";
 import { AdmissionError } from "./errors.js";
 import { type AdmissionResponse, encodeReview } from "./response.js";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { type AdmissionHandlerOptions, admissionHandler, type AdmissionRequest } from "@istiod/admission";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, expect, it } from "vitest";
 
 const closing: (() => unknown)[] = [];

@@ -7,6 +7,7 @@ import {
   type QueryContext,
   type View,
 } from "@istiod/incremental";
+import { reasonOf } from "@istiod/runtime";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
 import { analyzers, analyzersNamed } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
@@ -55,7 +56,7 @@ function apply(q: QueryContext, key: string, object: unknown, { analyzer, rule }
     });
   } catch (error) {
     if (error instanceof CycleError) throw error;
-    const message = `${analyzer.name} failed: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `${analyzer.name} failed: ${reasonOf(error)}`;
     found.push({ code: "IST0001", analyzer: analyzer.name, origin, path: [], message });
   }
   return distinct(found);

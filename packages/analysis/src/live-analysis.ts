@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { type Ledger } from "@istiod/config-ingestion";
 import { type Kind, type Problem } from "@istiod/config-schema";
-import { type Clock, monotonicClock, pauseEvery } from "@istiod/settings";
+import { type Clock, monotonicClock, pauseEvery } from "@istiod/runtime";
 import type { Commit, Database, View } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
 import { computeByObject, findings } from "./findings.js";

@@ -11,7 +11,7 @@ import {
   secretKind,
   serviceKind,
 } from "@istiod/config-schema";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { Database } from "@istiod/incremental";
 import { expect, test } from "vitest";
 

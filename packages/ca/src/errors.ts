@@ -1,3 +1,5 @@
+import { reasonOf } from "@istiod/runtime";
+
 /**
  * Reason why an operation of this package failed. The set is closed, so that callers can switch over it.
  *
@@ -47,7 +49,7 @@ export class CaError extends Error {
   /** Wraps a thrown value. Returns a CaError unchanged. */
   static from(error: unknown, code: CaErrorCode, context: string): CaError {
     if (error instanceof CaError) return error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     return new CaError(code, `${context}: ${reason}`, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type AuditLine, CaError, certificateAuditLog, type Peer } from "@istiod/ca";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 
 const caller = { identities: ["spiffe://td/ns/shop/sa/cart"], by: "token directory" };
 const peer = (address: string): Peer => ({ address, port: 4711, headers: {} });

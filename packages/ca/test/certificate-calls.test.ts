@@ -5,7 +5,7 @@ import { X509Certificate } from "node:crypto";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { IstioCertificateRequestSchema, IstioCertificateResponseSchema } from "@istiod/istio-api/security/v1alpha1/ca";
 import { encodeFrame } from "@istiod/protobuf-wire";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
   CertificateAuthority,

@@ -13,7 +13,7 @@ import {
   type StoredRoot,
 } from "@istiod/ca";
 import { mint, type Minted } from "@istiod/ca/testing";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readPluggedInCa } from "../src/roots/plugged-in-ca.js";

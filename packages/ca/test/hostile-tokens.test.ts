@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { exportJWK, type JWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import { authenticate, CaError, type Credentials, signedTokens, staticTokens, type TokenKeySet } from "@istiod/ca";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 
 /** Number of tokens. CI runs a sample; `HOSTILE_CREDENTIALS=10000` runs as many. */
 const numRuns = Number(process.env["HOSTILE_CREDENTIALS"] ?? 400);

@@ -15,7 +15,7 @@ import {
   staticTokens,
   tokenDirectory,
 } from "@istiod/ca";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { TokenFileDigests } from "../src/identity/token-file-digests.js";
 import { readToken, tokenDigest } from "../src/identity/token-files.js";
 import { scratch } from "./openssl.js";

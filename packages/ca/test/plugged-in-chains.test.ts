@@ -11,7 +11,7 @@ import {
   watchPluggedInCa,
 } from "@istiod/ca";
 import { mint, type Minted, mintRevocationList, type MintOptions, uri } from "@istiod/ca/testing";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { reload } from "../src/roots/watch-plugged-in-ca.js";
 import { ExtendedKeyUsage, KeyUsageFlags } from "../src/x509.js";

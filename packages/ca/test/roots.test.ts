@@ -13,7 +13,7 @@ import {
   watchPluggedInCa,
 } from "@istiod/ca";
 import { reload } from "../src/roots/watch-plugged-in-ca.js";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { MemoryRootStore } from "@istiod/ca/testing";
 import { openssl, P256, request, scratch, show, verify } from "./openssl.js";
 

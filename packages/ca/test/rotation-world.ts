@@ -11,7 +11,7 @@ import {
   selfSignedBundle,
   type StoredSecret,
 } from "@istiod/ca";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 
 /** Lifetime of roots and interval of checks in these tests, in milliseconds. */
 export const rootLifetime = 100_000_000;

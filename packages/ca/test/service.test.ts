@@ -22,7 +22,7 @@ import {
   signErrorLabel,
   staticTokens,
 } from "@istiod/ca";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { P256, request, show, verify } from "./openssl.js";
 
 const CART = "spiffe://td/ns/shop/sa/cart";

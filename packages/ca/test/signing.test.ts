@@ -10,7 +10,7 @@ import {
   issueServingCertificate,
   selfSignedBundle,
 } from "@istiod/ca";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { P256, P384, request, show, verify } from "./openssl.js";
 
 const NOW = Date.UTC(2030, 0, 2, 3, 4, 5);

@@ -13,7 +13,7 @@ import {
 } from "@istiod/ca";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { expect, it, onTestFinished } from "vitest";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { scratch } from "./openssl.js";
 
 const now = Date.UTC(2030, 0, 1);

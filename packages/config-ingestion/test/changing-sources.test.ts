@@ -3,7 +3,7 @@ import { clusterMetrics, Ingestion, IngestionError, type SourceEntry, type Sourc
 import { formatProblem, services } from "@istiod/config-schema";
 import { collection, Database } from "@istiod/incremental";
 import { MemoryMeter } from "@istiod/metrics/testing";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 

@@ -10,7 +10,7 @@ import {
   rejectedAuthorizationPolicies,
 } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Database } from "@istiod/incremental";
 import { DirectorySource, Ingestion, type DirectorySourceOptions } from "@istiod/config-ingestion";
 import { allKinds, formatProblem, kubernetesKinds, serviceEntries, services } from "@istiod/config-schema";
-import { type Clock } from "@istiod/settings";
-import { FakeClock } from "@istiod/settings/testing";
+import { type Clock } from "@istiod/runtime";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 let directory: string;

@@ -5,8 +5,8 @@ import { Database, query } from "@istiod/incremental";
 import { DirectorySource, Ingestion, loadDirectory } from "@istiod/config-ingestion";
 import { MemorySource } from "@istiod/config-ingestion/testing";
 import { allKinds, applyChanges } from "@istiod/config-schema";
-import { type Clock } from "@istiod/settings";
-import { FakeClock } from "@istiod/settings/testing";
+import { type Clock } from "@istiod/runtime";
+import { FakeClock } from "@istiod/runtime/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 

@@ -2,7 +2,7 @@ import { Database } from "@istiod/incremental";
 import { changesEndpointsAlone, Ingestion, type Source } from "@istiod/config-ingestion";
 import { endpointSlices, formatProblem, readText, services } from "@istiod/config-schema";
 import { MemorySource } from "@istiod/config-ingestion/testing";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, test } from "vitest";
 
 const service = (name: string, port: number): string =>

@@ -18,7 +18,7 @@ import {
 } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import { ApiError, type ResourceType } from "@istiod/kubernetes";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { DirectorySource, type DirectorySourceOptions, Ingestion } from "@istiod/config-ingestion";
 import { authorizationPolicies, formatProblem, rejectedAuthorizationPolicies } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, type TestContext, vi } from "vitest";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Database } from "@istiod/incremental";
 import { Ingestion, IngestionError, meshConfigFile, meshNetworksFile } from "@istiod/config-ingestion";
 import { formatProblem, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey } from "@istiod/config-schema";
-import { type Clock } from "@istiod/settings";
+import { type Clock } from "@istiod/runtime";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 const quickClock: Clock = {

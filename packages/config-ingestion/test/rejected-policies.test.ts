@@ -11,7 +11,7 @@ import { MemorySource } from "@istiod/config-ingestion/testing";
 import { Database } from "@istiod/incremental";
 import { AuthorizationPolicy_Action as Action } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { PeerAuthentication_MutualTLS_Mode as Mode } from "@istiod/istio-api/security/v1beta1/peer_authentication";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, describe, expect, test } from "vitest";
 
 const open: Ingestion<unknown>[] = [];

@@ -9,7 +9,7 @@ import {
   DiscoveryRequestSchema,
   type DiscoveryResponse,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
-import { type Clock, createClock } from "@istiod/settings";
+import { Backoff, type Clock, createClock } from "@istiod/runtime";
 import { type ConfigType, configTypes, configTypeUrl } from "./config-type.js";
 import { ReceivedObjects } from "./received-objects.js";
 import { RequestQueue } from "./request-queue.js";
@@ -32,8 +32,6 @@ export interface XdsConfigSourceOptions {
 }
 
 /** Milliseconds before the first and between later attempts to connect. */
-const firstDelayMs = 500;
-const maxDelayMs = 30_000;
 
 /**
  * Configuration objects that an xDS server sends, such as another istiod. It has synced once the server has answered
@@ -48,12 +46,13 @@ export class XdsConfigSource implements Source {
   readonly #stopped = new AbortController();
   readonly #answered = new Set<string>();
   #sync: SyncState = { state: "syncing" };
-  #delayMs = firstDelayMs;
+  readonly #backoff: Backoff;
 
   constructor(options: XdsConfigSourceOptions) {
     this.name = options.url;
     this.#options = options;
     this.#clock = options.clock ?? createClock();
+    this.#backoff = new Backoff(options.random && { random: options.random });
     this.#types = new Map((options.types ?? configTypes()).map((type) => [configTypeUrl(type), type]));
     this.#objects = new ReceivedObjects(options.url, options.decode ?? {});
   }
@@ -89,7 +88,7 @@ export class XdsConfigSource implements Source {
     while (!signal.aborted) {
       const reason = await this.#stream(changed, synced).then(
         () => ({ reason: "the server ended the stream" }),
-        reasonOf,
+        syncReason,
       );
       if (signal.aborted) return;
       this.#lost(reason);
@@ -127,7 +126,7 @@ export class XdsConfigSource implements Source {
   }
 
   #receive({ typeUrl, resources }: DiscoveryResponse): void {
-    this.#delayMs = firstDelayMs;
+    this.#backoff.reset();
     const type = this.#types.get(typeUrl);
     if (type === undefined) return;
     this.#objects.replace(
@@ -144,20 +143,17 @@ export class XdsConfigSource implements Source {
     }
   }
 
-  /** Waits before the next attempt. The delay doubles with each one, with a jitter of half of it. */
+  /** Waits before the next attempt. */
   #delay(): Promise<void> {
     const { signal } = this.#stopped;
-    const jitter = 0.5 + (this.#options.random ?? Math.random)() / 2;
-    const delayMs = this.#delayMs * jitter;
-    this.#delayMs = Math.min(this.#delayMs * 2, maxDelayMs);
     return new Promise((resolve) => {
-      const cancel = this.#clock.after(delayMs, resolve);
+      const cancel = this.#clock.after(this.#backoff.next(), resolve);
       signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
     });
   }
 }
 
-function reasonOf(error: unknown): SyncReason {
+function syncReason(error: unknown): SyncReason {
   const { message, code } = ConnectError.from(error);
   return { reason: message, reasonKind: Code[code] };
 }

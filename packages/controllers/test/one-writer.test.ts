@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { locks, namespaceController, runController, runElected } from "@istiod/controllers";
 import { type ApiClient, ApiError, type ApiRequest, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import { expect, it, onTestFinished } from "vitest";
 import { Changeable, eventually, meshSettings, RecordedLog } from "./support/cluster.js";
 

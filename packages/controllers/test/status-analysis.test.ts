@@ -2,7 +2,7 @@ import type { Code, Finding } from "@istiod/analysis";
 import { type Problem, virtualServiceKind } from "@istiod/config-schema";
 import { type AnalyzedObject, StatusAnalysis } from "@istiod/controllers";
 import { Database } from "@istiod/incremental";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, it } from "vitest";
 
 const { group, kind, collection } = virtualServiceKind;

@@ -11,7 +11,7 @@ import {
 } from "@istiod/controllers";
 import { ApiError } from "@istiod/kubernetes";
 import { MemoryMeter } from "@istiod/metrics/testing";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Changeable, eventually, RecordedLog, testCluster, type TestCluster } from "./support/cluster.js";
 
@@ -193,6 +193,7 @@ describe("the failurePolicy of validation webhooks", () => {
         roots,
         revision: "default",
         clock,
+        random: () => 1,
         log,
         probe: async () => results[Math.min(probes++, results.length - 1)] ?? { isRejected: false, reason: "" },
       }),

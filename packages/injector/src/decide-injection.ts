@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import type { Pod } from "./pod.js";
 import { isEmptySelector, type LabelSelector, selectorMatches } from "./label-selector.js";
 
@@ -60,7 +61,7 @@ function matches(selector: LabelSelector, labels: Readonly<Record<string, string
   try {
     return !isEmptySelector(selector) && selectorMatches(selector, labels);
   } catch (error) {
-    warnings.push(error instanceof Error ? error.message : String(error));
+    warnings.push(reasonOf(error));
     return false;
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { type KeySetLog, logFetch, tokenKeySets } from "./fetch-log.js";
 import type { FetchKeySet } from "./key-set-fetcher.js";
 import { KeySets } from "./key-sets.js";

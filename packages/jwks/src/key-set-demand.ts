@@ -1,5 +1,5 @@
 import type { Collection, Commit, Database, Query, View } from "@istiod/incremental";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { type FetchedDocuments, type KeySetLog, logFetch, tokenKeySets } from "./fetch-log.js";
 import type { FetchKeySet } from "./key-set-fetcher.js";
 import { KeySets, type KeySetsOptions, type KeySetState } from "./key-sets.js";

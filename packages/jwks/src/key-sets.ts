@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import { type Clock, reasonOf } from "@istiod/runtime";
 import { FairLimit, type Turn } from "./fair-limit.js";
 import { JwksError } from "./jwks-error.js";
 import type { FetchKeySet } from "./key-set-fetcher.js";
@@ -199,10 +199,6 @@ export class KeySets {
     entry.state = state;
     this.#options.onChange(key, entry.source, state, before);
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function turnsOf(source: KeySetSource): readonly Turn[] {

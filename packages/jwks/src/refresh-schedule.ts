@@ -1,3 +1,5 @@
+import { backoffDelay } from "@istiod/runtime";
+
 /** Delays between fetches in milliseconds. */
 export interface RefreshSchedule {
   /** Returns the delay after a success. The first of a key set is shorter, so that key sets do not stay in step. */
@@ -24,11 +26,14 @@ const jitter = 0.1;
 export function refreshSchedule(intervalMs: number, random: () => number = Math.random): RefreshSchedule {
   const longest = Math.min(maxBackoffMs, Math.max(intervalMs, quickRetryMs));
   return {
-    afterSuccess: (isFirst) => intervalMs * (isFirst ? 1 - jitter * random() : 1),
+    afterSuccess: (isFirst) => intervalMs * (isFirst ? 1 - jitter + jitter * random() : 1),
     afterFailure(failures) {
-      const delay =
-        failures <= quickRetries ? quickRetryMs : minBackoffMs * 2 ** Math.min(failures - quickRetries - 1, 20);
-      return Math.min(delay, longest) * (1 - jitter * random());
+      if (failures <= quickRetries) return Math.min(quickRetryMs, longest) * (1 - jitter + jitter * random());
+      return backoffDelay(failures - quickRetries, {
+        initialMs: Math.min(minBackoffMs, longest),
+        maxMs: longest,
+        random,
+      });
     },
   };
 }

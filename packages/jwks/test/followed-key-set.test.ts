@@ -1,4 +1,4 @@
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, it } from "vitest";
 import { followKeySet, JwksError, KeySets, type KeySetSource, refreshSchedule, sourceKey } from "../src/index.js";
 

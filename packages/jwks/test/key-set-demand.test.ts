@@ -1,5 +1,5 @@
 import { collection, Database, query } from "@istiod/incremental";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, it } from "vitest";
 import { type FetchKeySet, KeySetDemand, type KeySetFetch, refreshSchedule } from "../src/index.js";
 

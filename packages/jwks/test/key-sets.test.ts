@@ -1,4 +1,4 @@
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, it } from "vitest";
 import {
   type FetchKeySet,
@@ -24,7 +24,7 @@ function keySets(fetch: (source: KeySetSource) => string | Promise<string>, opti
   };
   const sets = new KeySets({
     fetch: counted,
-    schedule: refreshSchedule(20 * minute, () => 0),
+    schedule: refreshSchedule(20 * minute, () => 1),
     onChange: () => undefined,
     clock,
     ...options,

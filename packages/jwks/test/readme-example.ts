@@ -1,7 +1,7 @@
 import { equal } from "node:assert/strict";
 import { AddressRules, DocumentClient, keySetFetcher, KeySets, refreshSchedule, trustedRoots } from "@istiod/jwks";
 import { OidcProvider } from "@istiod/jwks/testing";
-import { systemClock } from "@istiod/settings";
+import { systemClock } from "@istiod/runtime";
 
 const provider = await OidcProvider.start();
 const client = new DocumentClient({ rules: new AddressRules(), secureContext: trustedRoots({}) });

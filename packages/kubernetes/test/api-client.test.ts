@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ApiClient, type ApiClientOptions, type ClusterAccess, createApiClient } from "@istiod/kubernetes";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { gzipped, json, ScriptedServer, status } from "./support/scripted-server.js";
 

@@ -10,7 +10,7 @@ import {
   leaseLock,
   takeoverPriority,
 } from "@istiod/kubernetes";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 interface Event {
   readonly at: number;

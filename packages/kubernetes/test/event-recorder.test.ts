@@ -1,4 +1,4 @@
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { describe, expect, it } from "vitest";
 import { type EventDetails, type EventObject, EventRecorder } from "@istiod/kubernetes";
 import { failure, FakeApiClient, type SeenRequest, settle } from "./fake-client.js";

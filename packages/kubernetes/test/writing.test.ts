@@ -1,4 +1,4 @@
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { describe, expect, it } from "vitest";
 import {
   applyIfChanged,

@@ -1,5 +1,5 @@
 import type { Commit } from "@istiod/incremental";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { AckEvent, NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
 import type { ChangeReport } from "./change-report.js";
 import { LastChanges } from "./last-changes.js";

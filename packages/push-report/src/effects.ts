@@ -7,6 +7,7 @@ import {
   type Resource,
   ResourceSet,
 } from "@istiod/resources";
+import { reasonOf } from "@istiod/runtime";
 import type { Connection, Subscription } from "@istiod/xds-server";
 
 export interface EffectSources<C> {
@@ -109,7 +110,7 @@ function attempt<R>(call: () => R, name: string): readonly [R | undefined, Failu
   try {
     return [call()];
   } catch (error) {
-    return [undefined, { name, objects: [], message: error instanceof Error ? error.message : String(error) }];
+    return [undefined, { name, objects: [], message: reasonOf(error) }];
   }
 }
 

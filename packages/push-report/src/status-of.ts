@@ -1,4 +1,4 @@
-import { pauseEvery } from "@istiod/settings";
+import { pauseEvery } from "@istiod/runtime";
 import type { Connection } from "@istiod/xds-server";
 import { Effects } from "./effects.js";
 import { type MissingResources, missingResources } from "./missing-resources.js";

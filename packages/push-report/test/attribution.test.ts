@@ -14,7 +14,7 @@ import {
   type XdsEvent,
   type XdsServerOptions,
 } from "@istiod/xds-server";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { fakeEdsCluster, fakeResource, GroupSource, idle, XdsClient } from "@istiod/xds-server/testing";
 import { afterEach, describe, expect, it, test } from "vitest";
 

@@ -1,5 +1,3 @@
-export { Closers } from "./closers.js";
-export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock } from "./clock.js";
 export { logLevelAnnotations, logLevelFault } from "./envoy/log-level.js";
 export {
   readHistogramBuckets,
@@ -9,7 +7,6 @@ export {
   statsRegexFault,
   statsTagFault,
 } from "./envoy/stats.js";
-export { FairQueue, type FairQueueOptions } from "./fair-queue.js";
 export {
   complianceLimits,
   type ComplianceLimits,
@@ -37,11 +34,8 @@ export {
   readGoDuration,
 } from "./go-duration.js";
 export { agentVariablePrefixes, agentVariables, discoveryVariables } from "./istio-variables.js";
-export { listenBacklog } from "./listen-backlog.js";
 export { listenError, type ListenTarget } from "./listen-error.js";
 export { nearestNames } from "./nearest-names.js";
-export { maxOpenFiles, openFilesIn } from "./open-files.js";
-export { type Pause, pauseEvery } from "./pauses.js";
 export { describeSetting, helpOfVariables, settingsReference } from "./reference.js";
 export {
   booleanSetting,
@@ -71,4 +65,3 @@ export {
   type SettingValues,
   variablesOf,
 } from "./setting.js";
-export { UnreadBytes, type UnreadLimits } from "./unread-bytes.js";

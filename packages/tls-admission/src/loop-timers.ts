@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 const tickMs = 1000;
 /** Callbacks in a turn of the event loop. One that closes a connection takes about 0.1 ms. */

@@ -1,7 +1,7 @@
 import type { Server as PlaintextServer, Socket } from "node:net";
 import type { Server, TLSSocket } from "node:tls";
 import { addressGroup } from "@istiod/peer-address";
-import { monotonicClock } from "@istiod/settings";
+import { monotonicClock } from "@istiod/runtime";
 import { connectionId } from "./connection-id.js";
 import { HandshakeQueue } from "./handshake-queue.js";
 import type { LoopTimers } from "./loop-timers.js";

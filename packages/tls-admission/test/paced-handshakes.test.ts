@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server as PlaintextServer
 import { PassThrough } from "node:stream";
 import { setImmediate as setImmediatePromise } from "node:timers/promises";
 import type { Server } from "node:tls";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, expect, it } from "vitest";
 import { LoopTimers } from "../src/loop-timers.js";
 import { paceConnections, paceHandshakes } from "../src/paced-handshakes.js";

@@ -6,7 +6,7 @@ import {
   encodeReview,
   readReview,
 } from "@istiod/admission";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import { type ValidationEvent, validationWebhook } from "./admit.js";
 
 export interface ValidationThreadOptions {

@@ -1,5 +1,5 @@
 import { AdmissionError } from "@istiod/admission";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { type ValidationEvent, ValidationThread, type ValidationThreadOptions } from "@istiod/validation";
 import { expect, it, onTestFinished } from "vitest";
 

@@ -3,7 +3,7 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Attribution } from "./attribution.js";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { Rejection, ResourceRejection, Variant, XdsEvent } from "./events.js";
 import type { LimitsByAuthentication } from "./limits/stream-limits.js";
 import type { ConnectionLimits } from "./limits/connection-table.js";

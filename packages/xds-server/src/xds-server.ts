@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { noAttribution } from "./attribution.js";
-import { monotonicClock, UnreadBytes } from "@istiod/settings";
+import { monotonicClock, UnreadBytes } from "@istiod/runtime";
 import { rejected } from "./connection/admission.js";
 import { Connection } from "./connection/connection.js";
 import { ConnectionRegistry } from "./connection/connection-registry.js";

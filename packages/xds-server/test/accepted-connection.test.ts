@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { LoopTimers } from "@istiod/tls-admission";
 import { expect, test } from "vitest";
 import { ConnectionTable } from "../src/limits/connection-table.js";

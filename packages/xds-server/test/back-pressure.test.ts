@@ -1,6 +1,6 @@
 import { clusterType, endpointType, listenerType, type PushEvent } from "@istiod/xds-server";
 import { expect, it } from "vitest";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { fakeResource, idle } from "@istiod/xds-server/testing";
 import { onEach, setup } from "./harness.js";
 

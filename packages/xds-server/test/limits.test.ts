@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { encodeFrame } from "@istiod/protobuf-wire";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { ClientStatusDiscoveryService } from "@istiod/envoy-api/envoy/service/status/v3/csds";
 import {
   clusterType,

@@ -18,11 +18,11 @@ import {
   type Peer,
   type TlsOptions,
 } from "@istiod/xds-server";
-import { FakeClock, maxPendingConnections, pendingConnections } from "@istiod/settings/testing";
+import { FakeClock, maxPendingConnections, pendingConnections } from "@istiod/runtime/testing";
 import { fakeResource, idle, XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, it, test } from "vitest";
 import { onEach, setup } from "./harness.js";
-import { monotonicClock } from "@istiod/settings";
+import { monotonicClock } from "@istiod/runtime";
 
 describe("a single-type service", () => {
   it.each(["delta", "sotw"] as const)("needs no type URL, and takes no other (%s)", async (variant) => {

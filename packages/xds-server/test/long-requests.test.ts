@@ -5,7 +5,7 @@ import {
   DiscoveryRequestSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { ResourceSet } from "@istiod/resources";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import {
   clusterType,
   createXdsServer,

@@ -1,4 +1,4 @@
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, test } from "vitest";
 import { MemoryPressure, type MemoryUse } from "../src/limits/memory-pressure.js";
 

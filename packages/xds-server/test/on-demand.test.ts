@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { clusterType } from "@istiod/xds-server";
 import { idle } from "@istiod/xds-server/testing";
 import { expect, it } from "vitest";

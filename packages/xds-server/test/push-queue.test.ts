@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PushQueue, type PushTarget } from "../src/push/push-queue.js";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { idle } from "@istiod/xds-server/testing";
 
 class Client implements PushTarget {

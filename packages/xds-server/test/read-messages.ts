@@ -1,4 +1,4 @@
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { LoopTimers } from "@istiod/tls-admission";
 import { RequestMemory } from "../src/limits/request-memory.js";
 import { MessageReader } from "../src/transport/message-reader.js";

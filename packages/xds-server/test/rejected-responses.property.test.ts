@@ -1,5 +1,5 @@
 import { ResourceSet } from "@istiod/resources";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { clusterType, createXdsServer, endpointType, listenerType, routeType, staticSource } from "@istiod/xds-server";
 import { EnvoyClient, fakeListener, fakeEdsCluster, fakeResource, type Refusal } from "@istiod/xds-server/testing";
 import fc from "fast-check";

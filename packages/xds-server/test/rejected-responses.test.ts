@@ -1,4 +1,4 @@
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { clusterType, listenerType, routeType, type XdsEvent } from "@istiod/xds-server";
 import { fakeResource, type ReceivedResponse, type XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, it } from "vitest";
@@ -95,14 +95,14 @@ onEach(["memory"], (variant) => {
       "Error adding/updating listener(s) busy: cannot bind '0.0.0.0:80': Address already in use\n",
     );
     c.ack(await c.next());
-    for (const delay of [1000, 2000, 4000]) {
+    for (const delay of [500, 1000, 2000]) {
       expect(await c.settled()).toEqual([]);
       clock.advance(delay - 1);
       expect(await c.settled()).toEqual([]);
       clock.advance(1);
       const retry = await c.next();
       expect(retry.names).toEqual(delta ? ["busy"] : ["busy", "good"]);
-      if (delay < 4000) c.nack(retry, "busy: in use");
+      if (delay < 2000) c.nack(retry, "busy: in use");
       else c.ack(retry);
     }
     expect(await c.settled()).toEqual([]);

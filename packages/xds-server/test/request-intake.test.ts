@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerHttp2Stream } from "node:http2";
 import { encodeFrame } from "@istiod/protobuf-wire";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { LoopTimers } from "@istiod/tls-admission";
 import { expect, test } from "vitest";
 import { RequestMemory } from "../src/limits/request-memory.js";

@@ -1,7 +1,7 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { Code } from "@connectrpc/connect";
 import { encodeFrame } from "@istiod/protobuf-wire";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { LoopTimers } from "@istiod/tls-admission";
 import { idle } from "@istiod/xds-server/testing";
 import { expect, test } from "vitest";

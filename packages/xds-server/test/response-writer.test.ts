@@ -1,4 +1,4 @@
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, test } from "vitest";
 import { ResponseWriter } from "../src/connection/response-writer.js";
 import type { Call } from "../src/transport/call.js";

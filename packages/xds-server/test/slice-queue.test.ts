@@ -1,5 +1,5 @@
 import { setImmediate as immediate } from "node:timers/promises";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { expect, it } from "vitest";
 import { SliceQueue } from "../src/connection/slice-queue.js";
 

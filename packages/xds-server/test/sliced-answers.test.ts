@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from "node:timers/promises";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import {
   clusterType,
   createXdsServer,

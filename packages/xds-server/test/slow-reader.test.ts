@@ -4,7 +4,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { DeltaDiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { clusterType, type Listening } from "@istiod/xds-server";
 import { expect, test } from "vitest";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { fakeResource, idle } from "@istiod/xds-server/testing";
 import { setup } from "./harness.js";
 

@@ -9,7 +9,7 @@ import {
   type Peer,
   type ResourceSource,
 } from "@istiod/xds-server";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { fakeResource, idle, XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, it, test } from "vitest";
 import { onEach, setup } from "./harness.js";

@@ -1,5 +1,5 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { idle } from "@istiod/xds-server/testing";
 import { expect, test } from "vitest";
 import { StreamAdmission } from "../src/connection/admission.js";

@@ -20,7 +20,7 @@ import { complete, sliceNames } from "../src/sliced.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
 import { Chunker } from "../src/wire/chunker.js";
 import { namesDigest, versionsDigest } from "../src/protocol/set-digest.js";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { readMessages } from "./read-messages.js";
 
 setFlagsFromString("--expose-gc");

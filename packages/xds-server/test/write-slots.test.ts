@@ -1,5 +1,5 @@
 import type { ServerHttp2Stream } from "node:http2";
-import { FakeClock } from "@istiod/settings/testing";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, test } from "vitest";
 import { StreamWriter } from "../src/transport/stream-writer.js";
 import { WriteSlots } from "../src/transport/write-slots.js";

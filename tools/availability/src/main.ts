@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { positive, runCommand } from "@istiod/bench";
 import { startInMemoryCluster, startRealCluster } from "@istiod/outage";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { events } from "./events/index.js";
 import { Rig } from "./rig.js";
 import { fullSize } from "./rig-options.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type IstiodProcess, Mesh, type ProxyPlace, startIstiod } from "@istiod/bench";
 import { claimSubnet, type Subnet } from "@istiod/e2e";
 import { eventually, type MeshObject, type TestCluster } from "@istiod/outage";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { AdmissionCalls } from "./admission/admission-calls.js";
 import { Changes } from "./changes.js";
 import { ClusterUser } from "./cluster/cluster-user.js";

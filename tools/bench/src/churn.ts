@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { type ChurnOptions, ChurnRun } from "./churn/churn-run.js";
 import { ChurningFleet, type SettledProxy, differencesFromFresh } from "./churn/fleet.js";
 import { randomChange } from "./churn/random-change.js";

@@ -8,7 +8,7 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { type Resource, resource } from "@istiod/resources";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import {
   clusterType,
   createXdsServer,

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { positive, runCommand } from "@istiod/bench";
 import { clusterUnavailable } from "@istiod/cluster";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { startInMemoryCluster } from "./cluster/in-memory-cluster.js";
 import { startRealCluster } from "./cluster/real-cluster.js";
 import { faults } from "./faults/faults.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { change, type ChangeKind, type IstiodProcess, Mesh, startIstiod } from "@istiod/bench";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { createGateway } from "./cluster/gateway.js";
 import { connectRemote, type RemoteCluster } from "./cluster/remote-cluster.js";
 import type { TestCluster } from "./cluster/test-cluster.js";

@@ -1,5 +1,6 @@
 import { type JwtRule, parseJwtRule } from "@istiod/ca";
 import { AddressRanges } from "@istiod/peer-address";
+import { reasonOf } from "@istiod/runtime";
 import { type Environment, SettingError } from "@istiod/settings";
 import { variables } from "../variables.js";
 
@@ -60,6 +61,6 @@ function checked<T>(variable: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new SettingError(`${variable}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SettingError(`${variable}: ${reasonOf(error)}`);
   }
 }

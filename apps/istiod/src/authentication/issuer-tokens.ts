@@ -1,6 +1,6 @@
 import { type Authenticator, type JwtRule, parseTokenKeys, signedTokens, type TokenKeySet } from "@istiod/ca";
 import { followKeySet, refreshSchedule } from "@istiod/jwks";
-import { systemClock } from "@istiod/settings";
+import { systemClock } from "@istiod/runtime";
 import { keySetFetch } from "../jwks/open-jwks.js";
 import type { Startup } from "../phases/startup.js";
 

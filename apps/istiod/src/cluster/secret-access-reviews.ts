@@ -7,7 +7,7 @@ import {
   type SecretPermission,
   type SecretReader,
 } from "@istiod/push-context";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import type { Logger } from "pino";
 import type { SecretClusterChange } from "./secret-clusters.js";
 

@@ -1,8 +1,7 @@
 import { createApiClient } from "@istiod/kubernetes";
+import { type Clock, createClock } from "@istiod/runtime";
 import {
   booleanSetting,
-  type Clock,
-  createClock,
   enumSetting,
   type Environment,
   mapSetting,

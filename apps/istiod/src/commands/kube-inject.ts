@@ -9,7 +9,7 @@ import {
   usesNativeSidecars,
 } from "@istiod/injector";
 import { type ApiClient, createApiClient } from "@istiod/kubernetes";
-import { systemClock } from "@istiod/settings";
+import { reasonOf, systemClock } from "@istiod/runtime";
 import { type Command, Option } from "commander";
 import { SettingsCommand } from "@istiod/settings/command";
 import { configMapEntry, nodeVersions } from "../cluster/injection-config-maps.js";
@@ -142,7 +142,7 @@ async function accessOf(flags: KubeInjectValues, env: NodeJS.ProcessEnv) {
   try {
     return await kubeconfigAccess(flags, env);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = reasonOf(cause);
     throw new Error(
       `${message}; without a cluster, --injectConfigFile, --valuesFile and --meshConfigFile are required`,
       { cause },
@@ -168,7 +168,7 @@ async function readNamed(flag: string, file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new Error(`--${flag} ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(`--${flag} ${file}: ${reasonOf(cause)}`, { cause });
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { reasonOf } from "@istiod/runtime";
 import { durationSetting, enumSetting, type SettingValues, booleanSetting, stringSetting } from "@istiod/settings";
 import { SettingsCommand } from "@istiod/settings/command";
 import type { Command } from "commander";
@@ -79,7 +80,7 @@ export function statusCommand({ print, warn, exit }: StatusOutput): Command {
         else print(text(answer));
         exit(exitOf(answer, names, flags.for));
       } catch (error) {
-        warn(`istiod status: ${error instanceof Error ? error.message : String(error)}\n`);
+        warn(`istiod status: ${reasonOf(error)}\n`);
         exit(statusExits.failed);
       }
     });

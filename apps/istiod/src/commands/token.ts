@@ -1,12 +1,6 @@
 import { createTokenKey, issueToken } from "@istiod/ca";
-import {
-  type Clock,
-  durationSetting,
-  listSetting,
-  type SettingValues,
-  stringSetting,
-  systemClock,
-} from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
+import { durationSetting, listSetting, type SettingValues, stringSetting } from "@istiod/settings";
 import { SettingsCommand } from "@istiod/settings/command";
 import { Command } from "commander";
 

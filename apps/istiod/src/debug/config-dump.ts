@@ -2,7 +2,7 @@ import { create, fromBinary, fromJson, type JsonObject, type Registry, toJson } 
 import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
 import { controlPlaneDump, controlPlaneDumpMessages, type SentResource, withoutSecrets } from "@istiod/proxy-config";
 import type { Resource } from "@istiod/resources";
-import { pauseEvery } from "@istiod/settings";
+import { pauseEvery } from "@istiod/runtime";
 import {
   type Answer,
   clusterType,

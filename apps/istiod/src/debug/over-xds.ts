@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
-import { FairQueue } from "@istiod/settings";
+import { FairQueue } from "@istiod/runtime";
 import type { Answer, Connection, OnDemandHandler, XdsServer } from "@istiod/xds-server";
 import {
   type AuthorizeDebug,

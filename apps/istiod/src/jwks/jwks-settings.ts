@@ -1,4 +1,5 @@
 import { type AddressRange, parseAddressRange } from "@istiod/jwks";
+import { reasonOf } from "@istiod/runtime";
 import { type Environment, SettingError } from "@istiod/settings";
 import { variables } from "../variables.js";
 
@@ -34,6 +35,6 @@ function blockedRange(text: string): AddressRange {
   try {
     return parseAddressRange(text);
   } catch (error) {
-    throw new SettingError(`BLOCKED_CIDRS_IN_JWKS_URIS: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SettingError(`BLOCKED_CIDRS_IN_JWKS_URIS: ${reasonOf(error)}`);
   }
 }

@@ -10,7 +10,7 @@ import {
 import { jwksFault } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import { fetchedJwks, jwksFetches, jwksToFetch, type Proxy } from "@istiod/push-context";
-import { systemClock } from "@istiod/settings";
+import { systemClock } from "@istiod/runtime";
 import type { Logger } from "pino";
 import { noProxy } from "../no-proxy.js";
 import type { Startup } from "../phases/startup.js";

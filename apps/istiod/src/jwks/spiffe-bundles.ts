@@ -7,7 +7,7 @@ import {
   spiffeBundleDocuments,
   spiffeBundleFault,
 } from "@istiod/jwks";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import type { SourceStatus } from "@istiod/status-page";
 import { spiffeBundleEndpoints, spiffeBundleFetches, spiffeBundles } from "@istiod/xds-generators";
 import type { Logger } from "pino";

@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { Logger } from "pino";
 
 const periodMs = 10_000;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createAdminServer, crossSiteReason, readBody } from "@istiod/admin-server";
 import { isLoopback } from "@istiod/peer-address";
+import { reasonOf } from "@istiod/runtime";
 import { type Level, levels } from "./levels.js";
 import type { LogScopes, Scope } from "./log-scopes.js";
 
@@ -27,9 +28,7 @@ export async function serveControlZ(
   scopes: LogScopes,
 ): Promise<Server> {
   const server = createAdminServer((request, response) => {
-    void answer(scopes, request, response).catch((error: unknown) =>
-      reject(response, 400, error instanceof Error ? error.message : String(error)),
-    );
+    void answer(scopes, request, response).catch((error: unknown) => reject(response, 400, reasonOf(error)));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -1,7 +1,6 @@
 import type { IndexFailure } from "@istiod/incremental";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, LineBudget, monotonicClock, shortened } from "@istiod/runtime";
 import type { Logger } from "pino";
-import { LineBudget, shortened } from "./line-budget.js";
 
 /** Returns a function that logs objects that an index cannot hold, within a budget of lines. */
 export function indexFailureLog(log: Logger, clock: Clock = monotonicClock): (failure: IndexFailure) => void {

@@ -1,9 +1,8 @@
 import { xdsShortName } from "@istiod/resources";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, LineBudgets, monotonicClock, shortened } from "@istiod/runtime";
 import type { NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { BoundedLines } from "./bounded-lines.js";
-import { LineBudgets, shortened } from "./line-budget.js";
 
 /** Events of limits. They have no stream. */
 type LimitEvents = Extract<XdsEvent, { kind: "limit" | "memoryPressure" }>;

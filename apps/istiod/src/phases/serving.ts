@@ -1,4 +1,4 @@
-import { monotonicClock } from "@istiod/settings";
+import { monotonicClock } from "@istiod/runtime";
 import { rejectedResourceMetrics } from "@istiod/push-report";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
 import { type ApiClient, CachedReviews } from "@istiod/kubernetes";

@@ -1,5 +1,5 @@
 import type { Meter } from "@istiod/metrics";
-import type { Closers } from "@istiod/settings";
+import type { Closers } from "@istiod/runtime";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { authenticationSettings } from "../authentication/authentication-settings.js";

@@ -1,5 +1,5 @@
 import { type ApiClient, readObject } from "@istiod/kubernetes";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { stringify } from "yaml";
 import { ensureAccount, readerAccount } from "./reader-account.js";
 import { readCredentials } from "./token-secret.js";

@@ -7,7 +7,7 @@ import {
   type ResourceType,
   resourcePath,
 } from "@istiod/kubernetes";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 const secrets: ResourceType = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
 const tokenType = "kubernetes.io/service-account-token";

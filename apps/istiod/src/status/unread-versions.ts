@@ -1,6 +1,7 @@
 import type { Source } from "@istiod/config-ingestion";
 import { allKinds } from "@istiod/config-schema";
 import type { ObjectName } from "@istiod/push-report";
+import { reasonOf } from "@istiod/runtime";
 
 /** A source that has another version of an object than istiod, or may have one. */
 export interface UnreadVersion {
@@ -19,7 +20,7 @@ export async function unreadVersions(sources: readonly Source[], name: ObjectNam
       const current = await Promise.all(kinds.map((kind) => source.isCurrent?.(kind, name) ?? true));
       return current.every(Boolean) ? [] : [{ source: sourceName }];
     } catch (error) {
-      return [{ source: sourceName, error: error instanceof Error ? error.message : String(error) }];
+      return [{ source: sourceName, error: reasonOf(error) }];
     }
   });
   return (await Promise.all(unread)).flat();

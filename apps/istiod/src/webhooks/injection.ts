@@ -20,7 +20,7 @@ import {
 } from "@istiod/injector";
 import type { Meter } from "@istiod/metrics";
 import { addressGroup } from "@istiod/peer-address";
-import { monotonicClock } from "@istiod/settings";
+import { monotonicClock } from "@istiod/runtime";
 import type { Logger } from "pino";
 import type { Route } from "../http-server.js";
 import { variables } from "../variables.js";

@@ -1,6 +1,6 @@
 import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
 import type { TokenSource } from "../credentials/token-source.js";
 import { AgentError } from "../errors.js";

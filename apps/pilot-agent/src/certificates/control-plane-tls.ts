@@ -2,8 +2,9 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate, type SecureContextOptions } from "node:tls";
-import { type Clock, type ComplianceLimits, systemClock } from "@istiod/settings";
-import { AgentError, reasonOf } from "../errors.js";
+import { type Clock, reasonOf, systemClock } from "@istiod/runtime";
+import { type ComplianceLimits } from "@istiod/settings";
+import { AgentError } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 
 /** TLS settings for connections to istiod. Files are read for each connection, so that rotation needs no restart. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { type Clock, systemClock } from "@istiod/settings";
-import { AgentError, reasonOf } from "../errors.js";
+import { type Clock, reasonOf, systemClock } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import type { Secret } from "./secret.js";
 import { watchFiles } from "./watch-files.js";

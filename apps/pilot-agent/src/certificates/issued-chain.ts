@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { AgentError, reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 import type { IssuedCertificate } from "./workload-certificate.js";
 
 /** Certificates between a leaf and its root, and roots. A bundle of all public authorities has fewer than 200. */

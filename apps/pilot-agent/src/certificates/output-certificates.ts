@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AgentError, reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import { type Secret, type SecretSource, WORKLOAD_CERTIFICATE, WORKLOAD_ROOTS } from "./secret.js";
 

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { AgentError } from "../errors.js";
 import { type Secret, type SecretSource, WORKLOAD_CERTIFICATE } from "./secret.js";
 

@@ -2,7 +2,8 @@ import { X509Certificate } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
-import { AgentError, reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 
 /** Root certificates that istiod sends in addition to those of the certificate authority. */
 export class TrustAnchors {

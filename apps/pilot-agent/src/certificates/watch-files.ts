@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 
 /** Milliseconds between checks for a directory that does not exist yet. */
 const RETRY_INTERVAL = 1000;

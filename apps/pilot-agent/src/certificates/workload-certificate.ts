@@ -1,6 +1,5 @@
-import { Backoff } from "../backoff.js";
-import { type Clock, systemClock } from "@istiod/settings";
-import { AgentError, reasonOf } from "../errors.js";
+import { Backoff, type Clock, reasonOf, systemClock } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 import { LimitedLog } from "../log-limit.js";
 import { type Log, silentLog } from "../log.js";
 
@@ -56,7 +55,7 @@ export class WorkloadCertificate {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLog;
     this.#urgentLog = new LimitedLog(this.#log, this.#clock, 1);
-    this.#backoff = new Backoff(500, MAX_RETRY_DELAY, options.random);
+    this.#backoff = new Backoff({ maxMs: MAX_RETRY_DELAY, ...(options.random && { random: options.random }) });
   }
 
   /** The current certificate; `undefined` until the first is issued. */

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { caEndpoint, headersFrom } from "../control-plane.js";
 import type { TokenSource } from "../credentials/token-source.js";
 import { AgentError } from "../errors.js";

@@ -1,4 +1,5 @@
-import { AgentError, reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 
 export interface WaitOptions {
   readonly url: string;

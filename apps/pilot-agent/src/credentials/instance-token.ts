@@ -1,7 +1,7 @@
 import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Clock, systemClock } from "@istiod/settings";
-import { AgentError, reasonOf } from "../errors.js";
+import { type Clock, reasonOf, systemClock } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import { fetchInstanceToken } from "./metadata-server.js";
 import type { TokenSource } from "./token-source.js";

@@ -1,6 +1,6 @@
-import type { Clock } from "@istiod/settings";
-import { Backoff } from "../backoff.js";
-import { AgentError, reasonOf } from "../errors.js";
+import { type Clock, reasonOf } from "@istiod/runtime";
+import { Backoff } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 
 /** Address of Google Compute Engine's metadata server. */
 export const METADATA_HOST = "169.254.169.254";
@@ -31,7 +31,7 @@ class TransientError extends Error {}
 export async function fetchInstanceToken({ host, audience, clock }: InstanceTokenRequest): Promise<string> {
   const path = "computeMetadata/v1/instance/service-accounts/default/identity";
   const url = `http://${host}/${path}?audience=${encodeURIComponent(audience)}&format=full`;
-  const backoff = new Backoff(100, 30_000);
+  const backoff = new Backoff({ initialMs: 100 });
   for (let retries = 0; ; retries++) {
     try {
       return await requestToken(url);

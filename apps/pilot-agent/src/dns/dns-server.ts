@@ -1,5 +1,5 @@
 import { isLoopback } from "@istiod/peer-address";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import { type Log, silentLog } from "../log.js";
 import { Shares } from "../shares.js";
 import type { Forwarding } from "./forwarding.js";

@@ -4,7 +4,7 @@ import { anyIs } from "@bufbuild/protobuf/wkt";
 import { type NameTable, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { nameTableType } from "@istiod/resources";
 import { isLoopback } from "@istiod/peer-address";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import { ipFamilies } from "../node/addresses.js";

@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { isLoopback } from "@istiod/peer-address";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 
 /** Milliseconds between reads of the interfaces, which a flood from unknown addresses must not cause each time. */
 const REFRESH_INTERVAL = 1000;

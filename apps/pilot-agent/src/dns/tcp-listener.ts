@@ -1,7 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { ByteQueue } from "@istiod/protobuf-wire";
-import type { Clock } from "@istiod/settings";
-import { reasonOf } from "../errors.js";
+import { type Clock, reasonOf } from "@istiod/runtime";
 import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import type { Shares } from "../shares.js";

@@ -1,5 +1,5 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
-import { reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
 import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import { portError } from "../socket.js";

@@ -1,4 +1,4 @@
-import { reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
 
 /** Maximum lengths in bytes (RFC 1035 §2.3.4). A name's length counts its length bytes and the root label. */
 export const MAX_LABEL_BYTES = 63;

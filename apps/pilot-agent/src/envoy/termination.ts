@@ -1,5 +1,4 @@
-import { type Clock, systemClock } from "@istiod/settings";
-import { reasonOf } from "../errors.js";
+import { type Clock, reasonOf, systemClock } from "@istiod/runtime";
 import type { Log } from "../log.js";
 import { type Admin, fetchAdmin, readStats } from "./admin.js";
 import type { EnvoyProcess } from "./process.js";

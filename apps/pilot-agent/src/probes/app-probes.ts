@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { AgentError, reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import { probeGrpc } from "./grpc-probe.js";

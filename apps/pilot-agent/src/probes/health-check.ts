@@ -1,6 +1,5 @@
 import type { ReadinessProbe } from "@istiod/istio-api/networking/v1alpha3/workload_group";
-import { type Clock, systemClock } from "@istiod/settings";
-import { reasonOf } from "../errors.js";
+import { type Clock, reasonOf, systemClock } from "@istiod/runtime";
 import { type Log, silentLog } from "../log.js";
 import type { Health } from "../xds-proxy/agent-resources.js";
 import { probeGrpc } from "./grpc-probe.js";

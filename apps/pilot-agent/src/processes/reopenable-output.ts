@@ -5,7 +5,7 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
-import { reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
 import type { Log } from "../log.js";
 
 /** Standard output or standard error that a child can reopen by its path, such as /dev/stdout. */

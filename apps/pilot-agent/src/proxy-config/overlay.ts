@@ -1,8 +1,9 @@
 import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { decodeTolerantly, formatPath } from "@istiod/config-schema/decoding";
 import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { reasonOf } from "@istiod/runtime";
 import { parse } from "yaml";
-import { AgentError, reasonOf } from "../errors.js";
+import { AgentError } from "../errors.js";
 
 /** Maps whose entries are merged. All other fields of an overlay replace the base's. */
 const MERGED: readonly string[] = ["proxyMetadata"];

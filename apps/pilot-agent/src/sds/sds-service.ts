@@ -11,8 +11,8 @@ import {
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
 import type { PrivateKeyProvider } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { secretType } from "@istiod/resources";
+import { reasonOf } from "@istiod/runtime";
 import type { Secret, SecretSource } from "../certificates/secret.js";
-import { reasonOf } from "../errors.js";
 import { LimitedLog } from "../log-limit.js";
 import { type Log, silentLog } from "../log.js";
 import { CoalescingQueue } from "./coalescing-queue.js";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Environment } from "@istiod/settings";
 import { type NetworkSettings, networkSettings } from "../bootstrap/network-settings.js";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { Admin } from "../envoy/admin.js";
 import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";

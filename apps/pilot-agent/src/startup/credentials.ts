@@ -1,4 +1,4 @@
-import type { Closers } from "@istiod/settings";
+import type { Closers } from "@istiod/runtime";
 import { fileToken } from "../credentials/file-token.js";
 import { InstanceToken } from "../credentials/instance-token.js";
 import type { TokenSource } from "../credentials/token-source.js";

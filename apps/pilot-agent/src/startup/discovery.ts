@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { proxyConfigType } from "@istiod/resources";
-import type { Closers } from "@istiod/settings";
+import type { Closers } from "@istiod/runtime";
 import { trustAnchorsIn } from "../certificates/trust-anchors.js";
 import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import { discoveryTls, headersFrom } from "../control-plane.js";

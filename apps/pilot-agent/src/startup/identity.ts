@@ -1,4 +1,4 @@
-import type { Closers } from "@istiod/settings";
+import type { Closers } from "@istiod/runtime";
 import { WorkloadIdentity } from "../certificates/workload-identity.js";
 import { type AgentMetrics, exportCertificateExpiry } from "../status/metrics.js";
 import type { TokenSource } from "../credentials/token-source.js";

@@ -1,6 +1,5 @@
-import type { Closers } from "@istiod/settings";
+import { type Closers, reasonOf } from "@istiod/runtime";
 import type { EnvoyExit, EnvoyProcess } from "../envoy/process.js";
-import { reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
 
 /** The request to shut down. Signals, callers and the status server make it; {@link superviseAgent} carries it out. */

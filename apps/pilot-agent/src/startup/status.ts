@@ -1,4 +1,4 @@
-import type { Closers } from "@istiod/settings";
+import type { Closers } from "@istiod/runtime";
 import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import type { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
 import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import type { AgentMetrics } from "./metrics.js";

@@ -1,7 +1,8 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type Frame, FrameReader, WireError } from "@istiod/protobuf-wire";
 import { listenerType } from "@istiod/resources";
-import { AgentError, reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 import { LimitedLog } from "../log-limit.js";
 import type { Log } from "../log.js";
 import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";

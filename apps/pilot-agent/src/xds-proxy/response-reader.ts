@@ -1,7 +1,8 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { encodeFrame, type Frame, framePrefixLength, FrameReader, WireError } from "@istiod/protobuf-wire";
-import { AgentError, reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 
 /** Callbacks of a reader of responses. Errors of `message` are passed to `failed`. */
 export interface ResponseEvents {

@@ -2,8 +2,8 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
 import { type ControlPlaneTls, tlsOptions } from "../certificates/control-plane-tls.js";
 import type { TokenSource } from "../credentials/token-source.js";
-import { type Clock, systemClock } from "@istiod/settings";
-import { AgentError, reasonOf } from "../errors.js";
+import { type Clock, reasonOf, systemClock } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 
 export interface UpstreamOptions {

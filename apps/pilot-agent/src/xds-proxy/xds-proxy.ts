@@ -1,5 +1,5 @@
 import type { ServerHttp2Stream } from "node:http2";
-import { reasonOf } from "../errors.js";
+import { reasonOf } from "@istiod/runtime";
 import { LimitedLog } from "../log-limit.js";
 import { type Log, silentLog } from "../log.js";
 import { SocketServer } from "../socket-server.js";

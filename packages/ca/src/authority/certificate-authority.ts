@@ -1,6 +1,6 @@
 import { CaError } from "../errors.js";
-import type { Clock } from "@istiod/settings";
-import { systemClock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
+import { systemClock } from "@istiod/runtime";
 import { signLeaf } from "./leaf.js";
 import type { IssuedCertificate, LeafIssuer, LeafRequest } from "./leaf-issuer.js";
 import { pemOf, type SigningBundle } from "./signing-bundle.js";

@@ -1,4 +1,5 @@
 import type { X509Certificate } from "node:crypto";
+import { reasonOf } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { allowsClientAuthentication, allowsServerAuthentication } from "../identity/certificate-path.js";
 import { parseCertificate, type ParsedCertificate } from "../identity/parsed-certificate.js";
@@ -93,7 +94,7 @@ function readable(certificate: X509Certificate): ParsedCertificate | string {
   try {
     return parseCertificate(certificate);
   } catch (error) {
-    return `is not usable: ${error instanceof Error ? error.message : String(error)}`;
+    return `is not usable: ${reasonOf(error)}`;
   }
 }
 

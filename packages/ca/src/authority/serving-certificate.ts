@@ -1,5 +1,5 @@
 import { createPublicKey } from "node:crypto";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { generateKey, type KeyType, keyTypeOf, privateKeyPem } from "../keys.js";
 import type { SigningBundle, TrustSource } from "./signing-bundle.js";

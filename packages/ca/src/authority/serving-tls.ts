@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { followFiles } from "../files/follow-files.js";
 import { type TrustBundle, trustBundleOf } from "../identity/trust-bundle.js";

@@ -1,4 +1,5 @@
 import type { IstioCertificateRequest } from "@istiod/istio-api/security/v1alpha1/ca";
+import { reasonOf } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import type { Caller } from "../identity/authenticator.js";
 import { identityIn, parseSpiffeUri, type SpiffeIdentity, spiffeUri } from "../identity/spiffe-identity.js";
@@ -45,7 +46,7 @@ export function authorizedNames(
   try {
     authorizeImpersonation(caller, identity);
   } catch (error) {
-    throw refused(error instanceof Error ? error.message : String(error), error);
+    throw refused(reasonOf(error), error);
   }
   return [spiffeUri(identity)];
 }

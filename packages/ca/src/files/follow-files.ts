@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { watchFiles } from "./watch-files.js";
 

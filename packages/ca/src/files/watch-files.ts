@@ -1,6 +1,6 @@
 import { type FSWatcher, realpathSync, watch } from "node:fs";
 import { dirname } from "node:path";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 
 export interface WatchFilesOptions {
   readonly paths: readonly string[];

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 
 /** An authenticated caller. */
@@ -65,7 +66,7 @@ export async function authenticate(
       if (caller && caller.identities.length > 0) return caller;
       reasons.push(`${authenticator.name}: no credentials of this kind`);
     } catch (error) {
-      reasons.push(`${authenticator.name}: ${error instanceof Error ? error.message : String(error)}`);
+      reasons.push(`${authenticator.name}: ${reasonOf(error)}`);
     }
   }
   throw new CaError(

@@ -1,4 +1,5 @@
 import type { X509Certificate } from "node:crypto";
+import { reasonOf } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { checkRevocation } from "../revocation/revocation-check.js";
 import type { RevocationList } from "../revocation/revocation-list.js";
@@ -77,7 +78,7 @@ function isAcceptableIssuer(
     checkRevocation(certificate, issuer, search.revocationLists ?? [], search.now);
     return true;
   } catch (error) {
-    failures.add(`${nameOf(issuer)}: ${error instanceof Error ? error.message : String(error)}`);
+    failures.add(`${nameOf(issuer)}: ${reasonOf(error)}`);
     return false;
   }
 }

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import type { Authenticator } from "./authenticator.js";
 import { spiffeUri } from "./spiffe-identity.js";

@@ -1,4 +1,5 @@
 import { type AddressRanges, isLoopback } from "@istiod/peer-address";
+import { reasonOf } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import type { Authenticator, Credentials } from "./authenticator.js";
 import { type ForwardedElement, parseForwardedCertificates } from "./forwarded-header.js";
@@ -30,7 +31,7 @@ export function forwardedCertificates({ trusted, trustDomain }: ForwardedCertifi
       try {
         return { identities: [identityOf(parseForwardedCertificates(header), trustDomain)], by: this.name };
       } catch (error) {
-        throw new CaError("unauthenticated", error instanceof Error ? error.message : String(error), { cause: error });
+        throw new CaError("unauthenticated", reasonOf(error), { cause: error });
       }
     },
   };

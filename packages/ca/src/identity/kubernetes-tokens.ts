@@ -1,4 +1,5 @@
 import type { CachedReviews, TokenReviewRequest, TokenReviewResult } from "@istiod/kubernetes";
+import { reasonOf } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken, type BoundPod, type Caller, type Credentials } from "./authenticator.js";
 import { identityOfSubject, spiffeUri } from "./spiffe-identity.js";
@@ -66,8 +67,7 @@ async function review(
     try {
       return { result: await reviews.token(request), id };
     } catch (error) {
-      if (reviewsOf(cluster, options).reviews === reviews)
-        throw notValidated(cluster, error instanceof Error ? error.message : String(error), error);
+      if (reviewsOf(cluster, options).reviews === reviews) throw notValidated(cluster, reasonOf(error), error);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, reasonOf, systemClock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken } from "./authenticator.js";
 import { identityOfSubject, spiffeUri } from "./spiffe-identity.js";
@@ -51,7 +51,7 @@ export function signedTokens(options: SignedTokensOptions): Authenticator {
         const subject = typeof sub === "string" ? sub : "";
         return { identities: [spiffeUri(identityOfSubject(subject, trustDomain))], by: name };
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = reasonOf(error);
         throw new CaError("unauthenticated", `token not accepted: ${reason}`, { cause: error });
       }
     },

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken } from "./authenticator.js";
 import { TokenFileDigests } from "./token-file-digests.js";

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { readToken, tokenDigest, type TokenFile } from "./token-files.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { CaError } from "../errors.js";
 import { followFiles, type FollowedFiles } from "../files/follow-files.js";
 import { readTokenKeys, type TokenKeySet } from "./token-keys.js";

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { reasonOf } from "@istiod/runtime";
 import { exportJWK, type JSONWebKeySet, type JWK } from "jose";
 import { CaError } from "../errors.js";
 import { readText } from "../files/read-text.js";
@@ -116,7 +117,7 @@ export async function readTokenKeys(path: string): Promise<TokenKeySet> {
       throw new Error("expected keys of RSA (2048 bits), P-256, P-384, P-521 or Ed25519");
     return { keys: await Promise.all(keys.map((key) => exportJWK(key))) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new CaError("malformed", `${path}: neither a JSON Web Key Set nor public keys in PEM: ${reason}`, {
       cause: error,
     });

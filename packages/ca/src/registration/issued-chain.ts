@@ -1,5 +1,6 @@
 import { createPublicKey, type X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
+import { reasonOf } from "@istiod/runtime";
 import { pemOf } from "../authority/signing-bundle.js";
 import { CaError } from "../errors.js";
 import {
@@ -131,6 +132,6 @@ function failingAs<T>(code: "signing" | "signer-root", context: string, read: ()
   try {
     return read();
   } catch (error) {
-    throw new CaError(code, `${context}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new CaError(code, `${context}: ${reasonOf(error)}`, { cause: error });
   }
 }

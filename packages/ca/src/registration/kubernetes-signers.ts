@@ -1,5 +1,5 @@
 import { type ApiClient, ApiError, requestCertificate } from "@istiod/kubernetes";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 
 /** State of a signer of certificates. Times in milliseconds since the epoch. */

@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, reasonOf, systemClock } from "@istiod/runtime";
 import type { IssuedCertificate, LeafIssuer, LeafRequest } from "../authority/leaf-issuer.js";
 import { pemOf } from "../authority/signing-bundle.js";
 import { readSigningRequest, type SigningRequest } from "../authority/signing-request.js";
@@ -154,6 +154,6 @@ function rootsIn(pem: string, where: string, code: FoundRoots["code"]): FoundRoo
     const roots = parseCertificates(pem, where);
     return { roots, rootsPem: roots.map(pemOf).join(""), code };
   } catch (error) {
-    throw new CaError(code, error instanceof Error ? error.message : String(error), { cause: error });
+    throw new CaError(code, reasonOf(error), { cause: error });
   }
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { DerReader } from "../der/reader.js";
 import { contextPrimitive, tags } from "../der/tags.js";
 import { CaError } from "../errors.js";
@@ -24,7 +25,7 @@ export function checkRequestIdentity({ subject, attributes }: SigningRequest, id
     if (uri !== identity)
       throw new CaError("csr", `asks for ${JSON.stringify(uri.slice(0, maxQuoted))}, the caller is ${identity}`);
   } catch (error) {
-    throw new CaError("csr", `signing request: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new CaError("csr", `signing request: ${reasonOf(error)}`, {
       cause: error,
     });
   }

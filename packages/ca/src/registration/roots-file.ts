@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { rootsBundle } from "../authority/roots-bundle.js";
 import { readRootsFile } from "../authority/serving-files.js";
 import type { AuthorityBundle, TrustSource } from "../authority/signing-bundle.js";

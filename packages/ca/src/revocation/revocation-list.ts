@@ -1,4 +1,5 @@
 import type { X509Certificate } from "node:crypto";
+import { reasonOf } from "@istiod/runtime";
 import { verifySignature } from "../authority/request-signature.js";
 import { DerReader } from "../der/reader.js";
 import { contextConstructed, tags } from "../der/tags.js";
@@ -44,7 +45,7 @@ export function parseRevocationLists(pem: string, what: string): RevocationList[
       if (!/^[A-Za-z0-9+/]+={0,2}$/.test(body)) throw new CaError("malformed", "not base64");
       return parse(Buffer.from(body, "base64"));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       throw new CaError("malformed", `${what}: revocation list ${index + 1} of ${blocks.length}: ${reason}`, {
         cause: error,
       });

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import type { CertificateAuthority } from "../authority/certificate-authority.js";
 import { renewSelfSignedRoot } from "../authority/self-signed-root.js";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { selfSignedBundle } from "./keep-root.js";
 import type { RootStore, StoredRoot } from "./root-store.js";

@@ -1,7 +1,7 @@
 import { watch } from "node:fs";
 import type { CertificateAuthority } from "../authority/certificate-authority.js";
 import type { SigningBundle } from "../authority/signing-bundle.js";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { CaError } from "../errors.js";
 import { revocationFault } from "../revocation/bundle-lists.js";
 import { type PluggedInCaOptions, readKeyMaterial, readRevocationLists } from "./plugged-in-ca.js";

@@ -1,5 +1,5 @@
 import { addressGroup } from "@istiod/peer-address";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import type { CaError } from "../errors.js";
 import type { Caller } from "../identity/authenticator.js";
 import type { Peer } from "../identity/peer.js";
@@ -42,8 +42,8 @@ export function certificateAuditLog(options: AuditLogOptions): CertificateEvents
         },
         "certificate issued",
       ),
-    authenticationFailed: (error, peer) => refused(peer, { ...reasonOf(error) }),
-    signingFailed: (error, caller, peer) => refused(peer, { ...callerFields(caller), ...reasonOf(error) }),
+    authenticationFailed: (error, peer) => refused(peer, { ...failureFields(error) }),
+    signingFailed: (error, caller, peer) => refused(peer, { ...callerFields(caller), ...failureFields(error) }),
     rejected: (reason, peer, caller) => refused(peer, { ...(caller && callerFields(caller)), reason }),
   };
 }
@@ -52,7 +52,7 @@ function callerFields({ identities, by }: Caller): AuditLine {
   return { caller: identities[0] ?? "", authenticatedBy: by };
 }
 
-function reasonOf({ code, message }: CaError): AuditLine {
+function failureFields({ code, message }: CaError): AuditLine {
   return { code, reason: message.length > maxReasonLength ? `${message.slice(0, maxReasonLength)}…` : message };
 }
 

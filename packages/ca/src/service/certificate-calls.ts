@@ -9,7 +9,7 @@ import {
 } from "@istiod/istio-api/security/v1alpha1/ca";
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { addressGroup } from "@istiod/peer-address";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import type { Caller } from "../identity/authenticator.js";
 import { type Peer, peerOf } from "../identity/peer.js";
 import type { RejectionReason } from "./certificate-events.js";

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { IstioCertificateRequest } from "@istiod/istio-api/security/v1alpha1/ca";
-import { monotonicClock } from "@istiod/settings";
+import { monotonicClock } from "@istiod/runtime";
 import type { LeafIssuer } from "../authority/leaf-issuer.js";
 import { CaError, type CaErrorCode } from "../errors.js";
 import { authorizedNames, type CertificateNamesOptions } from "../authorization/certificate-names.js";

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Problem } from "@istiod/config-schema";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { IngestionError } from "../errors.js";
 import { DirectoryTree } from "../files/directory-tree.js";
 import { describeError, isAbsent } from "../files/file-system.js";

@@ -1,5 +1,5 @@
 import { type ApiClient, Reflector, type ReflectorEvent, type ReflectorState } from "@istiod/kubernetes";
-import { type Clock } from "@istiod/settings";
+import { type Clock } from "@istiod/runtime";
 import { processClock } from "../ingestion/process-clock.js";
 import { reasonKindOf, type SyncState } from "../ingestion/sync-state.js";
 import { describeMissing } from "../kubernetes/missing-permission.js";

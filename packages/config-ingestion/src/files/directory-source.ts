@@ -9,7 +9,7 @@ import {
   type UnparsedPolicyOptions,
 } from "@istiod/config-schema";
 import { IngestionError } from "../errors.js";
-import { type Clock, type Pause, pauseEvery } from "@istiod/settings";
+import { type Clock, type Pause, pauseEvery } from "@istiod/runtime";
 import { processClock } from "../ingestion/process-clock.js";
 import { DirectoryTree } from "./directory-tree.js";
 import { describeError, isAbsent } from "./file-system.js";

@@ -1,3 +1,5 @@
+import { reasonOf } from "@istiod/runtime";
+
 /** Returns the code of a system error, such as `ENOENT`. */
 export function errorCode(cause: unknown): string | undefined {
   return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
@@ -16,7 +18,7 @@ export function describeError(cause: unknown): string {
     case "EISDIR":
       return "is a directory, expected a file";
     default:
-      return `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+      return `cannot be read: ${reasonOf(cause)}`;
   }
 }
 

@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { basename, dirname } from "node:path";
-import type { Clock } from "@istiod/settings";
+import { type Clock, reasonOf } from "@istiod/runtime";
 import { errorCode, isAbsent } from "./file-system.js";
 import { isConfigFile } from "./load-directory.js";
 
@@ -178,7 +178,7 @@ interface UnwatchableDirectory {
 
 function why(cause: unknown): string {
   if (errorCode(cause) === "ENOSPC") return "the limit of inotify watches is reached (fs.inotify.max_user_watches)";
-  return cause instanceof Error ? cause.message : String(cause);
+  return reasonOf(cause);
 }
 
 /** Reports whether an event may concern configuration: swap files of editors do not, `..data` of a ConfigMap does. */

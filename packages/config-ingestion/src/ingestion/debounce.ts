@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 export interface DebounceOptions {
   /** Milliseconds without a further trigger after which to fire. */

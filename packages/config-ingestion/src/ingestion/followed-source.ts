@@ -1,12 +1,11 @@
 import type { Problem } from "@istiod/config-schema";
-import type { Clock } from "@istiod/settings";
+import { Backoff, type Clock, reasonOf } from "@istiod/runtime";
 import { IngestionError } from "../errors.js";
 import type { Source, SourceUpdate } from "./source.js";
 import { reasonKindOf, type SyncReason, type SyncState } from "./sync-state.js";
 
 /** Milliseconds after which a source that failed is tried again: doubled after each failure. */
-const firstRetry = 1000;
-const longestRetry = 60_000;
+const retryRange = { initialMs: 1000, maxMs: 60_000 };
 
 export interface FollowOptions {
   /** Milliseconds in which the source should sync. Default: no deadline. */
@@ -33,7 +32,7 @@ export class FollowedSource {
   #isChanged = false;
   #hasRead = false;
   #failure: Failure | undefined;
-  #retryMs = firstRetry;
+  readonly #backoff = new Backoff(retryRange);
   #timedOutAt: number | undefined;
   #cancelDeadline: () => void = () => undefined;
   #cancelRetry: () => void = () => undefined;
@@ -101,7 +100,7 @@ export class FollowedSource {
       return own ?? { state: "synced" };
     }
     if (own?.state === "forbidden") return own;
-    const reason = this.#failure === undefined ? reasonOf(own) : described(this.#failure);
+    const reason = this.#failure === undefined ? delayReason(own) : described(this.#failure);
     if (this.#timedOutAt === undefined) return { state: "syncing", ...reason };
     return { state: "timeout", since: this.#timedOutAt, ...(reason ?? { reason: this.#missedDeadline() }) };
   }
@@ -137,7 +136,7 @@ export class FollowedSource {
 
   #succeed(): void {
     this.#failure = undefined;
-    this.#retryMs = firstRetry;
+    this.#backoff.reset();
     this.#cancelRetry();
   }
 
@@ -146,8 +145,7 @@ export class FollowedSource {
     const { clock } = this.#options;
     this.#failure = { cause, since: this.#failure?.since ?? clock.now() };
     this.#cancelRetry();
-    this.#cancelRetry = clock.after(this.#retryMs, retry);
-    this.#retryMs = Math.min(this.#retryMs * 2, longestRetry);
+    this.#cancelRetry = clock.after(this.#backoff.next(), retry);
   }
 
   #missedDeadline(): string {
@@ -156,10 +154,10 @@ export class FollowedSource {
 }
 
 function described({ cause }: Failure): SyncReason {
-  return { reason: cause instanceof Error ? cause.message : String(cause), reasonKind: reasonKindOf(cause) };
+  return { reason: reasonOf(cause), reasonKind: reasonKindOf(cause) };
 }
 
-function reasonOf(state: SyncState | undefined): SyncReason | undefined {
+function delayReason(state: SyncState | undefined): SyncReason | undefined {
   if (state === undefined || state.state === "synced" || state.reason === undefined) return undefined;
   const { reason, reasonKind = reason } = state;
   return { reason, reasonKind };

@@ -1,5 +1,5 @@
 import type { Problem } from "@istiod/config-schema";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { Source } from "./source.js";
 import type { SourceOptions } from "./source-set.js";
 import type { Write } from "./write.js";

@@ -1,6 +1,6 @@
 import type { Database } from "@istiod/incremental";
 import type { Problem } from "@istiod/config-schema";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { processClock } from "./process-clock.js";
 import { Debounce } from "./debounce.js";
 import type { CommitTiming, IngestionOptions, SourceEntry } from "./ingestion-options.js";

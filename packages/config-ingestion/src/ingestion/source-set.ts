@@ -1,5 +1,5 @@
 import type { Problem } from "@istiod/config-schema";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { IngestionError } from "../errors.js";
 import { FollowedSource } from "./followed-source.js";
 import { type CurrentValue, type Owner, Ownership } from "./ownership.js";

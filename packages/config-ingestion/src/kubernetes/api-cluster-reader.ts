@@ -1,5 +1,5 @@
 import { type ApiClient, type KubernetesObject, Reflector, resourcePath, ServedTypes } from "@istiod/kubernetes";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { ClusterReader } from "./cluster-reader.js";
 
 export interface ClusterReaderOptions {

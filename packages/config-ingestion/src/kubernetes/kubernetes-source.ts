@@ -1,6 +1,6 @@
 import { allKinds, applyChanges, type Kind, type Problem } from "@istiod/config-schema";
 import { apiVersionOf, type ResourceType } from "@istiod/kubernetes";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { processClock } from "../ingestion/process-clock.js";
 import type { ObjectKey, Source, SourceUpdate } from "../ingestion/source.js";
 import type { SyncState } from "../ingestion/sync-state.js";

@@ -1,6 +1,6 @@
 import type { Kind } from "@istiod/config-schema";
 import type { ResourceType } from "@istiod/kubernetes";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { reasonKindOf, type SyncReason, type SyncState } from "../ingestion/sync-state.js";
 import type { WatchState } from "./cluster-reader.js";
 import { describeMissing } from "./missing-permission.js";

@@ -1,6 +1,6 @@
 import { readFile, realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { describeError, isAbsent } from "../files/file-system.js";
 import { Watches } from "../files/watches.js";
 import { processClock } from "../ingestion/process-clock.js";

@@ -7,7 +7,7 @@ import {
   meshNetworksKey,
   readMeshNetworks,
 } from "@istiod/config-schema";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { Source } from "../ingestion/source.js";
 import type { DocumentPlace } from "./document-place.js";
 import { DocumentSource } from "./document-source.js";

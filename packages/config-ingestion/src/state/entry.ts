@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type ConfigObject, decode, type Kind } from "@istiod/config-schema";
+import { reasonOf } from "@istiod/runtime";
 import { isAbsent } from "../files/file-system.js";
 import type { StoredVersion } from "../ledger/stored-versions.js";
 import { readEntry } from "./entry-file.js";
@@ -56,7 +57,7 @@ export async function loadEntry(directory: string, name: EntryName, cluster: str
     return { ...name, content: decodeEntry(name, text, cluster), fault: undefined };
   } catch (cause) {
     if (isAbsent(cause)) return undefined;
-    return { ...name, content: undefined, fault: cause instanceof Error ? cause.message : String(cause) };
+    return { ...name, content: undefined, fault: reasonOf(cause) };
   }
 }
 

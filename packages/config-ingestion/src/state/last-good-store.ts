@@ -8,7 +8,7 @@ import {
   type Problem,
   subjectOf,
 } from "@istiod/config-schema";
-import type { Clock } from "@istiod/settings";
+import { type Clock, reasonOf } from "@istiod/runtime";
 import { IngestionError } from "../errors.js";
 import { describeError, isAbsent } from "../files/file-system.js";
 import { Watches } from "../files/watches.js";
@@ -336,8 +336,4 @@ function fileNameOf(text: string): string {
 /** Returns the place of a version: a file's current one is the newest, whatever the clocks of replicas say. */
 function orderOf({ isCurrent }: AcceptedVersion, changedAt: bigint, known: EntryName | undefined): bigint {
   return isCurrent && known !== undefined && known.order >= changedAt ? known.order + 1n : changedAt;
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

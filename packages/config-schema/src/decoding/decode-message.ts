@@ -1,4 +1,5 @@
 import { fromJson, type DescMessage, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { reasonOf } from "@istiod/runtime";
 import { readsAlike, withProtobufForms } from "./go-json.js";
 import { findJsonFaults } from "./json-faults.js";
 import type { FieldPath, Report } from "./report.js";
@@ -36,6 +37,6 @@ function attempt<D extends DescMessage>(
   try {
     return { message: fromJson(schema, json as JsonValue, { ignoreUnknownFields }) };
   } catch (cause) {
-    return { fault: cause instanceof Error ? cause.message : String(cause) };
+    return { fault: reasonOf(cause) };
   }
 }

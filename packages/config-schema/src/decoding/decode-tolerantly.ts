@@ -1,4 +1,5 @@
 import { fromJson, type DescMessage, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { reasonOf } from "@istiod/runtime";
 import { withProtobufForms } from "./go-json.js";
 import { findJsonFaults } from "./json-faults.js";
 import type { Report } from "./report.js";
@@ -23,7 +24,7 @@ export function decodeTolerantly<D extends DescMessage>(
   try {
     return fromJson(schema, rewritten as JsonValue, { ignoreUnknownFields: true });
   } catch (cause) {
-    report.error([], cause instanceof Error ? cause.message : String(cause));
+    report.error([], reasonOf(cause));
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import type { ConfigObject } from "../config-object.js";
 import { allKinds } from "../kinds/all-kinds.js";
 import type { Kind, Manifest } from "../kinds/kind.js";
@@ -142,7 +143,7 @@ function decodeObject(
     if (object === undefined || (options.acceptInvalid !== true && isInvalid)) return rejected();
     return { outcome: "accepted", subject, kind, key, object, issues, path };
   } catch (error) {
-    report.error([], `cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    report.error([], `cannot be read: ${reasonOf(error)}`);
     return rejected();
   }
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { LineCounter, parseDocument, type ScalarTag, type YAMLParseError } from "yaml";
 import type { FieldPath } from "../decoding/report.js";
 import { isNestedTooDeeply, isTooDeep, maxDepth } from "./nesting.js";
@@ -163,7 +164,7 @@ export function parseWithPositions(
     if (cause instanceof RangeError) return tooDeep(document);
     return {
       line: document.line,
-      message: syntaxMessage(document, cause instanceof Error ? cause.message : String(cause)),
+      message: syntaxMessage(document, reasonOf(cause)),
     };
   }
 }

@@ -2,7 +2,7 @@ import { type Code, codeOfProblem, levelOf, type LiveAnalysis, messageOfCode } f
 import type { Ingestion, KubernetesSource } from "@istiod/config-ingestion";
 import { istioKinds, type Kind } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import { analysisKey, type AnalysisResults, type AnalyzedObject } from "./analysis-status-controller.js";
 import type { StatusMessage } from "./status-fields.js";
 

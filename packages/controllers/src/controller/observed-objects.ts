@@ -7,7 +7,7 @@ import {
   type ReflectorState,
   type ResourceType,
 } from "@istiod/kubernetes";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { notServed, type Observed, type Watch } from "./controller.js";
 
 export interface ObservedObjectsOptions {

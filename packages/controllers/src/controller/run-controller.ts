@@ -1,6 +1,6 @@
 import { type Commit, Database, type View } from "@istiod/incremental";
 import { type ApiClient, ApiError, isRetriable } from "@istiod/kubernetes";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import { allObserved, type Controller } from "./controller.js";
 import type { ControllerLog } from "./log.js";
 import { ObservedObjects } from "./observed-objects.js";

@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import { backoffDelay, type Clock } from "@istiod/runtime";
 
 export interface WriteQueueOptions {
   /** Writes that may be in flight at once. */
@@ -21,8 +21,7 @@ interface Entry {
   cancel: () => void;
 }
 
-const initialBackoffMs = 200;
-const maxBackoffMs = 60_000;
+const backoffRange = { initialMs: 200, maxMs: 60_000 };
 /** Writes of an object in a row that are not delayed. */
 const freeRepeats = 5;
 /** Time without a write after which the count of repeats starts again. */
@@ -90,11 +89,11 @@ export class WriteQueue {
 
   #repeatDelay(entry: Entry): number {
     if (this.#options.clock.now() - entry.lastWrite >= pauseMs) entry.repeats = 0;
-    return entry.repeats < freeRepeats ? 0 : this.#backoff(entry.repeats - freeRepeats);
+    return entry.repeats < freeRepeats ? 0 : this.#backoff(entry.repeats - freeRepeats + 1);
   }
 
-  #backoff(step: number): number {
-    return Math.min(maxBackoffMs, initialBackoffMs * 2 ** step) * (0.5 + this.#options.random() / 2);
+  #backoff(failures: number): number {
+    return backoffDelay(failures, { ...backoffRange, random: this.#options.random });
   }
 
   #schedule(key: string, entry: Entry, delay: number): void {
@@ -140,7 +139,7 @@ export class WriteQueue {
     this.#running--;
     entry.state = "idle";
     const isWanted = this.#entries.get(key) === entry && !this.#isStopped;
-    if (isWanted && hasFailed) this.#schedule(key, entry, this.#backoff(entry.failures - 1));
+    if (isWanted && hasFailed) this.#schedule(key, entry, this.#backoff(entry.failures));
     else if (isWanted && entry.isDirty) this.#schedule(key, entry, this.#repeatDelay(entry));
     this.#next();
   }

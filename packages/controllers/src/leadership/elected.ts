@@ -6,7 +6,7 @@ import {
   leaseLock,
   takeoverPriority,
 } from "@istiod/kubernetes";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { ControllerLog } from "../controller/log.js";
 import type { Lock } from "./locks.js";
 

@@ -1,5 +1,5 @@
 import { collection, query } from "@istiod/incremental";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { Backoff, type Clock, monotonicClock } from "@istiod/runtime";
 import type { Controller } from "../controller/controller.js";
 import type { ControllerLog } from "../controller/log.js";
 import {
@@ -26,10 +26,11 @@ export interface ValidationWebhookOptions {
   readonly probe: (signal: AbortSignal) => Promise<ProbeResult>;
   readonly log: ControllerLog;
   readonly clock?: Clock;
+  /** Returns a number from 0 to 1, for jitter. Default: `Math.random`. */
+  readonly random?: () => number;
 }
 
-const initialBackoffMs = 100;
-const maxBackoffMs = 60_000;
+const backoffRange = { initialMs: 100, maxMs: 60_000 };
 
 /**
  * Keeps the CA bundle of the validation webhooks of a revision, and sets their `failurePolicy` to `Fail`, but only
@@ -83,11 +84,12 @@ class Prober {
   readonly #onRejected: () => void;
   readonly #stopping = new AbortController();
   #state: "idle" | "probing" | "waiting" | "done" = "idle";
-  #attempts = 0;
+  readonly #backoff: Backoff;
   #cancel = (): void => undefined;
 
   constructor(options: ValidationWebhookOptions, isNeeded: () => boolean, onRejected: () => void) {
     this.#options = options;
+    this.#backoff = new Backoff({ ...backoffRange, ...(options.random && { random: options.random }) });
     this.#isNeeded = isNeeded;
     this.#onRejected = onRejected;
   }
@@ -118,8 +120,7 @@ class Prober {
     }
     log.info({}, `not ready to switch validation to fail-closed: ${reason}`);
     this.#state = "waiting";
-    const delay = Math.min(maxBackoffMs, initialBackoffMs * 2 ** this.#attempts++);
-    this.#cancel = clock.after(delay, () => {
+    this.#cancel = clock.after(this.#backoff.next(), () => {
       this.#state = "idle";
       this.start();
     });

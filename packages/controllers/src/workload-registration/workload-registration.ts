@@ -1,6 +1,6 @@
 import { collection } from "@istiod/incremental";
 import { type ApiClient, ApiError } from "@istiod/kubernetes";
-import { type Clock, systemClock } from "@istiod/settings";
+import { type Clock, systemClock } from "@istiod/runtime";
 import { allObserved, type Controller, type ControllerDatabase, type Watch } from "../controller/controller.js";
 import type { ControllerLog } from "../controller/log.js";
 import { runController, type RunningController, type WriteListener } from "../controller/run-controller.js";

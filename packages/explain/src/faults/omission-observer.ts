@@ -1,6 +1,6 @@
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
-import { type Clock, monotonicClock, pauseEvery } from "@istiod/settings";
+import { type Clock, monotonicClock, pauseEvery } from "@istiod/runtime";
 import type { Omissions } from "@istiod/xds-generators";
 import { type Faults, type MeshClient, omissionsOf, omittedReasons } from "./faults.js";
 

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { builtins, type Builtin } from "../builtins/builtins.js";
 import { callValue } from "../builtins/index-value.js";
 import { checkLength, isStackOverflow, spend } from "../budget.js";
@@ -195,7 +196,7 @@ export class Evaluator {
     } catch (cause) {
       if (cause instanceof TemplateError || isStackOverflow(cause)) throw cause;
       this.at(node);
-      throw new Error(`error calling ${name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      throw new Error(`error calling ${name}: ${reasonOf(cause)}`, { cause });
     }
   }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { isStackOverflow } from "../budget.js";
 import { TemplateError } from "../error.js";
 import { type Node, nodeText } from "../parse/nodes.js";
@@ -8,7 +9,7 @@ import { byteLength } from "../values/strings.js";
 export function executionError(cause: unknown, definition: Definition, node: Node | undefined): TemplateError {
   if (cause instanceof TemplateError) return cause;
   if (isStackOverflow(cause)) return new TemplateError("limit", "template: exceeded the maximum depth", { cause });
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = reasonOf(cause);
   const prefix = `template: ${definition.source.name}`;
   if (node === undefined) return new TemplateError("execute", `${prefix}: ${message}`, { cause });
   const place = `${placeOf(definition, node)}: executing "${definition.name}" at <${nodeText(node)}>`;

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { TemplateError } from "../error.js";
 import { unquote } from "../values/quote.js";
 import { type Delimiters, Lexer } from "./lexer.js";
@@ -230,7 +231,7 @@ class DefinitionParser {
       return unquote(token.text);
     } catch (cause) {
       if (cause instanceof TemplateError) throw cause;
-      return this.#tokens.fail(cause instanceof Error ? cause.message : String(cause));
+      return this.#tokens.fail(reasonOf(cause));
     }
   }
 }

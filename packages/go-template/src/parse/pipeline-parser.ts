@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { unquote } from "../values/quote.js";
 import type { CommandNode, Expression, PipeNode, VariableNode } from "./nodes.js";
 import { nodeText } from "./nodes.js";
@@ -184,7 +185,7 @@ export class PipelineParser {
     try {
       return read();
     } catch (cause) {
-      return this.#tokens.fail(cause instanceof Error ? cause.message : String(cause));
+      return this.#tokens.fail(reasonOf(cause));
     }
   }
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { RE2JS, type Matcher } from "re2js";
 import { checkLength, spend } from "../budget.js";
 import { type Functions, goFunction } from "../functions.js";
@@ -58,7 +59,7 @@ function compile(pattern: string, prefix: (quoted: string) => string = () => "")
   try {
     return RE2JS.compile(pattern);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = reasonOf(cause);
     throw new Error(prefix(pattern.includes("`") ? JSON.stringify(pattern) : `\`${pattern}\``) + message, { cause });
   }
 }

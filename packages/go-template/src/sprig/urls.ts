@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { type Functions, goFunction } from "../functions.js";
 import { anyMapType, stringType } from "../values/known-types.js";
 import { quote } from "../values/quote.js";
@@ -31,7 +32,7 @@ function attempt(text: string, prefix: string): Url {
   try {
     return parseUrl(text);
   } catch (cause) {
-    throw new Error(`${prefix}parse ${quote(text)}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new Error(`${prefix}parse ${quote(text)}: ${reasonOf(cause)}`, {
       cause,
     });
   }

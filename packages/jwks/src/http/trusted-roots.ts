@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
+import { reasonOf } from "@istiod/runtime";
 
 /** Files of the system's roots, as in Go (crypto/x509/root_linux.go), so that a mounted bundle has the same effect. */
 const systemBundles = [
@@ -57,7 +58,7 @@ function usable(text: string, file: string, warn: TrustedRootsOptions["warn"]): 
     if (text.includes("-----BEGIN CERTIFICATE-----")) return [text];
     warn?.(`${file}: contains no certificates in PEM, so no root is added`);
   } catch (error) {
-    warn?.(`${file}: ${error instanceof Error ? error.message : String(error)}, so no root is added`);
+    warn?.(`${file}: ${reasonOf(error)}, so no root is added`);
   }
   return [];
 }

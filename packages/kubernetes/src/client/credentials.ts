@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { User } from "@kubernetes/client-node";
 import { ApiError } from "../api-error.js";
 import type { ClusterAccess } from "./cluster-access.js";

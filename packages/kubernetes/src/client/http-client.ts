@@ -1,6 +1,6 @@
 import { type Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 import type { ApiClient, ApiRequest, ApiResponse } from "./api-client.js";
 import type { ClusterAccess } from "./cluster-access.js";

@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 
 /** Limits the rate of requests by a token bucket. Waiting requests proceed in order. */

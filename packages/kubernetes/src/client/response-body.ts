@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 
 export interface BodyOptions {

@@ -1,7 +1,6 @@
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { Backoff, type Clock, monotonicClock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 import type { ApiClient } from "../client/api-client.js";
-import { Backoff } from "../reflector/backoff.js";
 import { Reflector } from "../reflector/reflector.js";
 import type { ReflectorEvent, ReflectorState } from "../reflector/reflector-event.js";
 import { apiVersionOf, type ResourceType } from "../resource-type.js";
@@ -61,7 +60,7 @@ export class ServedTypes {
   constructor(options: ServedTypesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? monotonicClock;
-    this.#backoff = new Backoff(options.random ?? Math.random);
+    this.#backoff = new Backoff(options.random && { random: options.random });
     this.#definitions = new Reflector<CustomResourceDefinition>({
       client: options.client,
       resource: customResourceDefinitions,

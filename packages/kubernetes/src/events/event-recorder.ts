@@ -1,4 +1,4 @@
-import { type Clock, monotonicClock, systemClock } from "@istiod/settings";
+import { type Clock, monotonicClock, systemClock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 import type { ApiClient } from "../client/api-client.js";
 import type { KubernetesObject } from "../object.js";

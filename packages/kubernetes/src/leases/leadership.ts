@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 import type { ApiClient, ApiRequest } from "../client/api-client.js";
 import { GuardedRequest } from "./guarded-request.js";

@@ -1,10 +1,9 @@
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { Backoff, type Clock, monotonicClock, reasonOf } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 import { statusError } from "../client/status-error.js";
 import type { WatchMessage } from "../decoding/decoder.js";
 import { apiVersionOf } from "../resource-type.js";
 import { sleep } from "../writers/retries.js";
-import { Backoff } from "./backoff.js";
 import { Breaks } from "./breaks.js";
 import { KnownObjects } from "./known-objects.js";
 import { initialIdleMs, listObjects, openWatch, pageSize, type ReflectorTarget } from "./list-watch.js";
@@ -51,7 +50,7 @@ export class Reflector<T = Record<string, unknown>> {
     this.#options = options;
     this.#clock = clock;
     this.#random = random;
-    this.#backoff = new Backoff(random);
+    this.#backoff = new Backoff({ random });
     this.#notifier = new Notifier({ resource, handler, onError, stopped: this.#stopping.signal });
     this.#path = `${apiVersionOf(resource)} ${resource.plural}`;
   }
@@ -264,7 +263,7 @@ function mustList({ code, message }: ApiError): boolean {
 
 function asApiError(error: unknown, path: string): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError("malformed", `${path}: ${error instanceof Error ? error.message : String(error)}`, {
+  return new ApiError("malformed", `${path}: ${reasonOf(error)}`, {
     cause: error,
   });
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import type { ApiClient } from "../client/api-client.js";
 import { type Access, type AccessReviewResult, reviewSubjectAccess } from "./access-review.js";
 import { reviewToken, type TokenReviewRequest, type TokenReviewResult, type UserInfo } from "./token-review.js";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 import type { ApiClient } from "../client/api-client.js";
 import type { KubernetesObject } from "../object.js";

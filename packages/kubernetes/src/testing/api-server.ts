@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Clock, createClock } from "@istiod/settings";
+import { type Clock, createClock } from "@istiod/runtime";
 import type { ResourceType } from "../resource-type.js";
 import { WebhookAdmission } from "./admission/webhook-admission.js";
 import { AccessControl } from "./auth/access-control.js";

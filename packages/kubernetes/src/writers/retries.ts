@@ -1,4 +1,4 @@
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { backoffDelay, type Clock, monotonicClock } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 
 export interface RetryOptions {
@@ -83,8 +83,7 @@ async function repeat<T>(
 
 function delayBefore(attempt: number, retryAfterMs = 0, options: RetryOptions): number {
   const { backoffMs = 200, maxBackoffMs = 10_000, random = Math.random } = options;
-  const backoff = Math.min(maxBackoffMs, backoffMs * 2 ** (attempt - 1)) * (0.5 + random() / 2);
-  return retryAfterMs + backoff;
+  return retryAfterMs + backoffDelay(attempt, { initialMs: backoffMs, maxMs: maxBackoffMs, random });
 }
 
 /** Waits for a time in milliseconds. @throws ApiError `aborted` */

@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { AttributedStream, Attribution, StreamAttribution } from "@istiod/xds-server";
 import { type AnnouncedRevisions, StreamChanges } from "./stream-changes.js";
 

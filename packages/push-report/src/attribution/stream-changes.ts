@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { AttributedResponse, AttributedStream, ShownChanges, StreamAttribution } from "@istiod/xds-server";
 import { PendingChanges } from "./pending-changes.js";
 import { UnrequestedResources } from "./unrequested-resources.js";

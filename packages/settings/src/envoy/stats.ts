@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { RE2JS } from "re2js";
 import { parseGoDuration } from "../go-duration.js";
 
@@ -69,7 +70,7 @@ export function statsRegexFault(pattern: string): string | undefined {
       ? undefined
       : `has ${JSON.stringify(pattern)}, which compiles to more than ${maxInstructions} instructions`;
   } catch (cause) {
-    return `has ${JSON.stringify(pattern)}, which is not an RE2 pattern: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return `has ${JSON.stringify(pattern)}, which is not an RE2 pattern: ${reasonOf(cause)}`;
   }
 }
 

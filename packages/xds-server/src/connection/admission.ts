@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { newest, PeerGroups } from "../limits/peer-groups.js";
 import type { PeerIdentity, PeerKey } from "../limits/peer-key.js";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 /** The size of a finished push, and the time since the first change that it covers. */
 export interface PushSummary {

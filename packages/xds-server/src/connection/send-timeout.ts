@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { ConnectionRegistry } from "./connection-registry.js";
 
 const intervalMs = 1000;

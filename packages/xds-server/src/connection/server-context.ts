@@ -1,5 +1,5 @@
 import type { Attribution } from "../attribution.js";
-import type { Clock, UnreadBytes } from "@istiod/settings";
+import type { Clock, UnreadBytes } from "@istiod/runtime";
 import type { XdsEvent } from "../events.js";
 import type { PushQueue } from "../push/push-queue.js";
 import type { StreamLimits } from "../limits/stream-limits.js";

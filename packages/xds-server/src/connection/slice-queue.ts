@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 /** Time after which the queue yields to the event loop. */
 const turnMs = 8;

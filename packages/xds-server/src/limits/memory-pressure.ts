@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { oldGenerationLimit } from "./old-generation-limit.js";
 
 const intervalMs = 1000;

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type Clock, maxOpenFiles } from "@istiod/settings";
+import { type Clock, maxOpenFiles } from "@istiod/runtime";
 import { LoopTimers } from "@istiod/tls-admission";
 import type { XdsServerOptions } from "../api.js";
 import { type Admission, rejected, StreamAdmission } from "../connection/admission.js";

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { clusterType, comparePushOrder, endpointType, ResourceSet } from "@istiod/resources";
 import type { ShownChanges, StreamAttribution } from "../attribution.js";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { Variant } from "../events.js";
 import type { StreamLimits } from "../limits/stream-limits.js";
 import { countOf, type Selection } from "../wire/body-cache.js";

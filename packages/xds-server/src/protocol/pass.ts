@@ -1,6 +1,6 @@
 import { comparePushOrder, ResourceSet } from "@istiod/resources";
 import type { StreamAttribution } from "../attribution.js";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { ClientSource } from "./client-source.js";
 import type { Trigger } from "./trigger.js";
 import type { TypeState } from "./type-state.js";

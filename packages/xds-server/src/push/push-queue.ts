@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 /** A stream that the queue pushes to. */
 export interface PushTarget {

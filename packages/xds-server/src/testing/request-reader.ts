@@ -1,4 +1,4 @@
-import { monotonicClock } from "@istiod/settings";
+import { monotonicClock } from "@istiod/runtime";
 import { LoopTimers } from "@istiod/tls-admission";
 import { RequestMemory } from "../limits/request-memory.js";
 import { MessageReader } from "../transport/message-reader.js";

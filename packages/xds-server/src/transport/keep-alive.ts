@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Session } from "node:http2";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 export interface KeepAliveOptions {
   readonly intervalMs: number;

@@ -10,7 +10,7 @@ import {
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
-import { type Clock, listenBacklog } from "@istiod/settings";
+import { type Clock, listenBacklog } from "@istiod/runtime";
 import { paceConnections, paceHandshakes, type WaitObserver } from "@istiod/tls-admission";
 import type { Listening, ListenOptions, XdsServer } from "../api.js";
 import { type RequestMemory, requestWindowBytes } from "../limits/request-memory.js";

@@ -42,7 +42,7 @@ export function readRequests(
   const failed = (error: unknown, reason?: LimitReason): void => {
     if (isStopped) return;
     stop();
-    intake.failed(error, reason ?? reasonOf(error));
+    intake.failed(error, reason ?? limitReason(error));
   };
   const reader = new MessageReader({
     maxBytes: limits.maxRequestBytes,
@@ -79,6 +79,6 @@ export function readRequests(
   return stop;
 }
 
-function reasonOf(error: unknown): LimitReason | undefined {
+function limitReason(error: unknown): LimitReason | undefined {
   return error instanceof ConnectError && error.code === Code.ResourceExhausted ? "request_size" : undefined;
 }

@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from "node:http2";
 import { encodeFrame } from "@istiod/protobuf-wire";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { OutgoingMessage } from "./call.js";
 import type { WriteSlots } from "./write-slots.js";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 
 /** A writer on a connection that copies what is written. */
 export interface SlotHolder {

@@ -1,5 +1,5 @@
 import type { Resource, ResourceSet } from "@istiod/resources";
-import { type Clock, monotonicClock } from "@istiod/settings";
+import { type Clock, monotonicClock } from "@istiod/runtime";
 import type { Variant } from "../events.js";
 import { encodeRemoved, encodeResources, type Body } from "./body.js";
 import { sliceNames, type Sliced } from "../sliced.js";

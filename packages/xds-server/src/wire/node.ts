@@ -2,6 +2,7 @@ import { FieldReader, WireError } from "@istiod/protobuf-wire";
 import { hash } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { reasonOf } from "@istiod/runtime";
 import { readStruct, structBudget } from "./struct.js";
 
 const idField = 1;
@@ -85,6 +86,6 @@ function decodeBuild(encoded: Uint8Array): Node {
   try {
     return fromBinary(NodeSchema, encoded, { readUnknownFields: false });
   } catch (error) {
-    throw new WireError("truncated", error instanceof Error ? error.message : String(error));
+    throw new WireError("truncated", reasonOf(error));
   }
 }

@@ -14,7 +14,7 @@ import {
   writeObjects,
   writeTokens,
 } from "@istiod/bench";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import type { Attack } from "../attack.js";
 import { isRunning, portsFrom, strangerAddress } from "../target/istiod-target.js";
 import { probeReady } from "../target/ready-probe.js";

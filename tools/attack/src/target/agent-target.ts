@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { apply, change, Mesh, startIstiod, writeObjects } from "@istiod/bench";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { type AgentProcess, startAgent } from "./agent-process.js";
 import { resolves } from "./dns-query.js";
 import { HonestEnvoy } from "./honest-envoy.js";

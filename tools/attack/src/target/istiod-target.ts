@@ -17,7 +17,7 @@ import {
   writeTokens,
 } from "@istiod/bench";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { clusterType } from "@istiod/xds-server";
 import type { Address } from "@istiod/xds-server/testing";
 import type { Target } from "./target.js";

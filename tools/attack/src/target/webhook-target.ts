@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort, selfSignedRoot, startIstiod } from "@istiod/bench";
 import { startApiServer } from "@istiod/kubernetes/testing";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { isRunning, strangerAddress } from "./istiod-target.js";
 import { openSockets } from "./sockets.js";
 import type { Target } from "./target.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { signingRequest } from "@istiod/ca/testing";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { writeTokens } from "../fleet/tokens.js";
 import { writeObjects } from "../mesh/directory.js";
 import { Mesh, type MeshOptions } from "../mesh/mesh.js";

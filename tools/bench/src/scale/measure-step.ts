@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import type { Variant } from "@istiod/xds-server";
 import { writeTokens } from "../fleet/tokens.js";
 import type { KubernetesObject } from "../mesh/objects.js";

@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { inputOf } from "../cluster-costs/object-input.js";
 import { realServer } from "../cluster-costs/real-server.js";
 import type { KubernetesObject } from "../mesh/objects.js";

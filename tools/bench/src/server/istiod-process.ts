@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import type { Address } from "@istiod/xds-server/testing";
 import { type LongTurn, longTurnsVariable } from "./long-turns.js";
 import type { HeapReport, ProbeRequest } from "./probe.js";

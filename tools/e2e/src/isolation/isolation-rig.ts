@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ConfigDump, readConfigDump } from "@istiod/proxy-config";
 import type { Proxy } from "@istiod/push-context";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { Balancer } from "../balancer.js";
 import { requireEnvoy } from "../envoy/require-envoy.js";
 import { eventually } from "../eventually.js";

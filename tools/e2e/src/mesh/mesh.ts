@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Agent } from "@istiod/pilot-agent";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { requireEnvoy } from "../envoy/require-envoy.js";
 import { statUrl, statValue } from "../envoy/stats.js";
 import {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "@istiod/pilot-agent";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { parseAllDocuments } from "yaml";
 import { requireEnvoy } from "../envoy/require-envoy.js";
 import { eventually } from "../eventually.js";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Closers } from "@istiod/settings";
+import type { Closers } from "@istiod/runtime";
 
 /** Creates a temporary directory for one mesh, and defers its removal. */
 export async function createWorkDirectory(closers: Closers): Promise<string> {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { requireEnvoy } from "../envoy/require-envoy.js";
 import { statUrl, statValue } from "../envoy/stats.js";
 import { type Istiod, type IstiodPlaces, refusalsIn, startIstiodInProcess } from "../istiod/istiod.js";

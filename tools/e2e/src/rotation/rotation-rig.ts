@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { eventually } from "../eventually.js";
 import { type Mesh, startMesh } from "../mesh/mesh.js";
 import { applicationPort, servicePort } from "../mesh/workload.js";

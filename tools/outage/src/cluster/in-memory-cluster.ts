@@ -1,6 +1,6 @@
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { startApiServer } from "@istiod/kubernetes/testing";
-import { type Clock, createClock } from "@istiod/settings";
+import { type Clock, createClock } from "@istiod/runtime";
 import { Relay } from "../relay.js";
 import { ClusterObjects } from "./cluster-objects.js";
 import { istiodUser, kubeconfigOf, withPort } from "./kubeconfig.js";

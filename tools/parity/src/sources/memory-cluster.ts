@@ -1,6 +1,6 @@
 import { createApiClient } from "@istiod/kubernetes";
 import { type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
-import { createClock } from "@istiod/settings";
+import { createClock } from "@istiod/runtime";
 import type { JsonObject } from "../scenario.js";
 import type { FilledCluster, RejectedObject } from "./filled-cluster.js";
 import { customTypes, describeObject, impliedNamespaces, kindOf, metadataOf } from "./scenario-objects.js";

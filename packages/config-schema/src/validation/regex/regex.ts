@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import type { Place } from "../place.js";
 import { expandedLength } from "./expanded-length.js";
 import { maxProgramSize } from "./program-size.js";
@@ -32,7 +33,7 @@ export function regexFault(pattern: string): string | undefined {
   try {
     fits = isProgramWithin(pattern, maxRegexProgramSize);
   } catch (cause) {
-    return `is not an RE2 pattern: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return `is not an RE2 pattern: ${reasonOf(cause)}`;
   }
   return fits
     ? undefined

@@ -1,3 +1,4 @@
+import { reasonOf } from "@istiod/runtime";
 import { jsonPatch } from "../apply/json-patch.js";
 import { badRequest, StatusError } from "../http/status-error.js";
 import { type ApiObject, isJsonObject, type JsonObject } from "../storage/object.js";
@@ -45,7 +46,7 @@ export class WebhookAdmission implements Admission {
       response = await callWebhook(webhook, admissionReview(newUid(), request), this.#state.store);
     } catch (error) {
       if (webhook.failurePolicy === "Ignore") return undefined;
-      const cause = error instanceof Error ? error.message : String(error);
+      const cause = reasonOf(error);
       const message = `failed calling webhook "${webhook.name}": failed to call webhook: ${cause}`;
       throw new StatusError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
     }

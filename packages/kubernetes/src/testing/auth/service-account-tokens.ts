@@ -6,7 +6,7 @@ import {
   type KeyObject,
   randomUUID,
 } from "node:crypto";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import { isJsonObject, type JsonObject } from "../storage/object.js";
 import type { UserInfo } from "../storage/server-state.js";
 import type { Store } from "../storage/store.js";

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { ClusterFaults, DelayOptions, DropMode, FailOptions, RequestFilter } from "../faults.js";
 import type { Store } from "../storage/store.js";
 import type { Exchange } from "./exchange.js";

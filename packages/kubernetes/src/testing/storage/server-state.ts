@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "@istiod/runtime";
 import type { TypeInVersion } from "../discovery/served-type.js";
 import type { TypeRegistry } from "../discovery/type-registry.js";
 import { type ApiObject, formatTime } from "./object.js";

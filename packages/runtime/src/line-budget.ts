@@ -1,4 +1,4 @@
-import type { Clock } from "@istiod/settings";
+import type { Clock } from "./clock.js";
 
 const burst = 20;
 const intervalMs = 10_000;

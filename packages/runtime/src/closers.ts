@@ -1,3 +1,5 @@
+import { reasonOf } from "./reason.js";
+
 /** A stack of close functions, for whatever a program opens while it starts. */
 export class Closers {
   readonly #stack: (() => unknown)[] = [];
@@ -29,7 +31,7 @@ export class Closers {
       return await open();
     } catch (error) {
       await this.close().catch((closeError: unknown) => {
-        throw new AggregateError([error, closeError], error instanceof Error ? error.message : String(error));
+        throw new AggregateError([error, closeError], reasonOf(error));
       });
       throw error;
     }

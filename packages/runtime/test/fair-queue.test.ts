@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { FairQueue } from "@istiod/settings";
+import { FairQueue } from "@istiod/runtime";
 import { expect, it } from "vitest";
 
 const never = new AbortController().signal;

@@ -1,5 +1,5 @@
-import { createClock, monotonicClock, systemClock } from "@istiod/settings";
-import { FakeClock } from "@istiod/settings/testing";
+import { createClock, monotonicClock, systemClock } from "@istiod/runtime";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, it, vi } from "vitest";
 
 it("the fake clock calls back due timers in order of their time, and those that they start", () => {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { UnreadBytes } from "@istiod/settings";
-import { FakeClock } from "@istiod/settings/testing";
+import { UnreadBytes } from "@istiod/runtime";
+import { FakeClock } from "@istiod/runtime/testing";
 import { expect, test } from "vitest";
 
 test("there is room while fewer bytes than the maximum are not read", async () => {

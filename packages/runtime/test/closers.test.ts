@@ -1,4 +1,4 @@
-import { Closers } from "@istiod/settings";
+import { Closers } from "@istiod/runtime";
 import { expect, it } from "vitest";
 
 it("closes in reverse order, one after another", async () => {

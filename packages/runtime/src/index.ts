@@ -1,0 +1,10 @@
+export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock } from "./clock.js";
+export { Closers } from "./closers.js";
+export { FairQueue, type FairQueueOptions } from "./fair-queue.js";
+export { listenBacklog } from "./listen-backlog.js";
+export { maxOpenFiles, openFilesIn } from "./open-files.js";
+export { type Pause, pauseEvery } from "./pauses.js";
+export { UnreadBytes, type UnreadLimits } from "./unread-bytes.js";
+export { Backoff, backoffDelay, type BackoffOptions, type BackoffRange } from "./backoff.js";
+export { LineBudget, LineBudgets, shortened } from "./line-budget.js";
+export { reasonOf } from "./reason.js";
