@@ -2,7 +2,7 @@ import { type Environment, readSettings, type SettingValues } from "@istiod/sett
 import { certificateFlags } from "./flags/certificate-flags.js";
 import { configFileFlags } from "./flags/config-file-flags.js";
 import { kubernetesFlags } from "./flags/kubernetes-flags.js";
-import { loggingFlags } from "./flags/logging-flags.js";
+import { loggingFlags } from "@istiod/logging";
 import { meshFlags } from "./flags/mesh-flags.js";
 import { servingFlags } from "./flags/serving-flags.js";
 

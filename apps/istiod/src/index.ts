@@ -7,5 +7,4 @@ export { connectionLimits } from "./connection-limits.js";
 export { startupWarnings } from "./startup-warnings.js";
 export { checkVariables, featureGroups, readVariables, variableGroups, variables } from "./variables.js";
 export { pushSettings, type PushSettings } from "./push-settings.js";
-export { serveControlZ } from "./logging/control-z.js";
-export { type LogFlags, openLog } from "./logging/open-log.js";
+export { scopeDescriptions } from "./logging/scope-descriptions.js";

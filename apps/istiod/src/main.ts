@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { type LogScopes, openLog, serveControlZ } from "@istiod/logging";
 import { reasonOf } from "@istiod/runtime";
 import { Command, CommanderError } from "commander";
 import type { Logger } from "pino";
@@ -19,9 +20,7 @@ import { startDiscovery } from "./discovery.js";
 import { SettingsCommand } from "@istiod/settings/command";
 import { flags, type FlagValues } from "./flags.js";
 import { listening } from "./listening.js";
-import { serveControlZ } from "./logging/control-z.js";
-import type { LogScopes } from "./logging/log-scopes.js";
-import { openLog } from "./logging/open-log.js";
+import { scopeDescriptions } from "./logging/scope-descriptions.js";
 import { startupWarnings } from "./startup-warnings.js";
 import { variableGroups } from "./variables.js";
 
@@ -82,7 +81,7 @@ function discoveryCommand(): Command {
     .addVariablesHelp(variableGroups);
   return command.action(async (values: FlagValues) => {
     try {
-      const { log, scopes } = openLog(values);
+      const { log, scopes } = openLog(values, scopeDescriptions);
       for (const warning of startupWarnings(command.givenFlags, process.env)) log.warn(warning);
       await openControlZ(values, log, scopes);
       const running = await startDiscovery(values, process.env, log, version());

@@ -2,8 +2,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { listening } from "../src/listening.js";
-import { serveControlZ } from "../src/logging/control-z.js";
-import { openLog } from "../src/logging/open-log.js";
+import { openLog, serveControlZ } from "@istiod/logging";
 import { flagValues, folder, serve } from "./serving.js";
 
 const ends: (() => unknown)[] = [];

@@ -5,7 +5,7 @@ import { FakeClock } from "@istiod/runtime/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { ServedCertificate } from "../src/certificates/served-certificate.js";
 import type { Secret } from "../src/certificates/secret.js";
-import { LimitedLog } from "../src/log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import { silentLog } from "../src/log.js";
 import { Shares } from "../src/shares.js";
 import { MetricLines } from "../src/status/metric-lines.js";

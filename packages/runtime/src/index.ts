@@ -6,5 +6,5 @@ export { maxOpenFiles, openFilesIn } from "./open-files.js";
 export { type Pause, pauseEvery } from "./pauses.js";
 export { UnreadBytes, type UnreadLimits } from "./unread-bytes.js";
 export { Backoff, backoffDelay, type BackoffOptions, type BackoffRange } from "./backoff.js";
-export { LineBudget, LineBudgets, shortened } from "./line-budget.js";
+export { LineBudget, LineBudgets, type LineRate, shortened } from "./line-budget.js";
 export { reasonOf } from "./reason.js";

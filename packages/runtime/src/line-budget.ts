@@ -1,17 +1,27 @@
 import type { Clock } from "./clock.js";
 
-const burst = 20;
-const intervalMs = 10_000;
+/** Rate of log lines. */
+export interface LineRate {
+  /** Lines that may be written at once. Default: 20. */
+  readonly burst?: number;
+  /** Milliseconds after which another may be written. Default: 10,000. */
+  readonly intervalMs?: number;
+}
 
-/** Limits the log lines about one client: 20 at once, then one every 10 s. */
+/** Limits the log lines about one client: a number at once, then one in each interval. */
 export class LineBudget {
   readonly #clock: Clock;
-  #available = burst;
+  readonly #burst: number;
+  readonly #intervalMs: number;
+  #available: number;
   #countedAt: number;
   #suppressed = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, { burst = 20, intervalMs = 10_000 }: LineRate = {}) {
     this.#clock = clock;
+    this.#burst = burst;
+    this.#intervalMs = intervalMs;
+    this.#available = burst;
     this.#countedAt = clock.now();
   }
 
@@ -25,9 +35,9 @@ export class LineBudget {
    * undefined if the line must not be logged.
    */
   take(): { readonly suppressed?: number } | undefined {
-    const intervals = Math.floor((this.#clock.now() - this.#countedAt) / intervalMs);
-    this.#available = Math.min(burst, this.#available + intervals);
-    this.#countedAt += intervals * intervalMs;
+    const intervals = Math.floor((this.#clock.now() - this.#countedAt) / this.#intervalMs);
+    this.#available = Math.min(this.#burst, this.#available + intervals);
+    this.#countedAt += intervals * this.#intervalMs;
     if (this.#available === 0) {
       this.#suppressed++;
       return undefined;

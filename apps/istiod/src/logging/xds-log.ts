@@ -2,7 +2,7 @@ import { xdsShortName } from "@istiod/resources";
 import { type Clock, LineBudgets, monotonicClock, shortened } from "@istiod/runtime";
 import type { NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
-import { BoundedLines } from "./bounded-lines.js";
+import { BoundedLines } from "@istiod/logging";
 
 /** Events of limits. They have no stream. */
 type LimitEvents = Extract<XdsEvent, { kind: "limit" | "memoryPressure" }>;

@@ -6,7 +6,7 @@ import { remoteReviews } from "../cluster/remote-clusters.js";
 import { SecretAccessReviews } from "../cluster/secret-access-reviews.js";
 import { configAuthorization } from "../config-authorization.js";
 import { openFilesWarning } from "../connection-limits.js";
-import { BoundedLines } from "../logging/bounded-lines.js";
+import { BoundedLines } from "@istiod/logging";
 import { describeIndexFailure } from "../logging/index-failure-log.js";
 import { workloadRegistration } from "../controllers/workload-registration.js";
 import { MeshSource } from "../mesh-source.js";

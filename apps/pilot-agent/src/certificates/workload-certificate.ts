@@ -1,6 +1,6 @@
 import { Backoff, type Clock, reasonOf, systemClock } from "@istiod/runtime";
 import { AgentError } from "../errors.js";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import { type Log, silentLog } from "../log.js";
 
 /** A workload's private key and issued certificate; PEM. */

@@ -4,7 +4,7 @@ import type { Clock } from "@istiod/runtime";
 import { caEndpoint, headersFrom } from "../control-plane.js";
 import type { TokenSource } from "../credentials/token-source.js";
 import { AgentError } from "../errors.js";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";
 import type { Proxy } from "../proxy.js";

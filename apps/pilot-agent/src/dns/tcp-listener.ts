@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { ByteQueue } from "@istiod/protobuf-wire";
 import { type Clock, reasonOf } from "@istiod/runtime";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import type { Log } from "../log.js";
 import type { Shares } from "../shares.js";
 import { listenOnPort } from "../socket.js";

@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { reasonOf } from "@istiod/runtime";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import type { Log } from "../log.js";
 import { portError } from "../socket.js";
 import type { RejectionReason } from "./resolver.js";

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { reasonOf } from "@istiod/runtime";
 import { AgentError } from "../errors.js";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import type { Log } from "../log.js";
 import { probeGrpc } from "./grpc-probe.js";
 import { type HttpResponse, probeHttp } from "./http-probe.js";

@@ -13,7 +13,7 @@ import type { PrivateKeyProvider } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { secretType } from "@istiod/resources";
 import { reasonOf } from "@istiod/runtime";
 import type { Secret, SecretSource } from "../certificates/secret.js";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import { type Log, silentLog } from "../log.js";
 import { CoalescingQueue } from "./coalescing-queue.js";
 import { envoySecret } from "./envoy-secret.js";

@@ -1,4 +1,4 @@
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import type { Log } from "../log.js";
 import type { AgentMetrics } from "../status/metrics.js";
 

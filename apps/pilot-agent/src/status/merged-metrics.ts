@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { reasonOf } from "@istiod/runtime";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import type { Log } from "../log.js";
 import type { AgentMetrics } from "./metrics.js";
 import { scrapeApplication, scrapeEnvoy, type ScrapeTarget } from "./scrape.js";

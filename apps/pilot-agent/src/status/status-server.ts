@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdminServer, crossSiteReason } from "@istiod/admin-server";
 import { reasonOf } from "@istiod/runtime";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import type { AppProbes } from "../probes/app-probes.js";
 import { Shares } from "../shares.js";
 import { listenOnPort } from "../socket.js";

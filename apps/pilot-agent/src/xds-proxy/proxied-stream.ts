@@ -3,7 +3,7 @@ import { type Frame, FrameReader, WireError } from "@istiod/protobuf-wire";
 import { listenerType } from "@istiod/resources";
 import { reasonOf } from "@istiod/runtime";
 import { AgentError } from "../errors.js";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import type { Log } from "../log.js";
 import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
 import { agentResources, type DiscoveryProtocol, HEALTH_TYPE, isEnvoyType, stateOf } from "./discovery-protocol.js";

@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from "node:http2";
 import { reasonOf } from "@istiod/runtime";
-import { LimitedLog } from "../log-limit.js";
+import { LimitedLog } from "@istiod/logging";
 import { type Log, silentLog } from "../log.js";
 import { SocketServer } from "../socket-server.js";
 import { listenOnSocket } from "../socket.js";

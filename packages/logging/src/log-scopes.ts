@@ -4,21 +4,6 @@ import { type Level, levelOf, type LevelRules, reaches, type ScopeSettings } fro
 /** The scope of lines without one. As in Istio, such lines do not name it. */
 const defaultScope = "default";
 
-/** Descriptions of the log scopes, by Istio's names. */
-const scopeDescriptions: Readonly<Record<string, string>> = {
-  [defaultScope]: "Lines without a scope",
-  analysis: "Findings about the configuration",
-  ads: "State-of-the-world streams: connections, pushes and rejections; denied secrets",
-  delta: "Delta streams: connections, pushes and rejections",
-  debug: "Rejected debug requests",
-  model: "The model of the mesh: unresolved hostnames of gateways",
-  serverca: "Certificates issued and requests for them refused",
-  pkica: "The certificate authority and istiod's own certificate",
-  trustBundle: "SPIFFE bundles of the mesh configuration",
-  push: "Changes, the pushes that they cause, and their results",
-  validation: "Rejected objects, with the reason",
-};
-
 export interface Scope extends ScopeSettings {
   readonly name: string;
   readonly description: string;
@@ -29,11 +14,13 @@ export interface LogScopesOptions {
   readonly stackTrace: LevelRules;
   /** Scopes whose lines include the caller; `all` for every scope. */
   readonly callers: readonly string[];
+  /** Descriptions by scope, which are listed before a line of theirs is written. Default: none. */
+  readonly descriptions?: Readonly<Record<string, string>>;
 }
 
 /**
- * The settings of each scope, which can be changed while istiod runs. They apply to the loggers created from `options`:
- * a child with the binding `scope` belongs to that scope, any other to its parent's.
+ * The settings of each scope, which can be changed while the program runs. They apply to the loggers created from
+ * `options`: a child with the binding `scope` belongs to that scope, any other to its parent's.
  */
 export class LogScopes {
   readonly #rules: LogScopesOptions;
@@ -43,7 +30,8 @@ export class LogScopes {
 
   constructor(rules: LogScopesOptions) {
     this.#rules = rules;
-    for (const [name, description] of Object.entries(scopeDescriptions)) this.#register(name, description);
+    this.#register(defaultScope, "Lines without a scope");
+    for (const [name, description] of Object.entries(rules.descriptions ?? {})) this.#register(name, description);
   }
 
   /**

@@ -26,9 +26,11 @@ function printed(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Control characters, which would begin another line or column, as JSON writes them. */
+/** Escapes control characters, which could forge lines or command a terminal, as JSON does. */
 function oneLine(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f]/g, (character) =>
-    JSON.stringify(character).slice(1, -1).replace("\u007f", "\\u007f"),
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) =>
+    character < " "
+      ? JSON.stringify(character).slice(1, -1)
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

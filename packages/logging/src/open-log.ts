@@ -14,15 +14,20 @@ export interface LogFlags {
 }
 
 /**
- * The log that the flags ask for, and what switches its scopes.
+ * Opens the log that the flags ask for. Returns it with its scopes, whose levels can be changed later.
  *
+ * @param descriptions of the program's scopes, by name
  * @throws Error that names the flag that cannot be used.
  */
-export function openLog(flags: LogFlags): { readonly log: Logger; readonly scopes: LogScopes } {
+export function openLog(
+  flags: LogFlags,
+  descriptions: Readonly<Record<string, string>> = {},
+): { readonly log: Logger; readonly scopes: LogScopes } {
   const scopes = new LogScopes({
     output: levelRules("log_output_level", flags.log_output_level),
     stackTrace: levelRules("log_stacktrace_level", flags.log_stacktrace_level),
     callers: flags.log_caller.split(",").map((scope) => scope.trim()),
+    descriptions,
   });
   const targets = flags.log_target.map(target);
   const [only] = targets;

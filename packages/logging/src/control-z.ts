@@ -17,7 +17,7 @@ interface ScopeInfo {
 const maxBodyBytes = 64 * 1024;
 
 /**
- * Serves the part of Istio's ControlZ that switches logs while istiod runs, which is what `istioctl admin log` asks
+ * Serves the part of Istio's ControlZ that switches logs while a program runs, which is what `istioctl admin log` asks
  * for: `GET /scopej/`, `GET /scopej/<scope>` and `PUT /scopej/<scope>`. Answers callers of this machine only, wherever
  * it listens, because requests are not authenticated.
  *
