@@ -45,6 +45,11 @@ export function generated(objects: string, mesh: string, proxy: Proxy): Holdings
   );
 }
 
+/** Returns an empty route: what an Envoy has of a deleted server while its listener drains. @param key `route/name` */
+export function emptyRoute(key: string): string {
+  return text({ name: key.slice("route/".length), validateClusters: false });
+}
+
 /** Returns what an Envoy has. Resources of its bootstrap are left out. */
 export function held(dump: ConfigDump): Holdings {
   const fixed = staticNames(dump);

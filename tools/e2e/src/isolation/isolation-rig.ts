@@ -17,7 +17,7 @@ import { claimSubnet } from "../mesh/subnet.js";
 import { createWorkDirectory } from "../mesh/work-directory.js";
 import { applicationPort, place, servicePort, type Workload } from "../mesh/workload.js";
 import { Traffic } from "../rotation/traffic.js";
-import { generated, held, type Holdings, proxyOf } from "./expected.js";
+import { emptyRoute, generated, held, type Holdings, proxyOf } from "./expected.js";
 import { patternLimit, Slot, slotPorts } from "./slots.js";
 
 const replicas = 2;
@@ -25,6 +25,11 @@ const gatewayPort = 8080;
 /** The route of the innocent namespace, at the gateway and for sidecars. */
 const innocentFile = "shop";
 const readyMs = 60_000;
+/** A listener that is removed keeps its routes while it drains, 45 s by default. */
+const proxyConfig = { drainDuration: "1s" };
+
+/** The contents that each resource may have; undefined stands for a resource that is absent. */
+type Expected = ReadonlyMap<string, readonly (string | undefined)[]>;
 
 /** Two istiods, a gateway and two sidecars with real Envoys, and requests of a namespace that changes only its own. */
 export class IsolationRig {
@@ -37,6 +42,9 @@ export class IsolationRig {
   readonly #config: ConfigDirectory;
   readonly #closers: Closers;
   readonly #texts = new Map<string, string>();
+  /** The expected resources of each workload, for the state that `#expectedOf` names. */
+  readonly #expected = new Map<string, Expected>();
+  #expectedOf = "";
   #version = 0;
 
   private constructor(
@@ -112,7 +120,7 @@ export class IsolationRig {
     balancer.use(istiods.map(({ address }) => ({ host: address, port: 15012 })));
     await allStarted(
       workloads.map(async (w) => {
-        const agent = await startProxy(w, places, { envoy, delta: given.isDelta });
+        const agent = await startProxy(w, places, { envoy, delta: given.isDelta, proxyConfig });
         closers.defer(() => agent.terminate());
       }),
     );
@@ -184,42 +192,90 @@ export class IsolationRig {
   async differences(): Promise<readonly string[]> {
     const mesh = await readFile(join(this.#places.work, "mesh.yaml"), "utf8");
     const all: string[] = [];
-    for (const { name, address } of this.workloads) {
-      const dump = await this.#dump(address);
-      const expected = this.#expected(mesh, proxyOf(dump));
-      all.push(...compared(expected, held(dump)).map((difference) => `${name}: ${difference}`));
+    for (const workload of this.workloads) {
+      const dump = await this.#dump(workload.address);
+      const expected = this.#expectedFor(workload, mesh, dump);
+      all.push(...compared(expected, held(dump)).map((difference) => `${workload.name}: ${difference}`));
     }
     return all;
+  }
+
+  /** Records what the gateway has of each port, after a call of `differences` that found none. */
+  async settle(): Promise<void> {
+    const [ingress] = this.workloads;
+    if (ingress === undefined) return;
+    const mesh = await readFile(join(this.#places.work, "mesh.yaml"), "utf8");
+    const dump = await this.#dump(ingress.address);
+    const actual = held(dump);
+    for (const slot of this.slots) {
+      const route = nameIn(actual, routeOf(slot));
+      if (route === undefined) slot.settled(undefined);
+      else if (slot.state.kind === "good") slot.settled(slot.state.value);
+      else slot.settled(this.#contents(slot, route, mesh, proxyOf(dump)).get(actual.get(route)));
+    }
   }
 
   async close(): Promise<void> {
     await this.#closers.close();
   }
 
-  /** Returns the contents that each resource may have; undefined stands for a resource that is absent. */
-  #expected(mesh: string, proxy: Proxy): ReadonlyMap<string, readonly (string | undefined)[]> {
-    const build = (slots: readonly string[]): Holdings =>
-      generated([...this.#texts.values(), ...slots].join("\n---\n"), mesh, proxy);
-    const now = build(this.slots.map((slot) => slot.objects()));
+  /** Returns what a workload's Envoy must have. It is built once while nothing changes. */
+  #expectedFor({ name }: Workload, mesh: string, dump: ConfigDump): Expected {
+    const slots = this.slots.map((slot) => [slot.objects(), slot.isHeld, ...slot.candidates]);
+    const state = JSON.stringify([mesh, [...this.#texts], slots]);
+    if (this.#expectedOf !== state) this.#expected.clear();
+    this.#expectedOf = state;
+    let expected = this.#expected.get(name);
+    if (expected === undefined) {
+      expected = this.#build(mesh, proxyOf(dump));
+      this.#expected.set(name, expected);
+    }
+    return expected;
+  }
+
+  #build(mesh: string, proxy: Proxy): Expected {
+    const now = this.#generated(
+      this.slots.map((slot) => slot.objects()),
+      mesh,
+      proxy,
+    );
     const expected = new Map<string, readonly (string | undefined)[]>([...now].map(([name, text]) => [name, [text]]));
     for (const slot of this.slots) {
       const { port, state, isHeld } = slot;
-      const route = nameIn(now, new RegExp(`^route/http\\.${port}\\.`));
+      const route = nameIn(now, routeOf(slot));
       const listener = nameIn(now, new RegExp(`^listener/.*_${port}$`));
       if (route === undefined || listener === undefined) continue;
       if (isHeld) {
         expected.delete(route);
         expected.delete(listener);
       } else if (state.kind === "rejected") {
-        const contents = [...slot.candidates].map((value) =>
-          value === undefined ? undefined : build([slot.objects({ kind: "good", value })]).get(route),
-        );
+        const contents = [...this.#contents(slot, route, mesh, proxy).keys()];
         expected.set(route, contents);
         // A listener waits for its routes, and Envoy does not list it as active before.
         if (contents.includes(undefined)) expected.set(listener, [undefined, now.get(listener)]);
       }
     }
     return expected;
+  }
+
+  /** Returns the candidates of a port by the content of its route. */
+  #contents(
+    slot: Slot,
+    route: string,
+    mesh: string,
+    proxy: Proxy,
+  ): ReadonlyMap<string | undefined, number | undefined> {
+    const contents = new Map<string | undefined, number | undefined>();
+    for (const value of slot.candidates) {
+      if (value !== undefined)
+        contents.set(this.#generated([slot.objects({ kind: "good", value })], mesh, proxy).get(route), value);
+      else contents.set(undefined, undefined).set(emptyRoute(route), undefined);
+    }
+    return contents;
+  }
+
+  #generated(slots: readonly string[], mesh: string, proxy: Proxy): Holdings {
+    return generated([...this.#texts.values(), ...slots].join("\n---\n"), mesh, proxy);
   }
 
   async #dump(address: string): Promise<ConfigDump> {
@@ -237,6 +293,10 @@ export class IsolationRig {
     if (file !== "tenant") this.#texts.set(file, text);
     await this.#config.write(file, text);
   }
+}
+
+function routeOf({ port }: Slot): RegExp {
+  return new RegExp(`^route/http\\.${port}\\.`);
 }
 
 function nameIn(holdings: Holdings, pattern: RegExp): string | undefined {

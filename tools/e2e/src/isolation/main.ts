@@ -32,6 +32,8 @@ async function run(): Promise<boolean> {
     isDelta: values.variant === "delta",
   });
   const live: number[] = [];
+  const rest: number[] = [];
+  const start = performance.now();
   let broken = 0;
   let steps = 0;
   try {
@@ -39,23 +41,33 @@ async function run(): Promise<boolean> {
     for (let n = 1; n <= sequences; n++) {
       const result = await runSequence(rig, random);
       live.push(...result.live);
+      rest.push(result.restMs);
       steps += result.steps.length;
       const promises = brokenPromises(result);
       if (promises.length > 0) {
         broken++;
         console.error(`! sequence ${n} (${result.steps.join(", ")}):\n  ${promises.join("\n  ")}`);
       }
-      if (n % 50 === 0) console.log(`${n} sequences, ${broken} broken`);
+      if (n % 50 === 0) console.log(`${n} sequences, ${broken} broken, ${seconds(performance.now() - start)} s`);
     }
-    const sorted = live.toSorted((a, b) => a - b);
-    const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(0);
     const requests = await rig.traffic.count();
     console.log(
-      `${sequences} sequences of ${steps} steps, ${broken} broken; ${requests} requests answered; ` +
-        `${live.length} changes of others live after p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)} ms`,
+      `${sequences} sequences of ${steps} steps in ${seconds(performance.now() - start)} s, ${broken} broken; ` +
+        `${requests} requests answered; ${live.length} changes of others live after ${percentiles(live)}; ` +
+        `at rest after ${percentiles(rest)}`,
     );
     return broken === 0;
   } finally {
     await rig.close();
   }
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(0);
+}
+
+function percentiles(ms: readonly number[]): string {
+  const sorted = ms.toSorted((a, b) => a - b);
+  const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(0);
+  return `p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)} ms`;
 }

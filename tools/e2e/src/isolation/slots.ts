@@ -63,11 +63,15 @@ export class Slot {
     if (!this.isHeld) this.#note();
   }
 
-  /** Records that the gateway has everything that it can accept. */
-  settled(): void {
-    if (this.isHeld || this.state.kind === "rejected") return;
+  /**
+   * Records that the gateway has everything that it can accept.
+   *
+   * @param value the candidate that it has
+   */
+  settled(value: number | undefined): void {
+    if (this.isHeld) return;
     this.candidates.clear();
-    this.#note();
+    this.candidates.add(value);
   }
 
   #note(): void {

@@ -9,22 +9,26 @@ export interface ProxyOptions {
   readonly envoy: string;
   /** Makes Envoy use delta xDS; otherwise state of the world. */
   readonly delta: boolean;
+  /** Fields of the agent's proxy configuration that replace those of a mesh's proxies. */
+  readonly proxyConfig?: Readonly<Record<string, unknown>>;
 }
 
 /** Starts the agent of a workload with its Envoy, and resolves when Envoy is ready for traffic. */
-export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, delta }: ProxyOptions): Promise<Agent> {
+export async function startProxy(of: Workload, istiod: IstiodPlaces, options: ProxyOptions): Promise<Agent> {
+  const { envoy, delta, proxyConfig } = options;
   const directory = await prepareDirectory(of, istiod);
   const env = {
     ...proxyEnvironment(of, istiod, envoy),
+    PROXY_CONFIG: JSON.stringify({ ...proxyConfigOf(istiod), ...proxyConfig }),
     AGENT_BIND_ADDRESS: of.address,
     ISTIO_DELTA_XDS: String(delta),
     ISTIO_META_INTERCEPTION_MODE: "NONE",
     ...ownEnvironment(of),
   };
-  const options = readOptions({ directory, proxyLogLevel: process.env["E2E_ENVOY_LOG"] ?? "error" }, env);
+  const agentOptions = readOptions({ directory, proxyLogLevel: process.env["E2E_ENVOY_LOG"] ?? "error" }, env);
   const agent = await startAgent({
     type: of.proxy === "router" ? "router" : "sidecar",
-    options,
+    options: agentOptions,
     env,
     log: stderrLog(process.env["E2E_AGENT_LOG"] ?? "error", false),
   });
@@ -69,12 +73,12 @@ export function proxyEnvironment(
     ECC_SIGNATURE_ALGORITHM: "ECDSA",
     ISTIO_META_CLUSTER_ID: "Kubernetes",
     ISTIO_METAJSON_LABELS: JSON.stringify(of.labels),
-    PROXY_CONFIG: JSON.stringify({
-      discoveryAddress: `${istiod.address}:15012`,
-      concurrency: 1,
-      terminationDrainDuration: "0s",
-    }),
+    PROXY_CONFIG: JSON.stringify(proxyConfigOf(istiod)),
   };
+}
+
+function proxyConfigOf({ address }: IstiodPlaces): Record<string, unknown> {
+  return { discoveryAddress: `${address}:15012`, concurrency: 1, terminationDrainDuration: "0s" };
 }
 
 /** Returns the additional environment variables of a workload's agent. */
