@@ -27,27 +27,35 @@ const GATEWAY_VALUES = { autoscaling: { enabled: false }, replicaCount: 1 };
 const INTERVAL = 500;
 
 /**
- * Installs the charts: three istiods, then an ingress gateway that they inject.
+ * Installs the charts `base` and `istiod`, with three istiods unless the values say otherwise.
  *
  * @throws ApiError if an object is rejected, and Error that names what does not become ready
  */
-export async function installMesh(client: ApiClient, options: SampleOptions = {}): Promise<void> {
+export async function installIstiod(client: ApiClient, options: SampleOptions = {}): Promise<void> {
   const { istiodValues = {}, report = () => undefined } = options;
-  const applier = new ObjectApplier(client);
-  const render = async (chart: string, { release, namespace, values }: RenderOptions): Promise<void> =>
-    await applier.apply(ordered(await renderChart(chart, { release, namespace, ...(values && { values }) })));
   await completeCharts();
-  await applier.apply([SYSTEM_NAMESPACE, EDGE_NAMESPACE].map(namespaceOf));
+  await new ObjectApplier(client).apply([namespaceOf(SYSTEM_NAMESPACE)]);
   report("installing the charts base and istiod");
-  await render("base", { release: "istio-base", namespace: SYSTEM_NAMESPACE });
+  await install(client, "base", { release: "istio-base", namespace: SYSTEM_NAMESPACE });
   const values = { ...VALUES, ...istiodValues };
-  await render("istiod", { release: "istiod", namespace: SYSTEM_NAMESPACE, values });
+  await install(client, "istiod", { release: "istiod", namespace: SYSTEM_NAMESPACE, values });
   report("waiting for istiod");
   await waitForDeployment(client, SYSTEM_NAMESPACE, "istiod", options);
   await waitForWebhooks(client, options);
-  report("installing the chart gateway");
-  await render("gateway", { release: "istio-ingressgateway", namespace: EDGE_NAMESPACE, values: GATEWAY_VALUES });
-  await waitForDeployment(client, EDGE_NAMESPACE, "istio-ingressgateway", options);
+}
+
+/** Installs istiod, then an ingress gateway that it injects. */
+async function installMesh(client: ApiClient, options: SampleOptions): Promise<void> {
+  await installIstiod(client, options);
+  options.report?.("installing the chart gateway");
+  await new ObjectApplier(client).apply([namespaceOf(EDGE_NAMESPACE)]);
+  const release = "istio-ingressgateway";
+  await install(client, "gateway", { release, namespace: EDGE_NAMESPACE, values: GATEWAY_VALUES });
+  await waitForDeployment(client, EDGE_NAMESPACE, release, options);
+}
+
+async function install(client: ApiClient, chart: string, { values, ...release }: RenderOptions): Promise<void> {
+  await new ObjectApplier(client).apply(ordered(await renderChart(chart, { ...release, ...(values && { values }) })));
 }
 
 /** Installs the mesh and Bookinfo. Returns the address of the ingress gateway. */
