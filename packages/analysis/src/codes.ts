@@ -374,6 +374,11 @@ export const messageTypes = {
     level: "Warning",
     description: "Clients lack a port of a host, because another declaration of the host applies to them.",
   },
+  MESH0051: {
+    name: "HttpNotDetected",
+    level: "Warning",
+    description: "A rule by HTTP attributes is about ports where HTTP is not detected.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

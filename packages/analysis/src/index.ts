@@ -24,3 +24,8 @@ export { fieldsWithoutEffect } from "./no-effect/fields-without-effect.js";
 export { kindsWithoutEffect } from "./no-effect/kinds-without-effect.js";
 export { now, nowKey, writeNow } from "./now.js";
 export { writeServed } from "./served.js";
+export {
+  consequenceWithoutHttp,
+  type RuleOfUndeclaredPorts,
+  rulesOfUndeclaredPorts,
+} from "./queries/undetected-http.js";

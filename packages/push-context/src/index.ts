@@ -171,6 +171,7 @@ export {
   unverifiableJwks,
   unverifiableJwksSeed,
 } from "./authorization/jwks.js";
+export { httpAttribute } from "./authorization/http-attributes.js";
 export { providerAddress } from "./authorization/provider-address.js";
 export { applicableJwtRules, rejectsAllRequests } from "./authorization/request-authentications.js";
 

@@ -1,10 +1,11 @@
 import { query } from "@istiod/incremental";
-import { proxyType, scopeOf } from "@istiod/push-context";
+import { features, proxyType, scopeOf } from "@istiod/push-context";
 import {
   dnsClustersWithoutEndpoints,
   duplicateClusters,
   subsetsLeftOut,
 } from "./clusters/outbound/omitted-clusters.js";
+import { httpAnnouncement } from "./istio-extensions.js";
 import { hasInboundConflict } from "./listeners/inbound/inbound-ports.js";
 import { allGatewayConflicts, allIngressConflicts, type ListenerConflict } from "./listeners/index.js";
 import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
@@ -28,6 +29,11 @@ export interface Omissions {
   readonly listenerConflicts: readonly ListenerConflict[];
   /** True if two services declare different protocols for a port of the workload. */
   readonly hasInboundConflict: boolean;
+  /**
+   * True if the client's Envoy has no extension by which it tells servers that a connection of mutual TLS carries HTTP.
+   * Servers then treat it as TCP at ports without a declared protocol.
+   */
+  readonly cannotAnnounceHttp: boolean;
 }
 
 /** Lists are sorted and unique. Source: the gauges of pilot/pkg/model/push_context.go. */
@@ -60,6 +66,7 @@ export const omissions = query("omissions", (q): Omissions => {
             ...q.call(subsetsLeftOut),
           ],
     hasInboundConflict: sidecar && q.call(hasInboundConflict),
+    cannotAnnounceHttp: features.alpnFilter(q) && httpAnnouncement(q) === "none",
   };
 });
 

@@ -1,8 +1,10 @@
+import { consequenceWithoutHttp, rulesOfUndeclaredPorts } from "@istiod/analysis";
+import { authorizationPolicies } from "@istiod/config-schema";
 import { query, type View } from "@istiod/incremental";
 import { type Proxy, serviceTargets } from "@istiod/push-context";
 import { endpointType, type ResourceSet } from "@istiod/resources";
 import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
-import type { IgnoredConfig } from "../ignored/ignored-config.js";
+import { ignoredConfig, type IgnoredConfig } from "../ignored/ignored-config.js";
 import { ignoredAtListener } from "../ignored/listener-conflicts.js";
 import type { MeshCounts } from "./mesh-counts.js";
 
@@ -26,7 +28,7 @@ export const faultGauges = {
   pilot_conflict_outbound_listener_tcp_over_current_tcp:
     "Listeners of connected sidecars on which TCP services cannot be distinguished.",
   istiod_omitted_config_parts:
-    "Fields of objects that are left out of listeners of connected proxies, because of a conflict or because Envoy would reject the listener.",
+    "Fields of objects that are left out of listeners of connected proxies, because of a conflict, because Envoy would reject the listener, or because the proxies lack an extension.",
   pilot_conflict_inbound_listener: "Connected sidecars two of whose services name different protocols for one port.",
   pilot_no_ip: "Connected sidecars that implement no service: their pods are in no endpoint table.",
   pilot_destrule_subsets: "Hosts for which DestinationRules of one namespace have duplicate subsets.",
@@ -38,7 +40,7 @@ export type FaultGauge = keyof typeof faultGauges;
 export type FaultsByGauge = Readonly<Record<FaultGauge, Faults>>;
 
 const gaugeOfOmission: Readonly<
-  Record<Exclude<keyof Omissions, "hasInboundConflict" | "listenerConflicts">, FaultGauge>
+  Record<Exclude<keyof Omissions, "hasInboundConflict" | "listenerConflicts" | "cannotAnnounceHttp">, FaultGauge>
 > = {
   duplicateDomains: "pilot_vservice_dup_domain",
   duplicateClusters: "pilot_duplicate_envoy_clusters",
@@ -53,10 +55,10 @@ export function isUntargeted({ proxy, view }: MeshClient): boolean {
   return proxy.type === "sidecar" && view.call(withoutTargets);
 }
 
-/** A part of an object that is left out of listeners of connected proxies. */
+/** A part of an object that is left out of listeners of connected proxies, or does not apply to their requests. */
 export interface OmittedPart extends IgnoredConfig {
   readonly field: string;
-  /** Number of connected proxies whose listeners lack it. */
+  /** Number of these proxies. */
   readonly proxies: number;
   /** Node ID of one of them. */
   readonly proxy: string;
@@ -64,7 +66,8 @@ export interface OmittedPart extends IgnoredConfig {
 
 /**
  * Returns the parts of objects that are left out of clients' listeners, because of a conflict or because Envoy would
- * reject the listener. One part has several entries if the reasons differ.
+ * reject the listener, and rules that do not match their requests, because they cannot announce HTTP. One part has
+ * several entries if the reasons differ.
  */
 export function omittedParts(clients: readonly MeshClient[]): readonly OmittedPart[] {
   const found = new Map<string, OmittedPart>();
@@ -92,6 +95,7 @@ const noOmissions: Omissions = {
   conflictingOutboundListeners: [],
   listenerConflicts: [],
   hasInboundConflict: false,
+  cannotAnnounceHttp: false,
 };
 
 /** Returns what is omitted from a client's resources; nothing if what is planned for it cannot be read. */
@@ -105,9 +109,21 @@ export function omissionsOf(view: View<Proxy>): Omissions {
 
 type DescribedPart = IgnoredConfig & { readonly field: string };
 
-function partsOf(view: View<Proxy>, { listenerConflicts }: Omissions): readonly DescribedPart[] {
-  return listenerConflicts.map((conflict) => ignoredAtListener(view, conflict));
+function partsOf(view: View<Proxy>, { listenerConflicts, cannotAnnounceHttp }: Omissions): readonly DescribedPart[] {
+  const conflicts = listenerConflicts.map((conflict) => ignoredAtListener(view, conflict));
+  return cannotAnnounceHttp ? [...conflicts, ...view.call(rulesWithoutHttp)] : conflicts;
 }
+
+/** Rules of AuthorizationPolicies that requests of proxies without an announcement of HTTP do not match. */
+const rulesWithoutHttp = query("explain.rulesWithoutHttp", (q): readonly DescribedPart[] =>
+  q.keys(authorizationPolicies).flatMap((key) =>
+    q.call(rulesOfUndeclaredPorts, key).map((rule) => {
+      const field = `spec.rules[${rule.index}]`;
+      const reason = `${field} ${consequenceWithoutHttp(rule)}, and an Envoy without set_filter_state does not announce HTTP over mutual TLS; declare the protocol by the port's name or appProtocol`;
+      return { ...ignoredConfig("AuthorizationPolicy", key, reason), field };
+    }),
+  ),
+);
 
 /** Returns the parts of objects that are left out of listeners, as in `/debug/push_status`, with their reasons. */
 export function omittedReasons(view: View<Proxy>, omitted: Omissions): ReadonlyMap<string, string> {

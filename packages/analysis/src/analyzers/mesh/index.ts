@@ -16,6 +16,7 @@ import { networkGatewayAnalyzer } from "./network-gateways.js";
 import { providerAnalyzer } from "./providers.js";
 import { routeAnalyzer } from "./routes.js";
 import { selectorAnalyzer } from "./selectors.js";
+import { undetectedHttpAnalyzer } from "./undetected-http.js";
 import { unsupportedFieldAnalyzer } from "./unsupported-fields.js";
 import { unsupportedByProxiesAnalyzer } from "./unsupported-by-proxies.js";
 import { withoutEffectAnalyzer } from "./without-effect.js";
@@ -39,6 +40,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   routeAnalyzer,
   selectorAnalyzer,
   sourceAnalyzer,
+  undetectedHttpAnalyzer,
   unsupportedByProxiesAnalyzer,
   unsupportedFieldAnalyzer,
   withoutEffectAnalyzer,

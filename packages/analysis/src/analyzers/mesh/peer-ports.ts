@@ -1,15 +1,7 @@
-import {
-  type ContainerPort,
-  peerAuthenticationKind,
-  type PeerAuthenticationObject,
-  peerAuthentications,
-  type ServicePortSpec,
-  services,
-} from "@istiod/config-schema";
-import type { QueryContext } from "@istiod/incremental";
-import { servicesSelecting } from "@istiod/service-discovery";
+import { peerAuthenticationKind, type PeerAuthenticationObject, peerAuthentications } from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { type PodProfile, selectedPods } from "../../queries/pods.js";
+import { selectedPods } from "../../queries/pods.js";
+import { servedPorts } from "../../queries/served-ports.js";
 import { listNames } from "../../suggestions.js";
 
 export const peerPortAnalyzer: Analyzer = {
@@ -18,14 +10,6 @@ export const peerPortAnalyzer: Analyzer = {
   codes: ["MESH0025"],
   rules: [rule(peerAuthenticationKind, peerAuthentications, checkPorts)],
 };
-
-/** A port of a Service, and the port of the workload that it leads to. */
-interface ServedPort {
-  readonly service: string;
-  readonly number: number;
-  /** Undefined if the workload declares no port of the name that the Service has. */
-  readonly target: number | undefined;
-}
 
 /** Reports ports that no selected workload has, and the ports that were meant if they are those of a Service. */
 function checkPorts({ namespace, spec }: PeerAuthenticationObject, { q, report }: AnalysisContext): void {
@@ -43,7 +27,7 @@ function checkPorts({ namespace, spec }: PeerAuthenticationObject, { q, report }
     if (own.has(port)) continue;
     const path = ["spec", "portLevelMtls", number];
     const none = `no selected workload has port ${port}, so that the setting has no effect`;
-    const meant = served.filter((each) => each.number === port);
+    const meant = served.filter((each) => each.port.port === port);
     if (meant.length > 0) {
       const names = listNames(distinct(meant.map(({ service }) => `${namespace}/${service}`)));
       const targets = listNames(distinct(meant.map(({ target }) => String(target ?? "unknown"))));
@@ -55,22 +39,6 @@ function checkPorts({ namespace, spec }: PeerAuthenticationObject, { q, report }
       report("MESH0025", path, message, "Info");
     }
   }
-}
-
-function servedPorts(q: QueryContext, { cluster, namespace, labels, ports = [] }: PodProfile): readonly ServedPort[] {
-  return servicesSelecting(q, cluster, namespace, labels).flatMap((service) =>
-    (q.read(services, `${cluster}/${namespace}/${service}`)?.spec.ports ?? []).map((port) => ({
-      service,
-      number: port.port,
-      target: targetOf(port, ports),
-    })),
-  );
-}
-
-function targetOf({ port, targetPort }: ServicePortSpec, ports: readonly ContainerPort[]): number | undefined {
-  if (targetPort === undefined || targetPort === 0) return port;
-  const number = Number(targetPort);
-  return Number.isNaN(number) ? ports.find(({ name }) => name === targetPort)?.containerPort : number;
 }
 
 function distinct(values: readonly string[]): readonly string[] {
