@@ -1,3 +1,5 @@
+import { mistakeTypes } from "./mistake-codes.js";
+
 /** Severity of a finding, as `istioctl analyze` names it. */
 export type Level = "Error" | "Warning" | "Info";
 
@@ -374,6 +376,7 @@ export const messageTypes = {
     level: "Warning",
     description: "Clients lack a port of a host, because another declaration of the host applies to them.",
   },
+  ...mistakeTypes,
   MESH0051: {
     name: "HttpNotDetected",
     level: "Warning",

@@ -8,6 +8,11 @@ const codes = {
   "unsupported-kind": "MESH0002",
   "fails-closed": "IST0106",
   "stored-version": "IST0106",
+  "never-matches": "MESH0014",
+  "no-effect": "MESH0042",
+  "unexpected-path": "MESH0043",
+  cors: "MESH0050",
+  weight: "MESH0042",
 } as const;
 
 /** Returns the code for a problem of a document. */

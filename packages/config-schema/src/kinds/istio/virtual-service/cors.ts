@@ -1,6 +1,7 @@
 import type { CorsPolicy } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { checkDuration, formatDuration } from "../../../validation/durations.js";
 import { each, type Place } from "../../../validation/place.js";
+import { warnOfCors } from "./cors-warnings.js";
 import { checkRegexMatch } from "./string-match.js";
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE", "*"];
@@ -13,6 +14,7 @@ export function checkCorsPolicy(policy: CorsPolicy | undefined, place: Place): v
       at.error("matches nothing, expected exact, prefix or regex with a value");
     else checkRegexMatch(origin, at);
   });
+  warnOfCors(policy, place);
   each(policy.allowMethods, place.at("allowMethods"), (method, at) => {
     if (!methods.includes(method)) at.error(`is ${JSON.stringify(method)}, expected one of ${methods.join(", ")}`);
   });

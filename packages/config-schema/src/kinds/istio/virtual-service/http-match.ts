@@ -4,6 +4,7 @@ import { checkLabels, isDnsLabel } from "../../../validation/network/names.js";
 import type { Place } from "../../../validation/place.js";
 import { checkGatewayNames } from "./gateway-names.js";
 import { checkRegexMatch, checkStringMatch } from "./string-match.js";
+import { warnOfUnmatchable } from "./unmatchable.js";
 
 const pseudoHeaders = [":method", ":scheme", ":authority", ":path", ":status"];
 /** Maximum length of the name of a query parameter in bytes (Envoy's `QueryParameterMatcher.name`). */
@@ -39,6 +40,7 @@ export function checkHttpMatch(match: HTTPMatchRequest, toGateway: boolean, plac
   checkGatewayNames(match.gateways, place.at("gateways"));
   if (match.sourceNamespace !== "" && !isDnsLabel(match.sourceNamespace))
     place.at("sourceNamespace").error(`is ${JSON.stringify(match.sourceNamespace)}, expected the name of a namespace`);
+  warnOfUnmatchable(match, place);
 }
 
 /** Reports whether a header name is a JWT claim: `@request.auth.claims.a.b` or `@request.auth.claims[a][b]`. */

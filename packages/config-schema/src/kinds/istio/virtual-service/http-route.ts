@@ -9,6 +9,7 @@ import { checkCorsPolicy } from "./cors.js";
 import { checkFault, checkHttpStatus } from "./fault.js";
 import { checkHeaders, checkHeaderText, isAuthority } from "./headers.js";
 import { checkHttpMatch } from "./http-match.js";
+import { warnOfIneffectiveSettings } from "./ineffective-settings.js";
 import { checkWeights } from "./weights.js";
 
 const megabyte = 1024 * 1024;
@@ -35,6 +36,7 @@ export function checkHttpRoute(route: HTTPRoute, { delegate, toGateway }: HttpRo
   each(route.route, place.at("route"), (destination, at) => checkHeaders(destination.headers, at.at("headers")));
   checkWeights(route.route, place.at("route"));
   checkOptionalDuration(route.timeout, place.at("timeout"));
+  warnOfIneffectiveSettings(route, place);
 }
 
 /** Checks that a route has exactly one action: destinations, redirect, direct response or delegation. */

@@ -20,7 +20,10 @@ import { checkGatewayNames } from "./gateway-names.js";
 import { checkHttpRoute } from "./http-route.js";
 import { checkTcpRoute, checkTlsRoute } from "./l4-routes.js";
 import { warnOfUnreachable, warnOfUnreachableHttp } from "./reachability.js";
+import { warnOfRewrittenPaths } from "./rewritten-path.js";
+import { warnOfShadowedRoutes } from "./shadowed-routes.js";
 import { virtualHostFault } from "./virtual-host.js";
+import { statedWeights } from "./weights.js";
 
 export type VirtualServiceObject = ConfigObject<VirtualService>;
 
@@ -55,8 +58,11 @@ const shape: Shape = {
   "http[].mirror": required("host"),
   "http[].mirrors[]": required("destination"),
   "http[].mirrors[].destination": required("host"),
+  "http[].route": statedWeights,
   "http[].route[].destination": required("host"),
+  "tcp[].route": statedWeights,
   "tcp[].route[].destination": required("host"),
+  "tls[].route": statedWeights,
   "tls[].route[].destination": required("host"),
 };
 
@@ -90,6 +96,8 @@ function validate({ spec, namespace }: VirtualServiceObject, place: Place): void
   checkExportTo(spec.exportTo, namespace, place.at("exportTo"));
   checkProducts(spec, place);
   warnOfUnreachableHttp(http, place.at("http"));
+  warnOfShadowedRoutes(http, place.at("http"));
+  warnOfRewrittenPaths(http, place.at("http"));
   warnOfUnreachable(TLSMatchAttributesSchema, tls, place.at("tls"));
   warnOfUnreachable(L4MatchAttributesSchema, tcp, place.at("tcp"));
 }

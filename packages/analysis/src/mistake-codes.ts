@@ -1,0 +1,61 @@
+import type { MessageType } from "./codes.js";
+
+/** Kinds of findings about traffic and security settings that are valid, and have another consequence than meant. */
+export const mistakeTypes = {
+  MESH0040: {
+    name: "RoutesOfOtherProtocol",
+    level: "Warning",
+    description: "Routes are for a protocol that the ports of the host or the servers of the gateway do not have.",
+  },
+  MESH0041: {
+    name: "NoSuchPort",
+    level: "Warning",
+    description: "A match or a setting is for a port that the host or the workload does not have.",
+  },
+  MESH0042: {
+    name: "IneffectiveSetting",
+    level: "Warning",
+    description: "A valid setting changes nothing, because of another one or of its value.",
+  },
+  MESH0043: {
+    name: "UnexpectedPath",
+    level: "Warning",
+    description: "A prefix is replaced so that the path gets two slashes, or loses one.",
+  },
+  MESH0044: {
+    name: "HiddenServices",
+    level: "Warning",
+    description: "A Sidecar imports no service, or a part of its egress matches none.",
+  },
+  MESH0045: {
+    name: "NoRequestAuthentication",
+    level: "Warning",
+    description: "An AuthorizationPolicy needs tokens, which no RequestAuthentication of its workloads verifies.",
+  },
+  MESH0046: {
+    name: "HttpRuleForTcp",
+    level: "Warning",
+    description:
+      "A rule of an AuthorizationPolicy with conditions on HTTP requests applies to ports with other protocols.",
+  },
+  MESH0047: {
+    name: "ContradictoryServiceEntry",
+    level: "Warning",
+    description: "Parts of a ServiceEntry contradict each other, such as its location and its hosts.",
+  },
+  MESH0048: {
+    name: "HostCollision",
+    level: "Warning",
+    description: "A ServiceEntry declares the host of a Service.",
+  },
+  MESH0049: {
+    name: "UnknownRevision",
+    level: "Warning",
+    description: "An object is for a revision of which no control plane is known.",
+  },
+  MESH0050: {
+    name: "CorsPolicyMistake",
+    level: "Warning",
+    description: "A CORS policy allows no website, or every one with credentials.",
+  },
+} as const satisfies Readonly<Record<string, MessageType>>;

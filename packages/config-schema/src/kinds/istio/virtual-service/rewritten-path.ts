@@ -1,0 +1,41 @@
+import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type { Place } from "../../../validation/place.js";
+
+/**
+ * Warns of prefixes that are replaced so that the slash before the rest of the path is doubled or lost: only the
+ * characters of the prefix are replaced.
+ */
+export function warnOfRewrittenPaths(routes: readonly HTTPRoute[], place: Place): void {
+  const prefixes = new Set(routes.flatMap(({ match }) => match.flatMap((each) => prefixOf(each) ?? [])));
+  for (const [i, { match, rewrite, redirect }] of routes.entries()) {
+    const replacements = [
+      { text: rewrite?.uri ?? "", at: place.at(i, "rewrite", "uri") },
+      { text: redirect?.prefixRewrite ?? "", at: place.at(i, "redirect", "prefixRewrite") },
+    ];
+    for (const { text, at } of replacements) {
+      if (text === "") continue;
+      const matched = match.length === 0 ? ["/"] : match.flatMap((each) => prefixOf(each) ?? []);
+      for (const prefix of matched) if (warnOfReplacement(prefix, text, prefixes, at)) break;
+    }
+  }
+}
+
+/** Returns whether it warned. */
+function warnOfReplacement(prefix: string, text: string, prefixes: ReadonlySet<string>, at: Place): boolean {
+  const was = prefix.endsWith("/");
+  const becomes = text.endsWith("/");
+  if (was === becomes || prefix === "") return false;
+  // The rest of the path begins with a slash only if no route for the prefix with a slash comes before.
+  if (!was && prefixes.has(`${prefix}/`)) return false;
+  const rest = was ? "x" : "/x";
+  const expected = was ? `${text}/` : text === "/" ? `also a match of prefix ${prefix}/ before` : text.slice(0, -1);
+  at.warning(
+    `is ${JSON.stringify(text)}, which makes ${text}${rest} of ${prefix}${rest}: only the prefix is replaced, expected ${was || text !== "/" ? JSON.stringify(expected) : expected}`,
+    "unexpected-path",
+  );
+  return true;
+}
+
+function prefixOf({ uri }: HTTPMatchRequest): string | undefined {
+  return uri?.matchType.case === "prefix" ? uri.matchType.value : undefined;
+}
