@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { tmpdir } from "node:os";
@@ -52,8 +53,14 @@ async function run(args: readonly string[]): Promise<number> {
     throw new Error(`--port is ${values.port}: must be between 0 and 65535`);
   const withNodes = values.nodes || values.sample !== undefined;
   if (values.images !== undefined && !withNodes) throw new Error("--images is only for --nodes");
+  // Building the server takes minutes: reasons against the nodes come first.
+  if (withNodes && (await checkNodes(values)) !== 0) return 1;
   await install();
   const { startCluster } = await import("./start-cluster.js");
+  const interrupted = new Promise<number>((resolve) => {
+    // A terminal and npm both send the signal, and the second must not end this process before its parts.
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(0));
+  });
   const kubeconfigFile = values.kubeconfig ?? join(tmpdir(), `istiod-cluster-${process.pid}.kubeconfig`);
   const cluster = await startCluster({ port, kubeconfigFile });
   process.stdout.write(`Kubernetes API server at ${cluster.url}
@@ -64,25 +71,50 @@ async function run(args: readonly string[]): Promise<number> {
 Ctrl-C stops it and removes everything.
 `);
   const nodes = withNodes ? startNodes(kubeconfigFile, values) : undefined;
-  const stop = (): void => {
-    nodes?.child.kill("SIGTERM");
-    void (nodes?.ended ?? Promise.resolve()).then(() => cluster.stop());
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, stop);
-  await cluster.ended;
-  return 0;
+  const status = await Promise.race([interrupted, cluster.ended.then(() => 1), ...(nodes ? [nodes.ended] : [])]);
+  await nodes?.stop();
+  await cluster.stop();
+  return status;
 }
 
-/** Starts the nodes of `@istiod/nodes`, which depends on this package for its tests, as a process of their own. */
-function startNodes(kubeconfig: string, { images, sample }: { images?: string; sample?: string }) {
-  const program = fileURLToPath(new URL("../../nodes/bin/istiod-nodes.js", import.meta.url));
+const nodesProgram = fileURLToPath(new URL("../../nodes/bin/istiod-nodes.js", import.meta.url));
+
+interface NodesOptions {
+  readonly images?: string;
+  readonly sample?: string;
+}
+
+/** Returns 0 if nodes, and the sample, can run on this machine. Otherwise `istiod-nodes` prints the reason. */
+async function checkNodes({ sample }: NodesOptions): Promise<number> {
+  const args = [nodesProgram, "check", ...(sample === undefined ? [] : ["--sample", sample])];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+  const [status] = (await once(child, "close")) as [number | null];
+  return status ?? 1;
+}
+
+const NODES_END_MS = 15_000;
+
+/**
+ * Starts the nodes of `@istiod/nodes`, which depends on this package for its tests, as a process of their own.
+ *
+ * @returns `ended`, the exit status when they end by themselves
+ */
+function startNodes(kubeconfig: string, { images, sample }: NodesOptions) {
   // It ends at the end of its standard input, which also comes if this process is killed.
-  const args = [program, "run", "--watch-stdin", "--kubeconfig", kubeconfig];
+  const args = [nodesProgram, "run", "--watch-stdin", "--kubeconfig", kubeconfig];
   if (images !== undefined) args.push("--images", images);
   if (sample !== undefined) args.push("--sample", sample);
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "inherit", "inherit"] });
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  return { child, ended };
+  // In a process group of its own, Ctrl-C does not reach it: it needs the API server until its containers have ended.
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "inherit", "inherit"], detached: true });
+  child.stdin.on("error", () => undefined);
+  const ended = new Promise<number>((resolve) => child.once("close", (status) => resolve(status ?? 1)));
+  const stop = async (): Promise<void> => {
+    child.stdin.end();
+    const timer = setTimeout(() => child.kill("SIGKILL"), NODES_END_MS);
+    await ended;
+    clearTimeout(timer);
+  };
+  return { ended, stop };
 }
 
 async function main([command, ...args]: readonly string[]): Promise<number> {

@@ -81,14 +81,19 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     env: env as NodeJS.ProcessEnv,
     // The server ends at the end of its standard input, which also comes if this process is killed.
     stdio: ["pipe", "pipe", "pipe"],
+    // Ctrl-C in a terminal ends this process group only, whose processes may still need the server.
+    detached: true,
   });
+  const files = [directory, ...(options.kubeconfigFile === undefined ? [] : [options.kubeconfigFile])];
+  const removeFiles = () => Promise.all(files.map((file) => rm(file, { recursive: true, force: true })));
   const ended = new Promise<void>((resolve) => {
-    child.once("close", () => void rm(directory, { recursive: true, force: true }).then(resolve, resolve));
+    child.once("close", () => void removeFiles().then(() => resolve(), resolve));
     child.once("error", () => resolve());
   });
   child.stdin.on("error", () => undefined);
   const stop = async (): Promise<void> => {
-    child.stdin.end();
+    // Its graceful shutdown takes eight seconds, and nothing that it would save is kept.
+    child.kill("SIGKILL");
     await ended;
   };
   try {

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
@@ -6,12 +7,14 @@ import { nodesUnavailable } from "./nodes-unavailable.js";
 import { runEcho } from "./programs/echo.js";
 import { printLogs } from "./print-logs.js";
 import { installBookinfo } from "./sample/install-bookinfo.js";
-import { startNodes } from "./start-nodes.js";
+import { sampleUnavailable } from "./sample-unavailable.js";
+import { type NodesOptions, startNodes } from "./start-nodes.js";
 
 const USAGE = `usage: istiod-nodes run --kubeconfig FILE [--nodes N] [--images FILE] [--sample bookinfo] [--watch-stdin] |
-                    logs [--namespace NS] [-c NAME] POD | echo
+                    check [--sample bookinfo] | logs [--namespace NS] [-c NAME] POD | echo
   run   run the pods of the API server of a kubeconfig until it is interrupted; with --sample, install the charts, an
         ingress gateway and Bookinfo; with --watch-stdin, end at the end of the standard input
+  check exit with 1 and the reason if nodes, or the sample, cannot run on this machine
   logs  print the logs of a container
   echo  run the server of the image echo: [--http PORT]... [--tcp PORT]... [--grpc PORT]... [--version TEXT]
 `;
@@ -31,33 +34,61 @@ async function run(args: readonly string[]): Promise<number> {
   const count = Number(values.nodes);
   if (!Number.isInteger(count) || count < 1 || count > 200)
     throw new Error(`--nodes is ${values.nodes}: must be between 1 and 200`);
-  if (values.sample !== undefined && values.sample !== "bookinfo")
-    throw new Error(`--sample is ${values.sample}: must be bookinfo`);
-  const unavailable = await nodesUnavailable();
-  if (unavailable !== undefined) throw new Error(unavailable);
+  await assertAvailable(values.sample);
   const kubeconfig = await readFile(values.kubeconfig, "utf8");
-  const nodes = await startNodes({
-    kubeconfig,
-    nodes: count,
-    ...(values.images !== undefined && { images: await readImages(values.images) }),
-    onError: (error) =>
-      process.stderr.write(`istiod-nodes: ${error instanceof Error ? error.message : String(error)}\n`),
-  });
-  process.stdout.write(`${count} nodes run pods\n`);
-  const interrupted = new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
-    if (values["watch-stdin"]) process.stdin.once("end", () => resolve()).resume();
-  });
+  const images = values.images === undefined ? undefined : await readImages(values.images);
+  const interrupted = interruption(values["watch-stdin"]);
   try {
-    if (values.sample !== undefined) await Promise.race([installSample(kubeconfig), interrupted]);
-    await interrupted;
+    await runNodes({ kubeconfig, nodes: count, ...(images && { images }) }, values.sample, interrupted);
   } finally {
-    await nodes.stop();
+    // An open standard input would keep this process running.
+    process.stdin.destroy();
   }
   return 0;
 }
 
-async function installSample(kubeconfig: string): Promise<void> {
+/** Runs nodes, with a sample if there is one, until they are interrupted. */
+async function runNodes(options: NodesOptions, sample: string | undefined, interrupted: AbortSignal): Promise<void> {
+  const onError = (error: unknown): void =>
+    void process.stderr.write(`istiod-nodes: ${error instanceof Error ? error.message : String(error)}\n`);
+  const nodes = await startNodes({ ...options, onError });
+  try {
+    process.stdout.write(`${options.nodes} nodes run pods\n`);
+    if (sample !== undefined) await installSample(options.kubeconfig, interrupted);
+    await aborted(interrupted);
+  } finally {
+    await nodes.stop();
+  }
+}
+
+async function check(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { sample: { type: "string" } } });
+  await assertAvailable(values.sample);
+  return 0;
+}
+
+/** @throws Error with the reason if nodes, or the sample, cannot run on this machine */
+async function assertAvailable(sample: string | undefined): Promise<void> {
+  if (sample !== undefined && sample !== "bookinfo") throw new Error(`--sample is ${sample}: must be bookinfo`);
+  const unavailable = (await nodesUnavailable()) ?? (sample === undefined ? undefined : await sampleUnavailable());
+  if (unavailable !== undefined) throw new Error(unavailable);
+}
+
+/** Returns a signal that is aborted by SIGINT, SIGTERM, SIGHUP or, if requested, the end of the standard input. */
+function interruption(watchStdin: boolean): AbortSignal {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, abort);
+  if (watchStdin) process.stdin.once("end", abort).once("error", abort).resume();
+  return controller.signal;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+}
+
+/** Installs the sample, and returns early if it is interrupted. */
+async function installSample(kubeconfig: string, interrupted: AbortSignal): Promise<void> {
   const started = Date.now();
   const client = createApiClient(await parseKubeconfig(kubeconfig), {
     userAgent: "istiod-nodes",
@@ -67,7 +98,9 @@ async function installSample(kubeconfig: string): Promise<void> {
   const seconds = (): string => `${Math.round((Date.now() - started) / 1000)} s`;
   try {
     const report = (progress: string): void => void process.stdout.write(`${seconds()}: ${progress}\n`);
-    const address = await installBookinfo(client, { report });
+    const installed = installBookinfo(client, { report, signal: interrupted });
+    const address = await Promise.race([installed, aborted(interrupted)]);
+    if (address === undefined) return;
     process.stdout.write(`Bookinfo is ready after ${seconds()}
 
   curl http://${address}/productpage
@@ -83,6 +116,8 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
   switch (command) {
     case "run":
       return await run(args);
+    case "check":
+      return await check(args);
     case "logs":
       return await printLogs(args);
     case "echo":

@@ -13,10 +13,13 @@ const INTERVAL = 250;
 /** Applies objects one after the other, as `kubectl apply --server-side` does. */
 export class ObjectApplier {
   readonly #client: ApiClient;
+  readonly #signal: AbortSignal | undefined;
   readonly #types = new Map<string, ResourceType>();
 
-  constructor(client: ApiClient) {
+  /** @param signal ends the waiting of `apply` */
+  constructor(client: ApiClient, signal?: AbortSignal) {
     this.#client = client;
+    this.#signal = signal;
   }
 
   /**
@@ -27,7 +30,7 @@ export class ObjectApplier {
   async apply(objects: readonly AnyObject[], timeoutMs = 120_000): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     for (const object of objects) {
-      while (!(await this.#tryApply(object, deadline))) await sleep(INTERVAL);
+      while (!(await this.#tryApply(object, deadline))) await sleep(INTERVAL, undefined, { signal: this.#signal });
     }
   }
 

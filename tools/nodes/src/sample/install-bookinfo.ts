@@ -17,6 +17,8 @@ export interface SampleOptions {
   readonly istiodValues?: Readonly<Record<string, unknown>>;
   /** Milliseconds until each part must be ready. Default 300,000. */
   readonly timeoutMs?: number;
+  /** Ends the installation where it waits. */
+  readonly signal?: AbortSignal;
   /** Receives what the installation is doing. */
   readonly report?: (progress: string) => void;
 }
@@ -33,12 +35,13 @@ const INTERVAL = 500;
  */
 export async function installIstiod(client: ApiClient, options: SampleOptions = {}): Promise<void> {
   const { istiodValues = {}, report = () => undefined } = options;
+  const applier = new ObjectApplier(client, options.signal);
   await completeCharts();
-  await new ObjectApplier(client).apply([namespaceOf(SYSTEM_NAMESPACE)]);
+  await applier.apply([namespaceOf(SYSTEM_NAMESPACE)]);
   report("installing the charts base and istiod");
-  await install(client, "base", { release: "istio-base", namespace: SYSTEM_NAMESPACE });
+  await install(applier, "base", { release: "istio-base", namespace: SYSTEM_NAMESPACE });
   const values = { ...VALUES, ...istiodValues };
-  await install(client, "istiod", { release: "istiod", namespace: SYSTEM_NAMESPACE, values });
+  await install(applier, "istiod", { release: "istiod", namespace: SYSTEM_NAMESPACE, values });
   report("waiting for istiod");
   await waitForDeployment(client, SYSTEM_NAMESPACE, "istiod", options);
   await waitForWebhooks(client, options);
@@ -48,14 +51,15 @@ export async function installIstiod(client: ApiClient, options: SampleOptions = 
 async function installMesh(client: ApiClient, options: SampleOptions): Promise<void> {
   await installIstiod(client, options);
   options.report?.("installing the chart gateway");
-  await new ObjectApplier(client).apply([namespaceOf(EDGE_NAMESPACE)]);
+  const applier = new ObjectApplier(client, options.signal);
+  await applier.apply([namespaceOf(EDGE_NAMESPACE)]);
   const release = "istio-ingressgateway";
-  await install(client, "gateway", { release, namespace: EDGE_NAMESPACE, values: GATEWAY_VALUES });
+  await install(applier, "gateway", { release, namespace: EDGE_NAMESPACE, values: GATEWAY_VALUES });
   await waitForDeployment(client, EDGE_NAMESPACE, release, options);
 }
 
-async function install(client: ApiClient, chart: string, { values, ...release }: RenderOptions): Promise<void> {
-  await new ObjectApplier(client).apply(ordered(await renderChart(chart, { ...release, ...(values && { values }) })));
+async function install(applier: ObjectApplier, chart: string, { values, ...release }: RenderOptions): Promise<void> {
+  await applier.apply(ordered(await renderChart(chart, { ...release, ...(values && { values }) })));
 }
 
 /** Installs the mesh and Bookinfo. Returns the address of the ingress gateway. */
@@ -63,7 +67,7 @@ export async function installBookinfo(client: ApiClient, options: SampleOptions 
   await installMesh(client, options);
   options.report?.("installing Bookinfo");
   const objects = await readObjects(fileURLToPath(new URL("../../samples/bookinfo.yaml", import.meta.url)));
-  await new ObjectApplier(client).apply(objects);
+  await new ObjectApplier(client, options.signal).apply(objects);
   for (const { kind, metadata } of objects)
     if (kind === "Deployment") await waitForDeployment(client, metadata.namespace ?? "", metadata.name, options);
   const path = `/api/v1/namespaces/${EDGE_NAMESPACE}/services/istio-ingressgateway`;
@@ -89,17 +93,17 @@ export async function waitForDeployment(
   client: ApiClient,
   namespace: string,
   name: string,
-  { timeoutMs = 300_000 }: SampleOptions = {},
+  options: SampleOptions = {},
 ): Promise<void> {
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
-  await until(`Deployment ${namespace}/${name} is not ready`, timeoutMs, async () => {
+  await until(`Deployment ${namespace}/${name} is not ready`, options, async () => {
     const { spec, status } = await client.json<Deployment>({ path });
     return (status?.readyReplicas ?? 0) >= (spec.replicas ?? 1);
   });
 }
 
 /** Waits until istiod has written its root certificate into the webhooks. */
-async function waitForWebhooks(client: ApiClient, { timeoutMs = 300_000 }: SampleOptions): Promise<void> {
+async function waitForWebhooks(client: ApiClient, options: SampleOptions): Promise<void> {
   interface Configuration {
     readonly webhooks: readonly { readonly clientConfig: { readonly caBundle?: string } }[];
   }
@@ -108,18 +112,22 @@ async function waitForWebhooks(client: ApiClient, { timeoutMs = 300_000 }: Sampl
     "validatingwebhookconfigurations/istio-validator-istio-system",
   ]) {
     const path = `/apis/admissionregistration.k8s.io/v1/${name}`;
-    await until(`${name} has no caBundle`, timeoutMs, async () => {
+    await until(`${name} has no caBundle`, options, async () => {
       const { webhooks } = await client.json<Configuration>({ path });
       return webhooks.every(({ clientConfig }) => clientConfig.caBundle);
     });
   }
 }
 
-async function until(message: string, timeoutMs: number, isDone: () => Promise<boolean>): Promise<void> {
+async function until(
+  message: string,
+  { timeoutMs = 300_000, signal }: SampleOptions,
+  isDone: () => Promise<boolean>,
+): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await isDone().catch(ignoreNetwork))) {
     if (Date.now() > deadline) throw new Error(`${message} after ${timeoutMs / 1000} s`);
-    await sleep(INTERVAL);
+    await sleep(INTERVAL, undefined, { signal });
   }
 }
 
