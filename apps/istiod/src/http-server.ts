@@ -3,7 +3,7 @@ import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import { createAdminServer, createSecureAdminServer, type HttpLimits } from "@istiod/admin-server";
-import { listenBacklog, reasonOf } from "@istiod/runtime";
+import { listenBacklog, listenHost, reasonOf } from "@istiod/runtime";
 import type { ListenAddress } from "./listen-address.js";
 
 /** Answers one path. */
@@ -64,9 +64,10 @@ export class HttpServer {
     limits: HttpLimits = {},
   ): Promise<HttpServer> {
     const server = new HttpServer(site, tls, limits);
+    const address = await listenHost(host);
     await new Promise<void>((resolve, reject) => {
       server.#server.once("error", reject);
-      server.#server.listen({ port, host, backlog: listenBacklog }, resolve);
+      server.#server.listen({ port, host: address, backlog: listenBacklog }, resolve);
     });
     return server;
   }

@@ -32,7 +32,9 @@ it("changes log levels at runtime, as istioctl admin log does", async () => {
   const { log, scopes, lines } = await logged();
   const server = await serveControlZ({ address: "localhost", port: 0 }, scopes);
   ends.push(() => server.close());
-  const at = `http://localhost:${(server.address() as AddressInfo).port}/scopej`;
+  const { address, port } = server.address() as AddressInfo;
+  expect(address).toBe("127.0.0.1");
+  const at = `http://localhost:${port}/scopej`;
   const istiod = await startDiscovery(
     flagValues({ configDir: join(root, "config") }),
     { PILOT_DEBOUNCE_AFTER: "10ms" },

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createAdminServer, crossSiteReason, readBody } from "@istiod/admin-server";
 import { isLoopback } from "@istiod/peer-address";
-import { reasonOf } from "@istiod/runtime";
+import { listenHost, reasonOf } from "@istiod/runtime";
 import { type Level, levels } from "./levels.js";
 import type { LogScopes, Scope } from "./log-scopes.js";
 
@@ -30,9 +30,10 @@ export async function serveControlZ(
   const server = createAdminServer((request, response) => {
     void answer(scopes, request, response).catch((error: unknown) => reject(response, 400, reasonOf(error)));
   });
+  const host = await listenHost(address === "*" ? undefined : address);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, address === "*" ? undefined : address, resolve);
+    server.listen(port, host, resolve);
   });
   return server.unref();
 }

@@ -2,6 +2,7 @@ export { type Clock, type ClockOptions, createClock, monotonicClock, systemClock
 export { Closers } from "./closers.js";
 export { FairQueue, type FairQueueOptions } from "./fair-queue.js";
 export { listenBacklog } from "./listen-backlog.js";
+export { listenHost } from "./listen-host.js";
 export { maxOpenFiles, openFilesIn } from "./open-files.js";
 export { type Pause, pauseEvery } from "./pauses.js";
 export { UnreadBytes, type UnreadLimits } from "./unread-bytes.js";

@@ -10,7 +10,7 @@ import {
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
-import { type Clock, listenBacklog } from "@istiod/runtime";
+import { type Clock, listenBacklog, listenHost } from "@istiod/runtime";
 import { paceConnections, paceHandshakes, type WaitObserver } from "@istiod/tls-admission";
 import type { Listening, ListenOptions, XdsServer } from "../api.js";
 import { type RequestMemory, requestWindowBytes } from "../limits/request-memory.js";
@@ -95,7 +95,7 @@ export async function listen(
   });
   http2.on("stream", streamListener(server, options, limits, sessions, shared));
 
-  const host = options.host ?? "127.0.0.1";
+  const host = await listenHost(options.host ?? "127.0.0.1");
   await new Promise<void>((resolve, reject) => {
     acceptor.server.once("error", reject);
     acceptor.server.listen({ port: options.port, host, backlog: listenBacklog }, () => {
