@@ -1,3 +1,5 @@
+import { type Finding, withoutProblems } from "./findings.js";
+
 /** A problem in a file, as istiod reports it: `file:line: Kind namespace/name: field: message`. */
 export interface Problem {
   readonly severity: "error" | "warning";
@@ -22,12 +24,23 @@ export interface Snapshot {
 
 export type ReadSnapshot = () => Promise<Snapshot>;
 
-/** Returns a reader of istiod's debug port on loopback. */
-export function istiodClient(port: number): ReadSnapshot {
+/** Readers of istiod's debug port on loopback. */
+export interface IstiodClient {
+  readonly read: ReadSnapshot;
+  /** Returns the findings about accepted objects. */
+  readonly readFindings: () => Promise<readonly Finding[]>;
+}
+
+export function istiodClient(port: number): IstiodClient {
   const get = async (path: string): Promise<unknown> => (await fetch(`http://127.0.0.1:${port}/debug/${path}`)).json();
-  return async () => {
+  const read: ReadSnapshot = async () => {
     // The order matters: the state of the proxies must be read after the commit that ends gathering.
     const { gathering, problems } = (await get("status")) as Pick<Snapshot, "gathering" | "problems">;
     return { gathering, problems, proxies: (await get("syncz")) as ProxyStatus[] };
   };
+  const readFindings = async (): Promise<readonly Finding[]> => {
+    const findings = (await get("analyze")) as readonly Finding[];
+    return withoutProblems(findings, ((await get("status")) as Pick<Snapshot, "problems">).problems);
+  };
+  return { read, readFindings };
 }

@@ -70,7 +70,7 @@ async function run(
   await watchMesh({
     config,
     served,
-    read: istiodClient(ports.http),
+    istiod: istiodClient(ports.http),
     gateway: "path" in envoy ? workloads.find((w) => w.role === "router") : undefined,
     ports,
     lifecycle,

@@ -1,3 +1,4 @@
+import { type FindingChanges, formatFinding } from "./findings.js";
 import type { SaveResult } from "./saves.js";
 import { labeled } from "./screen.js";
 
@@ -6,7 +7,12 @@ import { labeled } from "./screen.js";
  *
  * @param translate replaces paths of served files by the user's
  */
-export function saveReport(result: SaveResult, proxies: number, translate: (text: string) => string): string[] {
+export function saveReport(
+  result: SaveResult,
+  proxies: number,
+  translate: (text: string) => string,
+  findings: FindingChanges = { found: [], resolved: [] },
+): string[] {
   const { updated, milliseconds, rejected, found, resolved } = result;
   const errors = found.filter(({ severity }) => severity === "error");
   const warnings = found.filter(({ severity }) => severity === "warning");
@@ -17,6 +23,8 @@ export function saveReport(result: SaveResult, proxies: number, translate: (text
   return [
     ...errors.map(({ text }) => labeled("rejected", translate(text))),
     ...warnings.map(({ text }) => labeled("warning", translate(text))),
+    ...findings.found.map((finding) => labeled("finding", translate(formatFinding(finding)))),
+    ...findings.resolved.map((finding) => labeled("resolved", translate(formatFinding(finding)))),
     ...resolved.map(({ text }) => labeled("resolved", translate(text))),
     labeled("saved", errors.length > 0 ? `${effect}; the last good version of what was rejected stays active` : effect),
     ...rejected.map((reason) => labeled("", `rejected by ${reason}`)),

@@ -1,7 +1,8 @@
 import { watch } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReadSnapshot } from "./istiod-client.js";
+import { findingChanges, formatFinding } from "./findings.js";
+import type { IstiodClient } from "./istiod-client.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Ports } from "./ports.js";
 import { saveReport } from "./save-report.js";
@@ -15,7 +16,7 @@ export interface WatchMeshOptions {
   /** The directory that the user edits. */
   readonly config: string;
   readonly served: ServedConfig;
-  readonly read: ReadSnapshot;
+  readonly istiod: IstiodClient;
   /** The gateway that serves the product page; undefined: no traffic. */
   readonly gateway: Workload | undefined;
   readonly ports: Ports;
@@ -33,7 +34,7 @@ const STATUS_EVERY = 2000;
 export async function watchMesh({
   config,
   served,
-  read,
+  istiod: { read, readFindings },
   gateway,
   ports,
   lifecycle,
@@ -53,6 +54,8 @@ export async function watchMesh({
   let snapshot = await read();
   for (const { severity, text } of snapshot.problems)
     screen.say(labeled(severity === "error" ? "rejected" : "warning", served.translate(text)));
+  let findings = await readFindings();
+  for (const finding of findings) screen.say(labeled("finding", served.translate(formatFinding(finding))));
   screen.say(
     `\n${gateway ? `Open http://${gateway.address}:${ports.gateway}/productpage. ` : ""}Edit ${shownPath(join(config, "traffic.yaml"))}, save, and watch. Ctrl-C ends everything.\n`,
   );
@@ -63,7 +66,10 @@ export async function watchMesh({
       savedAt = 0;
       await served.refresh();
       const result = await followSave(read, snapshot, from);
-      for (const line of saveReport(result, result.after.proxies.length, served.translate)) screen.say(line);
+      const foundNow = await readFindings();
+      const changes = findingChanges(findings, foundNow);
+      findings = foundNow;
+      for (const line of saveReport(result, result.after.proxies.length, served.translate, changes)) screen.say(line);
       snapshot = result.after;
       traffic?.forget();
       shownAt = Date.now();

@@ -132,6 +132,15 @@ describe("the demo", () => {
       .poll(() => readFile(join(work, "logs/ingressgateway.access.log"), "utf8"), startup)
       .toMatch(/GET 127\.20\.0\.1:\d+\/productpage 200 .*"a-reader"/);
 
+    const wrong = text.replace("subset: v2}", "subset: v9}");
+    await writeFile(traffic, wrong);
+    const at = wrong.split("\n").findIndex((words) => words.includes("v9")) + 1;
+    const finding = `${traffic}:${at}: VirtualService bookinfo/reviews: referenced host+subset in destinationrule "reviews+v9" not found`;
+    await expect.poll(demo.said, startup).toContain(`finding     ${finding}`);
+    expect(demo.said()).toContain("[Error IST0101]");
+    await writeFile(traffic, text);
+    await expect.poll(demo.said, startup).toContain(`resolved    ${finding}`);
+
     const exited = new Promise((resolve) => demo.process.once("exit", resolve));
     demo.process.kill("SIGINT");
     expect(await exited).toBe(0);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { findingChanges, formatFinding, withoutProblems } from "../src/findings.js";
 import type { Problem, ProxyStatus, Snapshot } from "../src/istiod-client.js";
 import { saveReport } from "../src/save-report.js";
 import { followSave } from "../src/saves.js";
@@ -77,5 +78,37 @@ describe("a save", () => {
       "            rejected by a: no such cluster",
     ]);
     expect(await report(state(rejected), state(rejected))).toEqual(["saved       nothing changed for proxies"]);
+  });
+});
+
+describe("findings about accepted objects", () => {
+  const subset = {
+    code: "IST0101",
+    level: "Error",
+    origin: "VirtualService shop/cart",
+    reference: "/copy/traffic.yaml:9",
+    message: 'subset "v9" not found',
+  };
+  const port = { code: "IST0118", level: "Info", origin: "Service shop/cart", reference: "", message: "port name" };
+  const moved = { ...subset, reference: "/copy/traffic.yaml:12" };
+
+  it("are reported when a save adds and removes them, and not when they only move", () => {
+    expect(findingChanges([port], [port, subset])).toEqual({ found: [subset], resolved: [] });
+    expect(findingChanges([port, subset], [moved])).toEqual({ found: [], resolved: [port] });
+    const result = { updated: 0, rejected: [], found: [], resolved: [], after: state([]) };
+    const changes = { found: [subset], resolved: [port] };
+    expect(saveReport(result, 2, (text) => text.replace("/copy/", "samples/"), changes)).toEqual([
+      'finding     samples/traffic.yaml:9: VirtualService shop/cart: subset "v9" not found [Error IST0101]',
+      "resolved    Service shop/cart: port name [Info IST0118]",
+      "saved       nothing changed for proxies",
+    ]);
+  });
+
+  it("do not repeat rejected documents", () => {
+    const { text } = problem;
+    const [reference = "", origin = "", ...rest] = text.split(": ");
+    const repeated = { code: "IST0106", level: "Error", origin, reference, message: rest.join(": ") };
+    expect(withoutProblems([repeated, subset], [problem])).toEqual([subset]);
+    expect(formatFinding(subset)).toContain("[Error IST0101]");
   });
 });
