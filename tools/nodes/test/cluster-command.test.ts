@@ -61,7 +61,7 @@ for (const [name, args, interruptAfter] of [
   ["the nodes", ["--nodes"], "2 nodes run pods"],
   ["the installation of the sample", ["--sample", "bookinfo"], "waiting for istiod"],
 ] as const)
-  it(`ends ${name} at Ctrl-C, with everything that it started`, { timeout: 180_000 }, async (context) => {
+  it(`ends ${name} at Ctrl-C, with everything that it started`, { timeout: 180_000 }, async ({ skip }) => {
     const reason = unavailable ?? (args[0] === "--sample" ? await sampleUnavailable() : undefined);
     if (reason !== undefined) return context.skip(reason);
     const { status, started, milliseconds } = await run(args, { interruptAfter });
@@ -72,8 +72,8 @@ for (const [name, args, interruptAfter] of [
     expect(milliseconds).toBeLessThan(20_000);
   });
 
-it("says in a sentence that there is no Envoy for the sample, before anything is built or started", async (context) => {
-  if (unavailable !== undefined) return context.skip(unavailable);
+it("says in a sentence that there is no Envoy for the sample, before anything is built or started", async ({ skip }) => {
+  skip(unavailable !== undefined, unavailable);
   expect(await sampleUnavailable({ PATH: "" }, "/nonexistent")).toBe(
     "no Envoy, which the proxies of the sample need: set ENVOY_PATH, or run `npm run envoy:install`",
   );
@@ -84,8 +84,8 @@ it("says in a sentence that there is no Envoy for the sample, before anything is
   expect(await kubeconfigs()).toEqual(before);
 });
 
-it("ends with a failure if the nodes do not start", async (context) => {
-  if (unavailable !== undefined) return context.skip(unavailable);
+it("ends with a failure if the nodes do not start", async ({ skip }) => {
+  skip(unavailable !== undefined, unavailable);
   const { status, output } = await run(["--nodes", "--images", "/nonexistent/images.yaml"]);
   expect(status).toBe(1);
   expect(output).toContain("/nonexistent/images.yaml");

@@ -1,10 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
 interface PackageJson {
   readonly private?: boolean;
+  readonly name?: string;
+  readonly version?: string;
   readonly license?: string;
   readonly description?: string;
   readonly type?: string;
@@ -13,6 +16,7 @@ interface PackageJson {
   readonly files?: readonly string[];
   readonly exports?: Readonly<Record<string, unknown>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly nx?: { readonly targets?: Readonly<Record<string, unknown>> };
 }
 
@@ -26,6 +30,38 @@ const published = projects.filter(
   (project) => existsSync(join(root, project, "package.json")) && packageJson(project).private !== true,
 );
 
+/** Versions of the published projects by name. */
+const versions = new Map(
+  published.map((project) => {
+    const { name = "", version } = packageJson(project);
+    return [name, version];
+  }),
+);
+
+/** Returns the packages that the sources of a project import. */
+function importedPackages(project: string): ReadonlySet<string> {
+  const imported = ["src", "tool", "bin"]
+    .filter((folder) => existsSync(join(root, project, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, project, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => /\.m?[jt]s$/.test(file))
+        .flatMap((file) => ts.preProcessFile(read(project, folder, file), true, true).importedFiles),
+    )
+    .map(({ fileName }) => fileName)
+    .filter((name) => !name.startsWith(".") && !name.startsWith("node:"))
+    .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name);
+  return new Set(imported);
+}
+
+/** Packages that are needed although no source imports them, with the reason. */
+const neededWithoutImport: Readonly<Record<string, readonly string[]>> = {
+  // Loaded by @istiod/kubernetes on demand, and not part of the bundle.
+  "apps/istiod": ["@kubernetes/client-node"],
+  // Imported by the messages, which are generated at build time.
+  "packages/envoy-api": ["@bufbuild/protobuf"],
+  "packages/istio-api": ["@bufbuild/protobuf"],
+};
+
 describe.each(published)("what is published of %s", (project) => {
   const found = packageJson(project);
 
@@ -35,6 +71,18 @@ describe.each(published)("what is published of %s", (project) => {
     expect(found.description).toMatch(/^[A-Z].*[^.]$/);
     expect(Object.keys(found.exports ?? {})).toContain("./package.json");
     expect(found.files).not.toHaveLength(0);
+  });
+
+  it("depends on exactly the version of each sibling that it was built with", () => {
+    const siblings = Object.entries(found.dependencies ?? {}).filter(([name]) => versions.has(name));
+    expect(siblings).toEqual(siblings.map(([name]) => [name, versions.get(name)]));
+  });
+
+  it("declares every package that it imports, and no other", () => {
+    const { name = "", dependencies, peerDependencies } = found;
+    const declared = [...Object.keys(dependencies ?? {}), ...Object.keys(peerDependencies ?? {})];
+    const needed = [...importedPackages(project), ...(neededWithoutImport[project] ?? [])];
+    expect(declared.toSorted()).toEqual([...new Set(needed)].filter((each) => each !== name).toSorted());
   });
 
   it("names each of its dependencies in its README, with the reason", () => {
