@@ -63,7 +63,7 @@ for (const [name, args, interruptAfter] of [
 ] as const)
   it(`ends ${name} at Ctrl-C, with everything that it started`, { timeout: 180_000 }, async ({ skip }) => {
     const reason = unavailable ?? (args[0] === "--sample" ? await sampleUnavailable() : undefined);
-    if (reason !== undefined) return context.skip(reason);
+    skip(reason !== undefined, reason);
     const { status, started, milliseconds } = await run(args, { interruptAfter });
     expect(status).toBe(0);
     expect(started).toHaveLength(2);
