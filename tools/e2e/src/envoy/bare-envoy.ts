@@ -27,6 +27,8 @@ export interface BareEnvoy {
   offer(typeUrl: string, resources: readonly Resource[]): Promise<readonly Refusal[]>;
   /** Returns the error messages of the listeners that were rejected, by name. */
   listenerErrors(): Promise<ReadonlyMap<string, string>>;
+  /** Returns the names of the clusters that were accepted. */
+  clusterNames(): Promise<ReadonlySet<string>>;
   close(): Promise<void>;
 }
 
@@ -35,6 +37,9 @@ const bootstrapClusters = ["sds-grpc", "xds-grpc", "prometheus_stats", "agent", 
 
 /** Path of the admin interface for names of listeners and the errors of rejected ones. */
 const rejectedListeners = "/config_dump?resource=dynamic_listeners&mask=name,error_state.details";
+
+/** Path of the admin interface for names of clusters. */
+const activeClusters = "/config_dump?resource=dynamic_active_clusters&mask=cluster.name";
 
 /** Starts an Envoy that is configured by this process. */
 export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
@@ -102,6 +107,10 @@ export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
         return new Map(
           (dump.configs ?? []).flatMap(({ name = "", error_state: error }) => (error ? [[name, error.details]] : [])),
         );
+      },
+      clusterNames: async () => {
+        const dump = JSON.parse(await envoy.admin(activeClusters)) as { configs?: { cluster?: { name?: string } }[] };
+        return new Set((dump.configs ?? []).map(({ cluster }) => cluster?.name ?? ""));
       },
       close,
     };

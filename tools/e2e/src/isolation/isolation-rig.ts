@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type ConfigDump, readConfigDump } from "@istiod/proxy-config";
 import type { Proxy } from "@istiod/push-context";
 import { Closers } from "@istiod/runtime";
@@ -30,6 +31,16 @@ const proxyConfig = { drainDuration: "1s" };
 
 /** The contents that each resource may have; undefined stands for a resource that is absent. */
 type Expected = ReadonlyMap<string, readonly (string | undefined)[]>;
+
+/** A change of the innocent namespace that is live. */
+export interface LiveChange {
+  /** Milliseconds until all its proxies used it. */
+  readonly ms: number;
+  /** The longest time that this process was not run meanwhile, in milliseconds: a machine without a free CPU. */
+  readonly busyMs: number;
+  /** Reports whether the tenant had resources that the gateway does not accept. */
+  readonly isBesideRejected: boolean;
+}
 
 /** Two istiods, a gateway and two sidecars with real Envoys, and requests of a namespace that changes only its own. */
 export class IsolationRig {
@@ -147,9 +158,12 @@ export class IsolationRig {
     await this.#write("tenant", this.slots.map((slot) => slot.objects()).join("") || "---\n");
   }
 
-  /** Changes the route of the innocent namespace. Returns the milliseconds until sidecars and the gateway use it. */
-  async changeInnocents(): Promise<number> {
+  /** Changes the route of the innocent namespace, and waits until sidecars and the gateway use it. */
+  async changeInnocents(): Promise<LiveChange> {
     const version = String(++this.#version);
+    const isBesideRejected = this.slots.some(({ state, isHeld }) => isHeld || state.kind === "rejected");
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
     await this.#write(innocentFile, innocentRoute(version));
     const from = performance.now();
     const isLive = (address: string, url: string): Promise<true> =>
@@ -164,7 +178,8 @@ export class IsolationRig {
       isLive(client?.outbound ?? "", `http://web:${servicePort}/`),
       isLive(ingress?.address ?? "", `http://shop.example:${gatewayPort}/`),
     ]);
-    return performance.now() - from;
+    delay.disable();
+    return { ms: performance.now() - from, busyMs: delay.max / 1e6, isBesideRejected };
   }
 
   /** Sends a request to the gateway. */
