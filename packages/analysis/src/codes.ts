@@ -382,6 +382,11 @@ export const messageTypes = {
     level: "Warning",
     description: "A rule by HTTP attributes is about ports where HTTP is not detected.",
   },
+  MESH0052: {
+    name: "ProviderServiceNotFound",
+    level: "Warning",
+    description: "The service of an extension provider, or its port, does not exist.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

@@ -172,7 +172,8 @@ export {
   unverifiableJwksSeed,
 } from "./authorization/jwks.js";
 export { httpAttribute } from "./authorization/http-attributes.js";
-export { providerAddress } from "./authorization/provider-address.js";
+export { extensionProvider } from "./telemetry/extension-provider.js";
+export { providerAddress, providerProblem, serviceOfProvider } from "./mesh/provider-address.js";
 export { applicableJwtRules, rejectsAllRequests } from "./authorization/request-authentications.js";
 
 export { accessLogTargets } from "./telemetry/access-logs.js";

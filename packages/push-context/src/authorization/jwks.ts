@@ -4,7 +4,7 @@ import { collection, query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { type KeySetFetch, type KeySetSource, sourceKey } from "@istiod/jwks";
 import { features } from "../mesh/features.js";
-import { providerAddress } from "./provider-address.js";
+import { providerAddress } from "../mesh/provider-address.js";
 
 /** Fetched JSON Web Key Sets as text, by `sourceKey`. They are fetched and committed outside of queries. */
 export const fetchedJwks = collection<string>("Jwks");

@@ -1,9 +1,9 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import type { MeshConfig_ExtensionProvider } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { aliasedHost, keyOfId } from "@istiod/service-discovery";
 import { applicableJwtRules } from "../authorization/request-authentications.js";
 import { features } from "../mesh/features.js";
 import { mesh } from "../mesh/mesh-config.js";
+import { providerAddress, type ProviderService, serviceOfProvider } from "../mesh/provider-address.js";
 import { proxyType } from "../proxy/facts.js";
 import { meshGateway } from "../routing/short-names.js";
 import { routedHosts, virtualServicesBoundTo } from "../routing/virtual-service-index.js";
@@ -45,28 +45,20 @@ const gatewayDestinations = query("gatewayDestinations", (q, gateway: string): r
  * the proxy fetches keys.
  */
 function policyServices(q: QueryContext): readonly string[] {
-  const providerServices = mesh(q).extensionProviders.flatMap((provider) => providerService(provider) ?? []);
+  const providerServices = mesh(q).extensionProviders.flatMap((provider) => {
+    const reference = serviceOfProvider(provider);
+    if (reference === undefined) return [];
+    const address = q.call(providerAddress, reference);
+    return address === undefined || address.hostname === hostOf(reference) ? [reference.service] : [address.hostname];
+  });
   if (["istiod", "false"].includes(features.remoteJwks(q))) return providerServices;
   const keyServers = q
     .call(applicableJwtRules)
-    .flatMap(({ jwksUri }) => (URL.canParse(jwksUri) ? [new URL(jwksUri).hostname] : []));
+    .flatMap(({ jwksUri }) => (URL.canParse(jwksUri) ? [new URL(jwksUri).hostname] : []))
+    .map((host) => q.call(aliasedHost, host) ?? host);
   return [...providerServices, ...keyServers];
 }
 
-function providerService({ provider }: MeshConfig_ExtensionProvider): string | undefined {
-  switch (provider.case) {
-    case "envoyExtAuthzHttp":
-    case "envoyExtAuthzGrpc":
-    case "zipkin":
-    case "datadog":
-    case "skywalking":
-    case "opentelemetry":
-    case "envoyHttpAls":
-    case "envoyTcpAls":
-    case "envoyOtelAls":
-    case "sds":
-      return provider.value.service;
-    default:
-      return undefined;
-  }
+function hostOf({ service }: ProviderService): string {
+  return service.slice(service.indexOf("/") + 1);
 }

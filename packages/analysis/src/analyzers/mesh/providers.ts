@@ -7,16 +7,18 @@ import {
   telemetryKind,
   type TelemetryObject,
 } from "@istiod/config-schema";
+import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { AuthorizationPolicy_Action } from "@istiod/istio-api/security/v1beta1/authorization_policy";
-import { mesh } from "@istiod/push-context";
-import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
+import { extensionProvider, mesh, providerProblem, serviceOfProvider } from "@istiod/push-context";
+import { type AnalysisContext, type Analyzer, meshConfigRule, rule } from "../../analyzer.js";
 import { didYouMean } from "../../queries/namespaces.js";
 
 export const providerAnalyzer: Analyzer = {
   name: "mesh.ProviderAnalyzer",
-  description: "Checks that extension providers are defined in the mesh configuration",
-  codes: ["MESH0008"],
+  description: "Checks that extension providers are defined in the mesh configuration, and that their services exist",
+  codes: ["MESH0008", "MESH0052"],
   rules: [
+    meshConfigRule(checkDefaults),
     rule(telemetryKind, telemetries, checkTelemetry),
     rule(authorizationPolicyKind, authorizationPolicies, checkAuthorization),
   ],
@@ -44,12 +46,23 @@ function checkAuthorization({ spec }: AuthorizationPolicyObject, context: Analys
   );
 }
 
+/** Checks the default providers of the mesh, which are used without being named elsewhere. */
+function checkDefaults({ defaultProviders }: MeshConfig, context: AnalysisContext): void {
+  for (const section of sections)
+    for (const [i, name] of (defaultProviders?.[section] ?? []).entries())
+      checkProvider(name, "is ignored", ["defaultProviders", section, i], context);
+}
+
 function checkProvider(name: string, consequence: string, path: FieldPath, { q, report }: AnalysisContext): void {
-  const names = mesh(q).extensionProviders.map((provider) => provider.name);
-  if (names.some((known) => known.toLowerCase() === name.toLowerCase())) return;
-  report(
-    "MESH0008",
-    path,
-    `provider ${JSON.stringify(name)} is not among extensionProviders of the mesh configuration and ${consequence}${didYouMean(name, names)}`,
-  );
+  const provider = q.call(extensionProvider, name);
+  if (provider === undefined) {
+    const names = mesh(q).extensionProviders.map((each) => each.name);
+    const message = `is not among extensionProviders of the mesh configuration and ${consequence}`;
+    report("MESH0008", path, `provider ${JSON.stringify(name)} ${message}${didYouMean(name, names)}`);
+    return;
+  }
+  const reference = serviceOfProvider(provider);
+  const problem = reference && q.call(providerProblem, reference);
+  if (reference !== undefined && problem !== undefined)
+    report("MESH0052", path, `service ${JSON.stringify(reference.service)} of provider ${name} ${problem}`);
 }
