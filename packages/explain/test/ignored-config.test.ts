@@ -185,6 +185,31 @@ describe("ignored DestinationRules", () => {
     expect(ignored(picky)).toEqual(["picky has a workloadSelector that does not select the client"]);
     expect(ignored(picky, proxy("sidecar", "shop", { app: "pay" }))).toEqual([]);
   });
+
+  it("without a workloadSelector apply to clients that none selects, and yield to one that selects the client", () => {
+    const web = proxy("sidecar", "shop", { app: "web" });
+    const selecting = (name: string, app: string) =>
+      rule(name, { ...connections(1), exportTo: ["."], workloadSelector: { matchLabels: { app } } });
+    const plain = rule("plain", { ...connections(2), exportTo: ["."] });
+    for (const rules of [selecting("picky", "web") + plain, plain + selecting("picky", "web")]) {
+      expect(ignored(rules, web)).toEqual([
+        "plain is merged into DestinationRule shop/picky, which takes precedence; ignored: trafficPolicy",
+      ]);
+      expect(ignored(rules)).toEqual(["picky has a workloadSelector that does not select the client"]);
+    }
+    expect(ignored(selecting("picky", "web") + selecting("other", "pay") + plain, web)).toEqual([
+      "other has a workloadSelector that does not select the client",
+      "plain is merged into DestinationRule shop/picky, which takes precedence; ignored: trafficPolicy",
+    ]);
+  });
+
+  it("with a workloadSelector are limited to their namespace, and leave rules without one to others", () => {
+    const picky = rule("picky", { workloadSelector: { matchLabels: { app: "web" } } });
+    const bank = proxy("sidecar", "bank", { app: "web" });
+    expect(ignored(picky + rule("plain", {}), bank)).toEqual([
+      "picky has a workloadSelector, which limits it to clients in its own namespace",
+    ]);
+  });
 });
 
 test("a conflicting server of a Gateway is rejected and names the server that it conflicts with", () => {
