@@ -39,9 +39,9 @@ export const mistakeTypes = {
       "A rule of an AuthorizationPolicy with conditions on HTTP requests applies to ports with other protocols.",
   },
   MESH0047: {
-    name: "ContradictoryServiceEntry",
+    name: "ContradictoryHost",
     level: "Warning",
-    description: "Parts of a ServiceEntry contradict each other, such as its location and its hosts.",
+    description: "The location, protocol or TLS settings of a host contradict each other.",
   },
   MESH0048: {
     name: "HostCollision",
@@ -57,5 +57,10 @@ export const mistakeTypes = {
     name: "CorsPolicyMistake",
     level: "Warning",
     description: "A CORS policy allows no website, or every one with credentials.",
+  },
+  MESH0053: {
+    name: "ServerWithoutRoute",
+    level: "Info",
+    description: "No VirtualService of a Gateway routes the hosts of one of its servers.",
   },
 } as const satisfies Readonly<Record<string, MessageType>>;

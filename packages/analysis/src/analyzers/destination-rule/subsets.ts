@@ -20,7 +20,7 @@ type Labels = Readonly<Record<string, string>>;
 export const subsetSelectorAnalyzer: Analyzer = {
   name: "destinationrule.SubsetSelectPodAnalyzer",
   description: "Checks that the hosts of DestinationRules are services, and that their subsets select pods",
-  codes: ["IST0173", "IST0174"],
+  codes: ["IST0173", "IST0174", "MESH0042"],
   rules: [rule(destinationRuleKind, destinationRules, checkSubsets)],
 };
 
@@ -35,8 +35,20 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
     );
     return;
   }
-  for (const [i, { name, labels }] of spec.subsets.entries()) {
-    if (isAnySelected(q, service, labels)) continue;
+  for (const [i, { name, labels, trafficPolicy }] of spec.subsets.entries()) {
+    if (isAnySelected(q, service, labels)) {
+      if (
+        trafficPolicy !== undefined &&
+        !q.call(isRouted, { host: resolvedHost(q, spec.host, namespace), subset: name })
+      )
+        report(
+          "MESH0042",
+          ["spec", "subsets", i, "trafficPolicy"],
+          `the policy of subset ${JSON.stringify(name)} has no effect, because no route leads to the subset: requests of its workloads get the trafficPolicy of the rule; add a VirtualService that routes to the subset`,
+          "Info",
+        );
+      continue;
+    }
     const why = hasTopologyLabels(labels)
       ? "no pod has all of its labels, including the topology labels of its node"
       : explainMissingPods(q, { labels });

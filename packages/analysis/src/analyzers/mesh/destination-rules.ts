@@ -5,24 +5,29 @@ import {
   destinationRulesByHost,
   type FieldPath,
   hostBucket,
+  virtualServices,
 } from "@istiod/config-schema";
-import type { QueryContext } from "@istiod/incremental";
+import { index, type QueryContext } from "@istiod/incremental";
 import {
   ClientTLSSettings_TLSmode as TlsMode,
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { workloadPeerModes, resolveHost } from "@istiod/push-context";
-import { discoverySettings, service, servicesByHostname } from "@istiod/service-discovery";
+import { discoverySettings, isTls, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
+import { isInjected, type PodProfile } from "../../queries/pods.js";
+import { portsOfHost } from "../../queries/route-places.js";
+import { isTemplate, type Workload } from "../../queries/workload-sources.js";
 import { workloadsWith } from "../../queries/workloads.js";
 
 export const destinationRuleAnalyzer: Analyzer = {
   name: "mesh.DestinationRuleAnalyzer",
   description: "Checks for DestinationRules that others override, and for TLS settings that the destination rejects",
-  codes: ["MESH0011", "MESH0017"],
+  codes: ["MESH0011", "MESH0017", "MESH0047"],
   rules: [
     rule(destinationRuleKind, destinationRules, checkConflicts),
     rule(destinationRuleKind, destinationRules, checkTls),
+    rule(destinationRuleKind, destinationRules, checkDoubleTls),
   ],
 };
 
@@ -128,8 +133,24 @@ function checkTlsSettings(
   const mutual = tls.mode === TlsMode.ISTIO_MUTUAL;
   for (const key of q.call(servicesByHostname, hostname)) {
     const found = q.call(service, key);
+    if (mutual && found?.registry === "External" && found.meshExternal) {
+      report(
+        "MESH0017",
+        path,
+        `tls mode ISTIO_MUTUAL is set for ${hostname}, which ServiceEntry ${found.namespace}/${found.objectName} declares outside of the mesh (MESH_EXTERNAL): its servers reject certificates of the mesh; set tls mode SIMPLE, or MUTUAL with certificates that they accept`,
+      );
+      return;
+    }
     if (found?.selector === undefined || found.registry !== "Kubernetes") continue;
     for (const workload of workloadsWith(q, found.namespace, { ...found.selector, ...subset })) {
+      if (mutual && !workload.ambient && workload.machine !== true && !isInjected(q, profileOf(workload))) {
+        report(
+          "MESH0017",
+          path,
+          `tls mode ISTIO_MUTUAL is set, and ${workload.kind} ${workload.namespace}/${workload.name} has no sidecar: connections to ${hostname} are rejected by it; inject a sidecar, or remove tls, so that clients use mutual TLS where it is possible`,
+        );
+        return;
+      }
       const modes = q.call(workloadPeerModes, { namespace: workload.namespace, labels: workload.labels });
       const mode = (port === undefined ? undefined : modes.ports[port]) ?? modes.mode;
       const rejected = mutual ? mode === "DISABLE" : mode === "STRICT";
@@ -141,5 +162,45 @@ function checkTlsSettings(
       );
       return;
     }
+  }
+}
+
+function profileOf(workload: Workload): PodProfile {
+  return { ...workload, ...(isTemplate(workload) && { template: true }) };
+}
+
+/** VirtualServices by the hosts to which their HTTP routes lead, as they name them. */
+const byHttpDestination = index(virtualServices, "byHttpDestinationHost", ({ spec }) => [
+  ...new Set(spec.http.flatMap(({ route }) => route.flatMap(({ destination }) => destination?.host ?? []))),
+]);
+
+/** Reports TLS that is originated at ports where applications send TLS, unless an HTTP route leads to the host. */
+function checkDoubleTls({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
+  const policy = spec.trafficPolicy;
+  const isOriginated = (tls: ClientTLSSettings | undefined): boolean =>
+    tls?.mode === TlsMode.SIMPLE || tls?.mode === TlsMode.MUTUAL;
+  const settings = [
+    { tls: policy?.tls, path: ["spec", "trafficPolicy", "tls"], port: undefined },
+    ...(policy?.portLevelSettings ?? []).map(({ tls, port }, i) => ({
+      tls,
+      path: ["spec", "trafficPolicy", "portLevelSettings", i, "tls"],
+      port: port?.number,
+    })),
+  ].filter(({ tls }) => isOriginated(tls));
+  if (settings.length === 0) return;
+  const hostname = resolveHost(spec.host, { namespace, domain: discoverySettings.domain(q) });
+  if ([spec.host, hostname].some((host) => q.read(byHttpDestination, host).length > 0)) return;
+  const own = new Set((policy?.portLevelSettings ?? []).filter(({ tls }) => tls).map(({ port }) => port?.number));
+  for (const { tls, path, port } of settings) {
+    const encrypted = (portsOfHost(q, hostname) ?? []).filter(
+      ({ number, protocol }) => isTls(protocol) && (port === undefined ? !own.has(number) : port === number),
+    );
+    const [first] = encrypted;
+    if (first === undefined || tls === undefined) continue;
+    report(
+      "MESH0047",
+      [...path, "mode"],
+      `tls mode ${TlsMode[tls.mode]} encrypts connections to port ${first.number} of ${hostname} once more: its protocol is ${first.protocol}, so that applications send TLS there; set the port's protocol to HTTP if they do not, or remove tls`,
+    );
   }
 }

@@ -10,14 +10,21 @@ import {
 } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { mergeServers, type RejectedServer } from "@istiod/push-context";
+import { ServerTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { hostsForNamespace, hostsOverlap, mergeServers, type RejectedServer } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
+import { faultOfNamespace } from "../../queries/namespaces.js";
+import { listNames } from "../../suggestions.js";
 
 export const gatewayAnalyzer: Analyzer = {
   name: "mesh.GatewayAnalyzer",
-  description: "Checks for servers of Gateways that conflict, and for routes at gateways that others shadow",
-  codes: ["MESH0012", "MESH0013"],
-  rules: [rule(gatewayKind, gateways, checkServers), rule(virtualServiceKind, virtualServices, checkRoutes)],
+  description: "Checks for servers of Gateways that conflict or have no route, and for routes that others shadow",
+  codes: ["MESH0004", "MESH0012", "MESH0013", "MESH0053"],
+  rules: [
+    rule(gatewayKind, gateways, checkServers),
+    rule(gatewayKind, gateways, checkHosts),
+    rule(virtualServiceKind, virtualServices, checkRoutes),
+  ],
 };
 
 const gatewaysBySelector = index(gateways, "bySelector", ({ spec }) => [selectorKey(spec.selector)]);
@@ -48,6 +55,30 @@ function checkServers({ namespace, name, spec }: GatewayObject, { q, report }: A
         ? `servers[${conflictsWith.index}]`
         : `servers[${conflictsWith.index}] of Gateway ${conflictsWith.gateway}`;
     report("MESH0012", ["spec", "servers", at], `the server is left out: ${reason}; it is overridden by ${by}`);
+  }
+}
+
+/** Reports namespaces of hosts that do not exist, and servers without a route at a Gateway of which others have one. */
+function checkHosts({ namespace, name, spec }: GatewayObject, { q, report }: AnalysisContext): void {
+  const bound = q.read(virtualServicesByGateway, `${namespace}/${name}`);
+  for (const [i, { hosts, port, tls }] of spec.servers.entries()) {
+    for (const [j, host] of hosts.entries()) {
+      const owner = host.slice(0, Math.max(0, host.indexOf("/"))).replace(/^[.*]$/, "");
+      const fault = owner === "" ? undefined : faultOfNamespace(q, owner);
+      if (fault !== undefined) report("MESH0004", ["spec", "servers", i, "hosts", j], fault);
+    }
+    if (bound.length === 0 || tls?.httpsRedirect === true || tls?.mode === Mode.AUTO_PASSTHROUGH) continue;
+    const isRouted = bound.some((other) => {
+      const served = hostsForNamespace(
+        hosts.map((host) => host.replace(/^\.\//, `${namespace}/`)),
+        other.namespace,
+      );
+      return other.spec.hosts.some((host) => served.some((own) => hostsOverlap(own, host)));
+    });
+    if (isRouted) continue;
+    const isWeb = /^(http|grpc)/i.test(port?.protocol ?? "") && tls?.mode !== Mode.PASSTHROUGH;
+    const message = `no VirtualService of the Gateway routes ${listNames(hosts)}: ${isWeb ? "requests get 404" : "connections are closed"}; add the hosts to a VirtualService that names the Gateway`;
+    report("MESH0053", ["spec", "servers", i, "hosts"], message);
   }
 }
 

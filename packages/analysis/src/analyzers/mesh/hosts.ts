@@ -26,7 +26,7 @@ export const hostAnalyzer: Analyzer = {
  * Reports whether the configuration contains Services other than those of the installation. If not, no host is reported
  * as missing.
  */
-const describesServices = query("describesServices", (q): boolean =>
+export const describesServices = query("describesServices", (q): boolean =>
   q.keys(servicesByNamespace).some((namespace) => namespace !== rootNamespace(q)),
 );
 

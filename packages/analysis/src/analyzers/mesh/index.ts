@@ -3,20 +3,27 @@ import { crossNamespaceAnalyzer } from "./cross-namespace.js";
 import { destinationRuleAnalyzer } from "./destination-rules.js";
 import { exportAnalyzer } from "./export-to.js";
 import { gatewayAnalyzer } from "./gateways.js";
+import { hiddenServiceAnalyzer } from "./hidden-services.js";
 import { hostAnalyzer } from "./hosts.js";
 import { injectionLabelAnalyzer } from "./injection-labels.js";
 import { keySetAnalyzer } from "./key-sets.js";
 import { namespaceAnalyzer } from "./namespaces.js";
 import { absentClusterAnalyzer } from "./absent-clusters.js";
 import { peerPortAnalyzer } from "./peer-ports.js";
+import { revisionAnalyzer } from "./revisions.js";
+import { serviceEntryAnalyzer } from "./service-entries.js";
 import { sourceAnalyzer } from "./sources.js";
 import { lostPortAnalyzer } from "./lost-ports.js";
 import { authorizationAnalyzer } from "./policies.js";
 import { networkGatewayAnalyzer } from "./network-gateways.js";
+import { portAnalyzer } from "./ports.js";
 import { providerAnalyzer } from "./providers.js";
 import { routeAnalyzer } from "./routes.js";
+import { routeProtocolAnalyzer } from "./route-protocols.js";
 import { selectorAnalyzer } from "./selectors.js";
 import { undetectedHttpAnalyzer } from "./undetected-http.js";
+import { tcpRuleAnalyzer } from "./tcp-rules.js";
+import { tokenAnalyzer } from "./tokens.js";
 import { unsupportedFieldAnalyzer } from "./unsupported-fields.js";
 import { unsupportedByProxiesAnalyzer } from "./unsupported-by-proxies.js";
 import { withoutEffectAnalyzer } from "./without-effect.js";
@@ -29,6 +36,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   destinationRuleAnalyzer,
   exportAnalyzer,
   gatewayAnalyzer,
+  hiddenServiceAnalyzer,
   hostAnalyzer,
   injectionLabelAnalyzer,
   keySetAnalyzer,
@@ -36,11 +44,17 @@ export const meshAnalyzers: readonly Analyzer[] = [
   namespaceAnalyzer,
   networkGatewayAnalyzer,
   peerPortAnalyzer,
+  portAnalyzer,
   providerAnalyzer,
+  revisionAnalyzer,
   routeAnalyzer,
+  routeProtocolAnalyzer,
   selectorAnalyzer,
+  serviceEntryAnalyzer,
   sourceAnalyzer,
   undetectedHttpAnalyzer,
+  tcpRuleAnalyzer,
+  tokenAnalyzer,
   unsupportedByProxiesAnalyzer,
   unsupportedFieldAnalyzer,
   withoutEffectAnalyzer,

@@ -1,8 +1,6 @@
 import { peerAuthenticationKind, type PeerAuthenticationObject, peerAuthentications } from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { selectedPods } from "../../queries/pods.js";
-import { servedPorts } from "../../queries/served-ports.js";
-import { listNames } from "../../suggestions.js";
+import { missingPort, workloadPorts } from "../../queries/workload-ports.js";
 
 export const peerPortAnalyzer: Analyzer = {
   name: "mesh.PeerPortAnalyzer",
@@ -14,33 +12,22 @@ export const peerPortAnalyzer: Analyzer = {
 /** Reports ports that no selected workload has, and the ports that were meant if they are those of a Service. */
 function checkPorts({ namespace, spec }: PeerAuthenticationObject, { q, report }: AnalysisContext): void {
   const labels = spec.selector?.matchLabels ?? {};
-  if (Object.keys(labels).length === 0) return;
-  const pods = Object.keys(spec.portLevelMtls).length === 0 ? [] : q.call(selectedPods, { namespace, labels });
-  if (pods.length === 0) return;
-  const served = pods.flatMap((pod) => servedPorts(q, pod));
-  const own = new Set([
-    ...pods.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort)),
-    ...served.flatMap(({ target }) => target ?? []),
-  ]);
-  for (const number of Object.keys(spec.portLevelMtls)) {
-    const port = Number(number);
-    if (own.has(port)) continue;
+  const numbers = Object.keys(spec.portLevelMtls);
+  if (numbers.length === 0 || Object.keys(labels).length === 0) return;
+  const ports = q.call(workloadPorts, { namespace, labels });
+  for (const number of numbers) {
+    const missing = ports && missingPort(ports, Number(number));
+    if (missing === undefined) continue;
     const path = ["spec", "portLevelMtls", number];
-    const none = `no selected workload has port ${port}, so that the setting has no effect`;
-    const meant = served.filter((each) => each.port.port === port);
-    if (meant.length > 0) {
-      const names = listNames(distinct(meant.map(({ service }) => `${namespace}/${service}`)));
-      const targets = listNames(distinct(meant.map(({ target }) => String(target ?? "unknown"))));
-      report("MESH0025", path, `${none}: it is the port of Service ${names}; name the workload's port, ${targets}`);
-    } else if (own.size > 0) {
-      // Containers need not declare the ports on which they listen.
-      const known = [...own].sort((a, b) => a - b).map(String);
-      const message = `no selected workload declares port ${port}, and no Service leads to it: they have ${listNames(known)}`;
+    if (missing.isOfService)
+      report(
+        "MESH0025",
+        path,
+        `no selected workload has port ${number}, so that the setting has no effect: ${missing.hint}`,
+      );
+    else {
+      const message = `no selected workload declares port ${number}, and no Service leads to it: ${missing.hint}`;
       report("MESH0025", path, message, "Info");
     }
   }
-}
-
-function distinct(values: readonly string[]): readonly string[] {
-  return [...new Set(values)].sort();
 }

@@ -79,14 +79,15 @@ export function checkInjector(configuration: WebhookConfigurationObject, { q, re
   }
 }
 
-function isInjector(configuration: WebhookConfigurationObject): boolean {
+/** Reports whether a configuration injects sidecars. */
+export function isInjector(configuration: WebhookConfigurationObject): boolean {
   return (
     configuration.spec.webhooks.some(({ name }) => name.endsWith("istio.io")) || revisionsOf(configuration).length > 0
   );
 }
 
 /** Returns the revisions in a configuration's labels and in its webhooks' selectors. */
-function revisionsOf({ labels, spec }: WebhookConfigurationObject): readonly string[] {
+export function revisionsOf({ labels, spec }: WebhookConfigurationObject): readonly string[] {
   const own = labels[revisionLabel];
   return [...(own === undefined ? [] : [own]), ...spec.webhooks.flatMap(revisionsOfWebhook)];
 }

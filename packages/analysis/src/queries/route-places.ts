@@ -1,0 +1,97 @@
+import { type GatewayObject, gateways } from "@istiod/config-schema";
+import type { QueryContext } from "@istiod/incremental";
+import {
+  hostsForNamespace,
+  hostsOverlap,
+  isPassThroughServer,
+  isTcpServerWithTlsTermination,
+  isWildcard,
+  meshGateway,
+} from "@istiod/push-context";
+import {
+  ServerTLSSettings_TLSmode as Mode,
+  type ServerTLSSettings,
+} from "@istiod/istio-api/networking/v1alpha3/gateway";
+import {
+  aliasedHost,
+  isHttp,
+  isTcp,
+  type Protocol,
+  service,
+  type ServicePort,
+  servicesByHostname,
+} from "@istiod/service-discovery";
+
+/** The kinds of routes of a VirtualService. */
+export const routeKinds = ["http", "tls", "tcp"] as const;
+export type RouteKind = (typeof routeKinds)[number];
+
+/** A port at which routes of a VirtualService may apply: of a host, for sidecars, or of a server of a Gateway. */
+export interface RoutePort {
+  /** `mesh`, or the Gateway, `namespace/name`. */
+  readonly gateway: string;
+  readonly number: number;
+  /** The protocol, as declared. */
+  readonly protocol: string;
+  readonly kinds: readonly RouteKind[];
+}
+
+/** Returns the ports of a host with their protocols, except UDP; undefined if the host is not known. */
+export function portsOfHost(q: QueryContext, hostname: string): readonly ServicePort[] | undefined {
+  if (isWildcard(hostname)) return undefined;
+  const keys = q.call(servicesByHostname, q.call(aliasedHost, hostname) ?? hostname);
+  const found = keys.flatMap((key) => q.call(service, key) ?? []).filter(({ resolution }) => resolution !== "Alias");
+  return found.length === 0
+    ? undefined
+    : found.flatMap(({ ports }) => ports.filter(({ protocol }) => protocol !== "UDP"));
+}
+
+/** Returns the ports of a host at which routes of sidecars apply; undefined if the host is not known. */
+export function meshRoutePorts(q: QueryContext, hostname: string): readonly RoutePort[] | undefined {
+  return portsOfHost(q, hostname)?.map(({ number, protocol }) => ({
+    gateway: meshGateway,
+    number,
+    protocol: protocol === "UnsupportedProtocol" ? "not declared" : protocol,
+    kinds: kindsOfProtocol(protocol),
+  }));
+}
+
+/** TLS routes apply to every connection that is not known to be HTTP, by its SNI. */
+function kindsOfProtocol(protocol: Protocol): readonly RouteKind[] {
+  if (isHttp(protocol)) return ["http"];
+  return isTcp(protocol) ? ["tls", "tcp"] : routeKinds;
+}
+
+/**
+ * Returns the ports of a Gateway's servers that have one of the hosts of a VirtualService; undefined if there is none,
+ * or no such Gateway.
+ */
+export function gatewayRoutePorts(
+  q: QueryContext,
+  gateway: string,
+  hosts: readonly string[],
+  namespace: string,
+): readonly RoutePort[] | undefined {
+  const found = q.read(gateways, gateway);
+  const ports = found?.spec.servers.flatMap((server) => {
+    const served = hostsForNamespace(explicitHosts(found, server.hosts), namespace);
+    if (server.port === undefined || !hosts.some((host) => served.some((own) => hostsOverlap(own, host)))) return [];
+    const { number, protocol } = server.port;
+    const kinds = kindsOfServer({ port: server.port, ...(server.tls && { tls: server.tls }) });
+    const mode = server.tls === undefined ? "" : ` ${Mode[server.tls.mode]}`;
+    return [{ gateway, number, protocol: `${protocol}${mode}`, kinds }];
+  });
+  return ports === undefined || ports.length === 0 ? undefined : ports;
+}
+
+function explicitHosts({ namespace }: GatewayObject, hosts: readonly string[]): readonly string[] {
+  return hosts.map((host) => host.replace(/^\.\//, `${namespace}/`));
+}
+
+function kindsOfServer(server: {
+  readonly port: { readonly protocol: string };
+  readonly tls?: ServerTLSSettings;
+}): readonly RouteKind[] {
+  if (isPassThroughServer(server)) return server.tls?.mode === Mode.AUTO_PASSTHROUGH ? [] : ["tls"];
+  return isTcpServerWithTlsTermination(server) ? ["tcp"] : ["http"];
+}
