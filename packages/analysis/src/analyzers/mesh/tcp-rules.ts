@@ -15,7 +15,7 @@ import { isTcp } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import type { PodProfile } from "../../queries/pods.js";
 import { appliesToWorkload, isGateway, workloadsOfPolicy } from "../../queries/policy-workloads.js";
-import { type ServedPort, workloadPorts } from "../../queries/workload-ports.js";
+import { type WorkloadPort, workloadPorts } from "../../queries/workload-ports.js";
 import { listNames } from "../../suggestions.js";
 
 export const tcpRuleAnalyzer: Analyzer = {
@@ -64,7 +64,7 @@ function affectedPorts(q: QueryContext, of: Rule, action: Action, pods: readonly
   return [...found].sort();
 }
 
-function describe({ target, service }: Pick<ServedPort, "target" | "service">): string {
+function describe({ target, service }: Pick<WorkloadPort, "target" | "service">): string {
   return `${target} of Service ${service}`;
 }
 
