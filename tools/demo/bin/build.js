@@ -4,7 +4,26 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { startProgress } from "./progress.js";
 
-const PROJECTS = ["@istiod/demo", "@istiod/istiod", "@istiod/pilot-agent"];
+/** The programs that the demo runs, with what is built of each; what they depend on is built before. */
+export const PROJECTS = {
+  "@istiod/demo": ["build"],
+  "@istiod/istiod": ["build", "bundle"],
+  "@istiod/pilot-agent": ["build", "bundle"],
+};
+
+/**
+ * Returns how much of a build is done, by the output of Nx; undefined before it has begun.
+ *
+ * @param {string} output
+ * @returns {string | undefined} for example `12 of 42 parts`
+ */
+export function partsBuilt(output) {
+  const [, dependencies] =
+    /Running targets .* for \d+ projects(?: and (\d+) tasks? they depend on)?/.exec(output) ?? [];
+  const done = output.match(/^> nx run /gm)?.length ?? 0;
+  if (done === 0) return undefined;
+  return `${done} of ${Object.values(PROJECTS).flat().length + Number(dependencies ?? 0)} parts`;
+}
 
 /**
  * Builds what the demo runs, and shows how far it is.
@@ -18,7 +37,7 @@ export async function build(root) {
   const progress = startProgress(`building${first ? " (first time: a minute or two)" : ""} … `);
   const child = spawn(
     process.execPath,
-    [nx, "run-many", "-t", "build", "bundle", `--projects=${PROJECTS}`, "--output-style=static"],
+    [nx, "run-many", "-t", "build", "bundle", `--projects=${Object.keys(PROJECTS)}`, "--output-style=static"],
     {
       cwd: root,
       // The daemon would stay when the demo has ended.
@@ -37,8 +56,8 @@ export async function build(root) {
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
       output += text;
-      const done = output.match(/^> nx run /gm)?.length ?? 0;
-      if (done > 0) progress.detail(`${done} parts`);
+      const detail = partsBuilt(output);
+      if (detail !== undefined) progress.detail(detail);
     });
   }
   const status = await new Promise((resolve) => child.once("close", resolve));

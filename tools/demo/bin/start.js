@@ -2,6 +2,7 @@
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "./build.js";
+import { whyNotWritable } from "./checkout.js";
 import { startProgress } from "./progress.js";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
@@ -20,7 +21,11 @@ for (const output of [process.stdout, process.stderr]) output.on("error", () => 
 try {
   const obstacle = whyNot();
   if (obstacle) throw new Error(obstacle);
-  if (!process.argv.includes("--no-build")) await build(root);
+  if (!process.argv.includes("--no-build")) {
+    const unwritable = whyNotWritable(root);
+    if (unwritable) throw new Error(unwritable);
+    await build(root);
+  }
   const { main } = await import("../dist/main.js");
   await main({ root, args: process.argv.slice(2), startProgress });
 } catch (error) {

@@ -1,10 +1,12 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createServer, type Server } from "node:net";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { partsBuilt, PROJECTS } from "../bin/build.js";
+import { whyNotWritable } from "../bin/checkout.js";
 import { openLogFile } from "../src/log-file.js";
 import { readOptions, usage } from "../src/options.js";
 import { choosePorts, portsAt, shiftPorts } from "../src/ports.js";
@@ -33,6 +35,58 @@ describe("the command line", () => {
 
   it("does not accept flags that it does not have", () => {
     expect(() => readOptions(["--port", "1"])).toThrow("--port");
+  });
+});
+
+describe("the build", () => {
+  it("counts the parts that are built, of all", () => {
+    const header =
+      "\n NX   Running targets build, bundle for 3 projects and 37 tasks they depend on:\n\n- @istiod/demo\n\n";
+    expect(partsBuilt("")).toBeUndefined();
+    expect(partsBuilt(header)).toBeUndefined();
+    const lines = [
+      "> nx run @istiod/settings:build  [local cache]",
+      "> @istiod/settings@0.1.0 build",
+      "> nx run @istiod/jwks:build",
+    ];
+    expect(partsBuilt(`${header}${lines.join("\n\n")}`)).toBe("2 of 42 parts");
+  });
+
+  it("has the targets that the projects declare", async () => {
+    for (const [project, targets] of Object.entries(PROJECTS)) {
+      const group = project === "@istiod/demo" ? "tools" : "apps";
+      const file = new URL(`../../../${group}/${project.replace("@istiod/", "")}/package.json`, import.meta.url);
+      const { nx } = JSON.parse(await readFile(file, "utf8")) as { nx: { targets?: object } };
+      expect(targets, project).toEqual(nx.targets && "bundle" in nx.targets ? ["build", "bundle"] : ["build"]);
+    }
+  });
+});
+
+describe("a checkout of another user", () => {
+  let folder: string;
+  beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "checkout-"))));
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it.for(["node_modules", ".nx", "packages/settings/dist"])(
+    "is named with its owner if %s cannot be written",
+    async (unwritable, { skip }) => {
+      skip(process.getuid?.() !== 0, "needs root, which changes the owner");
+      await chmod(folder, 0o777);
+      await mkdir(join(folder, unwritable), { recursive: true });
+      await chown(join(folder, unwritable), 12_345, 12_345);
+      // As an unprivileged user: root may write everything.
+      const program = `process.setgroups([]); process.setgid(12346); process.setuid(12346);
+        const { whyNotWritable } = await import(${JSON.stringify(new URL("../bin/checkout.js", import.meta.url).href)});
+        console.log(whyNotWritable(${JSON.stringify(folder)}));`;
+      const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+      expect(stdout.trim()).toBe(
+        `${join(folder, unwritable)} belongs to another user (uid 12345), and is not writable: clone the repository as the user who runs it, or run: sudo chown -R "$(id -u)" ${folder}`,
+      );
+    },
+  );
+
+  it("is no obstacle if everything can be written", () => {
+    expect(whyNotWritable(folder)).toBeUndefined();
   });
 });
 
