@@ -10,6 +10,9 @@ interface PackageJson {
   readonly version?: string;
   readonly license?: string;
   readonly description?: string;
+  readonly keywords?: readonly string[];
+  readonly repository?: { readonly type: string; readonly url: string; readonly directory?: string };
+  readonly homepage?: string;
   readonly type?: string;
   readonly engines?: { readonly node?: string };
   readonly sideEffects?: boolean;
@@ -83,6 +86,17 @@ describe.each(published)("what is published of %s", (project) => {
     const declared = [...Object.keys(dependencies ?? {}), ...Object.keys(peerDependencies ?? {})];
     const needed = [...importedPackages(project), ...(neededWithoutImport[project] ?? [])];
     expect(declared.toSorted()).toEqual([...new Set(needed)].filter((each) => each !== name).toSorted());
+  });
+
+  it("says where it is from, and how it is found", () => {
+    const { repository } = packageJson();
+    expect(found.repository).toEqual({ ...repository, directory: project });
+    const page = repository?.url.replace(/^git\+/, "").replace(/\.git$/, "");
+    expect(found.homepage).toBe(`${page}/tree/HEAD/${project}#readme`);
+    const { keywords = [] } = found;
+    expect(keywords.length).toBeGreaterThanOrEqual(3);
+    expect(keywords.filter((keyword) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(keyword))).toEqual([]);
+    expect(new Set(keywords).size).toBe(keywords.length);
   });
 
   it("names each of its dependencies in its README, with the reason", () => {
