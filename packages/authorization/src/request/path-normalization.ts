@@ -13,8 +13,10 @@ export function normalizePath(target: string, normalization: PathNormalization):
   let path = question < 0 ? target : target.slice(0, question);
   if (normalization === "DECODE_AND_MERGE_SLASHES")
     path = path.replace(/%(2f|5c)/gi, (_, code: string) => (code.toLowerCase() === "2f" ? "/" : "\\"));
+  // Parameters are removed first: a NUL in them, as in `/..;%00/`, does not reject the request.
+  path = withoutDotParameters(path);
   if (/%00/.test(path)) return { rejected: "the path has an encoded NUL" };
-  path = resolveDots(decodeUnreserved(withoutDotParameters(path)));
+  path = resolveDots(decodeUnreserved(path));
   if (normalization !== "BASE") path = mergeSlashes(path);
   return { path: path + query };
 }
