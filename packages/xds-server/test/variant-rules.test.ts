@@ -108,6 +108,23 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect((await c.next()).names).toEqual(["b"]);
   });
 
+  it("a name that only a request with a stale nonce lacks is sent again, because the client has dropped it", async () => {
+    const resources = ["a", "b", "c"].map((name) => fakeResource(name, "1"));
+    const { client, source } = await serve({ [endpointType]: resources });
+    const c = client();
+    c.subscribe(endpointType, ["a", "b", "c"]);
+    const { nonce, version } = await c.accept(endpointType);
+    source.put(endpointType, fakeResource("b", "2"));
+    const second = await c.next();
+    for (const names of [["b"], ["a", "b"]]) c.send({ typeUrl: endpointType, nonce, version, names });
+    expect(await c.settled()).toEqual([]);
+    c.send({ typeUrl: endpointType, nonce: second.nonce, version: second.version, names: ["a", "b"] });
+    const again = await c.next();
+    expect(again.names).toEqual(["a"]);
+    c.send({ typeUrl: endpointType, nonce: again.nonce, version: again.version, names: ["a", "b"] });
+    expect(await c.settled()).toEqual([]);
+  });
+
   it("a request without a nonce starts the type over", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();

@@ -14,7 +14,10 @@ export class SotwStream extends AdsStream {
   protected readonly maxTrials = 1;
 
   protected *subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): Sliced<boolean> {
-    if (stale) return false;
+    if (stale) {
+      yield* this.#noteDropped(type, request);
+      return false;
+    }
     // A request without a nonce starts over: the client has no resources of this type.
     const initial =
       first || type.last === undefined || (request.responseNonce === "" && request.errorDetail === undefined);
@@ -31,6 +34,20 @@ export class SotwStream extends AdsStream {
       type.mustRespond = type.subscribed || (isExplicit(request) && this.isFullState(type));
     }
     return type.mustRespond || type.resend.size > 0;
+  }
+
+  /**
+   * Marks names to be sent again that a stale request lacks: the client drops their resources, also if it subscribes to
+   * them again before it answers.
+   */
+  *#noteDropped(type: TypeState, { names: list }: XdsRequest): Sliced<void> {
+    if (type.listed === undefined || list.digest.equals(type.listed)) return;
+    const names = yield* this.namesIn(type, list);
+    let handled = 0;
+    for (const name of type.names) {
+      if (++handled % sliceNames === 0) yield 0;
+      if (!names.has(name)) type.resend.add(name);
+    }
   }
 
   *#replaceNames(type: TypeState, request: XdsRequest): Sliced<void> {
