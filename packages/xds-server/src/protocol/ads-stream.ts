@@ -120,8 +120,8 @@ export abstract class AdsStream {
    * Reports whether clusters that are sent again may be updates, after which the client waits for endpoints. It
    * requests the endpoints of new clusters.
    */
-  protected mayWarm({ acknowledged, reconnected }: TypeState): boolean {
-    return this.variant === "sotw" || acknowledged !== undefined || reconnected;
+  protected mayWarm({ acknowledged, reconnected, doubts }: TypeState): boolean {
+    return this.variant === "sotw" || acknowledged !== undefined || reconnected || doubts?.hasEarlier === true;
   }
 
   /** Maximum number of unanswered responses that send rejected resources of a type again. */
@@ -402,11 +402,12 @@ export abstract class AdsStream {
   #withUncertain(type: TypeState, selected: Selection, uncertain: UncertainResources): Selection {
     const sent = new Map(selected.resources.map((resource) => [resource.name, resource]));
     const missing: string[] = [];
-    for (const [name, earlier] of uncertain) {
+    for (const [name, versions] of uncertain) {
       if (!type.covers(name)) continue;
       const resource = sent.get(name);
-      if (resource !== undefined && earlier !== undefined && earlier.version !== resource.version)
-        (type.doubts ??= new Doubts(this.#random)).await(earlier, resource, undefined);
+      for (const earlier of versions)
+        if (resource !== undefined && earlier.version !== resource.version)
+          (type.doubts ??= new Doubts(this.#random)).await(earlier, resource, undefined, true);
       if (!hasResource(type, name) && !type.keptFailing.has(name)) missing.push(name);
     }
     return { resources: selected.resources, removed: [...new Set([...selected.removed, ...missing])] };
@@ -420,17 +421,19 @@ export abstract class AdsStream {
    */
   uncertainNames(max: number): UncertainNames {
     const names = new Map<string, UncertainResources>();
+    for (const [typeUrl, found] of this.#uncertain ?? []) if (!this.types.has(typeUrl)) names.set(typeUrl, found);
     for (const type of this.types.values()) {
       const found = new Map(this.uncertainOf(type));
       for (const [name, { state, resource, earlier }] of type.doubts !== undefined && type.doubts.size <= max
         ? type.doubts
         : [])
-        found.set(name, state === "rejected" ? earlier : state === "removed" ? undefined : resource);
-      for (const name of [...(type.doubts?.removed ?? []), ...(type.doubts?.readded ?? [])]) found.set(name, undefined);
+        found.set(name, state === "rejected" ? earlier : state === "removed" ? [] : [...earlier, resource]);
+      for (const name of [...(type.doubts?.removed ?? []), ...(type.doubts?.readded ?? [])]) found.set(name, []);
       for (const { selection } of type.unanswered) {
         if (countOf(selection) + selection.removed.length > max) continue;
-        for (const resource of selection.resources) found.set(resource.name, resource);
-        for (const name of selection.removed) if (!found.has(name)) found.set(name, undefined);
+        for (const resource of selection.resources)
+          found.set(resource.name, [...(found.get(resource.name) ?? []), resource]);
+        for (const name of selection.removed) if (!found.has(name)) found.set(name, []);
       }
       if (found.size > 0 && found.size <= max) names.set(type.typeUrl, found);
     }

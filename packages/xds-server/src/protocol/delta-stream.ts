@@ -48,10 +48,13 @@ export class DeltaStream extends AdsStream {
   /**
    * Reports whether the client requests endpoints that it waits for even if it has them. While clusters are warming,
    * Envoy withholds requests for clusters, so that endpoints are the first request on a new stream; otherwise clusters
-   * are.
+   * are. A client that has endpoints and states no versions of clusters has clusters of a rejected response, and waits
+   * for endpoints if they are updated.
    */
   #isWarming({ typeUrl }: TypeState): boolean {
-    return typeUrl === endpointType && !this.types.has(clusterType);
+    if (typeUrl !== endpointType) return false;
+    const clusters = this.types.get(clusterType);
+    return clusters === undefined || (clusters.initialVersions === undefined && !clusters.reconnected);
   }
 
   /**

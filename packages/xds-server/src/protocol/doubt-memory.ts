@@ -1,11 +1,11 @@
 import type { Resource } from "@istiod/resources";
 
 /**
- * Names that a client may have or not, by type URL, with the resource that it may have. Undefined for a name that it
- * may have in another version, or whose removal it may have rejected.
+ * Names that a client may have or not, by type URL, with the versions of which it may have one, oldest first. None for
+ * a name that it may have in another version, or whose removal it may have rejected.
  */
 export type UncertainNames = ReadonlyMap<string, UncertainResources>;
-export type UncertainResources = ReadonlyMap<string, Resource | undefined>;
+export type UncertainResources = ReadonlyMap<string, readonly Resource[]>;
 
 /** Time for which names are remembered by default: clients reconnect within seconds. */
 const defaultKeepMs = 600_000;
@@ -50,7 +50,8 @@ export class DoubtMemory {
     this.#delete(client);
     let bytes = client.length;
     for (const resources of names.values())
-      for (const [name, resource] of resources) bytes += name.length + (resource?.bytes.length ?? 0);
+      for (const [name, versions] of resources)
+        bytes += versions.reduce((sum, { bytes: own }) => sum + own.length, name.length);
     this.#clients.set(client, { until: now + this.#keepMs, names, bytes });
     this.#bytes += bytes;
     for (const [oldest, { until }] of this.#clients) {

@@ -6,6 +6,7 @@ import { filtered, sliceNames, type Sliced } from "../sliced.js";
 import { derive } from "./derived-lists.js";
 import { retryDelay } from "./retry-delay.js";
 import { TrialBudget } from "./trial-budget.js";
+import type { UnansweredResponses } from "./unanswered-responses.js";
 
 /** A resource that the client may have or not, because the response that carried it was rejected. */
 export interface Doubt {
@@ -22,10 +23,10 @@ export interface Doubt {
   /** The resource in that version. */
   resource: Resource;
   /**
-   * An earlier version that a rejected response carried and that was neither acknowledged nor rejected by itself. The
-   * client may use it, and does not list it when it reconnects.
+   * Earlier versions of responses that were rejected or are not answered yet, and that were neither acknowledged nor
+   * rejected by themselves, oldest first. The client may use one of them, and does not list it when it reconnects.
    */
-  earlier: Resource | undefined;
+  earlier: readonly Resource[];
   /** Rejections in a row. */
   attempts: number;
   rejection: ResourceRejection | undefined;
@@ -47,6 +48,9 @@ export interface Trial {
   readonly removed: readonly string[];
   readonly shown: ShownChanges;
 }
+
+/** Earlier versions of a resource that are remembered. More changes than responses that a client leaves unanswered. */
+const maxEarlier = 32;
 
 /** Rejected resources that are due within this share of their delay are sent again together. */
 const togetherShare = 0.25;
@@ -135,14 +139,36 @@ export class Doubts {
   /**
    * Records a resource whose state is unknown: a rejected response carried it, and a later one carries it, too.
    *
-   * @param earlier the resource of the rejected response; undefined if it was rejected by its name
+   * @param earlier the resource of the rejected response
    * @param later the resource in the later response
+   * @param mayBeUsed reports whether the client may use the earlier resource; if not, it was rejected by its name
    */
-  await(earlier: Resource | undefined, later: Resource, accepted: Resource | undefined): void {
+  await(earlier: Resource, later: Resource, accepted: Resource | undefined, mayBeUsed: boolean): void {
     const doubt = this.#doubtOf(later, accepted);
     doubt.state = "sent";
-    if (earlier !== undefined && earlier.version !== later.version) doubt.earlier = earlier;
-    else if (doubt.earlier?.version === earlier?.version) doubt.earlier = undefined;
+    if (mayBeUsed) addEarlier(doubt, earlier);
+    else dropEarlier(doubt, earlier);
+  }
+
+  /** Reports whether the client may use an earlier version of a resource. */
+  get hasEarlier(): boolean {
+    for (const { earlier } of this.#doubts.values()) if (earlier.length > 0) return true;
+    return false;
+  }
+
+  /**
+   * Records that a response was rejected that carried versions before the present ones.
+   *
+   * @param invalid names of resources that the client does not use in these versions
+   */
+  noteEarlier(resources: readonly Resource[], invalid: ReadonlyMap<string, string>): void {
+    for (const resource of resources) {
+      const doubt = this.#doubts.get(resource.name);
+      if (doubt === undefined) continue;
+      if (invalid.has(resource.name)) dropEarlier(doubt, resource);
+      else if (!doubt.earlier.some(({ version }) => version === resource.version)) addEarlier(doubt, resource);
+      if (doubt.state === "rejected" && doubt.earlier.length > 0) this.#earlier.add(resource.name);
+    }
   }
 
   /** Records a rejected resource. It is tried again after a delay. */
@@ -154,7 +180,8 @@ export class Doubts {
   ): void {
     const doubt = this.#doubtOf(resource, accepted);
     doubt.shown = shown;
-    if (doubt.earlier !== undefined) this.#earlier.add(resource.name);
+    dropEarlier(doubt, resource);
+    if (doubt.earlier.length > 0) this.#earlier.add(resource.name);
     doubt.state = "rejected";
     if (this.#readded.delete(resource.name)) this.#removeAgain(resource.name, rejection.at);
     doubt.attempts++;
@@ -211,7 +238,7 @@ export class Doubts {
     for (const resource of this.#doubts.size === 0 ? [] : resources) {
       if (++handled % sliceNames === 0) yield 0;
       const doubt = this.#doubts.get(resource.name);
-      if (doubt === undefined || doubt.earlier === resource) continue;
+      if (doubt === undefined || doubt.earlier.includes(resource)) continue;
       if (doubt.version !== resource.version) {
         doubt.attempts = Math.min(doubt.attempts, 1);
         replaceVersion(doubt, resource);
@@ -237,9 +264,10 @@ export class Doubts {
    * Records that the client acknowledged a response.
    *
    * @param set the set that the response completes
-   * @param isCarriedLater reports whether a later, unanswered response carries a resource
+   * @param later the responses after it that are unanswered
    */
-  *accept(selection: Selection, set: ResourceSet, isCarriedLater: (name: string) => boolean): Sliced<void> {
+  *accept(selection: Selection, set: ResourceSet, later: UnansweredResponses): Sliced<void> {
+    const laterOf = later.finder();
     this.#hasGone = false;
     this.#resync = undefined;
     for (const name of selection.removed) {
@@ -262,10 +290,10 @@ export class Doubts {
       const doubt = this.#doubts.get(resource.name);
       if (doubt === undefined || doubt.state === "removed") continue;
       const isCurrent = doubt.version === resource.version && doubt.state === "sent";
-      if (isCurrent && !isCarriedLater(resource.name)) this.#doubts.delete(resource.name);
+      if (isCurrent && laterOf(resource.name) === undefined) this.#doubts.delete(resource.name);
       else {
         doubt.accepted = resource;
-        doubt.earlier = undefined;
+        doubt.earlier = doubt.earlier.filter((each) => each.version !== resource.version && later.carries(each));
       }
     }
     this.#changes++;
@@ -275,7 +303,9 @@ export class Doubts {
   rejectEarlier({ resources }: Selection): void {
     const [resource, ...others] = resources.slice(0, 2);
     const doubt = resource && this.#doubts.get(resource.name);
-    if (doubt !== undefined && others.length === 0 && doubt.earlier === resource) doubt.earlier = undefined;
+    if (resource === undefined || others.length > 0 || doubt?.earlier.includes(resource) !== true) return;
+    dropEarlier(doubt, resource);
+    if (doubt.earlier.length > 0) this.#earlier.add(resource.name);
   }
 
   /** Records that a resource does not exist any more: what the client has of it is not known, but not to be kept. */
@@ -363,8 +393,8 @@ export class Doubts {
     for (const name of this.#earlier) {
       this.#earlier.delete(name);
       const doubt = this.#doubts.get(name);
-      if (doubt?.state === "rejected" && doubt.earlier !== undefined)
-        return { resources: [doubt.earlier], removed: [], shown: nothingShown };
+      const latest = doubt?.state === "rejected" ? doubt.earlier.at(-1) : undefined;
+      if (latest !== undefined) return { resources: [latest], removed: [], shown: nothingShown };
     }
     return undefined;
   }
@@ -406,7 +436,7 @@ export class Doubts {
     if (doubt === undefined) {
       const { version } = resource;
       const rejection = { attempts: 0, rejection: undefined, retryAt: 0, shown: nothingShown };
-      doubt = { accepted, state: "queued", version, resource, earlier: undefined, ...rejection };
+      doubt = { accepted, state: "queued", version, resource, earlier: [], ...rejection };
       this.#doubts.set(resource.name, doubt);
     } else if (doubt.version !== resource.version) replaceVersion(doubt, resource);
     return doubt;
@@ -428,9 +458,21 @@ function merged(doubts: readonly Doubt[]): ShownChanges {
 }
 
 function replaceVersion(doubt: Doubt, resource: Resource): void {
-  if (doubt.state === "queued" || doubt.state === "sent") doubt.earlier = doubt.resource;
+  const before = doubt.state === "queued" || doubt.state === "sent" ? doubt.resource : undefined;
   doubt.version = resource.version;
   doubt.resource = resource;
+  dropEarlier(doubt, resource);
+  if (before !== undefined) addEarlier(doubt, before);
+}
+
+/** Adds a version before the present one. */
+function addEarlier(doubt: Doubt, resource: Resource): void {
+  dropEarlier(doubt, resource);
+  if (resource.version !== doubt.version) doubt.earlier = [...doubt.earlier, resource].slice(-maxEarlier);
+}
+
+function dropEarlier(doubt: Doubt, { version }: Resource): void {
+  if (doubt.earlier.length > 0) doubt.earlier = doubt.earlier.filter((each) => each.version !== version);
 }
 
 /** Number of resources up to which lists without them are shared. */

@@ -56,10 +56,8 @@ export function* receive(
 
 /** Records that the client has the resources of acknowledged responses. */
 function* settle(type: TypeState, responses: readonly SentResponse[]): Sliced<void> {
-  const later = type.unanswered.finder();
   for (const { selection, set } of responses)
-    if (set !== undefined && type.doubts !== undefined)
-      yield* type.doubts.accept(selection, set, (name) => later(name) !== undefined);
+    if (set !== undefined && type.doubts !== undefined) yield* type.doubts.accept(selection, set, type.unanswered);
   if (type.doubts?.isEmpty === true) type.doubts = undefined;
 }
 

@@ -32,6 +32,8 @@ interface Candidates {
   readonly resources: readonly Resource[];
   /** Those of their names in later, unanswered responses, whose answers decide on them. */
   readonly later: ReadonlyMap<string, Resource>;
+  /** Those of which another version is in doubt by now. */
+  readonly superseded: readonly Resource[];
   /** Number of resources that may be why the responses were rejected, also those that do not exist any more. */
   readonly suspects: number;
   /** Reports whether the responses carried resources that do not exist any more. */
@@ -58,18 +60,20 @@ export function* reject(
   if (response === undefined || !type.subscribed || !context.isIsolated)
     return { ...nack, resources: [], versions: {}, reasons: {}, pending: [] };
   const { shown } = response;
-  const { resources, later, suspects, hasGone } = yield* candidatesOf(type, answered, context.isFullState);
-  const verdict = yield* verdictOn(resources, message, suspects === 1);
+  const candidates = yield* candidatesOf(type, answered, context.isFullState);
+  const { resources, later, superseded, hasGone } = candidates;
+  const verdict = yield* verdictOn(candidates, message);
   const doubts = (type.doubts ??= new Doubts(context.random));
   const acceptedOf = (name: string): Resource | undefined => doubts.get(name)?.accepted ?? type.acknowledged?.get(name);
   for (const { selection } of answered) doubts.rejectEarlier(selection);
+  if (context.isIncremental && candidates.suspects > 1) doubts.noteEarlier(superseded, verdict.invalid);
   const invalid = verdict.invalid.size === 0 ? [] : resources.filter(({ name }) => verdict.invalid.has(name));
   for (const resource of resources) {
     const { name, version } = resource;
     const next = later.get(name);
     const reason = verdict.invalid.get(name);
     if (next !== undefined)
-      doubts.await(reason === undefined && context.isIncremental ? resource : undefined, next, acceptedOf(name));
+      doubts.await(resource, next, acceptedOf(name), reason === undefined && context.isIncremental);
     else if (reason !== undefined)
       doubts.reject(resource, acceptedOf(name), { version, reason, code, nonce, at }, shown);
   }
@@ -86,7 +90,7 @@ export function* reject(
     ...nack,
     resources: invalid.map(({ name }) => name),
     versions: Object.fromEntries(invalid.map(({ name, version }) => [name, version])),
-    reasons: Object.fromEntries(verdict.invalid),
+    reasons: Object.fromEntries(invalid.map(({ name }) => [name, verdict.invalid.get(name) ?? ""])),
     get pending() {
       return unnamed.map(({ name }) => name);
     },
@@ -103,6 +107,7 @@ function* candidatesOf(type: TypeState, answered: readonly SentResponse[], isFul
   const later = new Map<string, Resource>();
   let suspects = 0;
   let hasGone = false;
+  const superseded: Resource[] = [];
   const isCandidate = (resource: Resource): boolean => {
     const { name, version } = resource;
     const doubt = type.doubts?.get(name);
@@ -112,6 +117,7 @@ function* candidatesOf(type: TypeState, answered: readonly SentResponse[], isFul
       hasGone = true;
       return false;
     }
+    if (doubt !== undefined && doubt.version !== version) superseded.push(resource);
     if (doubt !== undefined && (doubt.state !== "sent" || doubt.version !== version)) return false;
     const next = inLater(name);
     if (next !== undefined) later.set(name, next);
@@ -124,7 +130,7 @@ function* candidatesOf(type: TypeState, answered: readonly SentResponse[], isFul
     lists.push(yield* filtered(carried, isCandidate));
   }
   const [first = []] = lists;
-  return { resources: lists.length > 1 ? latest(lists) : first, later, suspects, hasGone };
+  return { resources: lists.length > 1 ? latest(lists) : first, later, superseded, suspects, hasGone };
 }
 
 const itself = (resource: Resource): Resource => resource;
@@ -136,15 +142,11 @@ function latest(lists: readonly (readonly Resource[])[]): readonly Resource[] {
   return [...merged.values()];
 }
 
-/**
- * Decides which resources are invalid. A resource is that was alone in its response.
- *
- * @param wasAlone whether nothing else can be why the response was rejected
- */
-function* verdictOn(resources: readonly Resource[], message: string, wasAlone: boolean): Sliced<Verdict> {
+/** Decides which resources are invalid. A resource is that was alone in its response. */
+function* verdictOn({ resources, superseded, suspects }: Candidates, message: string): Sliced<Verdict> {
   const [only] = resources;
-  const verdict = yield* readMessage(message, namesOf(resources));
-  if (only === undefined || !wasAlone || verdict.invalid.size > 0) return verdict;
+  const verdict = yield* readMessage(message, namesOf([...resources, ...superseded]));
+  if (only === undefined || suspects !== 1 || verdict.invalid.size > 0) return verdict;
   return { invalid: new Map([[only.name, reasonIn(message)]]), mentioned: [] };
 }
 

@@ -58,6 +58,13 @@ export class UnansweredResponses {
     this.#responses = this.#responses.map((response) => ({ ...response, set: undefined }));
   }
 
+  /** Reports whether a response carries a resource in this version. */
+  carries({ name, version }: Resource): boolean {
+    return this.#responses.some(
+      ({ selection, set }) => set !== undefined && finderIn(selection)(name)?.version === version,
+    );
+  }
+
   /** Returns a function that returns the resource of a name in the latest response that carries it. */
   finder(): (name: string) => Resource | undefined {
     if (this.#responses.length === 0) return () => undefined;
