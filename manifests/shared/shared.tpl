@@ -49,7 +49,7 @@ them. Every template includes this; only the first time has an effect. `_origina
     {{- $_ := set $values $key $value -}}
   {{- end -}}
   {{- $_ := set $values "_original" $user -}}
-  {{- $_ := set $values "_known" (dict "values" (keys $defaults) "global" (keys ($defaults.global | default dict))) -}}
+  {{- $_ := set $values "_known" (deepCopy $defaults) -}}
 {{- end -}}
 {{- end -}}
 
@@ -115,27 +115,49 @@ validations:
   resources: ["*"]
 {{- end -}}
 
-{{- /* Warnings about values that the chart does not have. Values of Istio's other charts are accepted. */ -}}
+{{- /*
+Warnings about values that the chart does not have, at any depth. Maps that are empty by default take any keys, as do the
+maps named here. Values of Istio's other charts are accepted at the first two levels.
+*/ -}}
 {{- define "istio.unknownValues" -}}
-{{- $known := .Values._known -}}
+{{- $known := deepCopy .Values._known -}}
 {{- $selectors := list "profile" "compatibilityVersion" "platform" -}}
-{{- $accepted := concat $known.values $selectors (list "global" "pilot" "enabled") (list
-  "cni" "ztunnel" "ambient" "gateways" "seLinuxOptions" "resourceQuotas" "defaultRevision"
+{{- range concat $selectors (list
+  "pilot" "enabled" "cni" "ztunnel" "ambient" "gateways" "seLinuxOptions" "resourceQuotas" "defaultRevision"
   "terminationMessagePolicy" "trafficDistribution" "crlConfigMapName"
 ) -}}
-{{- $acceptedGlobal := concat $known.global $selectors (list
-  "tracer" "trustBundleName" "ipFamilyPolicy" "ipFamilies" "imagePullPolicy" "imagePullSecrets" "hub" "tag" "variant"
-) -}}
-{{- range $name, $_ := .Values._original }}
-{{- if not (has $name $accepted) }}
-WARNING: {{ $name }} has no effect: the chart {{ $.Chart.Name }} has no such value.
-{{- end }}
-{{- end }}
-{{- if ne .Chart.Name "gateway" }}
-{{- range $name, $_ := (.Values._original.global | default dict) }}
-{{- if and (eq $.Chart.Name "istiod") (not (has $name $acceptedGlobal)) }}
-WARNING: global.{{ $name }} has no effect: the chart {{ $.Chart.Name }} has no such value.
-{{- end }}
+  {{- if not (hasKey $known .) }}{{ $_ := set $known . dict }}{{ end -}}
+{{- end -}}
+{{- if eq .Chart.Name "istiod" -}}
+  {{- range concat $selectors (list
+    "tracer" "trustBundleName" "ipFamilyPolicy" "ipFamilies" "imagePullPolicy" "imagePullSecrets" "variant"
+    "readerServiceAccount"
+  ) -}}
+    {{- if not (hasKey $known.global .) }}{{ $_ := set $known.global . dict }}{{ end -}}
+  {{- end -}}
+  {{- /* The CNI plugin and the gateways of Istio's installation have values below these keys, too. */ -}}
+  {{- $_ := set $known "cni" dict -}}
+  {{- $_ := set $known "gateways" dict -}}
+{{- else -}}
+  {{- /* Values that are common to several charts. */ -}}
+  {{- $_ := set $known "global" dict -}}
+{{- end -}}
+{{- include "istio.unknownBelow" (dict "chart" .Chart.Name "known" $known "given" .Values._original "path" "") -}}
+{{- if and (eq .Chart.Name "istiod") (kindIs "map" .Values._original.pilot) -}}
+  {{- include "istio.unknownBelow" (dict "chart" .Chart.Name "known" $known "given" .Values._original.pilot "path" "pilot.") -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "istio.unknownBelow" -}}
+{{- $open := list "meshConfig" "resources" "seccompProfile" "labels" "podAnnotations" "networkGatewayPorts" "pdb" -}}
+{{- $optional := list "allocateLoadBalancerNodePorts" "loadBalancerClass" "validationFailurePolicy" "ingress" -}}
+{{- range $name, $value := .given }}
+{{- $path := print $.path $name }}
+{{- $below := index $.known $name }}
+{{- if and (not (hasKey $.known $name)) (not (has $name $optional)) }}
+WARNING: {{ $path }} has no effect: the chart {{ $.chart }} has no such value.
+{{- else if and (kindIs "map" $value) (kindIs "map" $below) (ne (len $below) 0) (not (has $name $open)) }}
+{{- include "istio.unknownBelow" (dict "chart" $.chart "known" $below "given" $value "path" (print $path ".")) }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -88,6 +88,7 @@ describe("values", () => {
     ["istiod", "autoscaleMax=2", "must not be below autoscaleMin, which is 3"],
     ["istiod", "global.proxy.tracer=jaeger", "must be zipkin, datadog, lightstep, stackdriver or none"],
     ["istiod", "telemetry.v2.prometheus.configOverride.a=b", "was removed from Istio"],
+    ["istiod", "global.nativeNftables=true", "global.nativeNftables is true: is not supported yet"],
     ["gateway", "kind=StatefulSet", "must be Deployment or DaemonSet"],
     ["gateway", "service.ports=null", "service.ports is empty"],
   ])("%s rejects %s", async (chart, value, reason) => {
@@ -156,6 +157,54 @@ describe("values", () => {
     expect(await charts.notes("istiod")).toContain("WARNING: global.hub is not set");
     expect(await charts.notes("gateway", ...set("replicas=2"))).toContain("WARNING: replicas has no effect");
   });
+});
+
+test.each([
+  ["istiod", "pdb.minAvailable=2", []],
+  ["istiod", "meshConfig.anything.below=1", []],
+  ["istiod", "global.proxy.resource.requests.cpu=1", ["global.proxy.resource"]],
+  ["istiod", "global.proxy.resources.requests.cpu=1", []],
+  ["istiod", "global.logging.levels=debug", ["global.logging.levels"]],
+  ["istiod", "sidecarInjectorWebhook.rewriteProbes=true", ["sidecarInjectorWebhook.rewriteProbes"]],
+  ["istiod", "telemetry.v2.prometeus.enabled=true", ["telemetry.v2.prometeus"]],
+  ["istiod", "pilot.cni.enable=true", []],
+  ["istiod", "pilot.taint.enable=true", ["pilot.taint.enable"]],
+  ["istiod", "global.proxy.startupProbe.thresholds=3", ["global.proxy.startupProbe.thresholds"]],
+  ["istiod", "global.readerServiceAccount.name=a", []],
+  ["istiod", "env.pilot_trace_sampling=2", ["env.pilot_trace_sampling"]],
+  ["istiod", "env.Pilot_Enable_Ambient=true", ["env.Pilot_Enable_Ambient"]],
+  ["istiod", "env.PILOT_ENABLE_AMBIENT=true", ["env.PILOT_ENABLE_AMBIENT"]],
+  ["istiod", "gatewayClasses.istio.deployment.spec.replicas=2", ["gatewayClasses"]],
+  ["istiod", "profile=ambient", ["profile ambient", "env.PILOT_ENABLE_AMBIENT"]],
+  ["istiod", "profile=demo", []],
+  ["gateway", "service.port=80", ["service.port"]],
+  ["gateway", "service.loadBalancerClass=a", []],
+  ["gateway", "autoscaling.minimum=2", ["autoscaling.minimum"]],
+  ["gateway", "serviceAccount.names=a", ["serviceAccount.names"]],
+  ["base", "base.excludeCRDs={a}", ["base.excludeCRDs"]],
+  ["base", "experimental.stable=true", ["experimental.stable"]],
+])("%s with %s names these values without effect: %j", async (chart, value, names) => {
+  const notes = await charts.notes(chart, ...set(value));
+  const named = [...notes.matchAll(/^WARNING: (.*?) has no effect/gm)].map(([, name]) => name);
+  expect(named.toSorted()).toEqual(names.toSorted());
+});
+
+test.each([
+  ["global: {tag: 1.30}", "global.tag is the number 1.3: must be a string"],
+  ["tag: 20260101", "tag is the number 2.0260101e+07: must be a string"],
+  ["pilot: {tag: 1.2}", "tag is the number 1.2: must be a string"],
+  ["revision: 1.30", "revision is the number 1.3: must be a string"],
+  ["revisionTags: [prod, 1.2]", "revisionTags[1] is the number 1.2: must be a string"],
+  ["global: {network: 1.5}", "global.network is the number 1.5: must be a string"],
+])("istiod rejects %s, which is not what was written", async (text, reason) => {
+  await writeFile(join(charts.directory, "values.yaml"), text);
+  await expect(charts.render("istiod", "-f", join(charts.directory, "values.yaml"))).rejects.toThrow(reason);
+});
+
+test("a string that looks like a number is a tag", async () => {
+  await writeFile(join(charts.directory, "values.yaml"), 'global: {tag: "1.30"}');
+  const objects = await charts.render("istiod", "-f", join(charts.directory, "values.yaml"));
+  expect(find(objects, "Deployment", "istiod")["spec"].template.spec.containers[0].image).toMatch(/:1\.30$/);
 });
 
 test("an incomplete chart says what to do", async () => {

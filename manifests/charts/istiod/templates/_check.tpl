@@ -29,6 +29,10 @@
 {{- if and .Values.autoscaleEnabled (lt (int .Values.autoscaleMax) (int .Values.autoscaleMin)) -}}
   {{- fail (printf "autoscaleMax is %d: must not be below autoscaleMin, which is %d" (int .Values.autoscaleMax) (int .Values.autoscaleMin)) -}}
 {{- end -}}
+{{- /* The agent applies rules by iptables only, so that istio-init of every injected Pod would fail. */ -}}
+{{- if .Values.global.nativeNftables -}}
+  {{- fail "global.nativeNftables is true: is not supported yet, traffic is redirected by iptables; remove it" -}}
+{{- end -}}
 {{- range list "telemetry.v2.prometheus.configOverride" "telemetry.v2.stackdriver.configOverride" "telemetry.v2.stackdriver.disableOutbound" "telemetry.v2.stackdriver.outboundAccessLogging" "global.tracer.stackdriver.debug" "global.tracer.stackdriver.maxNumberOfAttributes" "global.tracer.stackdriver.maxNumberOfAnnotations" "global.tracer.stackdriver.maxNumberOfMessageEvents" -}}
   {{- if include "istiod.given" (dict "values" $.Values._original "path" .) -}}
     {{- fail (printf "%s was removed from Istio" .) -}}
@@ -48,4 +52,27 @@
   {{- end -}}
 {{- end -}}
 {{- if $found -}}true{{- end -}}
+{{- end -}}
+
+{{- /* Rejects numbers in place of strings. */ -}}
+{{- define "istiod.checkTexts" -}}
+{{- range $name := list "tag" "revision" -}}
+  {{- include "istiod.checkText" (list $name (index $.Values $name)) -}}
+{{- end -}}
+{{- range $name := list "hub" "tag" "network" "meshID" -}}
+  {{- include "istiod.checkText" (list (print "global." $name) (index $.Values.global $name)) -}}
+{{- end -}}
+{{- include "istiod.checkText" (list "global.multiCluster.clusterName" (.Values.global.multiCluster).clusterName) -}}
+{{- range $i, $tag := .Values.revisionTags -}}
+  {{- include "istiod.checkText" (list (printf "revisionTags[%d]" $i) $tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Rejects numbers that are no longer what was written: YAML reads 1.30 as 1.3, and 20260101 as 2.0260101e+07. */ -}}
+{{- define "istiod.checkText" -}}
+{{- $path := first . -}}
+{{- $value := last . -}}
+{{- if and (kindIs "float64" $value) (regexMatch "[.e]" (toString $value)) -}}
+  {{- fail (printf "%s is the number %s: must be a string; write it in quotes, such as %s: \"1.30\"" $path (toString $value) (last (splitList "." $path))) -}}
+{{- end -}}
 {{- end -}}

@@ -4,4 +4,5 @@
   {{- fail "the chart is incomplete: run `npm run manifests` in the repository that it is from" -}}
 {{- end -}}
 {{- include "istio.mergeValues" . -}}
+{{- include "istiod.checkTexts" . -}}
 {{- end -}}
