@@ -191,6 +191,7 @@ export {
 export {
   configCluster,
   readDiscovered,
+  selectsNamespace,
   undiscoveredNamespace,
   type ClusterNamespace,
 } from "./mesh/discovered-namespaces.js";
@@ -226,3 +227,4 @@ export { headerFormatFault } from "./validation/format-string/header-format.js";
 export { isCidr } from "./validation/network/ip.js";
 export { jwksFault } from "./validation/jwt/jwks.js";
 export { productBounds, type ProductBounds, readProductBounds } from "./mesh/product-bounds.js";
+export { type ClassesOfIngress, hasServedClass } from "./mesh/served-ingress.js";

@@ -64,7 +64,15 @@ function selectorsOf(q: Reader): readonly LabelSelector[] {
 function isSelected(q: Reader, at: ClusterNamespace, selectors: readonly LabelSelector[]): boolean {
   if (selectors.length === 0) return true;
   const namespace = q.read(namespaces, `${at.cluster}/${at.namespace}`);
-  return namespace !== undefined && selectors.some((selector) => matchesLabelSelector(selector, namespace.labels));
+  return namespace !== undefined && selectsNamespace(selectors, namespace.labels);
+}
+
+/** Reports whether discovery selectors select a namespace with these labels. Without selectors, all are selected. */
+export function selectsNamespace(
+  selectors: readonly LabelSelector[],
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  return selectors.length === 0 || selectors.some((selector) => matchesLabelSelector(selector, labels));
 }
 
 /**

@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
-import { meshConfig, meshConfigKey } from "@istiod/config-schema";
+import { hasServedClass, meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { type Collection, collection, query } from "@istiod/incremental";
-import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { FieldTree, KubernetesObject, ResourceType } from "@istiod/kubernetes";
 import type { Controller, Observed, Watch } from "../controller/controller.js";
 import type { Write } from "../controller/write.js";
@@ -30,7 +29,6 @@ export interface IngressStatusOptions extends Scope {
   readonly ingressNamespace?: string;
 }
 
-const istioController = "istio.io/ingress-controller";
 const ingressType = networking("Ingress", "ingresses", true);
 
 /**
@@ -47,18 +45,16 @@ export function ingressStatusController(options: IngressStatusOptions): Controll
   const discovered = discovery(options);
   const tags = revisionTags({ revision, systemNamespace, discovered });
 
-  const isServed = query("isServedIngress", (q, key: string): boolean => {
+  const isServed = query("writesIngressStatus", (q, key: string): boolean => {
     const ingress = q.read(ingresses, key)?.value;
     const mesh = q.read(meshConfig, meshConfigKey);
     const [in_ = ""] = key.split("/");
     if (ingress === undefined || mesh === undefined || !q.call(discovered.isActive, in_)) return false;
     if (!q.call(tags.isMine, { namespace: in_, revision: ingress.revision })) return false;
-    const { ingressControllerMode: mode, ingressClass } = mesh;
-    if (mode === Mode.OFF) return false;
-    if (ingress.annotatedClass !== undefined)
-      return (mode === Mode.STRICT || mode === Mode.DEFAULT) && ingress.annotatedClass === ingressClass;
-    const named = ingress.className === undefined ? undefined : q.read(classes, ingress.className)?.value;
-    return named === undefined ? mode === Mode.DEFAULT : named === istioController;
+    const { annotatedClass: annotated, className } = ingress;
+    const controller = (): string | undefined =>
+      className === undefined ? undefined : q.read(classes, className)?.value;
+    return hasServedClass({ annotated, controller }, mesh);
   });
   const addresses = query("ingressAddresses", (q): readonly LoadBalancerAddress[] => {
     const { ingressService = "", ingressSelector = "" } = q.read(meshConfig, meshConfigKey) ?? {};

@@ -1,4 +1,4 @@
-import { matchesLabelSelector, meshConfig, meshConfigKey } from "@istiod/config-schema";
+import { meshConfig, meshConfigKey, selectsNamespace } from "@istiod/config-schema";
 import { collection, type Database, type Query, query } from "@istiod/incremental";
 import type { Observed, Watch } from "../controller/controller.js";
 import { followMeshSettings, type MeshSettings } from "./mesh-settings.js";
@@ -37,7 +37,7 @@ export function discovery({ mesh, namespace }: Scope): Discovery {
     if (found === undefined || found.isTerminating) return false;
     if (namespace !== undefined && namespace !== name) return false;
     const selected = q.read(meshConfig, meshConfigKey)?.discoverySelectors ?? [];
-    return selected.length === 0 || selected.some((selector) => matchesLabelSelector(selector, found.labels));
+    return selectsNamespace(selected, found.labels);
   });
   const namespaces = query("activeNamespaces", (q): readonly string[] =>
     [...q.keys(observed)].filter((name) => q.call(isActive, name)),
