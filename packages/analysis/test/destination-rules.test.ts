@@ -143,3 +143,52 @@ test("subsets of ServiceEntries may also select endpoints and WorkloadEntries", 
     missing,
   );
 });
+
+const cart = object("Service", "shop/cart", { spec: { clusterIP: "10.1.0.1", ports: [{ name: "http", port: 80 }] } });
+const policy = (name: string, created: number, spec: Readonly<Record<string, unknown>> = {}): string =>
+  object(
+    "DestinationRule",
+    `shop/${name}`,
+    { spec: { host: "cart", trafficPolicy: { connectionPool: { tcp: { maxConnections: created } } }, ...spec } },
+    { creationTimestamp: `2026-01-0${created}T00:00:00Z` },
+  );
+const withPolicyOf = (name: string): string =>
+  `trafficPolicy has no effect: it is overridden by that of DestinationRule shop/${name}, which is for the same host and takes precedence; merge the two`;
+const withoutEffectBy = (name: string): string =>
+  `the DestinationRule has no effect: it is overridden by DestinationRule shop/${name}, which is for the same host and takes precedence; merge the two`;
+const selecting = { workloadSelector: { matchLabels: { app: "web" } } };
+
+test.each<[string, readonly string[], Readonly<Record<string, string>>]>([
+  ["the older of two", [policy("a", 1), policy("b", 2)], { b: withPolicyOf("a") }],
+  ["the first name of one age", [policy("b", 1), policy("a", 1)], { b: withPolicyOf("a") }],
+  [
+    "neither, if they are for different clients",
+    [policy("a", 1, { exportTo: ["web"] }), policy("b", 2, { exportTo: ["pay"] })],
+    {},
+  ],
+  [
+    "both, if the younger is for more clients",
+    [policy("a", 1, { exportTo: ["web"] }), policy("b", 2, { exportTo: ["web", "pay"] })],
+    {},
+  ],
+  [
+    "the last of its own namespace, for which a merge is not possible",
+    [policy("a", 1, { exportTo: ["."] }), policy("b", 2, { exportTo: ["*"] })],
+    { a: withoutEffectBy("b") },
+  ],
+  ["both, if one is for some workloads", [policy("b", 1), policy("a", 2, selecting)], {}],
+  [
+    "the older of two for the same workloads",
+    [policy("b", 1, selecting), policy("a", 2, selecting)],
+    { a: withPolicyOf("b") },
+  ],
+  [
+    "one of a short and one of a full name",
+    [policy("a", 1), policy("b", 2, { host: "cart.shop.svc.cluster.local" })],
+    { b: withPolicyOf("a") },
+  ],
+])("of DestinationRules for one host, MESH0011 follows what clients have: %s", (_, rules, said) => {
+  const messages = messagesIn([cart, ...rules].join("\n---\n"), ["MESH0011"]);
+  const byRule = messages.map((message) => /^MESH0011 DestinationRule shop\/(\w+) \d+: (.*)$/.exec(message)?.slice(1));
+  expect(Object.fromEntries(byRule as [string, string][])).toEqual(said);
+});

@@ -108,6 +108,7 @@ export { rulesForHost } from "./traffic-policy/namespace-rules.js";
 export { isSameForAllWorkloads, rulesDefiningSubset } from "./traffic-policy/subset-rules.js";
 export type { RuleWorkload } from "./traffic-policy/rule-candidates.js";
 export { reasonUnapplied, ruleLookupSettings } from "./traffic-policy/unapplied-rule.js";
+export { type OverriddenParts, overriddenParts, partsDefinedBefore } from "./traffic-policy/overridden-parts.js";
 export { hostsWithDuplicateSubsets } from "./traffic-policy/duplicate-subsets.js";
 export {
   findSubset,

@@ -4,6 +4,7 @@ import {
   type ConsolidatedRule,
   type Destination,
   destinationRuleFor,
+  partsDefinedBefore,
   type Proxy,
   reasonUnapplied,
   ruleLookupSettings,
@@ -61,10 +62,10 @@ function reasonPartlyIgnored(
   const earlier = applied.from
     .slice(0, applied.from.indexOf(keyOf(rule)))
     .flatMap((key) => candidates.filter((candidate) => keyOf(candidate) === key));
-  const definedSubsets = new Set(earlier.flatMap(({ spec }) => spec.subsets.map(({ name }) => name)));
+  const { trafficPolicy, subsets } = partsDefinedBefore(earlier, rule);
   const ignoredParts = [
-    ...(rule.spec.trafficPolicy && earlier.some(({ spec }) => spec.trafficPolicy) ? ["trafficPolicy"] : []),
-    ...rule.spec.subsets.filter(({ name }) => definedSubsets.has(name)).map(({ name }) => `subset ${name}`),
+    ...(trafficPolicy === undefined ? [] : ["trafficPolicy"]),
+    ...[...subsets.keys()].map((name) => `subset ${name}`),
   ];
   return ignoredParts.length === 0
     ? undefined

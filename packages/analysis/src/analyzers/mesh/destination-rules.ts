@@ -2,9 +2,7 @@ import {
   destinationRuleKind,
   type DestinationRuleObject,
   destinationRules,
-  destinationRulesByHost,
   type FieldPath,
-  hostBucket,
   virtualServices,
 } from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
@@ -12,7 +10,7 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { workloadPeerModes, resolveHost } from "@istiod/push-context";
+import { overriddenParts, resolveHost, workloadPeerModes } from "@istiod/push-context";
 import { discoverySettings, isTls, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { isInjected, type PodProfile } from "../../queries/pods.js";
@@ -31,59 +29,32 @@ export const destinationRuleAnalyzer: Analyzer = {
   ],
 };
 
-/**
- * Reports parts that are overridden. DestinationRules of one namespace and host are merged: the first traffic policy
- * and the first subset of a name apply.
- */
+/** Reports parts that no client has, because rules of the same namespace and host override them. */
 function checkConflicts(object: DestinationRuleObject, { q, report }: AnalysisContext): void {
-  const before = olderRules(q, object);
-  const overriding = before.find(({ spec }) => spec.trafficPolicy !== undefined);
-  if (object.spec.trafficPolicy !== undefined && overriding !== undefined) {
+  const { all, trafficPolicy, subsets } = overriddenParts(q, object);
+  const named = ({ namespace, name }: DestinationRuleObject): string =>
+    `DestinationRule ${namespace}/${name}, which is for the same host and takes precedence`;
+  if (all !== undefined)
+    report(
+      "MESH0011",
+      ["spec", "host"],
+      `the DestinationRule has no effect: it is overridden by ${named(all)}; merge the two`,
+    );
+  if (trafficPolicy !== undefined)
     report(
       "MESH0011",
       ["spec", "trafficPolicy"],
-      `trafficPolicy has no effect: it is overridden by that of DestinationRule ${overriding.namespace}/${overriding.name}, which is for the same host and takes precedence; merge the two`,
+      `trafficPolicy has no effect: it is overridden by that of ${named(trafficPolicy)}; merge the two`,
     );
-  }
   for (const [i, { name }] of object.spec.subsets.entries()) {
-    const other = before.find(({ spec }) => spec.subsets.some((subset) => subset.name === name));
+    const other = subsets.get(name);
     if (other !== undefined)
       report(
         "MESH0011",
         ["spec", "subsets", i],
-        `subset ${JSON.stringify(name)} has no effect: it is overridden by that of DestinationRule ${other.namespace}/${other.name}, which is for the same host and takes precedence`,
+        `subset ${JSON.stringify(name)} has no effect: it is overridden by that of ${named(other)}`,
       );
   }
-}
-
-/** Returns the rules that are merged with a rule and take precedence. */
-function olderRules(
-  q: QueryContext,
-  { namespace, name, spec, creationTimestamp }: DestinationRuleObject,
-): readonly DestinationRuleObject[] {
-  const domain = discoverySettings.domain(q);
-  const host = resolveHost(spec.host, { namespace, domain });
-  const suffix = `.${namespace}.svc.${domain}`;
-  const short = host.endsWith(suffix) ? [hostBucket(host.slice(0, -suffix.length), namespace)] : [];
-  const candidates = [host, ...short].flatMap((bucket) => q.read(destinationRulesByHost, bucket));
-  return candidates
-    .filter((other) => other.namespace === namespace && other.name !== name)
-    .filter((other) => sameLabels(other.spec.workloadSelector?.matchLabels, spec.workloadSelector?.matchLabels))
-    .filter(
-      (other) =>
-        other.creationTimestamp < creationTimestamp ||
-        (other.creationTimestamp === creationTimestamp && other.name < name),
-    )
-    .sort((a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1));
-}
-
-function sameLabels(
-  a: Readonly<Record<string, string>> | undefined,
-  b: Readonly<Record<string, string>> | undefined,
-): boolean {
-  const sorted = (labels: Readonly<Record<string, string>> = {}): string =>
-    JSON.stringify(Object.entries(labels).sort());
-  return sorted(a) === sorted(b);
 }
 
 function checkTls({ namespace, spec }: DestinationRuleObject, context: AnalysisContext): void {
