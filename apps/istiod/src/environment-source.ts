@@ -1,15 +1,17 @@
 import { writeNow, writeServed } from "@istiod/analysis";
 import { type Source } from "@istiod/config-ingestion";
-import { environment } from "@istiod/config-schema";
+import { type AbsentReaders, environment, writeAbsentReaders } from "@istiod/config-schema";
 import type { FlagValues } from "./flags.js";
 
 /**
- * The environment of this process, and the flags that generators read as such, as a source that never changes. The time
- * and that the database is served are written with them, so that the first revision has everything that analysis reads.
+ * The environment of this process, and the flags that generators read as such, as a source that never changes. The
+ * time, that the database is served, and what this istiod does not run are written with them, so that the first revision
+ * has everything that analysis reads.
  */
 export function environmentSource(
   env: NodeJS.ProcessEnv,
   values: Pick<FlagValues, "clusterID" | "domain" | "namespace">,
+  absentReaders: AbsentReaders,
 ): Source {
   const variables = new Map(Object.entries(env).filter((e): e is [string, string] => e[1] !== undefined));
   variables.set("CLUSTER_ID", values.clusterID);
@@ -24,6 +26,7 @@ export function environmentSource(
         written = true;
         writeNow(tx, Date.now());
         writeServed(tx);
+        writeAbsentReaders(tx, absentReaders);
         for (const [name, value] of variables) if (/^[A-Z][A-Z0-9_]*$/.test(name)) tx.set(environment, name, value);
       },
       problems: [],

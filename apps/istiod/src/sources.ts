@@ -10,7 +10,7 @@ import {
   type RejectedPolicy,
   type Source,
 } from "@istiod/config-ingestion";
-import { allKinds, type Kind } from "@istiod/config-schema";
+import { absentReadersOf, allKinds, type Kind } from "@istiod/config-schema";
 import type { ConfigSource } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { ApiClient } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
@@ -88,9 +88,14 @@ export function meshSources(
     ...[...remote].map(([cluster, source]) => [source, { name: `Cluster ${cluster}`, location: source.name }] as const),
   ]);
   const isDirectory = (source: Source): source is DirectorySource => source instanceof DirectorySource;
+  const absentReaders = absentReadersOf({
+    cluster: client !== undefined,
+    injects: variables.injectionEnabled.read(env),
+    registers: variables.registersWorkloads.read(env),
+  });
   const withPolicies = [cluster, own, ...configured.keys()];
   return {
-    all: [environmentSource(env, values), ...named.keys()],
+    all: [environmentSource(env, values, absentReaders), ...named.keys()],
     kinds: kindsOfDirectory(allKinds, env),
     own,
     cluster,

@@ -64,7 +64,7 @@ test.each([
     "ProxyConfig/shop/a",
     "{concurrency: 1}",
     "networking.istio.io/v1beta1",
-    "ProxyConfig takes effect by sidecar injection, which is not served yet",
+    "sidecars are injected only by an istiod that is connected to a cluster; set its fields in PROXY_CONFIG of each agent",
   ],
   [
     "WasmPlugin/shop/a",

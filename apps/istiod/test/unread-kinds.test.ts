@@ -1,9 +1,13 @@
-import { kindsWithoutEffect } from "@istiod/analysis";
+import { readFileSync } from "node:fs";
+import * as schema from "@istiod/config-schema";
 import {
+  absentReadersOf,
   allKinds,
   analysisKinds,
   applyMeshConfig,
   environment,
+  type Kind,
+  kindsWithoutEffect,
   meshConfig,
   meshConfigKey,
   readText,
@@ -16,8 +20,19 @@ import { generators, lookups, secretLookup } from "@istiod/xds-generators";
 import { expect, test } from "vitest";
 import { objects, text } from "./features/every-kind.js";
 
-test("analysis reports exactly the kinds that no generator reads", () => {
-  const kinds = [...allKinds, ...analysisKinds];
+const kinds = [...allKinds, ...analysisKinds];
+
+/** Kinds that analysis reads, and ServiceAccounts, which are there for Kubernetes, whatever istiod does. */
+const analyzedOnly = new Set([
+  ...workloadKinds.map(({ kind }) => kind),
+  "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
+  "CustomResourceDefinition",
+  "ServiceAccount",
+]);
+
+/** Returns the names of the collections that generation for proxies reads. */
+function readByGenerators(): ReadonlySet<string> {
   const database = new Database<Proxy>();
   const defaults = applyMeshConfig({}, { warning: () => undefined, error: () => undefined });
   const documents = objects.map(text).join("\n---\n");
@@ -42,16 +57,45 @@ test("analysis reports exactly the kinds that no generator reads", () => {
     for (const lookup of Object.values(lookups)) note(lookup, "outbound|80||cart.shop.svc.cluster.local");
     for (const secret of ["kubernetes://shop-cert", "configmap://shop/shop-ca"]) note(secretLookup, secret);
   }
-  // Analysis reads the first ones. A ServiceAccount is there for Kubernetes, whatever istiod does.
-  const analyzedOnly = new Set([
-    ...workloadKinds.map(({ kind }) => kind),
-    "MutatingWebhookConfiguration",
-    "ValidatingWebhookConfiguration",
-    "CustomResourceDefinition",
-    "ServiceAccount",
+  return read;
+}
+
+/** Returns the collections, and those of indexes, that a file imports from the schema. */
+function importedCollections(path: string): readonly string[] {
+  const text = readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+  const names = /import \{([^}]*)\} from "@istiod\/config-schema"/.exec(text)?.[1] ?? "";
+  return names.split(",").flatMap((name) => {
+    const value: unknown = schema[name.trim() as keyof typeof schema];
+    const of = typeof value === "object" && value !== null && "collection" in value ? value.collection : value;
+    return typeof of === "object" && of !== null && "id" in of && "name" in of ? [String(of.name)] : [];
+  });
+}
+
+const injection = importedCollections("apps/istiod/src/webhooks/injection.ts");
+
+/** The kinds whose resources the registration of workloads watches, by their literals. */
+const registration = kinds.filter(({ kind }) =>
+  readFileSync(
+    new URL("../../../packages/controllers/src/workload-registration/observed-entries.ts", import.meta.url),
+    "utf8",
+  ).includes(`networking("${kind}"`),
+);
+
+const generated = readByGenerators();
+
+test.each([
+  [{ cluster: true, injects: true, registers: true }],
+  [{ cluster: true, injects: false, registers: true }],
+  [{ cluster: true, injects: true, registers: false }],
+  [{ cluster: false, injects: true, registers: true }],
+])("kinds without effect are exactly those that nothing reads that runs: %j", (running) => {
+  const { cluster, injects, registers } = running;
+  const read = new Set([
+    ...generated,
+    ...(cluster && injects ? injection : []),
+    ...(cluster && registers ? registration.map(({ collection }) => collection.name) : []),
   ]);
-  const unread = kinds
-    .map(({ collection }) => collection.name)
-    .filter((name) => !read.has(name) && !analyzedOnly.has(name));
-  expect(unread.sort()).toEqual([...kindsWithoutEffect.keys()].map(({ collection }) => collection.name).sort());
+  const nameOf = ({ collection }: Kind): string => collection.name;
+  const unread = kinds.map(nameOf).filter((name) => !read.has(name) && !analyzedOnly.has(name));
+  expect(unread.sort()).toEqual([...kindsWithoutEffect(absentReadersOf(running)).keys()].map(nameOf).sort());
 });

@@ -3,8 +3,9 @@ import { setImmediate } from "node:timers/promises";
 import { type Ledger } from "@istiod/config-ingestion";
 import { type Kind, type Problem } from "@istiod/config-schema";
 import { type Clock, monotonicClock, pauseEvery } from "@istiod/runtime";
-import type { Commit, Database, View } from "@istiod/incremental";
+import type { Collection, Commit, Database, View } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
+import { reasonWithoutProxies } from "./no-effect/kinds-without-effect.js";
 import { computeByObject, findings } from "./findings.js";
 import { nowPrecision, writeNow } from "./now.js";
 import { writeServed } from "./served.js";
@@ -79,6 +80,11 @@ export class LiveAnalysis<C> {
   async newFindings(): Promise<readonly Finding[]> {
     await this.findings();
     return [...this.#new.values()].reverse();
+  }
+
+  /** Returns why the objects of a collection cannot reach a proxy; undefined if they can. */
+  reasonWithoutEffect(of: Collection<unknown>): string | undefined {
+    return this.#view.call(reasonWithoutProxies, of);
   }
 
   async #analyzeAll(): Promise<void> {

@@ -191,9 +191,9 @@ export {
 export {
   configCluster,
   readDiscovered,
-  selectsNamespace,
   undiscoveredNamespace,
   type ClusterNamespace,
+  selectsNamespace,
 } from "./mesh/discovered-namespaces.js";
 export { clusterIdVariable, environment } from "./mesh/environment.js";
 export {
@@ -227,4 +227,14 @@ export { headerFormatFault } from "./validation/format-string/header-format.js";
 export { isCidr } from "./validation/network/ip.js";
 export { jwksFault } from "./validation/jwt/jwks.js";
 export { productBounds, type ProductBounds, readProductBounds } from "./mesh/product-bounds.js";
+export {
+  type AbsentReaders,
+  absentReadersOf,
+  readAbsentReaders,
+  type RunningParts,
+  writeAbsentReaders,
+} from "./effect/absent-readers.js";
+export { effectsElsewhere, kindsWithoutEffect } from "./effect/kinds-without-effect.js";
 export { type ClassesOfIngress, hasServedClass } from "./mesh/served-ingress.js";
+export { fieldsWithoutEffect } from "./effect/fields-without-effect.js";
+export { type IneffectiveField, ineffectiveFields } from "./effect/ineffective-fields.js";

@@ -1,5 +1,4 @@
-import type { Kind } from "@istiod/config-schema";
-import type { Database } from "@istiod/incremental";
+import type { Collection, Database } from "@istiod/incremental";
 import type { Connection } from "@istiod/xds-server";
 import type { ChangeLog } from "./change-log.js";
 import type { Deliveries } from "./deliveries.js";
@@ -13,6 +12,8 @@ export interface ObjectStatus {
   readonly found: boolean;
   /** The reason why the object cannot have an effect on any proxy; absent if it can. */
   readonly noEffect?: string;
+  /** The effect of an object that is not read for connected proxies, as a clause; absent for most kinds. */
+  readonly effectElsewhere?: string;
   /** Revision of the last change; absent if the object has not changed since the start. */
   readonly revision?: number;
   /** Number of connected proxies of any kind. */
@@ -38,6 +39,6 @@ export interface StatusSources<C> extends EffectSources<C> {
   readonly deliveries: Deliveries;
   connections(): readonly Connection[];
   readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
-  /** Kinds whose objects cannot have an effect on proxies, with the reason. Default: none. */
-  readonly kindsWithoutEffect?: ReadonlyMap<Kind, string>;
+  /** Returns why the objects of a collection cannot have an effect on proxies; undefined if they can. Default: they can. */
+  reasonWithoutEffect?(of: Collection<unknown>): string | undefined;
 }

@@ -2,7 +2,7 @@ import { pauseEvery } from "@istiod/runtime";
 import type { Connection } from "@istiod/xds-server";
 import { Effects } from "./effects.js";
 import { type MissingResources, missingResources } from "./missing-resources.js";
-import { reasonWithoutEffect } from "./no-effect.js";
+import { effectElsewhere, reasonWithoutEffect } from "./no-effect.js";
 import { inputsOf, type ObjectName } from "./object-name.js";
 import type { ObjectStatus, StatusSources } from "./object-status.js";
 import { removalStatus } from "./removal.js";
@@ -36,7 +36,9 @@ export async function statusOf<C>(
     const inputs = inputsOf(database, object);
     if (inputs.length === 0) return removalStatus(sources, object);
     const noEffect = reasonWithoutEffect(sources, inputs);
-    if (noEffect !== undefined) return statusWithoutEffect(sources, object, noEffect);
+    if (noEffect !== undefined) return statusWithoutProxies(sources, object, { noEffect });
+    const elsewhere = effectElsewhere(inputs);
+    if (elsewhere !== undefined) return statusWithoutProxies(sources, object, { effectElsewhere: elsewhere });
     const effects = new Effects(
       sources,
       database.dryRun((tx) => inputs.forEach(({ collection, key }) => tx.delete(collection, key))),
@@ -54,9 +56,13 @@ export async function statusOf<C>(
   }
 }
 
-function statusWithoutEffect<C>(sources: StatusSources<C>, object: ObjectName, noEffect: string): ObjectStatus {
+function statusWithoutProxies<C>(
+  sources: StatusSources<C>,
+  object: ObjectName,
+  reason: Pick<ObjectStatus, "noEffect" | "effectElsewhere">,
+): ObjectStatus {
   const known = knownWithoutEffects(sources, object, sources.connections());
-  return { ...known, noEffect, reached: 0, live: 0, rejected: 0, missing: [] };
+  return { ...known, ...reason, reached: 0, live: 0, rejected: 0, missing: [] };
 }
 
 function statusNow<C>(sources: StatusSources<C>, object: ObjectName, effects: Effects<C>): ObjectStatus {

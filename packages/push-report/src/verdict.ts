@@ -1,9 +1,10 @@
 import { formatName } from "./object-name.js";
 import type { ObjectStatus } from "./object-status.js";
 
-/** Reports whether an object is live on every proxy that it reaches, and reaches one. */
-export function isLive({ found, noEffect, reached, live }: ObjectStatus): boolean {
-  return found && noEffect === undefined && reached > 0 && live === reached;
+/** Reports whether an object is live on every proxy that it reaches, and reaches one, or takes effect elsewhere. */
+export function isLive({ found, noEffect, effectElsewhere, reached, live }: ObjectStatus): boolean {
+  if (!found || noEffect !== undefined) return false;
+  return effectElsewhere !== undefined || (reached > 0 && live === reached);
 }
 
 /** Reports whether an object is deleted and every affected proxy has acknowledged the deletion. */
@@ -14,8 +15,10 @@ export function isGone({ found, missing }: ObjectStatus): boolean {
 /**
  * Reports whether an object reaches no proxy although proxies are connected and settled, so that waiting is useless.
  */
-export function isIneffective({ found, noEffect, connected, settling, reached }: ObjectStatus): boolean {
-  return found && (noEffect !== undefined || (reached === 0 && connected > 0 && settling === 0));
+export function isIneffective(status: ObjectStatus): boolean {
+  const { found, noEffect, effectElsewhere, connected, settling, reached } = status;
+  if (!found || effectElsewhere !== undefined) return false;
+  return noEffect !== undefined || (reached === 0 && connected > 0 && settling === 0);
 }
 
 /**
@@ -28,13 +31,14 @@ export function formatStatus(status: ObjectStatus, works = true): string {
 }
 
 function sentence(
-  { found, revision, noEffect, connected, settling, live, reached, rejected }: ObjectStatus,
+  { found, revision, noEffect, effectElsewhere, connected, settling, live, reached, rejected }: ObjectStatus,
   works: boolean,
 ): string {
   if (!found && revision === undefined) return "not found";
   const note = rejected > 0 ? `, rejected by ${rejected}` : "";
   if (!found) return `deleted, gone from ${live} of ${proxies(reached)}${note}`;
   if (noEffect !== undefined) return `has no effect: ${noEffect}`;
+  if (effectElsewhere !== undefined) return effectElsewhere;
   if (connected === 0) return "no proxy is connected";
   if (reached > 0)
     return `${works ? "live on" : "has errors, though acknowledged by"} ${live} of ${proxies(reached)}${note}`;

@@ -97,11 +97,24 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
 
   it("reports that an object of a kind without effect has no effect, with the reason", async () => {
     mesh.commit(
-      "{apiVersion: networking.istio.io/v1, kind: WorkloadGroup, metadata: {name: vm, namespace: shop}, spec: {template: {serviceAccount: vm}}}",
+      "{apiVersion: extensions.istio.io/v1alpha1, kind: WasmPlugin, metadata: {name: a, namespace: shop}, spec: {url: 'oci://a/b'}}",
     );
-    const status = await mesh.status("WorkloadGroup/shop/vm");
-    expect(formatStatus(status)).toBe("WorkloadGroup/shop/vm: has no effect: nobody registers workloads");
+    const status = await mesh.status("WasmPlugin/shop/a");
+    expect(formatStatus(status)).toBe("WasmPlugin/shop/a: has no effect: nobody sends extensions");
     expect(isIneffective(status)).toBe(true);
+  });
+
+  it("reports an object that registration or injection reads as live, with its effect", async () => {
+    mesh.commit(`---
+{apiVersion: networking.istio.io/v1, kind: WorkloadGroup, metadata: {name: vm, namespace: shop}, spec: {template: {serviceAccount: vm}}}
+---
+{apiVersion: networking.istio.io/v1beta1, kind: ProxyConfig, metadata: {name: a, namespace: shop}, spec: {concurrency: 1}}
+`);
+    const group = await mesh.status("WorkloadGroup/shop/vm");
+    expect(formatStatus(group)).toBe("WorkloadGroup/shop/vm: applies to the workloads that register from now on");
+    const config = await mesh.status("ProxyConfig/shop/a");
+    expect(formatStatus(config)).toBe("ProxyConfig/shop/a: applies to the Pods that are injected from now on");
+    for (const status of [group, config]) expect([isLive(status), isIneffective(status)]).toEqual([true, false]);
   });
 
   it("reports an object as ineffective if it reaches no proxy after all have settled", async () => {

@@ -1,4 +1,4 @@
-import { virtualServices, workloadGroupKind } from "@istiod/config-schema";
+import { virtualServices, wasmPluginKind } from "@istiod/config-schema";
 import { commitYaml } from "@istiod/config-schema/testing";
 import { Database, fact, query, type Commit, type View } from "@istiod/incremental";
 import {
@@ -115,7 +115,7 @@ export class ToyMesh {
         generators: { [toyType]: routes },
         lookups: {},
         changes: this.log,
-        kindsWithoutEffect: new Map([[workloadGroupKind, "nobody registers workloads"]]),
+        reasonWithoutEffect: ({ id }) => (id === wasmPluginKind.collection.id ? "nobody sends extensions" : undefined),
       },
       parseName(name),
       options,

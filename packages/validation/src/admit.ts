@@ -6,6 +6,8 @@ import {
   gatewayApiKinds,
   type Issue,
   istioKinds,
+  type Kind,
+  kindsWithoutEffect,
 } from "@istiod/config-schema";
 import { validate } from "./verdict.js";
 
@@ -32,6 +34,8 @@ export interface ValidationOptions {
 
 /** Annotation of an object that must be rejected. Istiod tests by it whether its webhook answers. */
 export const alwaysRejectAnnotation = "internal.istio.io/webhook-always-reject";
+
+const ineffectiveKinds = kindsWithoutEffect({});
 
 type Outcome = AdmissionResponse & { readonly reason?: FailureReason };
 
@@ -60,12 +64,20 @@ function decide({ operation, object, namespace }: AdmissionRequest): Outcome {
   if (object === undefined)
     return denied("yaml_decode_error", `cannot decode configuration: request.object is missing in an ${operation}`);
   const type = typeOf(object);
-  if (gatewayApiKinds.some(({ kind, group }) => kind === type.kind && group === type.group)) return { allowed: true };
+  const gatewayApi = gatewayApiKinds.find(({ kind, group }) => kind === type.kind && group === type.group);
+  if (gatewayApi !== undefined) return { allowed: true, warnings: kindWarnings(gatewayApi) };
   if (!istioKinds.some(({ kind, group }) => kind === type.kind && group === type.group))
     return denied("unknown_type", shortened(`unrecognized type ${type.apiVersion || '""'}, Kind=${type.kind || '""'}`));
   const [verdict] = validate(withName(object, namespace), { anyVersion: true });
   if (verdict === undefined) return denied("crd_conversion_error", "cannot decode configuration");
-  return verdict.outcome === "rejected" ? rejection(verdict) : { allowed: true, warnings: warningsOf(verdict) };
+  if (verdict.outcome === "rejected") return rejection(verdict);
+  return { allowed: true, warnings: [...kindWarnings(verdict.kind), ...warningsOf(verdict)] };
+}
+
+/** Returns a warning if objects of a kind have no effect wherever istiod runs. */
+function kindWarnings(kind: Kind | undefined): readonly string[] {
+  const reason = kind && ineffectiveKinds.get(kind);
+  return reason === undefined ? [] : [`${kind?.kind} has no effect: ${reason}`];
 }
 
 function typeOf({ apiVersion, kind }: JsonObject): { apiVersion: string; group: string; kind: string } {

@@ -1,12 +1,16 @@
+import type { Message } from "@bufbuild/protobuf";
 import {
+  type ConfigObject,
   decode,
   type Decoded,
   type DecodeOptions,
   type EnvoyFilterObject,
   envoyFilterKind,
   type FieldPath,
+  ineffectiveFields,
   type Issue,
   istioKinds,
+  type Kind,
   type Report,
 } from "@istiod/config-schema";
 import { checkEnvoyFilter } from "./envoy/envoy-filter.js";
@@ -26,6 +30,7 @@ export function validate(document: unknown, options: ValidateOptions = {}): read
 function withFurtherChecks(decoded: Decoded, document: unknown): Decoded {
   if (decoded.outcome === "ignored" || decoded.kind === undefined) return decoded;
   const issues: Issue[] = [...unknownFields(valueAt(document, decoded.path), decoded.path)];
+  if (decoded.outcome === "accepted") issues.push(...withoutEffect(decoded.kind, decoded.object, decoded.path));
   if (decoded.outcome === "accepted" && decoded.kind === envoyFilterKind)
     checkEnvoyFilter(decoded.object as EnvoyFilterObject, collectAt(decoded.path, issues));
   if (issues.length === 0) return decoded;
@@ -34,6 +39,17 @@ function withFurtherChecks(decoded: Decoded, document: unknown): Decoded {
     return { ...decoded, issues: all };
   const { subject, kind, key, path } = decoded;
   return { outcome: "rejected", subject, kind, key, issues: all, path };
+}
+
+/** Returns warnings about fields that have no effect. */
+function withoutEffect(kind: Kind, { spec }: ConfigObject<unknown, unknown>, at: FieldPath): readonly Issue[] {
+  const found = kind.schema === undefined ? [] : ineffectiveFields(kind.schema, spec as Message, [...at, "spec"]);
+  return found.map(({ path, message }) => ({
+    severity: "warning",
+    path,
+    message: message.slice(message.indexOf(" ") + 1),
+    code: "unsupported-field",
+  }));
 }
 
 const knownFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answerTo } from "./shared.js";
 
-const general = /^EnvoyFilter exposes internals/;
+const general = /^EnvoyFilter exposes internals|^EnvoyFilter has no effect: /;
 const lua = "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua";
 
 async function verdictOn(patch: object) {
@@ -22,9 +22,12 @@ async function verdictOn(patch: object) {
 const patch = (applyTo: string, value: object, operation = "MERGE") => ({ applyTo, patch: { operation, value } });
 const filter = (config: object) => patch("HTTP_FILTER", { name: "lua", typed_config: config }, "INSERT_FIRST");
 
-it("warns of every EnvoyFilter that it depends on internals", async () => {
+it("warns of every EnvoyFilter that it is not applied, and depends on internals", async () => {
   const object = { apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter", metadata: { name: "a" }, spec: {} };
-  expect((await answerTo(object)).warnings).toEqual([expect.stringMatching(general)]);
+  expect((await answerTo(object)).warnings).toEqual([
+    "EnvoyFilter has no effect: EnvoyFilter patches are not applied yet",
+    expect.stringMatching(general),
+  ]);
 });
 
 describe("values that Envoy accepts", () => {

@@ -91,6 +91,66 @@ it("takes the namespace of the request for an object without one", async () => {
   expect(answer).toMatchObject({ message: expect.stringContaining("Gateway web/ingress: ") });
 });
 
+it.each([
+  [
+    "networking.istio.io/v1",
+    "VirtualService",
+    { hosts: ["a"], tcp: [{ match: [{ sourceSubnet: "10.0.0.0/8" }], route: [{ destination: { host: "a" } }] }] },
+    "tcp[0].match[0].sourceSubnet: has no effect: Istio does not implement it either; match sourceLabels",
+  ],
+  [
+    "networking.istio.io/v1",
+    "DestinationRule",
+    { host: "a", trafficPolicy: { outlierDetection: { consecutiveErrors: 3 } } },
+    "trafficPolicy.outlierDetection.consecutiveErrors: has no effect: Istio does not read it any more; set consecutive5xxErrors",
+  ],
+  [
+    "networking.istio.io/v1",
+    "Gateway",
+    {
+      selector: { a: "b" },
+      servers: [
+        {
+          port: { number: 80, name: "a", protocol: "HTTP" },
+          hosts: ["a.example.com"],
+          defaultEndpoint: "127.0.0.1:80",
+        },
+      ],
+    },
+    "servers[0].defaultEndpoint: has no effect: Istio does not implement it either",
+  ],
+  [
+    "extensions.istio.io/v1alpha1",
+    "WasmPlugin",
+    { url: "oci://a/b" },
+    "WasmPlugin has no effect: Wasm extensions are not sent to proxies yet",
+  ],
+  [
+    "gateway.networking.k8s.io/v1",
+    "HTTPRoute",
+    {},
+    "HTTPRoute has no effect: the Gateway API is not supported yet; write a VirtualService",
+  ],
+  [
+    "gateway.networking.x-k8s.io/v1alpha1",
+    "XBackend",
+    {},
+    "XBackend has no effect: the Gateway API is not supported yet; write a ServiceEntry",
+  ],
+])("warns of what has no effect: %s %s", async (apiVersion, kind, spec, warning) => {
+  const { allowed, warnings } = await answerTo({ apiVersion, kind, metadata: { name: "a", namespace: "shop" }, spec });
+  expect(allowed).toBe(true);
+  expect(warnings?.filter((text) => text.startsWith(warning))).toHaveLength(1);
+});
+
+it.each([
+  ["networking.istio.io/v1beta1", "ProxyConfig", { concurrency: 1 }],
+  ["networking.istio.io/v1", "WorkloadGroup", { template: { serviceAccount: "a" } }],
+])("does not warn of %s %s, which injection or registration reads", async (apiVersion, kind, spec) => {
+  const answer = await answerTo({ apiVersion, kind, metadata: { name: "a", namespace: "shop" }, spec });
+  expect(answer).toEqual({ allowed: true, warnings: [] });
+});
+
 it("denies kinds that it does not know, and allows those of the Gateway API", async () => {
   expect(await answerTo({ apiVersion: "v1", kind: "Service", metadata: { name: "a" } })).toEqual({
     allowed: false,
@@ -98,7 +158,7 @@ it("denies kinds that it does not know, and allows those of the Gateway API", as
   });
   expect(await answerTo({})).toMatchObject({ message: 'unrecognized type "", Kind=""' });
   const route = { apiVersion: "gateway.networking.k8s.io/v1", kind: "HTTPRoute", metadata: { name: "a" }, spec: {} };
-  expect(await answerTo(route)).toEqual({ allowed: true });
+  expect(await answerTo(route)).toMatchObject({ allowed: true });
 });
 
 it("denies a write without an object", async () => {

@@ -12,15 +12,15 @@ import {
 import type { Proxy } from "@istiod/push-context";
 import type { UnreadVersion } from "../status/unread-versions.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
-import { changedObjects, kindsWithoutEffect, statusAnswer } from "./status-answer.js";
+import { changedObjects, statusAnswer } from "./status-answer.js";
 
 export interface ChangeCommandsOptions {
   readonly changes: ChangeLog;
-  readonly status: Omit<StatusSources<Proxy>, "kindsWithoutEffect">;
+  readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect">;
   /** Returns the connected proxies. */
   readonly clients: () => readonly MeshClient[];
   readonly problems: () => readonly Problem[];
-  readonly analysis: Pick<LiveAnalysis<Proxy>, "messages" | "findings" | "newFindings" | "place">;
+  readonly analysis: Pick<LiveAnalysis<Proxy>, "messages" | "findings" | "newFindings" | "place" | "reasonWithoutEffect">;
   /** Reports whether a change is not committed yet. */
   readonly gathering: () => boolean;
   /** Returns the sources that have another version of an object than was read. */
@@ -59,7 +59,7 @@ function statusCommand({
   gathering,
   unread,
 }: ChangeCommandsOptions): DebugCommand {
-  const statuses = new StatusCache({ ...status, kindsWithoutEffect });
+  const statuses = new StatusCache({ ...status, reasonWithoutEffect: (of) => analysis.reasonWithoutEffect(of) });
   const answer = async ({ query }: DebugRequest): Promise<DebugAnswer> => {
     const requested = query
       .getAll("object")

@@ -1,13 +1,13 @@
 import {
   type Finding,
   isAtLeast,
-  kindsWithoutEffect as unreadKinds,
+  kindsThatMayLackEffect,
   levelOf,
   levels,
   type LiveAnalysis,
   type Message,
 } from "@istiod/analysis";
-import { allKinds, analysisKinds, formatProblem, type Kind, type Problem } from "@istiod/config-schema";
+import { allKinds, formatProblem, type Problem } from "@istiod/config-schema";
 import type { OmittedPart } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import type { UnreadVersion } from "../status/unread-versions.js";
@@ -37,17 +37,11 @@ export interface StatusAnswer {
   readonly moreFindings: number;
 }
 
-/** Kinds that configure no proxy, with the reason. */
-export const kindsWithoutEffect: ReadonlyMap<Kind, string> = new Map([
-  ...analysisKinds.map((kind) => [kind, `${kind.kind} configures no proxy; only analysis reads it`] as const),
-  ...unreadKinds,
-]);
-
 const newFindingsNamed = 20;
 
 /** Returns the last changed objects of kinds that istiod reads, or could be expected to read, for proxies. */
 export function changedObjects(changes: Pick<ChangeLog, "recentObjects">): readonly ObjectName[] {
-  const kinds = new Set([...allKinds, ...unreadKinds.keys()].map(({ kind }) => kind));
+  const kinds = new Set([...allKinds, ...kindsThatMayLackEffect].map(({ kind }) => kind));
   return changes.recentObjects().filter(({ kind }) => kinds.has(kind));
 }
 

@@ -6,6 +6,7 @@ const codes = {
   "ineffective-match": "IST0131",
   "unknown-kind": "MESH0001",
   "unsupported-kind": "MESH0002",
+  "unsupported-field": "MESH0003",
   "fails-closed": "IST0106",
   "stored-version": "IST0106",
   "never-matches": "MESH0014",

@@ -1,29 +1,58 @@
 import {
-  envoyFilterKind,
-  gatewayApiKinds,
+  analysisKinds,
   type Kind,
-  proxyConfigKind,
-  trafficExtensionKind,
-  wasmPluginKind,
-  workloadGroupKind,
+  kindsWithoutEffect,
+  multiClusterKinds,
+  readAbsentReaders,
+  serviceExports,
+  serviceImports,
 } from "@istiod/config-schema";
+import { type Collection, query, type QueryContext } from "@istiod/incremental";
+import { discoverySettings } from "@istiod/service-discovery";
+
+/** Kinds that istiod reads only if an environment variable enables them. */
+const conditional = [
+  { of: serviceExports, isRead: discoverySettings.exportedOnly, variable: "ENABLE_MCS_SERVICE_DISCOVERY" },
+  {
+    of: serviceImports,
+    isRead: discoverySettings.clusterSetHosts,
+    variable: "ENABLE_MCS_SERVICE_DISCOVERY and ENABLE_MCS_HOST",
+  },
+];
+
+/** The kinds that have no effect in some control plane. */
+export const kindsThatMayLackEffect: readonly Kind[] = [
+  ...kindsWithoutEffect({ injection: "", registration: "" }).keys(),
+  ...multiClusterKinds(),
+];
+
+/** The reasons why kinds have no effect in this control plane, by the identities of their collections. */
+const reasons = query("reasonsWithoutEffect", (q): Readonly<Record<number, string>> => ({
+  ...Object.fromEntries([...kindsWithoutEffect(readAbsentReaders(q))].map(([kind, why]) => [kind.collection.id, why])),
+  ...Object.fromEntries(
+    conditional
+      .filter(({ isRead }) => !isRead(q))
+      .map(({ of, variable }) => [of.id, `istiod reads it only with ${variable}`]),
+  ),
+}));
 
 /**
- * Kinds whose objects are accepted and validated and have no effect, with the reason. A test compares this table with
- * the collections that generators read.
+ * Returns why the objects of a collection are accepted and have no effect in this control plane, by the parts of it
+ * that run and by its variables; undefined if they have one.
  */
-export const kindsWithoutEffect: ReadonlyMap<Kind, string> = new Map([
-  [envoyFilterKind, "EnvoyFilter patches are not applied yet"],
-  [wasmPluginKind, "Wasm extensions are not sent to proxies yet"],
-  [trafficExtensionKind, "traffic extensions are not sent to proxies yet"],
-  [proxyConfigKind, "ProxyConfig takes effect by sidecar injection, which is not served yet"],
-  [workloadGroupKind, "workloads are not registered automatically yet; write WorkloadEntries"],
-  ...gatewayApiKinds.map((kind) => [kind, `the Gateway API is not supported yet${insteadOf(kind)}`] as const),
-]);
-
-/** Returns what to write instead of an object of the Gateway API, as a clause. */
-function insteadOf({ kind }: Kind): string {
-  if (kind === "Gateway") return "; write a Gateway of networking.istio.io";
-  if (kind === "BackendTLSPolicy") return "; write a DestinationRule";
-  return kind.endsWith("Route") ? "; write a VirtualService" : "";
+export function reasonWithoutEffect(q: QueryContext, of: Collection<unknown>): string | undefined {
+  return q.call(reasons)[of.id];
 }
+
+const analyzedOnly = new Map(analysisKinds.map(({ kind, collection }) => [collection.id, kind]));
+
+/** The reason why the objects of a collection reach no proxy: see {@link reasonWithoutEffect}, or only analysis reads them. */
+export const reasonWithoutProxies = query(
+  "reasonWithoutProxies",
+  (q, of: Collection<unknown>): string | undefined => {
+    const kind = analyzedOnly.get(of.id);
+    const reason = reasonWithoutEffect(q, of);
+    return reason ?? (kind && `${kind} configures no proxy; only analysis reads it`);
+  },
+  { key: ({ id }) => String(id) },
+);

@@ -5,16 +5,17 @@ export type FieldPath = readonly (string | number)[];
 
 /**
  * Kind of an issue that analysis reports under a code of its own: a route or a match that is unreachable behind earlier
- * ones; a kind that does not exist or is not supported; a rejected object that fails closed, or of which a stored
- * version is active; a condition that no request satisfies; a setting that changes nothing; a path with a doubled or a
- * lost slash; a CORS policy that browsers do not accept, or that allows every website; weights that send no traffic to
- * a destination.
+ * ones; a kind that does not exist or is not supported; a field without effect; a rejected object that fails closed, or
+ * of which a stored version is active; a condition that no request satisfies; a setting that changes nothing; a path
+ * with a doubled or a lost slash; a CORS policy that browsers do not accept, or that allows every website; weights that
+ * send no traffic to a destination.
  */
 export type IssueCode =
   | "unreachable-rule"
   | "ineffective-match"
   | "unknown-kind"
   | "unsupported-kind"
+  | "unsupported-field"
   | "fails-closed"
   | "stored-version"
   | "never-matches"

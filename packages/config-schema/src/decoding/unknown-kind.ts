@@ -30,7 +30,7 @@ const unsupportedKinds: Readonly<Record<string, readonly string[]>> = {
     "TLSRoute",
     "UDPRoute",
   ],
-  "gateway.networking.x-k8s.io": ["XBackendTrafficPolicy", "XListenerSet"],
+  "gateway.networking.x-k8s.io": ["XBackend", "XBackendTrafficPolicy", "XListenerSet"],
   "inference.networking.k8s.io": ["InferencePool"],
   "install.istio.io": ["IstioOperator"],
 };

@@ -10,13 +10,15 @@ import { checkOutlierDetection } from "../validation/traffic/outlier-detection.j
 import { curveNames, curveOf } from "../validation/traffic/curves.js";
 import { each, type Place } from "../validation/place.js";
 import { checkLabelSelector } from "./label-selector.js";
-import { checkExtensionProviders } from "./check-extension-providers.js";
 import { checkProxyConfig } from "./check-proxy-config.js";
 import { checkAccessLogFormat } from "./provider-formats.js";
 
 const hour = 3_600_000_000_000n;
 
-/** Validates mesh configuration with defaults applied, as Istio's `ValidateMeshConfig` does. */
+/**
+ * Validates mesh configuration with defaults applied, as Istio's `ValidateMeshConfig` does, except extension providers,
+ * which are checked as the document has them.
+ */
 export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkPort(mesh.proxyListenPort, place.at("proxyListenPort"));
   checkDuration(mesh.connectTimeout, place.at("connectTimeout"));
@@ -36,7 +38,6 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   each(mesh.discoverySelectors, place.at("discoverySelectors"), checkLabelSelector);
   checkTrustDomain(mesh.trustDomain, place.at("trustDomain"));
   each(mesh.trustDomainAliases, place.at("trustDomainAliases"), checkTrustDomain);
-  checkExtensionProviders(mesh.extensionProviders, place.at("extensionProviders"));
   checkAccessLogFormat(mesh, place);
   if ((mesh.meshMTLS?.ecdhCurves.length ?? 0) > 0)
     place.at("meshMTLS", "ecdhCurves").error("is set, expected none: the curves of the mesh's TLS are fixed");

@@ -8,7 +8,9 @@ import {
 import { ProxyConfigSchema, type ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { record } from "../decoding/json.js";
 import type { Report } from "../decoding/report.js";
+import { reportIneffectiveFields } from "../effect/ineffective-fields.js";
 import { Place } from "../validation/place.js";
+import { checkExtensionProviders } from "./check-extension-providers.js";
 import { checkMeshConfig } from "./check-mesh-config.js";
 import { defaultMeshConfig } from "./mesh-defaults.js";
 import { decodeTolerantly } from "../decoding/decode-tolerantly.js";
@@ -38,6 +40,7 @@ export function applyMeshConfig(
   }
   const given = decodeTolerantly(MeshConfigSchema, json, report);
   if (given === undefined) return undefined;
+  reportIneffectiveFields(MeshConfigSchema, given, report);
   override(MeshConfigSchema, merged, given, json);
   merged.defaultConfig = base.defaultConfig;
   if (given.defaultConfig !== undefined)
@@ -67,6 +70,8 @@ export function applyMeshConfig(
     },
   };
   checkMeshConfig(merged, Place.of(watched, []));
+  // By the indexes and names that the document has, which merging changes.
+  checkExtensionProviders(given.extensionProviders, Place.of(watched, ["extensionProviders"]));
   return rejected ? undefined : merged;
 }
 

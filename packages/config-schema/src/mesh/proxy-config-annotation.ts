@@ -2,6 +2,7 @@ import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1al
 import { record } from "../decoding/json.js";
 import type { Report } from "../decoding/report.js";
 import { parseYaml } from "../yaml/yaml.js";
+import { reportIneffectiveFields } from "../effect/ineffective-fields.js";
 import { Place } from "../validation/place.js";
 import { checkProxyConfig } from "./check-proxy-config.js";
 import { mergeProxyConfig } from "./mesh-config.js";
@@ -49,5 +50,6 @@ function decodeAnnotation(value: string, report: Report): DecodedAnnotation | un
   }
   const json = parsed.value ?? {};
   const config = decodeTolerantly(ProxyConfigSchema, json, report);
+  if (config !== undefined) reportIneffectiveFields(ProxyConfigSchema, config, report);
   return config && { config, json: record(json) ?? {} };
 }

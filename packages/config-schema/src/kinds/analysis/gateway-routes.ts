@@ -22,17 +22,26 @@ export const otherGatewayApiKinds: readonly Kind[] = [
   routeKind(objectsOf("TLSRoute"), ["v1", "v1alpha3", "v1alpha2"]),
   routeKind(objectsOf("ListenerSet"), ["v1"]),
   routeKind(objectsOf("ReferenceGrant"), ["v1", "v1beta1"]),
+  routeKind(objectsOf("UDPRoute"), ["v1alpha2"]),
   routeKind(objectsOf("BackendTLSPolicy"), ["v1", "v1alpha3"]),
+  routeKind(objectsOf("XBackend"), ["v1alpha1"], "gateway.networking.x-k8s.io"),
+  routeKind(objectsOf("XBackendTrafficPolicy"), ["v1alpha1"], "gateway.networking.x-k8s.io"),
+  routeKind(objectsOf("XListenerSet"), ["v1alpha1"], "gateway.networking.x-k8s.io"),
+  routeKind(objectsOf("InferencePool"), ["v1"], "inference.networking.k8s.io"),
 ];
 
 function objectsOf(kind: string): Collection<GatewayRouteObject> {
   return collection<GatewayRouteObject>(kind, { filter: discoveryNamespacesFilter });
 }
 
-function routeKind(of: Collection<GatewayRouteObject>, versions: readonly string[]): Kind {
+function routeKind(
+  of: Collection<GatewayRouteObject>,
+  versions: readonly string[],
+  group = "gateway.networking.k8s.io",
+): Kind {
   return declareKind<Readonly<Record<string, never>>, undefined>({
     kind: of.name,
-    group: "gateway.networking.k8s.io",
+    group,
     versions,
     scope: "namespaced",
     nameRule: "mixedCaseSubdomain",
