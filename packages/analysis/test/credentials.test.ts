@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { mint, mintRevocationList } from "@istiod/ca/testing";
+import { describe, expect, it, test } from "vitest";
 import { messagesIn, object } from "./messages-in.js";
 
 const codes = ["IST0101", "IST0161", "IST0128", "IST0129"];
@@ -111,4 +112,55 @@ test("without a workload selector, the gateways that route to the host read cred
     'IST0101 DestinationRule shop/cart: referenced credentialName "client" not found, so that connections to port 80 of "cart" fail: there is no such Secret in namespace istio-system, where the gateways that route to it are',
   ]);
   expect(found(text + secret("istio-system/client", { ...pair, cacert: certificate }))).toEqual([]);
+});
+
+describe("a revocation list", async () => {
+  const hour = 3_600_000;
+  const root = await mint({ ca: true, notAfter: 100 * hour });
+  const list = await mintRevocationList(root, { nextUpdate: 30 * hour });
+  const garbage = "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n";
+  const at = Date.now();
+  const mutual = server({ mode: "MUTUAL", credentialName: "cert" });
+  const roots = (crl: Record<string, string>): string =>
+    secret("istio-system/cert", pair) + secret("istio-system/cert-cacert", { "ca.crt": root.pem, ...crl });
+  const refused = (fault: string): readonly string[] => [
+    `IST0161 Gateway shop/gw: credential "cert" is invalid, so the server gets no root certificates to verify those of clients, and accepts no connection: Secret istio-system/cert-cacert: ${fault}`,
+  ];
+
+  it("that Envoy would reject keeps the roots from being served", () => {
+    expect(found(mutual + roots({ "ca.crl": list }), at)).toEqual([]);
+    expect(found(mutual + roots({ "ca.crl": " \n" }), at)).toEqual([]);
+    expect(found(mutual + roots({ "ca.crl": "garbage" }), at)).toEqual(
+      refused("in its ca.crl, there is no revocation list in PEM"),
+    );
+    expect(found(mutual + roots({ "ca.crl": garbage }), at)).toEqual(
+      refused("in its ca.crl, a revocation list is malformed"),
+    );
+    // `crl` belongs to `cacert`.
+    expect(found(mutual + roots({ crl: "garbage" }), at)).toEqual([]);
+  });
+
+  it("of a DestinationRule's roots in a Secret or ConfigMap is checked, too", () => {
+    const of = (name: string): string => service + rule({ mode: "SIMPLE", caCertCredentialName: name }, selecting);
+    const data = { cacert: root.pem, crl: "garbage" };
+    const invalid = (name: string, kind: string): readonly string[] => [
+      `IST0161 DestinationRule shop/cart: credential "${name}" is invalid, so connections to "cart" fail: ${kind} shop/ca: in its crl, there is no revocation list in PEM`,
+    ];
+    expect(found(of("ca") + secret("shop/ca", data), at)).toEqual(invalid("ca", "Secret"));
+    const configMap = object("ConfigMap", "shop/ca", { data });
+    expect(found(of("configmap://shop/ca") + configMap, at)).toEqual(invalid("configmap://shop/ca", "ConfigMap"));
+    const text = object("ConfigMap", "shop/ca", { data: { cacert: "text" } });
+    expect(found(of("configmap://shop/ca") + text, at)).toEqual([
+      'IST0161 DestinationRule shop/cart: credential "configmap://shop/ca" is invalid, so connections to "cart" fail: ConfigMap shop/ca: its cacert is not PEM',
+    ]);
+  });
+
+  it("that has expired makes proxies reject what its issuer signed", () => {
+    const text = mutual + roots({ "ca.crl": list }).replace(certificate, root.pem);
+    const [message, ...others] = found(text, at + 40 * hour);
+    expect(message).toMatch(
+      /so certificates of clients that it issued are rejected: Secret istio-system\/cert-cacert: its revocation list expired at 20/,
+    );
+    expect(others).toEqual([]);
+  });
 });

@@ -1,6 +1,12 @@
 import { X509Certificate } from "node:crypto";
-import { type SecretObject, secrets } from "@istiod/config-schema";
+import { configMaps, type SecretObject, secrets } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
+import {
+  findRootCertificates,
+  firstListExpiry,
+  rootsFault as faultOfRoots,
+  type SecretEntries,
+} from "@istiod/push-context";
 import { now, nowKey, nowPrecision } from "../now.js";
 
 /** The validity of a certificate, in milliseconds since the Unix epoch. */
@@ -31,9 +37,25 @@ export function certificateFault(q: QueryContext, key: string): CredentialFault 
   return faultNow(q, q.call(certificate, key), "its certificate");
 }
 
-/** Explains why a Secret has no valid root certificates; undefined if it has, or if there is no such Secret. */
-export function rootsFault(q: QueryContext, key: string): CredentialFault | undefined {
-  return faultNow(q, q.call(roots, key), "its first root certificate");
+/** An object with root certificates, by its key in its collection. */
+export interface RootsObject {
+  readonly kind: "Secret" | "ConfigMap";
+  readonly key: string;
+}
+
+/**
+ * Explains why an object has no valid root certificates, or no valid revocation list; undefined if there is no fault,
+ * or no such object.
+ */
+export function rootsFault(q: QueryContext, object: RootsObject): CredentialFault | undefined {
+  const found = q.call(roots, object);
+  const fault = faultNow(q, found, "its first root certificate");
+  if (fault !== undefined || found === undefined || typeof found === "string") return fault;
+  const time = q.read(now, nowKey);
+  const { listExpiry } = found;
+  return time !== undefined && listExpiry !== undefined && listExpiry < time
+    ? { text: `its revocation list expired at ${new Date(listExpiry).toISOString()}`, served: true }
+    : undefined;
 }
 
 function faultNow(q: QueryContext, found: Validity | string | undefined, what: string): CredentialFault | undefined {
@@ -47,15 +69,33 @@ function faultNow(q: QueryContext, found: Validity | string | undefined, what: s
     : undefined;
 }
 
-/** The validity of the first root certificate of a Secret, or the reason why it has none. */
-const roots = query("rootsOfSecret", (q, key: string): Validity | string | undefined => {
-  const data = q.read(secrets, key)?.spec.data;
+interface RootsValidity extends Validity {
+  readonly listExpiry?: number;
+}
+
+/** The validity of the first root certificate of an object, or the reason why there are none that proxies get. */
+const roots = query("rootsOfObject", (q, object: RootsObject): RootsValidity | string | undefined => {
+  const data = entriesOf(q, object);
   if (data === undefined) return undefined;
-  const name = ["cacert", "ca.crt"].find((each) => (data[each]?.length ?? 0) > 0);
-  return name === undefined
-    ? `it has no cacert or ca.crt; it has ${listed(Object.keys(data).sort())}`
-    : readValidity(name, data[name]);
+  const found = findRootCertificates(data);
+  if (found === undefined) return `it has no cacert or ca.crt; it has ${listed(Object.keys(data).sort())}`;
+  const { certificates, crl } = found;
+  const [name, listName] = data["cacert"] === certificates ? ["cacert", "crl"] : ["ca.crt", "ca.crl"];
+  const validity = readValidity(name, certificates);
+  if (typeof validity === "string") return validity;
+  if (faultOfRoots({ certificates }) !== undefined) return `in its ${name}, ${faultOfRoots({ certificates })}`;
+  const fault = faultOfRoots(found);
+  if (fault !== undefined) return `in its ${listName}, ${fault}`;
+  const listExpiry = crl && firstListExpiry(crl);
+  return { ...validity, ...(listExpiry !== undefined && { listExpiry }) };
 });
+
+function entriesOf(q: QueryContext, { kind, key }: RootsObject): SecretEntries | undefined {
+  if (kind === "Secret") return q.read(secrets, key)?.spec.data;
+  const texts = q.read(configMaps, key)?.spec.data;
+  const entries = Object.entries(texts ?? {}).map(([name, text]) => [name, new TextEncoder().encode(text)] as const);
+  return texts && Object.fromEntries(entries);
+}
 
 /**
  * The validity of a Secret's certificate, or the reason why it has none; undefined if there is no such Secret. Parsed

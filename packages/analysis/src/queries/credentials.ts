@@ -54,16 +54,16 @@ export function credentialProblem(
     .flatMap((each) => clusters.map((cluster) => `${cluster}/${namespace}/${each}`))
     .find((key) => q.read(secrets, key) !== undefined);
   if (found === undefined) return { kind: "missing", reason: reasonMissing(q, namespace, bare, readers) };
-  const fault = roots ? rootsFault(q, found) : certificateFault(q, found);
+  const fault = roots ? rootsFault(q, { kind: "Secret", key: found }) : certificateFault(q, found);
   return fault && { kind: "faulty", object: `Secret ${found.slice(found.indexOf("/") + 1)}`, fault };
 }
 
 function configMapProblem(q: QueryContext, namespace: string, name: string): CredentialProblem | undefined {
-  const found = q.read(configMaps, `${configCluster(q)}/${namespace}/${name}`);
-  if (found === undefined) return { kind: "missing", reason: `there is no ConfigMap ${namespace}/${name}` };
-  if (found.spec.data["cacert"] || found.spec.data["ca.crt"]) return undefined;
-  const text = "it has no cacert or ca.crt";
-  return { kind: "faulty", object: `ConfigMap ${namespace}/${name}`, fault: { text, served: false } };
+  const key = `${configCluster(q)}/${namespace}/${name}`;
+  if (q.read(configMaps, key) === undefined)
+    return { kind: "missing", reason: `there is no ConfigMap ${namespace}/${name}` };
+  const fault = rootsFault(q, { kind: "ConfigMap", key });
+  return fault && { kind: "faulty", object: `ConfigMap ${namespace}/${name}`, fault };
 }
 
 function reasonMissing(q: QueryContext, namespace: string, name: string, readers: string): string {

@@ -6,20 +6,19 @@ import {
   credentialAccess,
   credentialReference,
   features,
+  findKeyPair,
+  findRootCertificates,
   isInSecretCluster,
+  type KeyPair,
+  keyPairFault,
   proxyConfig,
+  type RootCertificates,
   rootCertificatesSuffix,
+  rootsFault,
+  type SecretEntries,
   verifiedNamespace,
 } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import {
-  findKeyPair,
-  findRootCertificates,
-  type KeyPair,
-  type RootCertificates,
-  type SecretEntries,
-} from "./certificates.js";
-import { keyPairFault, rootsFault } from "./key-material.js";
 import { keyPairResource, rootsResource } from "./secret-resource.js";
 
 /** The resource, or the reason why it is denied. Reasons reveal no content of secrets. */

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { mint, mintRevocationList } from "@istiod/ca/testing";
 import { describe, expect, it } from "vitest";
-import { keyPairFault, rootsFault } from "../../src/secrets/key-material.js";
+import { firstListExpiry, keyPairFault, rootsFault } from "@istiod/push-context";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const root = await mint({ ca: true });
@@ -136,4 +136,14 @@ describe("PEM as Envoy's BoringSSL reads it", () => {
     });
     expect(taken).toEqual([]);
   });
+});
+
+it("the first of several revocation lists to expire counts", async () => {
+  const hour = 3_600_000;
+  const lists = await Promise.all([3, 2].map((hours) => mintRevocationList(root, { nextUpdate: hours * hour })));
+  const expiry = firstListExpiry(bytes(lists.join(""))) ?? 0;
+  expect(Math.round((expiry - Date.now()) / hour)).toBe(2);
+  const century = await mintRevocationList(root, { nextUpdate: 24 * 365 * 30 * hour });
+  expect(new Date(firstListExpiry(bytes(century)) ?? 0).getUTCFullYear()).toBeGreaterThan(2050);
+  expect(firstListExpiry(bytes("none"))).toBeUndefined();
 });

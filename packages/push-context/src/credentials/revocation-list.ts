@@ -23,6 +23,25 @@ export function isRevocationList(der: Buffer): boolean {
   );
 }
 
+/**
+ * Returns the time from which verifiers reject a revocation list, `nextUpdate`, in milliseconds since the Unix epoch;
+ * undefined if it has none.
+ */
+export function revocationListExpiry(der: Buffer): number | undefined {
+  const [outer] = elementsOf(der) ?? [];
+  const [list] = elementsOf(outer?.content ?? Buffer.of()) ?? [];
+  const times = (elementsOf(list?.content ?? Buffer.of()) ?? []).filter(({ tag }) => timeTags.includes(tag));
+  return times[1] && timeOf(times[1]);
+}
+
+function timeOf({ content }: Element): number {
+  const text = content.toString("latin1");
+  // The years of UTCTime are 1950 to 2049 (RFC 5280, 4.1.2.5.1).
+  const digits = text.length === 13 ? `${text < "5" ? "20" : "19"}${text}` : text;
+  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/.exec(digits) ?? [];
+  return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
+}
+
 /** Reports whether bytes are the fields of a `TBSCertList` (RFC 5280, 5.1). */
 function isListContent(bytes: Buffer): boolean {
   const fields = [...(elementsOf(bytes) ?? [])];

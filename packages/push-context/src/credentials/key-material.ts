@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
 import { contextField, elementsOf, sequence } from "./der.js";
-import { isRevocationList } from "./revocation-list.js";
+import { isRevocationList, revocationListExpiry } from "./revocation-list.js";
 import type { KeyPair, RootCertificates } from "./certificates.js";
 
 /*
@@ -65,6 +65,17 @@ export function rootsFault({ certificates: roots, crl: list }: RootCertificates)
   const lists = blocks.filter(({ name }) => listBlocks.includes(name));
   if (lists.length === 0) return "there is no revocation list in PEM";
   return undefined;
+}
+
+/**
+ * Returns the time at which the first of the revocation lists expires, in milliseconds since the Unix epoch. From then
+ * on, Envoy rejects the certificates of its issuer. Undefined if none expires.
+ */
+export function firstListExpiry(list: Uint8Array): number | undefined {
+  const expiries = pemBlocks(list)
+    .filter(({ name }) => listBlocks.includes(name))
+    .flatMap(({ der }) => revocationListExpiry(der) ?? []);
+  return expiries.length === 0 ? undefined : Math.min(...expiries);
 }
 
 /** Reports whether Envoy rejects roots or revocation lists because of a block, which it reads whatever it needs. */
