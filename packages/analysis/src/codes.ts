@@ -387,6 +387,11 @@ export const messageTypes = {
     level: "Warning",
     description: "The service of an extension provider, or its port, does not exist.",
   },
+  MESH0060: {
+    name: "CertificateNotServed",
+    level: "Warning",
+    description: "The certificate of an Ingress is not served for hosts that an older one serves with another one.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

@@ -157,6 +157,7 @@ export {
   type IngressObject,
   ingresses,
   ingressClassAnnotation,
+  ingressKind,
 } from "./kinds/kubernetes/ingress.js";
 export {
   multiClusterGroup,

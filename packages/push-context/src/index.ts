@@ -73,6 +73,7 @@ export {
   serviceInScope,
   visibleDeclaration,
 } from "./visibility/scoped-services.js";
+export { lostTlsHosts, type LostTlsHosts } from "./ingress/ingress-tls-hosts.js";
 export { ingressOfGateway } from "./ingress/ingress-gateways.js";
 export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
 export { type FailedService, failedServices, serviceHeader } from "./visibility/service-header.js";

@@ -22,7 +22,7 @@ export const ingressTlsHosts = query("ingressTlsHosts", (q): IngressTlsHosts => 
   for (const key of q.call(servedIngresses)) {
     const { tls = [], rules = [] } = q.read(ingresses, key)?.spec ?? {};
     const claim = (hosts: readonly string[]): readonly string[] => {
-      const free = [...new Set(hosts)].filter((host) => owners[host] === undefined);
+      const free = [...new Set(hosts)].filter((host) => !Object.hasOwn(owners, host));
       for (const host of free) owners[host] = key;
       return free;
     };
@@ -39,6 +39,39 @@ export const ingressTlsHosts = query("ingressTlsHosts", (q): IngressTlsHosts => 
 /** The Ingress (`namespace/name`) whose certificate serves a host; undefined if the host is not served with TLS. */
 export const ingressTlsOwner = query("ingressTlsOwner", (q, host: string): string | undefined => {
   const { owners } = q.call(ingressTlsHosts);
-  const pattern = matchingPatterns(host).find((candidate) => owners[candidate] !== undefined);
+  const pattern = matchingPatterns(host).find((candidate) => Object.hasOwn(owners, candidate));
   return pattern === undefined ? undefined : owners[pattern];
+});
+
+/** A certificate that is asked for, of which another one takes hosts. */
+export interface LostTlsHosts {
+  /** Index in `spec.tls`. */
+  readonly index: number;
+  /** Hosts for which another certificate is served; `*` if the entry names none. */
+  readonly hosts: readonly string[];
+  /** Hosts for which this one is served. */
+  readonly kept: readonly string[];
+  /** The Ingress (`namespace/name`) with the other certificate, and its Secret; those of the first host. */
+  readonly owner: string;
+  readonly secretName: string;
+}
+
+/** The hosts for which certificates of an Ingress (`namespace/name`) are not served, as others have those hosts. */
+export const lostTlsHosts = query("lostTlsHosts", (q, key: string): readonly LostTlsHosts[] => {
+  const { owners, byIngress } = q.call(ingressTlsHosts);
+  const secretOf = (host: string): string => {
+    const owner = owners[host] ?? "";
+    const index = byIngress[owner]?.findIndex((hosts) => hosts.includes(host)) ?? -1;
+    return q.read(ingresses, owner)?.spec.tls[index]?.secretName ?? "";
+  };
+  const { tls = [] } = q.read(ingresses, key)?.spec ?? {};
+  return tls.flatMap(({ hosts, secretName }, index) => {
+    const kept = byIngress[key]?.[index] ?? [];
+    const wanted = hosts.length > 0 ? hosts : ["*"];
+    const lost = wanted.filter((host) => secretName !== "" && !kept.includes(host) && secretOf(host) !== secretName);
+    const [first] = lost;
+    return first === undefined || byIngress[key] === undefined
+      ? []
+      : [{ index, hosts: [...new Set(lost)], kept, owner: owners[first] ?? "", secretName: secretOf(first) }];
+  });
 });

@@ -5,6 +5,7 @@ import { exportAnalyzer } from "./export-to.js";
 import { gatewayAnalyzer } from "./gateways.js";
 import { hiddenServiceAnalyzer } from "./hidden-services.js";
 import { hostAnalyzer } from "./hosts.js";
+import { ingressAnalyzer } from "./ingresses.js";
 import { injectionLabelAnalyzer } from "./injection-labels.js";
 import { keySetAnalyzer } from "./key-sets.js";
 import { namespaceAnalyzer } from "./namespaces.js";
@@ -38,6 +39,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   gatewayAnalyzer,
   hiddenServiceAnalyzer,
   hostAnalyzer,
+  ingressAnalyzer,
   injectionLabelAnalyzer,
   keySetAnalyzer,
   lostPortAnalyzer,

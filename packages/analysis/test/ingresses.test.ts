@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { messagesIn } from "./messages-in.js";
+
+interface Entry {
+  readonly hosts?: readonly string[];
+  readonly secretName?: string;
+}
+const ingress = (name: string, day: number, tls: readonly Entry[], hosts: readonly string[] = []): string =>
+  `${JSON.stringify({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: {
+      ...{ name, namespace: "shop", creationTimestamp: `2025-01-0${day}T00:00:00Z` },
+      annotations: { "kubernetes.io/ingress.class": "istio" },
+    },
+    spec: {
+      tls,
+      rules: hosts.map((host) => ({
+        host,
+        http: {
+          paths: [{ path: "/", pathType: "Prefix", backend: { service: { name: "cart", port: { number: 80 } } } }],
+        },
+      })),
+    },
+  })}\n---\n`;
+const found = (text: string): readonly string[] =>
+  messagesIn(text, ["MESH0060"]).map((message) => message.replace(/^MESH0060 Ingress (\S+) \d+/, "$1"));
+
+describe("a certificate of an Ingress that is not served", () => {
+  const [a, b, c] = ["a.example.com", "b.example.com", "c.example.com"];
+  const old = ingress("old", 1, [{ hosts: [a, b], secretName: "old" }]);
+
+  it("is told with the Ingress that serves its hosts", () => {
+    const young = (hosts: readonly string[], secretName = "young") => ingress("young", 2, [{ hosts, secretName }]);
+    expect(found(old + young([b, a]))).toEqual([
+      `shop/young: certificate "young" is not served for ${b}, ${a}: Ingress shop/old, which is older, serves them with "old"`,
+    ]);
+    expect(found(young([a, c]) + old)).toEqual([
+      `shop/young: certificate "young" is not served for ${a}: Ingress shop/old, which is older, serves them with "old"`,
+    ]);
+    expect(found(old + young([c]))).toEqual([]);
+    expect(found(old + young([a], "old"))).toEqual([]);
+  });
+
+  it("may be one without hosts", () => {
+    const any = (name: string, day: number, secretName: string, hosts: readonly string[]) =>
+      ingress(name, day, [{ hosts: [], secretName }], hosts);
+    expect(found(any("first", 1, "one", [a]) + any("second", 2, "two", [b]))).toEqual([
+      `shop/second: certificate "two" is served for ${b} only, the hosts of the rules: its entry names none, and Ingress shop/first, which is older, serves all hosts with "one" in addition`,
+    ]);
+    expect(found(any("first", 1, "one", [a]) + any("second", 2, "two", []))).toEqual([
+      'shop/second: certificate "two" is not served: its entry names no hosts, and Ingress shop/first, which is older, serves all hosts with "one"',
+    ]);
+    expect(found(any("first", 1, "one", [a]) + any("second", 2, "one", [b]))).toEqual([]);
+  });
+
+  it("may be a second one of the same Ingress, and is none of another class", () => {
+    const twice = [
+      { hosts: [a], secretName: "one" },
+      { hosts: [a, b], secretName: "two" },
+    ];
+    expect(found(ingress("twice", 1, twice))).toEqual([
+      `shop/twice: certificate "two" is not served for ${a}: another entry of the Ingress serves them with "one"`,
+    ]);
+    const other = ingress("nginx", 2, [{ hosts: [a], secretName: "two" }]).replace('"istio"', '"nginx"');
+    expect(found(old + other)).toEqual([]);
+  });
+
+  it("has a host of any name", () => {
+    expect(found(ingress("odd", 1, [{ hosts: ["constructor"], secretName: "one" }]))).toEqual([]);
+  });
+});
