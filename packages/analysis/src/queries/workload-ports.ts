@@ -43,7 +43,7 @@ function portsOf(q: QueryContext, pod: PodProfile): readonly WorkloadPort[] {
 export interface MissingPort {
   /** The ports that were probably meant, or those that there are. */
   readonly hint: string;
-  /** The port is one of a Service, which is certain: containers need not declare the ports on which they listen. */
+  /** True if the port is that of a Service. Other ports may be those on which containers listen undeclared. */
   readonly isOfService: boolean;
 }
 
