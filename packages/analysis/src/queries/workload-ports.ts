@@ -22,7 +22,7 @@ export interface WorkloadPorts {
 export const workloadPorts = query("workloadPorts", (q, selector: PodSelector): WorkloadPorts | undefined => {
   const pods = q.call(selectedPods, selector);
   if (pods.length === 0) return undefined;
-  const served = new Map(pods.flatMap((pod) => portsOf(q, pod)).map((port) => [JSON.stringify(port), port]));
+  const served = new Map(pods.flatMap((pod) => portsOfWorkload(q, pod)).map((port) => [JSON.stringify(port), port]));
   const own = new Set([
     ...pods.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort)),
     ...[...served.values()].flatMap(({ target }) => target ?? []),
@@ -30,7 +30,8 @@ export const workloadPorts = query("workloadPorts", (q, selector: PodSelector): 
   return { served: [...served.values()], own: [...own].sort((a, b) => a - b) };
 });
 
-function portsOf(q: QueryContext, pod: PodProfile): readonly WorkloadPort[] {
+/** Returns the ports of a workload that Services lead to. */
+export function portsOfWorkload(q: QueryContext, pod: PodProfile): readonly WorkloadPort[] {
   return servedPorts(q, pod).map(({ service, port, target }) => ({
     service: `${pod.namespace}/${service}`,
     number: port.port,

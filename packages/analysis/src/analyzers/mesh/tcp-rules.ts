@@ -15,7 +15,7 @@ import { isTcp } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import type { PodProfile } from "../../queries/pods.js";
 import { appliesToWorkload, isGateway, workloadsOfPolicy } from "../../queries/policy-workloads.js";
-import { type WorkloadPort, workloadPorts } from "../../queries/workload-ports.js";
+import { portsOfWorkload, type WorkloadPort } from "../../queries/workload-ports.js";
 import { listNames } from "../../suggestions.js";
 
 export const tcpRuleAnalyzer: Analyzer = {
@@ -51,8 +51,7 @@ function message(action: Action, conditions: string, ports: string): string {
 function affectedPorts(q: QueryContext, of: Rule, action: Action, pods: readonly PodProfile[]): readonly string[] {
   const found = new Set<string>();
   for (const pod of pods) {
-    const { namespace, labels } = pod;
-    const served = q.call(workloadPorts, { namespace, labels })?.served ?? [];
+    const served = portsOfWorkload(q, pod);
     const isHttpToo = (target: number): boolean =>
       served.some((port) => port.target === target && !isTcp(port.protocol) && port.protocol !== "UDP");
     for (const { target, protocol, service } of served) {
