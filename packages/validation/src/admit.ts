@@ -71,7 +71,8 @@ function decide({ operation, object, namespace }: AdmissionRequest): Outcome {
   const [verdict] = validate(withName(object, namespace), { anyVersion: true });
   if (verdict === undefined) return denied("crd_conversion_error", "cannot decode configuration");
   if (verdict.outcome === "rejected") return rejection(verdict);
-  return { allowed: true, warnings: [...kindWarnings(verdict.kind), ...warningsOf(verdict)] };
+  const kind = verdict.outcome === "accepted" ? verdict.kind : undefined;
+  return { allowed: true, warnings: [...kindWarnings(kind), ...warningsOf(verdict)] };
 }
 
 /** Returns a warning if objects of a kind have no effect wherever istiod runs. */
