@@ -56,7 +56,7 @@ export function readProxyStatuses(text: string, namespace?: string): ProxyStatus
 
 /** Builds the table of `istioctl proxy-status`. */
 export function proxyStatusTable(
-  { proxies }: ProxyStatuses,
+  { proxies }: Pick<ProxyStatuses, "proxies">,
   { verbose = false, now = Date.now() }: ProxyStatusTableOptions = {},
 ): Table {
   const columns = verbose

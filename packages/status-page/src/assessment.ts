@@ -59,7 +59,7 @@ export function assess(model: StatusModel): Assessment {
 }
 
 function attentionTo(
-  { at, instance, sources }: StatusModel,
+  { at, instance, sources, replicas = [] }: StatusModel,
   found: Omit<Assessment, "state" | "attention">,
 ): readonly Attention[] {
   const { proxies, proxyCounts, problems, findings = [], certificates } = found;
@@ -80,6 +80,11 @@ function attentionTo(
       "instance",
       instance.waitingFor.length,
       () => `not ready: waiting for ${instance.waitingFor.join(", ")}`,
+    ),
+    ...replicas.flatMap(({ name, state }) =>
+      state === "no answer"
+        ? [{ level: "error", section: "replicas", text: `${name}: no answer, its proxies are not shown` } as const]
+        : [],
     ),
     ...some(
       "error",

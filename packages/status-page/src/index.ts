@@ -10,6 +10,7 @@ export type {
   ProblemStatus,
   ProxyStatus,
   Rejection,
+  ReplicaStatus,
   SourceStatus,
   StatusModel,
   TypeStatus,

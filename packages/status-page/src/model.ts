@@ -3,6 +3,8 @@ export interface StatusModel {
   /** Time of the state. */
   readonly at: number;
   readonly instance: Instance;
+  /** The replicas of the control plane, of which `proxies` has all proxies. Absent: only this instance is known. */
+  readonly replicas?: readonly ReplicaStatus[];
   readonly sources: readonly SourceStatus[];
   readonly proxies: readonly ProxyStatus[];
   /** Newest first. */
@@ -34,6 +36,20 @@ export interface Instance {
   readonly waitingFor: readonly string[];
 }
 
+/** A replica of the control plane. */
+export type ReplicaStatus =
+  | {
+      readonly name: string;
+      readonly state: "ready" | "starting";
+      readonly version: string;
+      readonly startedAt: number;
+      /** Number of connected proxies. */
+      readonly proxies: number;
+      /** True for the instance that serves the page. */
+      readonly isSelf: boolean;
+    }
+  | { readonly name: string; readonly state: "no answer"; readonly reason: string; readonly isSelf: false };
+
 /** A configuration source. */
 export interface SourceStatus {
   readonly name: string;
@@ -55,6 +71,8 @@ export interface ProxyStatus {
   readonly kind: string;
   readonly version: string;
   readonly connectedAt: number;
+  /** Name of the replica that the proxy is connected to. Absent if the model has no replicas. */
+  readonly replica?: string;
   /** True if a change has not been sent to the proxy yet. */
   readonly pushPending: boolean;
   readonly types: readonly TypeStatus[];

@@ -8,6 +8,7 @@ import { objectsSection, pagesSection, sourcesSection } from "./sections/configu
 import { headline, overview } from "./sections/overview.js";
 import { findingsSection, problemsSection } from "./sections/problems.js";
 import { proxiesSection } from "./sections/proxies.js";
+import { replicasSection } from "./sections/replicas.js";
 import { rejectionsSection } from "./sections/rejections.js";
 import { style } from "./style.js";
 import { asJson } from "./table.js";
@@ -57,6 +58,7 @@ function sections(model: StatusModel, assessment: Assessment): readonly Html[] {
     rejectionsSection(assessment.rejections, model.at),
     problemsSection(assessment.problems),
     findingsSection(assessment.findings ?? []),
+    replicasSection(model),
     proxiesSection(model, assessment),
     changesSection(model),
     certificatesSection(assessment.certificates, model.at),

@@ -10,12 +10,12 @@ const most = 25;
 const columnTypes = ["CDS", "LDS", "EDS", "RDS"];
 
 /** Renders the proxies with the state of each type. */
-export function proxiesSection({ at, more }: StatusModel, { proxies, proxyCounts }: Assessment): Html {
+export function proxiesSection({ at, more, replicas = [] }: StatusModel, { proxies, proxyCounts }: Assessment): Html {
   const bound = { most, href: more?.proxies ?? asJson, one: "proxy", many: "proxies" };
   const content = bounded(proxies, bound, (shown) =>
     table({
       caption: "Connected proxies, trouble first",
-      columns: columns(shown, at),
+      columns: columns(shown, at, replicas.length > 1),
       rows: shown,
       isTrouble: ({ state }) => state === "rejected",
     }),
@@ -24,7 +24,9 @@ export function proxiesSection({ at, more }: StatusModel, { proxies, proxyCounts
     "proxies",
     "Proxies",
     proxies.length > 0 && summary(proxyCounts),
-    proxies.length > 0 ? content : html`<p class="empty">No proxy is connected to this istiod.</p>\n`,
+    proxies.length > 0
+      ? content
+      : html`<p class="empty">No proxy is connected to ${replicas.length > 1 ? "the replicas that answer" : "this istiod"}.</p>\n`,
   );
 }
 
@@ -47,13 +49,14 @@ function summary({ total, synced, rejected, stale, pending, notSent, versions }:
   return `${counted(total, "proxy", "proxies")}${count === 0 ? "" : ` (${skew})`}: ${states.join(", ")}`;
 }
 
-function columns(shown: readonly AssessedProxy[], at: number): readonly Column<AssessedProxy>[] {
+function columns(shown: readonly AssessedProxy[], at: number, hasReplicas: boolean): readonly Column<AssessedProxy>[] {
   const others = shown.some(({ types }) => types.some(({ type }) => !columnTypes.includes(type)));
   const details = shown.some((proxy) => detail(proxy, at) !== undefined);
   return [
     { label: "Proxy", cell: ({ href, name }) => link(href, name) },
     { label: "Type", cell: ({ kind }) => short(kind) },
     { label: "Version", cell: ({ version }) => short(version) },
+    ...(hasReplicas ? [{ label: "Replica", cell: ({ replica = "" }: AssessedProxy) => short(replica) }] : []),
     { label: "Connected", cell: ({ connectedAt }) => short(duration(at - connectedAt)) },
     ...columnTypes.map((type): Column<AssessedProxy> => ({
       label: type,
