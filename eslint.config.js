@@ -38,6 +38,7 @@ const order = [
   "controllers",
   "status-page",
   "proxy-config",
+  "replicas",
 ];
 /** Packages about the mesh's configuration and what is generated from it. */
 const model = order.slice(order.indexOf("config-schema"), order.indexOf("authorization") + 1);
@@ -75,6 +76,9 @@ const ignorant = {
   controllers: ["config-xds", "xds-generators", "explain", ...encoding, "xds-server", "push-report", "injector"],
   "status-page": order,
   "proxy-config": order.filter((name) => name !== "envoy-api" && name !== "resources"),
+  replicas: order.filter(
+    (name) => !["kubernetes", "envoy-api", "config-schema", "analysis", "push-report", "status-page"].includes(name),
+  ),
 };
 const depConstraints = [
   ...order.map((name, at) => ({
