@@ -115,6 +115,12 @@ async function answer(
 ): Promise<void> {
   const url = requestUrl(http.url ?? "/");
   const path = url?.pathname ?? "";
+  const clean = path.replace(/\/{2,}/g, "/");
+  // As Go's ServeMux: `istioctl version` asks for //version.
+  if (clean !== path && routes.has(clean)) {
+    response.writeHead(307, { location: `${clean}${url?.search ?? ""}` }).end();
+    return;
+  }
   const route = routes.get(path) ?? subtrees?.get(path.slice(0, path.indexOf("/", 1) + 1));
   if (url === undefined || route === undefined) {
     response.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");

@@ -13,6 +13,7 @@ import { explainCommand } from "./commands/explain.js";
 import { kubeInjectCommand } from "./commands/kube-inject.js";
 import { proxyConfigCommand } from "./commands/proxy-config.js";
 import { proxyStatusCommand } from "./commands/proxy-status.js";
+import { replicasCommand } from "./commands/replicas.js";
 import { statusCommand } from "./commands/status.js";
 import { tokenCommand } from "./commands/token.js";
 import { validateCommand } from "./commands/validate.js";
@@ -48,7 +49,7 @@ function istiodCommand(): Command {
   const exit = (status: number): void => void (process.exitCode = status);
   const program = new Command("istiod").description("Istio's control plane.").version(version());
   program.addCommand(discoveryCommand());
-  program.addCommand(explainCommand(process.env, print, warn));
+  program.addCommand(explainCommand(process.env, print, warn, exit));
   program.addCommand(diffCommand(process.env, { print, warn, exit }));
   program.addCommand(
     analyzeCommand(process.env, {
@@ -62,8 +63,9 @@ function istiodCommand(): Command {
   program.addCommand(authzCommand(process.env, { print, warn, exit }));
   program.addCommand(validateCommand({ print, exit, stdin: () => text(process.stdin) }));
   program.addCommand(statusCommand({ print, warn, exit }));
+  program.addCommand(replicasCommand({ print, exit }));
   program.addCommand(proxyConfigCommand(process.env, print, warn));
-  program.addCommand(proxyStatusCommand(print));
+  program.addCommand(proxyStatusCommand({ print, warn, exit }));
   program.addCommand(createRemoteSecretCommand(process.env, { print, warn }));
   program.addCommand(kubeInjectCommand(process.env, { print, warn, stdin: () => text(process.stdin) }));
   program.addCommand(tokenCommand({ print }));

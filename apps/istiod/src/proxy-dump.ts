@@ -11,6 +11,7 @@ import {
   readConfigDump,
   type SentResource,
 } from "@istiod/proxy-config";
+import { askProxyReplica, formatSilent, httpReplicas } from "@istiod/replicas";
 import {
   clusterType,
   endpointType,
@@ -26,7 +27,7 @@ import type { MeshFlags } from "./flags/mesh-flags.js";
 /** Flags of the source of a proxy's configuration. */
 export interface DumpFlags extends MeshFlags {
   readonly proxy?: string;
-  readonly istiod?: string;
+  readonly istiod?: readonly string[];
   readonly admin?: string;
   readonly file?: string;
 }
@@ -53,7 +54,7 @@ export function dumpSource(values: DumpFlags, env: NodeJS.ProcessEnv): DumpSourc
     "--file": file,
     "--admin": admin,
     "--configDir": configDir,
-    "--istiod": istiod,
+    "--istiod": istiod?.length,
   }).flatMap(([flag, value]) => (value ? [flag] : []));
   if (given.length > 1) throw new Error(`${given.join(" and ")}: expected one source of the configuration`);
   if ((file || admin) && proxy !== "")
@@ -62,18 +63,20 @@ export function dumpSource(values: DumpFlags, env: NodeJS.ProcessEnv): DumpSourc
   if (admin) return adminSource(admin);
   if (proxy === "") throw new Error("no proxy: expected name.namespace of a Pod or a node ID, --admin, or --file");
   const dump = (): Promise<ConfigDump> =>
-    configDir ? offlineDump(values, proxy, env) : istiodDump(istiod || defaultIstiod, proxy);
+    configDir ? offlineDump(values, proxy, env) : istiodDump(istiod ?? [], proxy);
   return { dump, endpoints: async () => ({ dump: await dump() }) };
 }
 
 /**
- * Returns what a running istiod last sent to a proxy. @throws Error if it does not answer, or the proxy is not
- * connected to it
+ * Returns what istiod last sent to a proxy, by the replica that the proxy is connected to. @throws Error if no replica
+ * that answers has the proxy
  */
-export async function istiodDump(istiod: string, proxy: string): Promise<ConfigDump> {
-  return readConfigDump(
-    await ask("--istiod", istiod, `/debug/config_dump?include_eds&proxyID=${encodeURIComponent(proxy)}`),
-  );
+export async function istiodDump(istiod: readonly string[], proxy: string): Promise<ConfigDump> {
+  const parameters = new URLSearchParams({ include_eds: "", proxyID: proxy });
+  const ask = httpReplicas(istiod.length === 0 ? [defaultIstiod] : istiod);
+  const { found, silent } = await askProxyReplica(ask, proxy, "config_dump", parameters);
+  if (found !== undefined) return readConfigDump(JSON.stringify(found.answer));
+  throw new Error(`proxy ${proxy}: is not connected to any replica that answers\n${formatSilent(silent)}`.trimEnd());
 }
 
 function fileSource(file: string): DumpSource {

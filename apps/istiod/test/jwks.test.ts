@@ -6,7 +6,7 @@ import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/ba
 import { type Listener, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { JwtAuthenticationSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/jwt_authn/v3/config";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
-import { statusExits } from "@istiod/istiod";
+import { statusExits } from "@istiod/replicas";
 import { OidcProvider } from "@istiod/jwks/testing";
 import { unverifiableJwks } from "@istiod/push-context";
 import { listenerType } from "@istiod/xds-server";

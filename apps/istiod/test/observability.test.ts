@@ -2,7 +2,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { statusExits } from "@istiod/istiod";
+import { statusExits } from "@istiod/replicas";
 import type { ChangeReport, ObjectStatus } from "@istiod/push-report";
 import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
 import { EnvoyClient } from "@istiod/xds-server/testing";

@@ -25,7 +25,8 @@ async function proxyConfig(...args: string[]): Promise<string> {
 
 async function proxyStatus(...args: string[]): Promise<string> {
   let out = "";
-  await proxyStatusCommand((text) => (out += text))
+  const ignore = (): void => undefined;
+  await proxyStatusCommand({ print: (text) => (out += text), warn: ignore, exit: ignore })
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
     .parseAsync(args, { from: "user" });
@@ -237,10 +238,10 @@ describe("of a running istiod", () => {
       `outbound|9080||${of("details")}`,
     ]);
     await expect(proxyConfig("c", "nobody.bookinfo", "--istiod", istiod.http)).rejects.toThrow(
-      /\/debug\/config_dump answers 404: Proxy not connected to this Pilot instance/,
+      "proxy nobody.bookinfo: is not connected to any replica that answers",
     );
     await expect(proxyConfig("c", proxy, "--istiod", "http://127.0.0.1:1")).rejects.toThrow(
-      "--istiod http://127.0.0.1:1: no response",
+      "http://127.0.0.1:1 does not answer: no response: bad port",
     );
   });
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { statusExits } from "@istiod/istiod";
+import { statusExits } from "@istiod/replicas";
 import { type ApiServer, type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -64,7 +64,7 @@ async function resume(server: ApiServer): Promise<void> {
 }
 
 const live = { exit: statusExits.live, text: `${name}: live on 1 of 1 proxy\n` };
-const former = "  a former version: istiod has not read the latest one of cluster Kubernetes yet\n";
+const former = "  stale: istiod has not read the latest version from cluster Kubernetes yet\n";
 
 test("after an edit, status waits until istiod has read it, however late the watch delivers it", async () => {
   const { server, status } = await serving();
@@ -115,7 +115,7 @@ test("while the API server cannot be asked, an object is not reported as live, w
   expect(text.split("\n")).toEqual([
     `${name}: live on 1 of 1 proxy`,
     expect.stringMatching(
-      /^ {2}perhaps a former version: cluster Kubernetes does not tell the latest one: GET .*virtualservices.* 503/,
+      /^ {2}possibly stale: istiod cannot read the latest version from cluster Kubernetes: GET .*virtualservices.* 503/,
     ) as string,
     "",
   ]);

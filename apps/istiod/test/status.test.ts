@@ -2,7 +2,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { statusExits } from "@istiod/istiod";
+import { statusExits } from "@istiod/replicas";
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { afterEach, expect, test, vi } from "vitest";
 import { folder, serve } from "./serving.js";

@@ -114,7 +114,7 @@ const provocations: Readonly<Record<string, () => Promise<string>>> = {
     for (const name of ["a", "b"]) await server.objects.create(remoteSecret(name, { east: access }));
     return (await logged(await serveCluster(server), "is ignored")).replace("cluster east is", "cluster ID is");
   },
-  "a former version": async () => {
+  "stale: istiod": async () => {
     const server = await clusterWithCart("10.1.0.1");
     const istiod = await serveCluster(server);
     const watches = { watch: true, pathPrefix: "/api/v1/services" };
@@ -123,7 +123,7 @@ const provocations: Readonly<Record<string, () => Promise<string>>> = {
     await server.objects.delete({ apiVersion: "v1", kind: "Service", namespace: "shop", name: "cart" });
     return (await runStatus(istiod, "Service/shop/cart")).text.replace("cluster Kubernetes", "cluster ID");
   },
-  "perhaps a former version": async () => {
+  "possibly stale": async () => {
     const server = await clusterWithCart("10.1.0.1");
     const istiod = await serveCluster(server);
     await server.faults.failRequests({ status: 503, times: 1_000_000, watch: false });

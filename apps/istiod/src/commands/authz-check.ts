@@ -1,10 +1,12 @@
 import { check, type Check, formatChecks, type Question } from "@istiod/authorization";
+import { distinctAnswers, formatSilent, type Gathered, httpReplicas, incompleteExit } from "@istiod/replicas";
 import { SettingsCommand } from "@istiod/settings/command";
 import { Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
 import { questionParameters } from "../debug/authz-command.js";
 import { meshFlags, type MeshFlags } from "../flags/mesh-flags.js";
 import { readMesh } from "../offline-mesh.js";
+import { istiodOption, noAnswer, unanswered } from "./control-plane-flags.js";
 import { dryRunCommand } from "./authz-dry-run.js";
 
 interface CheckValues extends MeshFlags {
@@ -19,7 +21,7 @@ interface CheckValues extends MeshFlags {
   readonly sourceIp?: string;
   readonly remoteIp?: string;
   readonly filterMetadata: readonly string[];
-  readonly istiod?: string;
+  readonly istiod: readonly string[];
   readonly output: "text" | "json";
 }
 
@@ -31,6 +33,8 @@ export const authzExits = {
   denied: 1,
   /** An external provider decides, or keys that are not available here. */
   undecided: 3,
+  /** A replica does not answer, and the others do not deny it. */
+  incomplete: incompleteExit,
 } as const;
 
 /** The streams of `istiod authz`. */
@@ -52,7 +56,7 @@ function checkCommand(env: NodeJS.ProcessEnv, { print, warn, exit }: AuthzOutput
   const repeatable = (value: string, before: readonly string[]): readonly string[] => [...before, value];
   const command = new SettingsCommand("check")
     .description(
-      "Print whether a connection or request would be allowed, which policy decides, and why the others do not match. Exits with 0 if allowed, 1 if denied, 2 on errors, 3 if an external provider or keys that are not available decide.",
+      "Print whether a connection or request would be allowed, which policy decides, and why the others do not match. Exits with 0 if allowed, 1 if denied, 2 on errors, 3 if an external provider or keys that are not available decide, 5 if a replica does not answer and the others do not deny it.",
     )
     .requiredOption(
       "--from <caller>",
@@ -74,35 +78,44 @@ function checkCommand(env: NodeJS.ProcessEnv, { print, warn, exit }: AuthzOutput
         .default([], "")
         .argParser(repeatable),
     )
-    .option(
-      "--istiod <url>",
-      "ask a running istiod at its --httpAddr, such as http://127.0.0.1:8080, instead of reading --configDir",
+    .addOption(
+      istiodOption(
+        "ask a running istiod at its --httpAddr, such as http://127.0.0.1:8080, and all its replicas, instead of reading --configDir",
+      ),
     )
     .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"));
   command.addSettings(meshFlags, env);
   return command.action(async (values: CheckValues) => {
-    if (values.istiod === undefined) for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
     const question: Question = { ...values, headers: values.header };
-    const checks =
-      values.istiod === undefined
-        ? await check((await readMesh(values, env)).database, question)
-        : await askIstiod(values.istiod, question);
-    print(values.output === "json" ? `${JSON.stringify(checks, undefined, 2)}\n` : formatChecks(checks));
+    if (values.istiod.length > 0) return askIstiod(values, question, { print, warn, exit });
+    for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
+    const checks = await check((await readMesh(values, env)).database, question);
+    print(format(checks, values));
     exit(exitOf(checks));
   });
 }
 
-/** The token and headers are secret, so the question travels in the body. */
-async function askIstiod(base: string, question: Question): Promise<readonly Check[]> {
-  const response = await fetch(new URL("/debug/authz", base), {
-    method: "POST",
-    headers: { "content-type": "application/x-www-form-urlencoded" },
-    body: questionParameters(question).toString(),
-  }).catch((cause: unknown) => {
-    throw new Error(`--istiod ${base}: no response`, { cause });
-  });
-  if (!response.ok) throw new Error((await response.text()).trim());
-  return (await response.json()) as readonly Check[];
+/**
+ * Asks all replicas. Those that have read the same objects answer alike. Different answers are printed with the names
+ * of the replicas, and a denial by one counts.
+ */
+async function askIstiod(values: CheckValues, question: Question, { print, warn, exit }: AuthzOutput): Promise<void> {
+  const gathered = await httpReplicas(values.istiod)("authz", questionParameters(question));
+  if (gathered.answers.length === 0) throw noAnswer(gathered);
+  const distinct = distinctAnswers(gathered as Gathered<readonly Check[]>);
+  for (const { replicas, answer } of distinct) {
+    if (distinct.length > 1) warn(`${replicas.join(", ")}:\n`);
+    print(format(answer, values));
+  }
+  const silent = unanswered(gathered);
+  warn(formatSilent(silent));
+  const exits = distinct.map(({ answer }) => exitOf(answer));
+  if (exits.includes(authzExits.denied)) exit(authzExits.denied);
+  else exit(silent.length > 0 ? authzExits.incomplete : Math.max(...exits));
+}
+
+function format(checks: readonly Check[], { output }: CheckValues): string {
+  return output === "json" ? `${JSON.stringify(checks, undefined, 2)}\n` : formatChecks(checks);
 }
 
 function exitOf(checks: readonly Check[]): number {

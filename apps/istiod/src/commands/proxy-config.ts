@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
 import { meshFlags } from "../flags/mesh-flags.js";
 import { type DumpFlags, dumpSource } from "../proxy-dump.js";
+import { istiodOption } from "./control-plane-flags.js";
 import { type FilterValues, type ProxyConfigKind, proxyConfigKinds } from "./proxy-config-kinds.js";
 
 type OutputFormat = "short" | "table" | "json" | "yaml";
@@ -36,9 +37,10 @@ function kindCommand(
     .description(kind.about)
     .argument("[proxy]", "the proxy: name.namespace of its Pod, or its node ID")
     .option("--proxy <id>", "the same as a flag")
-    .option(
-      "--istiod <url>",
-      "HTTP URL of a running istiod that the proxy is connected to (default without another source: http://127.0.0.1:8080)",
+    .addOption(
+      istiodOption(
+        "HTTP URL of a running istiod, which asks the replica that the proxy is connected to (default without another source: http://127.0.0.1:8080)",
+      ),
     )
     .option("--admin <url>", "admin interface of the Envoy, such as http://127.0.0.1:15000")
     .option("-f, --file <file>", "config dump, or clusters as JSON, of an Envoy's admin interface; -: standard input")

@@ -1,19 +1,31 @@
 import { readFile } from "node:fs/promises";
 import {
+  decodeAnswers,
+  decodeClientStatus,
+  decodeProxies,
+  formatSilent,
+  httpReplicas,
+  incompleteExit,
+  joinConnections,
+  latestClientStatuses,
+} from "@istiod/replicas";
+import {
   compareDumps,
   formatComparison,
   formatTable,
   formatValue,
+  type ProxyStatuses,
   proxyStatusTable,
   readConfigDump,
   readProxyStatuses,
 } from "@istiod/proxy-config";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { ask, defaultIstiod, istiodDump } from "../proxy-dump.js";
+import { ask, istiodDump } from "../proxy-dump.js";
+import { istiodHelp, istiodOption, istiodUrls, noAnswer, unanswered } from "./control-plane-flags.js";
 
 interface ProxyStatusValues {
-  readonly istiod: string;
+  readonly istiod: readonly string[];
   readonly output: "table" | "json" | "yaml";
   readonly namespace?: string;
   readonly verbosity: number;
@@ -21,18 +33,25 @@ interface ProxyStatusValues {
   readonly file?: string;
 }
 
+/** The streams of `istiod proxy-status`. */
+export interface ProxyStatusOutput {
+  readonly print: (text: string) => void;
+  readonly warn: (text: string) => void;
+  readonly exit: (status: number) => void;
+}
+
 /**
- * `istiod proxy-status`: what the proxies of a running istiod have acknowledged, or whether one of them has what it was
+ * `istiod proxy-status`: what the proxies of all replicas have acknowledged, or whether one of them has what it was
  * sent.
  */
-export function proxyStatusCommand(print: (text: string) => void): Command {
+export function proxyStatusCommand(output: ProxyStatusOutput): Command {
   return new SettingsCommand("proxy-status")
     .alias("ps")
     .description(
-      "Print the synchronization status of each proxy; of one proxy, the differences between what istiod sent and what the Envoy has.",
+      "Print the synchronization status of each proxy of all replicas; of one proxy, the differences between what istiod sent and what the Envoy has. Exits with 5 if a replica does not answer.",
     )
     .argument("[proxy]", "the proxy to compare: name.namespace of its Pod, or its node ID; needs --admin or --file")
-    .option("--istiod <url>", "HTTP URL of a running istiod", defaultIstiod)
+    .addOption(istiodOption(istiodHelp))
     .option("-n, --namespace <namespace>", "proxies of this namespace only")
     .option("--admin <url>", "admin interface of the Envoy that is compared, such as http://127.0.0.1:15000")
     .option("-f, --file <file>", "config dump of the Envoy that is compared")
@@ -43,24 +62,37 @@ export function proxyStatusCommand(print: (text: string) => void): Command {
     )
     .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json", "yaml"]).default("table"))
     .action(async (proxy: string | undefined, values: ProxyStatusValues) =>
-      print(proxy === undefined ? await statuses(values) : await comparison(proxy, values)),
+      proxy === undefined ? statuses(values, output) : output.print(await comparison(proxy, values)),
     );
 }
 
-async function statuses({
-  istiod,
-  namespace,
-  output,
-  verbosity: level,
-  admin,
-  file,
-}: ProxyStatusValues): Promise<string> {
+async function statuses(
+  { istiod, namespace, output, verbosity: level, admin, file }: ProxyStatusValues,
+  { print, warn, exit }: ProxyStatusOutput,
+): Promise<void> {
   if (admin !== undefined || file !== undefined)
     throw new Error(`${admin === undefined ? "--file" : "--admin"}: expected the proxy to compare as an argument`);
-  const found = readProxyStatuses(await ask("--istiod", istiod, "/debug/client_status"), namespace);
-  return output === "table"
-    ? formatTable(proxyStatusTable(found, { verbose: level > 0 }))
-    : formatValue(found.response, output);
+  const askAll = httpReplicas(istiodUrls(istiod));
+  const gathered = decodeAnswers(await askAll("client_status"), decodeClientStatus);
+  if (gathered.answers.length === 0) throw noAnswer(gathered);
+  const proxies = decodeAnswers(await askAll("proxies"), decodeProxies);
+  const { answers } = latestClientStatuses(
+    gathered,
+    joinConnections(proxies, (answer) => answer),
+  );
+  const found = answers.map(({ answer }) => readProxyStatuses(JSON.stringify(answer), namespace));
+  print(
+    output === "table" ? table(found, level > 0) : found.map(({ response }) => formatValue(response, output)).join(""),
+  );
+  const silent = unanswered(gathered);
+  warn(formatSilent(silent));
+  exit(silent.length === 0 ? 0 : incompleteExit);
+}
+
+/** Returns the proxies of all replicas, sorted as by `istioctl`. */
+function table(found: readonly ProxyStatuses[], verbose: boolean): string {
+  const proxies = found.flatMap((each) => each.proxies).sort((a, b) => (a.proxy < b.proxy ? -1 : 1));
+  return formatTable(proxyStatusTable({ proxies }, { verbose }));
 }
 
 async function comparison(proxy: string, { istiod, admin, file, output }: ProxyStatusValues): Promise<string> {

@@ -1,15 +1,19 @@
 import type { LiveAnalysis } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
 import { type MeshClient, omittedParts } from "@istiod/explain";
+import type { Collection } from "@istiod/incremental";
 import {
   type ChangeLog,
   formatName,
   type ObjectName,
+  type ObjectStatus,
   parseName,
   StatusCache,
   type StatusSources,
 } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
+import type { Connection } from "@istiod/xds-server";
+import type { ProxyConnection } from "@istiod/replicas";
 import type { UnreadVersion } from "../status/unread-versions.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
 import { changedObjects, statusAnswer } from "./status-answer.js";
@@ -19,8 +23,13 @@ export interface ChangeCommandsOptions {
   readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect">;
   /** Returns the connected proxies. */
   readonly clients: () => readonly MeshClient[];
+  /** Returns the connections of proxies. */
+  readonly proxies: () => readonly ProxyConnection[];
   readonly problems: () => readonly Problem[];
-  readonly analysis: Pick<LiveAnalysis<Proxy>, "messages" | "findings" | "newFindings" | "place" | "reasonWithoutEffect">;
+  readonly analysis: Pick<
+    LiveAnalysis<Proxy>,
+    "messages" | "findings" | "newFindings" | "place" | "reasonWithoutEffect"
+  >;
   /** Reports whether a change is not committed yet. */
   readonly gathering: () => boolean;
   /** Returns the sources that have another version of an object than was read. */
@@ -54,20 +63,33 @@ function statusCommand({
   changes,
   status,
   clients,
+  proxies,
   problems,
   analysis,
   gathering,
   unread,
 }: ChangeCommandsOptions): DebugCommand {
-  const statuses = new StatusCache({ ...status, reasonWithoutEffect: (of) => analysis.reasonWithoutEffect(of) });
+  const sources = { ...status, reasonWithoutEffect: (of: Collection<unknown>) => analysis.reasonWithoutEffect(of) };
+  const statuses = new StatusCache(sources);
+  const statusesWithout = async (
+    names: readonly ObjectName[],
+    ids: readonly string[],
+  ): Promise<readonly ObjectStatus[]> => {
+    if (ids.length === 0) return statuses.statusesOf(names);
+    const connections = (): readonly Connection[] => status.connections().filter(({ id }) => !ids.includes(id));
+    return new StatusCache({ ...sources, connections }).statusesOf(names);
+  };
   const answer = async ({ query }: DebugRequest): Promise<DebugAnswer> => {
-    const requested = query
-      .getAll("object")
-      .flatMap((names) => names.split(","))
-      .filter((name) => name !== "");
+    const namesOf = (parameter: string): readonly string[] =>
+      query
+        .getAll(parameter)
+        .flatMap((names) => names.split(","))
+        .filter((name) => name !== "");
+    const requested = namesOf("object");
     let names: readonly ObjectName[];
     try {
-      names = requested.length > 0 ? requested.map(parseName) : changedObjects(changes);
+      const also = namesOf("also").map(parseName);
+      names = requested.length > 0 ? requested.map(parseName) : [...changedObjects(changes), ...also];
     } catch (error) {
       return textAnswer(400, (error as Error).message);
     }
@@ -76,9 +98,10 @@ function statusCommand({
     for (const name of asked) unreadByName.set(formatName(name), await unread(name));
     // A version that was just read may be committed only after the statuses are computed.
     const wasGathering = gathering();
-    const objects = await statuses.statusesOf(names);
+    const objects = await statusesWithout(names, query.getAll("without"));
     return {
       json: await statusAnswer({
+        ...(query.get("connections") === "true" && { connections: proxies() }),
         revision: status.database.revision,
         gathering: wasGathering || gathering(),
         objects,

@@ -7,6 +7,7 @@ import {
 } from "@istiod/envoy-api/envoy/service/status/v3/csds";
 import type { Proxy } from "@istiod/push-context";
 import type { Answer, Connection, Subscription } from "@istiod/xds-server";
+import { proxyConnections } from "./proxies.js";
 
 const clientConfigType = "type.googleapis.com/envoy.service.status.v3.ClientConfig";
 
@@ -22,9 +23,8 @@ export function clientConfigs(
   proxyOf: (connection: Connection) => Proxy,
   namespace: string | undefined,
 ): Answer["resources"] {
-  return connections.flatMap((connection) => {
-    const { metadata, type, namespace: own, nodeId } = proxyOf(connection);
-    if (metadata.PROXY_CONFIG === undefined && type !== "ztunnel" && connection.subscriptions.length === 0) return [];
+  return proxyConnections(connections, proxyOf).flatMap((connection) => {
+    const { metadata, namespace: own, nodeId } = proxyOf(connection);
     if (namespace !== undefined && own !== namespace) return [];
     const { CLUSTER_ID, NAMESPACE, ISTIO_VERSION } = metadata;
     const told = Object.entries({ CLUSTER_ID, NAMESPACE, ISTIO_VERSION }).filter(

@@ -8,6 +8,8 @@ export interface DebugCommand {
    * machine.
    */
   readonly changesState?: (query: URLSearchParams) => boolean;
+  /** Set if the answer waits for other replicas. Not served over xDS, where replicas could wait for each other. */
+  readonly asksReplicas?: true;
   readonly answer: (request: DebugRequest) => DebugAnswer | Promise<DebugAnswer>;
 }
 

@@ -14,7 +14,7 @@ import { clientConfigs } from "./client-configs.js";
 import type { DebugCommand } from "./command.js";
 import { configDumpMessages } from "./config-dump.js";
 import { controlPlaneIdentifier } from "./control-plane.js";
-import { connectionOf } from "./proxy-commands.js";
+import { connectionOf, notConnected } from "./proxy-commands.js";
 
 /**
  * Type URL of debug commands over xDS. The one resource name of a request is the command, such as
@@ -98,6 +98,7 @@ function command(
   names: readonly string[],
 ): () => Promise<Answer> {
   const [resource = ""] = names;
+  const served = commands.filter(({ asksReplicas }) => asksReplicas !== true);
   const url = new URL(`http://istiod/${resource.replace(/^\/*(debug\/)?/, "")}`);
   const name = url.pathname.slice(1);
   if (caller.kind === "authenticated" && names.length !== 1)
@@ -107,7 +108,7 @@ function command(
     caller.kind === "authenticated" ? caller.namespace : undefined,
   );
   return async () => {
-    const answer = (await commands
+    const answer = (await served
       .find((each) => each.name === name)
       ?.answer({ query: url.searchParams, namespace })) ?? {
       text: `there is no debug command ${name}\n`,
@@ -115,6 +116,15 @@ function command(
     const bytes = Buffer.from("json" in answer ? JSON.stringify(answer.json) : answer.text);
     return { resources: [{ name: resource, typeUrl: debugType, bytes }] };
   };
+}
+
+/**
+ * Says that a proxy is not connected to this replica as one resource with the text of HTTP: `istioctl proxy-status POD`
+ * asks the next replica only then, and otherwise takes an empty answer for the proxy's. Source:
+ * istioctl/pkg/multixds/gather.go.
+ */
+function notConnectedAnswer(name: string): Answer {
+  return { resources: [{ name, typeUrl: debugType, bytes: Buffer.from(`${notConnected}\n`) }] };
 }
 
 /** @param namespace of the proxies that the caller may see; undefined: all */
@@ -130,8 +140,10 @@ function status(
       controlPlane: controlPlaneIdentifier(env, version),
     };
   }
-  const connection = name === "config_dump" && names.length === 1 ? connectionOf(server, names[0] ?? "") : undefined;
+  const [proxy = ""] = names;
+  if (name !== "config_dump" || names.length !== 1) return { resources: [] };
+  const connection = connectionOf(server, proxy);
   if (connection === undefined || (namespace !== undefined && proxyOf(connection).namespace !== namespace))
-    return { resources: [] };
+    return notConnectedAnswer(proxy);
   return configDumpMessages(connection, messageRegistry()).then((resources) => ({ resources }));
 }

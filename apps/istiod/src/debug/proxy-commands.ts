@@ -2,6 +2,9 @@ import type { Proxy } from "@istiod/push-context";
 import type { Connection, XdsServer } from "@istiod/xds-server";
 import { type DebugAnswer, type DebugRequest, textAnswer } from "./command.js";
 
+/** Istio's message, by which `istioctl` recognizes that it should ask another replica. */
+export const notConnected = "Proxy not connected to this Pilot instance. It may be connected to another instance.";
+
 /** Options of the commands about connected proxies. */
 export interface ProxyCommandsOptions {
   readonly server: XdsServer;
@@ -38,7 +41,5 @@ export function ofProxy(
   const connection = connectionOf(server, id);
   const isVisible =
     connection !== undefined && (namespace === undefined || proxyOf(connection).namespace === namespace);
-  return isVisible
-    ? answer(connection)
-    : textAnswer(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
+  return isVisible ? answer(connection) : textAnswer(404, notConnected);
 }

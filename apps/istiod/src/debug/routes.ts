@@ -19,9 +19,9 @@ export interface DebugOptions extends StreamCommandsOptions, MeshCommandsOptions
   readonly injectionTemplates: () => Readonly<Record<string, string>> | undefined;
 }
 
-/** Returns all debug commands. */
+/** Returns the debug commands of one replica. */
 export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
-  const commands = [
+  return [
     ...streamCommands(options),
     ...meshCommands(options),
     ...changeCommands(options),
@@ -30,7 +30,11 @@ export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
     injectCommand(options),
     ...profileCommands(options.profile && variables.profiling.read(options.env)),
   ];
-  return [...commands, { name: "list", about: "Names of all commands", answer: () => ({ json: listed(commands) }) }];
+}
+
+/** Returns the command that lists the names of commands. */
+export function listCommand(commands: readonly DebugCommand[]): DebugCommand {
+  return { name: "list", about: "Names of all commands", answer: () => ({ json: listed(commands) }) };
 }
 
 /**
@@ -45,16 +49,19 @@ export function debugRoutes(
   namespaceOf: (request: IncomingMessage) => string | undefined,
 ): Map<string, Route> {
   const routes = new Map<string, Route>();
-  for (const { name, answer, changesState } of commands) {
+  for (const { name, answer, changesState, asksReplicas } of commands) {
     routes.set(`/debug/${name}`, async ({ url, http }, response) => {
       if (changesState?.(url.searchParams) === true && !mayChangeState(http)) {
         response.writeHead(405, { "content-type": "text/plain", allow: "POST" }).end("method must be POST\n");
         return;
       }
       const query = await parametersOf(url, http);
-      const respond = async (): Promise<void> =>
-        write(url, response, await answer({ query, namespace: namespaceOf(http) }));
-      await (isProfile(name) ? respond() : queue.run(response, respond));
+      const request = { query, namespace: namespaceOf(http) };
+      const respond = async (): Promise<void> => write(url, response, await answer(request));
+      if (isProfile(name)) return respond();
+      // The queue does not wait for other replicas, which may wait for this one.
+      const gathered = asksReplicas && (await answer(request));
+      await queue.run(response, gathered ? async () => write(url, response, gathered) : respond);
     });
   }
   routes.set("/debug", (_, response) => {

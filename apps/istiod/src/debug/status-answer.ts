@@ -10,32 +10,9 @@ import {
 import { allKinds, formatProblem, type Problem } from "@istiod/config-schema";
 import type { OmittedPart } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
+import type { StatusAnswer } from "@istiod/replicas";
 import type { UnreadVersion } from "../status/unread-versions.js";
 import { type ChangeLog, formatName, type ObjectName, type ObjectStatus } from "@istiod/push-report";
-
-/** The answer of `/debug/status`, which `istiod status` reads. */
-export interface StatusAnswer {
-  readonly revision: number;
-  /** A change is being gathered that these objects do not show yet. */
-  readonly gathering: boolean;
-  readonly objects: readonly (ObjectStatus & {
-    readonly findings: readonly Message[];
-    /** Parts of the object that listeners of connected proxies lack. */
-    readonly omitted: readonly Pick<OmittedPart, "field" | "reason" | "proxies" | "proxy">[];
-    /** Sources whose latest version of the object was not read, if the request asks for it. */
-    readonly unread: readonly UnreadVersion[];
-  })[];
-  /** Rejections and warnings of the sources: about the requested objects, or all. */
-  readonly problems: readonly {
-    readonly object: string;
-    readonly severity: "error" | "warning";
-    readonly text: string;
-  }[];
-  /** The most severe findings about other objects since the first analysis. Empty if objects are requested by name. */
-  readonly newFindings: readonly Message[];
-  /** Number of such findings that `newFindings` leaves out. */
-  readonly moreFindings: number;
-}
 
 const newFindingsNamed = 20;
 
@@ -45,7 +22,7 @@ export function changedObjects(changes: Pick<ChangeLog, "recentObjects">): reado
   return changes.recentObjects().filter(({ kind }) => kinds.has(kind));
 }
 
-interface StatusParts extends Pick<StatusAnswer, "revision" | "gathering"> {
+interface StatusParts extends Pick<StatusAnswer, "revision" | "gathering" | "connections"> {
   readonly objects: readonly ObjectStatus[];
   readonly omitted: readonly OmittedPart[];
   /** By the names of objects. */
@@ -65,6 +42,7 @@ export async function statusAnswer({
   problems,
   analysis,
   isAboutAll,
+  connections,
 }: StatusParts): Promise<StatusAnswer> {
   const names = new Set(objects.map(({ object }) => formatName(object)));
   const isAbout = ({ origin }: Finding): boolean => names.has(formatName(origin));
@@ -97,5 +75,6 @@ export async function statusAnswer({
       .filter(({ object }) => isAboutAll || names.has(object)),
     newFindings: await analysis.place(worstFirst.slice(0, newFindingsNamed)),
     moreFindings: Math.max(0, added.length - newFindingsNamed),
+    ...(connections && { connections }),
   };
 }

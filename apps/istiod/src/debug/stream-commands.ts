@@ -4,6 +4,7 @@ import type { Connection } from "@istiod/xds-server";
 import { clientStatusCommand } from "./client-status.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
 import { configDump, resourcesSent } from "./config-dump.js";
+import { connectedProxies } from "./proxies.js";
 import { ofProxy, type ProxyCommandsOptions, type StreamCommandsOptions } from "./proxy-commands.js";
 import { clientForm, clientsForm, connections, sorted, syncz, withoutEmpty } from "./xds-state.js";
 import { variables } from "../variables.js";
@@ -32,6 +33,11 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
       answer: ({ query }) => ({ json: syncz(server, proxyOf, query.get("namespace")) }),
     },
     clientStatusCommand(options),
+    {
+      name: "proxies",
+      about: "Connected proxies with their identity across replicas",
+      answer: () => ({ json: { proxies: connectedProxies(server.connections(), proxyOf) } }),
+    },
     { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server, proxyOf) }) },
     {
       name: "config_dump",

@@ -1,4 +1,4 @@
-import { booleanSetting, durationSetting, listSetting, stringSetting } from "@istiod/settings";
+import { booleanSetting, durationSetting, listSetting, stringArraySetting, stringSetting } from "@istiod/settings";
 
 /** The flags of the servers and of the process. */
 export const servingFlags = {
@@ -31,6 +31,13 @@ export const servingFlags = {
     placeholder: "addr",
     default: ":15014",
     help: "address of metrics; empty to serve them on --httpAddr",
+  }),
+  replica: stringArraySetting({
+    flag: "replica",
+    placeholder: "host:port",
+    default: [],
+    help: "xDS address over TLS of another replica of this control plane; repeatable. Default: in a Pod, those of the other Pods of this revision",
+    isExtension: true,
   }),
   httpAllowedHosts: listSetting({
     flag: "httpAllowedHosts",

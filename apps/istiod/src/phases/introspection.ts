@@ -1,16 +1,20 @@
 import { hostname } from "node:os";
+import { shareConcurrent } from "@istiod/admin-server";
 import type { LiveAnalysis } from "@istiod/analysis";
 import { clusterMetrics, queueDepth } from "@istiod/config-ingestion";
 import { type MeshClient, modelMetrics, OmissionObserver } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { generators, lookups } from "@istiod/xds-generators";
+import { type Ask, controlPlane, decodeAnswers, decodePage, ReplicaCommands } from "@istiod/replicas";
 import type { SourceStatus } from "@istiod/status-page";
 import type { Connection } from "@istiod/xds-server";
 import { liveAnalysis } from "../analysis.js";
 import { DebugAccess } from "../debug/access.js";
 import type { DebugCommand } from "../debug/command.js";
 import { debugOverXds } from "../debug/over-xds.js";
-import { debugCommands, type DebugOptions } from "../debug/routes.js";
+import { proxyConnections, connectedProxies } from "../debug/proxies.js";
+import { replicaCommands } from "../debug/replica-commands.js";
+import { debugCommands, type DebugOptions, listCommand } from "../debug/routes.js";
 import { describeIndexFailure } from "../logging/index-failure-log.js";
 import { omissionLog } from "../logging/omission-log.js";
 import { readProxy } from "../mesh-source.js";
@@ -27,10 +31,11 @@ import {
   staleSourcesSummary,
   staleTrustSummary,
 } from "../status/source-statuses.js";
-import type { StatusSources } from "../status/status-model.js";
+import { statusModel, type StatusSources } from "../status/status-model.js";
 import { unreadVersions } from "../status/unread-versions.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
+import { openReplicas, type Replicas } from "./replicas.js";
 import type { Security } from "./security.js";
 import type { Serving } from "./serving.js";
 import type { Startup } from "./startup.js";
@@ -85,10 +90,7 @@ export function openIntrospection(
   const proxyOf = ({ node }: Pick<Connection, "node">): Proxy =>
     source.clientOf(node)?.proxy ?? readProxy(node, values.clusterAliases);
   const { injectionTemplates } = serving;
-  const commands = debugCommands(
-    debugOptions(startup, mesh, serving, { analysis, faults, proxyOf, injectionTemplates }),
-  );
-  server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
+  const own = debugCommands(debugOptions(startup, mesh, serving, { analysis, faults, proxyOf, injectionTemplates }));
   const trust = (): readonly SourceStatus[] => [
     ...(security.bundles?.statuses() ?? []),
     ...revocationStatuses(security.authority),
@@ -103,6 +105,9 @@ export function openIntrospection(
     certificates: () => certificateStatuses(security.authority, security.secure?.current(), security.external?.roots),
     waitingFor: () => [],
   };
+  const replicas = openReplicas(startup, mesh, security);
+  const { ask, commands } = commandsOfReplicas(replicas, [...own, pageCommand(status)]);
+  server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
   const readiness = (): string =>
     rejectedPoliciesSummary(sources.rejectedPolicies()) +
     staleSourcesSummary(ingestion.states()) +
@@ -111,7 +116,45 @@ export function openIntrospection(
     ...componentLines([...sourceStatuses(sources.named, ingestion.states()), ...trust()]),
     ...signerLines(security.external?.signers.statuses() ?? []),
   ];
-  return { commands, access: debugAccess(startup, mesh, security), status, analysis, readiness, components };
+  const pages = shareConcurrent(async () => decodeAnswers(await ask("page"), decodePage));
+  return {
+    commands,
+    access: debugAccess(startup, mesh, security),
+    status: { ...status, ...(replicas.areKnown && { replicas: { id: replicas.instance.id, pages } }) },
+    analysis,
+    readiness,
+    components,
+  };
+}
+
+/** Returns the commands of this replica with those that ask all, and the function that asks all. */
+function commandsOfReplicas(
+  { instance, others }: Replicas,
+  own: readonly DebugCommand[],
+): { readonly ask: Ask; readonly commands: readonly DebugCommand[] } {
+  const replica = new ReplicaCommands({
+    instance,
+    answer: (command, query) => {
+      const found = own.find(({ name }) => name === command);
+      return found && Promise.resolve(found.answer({ query, namespace: undefined }));
+    },
+  });
+  const ask = controlPlane({
+    instance,
+    answer: (command, parameters) => replica.reply(command, parameters),
+    peers: others,
+  });
+  const all = [...own, ...replicaCommands({ replica, ask })];
+  return { ask, commands: [...all, listCommand(all)] };
+}
+
+/** Answers with the content of the status page of this replica alone, for the pages of others. */
+function pageCommand(status: StatusSources): DebugCommand {
+  return {
+    name: "page",
+    about: "Content of the status page of this replica alone",
+    answer: async () => ({ json: await statusModel(status, { pages: [], documentation: [] }) }),
+  };
 }
 
 /** Registers the metrics. Returns the faults in the resources of connected proxies. */
@@ -157,13 +200,14 @@ function debugOptions(
     status: {
       database,
       deliveries: reporting.deliveries,
-      connections: () => server.connections(),
+      connections: () => proxyConnections(server.connections(), others.proxyOf),
       viewOf: ({ node }) => source.clientOf(node)?.view,
       generators,
       lookups,
       changes: reporting.changes,
     },
     clients: () => clientsOf({ source, server }),
+    proxies: () => connectedProxies(server.connections(), others.proxyOf),
     problems: () => ingestion.problems(),
     gathering: () => ingestion.isDebouncing,
     unread: (name) =>

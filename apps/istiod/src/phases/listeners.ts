@@ -34,7 +34,7 @@ export async function openHttp(startup: Startup): Promise<HttpServer | undefined
 /** Adds the status page to an HTTP port, while the first state of the mesh is awaited. */
 export function serveStartup(startup: Startup, mesh: Mesh, http: HttpServer | undefined): void {
   const access = debugAccess(startup, mesh, { authenticators: [], trustDomain: "" });
-  const page = statusRoute({ ...startingStatus(startup, mesh), monitoring: () => undefined });
+  const page = statusRoute({ ...startingStatus(startup, mesh), queue: new AnswerQueue(), monitoring: () => undefined });
   http?.serve({
     routes: new Map([...probes, ...(variables.debugOnHttp.read(startup.env) ? [["/", page] as const] : [])]),
     guard: (request, path) => access.guard(request, path),
@@ -72,8 +72,7 @@ export async function openListeners(
   const monitoring =
     monitoringAddr &&
     (await listenHttp(startup, "monitoringAddr", monitoringAddr, { routes: new Map([...metrics, ...debug]), guard }));
-  const statusPage = statusRoute({ ...status, monitoring: () => monitoring?.address });
-  const page: Route = (request, response) => queue.run(response, () => statusPage(request, response));
+  const page = statusRoute({ ...status, queue, monitoring: () => monitoring?.address });
   const ready = readyRoute(security, introspection);
   // The webhooks answer before istiod is ready.
   const https = await listenWebhooks(startup, parts, ready);

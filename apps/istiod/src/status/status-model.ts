@@ -3,16 +3,11 @@ import { allKinds, formatPath, formatSubject, type Problem } from "@istiod/confi
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type ChangeLog, type ChangeReport, formatName } from "@istiod/push-report";
-import type {
-  ChangeStatus,
-  ProblemStatus,
-  ProxyStatus,
-  SourceStatus,
-  StatusModel,
-  TypeStatus,
-} from "@istiod/status-page";
+import type { ChangeStatus, ProblemStatus, SourceStatus, StatusModel, TypeStatus } from "@istiod/status-page";
+import type { Gathered, PageProxy, ReplicaPage } from "@istiod/replicas";
 import { xdsShortName } from "@istiod/resources";
 import type { Connection, Subscription } from "@istiod/xds-server";
+import { proxyConnections } from "../debug/proxies.js";
 
 /** The sources of the status page. */
 export interface StatusSources {
@@ -25,6 +20,12 @@ export interface StatusSources {
   readonly certificates: () => StatusModel["certificates"];
   readonly instance: Omit<StatusModel["instance"], "configRevision" | "waitingFor">;
   readonly waitingFor: () => readonly string[];
+  /** The pages of all replicas. Absent if no others are known. */
+  readonly replicas?: {
+    /** ID of this one. */
+    readonly id: string;
+    readonly pages: () => Promise<Gathered<ReplicaPage>>;
+  };
   /** Absent if the objects are not analyzed. */
   readonly findings?: () => Promise<readonly Message[]>;
 }
@@ -59,32 +60,30 @@ export async function statusModel(
   };
 }
 
-/** Streams that watch nothing and state no configuration, such as those of tools, are not proxies. */
-function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readonly ProxyStatus[] {
+function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readonly PageProxy[] {
   const causes = new Map<number, readonly string[]>();
   const causesOf = (revision: number): readonly string[] => {
     const known = causes.get(revision) ?? changes.report(revision)?.objects.slice(0, 10).map(formatName) ?? [];
     causes.set(revision, known);
     return known;
   };
-  return connections().flatMap((connection): readonly ProxyStatus[] => {
+  return proxyConnections(connections(), proxyOf).map((connection): PageProxy => {
     const { id, type, nodeId, metadata } = proxyOf(connection);
-    if (connection.subscriptions.length === 0 && metadata.PROXY_CONFIG === undefined) return [];
     const types = connection.subscriptions.map((subscription) => typeStatus(subscription, causesOf));
     const version = metadata.ISTIO_VERSION ?? envoyVersion(connection);
     const href = `./debug/config_dump?${new URLSearchParams({ proxyID: nodeId, pretty: "" }).toString()}`;
-    return [
-      {
-        id: connection.id,
-        name: id,
-        kind: type,
-        version,
-        connectedAt: connection.connectedAt,
-        pushPending: connection.pendingRevision !== undefined,
-        types,
-        href,
-      },
-    ];
+    return {
+      id: connection.id,
+      node: nodeId,
+      cluster: metadata.CLUSTER_ID ?? "",
+      name: id,
+      kind: type,
+      version,
+      connectedAt: connection.connectedAt,
+      pushPending: connection.pendingRevision !== undefined,
+      types,
+      href,
+    };
   });
 }
 

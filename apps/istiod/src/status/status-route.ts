@@ -1,10 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
+import type { AnswerQueue } from "@istiod/admin-server";
+import { joinPages } from "@istiod/replicas";
 import { type Link, respond, type StatusModel } from "@istiod/status-page";
 import type { Route } from "../http-server.js";
 import { statusModel, type StatusSources } from "./status-model.js";
 
 export interface StatusRouteOptions extends StatusSources {
+  /** The queue of answers. */
+  readonly queue: Pick<AnswerQueue, "run">;
   /** Address of the metrics, if they have a port of their own. */
   readonly monitoring: () => { readonly host: string; readonly port: number } | undefined;
 }
@@ -54,18 +58,26 @@ const documentation: readonly Link[] = [
   },
 ];
 
-/** The status page at `/`. */
-export function statusRoute({ monitoring, ...sources }: StatusRouteOptions): Route {
+/** The status page at `/`, of all replicas if others are known. */
+export function statusRoute({ monitoring, queue, ...sources }: StatusRouteOptions): Route {
   return async ({ url, http }, response) => {
-    const pages: StatusModel["pages"] = [
+    const links: StatusModel["pages"] = [
       { href: "./debug", label: "All debug pages", about: "with those of one proxy" },
       { href: metricsAddress(http, monitoring()), label: "Metrics", about: "for Prometheus" },
       ...debugPages,
     ];
     const { accept } = http.headers;
     const request = { method: http.method ?? "", query: url.searchParams, ...(accept !== undefined && { accept }) };
-    const { status, headers, body } = await respond(request, () => statusModel(sources, { pages, documentation }));
-    response.writeHead(status, headers).end(body);
+    // The queue does not wait for other replicas.
+    const pages = await sources.replicas?.pages();
+    const model = async (): Promise<StatusModel> => {
+      const own = await statusModel(sources, { pages: links, documentation });
+      return pages && sources.replicas ? joinPages(own, sources.replicas.id, pages) : own;
+    };
+    await queue.run(response, async () => {
+      const { status, headers, body } = await respond(request, model);
+      response.writeHead(status, headers).end(body);
+    });
   };
 }
 
