@@ -12,11 +12,14 @@ const halves = new WeakMap<readonly Resource[], readonly [readonly Resource[], r
  * Returns the resources of a selection as `replace` returns them, without those that it returns nothing for. The list
  * is found again by the key, if there is one: clients that reject the same resources get the same list, which is
  * encoded once for all.
+ *
+ * @param more resources at the end, which the key distinguishes
  */
 export function* derive(
   selection: Selection,
   key: string | undefined,
   replace: (resource: Resource) => Resource | undefined,
+  more: readonly Resource[] = [],
 ): Sliced<readonly Resource[]> {
   const { resources } = selection;
   const origin = selection.whole ?? resources;
@@ -29,6 +32,7 @@ export function* derive(
     const replaced = replace(resource);
     if (replaced !== undefined) list.push(replaced);
   }
+  for (const resource of more) list.push(resource);
   if (key === undefined) return list;
   const lists = derived.get(origin) ?? new Map<string, readonly Resource[]>();
   if (lists.size >= maxDerived) lists.clear();

@@ -27,6 +27,11 @@ export interface Doubt {
    * rejected by themselves, oldest first. The client may use one of them, and does not list it when it reconnects.
    */
   earlier: readonly Resource[];
+  /**
+   * A rejected version that holds the place of the resource in full states, so that the client keeps a version that it
+   * has from an earlier stream and that the server does not know.
+   */
+  placeholder: Resource | undefined;
   /** Rejections in a row. */
   attempts: number;
   rejection: ResourceRejection | undefined;
@@ -171,6 +176,25 @@ export class Doubts {
     }
   }
 
+  /** Returns the rejected versions that hold the places of resources in full states, by name. */
+  placeholders(): ReadonlyMap<string, Resource> {
+    const found = new Map<string, Resource>();
+    for (const [name, { placeholder }] of this.#doubts) if (placeholder !== undefined) found.set(name, placeholder);
+    return found;
+  }
+
+  /** Leaves out the resources that rejected versions hold the places of. */
+  dropPlaceholders(): void {
+    for (const doubt of this.#doubts.values()) doubt.placeholder = undefined;
+    this.#changes++;
+  }
+
+  /** Records that a rejected version holds the place of its resource in full states. */
+  hold(resource: Resource): void {
+    const doubt = this.#doubts.get(resource.name);
+    if (doubt !== undefined && doubt.accepted === undefined) doubt.placeholder = resource;
+  }
+
   /** Records a rejected resource. It is tried again after a delay. */
   reject(
     resource: Resource,
@@ -289,10 +313,11 @@ export class Doubts {
       if (++handled % sliceNames === 0) yield 0;
       const doubt = this.#doubts.get(resource.name);
       if (doubt === undefined || doubt.state === "removed") continue;
-      const isCurrent = doubt.version === resource.version && doubt.state === "sent";
+      const isCurrent = doubt.version === resource.version && doubt.state !== "queued";
       if (isCurrent && laterOf(resource.name) === undefined) this.#doubts.delete(resource.name);
       else {
         doubt.accepted = resource;
+        doubt.placeholder = undefined;
         doubt.earlier = doubt.earlier.filter((each) => each.version !== resource.version && later.carries(each));
       }
     }
@@ -325,7 +350,7 @@ export class Doubts {
 
   /** Forgets what the client has: it starts over, without resources of the type. */
   forgetAccepted(): void {
-    for (const doubt of this.#doubts.values()) doubt.accepted = undefined;
+    for (const doubt of this.#doubts.values()) doubt.accepted = doubt.placeholder = undefined;
     this.#removed.clear();
     this.#readded.clear();
   }
@@ -350,17 +375,23 @@ export class Doubts {
 
   /**
    * Returns the full state for the client: the resources that it acknowledged last in place of those that must not be
-   * sent now. What a full state lacks is removed, also a last good version.
+   * sent now. What a full state lacks is removed, also a last good version, so that a rejected version holds the place
+   * of one that is not known. Those are at the end, where they come last in a list of errors.
    */
   *substitute(selection: Selection): Sliced<Selection> {
     const withheld = [...this.#doubts].filter(([, doubt]) => isWaiting(doubt));
     if (withheld.length === 0) return selection;
-    const key = keyOf(withheld.map(([name, { accepted }]) => `=${name} ${accepted?.version ?? ""}`));
-    const resources = yield* derive(selection, key, (resource) => {
+    const held = withheld.flatMap(([, { placeholder }]) => placeholder ?? []);
+    const key = keyOf(
+      withheld.map(
+        ([name, { accepted, placeholder }]) => `=${name} ${accepted?.version ?? ""} ${placeholder?.version ?? ""}`,
+      ),
+    );
+    const acceptedOf = (resource: Resource): Resource | undefined => {
       const doubt = this.#doubts.get(resource.name);
-      if (doubt === undefined || !isWaiting(doubt)) return resource;
-      return doubt.accepted;
-    });
+      return doubt === undefined || !isWaiting(doubt) ? resource : doubt.accepted;
+    };
+    const resources = yield* derive(selection, key, acceptedOf, held);
     return { resources, removed: [] };
   }
 
@@ -436,7 +467,7 @@ export class Doubts {
     if (doubt === undefined) {
       const { version } = resource;
       const rejection = { attempts: 0, rejection: undefined, retryAt: 0, shown: nothingShown };
-      doubt = { accepted, state: "queued", version, resource, earlier: [], ...rejection };
+      doubt = { accepted, state: "queued", version, resource, earlier: [], placeholder: undefined, ...rejection };
       this.#doubts.set(resource.name, doubt);
     } else if (doubt.version !== resource.version) replaceVersion(doubt, resource);
     return doubt;

@@ -5,8 +5,18 @@ import { mentionsName } from "./mentions.js";
 export interface Verdict {
   /** Resources that the message certainly names as invalid, with the reason for each. */
   readonly invalid: ReadonlyMap<string, string>;
+  /** Set if it lists the invalid resources: the client applied the others. */
+  readonly isList?: true;
   /** Resources that it mentions, if it is not certain about any. They may be innocent. */
   readonly mentioned: readonly string[];
+}
+
+/** Length from which a message may be cut, in bytes. */
+const cutBytes = 4090;
+
+/** Reports whether the end of a message may be missing: Envoy and the server cut long ones. */
+export function isCut(message: string): boolean {
+  return Buffer.byteLength(message) >= cutBytes || message.endsWith("(truncated)");
 }
 
 /** Precedes the text format of a message in the errors of Envoy. */
@@ -29,7 +39,7 @@ export function* readMessage(message: string, names: Iterable<string>): Sliced<V
     if (mentionsName(message, name)) mentioned.push(name);
   }
   const invalid = listedIn(message, mentioned);
-  if (invalid.size > 0) return { invalid, mentioned: [] };
+  if (invalid.size > 0) return { invalid, mentioned: [], isList: true };
   const dumped = dumpedName.exec(message)?.[1];
   if (dumped !== undefined && mentioned.includes(dumped))
     return { invalid: new Map([[dumped, reasonIn(message)]]), mentioned: [] };

@@ -3,7 +3,7 @@ import type { Rejection } from "../events.js";
 import { filtered, type Sliced } from "../sliced.js";
 import { derive, halvesOf } from "./derived-lists.js";
 import { Doubts } from "./doubts.js";
-import { readMessage, reasonIn, type Verdict } from "./rejection-message.js";
+import { isCut, readMessage, reasonIn, type Verdict } from "./rejection-message.js";
 import { differenceBetween, indexSet } from "./set-slices.js";
 import type { TypeState } from "./type-state.js";
 import type { SentResponse } from "./unanswered-responses.js";
@@ -62,12 +62,15 @@ export function* reject(
   const { shown } = response;
   const candidates = yield* candidatesOf(type, answered, context.isFullState);
   const { resources, later, superseded, hasGone } = candidates;
-  const verdict = yield* verdictOn(candidates, message);
+  const placeholders = type.doubts?.placeholders() ?? noResources;
+  const verdict = yield* verdictOn(candidates, message, placeholders);
   const doubts = (type.doubts ??= new Doubts(context.random));
   const acceptedOf = (name: string): Resource | undefined => doubts.get(name)?.accepted ?? type.acknowledged?.get(name);
   for (const { selection } of answered) doubts.rejectEarlier(selection);
   if (context.isIncremental && candidates.suspects > 1) doubts.noteEarlier(superseded, verdict.invalid);
   const invalid = verdict.invalid.size === 0 ? [] : resources.filter(({ name }) => verdict.invalid.has(name));
+  const mayHold = context.isFullState && verdict.isList === true && type.mayKeepUnknown;
+  if (placeholders.size > 0 && verdict.invalid.size === 0) doubts.dropPlaceholders();
   for (const resource of resources) {
     const { name, version } = resource;
     const next = later.get(name);
@@ -76,26 +79,55 @@ export function* reject(
       doubts.await(resource, next, acceptedOf(name), reason === undefined && context.isIncremental);
     else if (reason !== undefined)
       doubts.reject(resource, acceptedOf(name), { version, reason, code, nonce, at }, shown);
+    if (mayHold && reason !== undefined && (type.acknowledged === undefined || placeholders.has(name)))
+      doubts.hold(resource);
   }
   const unnamed = invalid.length === 0 ? resources : yield* without(resources, verdict.invalid);
-  const rest = later.size === 0 ? unnamed : yield* filtered(unnamed, ({ name }) => !later.has(name));
-  for (const group of yield* groupsOf(rest, verdict)) yield* doubts.queue(group, acceptedOf, shown);
-  const removed = answered.flatMap(({ selection, set }) => (set === undefined ? [] : selection.removed));
-  if (context.isIncremental) doubts.queueRemovals(removed, shown, resources.length === 0, at);
-  if (context.isFullState && hasGone) doubts.noteGone();
-  if (context.isFullState && (doubts.hasGone || (resources.length > 0 && (yield* lacksAccepted(type)))))
-    doubts.queueFullState(shown);
+  const hasOthers = listsAll(verdict, message, placeholders) && doubts.placeholders().size > 0;
+  if (hasOthers) yield* acceptOthers(type, doubts, response, verdict);
+  else {
+    const rest = later.size === 0 ? unnamed : yield* filtered(unnamed, ({ name }) => !later.has(name));
+    for (const group of yield* groupsOf(rest, verdict)) yield* doubts.queue(group, acceptedOf, shown);
+    const removed = answered.flatMap(({ selection, set }) => (set === undefined ? [] : selection.removed));
+    if (context.isIncremental) doubts.queueRemovals(removed, shown, resources.length === 0, at);
+    if (context.isFullState && hasGone) doubts.noteGone();
+    if (context.isFullState && (doubts.hasGone || (resources.length > 0 && (yield* lacksAccepted(type)))))
+      doubts.queueFullState(shown);
+  }
   if (doubts.isEmpty) type.doubts = undefined;
+  const rejected = [...invalid, ...[...placeholders.values()].filter(({ name }) => verdict.invalid.has(name))];
+  const named = new Map(rejected.map((resource) => [resource.name, resource]));
   return {
     ...nack,
-    resources: invalid.map(({ name }) => name),
-    versions: Object.fromEntries(invalid.map(({ name, version }) => [name, version])),
-    reasons: Object.fromEntries(invalid.map(({ name }) => [name, verdict.invalid.get(name) ?? ""])),
+    resources: [...named.keys()],
+    versions: Object.fromEntries(Array.from(named.values(), ({ name, version }) => [name, version])),
+    reasons: Object.fromEntries(Array.from(named.keys(), (name) => [name, verdict.invalid.get(name) ?? ""])),
     get pending() {
-      return unnamed.map(({ name }) => name);
+      return hasOthers ? [] : unnamed.map(({ name }) => name);
     },
     ...(shown.revision !== undefined && { revision: shown.revision }),
   };
+}
+
+/**
+ * Reports whether a message lists all invalid resources of its response. Those that hold places come last: if a cut
+ * message lists only them, there are no others.
+ */
+function listsAll({ invalid, isList }: Verdict, message: string, placeholders: ReadonlyMap<string, Resource>): boolean {
+  if (isList !== true) return false;
+  return !isCut(message) || [...invalid.keys()].every((name) => placeholders.has(name));
+}
+
+/**
+ * Records that the client has the resources of a rejected full state apart from the invalid ones. It is not sent again
+ * without them, because the client would remove what it has in their place.
+ */
+function* acceptOthers(type: TypeState, doubts: Doubts, response: SentResponse, verdict: Verdict): Sliced<void> {
+  const { selection, set } = response;
+  if (set === undefined) return;
+  const resources = yield* filtered(selection.resources, ({ name }) => !verdict.invalid.has(name));
+  yield* doubts.accept({ resources, removed: [] }, set, type.unanswered);
+  type.acknowledged = set;
 }
 
 /** Returns the resources of rejected responses that the client does not have for certain. */
@@ -143,9 +175,15 @@ function latest(lists: readonly (readonly Resource[])[]): readonly Resource[] {
 }
 
 /** Decides which resources are invalid. A resource is that was alone in its response. */
-function* verdictOn({ resources, superseded, suspects }: Candidates, message: string): Sliced<Verdict> {
+function* verdictOn(
+  { resources, superseded, suspects }: Candidates,
+  message: string,
+  placeholders: ReadonlyMap<string, Resource>,
+): Sliced<Verdict> {
   const [only] = resources;
-  const verdict = yield* readMessage(message, namesOf([...resources, ...superseded]));
+  const others = superseded.length + placeholders.size === 0 ? [] : [...superseded, ...placeholders.values()];
+  const names = others.length === 0 ? namesOf(resources) : new Set(namesOf([...resources, ...others]));
+  const verdict = yield* readMessage(message, names);
   if (only === undefined || suspects !== 1 || verdict.invalid.size > 0) return verdict;
   return { invalid: new Map([[only.name, reasonIn(message)]]), mentioned: [] };
 }
@@ -178,6 +216,8 @@ function without(resources: readonly Resource[], names: ReadonlyMap<string, stri
   const key = names.size > maxShared ? undefined : `without ${[...names.keys()].sort().join("\n")}`;
   return derive({ resources, removed: [] }, key, (resource) => (names.has(resource.name) ? undefined : resource));
 }
+
+const noResources: ReadonlyMap<string, Resource> = new Map();
 
 /** Number of resources up to which lists without them are shared. */
 const maxShared = 64;

@@ -27,6 +27,7 @@ export class SotwStream extends AdsStream {
     if (initial) {
       type.known = undefined;
       type.acknowledged = undefined;
+      type.mayKeepUnknown = request.hasVersion === true && this.isFullState(type);
       type.unanswered.void();
       type.doubts?.forgetAccepted();
       type.outside.clear();

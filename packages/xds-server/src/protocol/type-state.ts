@@ -49,6 +49,11 @@ export class TypeState {
 
   /** Delta: names that the client had when it connected, and that could not be generated since. It keeps them. */
   readonly keptFailing = new Set<string>();
+  /**
+   * State-of-the-world: set if the client had resources of the type when it connected. It does not state them, and
+   * keeps those that it is sent in a version that it rejects.
+   */
+  mayKeepUnknown = false;
   /** Set if the client had resources of the type when it connected. */
   reconnected = false;
   /** Names to send even if they are unchanged. */

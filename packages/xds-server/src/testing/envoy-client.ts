@@ -42,6 +42,8 @@ export class EnvoyClient {
   readonly #recorded = new Map<string, Map<string, string>>();
   readonly #names = new Map<string, Set<string>>();
   readonly #versions = new Map<string, string>();
+  /** Version of the last accepted response of each type. */
+  readonly #accepted = new Map<string, string>();
   #asked = new Set<string>();
   readonly #warming = new Set<string>();
   readonly #waiting = new Set<() => void>();
@@ -143,7 +145,7 @@ export class EnvoyClient {
   #ask(typeUrl: string): void {
     this.#asked.add(typeUrl);
     const recorded = Object.fromEntries(this.#recorded.get(typeUrl) ?? []);
-    this.#xds.subscribe(typeUrl, [...(this.#names.get(typeUrl) ?? [])], recorded);
+    this.#xds.subscribe(typeUrl, [...(this.#names.get(typeUrl) ?? [])], recorded, this.#accepted.get(typeUrl));
   }
 
   #receive(response: ReceivedResponse): void {
@@ -167,7 +169,8 @@ export class EnvoyClient {
   }
 
   /** Records the versions of an accepted response. Those of a rejected one are not, even if a part of it is applied. */
-  #record({ typeUrl, resources, removed }: ReceivedResponse): void {
+  #record({ typeUrl, version, resources, removed }: ReceivedResponse): void {
+    this.#accepted.set(typeUrl, version);
     const recorded = this.#recorded.get(typeUrl) ?? new Map<string, string>();
     this.#recorded.set(typeUrl, recorded);
     const names = xdsType(typeUrl)?.subscription === "named" ? this.#names.get(typeUrl) : undefined;

@@ -106,13 +106,19 @@ export class XdsClient {
     );
   }
 
-  /** Subscribes to names of a type; without names, to the legacy wildcard. */
+  /**
+   * Subscribes to names of a type; without names, to the legacy wildcard.
+   *
+   * @param version state-of-the-world: version that was accepted last, on an earlier stream. Default: none
+   */
   subscribe(
     typeUrl: string,
     names: readonly string[] = [],
     initialVersions: Readonly<Record<string, string>> = {},
+    version?: string,
   ): void {
     const type = this.#type(typeUrl);
+    if (version !== undefined) type.version = version;
     for (const name of names) type.names.add(name);
     if (this.variant === "delta") this.send({ typeUrl, names, initialVersions });
     else this.#list(typeUrl, type);

@@ -15,6 +15,8 @@ export interface XdsRequest {
   readonly typeUrl: string;
   readonly responseNonce: string;
   readonly errorDetail: { readonly code: number; readonly message: string } | undefined;
+  /** State-of-the-world: set if the client has accepted a response, maybe on an earlier stream. */
+  readonly hasVersion?: true;
   /** State-of-the-world: all names; delta: names to subscribe to. */
   readonly names: NameList;
   /** Set if the request lists names, even if all of them were removed because they are too long to exist. */
@@ -37,7 +39,12 @@ export function requestOf(message: DeltaDiscoveryRequest | DiscoveryRequest): Xd
   const errorDetail = status && { code: status.code, message: status.message.slice(0, maxMessageBytes) };
   const lists =
     message.$typeName === "envoy.service.discovery.v3.DiscoveryRequest"
-      ? { names: nameList(message.resourceNames), unsubscribe: noNames, initialVersions: noVersions }
+      ? {
+          names: nameList(message.resourceNames),
+          unsubscribe: noNames,
+          initialVersions: noVersions,
+          ...(message.versionInfo !== "" && { hasVersion: true as const }),
+        }
       : {
           names: nameList(message.resourceNamesSubscribe),
           unsubscribe: nameList(message.resourceNamesUnsubscribe),
@@ -47,8 +54,26 @@ export function requestOf(message: DeltaDiscoveryRequest | DiscoveryRequest): Xd
 }
 
 const fields = {
-  delta: { node: 1, typeUrl: 2, names: 3, unsubscribe: 4, initialVersions: 5, responseNonce: 6, errorDetail: 7 },
-  sotw: { node: 2, typeUrl: 4, names: 3, unsubscribe: -1, initialVersions: -1, responseNonce: 5, errorDetail: 6 },
+  delta: {
+    node: 1,
+    typeUrl: 2,
+    names: 3,
+    unsubscribe: 4,
+    initialVersions: 5,
+    responseNonce: 6,
+    errorDetail: 7,
+    version: -1,
+  },
+  sotw: {
+    node: 2,
+    typeUrl: 4,
+    names: 3,
+    unsubscribe: -1,
+    initialVersions: -1,
+    responseNonce: 5,
+    errorDetail: 6,
+    version: 1,
+  },
 } as const;
 
 /**
@@ -66,6 +91,7 @@ export function* decodeRequest(variant: Variant, bytes: Buffer): Sliced<XdsReque
   let typeUrl = "";
   let responseNonce = "";
   let errorDetail: XdsRequest["errorDetail"];
+  let hasVersion = false;
   let names: RepeatedField | undefined;
   let unsubscribe: RepeatedField | undefined;
   let versions: RepeatedField | undefined;
@@ -82,6 +108,7 @@ export function* decodeRequest(variant: Variant, bytes: Buffer): Sliced<XdsReque
       (unsubscribe ??= new RepeatedField(bytes, field, reader.start)).addName(view, from, to);
     else if (field === numbers.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === numbers.responseNonce) responseNonce = bytes.toString("utf8", from, to);
+    else if (field === numbers.version) hasVersion = to > from;
     else if (field === numbers.node) nodeRange = [from, to];
     else if (field === numbers.errorDetail) errorDetail = decodeStatus(bytes, from, to);
   }
@@ -95,6 +122,7 @@ export function* decodeRequest(variant: Variant, bytes: Buffer): Sliced<XdsReque
     names: names === undefined ? noNames : new EncodedNames(names),
     unsubscribe: unsubscribe === undefined ? noNames : new EncodedNames(unsubscribe),
     initialVersions: versions === undefined ? noVersions : new EncodedVersions(versions),
+    ...(hasVersion && { hasVersion }),
   };
 }
 
