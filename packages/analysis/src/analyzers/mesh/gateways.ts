@@ -6,9 +6,8 @@ import {
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
-  virtualServicesByGateway,
 } from "@istiod/config-schema";
-import { index, query, type QueryContext } from "@istiod/incremental";
+import { index, query } from "@istiod/incremental";
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { ServerTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { hostsForNamespace, hostsOverlap, mergeServers, type RejectedServer } from "@istiod/push-context";
@@ -41,7 +40,9 @@ const rejectedServers = query("analysis.rejectedServers", (q, selector: string):
   ).rejected;
 });
 
-function byAge(a: GatewayObject, b: GatewayObject): number {
+type Aged = Pick<GatewayObject, "creationTimestamp" | "namespace" | "name">;
+
+function byAge(a: Aged, b: Aged): number {
   return (
     a.creationTimestamp - b.creationTimestamp || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1)
   );
@@ -86,41 +87,43 @@ function checkHosts({ namespace, name, spec }: GatewayObject, { q, report }: Ana
  * Reports catch-all routes that are never reached. A gateway merges the routes of several VirtualServices for one host,
  * oldest first, so that a catch-all route shadows all later routes.
  */
-function checkRoutes(object: VirtualServiceObject, { q, report }: AnalysisContext): void {
-  const { namespace, spec } = object;
+function checkRoutes({ namespace, name, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   const catchAll = spec.http.findIndex(matchesEverything);
   if (catchAll < 0) return;
+  const key = `${namespace}/${name}`;
   for (const named of spec.gateways.filter((gateway) => gateway !== "mesh")) {
-    for (const [i, host] of spec.hosts.entries()) {
-      const older = olderRoutes(q, object, gatewayName(named, namespace), host).find((other) =>
-        other.spec.http.some(matchesEverything),
-      );
-      if (older === undefined) continue;
+    const gateway = gatewayName(named, namespace);
+    for (const host of new Set(spec.hosts)) {
+      const first = q.call(firstCatchAll, hostAtGateway(gateway, host));
+      if (first === undefined || first === key) continue;
       report(
         "MESH0013",
         ["spec", "http", catchAll],
-        `the route for every request of ${spec.hosts[i]} at Gateway ${gatewayName(named, namespace)} is never reached: it is shadowed by one of VirtualService ${older.namespace}/${older.name}, which comes first`,
+        `the route for every request of ${host} at Gateway ${gateway} is never reached: it is shadowed by one of VirtualService ${first}, which comes first`,
       );
     }
   }
 }
 
-function olderRoutes(
-  q: QueryContext,
-  { namespace, name, creationTimestamp }: VirtualServiceObject,
-  gateway: string,
-  host: string,
-): readonly VirtualServiceObject[] {
-  const key = `${namespace}/${name}`;
-  return q
-    .read(virtualServicesByGateway, gateway)
-    .filter((other) => other.spec.hosts.includes(host) && `${other.namespace}/${other.name}` !== key)
-    .filter(
-      (other) =>
-        other.creationTimestamp < creationTimestamp ||
-        (other.creationTimestamp === creationTimestamp && `${other.namespace}/${other.name}` < key),
-    );
-}
+/** VirtualServices with a catch-all route, by each host at each gateway that they name. */
+const catchAllsByHost = index(virtualServices, "catchAllsByHostAtGateway", ({ namespace, spec }) =>
+  spec.http.some(matchesEverything)
+    ? spec.gateways
+        .filter((gateway) => gateway !== "mesh")
+        .flatMap((gateway) => spec.hosts.map((host) => hostAtGateway(gatewayName(gateway, namespace), host)))
+    : [],
+);
+
+const hostAtGateway = (gateway: string, host: string): string => `${gateway} ${host}`;
+
+/**
+ * The oldest VirtualService with a catch-all route for a host at a gateway, as `namespace/name`. A query of its own, so
+ * that a change of one route of a host does not reanalyze the host's others.
+ */
+const firstCatchAll = query("analysis.firstCatchAll", (q, host: string): string | undefined => {
+  const [first] = [...q.read(catchAllsByHost, host)].sort(byAge);
+  return first && `${first.namespace}/${first.name}`;
+});
 
 function matchesEverything({ match }: HTTPRoute): boolean {
   return (
