@@ -452,7 +452,7 @@ describe("mutual TLS", () => {
 
 describe("a server of a Gateway", () => {
   it("has a route if others have", () => {
-    const two = gateway(server(80, "HTTP", ["a.example"]), server(443, "HTTP", ["b.example"]));
+    const two = gateway(server(80, "HTTP", ["a.example"]), server(8080, "HTTP", ["b.example"]));
     const routed = virtualService({ hosts: ["a.example"], gateways: ["gw"], http: [to("web")] });
     expect(found(two + routed)).toEqual([
       "MESH0053: no VirtualService of the Gateway routes b.example: requests get 404; add the hosts to a VirtualService that names the Gateway",

@@ -14,6 +14,7 @@ const codes = {
   "unexpected-path": "MESH0043",
   cors: "MESH0050",
   weight: "MESH0042",
+  contradiction: "MESH0047",
 } as const;
 
 /** Returns the code for a problem of a document. */

@@ -8,7 +8,7 @@ export type FieldPath = readonly (string | number)[];
  * ones; a kind that does not exist or is not supported; a field without effect; a rejected object that fails closed, or
  * of which a stored version is active; a condition that no request satisfies; a setting that changes nothing; a path
  * with a doubled or a lost slash; a CORS policy that browsers do not accept, or that allows every website; weights that
- * send no traffic to a destination.
+ * send no traffic to a destination; values that contradict each other.
  */
 export type IssueCode =
   | "unreachable-rule"
@@ -22,7 +22,8 @@ export type IssueCode =
   | "no-effect"
   | "unexpected-path"
   | "cors"
-  | "weight";
+  | "weight"
+  | "contradiction";
 
 /** Receives the faults of one document. */
 export interface Report {

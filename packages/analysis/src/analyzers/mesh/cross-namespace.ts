@@ -6,7 +6,6 @@ import {
   serviceEntries,
   serviceEntryKind,
   type ServiceEntryObject,
-  services,
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
@@ -15,6 +14,7 @@ import { index, type QueryContext } from "@istiod/incremental";
 import { exportScope, features, mesh, meshGateway, resolveHost, rootNamespace } from "@istiod/push-context";
 import { canonicalAddress, visibilityLimit } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
+import { servicesByAddress } from "../../queries/addresses.js";
 import { namespacesOfHost } from "../../queries/destination-hosts.js";
 import { hasWorkload, namespacesWithWorkloads } from "../../queries/workloads.js";
 
@@ -31,9 +31,6 @@ export const crossNamespaceAnalyzer: Analyzer = {
 };
 
 const podAddresses = index(pods, "byCanonicalAddress", ({ status }) => (status?.podIPs ?? []).map(canonicalAddress));
-const serviceAddresses = index(services, "byClusterAddress", ({ spec }) =>
-  [...new Set([spec.clusterIP, ...spec.clusterIPs])].filter((ip) => ip !== "" && ip !== "None").map(canonicalAddress),
-);
 
 function checkVirtualService({ namespace, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   const isOfMesh = spec.gateways.length === 0 || spec.gateways.includes(meshGateway);
@@ -76,7 +73,7 @@ function checkServiceEntry({ cluster, namespace, spec }: ServiceEntryObject, { q
 /** Returns the Service or Pod of another namespace with an address; undefined if there is none, or an own one. */
 function ownerOfAddress(q: QueryContext, address: string, namespace: string): string | undefined {
   const key = canonicalAddress(address);
-  const found = [...q.read(serviceAddresses, key), ...q.read(podAddresses, key)];
+  const found = [...q.read(servicesByAddress, key), ...q.read(podAddresses, key)];
   const [first] = found;
   if (first === undefined || found.some((object) => object.namespace === namespace)) return undefined;
   return `${first.kind} ${first.namespace}/${first.name}`;

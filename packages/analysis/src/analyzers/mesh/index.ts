@@ -5,11 +5,13 @@ import { exportAnalyzer } from "./export-to.js";
 import { gatewayAnalyzer } from "./gateways.js";
 import { hiddenServiceAnalyzer } from "./hidden-services.js";
 import { hostAnalyzer } from "./hosts.js";
+import { httpSettingsAnalyzer } from "./http-settings.js";
 import { ingressAnalyzer } from "./ingresses.js";
 import { injectionLabelAnalyzer } from "./injection-labels.js";
 import { keySetAnalyzer } from "./key-sets.js";
 import { namespaceAnalyzer } from "./namespaces.js";
 import { absentClusterAnalyzer } from "./absent-clusters.js";
+import { peerAuthenticationAnalyzer } from "./peer-authentications.js";
 import { peerPortAnalyzer } from "./peer-ports.js";
 import { revisionAnalyzer } from "./revisions.js";
 import { serviceEntryAnalyzer } from "./service-entries.js";
@@ -17,6 +19,7 @@ import { sourceAnalyzer } from "./sources.js";
 import { lostPortAnalyzer } from "./lost-ports.js";
 import { authorizationAnalyzer } from "./policies.js";
 import { networkGatewayAnalyzer } from "./network-gateways.js";
+import { policySourceAnalyzer } from "./policy-sources.js";
 import { portAnalyzer } from "./ports.js";
 import { providerAnalyzer } from "./providers.js";
 import { routeAnalyzer } from "./routes.js";
@@ -39,13 +42,16 @@ export const meshAnalyzers: readonly Analyzer[] = [
   gatewayAnalyzer,
   hiddenServiceAnalyzer,
   hostAnalyzer,
+  httpSettingsAnalyzer,
   ingressAnalyzer,
   injectionLabelAnalyzer,
   keySetAnalyzer,
   lostPortAnalyzer,
   namespaceAnalyzer,
   networkGatewayAnalyzer,
+  peerAuthenticationAnalyzer,
   peerPortAnalyzer,
+  policySourceAnalyzer,
   portAnalyzer,
   providerAnalyzer,
   revisionAnalyzer,

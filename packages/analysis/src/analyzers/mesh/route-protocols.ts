@@ -18,7 +18,7 @@ import { listNames } from "../../suggestions.js";
 export const routeProtocolAnalyzer: Analyzer = {
   name: "mesh.RouteProtocolAnalyzer",
   description: "Checks that routes are of a protocol, and their matches of a port, that their hosts and gateways have",
-  codes: ["MESH0040", "MESH0041"],
+  codes: ["MESH0040", "MESH0041", "MESH0043"],
   rules: [rule(virtualServiceKind, virtualServices, checkRoutes)],
 };
 
@@ -32,6 +32,7 @@ function checkRoutes(object: VirtualServiceObject, context: AnalysisContext): vo
       continue;
     }
     if (ports !== undefined) checkMatches(object, kind, ports, context);
+    if (kind === "http" && ports !== undefined) checkRedirects(object, ports, context);
     if (kind !== "tcp") checkDestinations(object, kind, context);
   }
   checkHosts(object, context);
@@ -150,6 +151,28 @@ function checkHosts({ namespace, spec }: VirtualServiceObject, { q, report }: An
     if (ports.length === 0 || applies[i] === true) continue;
     const message = `none of the ${given.join(" and ")} routes applies to ${host}, which has no port for them (${describe(ports)}): its connections are balanced as if there were no VirtualService`;
     report("MESH0040", ["spec", "hosts", i], message);
+  }
+}
+
+/** Reports redirects to a scheme at servers of that scheme, which redirect again. */
+function checkRedirects(
+  { spec }: VirtualServiceObject,
+  ports: readonly RoutePort[],
+  { report }: AnalysisContext,
+): void {
+  for (const [i, { redirect, match }] of spec.http.entries()) {
+    if (redirect === undefined || redirect.scheme === "" || redirect.redirectPort.case !== undefined) continue;
+    if (redirect.uri !== "" || redirect.prefixRewrite !== "" || redirect.authority !== "") continue;
+    if (match.some(({ scheme, headers, port }) => scheme ?? (port || Object.keys(headers).length > 0))) continue;
+    const same = ports.filter(
+      ({ gateway, kinds, protocol }) =>
+        gateway !== meshGateway &&
+        kinds.includes("http") &&
+        (protocol.startsWith("HTTPS") ? "https" : "http") === redirect.scheme,
+    );
+    if (same.length === 0) continue;
+    const message = `requests to port ${describe(same)} are redirected to the ${redirect.scheme} that they have already, without an end; set httpsRedirect on the HTTP server instead, or match its port`;
+    report("MESH0043", ["spec", "http", i, "redirect", "scheme"], message);
   }
 }
 

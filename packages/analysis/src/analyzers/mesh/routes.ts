@@ -6,9 +6,11 @@ import {
   virtualServicesByNamespace,
 } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
-import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { features, hostsOverlap, resolveHost } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
+import { listNames } from "../../suggestions.js";
 import { hasWorkload, hasWorkloadAnywhere, describesWorkloads } from "../../queries/workloads.js";
 
 export const routeAnalyzer: Analyzer = {
@@ -24,12 +26,37 @@ function checkRoutes(object: VirtualServiceObject, context: AnalysisContext): vo
     checkDelegate(route, ["spec", "http", i, "delegate"], object, context);
     for (const [j, match] of route.match.entries()) {
       checkSource(match, ["spec", "http", i, "match", j], object, context);
+      checkAuthority(match, ["spec", "http", i, "match", j, "authority", "exact"], object, context);
     }
   }
   for (const [i, { match }] of tls.entries())
     for (const [j, found] of match.entries()) checkSource(found, ["spec", "tls", i, "match", j], object, context);
   for (const [i, { match }] of tcp.entries())
     for (const [j, found] of match.entries()) checkSource(found, ["spec", "tcp", i, "match", j], object, context);
+}
+
+/** Reports an authority that is not one of the hosts, whose requests do not get the routes of the VirtualService. */
+function checkAuthority(
+  { authority }: HTTPMatchRequest,
+  path: FieldPath,
+  { namespace, spec }: VirtualServiceObject,
+  { q, report }: AnalysisContext,
+): void {
+  if (authority?.matchType.case !== "exact" || spec.hosts.length === 0) return;
+  const name = authority.matchType.value.replace(/:\d+$/, "");
+  const isMesh = spec.gateways.length === 0 || spec.gateways.includes("mesh");
+  // Requests to a service may name its address.
+  if (name === "" || (isMesh && /^[\d.]+$|[:[]/.test(name))) return;
+  const isAmong = spec.hosts.some((host) => {
+    const full = resolveHost(host, { namespace, domain: features.domainSuffix(q) });
+    return hostsOverlap(host, name) || hostsOverlap(full, name) || (isMesh && full.startsWith(`${name}.`));
+  });
+  if (isAmong) return;
+  report(
+    "MESH0014",
+    path,
+    `authority ${JSON.stringify(authority.matchType.value)} never matches, because the routes are only for requests to the hosts of the VirtualService, ${listNames(spec.hosts)}; add it to hosts, or name one of them`,
+  );
 }
 
 interface SourceMatch {

@@ -12,7 +12,12 @@ import {
   serviceKind,
   type ServiceObject,
   services,
+  workloadEntries,
+  workloadEntryKind,
+  type WorkloadEntryObject,
 } from "@istiod/config-schema";
+import { index } from "@istiod/incremental";
+import { hasLabels, servicesSelecting } from "@istiod/service-discovery";
 import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { isControlPlane, isManagedGateway } from "../../queries/objects.js";
@@ -35,6 +40,7 @@ export const selectorAnalyzer: Analyzer = {
     rule(requestAuthenticationKind, requestAuthentications, ({ namespace, spec }, context) =>
       checkSelector(namespace, spec.selector?.matchLabels, ["spec", "selector", "matchLabels"], context),
     ),
+    rule(workloadEntryKind, workloadEntries, checkWorkloadEntry),
     rule(serviceEntryKind, serviceEntries, ({ namespace, spec }, context) =>
       checkSelector(namespace, spec.workloadSelector?.labels, ["spec", "workloadSelector", "labels"], context),
     ),
@@ -94,6 +100,25 @@ function checkService(service: ServiceObject, { q, report }: AnalysisContext): v
     ["spec", "selector"],
     `selector ${formatLabels(spec.selector)} matches no workload of namespace ${namespace}, so the service has no endpoints and requests to it fail`,
   );
+}
+
+/** ServiceEntries with a workload selector, by namespace. */
+const selectingEntries = index(serviceEntries, "selectingByNamespace", ({ namespace, spec }) =>
+  spec.workloadSelector === undefined ? [] : [namespace],
+);
+
+function checkWorkloadEntry(
+  { cluster, namespace, labels, spec }: WorkloadEntryObject,
+  { q, report }: AnalysisContext,
+): void {
+  const own = { ...labels, ...spec.labels };
+  if (servicesSelecting(q, cluster, namespace, own).length > 0) return;
+  const isSelected = q
+    .read(selectingEntries, namespace)
+    .some((entry) => hasLabels(own, entry.spec.workloadSelector?.labels ?? {}));
+  if (isSelected) return;
+  const message = `no Service or ServiceEntry of namespace ${namespace} selects the labels ${formatLabels(own)}, so that no request reaches the workload; correct the labels, or add a ServiceEntry with a workloadSelector`;
+  report("MESH0010", ["spec", "labels"], message, "Info");
 }
 
 function formatLabels(labels: Labels): string {

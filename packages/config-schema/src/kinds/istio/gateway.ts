@@ -66,6 +66,13 @@ function checkServer(server: Server, place: Place): void {
   checkServerTls(server.tls, place.at("tls"));
   const { port, tls } = server;
   if (port === undefined) return;
+  if (isHttp(port.protocol) && tls === undefined && (port.number === 443 || /^(https|tls)(-|$)/.test(port.name)))
+    place
+      .at("port", "protocol")
+      .warning(
+        `is ${port.protocol}, so that clients that send TLS to port ${port.number} fail, expected HTTPS and tls, unless TLS ends before the gateway`,
+        "contradiction",
+      );
   if (!isKnownProtocol(port.protocol)) {
     place.at("port", "protocol").error(`is ${JSON.stringify(port.protocol)}, expected one of ${protocolNames}`);
   } else if (isTls(port.protocol)) {

@@ -79,5 +79,12 @@ function validate({ spec }: RequestAuthenticationObject, place: Place): void {
       at.at("jwksUri").error(`is ${JSON.stringify(rule.jwksUri)}, expected a URL with http:// or https://`);
     if (rule.jwks !== "") checkJwks(rule.jwks, at.at("jwks"));
     checkOptionalDuration(rule.timeout, at.at("timeout"));
+    each(rule.fromHeaders, at.at("fromHeaders"), ({ name, prefix }, header) => {
+      if (name.toLowerCase() === "authorization" && prefix === "")
+        header.warning(
+          'has no prefix, so that "Bearer " is taken for a part of the token, which is rejected, expected prefix "Bearer "',
+          "never-matches",
+        );
+    });
   });
 }

@@ -12,6 +12,16 @@ export function checkOutlierDetection(outlier: OutlierDetection | undefined, pla
   if (!outlier.splitExternalLocalOriginErrors && (outlier.consecutiveLocalOriginFailures ?? 0) > 0) {
     place.at("consecutiveLocalOriginFailures").error("is set, expected splitExternalLocalOriginErrors to be true");
   }
+  const counts = [outlier.consecutive5xxErrors, outlier.consecutiveGatewayErrors];
+  if (
+    counts.every((count) => count === 0) &&
+    !outlier.splitExternalLocalOriginErrors &&
+    outlier.consecutiveErrors === 0
+  )
+    place.warning(
+      "ejects nothing: consecutive5xxErrors and consecutiveGatewayErrors are 0, which disables them",
+      "no-effect",
+    );
   checkPercent(outlier.failurePercentageThreshold ?? 0, place.at("failurePercentageThreshold"));
   checkPercent(outlier.maxEjectionPercent, place.at("maxEjectionPercent"));
   checkPercent(outlier.minHealthPercent, place.at("minHealthPercent"));

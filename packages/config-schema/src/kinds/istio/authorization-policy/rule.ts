@@ -6,6 +6,7 @@ import { each, type Place } from "../../../validation/place.js";
 import { checkCondition } from "./condition.js";
 import { checkOperation } from "./operation.js";
 import { checkSource } from "./source.js";
+import { warnOfUnmatchableRule } from "./unmatchable.js";
 
 /** Fields that a CUSTOM rule cannot match: the provider decides before the proxy's own rules know the identity. */
 const notForCustom = [
@@ -50,6 +51,7 @@ export function checkRule(rule: Rule, action: Action, place: Place): void {
   });
   each(rule.when, place.at("when"), checkCondition);
   if (action === Action.CUSTOM) checkForCustom(rule, place);
+  warnOfUnmatchableRule(rule, place);
   const sourceOfConnection = sources.some((s) => ofConnections.some((field) => s[field].length > 0));
   const operationOfConnection = operations.some((o) => o.ports.length > 0 || o.notPorts.length > 0);
   const onlyHttp =

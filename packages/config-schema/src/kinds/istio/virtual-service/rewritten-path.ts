@@ -1,11 +1,13 @@
-import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type { HTTPMatchRequest, HTTPRedirect, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { Place } from "../../../validation/place.js";
+import { hasNoOtherCondition } from "./shadowed-routes.js";
 
 /**
  * Warns of prefixes that are replaced so that the slash before the rest of the path is doubled or lost: only the
  * characters of the prefix are replaced.
  */
 export function warnOfRewrittenPaths(routes: readonly HTTPRoute[], place: Place): void {
+  for (const [i, route] of routes.entries()) warnOfLoop(route, place.at(i, "redirect"));
   const prefixes = new Set(routes.flatMap(({ match }) => match.flatMap((each) => prefixOf(each) ?? [])));
   for (const [i, { match, rewrite, redirect }] of routes.entries()) {
     const replacements = [
@@ -38,4 +40,31 @@ function warnOfReplacement(prefix: string, text: string, prefixes: ReadonlySet<s
 
 function prefixOf({ uri }: HTTPMatchRequest): string | undefined {
   return uri?.matchType.case === "prefix" ? uri.matchType.value : undefined;
+}
+
+/** Warns of a redirect to a path that the same route redirects again. */
+function warnOfLoop({ match, redirect }: HTTPRoute, place: Place): void {
+  if (redirect === undefined || redirect.authority !== "" || redirect.scheme !== "") return;
+  if (redirect.redirectPort.case !== undefined) return;
+  const again = match.length === 0 ? redirect.uri : match.map((each) => pathAgain(each, redirect)).find(Boolean);
+  if (again === undefined || again === "") return;
+  place
+    .at(redirect.uri === "" ? "prefixRewrite" : "uri")
+    .warning(
+      `leads to ${again}, which the route redirects again, without an end, expected a path that another route matches`,
+      "unexpected-path",
+    );
+}
+
+/** Returns the path of the redirect if a match without other conditions matches it, too. */
+function pathAgain(match: HTTPMatchRequest, { uri, prefixRewrite }: HTTPRedirect): string | undefined {
+  if (!hasNoOtherCondition(match)) return undefined;
+  const prefix = prefixOf(match);
+  if (uri !== "") return isMatched(match, uri) ? uri : undefined;
+  return prefix !== undefined && prefixRewrite.startsWith(prefix) && prefixRewrite !== "" ? prefixRewrite : undefined;
+}
+
+function isMatched({ uri }: HTTPMatchRequest, path: string): boolean {
+  const { case: kind, value } = uri?.matchType ?? { case: undefined };
+  return kind === undefined || (kind === "exact" ? path === value : kind === "prefix" && path.startsWith(value));
 }

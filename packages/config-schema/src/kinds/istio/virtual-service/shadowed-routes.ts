@@ -56,7 +56,7 @@ function pathPrefix({ uri }: HTTPMatchRequest): string | undefined {
 const everyPath = /^\^?(\/?\.\*)\$?$/;
 
 /** Reports whether a match has no condition besides the path. */
-function hasNoOtherCondition(match: HTTPMatchRequest): boolean {
+export function hasNoOtherCondition(match: HTTPMatchRequest): boolean {
   const { scheme, method, authority, port, gateways, sourceNamespace } = match;
   const texts: readonly (StringMatch | undefined)[] = [scheme, method, authority];
   const maps = [match.headers, match.withoutHeaders, match.queryParams, match.sourceLabels];

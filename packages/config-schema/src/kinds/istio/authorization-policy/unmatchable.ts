@@ -1,0 +1,64 @@
+import type { Operation, Rule, Source } from "@istiod/istio-api/security/v1beta1/authorization_policy";
+import { each, type Place } from "../../../validation/place.js";
+
+/** Warns of values that no request has: paths, hosts and principals are compared as a whole, without patterns. */
+export function warnOfUnmatchableRule(rule: Rule, place: Place): void {
+  each(rule.from, place.at("from"), ({ source }, at) => {
+    if (source !== undefined) warnOfSource(source, at.at("source"));
+  });
+  each(rule.to, place.at("to"), ({ operation }, at) => {
+    if (operation !== undefined) warnOfOperation(operation, at.at("operation"));
+  });
+  each(rule.when, place.at("when"), ({ key }, at) => {
+    const name = /^request\.headers\[(.*)\]$/s.exec(key)?.[1];
+    if (name !== undefined && !/^[!#$%&'*+\-.^_`|~A-Za-z0-9:]+$/.test(name))
+      warn(at.at("key"), `is ${JSON.stringify(key)}, and no header has this name, expected request.headers[NAME]`);
+  });
+}
+
+function warn(place: Place, message: string): void {
+  place.warning(message, "never-matches");
+}
+
+function warnOfSource(source: Source, place: Place): void {
+  for (const field of ["principals", "notPrincipals"] as const)
+    each(source[field], place.at(field), (value, at) => {
+      if (value.includes("*") || value.startsWith("spiffe://") || /^[^/]+\/ns\/[^/]+\/sa\/[^/]+$/.test(value)) return;
+      const name = value.includes("/") || value === "" ? "NAME" : value;
+      warn(
+        at,
+        `is ${JSON.stringify(value)}, which no workload has, expected cluster.local/ns/NAMESPACE/sa/${name}, or serviceAccounts`,
+      );
+    });
+}
+
+function warnOfOperation(operation: Operation, place: Place): void {
+  for (const field of ["paths", "notPaths"] as const) each(operation[field], place.at(field), warnOfPath);
+  for (const field of ["hosts", "notHosts"] as const)
+    each(operation[field], place.at(field), (value, at) => {
+      if (/[/\s]/.test(value))
+        warn(at, `is ${JSON.stringify(value)}, which no host matches, expected a host without scheme and path`);
+    });
+}
+
+function warnOfPath(value: string, place: Place): void {
+  const is = `is ${JSON.stringify(value)}, which`;
+  if (value.includes("{*")) return;
+  if (/\.[*+]|\\|\[.*\]|\)$|^\^|\$$/.test(value))
+    warn(
+      place,
+      `${is} is compared as it is, not as a pattern, expected a prefix such as /api/*, or a template with {*}`,
+    );
+  else if (value.slice(1, -1).includes("*"))
+    warn(place, `${is} only matches an asterisk at that place, expected {*} for a segment: ${starsAsTemplate(value)}`);
+  else if (value.includes("?")) warn(place, `${is} no path matches: it is compared without the query`);
+}
+
+function starsAsTemplate(path: string): string {
+  return JSON.stringify(
+    path
+      .split("/")
+      .map((segment, i, all) => (segment !== "*" ? segment : i === all.length - 1 ? "{**}" : "{*}"))
+      .join("/"),
+  );
+}
