@@ -17,7 +17,7 @@ export interface EnvironmentReportOptions {
 export interface EnvironmentReport {
   /** Variables of Istio that this program does not read, sorted. */
   readonly ignored: readonly string[];
-  /** Unknown variables with a prefix of Istio's, sorted, with similar names. */
+  /** Unknown variables with a prefix of Istio's, or with a known name in other case, sorted, with similar names. */
   readonly unknown: readonly { readonly name: string; readonly suggestions: readonly string[] }[];
 }
 
@@ -46,11 +46,19 @@ export function environmentReport({
   const unread = set.filter((name) => !isRead.has(name) && !readPrefixes.some((prefix) => name.startsWith(prefix)));
   const hasIstioPrefix = (name: string): boolean =>
     istioPrefixes.some((prefix) => name.startsWith(prefix)) && !serviceLink.test(name);
+  const inOtherCase = (name: string): boolean => {
+    const upper = name.toUpperCase();
+    // Names without an underscore, such as `Path` or `hostname`, belong to other programs.
+    return name !== upper && (hasIstioPrefix(upper) || (upper.includes("_") && known.has(upper)));
+  };
   return {
     ignored: unread.filter((name) => isIstio.has(name)),
     unknown: unread
-      .filter((name) => !known.has(name) && !isElsewhere.has(name) && hasIstioPrefix(name))
-      .map((name) => ({ name, suggestions: nearestNames(name, known, 1) })),
+      .filter((name) => !known.has(name) && !isElsewhere.has(name) && (hasIstioPrefix(name) || inOtherCase(name)))
+      .map((name) => ({
+        name,
+        suggestions: known.has(name.toUpperCase()) ? [name.toUpperCase()] : nearestNames(name.toUpperCase(), known, 1),
+      })),
   };
 }
 

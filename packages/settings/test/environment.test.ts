@@ -46,6 +46,24 @@ describe("the environment's report", () => {
   });
 });
 
+describe("a variable in lower case", () => {
+  const options = { read: ["PILOT_HTTP10", "REVISION", "TRUST_DOMAIN"], istio: ["PILOT_ENABLE_ANALYSIS"] };
+  it.each([
+    ["pilot_http10", "PILOT_HTTP10"],
+    ["Pilot_Http10", "PILOT_HTTP10"],
+    ["pilot_enable_analysis", "PILOT_ENABLE_ANALYSIS"],
+    ["trust_domain", "TRUST_DOMAIN"],
+    ["pilot_htp10", "PILOT_HTTP10"],
+  ])("%s is unknown, with the name in upper case", (name, meant) => {
+    expect(environmentWarnings(environmentReport({ env: { [name]: "1" }, ...options }))).toEqual([
+      `unknown environment variable ${name}; did you mean ${meant}?`,
+    ]);
+  });
+  it.each(["http_proxy", "revision", "Path", "npm_config_cache"])("of other programs is none: %s", (name) => {
+    expect(environmentReport({ env: { [name]: "1" }, ...options }).unknown).toEqual([]);
+  });
+});
+
 describe("the names of Istio's variables", () => {
   it.each([
     ["discovery", discoveryVariables],
