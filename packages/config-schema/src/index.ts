@@ -226,7 +226,8 @@ export { celFault } from "./validation/cel/cel.js";
 export { formatStringFault } from "./validation/format-string/format-string.js";
 export { headerFormatFault } from "./validation/format-string/header-format.js";
 export { isCidr } from "./validation/network/ip.js";
-export { jwksFault } from "./validation/jwt/jwks.js";
+export { jwksFault, portabilityFault as jsonPortabilityFault } from "./validation/jwt/jwks.js";
+export { keyFault as jsonWebKeyFault } from "./validation/jwt/json-web-key.js";
 export { productBounds, type ProductBounds, readProductBounds } from "./mesh/product-bounds.js";
 export {
   type AbsentReaders,

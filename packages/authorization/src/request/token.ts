@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { unverifiableJwks } from "@istiod/push-context";
 import { type JWTRule, JWTRule_JWTRequirement } from "@istiod/istio-api/security/v1beta1/request_authentication";
-import { compactVerify, decodeJwt, decodeProtectedHeader, importJWK, type JWK } from "jose";
+import { type ParsedToken, parseToken } from "./parse-token.js";
+import { isSigned } from "./verify-signature.js";
 
 /** A JWT rule with the keys that verify its tokens; undefined keys are those that the proxy fetches itself. */
 export interface KeyedRule {
@@ -26,21 +27,17 @@ const clockSkew = 60;
  *
  * @param now milliseconds since the epoch
  */
-export async function verifyToken(
-  token: string | undefined,
-  rules: readonly KeyedRule[],
-  now: number,
-): Promise<TokenVerdict> {
+export function verifyToken(token: string | undefined, rules: readonly KeyedRule[], now: number): TokenVerdict {
   if (token === undefined) return unlessRequired({ state: "none" }, undefined, rules);
   if (rules.length === 0) return { state: "ignored", reason: "no RequestAuthentication applies to the workload" };
-  const parsed = parse(token);
+  const parsed = parseToken(token);
   if (typeof parsed === "string") return invalid(401, parsed);
-  const { claims, issuer } = parsed;
+  const { issuer } = parsed;
   const accepting = rules.filter(({ rule }) => rule.issuer === issuer);
   if (accepting.length === 0) return invalid(401, `no JWT rule has the issuer ${JSON.stringify(issuer)}`);
   let verdict: TokenVerdict = { state: "none" };
   for (const each of accepting) {
-    verdict = await verifyByRule(token, { claims, issuer }, each, now);
+    verdict = verifyByRule(parsed, each, now);
     if (verdict.state !== "invalid") return unlessRequired(verdict, issuer, rules);
   }
   return verdict;
@@ -55,17 +52,12 @@ function unlessRequired(verdict: TokenVerdict, issuer: string | undefined, rules
   return invalid(401, `a token of issuer ${JSON.stringify(missing.issuer)} is missing, which its JWT rule requires`);
 }
 
-async function verifyByRule(
-  token: string,
-  { claims, issuer }: { readonly claims: JsonObject; readonly issuer: string },
-  { rule, jwks }: KeyedRule,
-  now: number,
-): Promise<TokenVerdict> {
+function verifyByRule(token: ParsedToken, { rule, jwks }: KeyedRule, now: number): TokenVerdict {
   const seconds = Math.floor(now / 1000);
-  const { exp, nbf } = claims;
-  if (typeof exp === "number" && seconds > exp + clockSkew) return invalid(401, "the token has expired");
-  if (typeof nbf === "number" && seconds + clockSkew < nbf) return invalid(401, "the token is not valid yet");
-  const audiences = [claims["aud"]].flat().map((each) => plainAudience(String(each)));
+  const { claims, issuer, expires, notBefore } = token;
+  if (seconds + clockSkew < notBefore) return invalid(401, "the token is not valid yet");
+  if (expires !== 0 && seconds > expires + clockSkew) return invalid(401, "the token has expired");
+  const audiences = token.audiences.map(plainAudience);
   if (rule.audiences.length > 0 && !rule.audiences.some((each) => audiences.includes(plainAudience(each))))
     return invalid(403, `none of the audiences ${rule.audiences.join(", ")} is in the token`);
   const normalized = splitClaims(claims, rule.spaceDelimitedClaims);
@@ -74,37 +66,9 @@ async function verifyByRule(
     const reason = `the keys of ${source} are not available here, so the signature is not verified`;
     return { state: "unverified", issuer, claims: normalized, reason };
   }
-  return (await isSigned(token, jwks))
+  return isSigned(token, jwks)
     ? { state: "valid", issuer, claims: normalized }
     : invalid(401, "no key of the issuer verifies the signature");
-}
-
-function parse(token: string): { readonly claims: JsonObject; readonly issuer: string } | string {
-  try {
-    const claims = decodeJwt(token) as JsonObject;
-    const { alg } = decodeProtectedHeader(token);
-    if (alg === undefined || alg === "none") return `the algorithm ${String(alg)} is not supported`;
-    return { claims, issuer: typeof claims["iss"] === "string" ? claims["iss"] : "" };
-  } catch (error) {
-    return `the token is malformed: ${(error as Error).message}`;
-  }
-}
-
-/** Tries each key that the token's key ID and algorithm do not exclude. */
-async function isSigned(token: string, jwks: string): Promise<boolean> {
-  const { kid, alg = "" } = decodeProtectedHeader(token);
-  const { keys = [] } = JSON.parse(jwks) as { readonly keys?: readonly JWK[] };
-  for (const key of keys) {
-    if (kid !== undefined && key.kid !== undefined && kid !== key.kid) continue;
-    if (key.alg !== undefined && key.alg !== alg) continue;
-    try {
-      await compactVerify(token, await importJWK(key, alg));
-      return true;
-    } catch {
-      // Another key may verify it.
-    }
-  }
-  return false;
 }
 
 /** Envoy compares audiences without scheme and trailing slash. */

@@ -26,7 +26,7 @@ export function jwksFault(text: string): string | undefined {
   if (set !== undefined && !("keys" in set) && "kty" in set)
     return 'is a single key, expected a JSON Web Key Set: {"keys": [...]}';
   if (set === undefined || !Array.isArray(set["keys"])) return 'is not a JSON Web Key Set, expected {"keys": [...]}';
-  const portable = portabilityFault(text, value);
+  const portable = portabilityFault(text, value, maxDepth);
   if (portable !== undefined) return portable;
   const keys = set["keys"] as readonly unknown[];
   if (keys.length === 0) return "has no keys, expected at least one";
@@ -38,11 +38,14 @@ export function jwksFault(text: string): string | undefined {
 const maxDepth = 32;
 
 /**
- * Returns the part of a JSON text that JavaScript accepts and protobuf's JSON parser, which Envoy uses for key sets,
- * rejects.
+ * Returns the part of a JSON text that JavaScript accepts and protobuf's JSON parser, which Envoy uses for key sets and
+ * tokens, rejects.
+ *
+ * @param value the parsed text
+ * @param depth maximum nesting; that of the parser is 100
  */
-function portabilityFault(text: string, value: unknown): string | undefined {
-  if (isTooDeep(value, maxDepth)) return `is nested more than ${maxDepth} levels deep`;
+export function portabilityFault(text: string, value: unknown, depth = 100): string | undefined {
+  if (isTooDeep(value, depth)) return `is nested more than ${depth} levels deep`;
   if (hasDuplicateMember(text)) return "has a member twice, expected each once";
   return hasUnportableScalar(value) ? "has a number or a character that JSON cannot exchange" : undefined;
 }
