@@ -107,6 +107,19 @@ describe.each(published)("what is published of %s", (project) => {
   });
 });
 
+it("the README lists all packages, and each depends only on those above it", () => {
+  const rows = read("README.md").matchAll(/^\| \[`@istiod\/.*?\| /gm);
+  const listed = [...rows].flatMap(([row]) => [...row.matchAll(/`(@istiod\/[\w-]+)`/g)].map(([, name = ""]) => name));
+  const libraries = published.filter((project) => project.startsWith("packages/"));
+  expect(listed.toSorted()).toEqual(libraries.map((project) => project.replace("packages/", "@istiod/")).toSorted());
+  const below = listed.flatMap((name, at) =>
+    Object.keys(packageJson(name.replace("@istiod/", "packages/")).dependencies ?? {})
+      .filter((dependency) => listed.indexOf(dependency) >= at)
+      .map((dependency) => `${name} imports ${dependency}`),
+  );
+  expect(below).toEqual([]);
+});
+
 it.each(projects)("%s has a cached test target, and tests that run in its directory", (project) => {
   expect(Object.keys(packageJson(project).nx?.targets ?? {})).toContain("test");
   expect(read(project, "vitest.config.ts")).toBe('export { default } from "../../vitest.base.js";\n');
