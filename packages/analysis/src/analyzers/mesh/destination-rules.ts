@@ -5,7 +5,7 @@ import {
   type FieldPath,
   virtualServices,
 } from "@istiod/config-schema";
-import { index, type QueryContext } from "@istiod/incremental";
+import { index } from "@istiod/incremental";
 import {
   ClientTLSSettings_TLSmode as TlsMode,
   type ClientTLSSettings,

@@ -7,7 +7,7 @@ import {
   type VirtualServiceObject,
   virtualServices,
 } from "@istiod/config-schema";
-import { index, query } from "@istiod/incremental";
+import { index, query, type QueryContext } from "@istiod/incremental";
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { ServerTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { hostsForNamespace, hostsOverlap, mergeServers, type RejectedServer } from "@istiod/push-context";
@@ -61,26 +61,46 @@ function checkServers({ namespace, name, spec }: GatewayObject, { q, report }: A
 
 /** Reports namespaces of hosts that do not exist, and servers without a route at a Gateway of which others have one. */
 function checkHosts({ namespace, name, spec }: GatewayObject, { q, report }: AnalysisContext): void {
-  const bound = q.read(virtualServicesByGateway, `${namespace}/${name}`);
   for (const [i, { hosts, port, tls }] of spec.servers.entries()) {
     for (const [j, host] of hosts.entries()) {
       const owner = host.slice(0, Math.max(0, host.indexOf("/"))).replace(/^[.*]$/, "");
       const fault = owner === "" ? undefined : faultOfNamespace(q, owner);
       if (fault !== undefined) report("MESH0004", ["spec", "servers", i, "hosts", j], fault);
     }
-    if (bound.length === 0 || tls?.httpsRedirect === true || tls?.mode === Mode.AUTO_PASSTHROUGH) continue;
-    const isRouted = bound.some((other) => {
-      const served = hostsForNamespace(
-        hosts.map((host) => host.replace(/^\.\//, `${namespace}/`)),
-        other.namespace,
-      );
-      return other.spec.hosts.some((host) => served.some((own) => hostsOverlap(own, host)));
-    });
-    if (isRouted) continue;
+    if (tls?.httpsRedirect === true || tls?.mode === Mode.AUTO_PASSTHROUGH) continue;
+    if (!isUnrouted(q, `${namespace}/${name}`, namespace, hosts)) continue;
     const isWeb = /^(http|grpc)/i.test(port?.protocol ?? "") && tls?.mode !== Mode.PASSTHROUGH;
     const message = `no VirtualService of the Gateway routes ${listNames(hosts)}: ${isWeb ? "requests get 404" : "connections are closed"}; add the hosts to a VirtualService that names the Gateway`;
     report("MESH0053", ["spec", "servers", i, "hosts"], message);
   }
+}
+
+/** Reports whether a Gateway has VirtualServices, but none for hosts of a server. */
+function isUnrouted(q: QueryContext, gateway: string, namespace: string, hosts: readonly string[]): boolean {
+  const own = hosts.map((host) => host.replace(/^\.\//, `${namespace}/`));
+  const routes = ({ namespace: from, spec }: VirtualServiceObject): boolean => {
+    const served = hostsForNamespace(own, from);
+    return spec.hosts.some((host) => served.some((each) => hostsOverlap(each, host)));
+  };
+  // Most hosts have a VirtualService of their own name, so that the others of the Gateway need not be read.
+  const ofSameName = own.flatMap((host) =>
+    q.read(virtualServicesByHost, hostAtGateway(gateway, host.slice(host.indexOf("/") + 1))),
+  );
+  if (ofSameName.some(routes)) return false;
+  const bound = q.read(virtualServicesByGateway, gateway);
+  return bound.length > 0 && !bound.some(routes);
+}
+
+const virtualServicesByGateway = index(virtualServices, "byGateway", ({ namespace, spec }) =>
+  gatewaysOf(spec.gateways, namespace),
+);
+
+const virtualServicesByHost = index(virtualServices, "byHostAtGateway", ({ namespace, spec }) =>
+  gatewaysOf(spec.gateways, namespace).flatMap((gateway) => spec.hosts.map((host) => hostAtGateway(gateway, host))),
+);
+
+function gatewaysOf(gateways: readonly string[], namespace: string): readonly string[] {
+  return gateways.filter((gateway) => gateway !== "mesh").map((gateway) => gatewayName(gateway, namespace));
 }
 
 /**
@@ -91,8 +111,7 @@ function checkRoutes({ namespace, name, spec }: VirtualServiceObject, { q, repor
   const catchAll = spec.http.findIndex(matchesEverything);
   if (catchAll < 0) return;
   const key = `${namespace}/${name}`;
-  for (const named of spec.gateways.filter((gateway) => gateway !== "mesh")) {
-    const gateway = gatewayName(named, namespace);
+  for (const gateway of gatewaysOf(spec.gateways, namespace)) {
     for (const host of new Set(spec.hosts)) {
       const first = q.call(firstCatchAll, hostAtGateway(gateway, host));
       if (first === undefined || first === key) continue;
@@ -108,9 +127,7 @@ function checkRoutes({ namespace, name, spec }: VirtualServiceObject, { q, repor
 /** VirtualServices with a catch-all route, by each host at each gateway that they name. */
 const catchAllsByHost = index(virtualServices, "catchAllsByHostAtGateway", ({ namespace, spec }) =>
   spec.http.some(matchesEverything)
-    ? spec.gateways
-        .filter((gateway) => gateway !== "mesh")
-        .flatMap((gateway) => spec.hosts.map((host) => hostAtGateway(gatewayName(gateway, namespace), host)))
+    ? gatewaysOf(spec.gateways, namespace).flatMap((gateway) => spec.hosts.map((host) => hostAtGateway(gateway, host)))
     : [],
 );
 
