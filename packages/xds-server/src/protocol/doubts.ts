@@ -62,8 +62,8 @@ const togetherShare = 0.25;
 
 /**
  * The resources of one type whose state on the client is unknown, or known to be rejected, after a rejected response.
- * What the response carried is sent again in smaller responses until each resource is acknowledged, or is rejected by
- * name or alone.
+ * Resources of the response are sent again in smaller responses until each is acknowledged, or is rejected by name or
+ * alone.
  */
 export class Doubts {
   readonly #random: () => number;
@@ -375,8 +375,8 @@ export class Doubts {
 
   /**
    * Returns the full state for the client: the resources that it acknowledged last in place of those that must not be
-   * sent now. What a full state lacks is removed, also a last good version, so that a rejected version holds the place
-   * of one that is not known. Those are at the end, where they come last in a list of errors.
+   * sent now. The client removes all that a full state lacks, also a last good version, so that a rejected version holds
+   * the place of one that is not known. Those are at the end, where they come last in a list of errors.
    */
   *substitute(selection: Selection): Sliced<Selection> {
     const withheld = [...this.#doubts].filter(([, doubt]) => isWaiting(doubt));
