@@ -41,6 +41,8 @@ export interface IstiodOptions {
   readonly rootFile?: string;
   /** Records long turns of its event loop, which costs a timer of 10 ms. Default: false. */
   readonly recordLongTurns?: boolean;
+  /** Script of istiod's command, such as that of another build. Default: the bundle of this workspace. */
+  readonly command?: string;
   /** Additional flags of `discovery`, by name without the dashes. */
   readonly flags?: Readonly<Record<string, string>>;
   /** Additional environment variables. */
@@ -160,10 +162,10 @@ function forkIstiod(
     maxOldSpaceMiB,
     recordLongTurns,
     env,
-  }: Pick<IstiodOptions, "execArgv" | "maxOldSpaceMiB" | "recordLongTurns" | "env">,
+    command = execArgv.length > 0 ? unbundled : bundled(),
+  }: Pick<IstiodOptions, "execArgv" | "maxOldSpaceMiB" | "recordLongTurns" | "env" | "command">,
 ): ChildProcess {
-  const bundled = join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js");
-  return fork(execArgv.length > 0 ? unbundled : bundled, ["discovery", ...flags], {
+  return fork(command, ["discovery", ...flags], {
     // The limit on new streams is not part of the measurement.
     env: {
       ...process.env,
@@ -180,6 +182,9 @@ function forkIstiod(
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
 }
+
+const bundled = (): string =>
+  join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js");
 
 /** Reads the output of a process from now on. The function returns the end of it. */
 function lastOutput(child: ChildProcess): () => string {
