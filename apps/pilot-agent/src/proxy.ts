@@ -41,7 +41,8 @@ export async function readProxy(type: ProxyType, options: Options, log: Log = si
   const resolvePath = (path: string): string => resolve(options.directory, path);
   const podLabels = await readDownwardApi(resolvePath(LABELS_FILE));
   const podAnnotations = await readDownwardApi(resolvePath(ANNOTATIONS_FILE));
-  const config = await loadProxyConfig(options, resolvePath(options.meshConfigFile), podAnnotations ?? {});
+  const warn = (message: string): void => log.warn(message);
+  const config = await loadProxyConfig(options, resolvePath(options.meshConfigFile), podAnnotations ?? {}, warn);
   const addresses = workloadAddresses(options.instanceIp);
   const domain = options.domain || `${options.podNamespace}.svc.cluster.local`;
   const nodeId = [type, addresses[0] ?? "", `${options.podName}.${options.podNamespace}`, domain].join("~");

@@ -77,6 +77,21 @@ describe("settings", () => {
 });
 
 describe("the proxy configuration", () => {
+  it("is warned of with each unknown field, with its source and a suggestion", async () => {
+    const directory = await scratch();
+    await put(join(directory, "mesh"), "defaultConfig: { concurency: 2 }\n");
+    const options = readOptions({}, { PROXY_CONFIG: "drainDurations: 20s\ntracing: { zipkin: { adress: z } }\n" });
+    const warnings: string[] = [];
+    const annotations = { "proxy.istio.io/config": "status_prt: 3" };
+    await loadProxyConfig(options, join(directory, "mesh"), annotations, (message) => void warnings.push(message));
+    expect(warnings).toEqual([
+      expect.stringMatching(/mesh: defaultConfig: concurency .*concurrency/),
+      expect.stringMatching(/^PROXY_CONFIG: drainDurations .*drainDuration/),
+      expect.stringMatching(/^PROXY_CONFIG: tracing\.zipkin\.adress .*address/),
+      expect.stringMatching(/^annotation proxy\.istio\.io\/config: status_prt /),
+    ]);
+  });
+
   it("is overridden by mesh configuration, environment and annotation", async () => {
     const directory = await scratch();
     await put(

@@ -395,7 +395,7 @@ export const messageTypes = {
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",
-    description: "The value of an injection label has no meaning.",
+    description: "An injection label has a value without a meaning, or is on an object where it is not read.",
   },
 } as const satisfies Readonly<Record<string, MessageType>>;
 

@@ -239,4 +239,4 @@ export {
 export { effectsElsewhere, kindsWithoutEffect } from "./effect/kinds-without-effect.js";
 export { type ClassesOfIngress, hasServedClass } from "./mesh/served-ingress.js";
 export { fieldsWithoutEffect } from "./effect/fields-without-effect.js";
-export { type IneffectiveField, ineffectiveFields } from "./effect/ineffective-fields.js";
+export { type IneffectiveField, ineffectiveFields, withoutName } from "./effect/ineffective-fields.js";

@@ -95,3 +95,9 @@ test("extension providers are counted as the document has them, and a second one
     'extensionProviders.2.name: is "a" a second time, expected unique names',
   ]);
 });
+
+test.each([-1, 101])("sampling of %s percent is out of range", (sampling) => {
+  expect(warningsOf({ defaultConfig: { tracing: { sampling } } })).toEqual([
+    `defaultConfig.tracing.sampling: is ${sampling}, expected a percentage from 0 to 100; the default is used`,
+  ]);
+});

@@ -1,6 +1,6 @@
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
-import { checkAnnotationSize } from "./annotations/validate-annotations.js";
+import { annotationWarnings, checkAnnotationSize } from "./annotations/validate-annotations.js";
 import type { InjectorConfig } from "./config/injector-config.js";
 import type { InjectorValues } from "./config/values.js";
 import { decideInjection, type DecisionReason } from "./decide-injection.js";
@@ -120,7 +120,8 @@ function mutate(pod: JsonObject, { path = "/inject" }: MutationRequest, injector
     ...(namespaceObject && { namespace: namespaceObject }),
     compliancePolicy: injector.compliancePolicy,
   });
-  return { outcome: "injected", patch: createJsonPatch(pod, injected), warnings, pod: name };
+  const all = [...warnings, ...annotationWarnings(annotationsOf(pod))];
+  return { outcome: "injected", patch: createJsonPatch(pod, injected), warnings: all, pod: name };
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   istioKinds,
   type Kind,
   type Report,
+  withoutName,
 } from "@istiod/config-schema";
 import { checkEnvoyFilter } from "./envoy/envoy-filter.js";
 
@@ -47,7 +48,7 @@ function withoutEffect(kind: Kind, { spec }: ConfigObject<unknown, unknown>, at:
   return found.map(({ path, message }) => ({
     severity: "warning",
     path,
-    message: message.slice(message.indexOf(" ") + 1),
+    message: withoutName(message),
     code: "unsupported-field",
   }));
 }

@@ -6,7 +6,7 @@ import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1al
 import { AgentError } from "../errors.js";
 import type { Options } from "../options/table.js";
 import { defaultProxyConfig } from "./defaults.js";
-import { overlay, overlayMesh } from "./overlay.js";
+import { overlay, overlayMesh, type Warn } from "./overlay.js";
 
 /** Annotations of the pod that override the proxy configuration. */
 const PROXY_CONFIG_ANNOTATION = "proxy.istio.io/config";
@@ -18,19 +18,21 @@ const STATUS_PORT_ANNOTATION = "status.sidecar.istio.io/port";
  * in this order.
  *
  * @param meshFile absolute path; an absent file counts as empty
+ * @param warn called with each field that is ignored
  * @throws AgentError `configuration` or `file`
  */
 export async function loadProxyConfig(
   options: Options,
   meshFile: string,
   annotations: Readonly<Record<string, string>>,
+  warn?: Warn,
 ): Promise<ProxyConfig> {
   let config = defaultProxyConfig();
   const mesh = await readIfPresent(meshFile);
-  if (mesh !== undefined) config = overlayMesh(config, mesh, meshFile);
-  if (options.proxyConfig !== "") config = overlay(config, options.proxyConfig, "PROXY_CONFIG");
+  if (mesh !== undefined) config = overlayMesh(config, mesh, meshFile, warn);
+  if (options.proxyConfig !== "") config = overlay(config, options.proxyConfig, "PROXY_CONFIG", warn);
   const annotation = annotations[PROXY_CONFIG_ANNOTATION];
-  if (annotation !== undefined) config = overlay(config, annotation, `annotation ${PROXY_CONFIG_ANNOTATION}`);
+  if (annotation !== undefined) config = overlay(config, annotation, `annotation ${PROXY_CONFIG_ANNOTATION}`, warn);
   config = clone(ProxyConfigSchema, config);
 
   if (config.concurrency === undefined && options.cpuLimit > 0) config.concurrency = options.cpuLimit;

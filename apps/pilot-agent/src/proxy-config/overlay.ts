@@ -14,35 +14,39 @@ const KEPT_HEADERS = ["forwardedClientCert", "requestId", "attemptCount", "serve
 /**
  * Overrides a proxy configuration with YAML, as Istio does: fields are replaced, `proxyMetadata` is merged.
  *
- * @param source name of the YAML's source, for errors
+ * @param source name of the YAML's source, for errors and warnings
+ * @param warn called with each field that is ignored
  * @throws AgentError `configuration`
  */
-export function overlay(base: ProxyConfig, yaml: string, source: string): ProxyConfig {
+export function overlay(base: ProxyConfig, yaml: string, source: string, warn: Warn = () => undefined): ProxyConfig {
   const given = readYaml(yaml, source);
   if (given === undefined) return base;
-  const over = toJson(ProxyConfigSchema, decode(given, source)) as JsonObject;
+  const over = toJson(ProxyConfigSchema, decode(given, source, warn)) as JsonObject;
   const before = toJson(ProxyConfigSchema, base) as JsonObject;
   return fromJson(ProxyConfigSchema, merge(before, { ...zeroValues(given), ...over }));
 }
 
-/** Decodes a proxy configuration. Fields of newer versions are ignored. @throws AgentError `configuration` */
-function decode(given: JsonObject, source: string): ProxyConfig {
+/** Receives a warning about a proxy configuration. */
+export type Warn = (message: string) => void;
+
+/** Decodes a proxy configuration. Unknown fields are ignored with a warning. @throws AgentError `configuration` */
+function decode(given: JsonObject, source: string, warn: Warn): ProxyConfig {
   const faults: string[] = [];
   const config = decodeTolerantly(ProxyConfigSchema, given, {
     error: (path, message) => faults.push(`${formatPath(path)} ${message}`.trim()),
-    warning: () => undefined,
+    warning: (path, message) => warn(`${source}: ${formatPath(path)} ${message}`),
   });
   if (config !== undefined) return config;
   throw new AgentError("configuration", `${source}: invalid proxy configuration: ${faults.join(", ")}`);
 }
 
 /** Overrides a proxy configuration with `defaultConfig` of a mesh configuration. @throws AgentError `configuration` */
-export function overlayMesh(base: ProxyConfig, yaml: string, source: string): ProxyConfig {
+export function overlayMesh(base: ProxyConfig, yaml: string, source: string, warn?: Warn): ProxyConfig {
   const mesh = readYaml(yaml, source);
   const inner = mesh?.["defaultConfig"] ?? mesh?.["default_config"];
   return inner === undefined || inner === null
     ? base
-    : overlay(base, JSON.stringify(inner), `${source}: defaultConfig`);
+    : overlay(base, JSON.stringify(inner), `${source}: defaultConfig`, warn);
 }
 
 function readYaml(yaml: string, source: string): JsonObject | undefined {

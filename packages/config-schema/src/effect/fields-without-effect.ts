@@ -47,3 +47,14 @@ export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
   "istio.mesh.v1alpha1.Tracing.stackdriver": "Envoy has no Stackdriver tracer any more; use an extension provider",
   "istio.mesh.v1alpha1.Tracing.openCensusAgent": "Envoy has no OpenCensus tracer any more; use an extension provider",
 };
+
+const onlyWaypoints = "only waypoints apply it, and ambient mode is not supported yet; set selector";
+
+/** Values of fields that have no effect, by message and field name, with the reason. */
+export const valuesWithoutEffect: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "istio.type.v1beta1.PolicyTargetReference.kind": {
+    Service: onlyWaypoints,
+    ServiceEntry: onlyWaypoints,
+    GatewayClass: onlyWaypoints,
+  },
+};

@@ -1,6 +1,6 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import type { FieldPath, Report } from "../decoding/report.js";
-import { fieldsWithoutEffect } from "./fields-without-effect.js";
+import { fieldsWithoutEffect, valuesWithoutEffect } from "./fields-without-effect.js";
 
 /** A field that is set and has no effect. */
 export interface IneffectiveField {
@@ -13,6 +13,8 @@ export interface IneffectiveField {
 interface Step {
   readonly field: DescField;
   readonly reason: string | undefined;
+  /** The reasons why some values have no effect. */
+  readonly ofValues: Readonly<Record<string, string>> | undefined;
   readonly below: readonly Step[];
 }
 
@@ -29,15 +31,24 @@ export function ineffectiveFields(schema: DescMessage, message: Message, at: Fie
 /** Reports the fields without effect that a document sets, as warnings. */
 export function reportIneffectiveFields(schema: DescMessage, message: Message, report: Report): void {
   for (const { path, message: text } of ineffectiveFields(schema, message, []))
-    report.warning(path, text.slice(text.indexOf(" ") + 1), "unsupported-field");
+    report.warning(path, withoutName(text), "unsupported-field");
+}
+
+/** Returns the message about a field without its name, for reports that begin with the path. */
+export function withoutName(message: string): string {
+  return message.slice(message.indexOf(" ") + 1);
 }
 
 function visit(steps: readonly Step[], message: Message, at: FieldPath): readonly IneffectiveField[] {
-  return steps.flatMap(({ field, reason, below }) => {
+  return steps.flatMap(({ field, reason, ofValues, below }) => {
     const value = valueOf(field, message);
     if (isEmpty(value)) return [];
     const path = [...at, field.localName];
     if (reason !== undefined) return [{ path, message: `${field.localName} has no effect: ${reason}` }];
+    if (ofValues !== undefined) {
+      const why = typeof value === "string" && Object.hasOwn(ofValues, value) ? ofValues[value] : undefined;
+      return why === undefined ? [] : [{ path, message: `${field.localName} ${String(value)} has no effect: ${why}` }];
+    }
     if (field.fieldKind === "list") return (value as Message[]).flatMap((item, i) => visit(below, item, [...path, i]));
     if (field.fieldKind === "map")
       return Object.entries(value as Record<string, Message>).flatMap(([key, item]) =>
@@ -76,7 +87,9 @@ function compile(schema: DescMessage, above: ReadonlySet<string>): readonly Step
   const types = new Set([...above, schema.typeName]);
   return schema.fields.flatMap((field) => {
     const reason = fieldsWithoutEffect[`${schema.typeName}.${field.localName}`];
+    const ofValues = valuesWithoutEffect[`${schema.typeName}.${field.localName}`];
     const below = reason === undefined && field.message !== undefined ? compile(field.message, types) : [];
-    return reason === undefined && below.length === 0 ? [] : [{ field, reason, below }];
+    const isStep = reason !== undefined || ofValues !== undefined || below.length > 0;
+    return isStep ? [{ field, reason, ofValues, below }] : [];
   });
 }

@@ -77,7 +77,9 @@ function checkStats({ proxyStatsMatcher: matcher, extraStatTags }: ProxyConfig, 
 function checkTracing(config: ProxyConfig, place: Place): void {
   const { tracing } = config;
   if (tracing === undefined) return;
-  const { tracer } = tracing;
+  const { tracer, sampling } = tracing;
+  if (sampling < 0 || sampling > 100)
+    place.at("sampling").warning(`is ${sampling}, expected a percentage from 0 to 100; the default is used`);
   for (const [tag, { type }] of Object.entries(tracing.customTags)) {
     const at = place.at("customTags", tag);
     if (tag === "") at.error("has an empty name, expected the name of a tag");

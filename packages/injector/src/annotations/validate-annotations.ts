@@ -68,6 +68,19 @@ export function validateAnnotations(annotations: Readonly<Record<string, string>
   if (faults.length > 0) throw new InjectorError("annotation", faults.join("; "));
 }
 
+/** Returns warnings about the parts of annotations that are ignored: unknown fields of `proxy.istio.io/config`. */
+export function annotationWarnings(annotations: Readonly<Record<string, string>>): readonly string[] {
+  const value = annotations["proxy.istio.io/config"];
+  const warnings: string[] = [];
+  if (value !== undefined)
+    checkProxyConfigAnnotation(value, {
+      error: () => undefined,
+      warning: (path, message) =>
+        void warnings.push(`annotation proxy.istio.io/config: ${formatPath(path)} ${message}`),
+    });
+  return warnings;
+}
+
 const named = (parameter: string, fault: string | undefined): string | undefined =>
   fault === undefined ? undefined : `${parameter} invalid: ${fault}`;
 

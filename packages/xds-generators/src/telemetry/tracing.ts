@@ -102,10 +102,10 @@ function sampling(percent: number) {
   return { clientSampling: { value: 100 }, overallSampling: { value: 100 }, randomSampling: { value: percent } };
 }
 
-/** Returns the sampling percentage. Values above 100 count as a mistake and mean the default, 1. */
+/** Returns the sampling percentage. Values below 0 and above 100 count as a mistake and mean the default, 1. */
 function samplingPercentage(q: QueryContext, own: ProxyTracing | undefined): number {
   if (own === undefined || own.sampling === 0) return features.traceSampling(q);
-  return own.sampling > 100 ? 1 : own.sampling;
+  return own.sampling < 0 || own.sampling > 100 ? 1 : own.sampling;
 }
 
 function maxPathTag(own: ProxyTracing | undefined) {

@@ -1,5 +1,6 @@
 import {
   type ConfigObject,
+  type FieldPath,
   namespaceKind,
   namespaces,
   podKind,
@@ -7,13 +8,14 @@ import {
   pods,
   serviceKind,
   services,
+  templatePath,
   workloadKinds,
 } from "@istiod/config-schema";
 import { nearestNames, statsAnnotationFaults } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule, type Rule } from "../../analyzer.js";
 import { quotedNearest } from "../../suggestions.js";
 import { annotationDefinitions, isAnalyzedAnnotation } from "./definitions.js";
-import { annotationFault } from "./values.js";
+import { annotationFault, annotationWarnings } from "./values.js";
 
 type AnyObject = ConfigObject<unknown, unknown>;
 
@@ -23,7 +25,7 @@ export const annotationAnalyzers: readonly Analyzer[] = [
     name: "annotations.K8sAnalyzer",
     description: "Checks that Istio's annotations exist, are on the right kinds and have valid values",
     codes: ["IST0107", "IST0108", "IST0125", "IST0135"],
-    rules: annotatedKinds(checkAnnotations),
+    rules: [...annotatedKinds(checkAnnotations), ...templates()],
   },
   {
     name: "annotations.AlphaAnalyzer",
@@ -34,6 +36,15 @@ export const annotationAnalyzers: readonly Analyzer[] = [
   },
 ];
 
+/** The annotations of an object, or of a template in it. */
+interface Annotated {
+  readonly kind: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Path of the metadata's parent. */
+  readonly at: FieldPath;
+}
+
 function annotatedKinds(analyze: (object: AnyObject, context: AnalysisContext) => void): readonly Rule[] {
   return [
     rule(namespaceKind, namespaces, analyze),
@@ -43,11 +54,32 @@ function annotatedKinds(analyze: (object: AnyObject, context: AnalysisContext) =
   ];
 }
 
-function checkAnnotations(object: AnyObject, { report }: AnalysisContext): void {
+/** Returns the checks of templates of Pods, whose annotations are those of the Pods. */
+function templates(): readonly Rule[] {
+  return workloadKinds.map((kind) =>
+    rule(kind, kind.collection, ({ spec }, context) =>
+      checkAnnotated(
+        {
+          kind: podKind.kind,
+          labels: spec.templateLabels,
+          annotations: spec.templateAnnotations,
+          at: templatePath(kind),
+        },
+        context,
+      ),
+    ),
+  );
+}
+
+function checkAnnotations(object: AnyObject, context: AnalysisContext): void {
+  checkAnnotated({ ...object, at: [] }, context);
+}
+
+function checkAnnotated(object: Annotated, { report }: AnalysisContext): void {
   const statsFaults = statsAnnotationFaults(object.annotations);
   for (const [name, value] of Object.entries(object.annotations)) {
     if (!isAnalyzedAnnotation(name)) continue;
-    const path = ["metadata", "annotations", name];
+    const path = [...object.at, "metadata", "annotations", name];
     const definition = annotationDefinitions.get(name);
     if (definition === undefined) {
       const nearest = nearestNames(name, annotationDefinitions.keys());
@@ -61,23 +93,27 @@ function checkAnnotations(object: AnyObject, { report }: AnalysisContext): void 
     if (definition.deprecated && !isReplaced(name, object)) report("IST0135", path, deprecation(name));
     if (definition.kinds.includes("Any")) continue;
     if (!definition.kinds.includes(object.kind)) {
-      const kinds = definition.kinds.join(", ");
-      report(
-        "IST0107",
-        path,
-        `annotation ${name} is misplaced: it has no effect on a ${object.kind}, it applies to ${kinds}`,
-      );
+      report("IST0107", path, `annotation ${name} is misplaced: ${misplacement(object.kind, definition.kinds)}`);
       continue;
     }
     const fault = annotationFault(name, value) ?? statsFaults[name];
     if (fault !== undefined) report("IST0125", path, `annotation ${name} is invalid: it ${fault}`);
+    for (const warning of annotationWarnings(name, value))
+      report("IST0125", path, `annotation ${name} has a part without effect: ${warning}`);
   }
+}
+
+/** Returns where an annotation has no effect, where it has one, and for Pods that the object creates, how to get there. */
+function misplacement(kind: string, kinds: readonly string[]): string {
+  const creator = kinds.includes(podKind.kind) ? workloadKinds.find((each) => each.kind === kind) : undefined;
+  const moved = creator && `; move it to ${[...templatePath(creator), "metadata", "annotations"].join(".")}`;
+  return `it has no effect on a ${kind}, it applies to ${kinds.join(", ")}${moved ?? ""}`;
 }
 
 const injection = "sidecar.istio.io/inject";
 
 /** Reports whether the object has the label that replaces a deprecated annotation, too. */
-function isReplaced(name: string, { labels }: AnyObject): boolean {
+function isReplaced(name: string, { labels }: Pick<Annotated, "labels">): boolean {
   return name === injection && labels[injection] !== undefined;
 }
 

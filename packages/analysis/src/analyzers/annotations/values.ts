@@ -1,4 +1,4 @@
-import { checkProxyConfigAnnotation, isCidr } from "@istiod/config-schema";
+import { checkProxyConfigAnnotation, formatPath, isCidr } from "@istiod/config-schema";
 import { logLevelAnnotations, logLevelFault } from "@istiod/settings";
 
 /** Returns the fault of a value as a predicate, such as `is "x", expected …`; undefined if it is valid. */
@@ -74,7 +74,11 @@ const checks: ReadonlyMap<string, Check> = new Map(
     "traffic.sidecar.istio.io/excludeOutboundIPRanges": ranges,
     "traffic.sidecar.istio.io/includeInboundPorts": orAll(ports),
     "traffic.sidecar.istio.io/excludeInboundPorts": ports,
+    "traffic.sidecar.istio.io/includeOutboundPorts": orAll(ports),
     "traffic.sidecar.istio.io/excludeOutboundPorts": ports,
+    "readiness.status.sidecar.istio.io/applicationPorts": ports,
+    "sidecar.istio.io/rewriteAppHTTPProbers": boolean,
+    "sidecar.istio.io/nativeSidecar": boolean,
     "traffic.sidecar.istio.io/excludeInterfaces": interfaces,
     "traffic.sidecar.istio.io/kubevirtInterfaces": interfaces,
     "istio.io/reroute-virtual-interfaces": interfaces,
@@ -94,4 +98,14 @@ const checks: ReadonlyMap<string, Check> = new Map(
  */
 export function annotationFault(name: string, value: string): string | undefined {
   return checks.get(name)?.(value);
+}
+
+/** Returns the parts of a valid value that injection and the agent ignore, as predicates of fields. */
+export function annotationWarnings(name: string, value: string): readonly string[] {
+  if (name !== "proxy.istio.io/config") return [];
+  const warnings: string[] = [];
+  const warning = (path: readonly (string | number)[], message: string): void =>
+    void warnings.push([formatPath(path), message].join(" ").trim());
+  checkProxyConfigAnnotation(value, { error: () => undefined, warning });
+  return warnings;
 }

@@ -17,6 +17,7 @@ import { revisionAnalyzer } from "./revisions.js";
 import { serviceEntryAnalyzer } from "./service-entries.js";
 import { sourceAnalyzer } from "./sources.js";
 import { lostPortAnalyzer } from "./lost-ports.js";
+import { ambientLabelAnalyzer } from "./ambient-labels.js";
 import { authorizationAnalyzer } from "./policies.js";
 import { networkGatewayAnalyzer } from "./network-gateways.js";
 import { policySourceAnalyzer } from "./policy-sources.js";
@@ -35,6 +36,7 @@ import { withoutEffectAnalyzer } from "./without-effect.js";
 /** Analyzers for problems that Istio's analysis does not check. They report codes `MESH…`. */
 export const meshAnalyzers: readonly Analyzer[] = [
   absentClusterAnalyzer,
+  ambientLabelAnalyzer,
   authorizationAnalyzer,
   crossNamespaceAnalyzer,
   destinationRuleAnalyzer,
