@@ -1,4 +1,4 @@
-import type { Resource } from "@istiod/resources";
+import { type Resource, ResourceSet } from "@istiod/resources";
 import type { Rejection } from "../events.js";
 import { filtered, type Sliced } from "../sliced.js";
 import { derive, halvesOf } from "./derived-lists.js";
@@ -60,6 +60,7 @@ export function* reject(
   if (response === undefined || !type.subscribed || !context.isIsolated)
     return { ...nack, resources: [], versions: {}, reasons: {}, pending: [] };
   const { shown } = response;
+  if (context.isIncremental && type.reconnected) type.acknowledged ??= yield* listedInitially(answered);
   const candidates = yield* candidatesOf(type, answered, context.isFullState);
   const { resources, later, superseded, hasGone } = candidates;
   const placeholders = type.doubts?.placeholders() ?? noResources;
@@ -128,6 +129,13 @@ function* acceptOthers(type: TypeState, doubts: Doubts, response: SentResponse, 
   const resources = yield* filtered(selection.resources, ({ name }) => !verdict.invalid.has(name));
   yield* doubts.accept({ resources, removed: [] }, set, type.unanswered);
   type.acknowledged = set;
+}
+
+/** Returns the resources that the first response did not carry, because the client listed their versions. */
+function* listedInitially([first]: readonly SentResponse[]): Sliced<ResourceSet | undefined> {
+  if (first?.set === undefined || first.selection.whole !== undefined) return undefined;
+  const carried = new Set(namesOf(first.selection.resources));
+  return ResourceSet.of(yield* filtered(first.set.toArray(), ({ name }) => !carried.has(name)));
 }
 
 /** Returns the resources of rejected responses that the client does not have for certain. */
