@@ -10,4 +10,7 @@ equal(scopes.get("ads")?.output, "error");
 scopes.set("ads", { output: "debug" });
 equal(scopes.get("ads")?.output, "debug");
 
-match(plainLine('{"time":"10:00","level":"warn","scope":"ads","msg":"rejected","proxy":"web"}'), /^10:00\twarn\tads\trejected\tproxy=web\n$/);
+match(
+  plainLine('{"time":"10:00","level":"warn","scope":"ads","msg":"rejected","proxy":"web"}'),
+  /^10:00\twarn\tads\trejected\tproxy=web\n$/,
+);

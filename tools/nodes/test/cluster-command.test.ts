@@ -72,7 +72,9 @@ for (const [name, args, interruptAfter] of [
     expect(milliseconds).toBeLessThan(20_000);
   });
 
-it("says in a sentence that there is no Envoy for the sample, before anything is built or started", async ({ skip }) => {
+it("says in a sentence that there is no Envoy for the sample, before anything is built or started", async ({
+  skip,
+}) => {
   skip(unavailable !== undefined, unavailable);
   expect(await sampleUnavailable({ PATH: "" }, "/nonexistent")).toBe(
     "no Envoy, which the proxies of the sample need: set ENVOY_PATH, or run `npm run envoy:install`",
