@@ -39,6 +39,6 @@ export interface StatusSources<C> extends EffectSources<C> {
   readonly deliveries: Deliveries;
   connections(): readonly Connection[];
   readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
-  /** Returns why the objects of a collection cannot have an effect on proxies; undefined if they can. Default: they can. */
+  /** Returns why objects of a collection cannot have an effect on proxies; undefined if they can. Default: they can. */
   reasonWithoutEffect?(of: Collection<unknown>): string | undefined;
 }

@@ -26,8 +26,8 @@ export interface ControlPlaneOptions {
 const timeoutOfOneMs = 60_000;
 
 /**
- * Returns the function by which one replica asks all: itself in the process, and the others over the network. If the others cannot be
- * found, this is said as the silence of `other replicas`.
+ * Returns the function by which one replica asks all: itself in the process, and the others over the network. If the
+ * others cannot be found, this is said as the silence of `other replicas`.
  */
 export function controlPlane({ instance, answer, peers, timeoutMs }: ControlPlaneOptions): Ask {
   const self: Replica = { name: instance.name, ask: (command, parameters) => answer(command, parameters) };

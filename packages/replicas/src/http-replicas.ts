@@ -11,8 +11,8 @@ export interface HttpReplicasOptions {
 const defaultTimeoutMs = 70_000;
 
 /**
- * Returns the function by which a client asks a control plane over HTTP. With one URL, the replica there asks all; with several, each is
- * asked for itself. Requests are posted, so that tokens in them are in no URL.
+ * Returns the function by which a client asks a control plane over HTTP. With one URL, the replica there asks all; with
+ * several, each is asked for itself. Requests are posted, so that tokens in them are in no URL.
  *
  * @throws Error if a URL is invalid
  */

@@ -375,8 +375,8 @@ export class Doubts {
 
   /**
    * Returns the full state for the client: the resources that it acknowledged last in place of those that must not be
-   * sent now. The client removes all that a full state lacks, also a last good version, so that a rejected version holds
-   * the place of one that is not known. Those are at the end, where they come last in a list of errors.
+   * sent now. The client removes all that a full state lacks, also a last good version, so that a rejected version
+   * holds the place of one that is not known. Those are at the end, where they come last in a list of errors.
    */
   *substitute(selection: Selection): Sliced<Selection> {
     const withheld = [...this.#doubts].filter(([, doubt]) => isWaiting(doubt));
