@@ -5,8 +5,8 @@ import type { FlagValues } from "./flags.js";
 
 /**
  * The environment of this process, and the flags that generators read as such, as a source that never changes. The
- * time, that the database is served, and what this istiod does not run are written with them, so that the first revision
- * has everything that analysis reads.
+ * time, that the database is served, and what this istiod does not run are written with them, so that the first
+ * revision has everything that analysis reads.
  */
 export function environmentSource(
   env: NodeJS.ProcessEnv,

@@ -46,7 +46,7 @@ export function reasonWithoutEffect(q: QueryContext, of: Collection<unknown>): s
 
 const analyzedOnly = new Map(analysisKinds.map(({ kind, collection }) => [collection.id, kind]));
 
-/** The reason why the objects of a collection reach no proxy: {@link reasonWithoutEffect}, or only analysis reads them. */
+/** The reason why objects of a collection reach no proxy: {@link reasonWithoutEffect}, or only analysis reads them. */
 export const reasonWithoutProxies = query(
   "reasonWithoutProxies",
   (q, of: Collection<unknown>): string | undefined => {

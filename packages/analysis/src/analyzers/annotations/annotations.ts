@@ -103,7 +103,7 @@ function checkAnnotated(object: Annotated, { report }: AnalysisContext): void {
   }
 }
 
-/** Returns where an annotation has no effect, where it has one, and how to get there for Pods that an object creates. */
+/** Returns where an annotation has no effect, where it has one, and how to get there for the Pods of an object. */
 function misplacement(kind: string, kinds: readonly string[]): string {
   const creator = kinds.includes(podKind.kind) ? workloadKinds.find((each) => each.kind === kind) : undefined;
   const moved = creator && `; move it to ${[...templatePath(creator), "metadata", "annotations"].join(".")}`;
