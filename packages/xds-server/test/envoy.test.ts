@@ -375,8 +375,8 @@ function answers(name: string, text: string, wildcards = 1): Resource {
       domains: ["*"],
       routes: [
         {
-          match: { pathSpecifier: { case: "prefix", value: "/" } },
-          action: { case: "directResponse", value: { status: 200, body } },
+          match: { pathSpecifier: { case: "prefix" as const, value: "/" } },
+          action: { case: "directResponse" as const, value: { status: 200, body } },
         },
       ],
     })),
