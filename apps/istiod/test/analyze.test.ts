@@ -112,7 +112,7 @@ describe("istiod analyze of files", () => {
       "mesh/telemetry.yaml":
         "{apiVersion: telemetry.istio.io/v1, kind: Telemetry, metadata: {name: all, namespace: istio-system}, spec: {tracing: [{providers: [{name: tracer}]}]}}",
       "east/cart.yaml": service.replace("80", "81"),
-      "mesh.yaml": "extensionProviders: [{name: tracer, zipkin: {service: zipkin.shop.svc.cluster.local, port: 9411}}]",
+      "mesh.yaml": "extensionProviders: [{name: tracer, zipkin: {service: cart.shop.svc.cluster.local, port: 80}}]",
       "bad-mesh.yaml":
         "extensionProviders:\n- {name: trace, zipkin: {service: zipkin.shop.svc.cluster.local, port: 9411}}\naccessLogFormatt: x\n",
       "networks.yaml": "networks:\n  one:\n    endpoints: [{fromRegistry: wset}]\n    gateways: []\n",
