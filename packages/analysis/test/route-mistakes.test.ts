@@ -199,7 +199,7 @@ describe("a setting that changes nothing", () => {
   });
 
   it("of a route that forwards nothing", () => {
-    expect(found({ redirect: { uri: "/x" }, timeout: "1s", mirror: { host: "test" } })).toEqual([
+    expect(found({ redirect: { authority: "b" }, timeout: "1s", mirror: { host: "test" } })).toEqual([
       "MESH0042: http[0].mirror: has no effect: the route has redirect, so that nothing is forwarded",
       "MESH0042: http[0].timeout: has no effect: the route has redirect, so that nothing is forwarded",
     ]);

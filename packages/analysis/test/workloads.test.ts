@@ -67,6 +67,7 @@ describe.each(Object.entries(creators))("the workloads of a %s", (_, create) => 
       "IST0173 DestinationRule",
       "MESH0009 Service",
       "MESH0010 RequestAuthentication",
+      "MESH0010 WorkloadEntry",
     ]);
   });
 });
