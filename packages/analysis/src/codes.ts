@@ -1,16 +1,7 @@
+import type { Level, MessageType } from "./message-type.js";
 import { mistakeTypes } from "./mistake-codes.js";
 
-/** Severity of a finding, as `istioctl analyze` names it. */
-export type Level = "Error" | "Warning" | "Info";
-
-/** A kind of finding. */
-export interface MessageType {
-  /** Name of the message, as in Istio's documentation. */
-  readonly name: string;
-  readonly level: Level;
-  /** One sentence about the cause, for lists of codes. */
-  readonly description: string;
-}
+export type { Level, MessageType } from "./message-type.js";
 
 /**
  * Every kind of finding by its code. Codes `IST…` have the numbers, names and levels of Istio's analysis messages;

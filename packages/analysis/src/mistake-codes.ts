@@ -1,4 +1,4 @@
-import type { MessageType } from "./codes.js";
+import type { MessageType } from "./message-type.js";
 
 /** Kinds of findings about traffic and security settings that are valid, and have another consequence than meant. */
 export const mistakeTypes = {

@@ -27,6 +27,7 @@ it("reports nothing if nothing is omitted", () => {
     conflictingOutboundListeners: [],
     listenerConflicts: [],
     hasInboundConflict: false,
+    cannotAnnounceHttp: false,
   });
 });
 

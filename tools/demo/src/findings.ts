@@ -1,4 +1,4 @@
-import type { Problem } from "./istiod-client.js";
+import type { Problem } from "./problem.js";
 
 /** A finding of istiod's analysis about an accepted object. */
 export interface Finding {

@@ -1,10 +1,5 @@
 import { type Finding, withoutProblems } from "./findings.js";
-
-/** A problem in a file, as istiod reports it: `file:line: Kind namespace/name: field: message`. */
-export interface Problem {
-  readonly severity: "error" | "warning";
-  readonly text: string;
-}
+import type { Problem } from "./problem.js";
 
 /** The sent and acknowledged versions of one proxy. */
 export interface ProxyStatus {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Problem, ProxyStatus, ReadSnapshot, Snapshot } from "./istiod-client.js";
+import type { ProxyStatus, ReadSnapshot, Snapshot } from "./istiod-client.js";
+import type { Problem } from "./problem.js";
 
 /** The effect of a save. */
 export interface SaveResult {
