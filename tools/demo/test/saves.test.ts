@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findingChanges, formatFinding, withoutProblems } from "../src/findings.js";
-import type { Problem, ProxyStatus, Snapshot } from "../src/istiod-client.js";
+import type { ProxyStatus, Snapshot } from "../src/istiod-client.js";
+import type { Problem } from "../src/problem.js";
 import { saveReport } from "../src/save-report.js";
 import { followSave } from "../src/saves.js";
 
