@@ -13,7 +13,7 @@ function follow(answers: (fetch: number) => string | Promise<string>) {
   const followed = followKeySet({
     source,
     fetch: async () => answers(++fetches),
-    schedule: refreshSchedule(20 * minute, () => 0),
+    schedule: refreshSchedule(20 * minute, () => 1),
     clock,
     log: { info: write, warn: write },
   });
@@ -86,7 +86,7 @@ it("a refresh joins the fetch in progress, and ignores key sets that are not wan
   let answer = (_: string): void => undefined;
   const sets = new KeySets({
     fetch: () => new Promise((resolve) => (fetches++, (answer = resolve))),
-    schedule: refreshSchedule(20 * minute, () => 0),
+    schedule: refreshSchedule(20 * minute, () => 1),
     onChange: () => undefined,
     clock,
   });

@@ -99,6 +99,10 @@ test("no rule has a wildcard, except for reading the Gateway API", async () => {
   const objects = await charts.render("istiod", "--set", "taint.enabled=true,global.istiod.enableAnalysis=true");
   const rules = objects.flatMap(({ kind, rules: found }) => (kind.endsWith("Role") ? (found as PolicyRule[]) : []));
   expect([...grants(rules)].filter((grant) => /(^\*|\*\.|\.\*)/.test(grant)).toSorted()).toEqual(
-    ["get", "list", "watch"].map((verb) => `${verb} *.gateway.networking.k8s.io *`),
+    ["get", "list", "watch"].flatMap((verb) =>
+      ["gateway.networking.k8s.io", "gateway.networking.x-k8s.io", "inference.networking.k8s.io"].map(
+        (group) => `${verb} *.${group} *`,
+      ),
+    ),
   );
 });
