@@ -1,5 +1,5 @@
 import { ResourceSet } from "@istiod/resources";
-import type { Doubt } from "../protocol/doubts.js";
+import type { Doubt } from "../protocol/doubt.js";
 import type { TypeState } from "../protocol/type-state.js";
 import type { ResourceState, Subscription } from "../api.js";
 
@@ -28,7 +28,7 @@ export function subscriptionOf(type: TypeState, now: number): Subscription {
     sentOf,
     stateOf: stateFinder(type, sentOf, doubtful),
     unaccepted: [...doubtful.values()],
-    unremoved: [...(type.doubts?.removed ?? [])],
+    unremoved: [...(type.doubts?.removals.names ?? [])],
     nonceSent: last?.nonce ?? "",
     nonceAcked,
     versionSent: last?.version ?? "",

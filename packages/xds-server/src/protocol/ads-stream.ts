@@ -4,24 +4,22 @@ import type { ShownChanges, StreamAttribution } from "../attribution.js";
 import type { Clock } from "@istiod/runtime";
 import type { Variant } from "../events.js";
 import type { StreamLimits } from "../limits/stream-limits.js";
-import { countOf, type Selection } from "../wire/body-cache.js";
+import type { Selection } from "../wire/body-cache.js";
 import { Digest } from "../wire/digest.js";
-import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
-import { type ClientSource, currentSet } from "./client-source.js";
+import type { ClientSource } from "./client-source.js";
 import type { UncertainNames, UncertainResources } from "./doubt-memory.js";
-import { Doubts } from "./doubts.js";
-import { InitialVersions } from "./initial-versions.js";
-import { NameSet } from "./name-set.js";
+import { NameLists } from "./name-lists.js";
 import { Pass, type Step } from "./pass.js";
 import { type Receipt, receive } from "./receipt.js";
-import { checkBytes, checkNames, tooMuch, unmatchedBytesOf } from "./request-limits.js";
+import { checkBytes, tooMuch, unmatchedBytesOf } from "./request-limits.js";
 import { select } from "./selection.js";
 import { complete, type Sliced } from "../sliced.js";
 import type { Trigger } from "./trigger.js";
-import { maxUnsharedNames, TypeState } from "./type-state.js";
+import { TypeState } from "./type-state.js";
 import type { SentResponse } from "./unanswered-responses.js";
 import { versionOf } from "./version.js";
+import { hasResource, nothingUncertain, uncertainOf, withoutDoubts, withUncertain } from "./uncertain-resources.js";
 import { Warming } from "./warming.js";
 
 /** A response to be encoded and sent. */
@@ -76,6 +74,7 @@ export abstract class AdsStream {
   readonly #pass: Pass;
   readonly #warming = new Warming();
   readonly #limits: Required<StreamLimits>;
+  protected readonly lists: NameLists;
   readonly #random: () => number;
   readonly #isolatesRejections: boolean;
   readonly #uncertain: UncertainNames | undefined;
@@ -98,6 +97,7 @@ export abstract class AdsStream {
     this.#clock = clock;
     this.#noncePrefix = noncePrefix;
     this.#limits = limits;
+    this.lists = new NameLists(this.types, source, limits);
     this.#random = random;
     this.#isolatesRejections = isolatesRejections ?? true;
     this.#uncertain = uncertain;
@@ -159,7 +159,7 @@ export abstract class AdsStream {
       type.forget();
       this.#attribution.unmarked(type.typeUrl);
     }
-    if (request.names.size > 0) yield* this.checkNames(type, before);
+    if (request.names.size > 0) yield* this.lists.check(type, before);
     if (longNames.length > 0 && this.variant === "delta") {
       type.longNames = [...type.longNames, ...longNames];
       checkBytes(this.types, this.#limits);
@@ -383,7 +383,7 @@ export abstract class AdsStream {
       const isFailing = (name: string): boolean => this.#source.isFailing(typeUrl, name);
       const sure = yield* select(type, set, { lookup: lookupName, isFailing }, forced);
       type.reconnected ||= uncertain.size > 0;
-      const selected = uncertain.size === 0 ? sure : this.#withUncertain(type, sure, uncertain);
+      const selected = uncertain.size === 0 ? sure : withUncertain(type, sure, uncertain, this.#random);
       return type.doubts === undefined ? selected : yield* withoutDoubts(type, selected);
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.ResourceExhausted) throw error;
@@ -398,21 +398,6 @@ export abstract class AdsStream {
     return (last === undefined ? this.#uncertain?.get(typeUrl) : undefined) ?? nothingUncertain;
   }
 
-  /** Adds removals of the names that do not exist any more, and records the resources that may be on the client. */
-  #withUncertain(type: TypeState, selected: Selection, uncertain: UncertainResources): Selection {
-    const sent = new Map(selected.resources.map((resource) => [resource.name, resource]));
-    const missing: string[] = [];
-    for (const [name, versions] of uncertain) {
-      if (!type.covers(name)) continue;
-      const resource = sent.get(name);
-      for (const earlier of versions)
-        if (resource !== undefined && earlier.version !== resource.version)
-          (type.doubts ??= new Doubts(this.#random)).await(earlier, resource, undefined, true);
-      if (!hasResource(type, name) && !type.keptFailing.has(name)) missing.push(name);
-    }
-    return { resources: selected.resources, removed: [...new Set([...selected.removed, ...missing])] };
-  }
-
   /**
    * Returns the names that the client may have in another version than it knows, by type: those in doubt after a
    * rejected response, and those of unanswered responses, which may be rejected.
@@ -423,18 +408,7 @@ export abstract class AdsStream {
     const names = new Map<string, UncertainResources>();
     for (const [typeUrl, found] of this.#uncertain ?? []) if (!this.types.has(typeUrl)) names.set(typeUrl, found);
     for (const type of this.types.values()) {
-      const found = new Map(this.uncertainOf(type));
-      for (const [name, { state, resource, earlier }] of type.doubts !== undefined && type.doubts.size <= max
-        ? type.doubts
-        : [])
-        found.set(name, state === "rejected" ? earlier : state === "removed" ? [] : [...earlier, resource]);
-      for (const name of [...(type.doubts?.removed ?? []), ...(type.doubts?.readded ?? [])]) found.set(name, []);
-      for (const { selection } of type.unanswered) {
-        if (countOf(selection) + selection.removed.length > max) continue;
-        for (const resource of selection.resources)
-          found.set(resource.name, [...(found.get(resource.name) ?? []), resource]);
-        for (const name of selection.removed) if (!found.has(name)) found.set(name, []);
-      }
+      const found = uncertainOf(type, this.uncertainOf(type), max);
       if (found.size > 0 && found.size <= max) names.set(type.typeUrl, found);
     }
     return names;
@@ -485,63 +459,7 @@ export abstract class AdsStream {
     if (due === undefined) this.#pass.prepend(endpoints, trigger, clusterType);
     else this.#pass.prepend(endpoints, due);
   }
-
-  /**
-   * Checks the limits after names of a type were added.
-   *
-   * @param before estimated size of the type's names before; default 0
-   * @throws ConnectError `ResourceExhausted`
-   */
-  protected checkNames(type: TypeState, before = 0): Sliced<void> {
-    return checkNames(this.types, type, before, this.#limits, () => currentSet(this.#source, type.typeUrl));
-  }
-
-  /** Number of names of a type that are not shared after which the limits must be checked. */
-  get #maxUnshared(): number {
-    return maxUnsharedNames(this.#limits.unmatchedBytes);
-  }
-
-  /** Reports whether so many names of a type are not shared that the limits must be checked. */
-  protected hasTooMany({ names }: TypeState): boolean {
-    return names.unshared > this.#maxUnshared;
-  }
-
-  /** Returns the listed names as a name set, shared with the type's set where possible. */
-  protected *namesIn(type: TypeState, list: NameList): Sliced<NameSet> {
-    if (list.size === 0) return new NameSet();
-    // The names of a large list may be in a newer set, and those in neither are limited.
-    const known = list.size > this.#maxUnshared ? undefined : type.known;
-    return yield* NameSet.of(list, known ?? currentSet(this.#source, type.typeUrl), this.#maxUnshared);
-  }
-
-  /** Returns the listed versions detached from the request; undefined if there are none. */
-  protected *versionsIn(type: TypeState, list: VersionList): Sliced<VersionList | undefined> {
-    if (list.size === 0) return undefined;
-    const set = currentSet(this.#source, type.typeUrl);
-    return set === undefined ? list.detach() : yield* InitialVersions.of(list, set);
-  }
 }
 
-/** Reports whether the client was last sent a resource of a name. */
-function hasResource({ known, outside }: TypeState, name: string): boolean {
-  return known?.has(name) === true || outside.get(name) !== undefined;
-}
-
-/** Removes the resources from a selection that the client rejected, or that are sent again on their own. */
-function* withoutDoubts(type: TypeState, selected: Selection): Sliced<Selection> {
-  const { doubts } = type;
-  if (doubts === undefined) return selected;
-  const gone = [...doubts]
-    .filter(([name, { state }]) => state !== "removed" && !hasResource(type, name))
-    .map(([name]) => name);
-  const missing = gone.filter((name) => !selected.removed.includes(name));
-  const selection = yield* doubts.withhold(selected);
-  yield* doubts.sending(selection.resources, gone);
-  return missing.length === 0
-    ? selection
-    : { resources: selection.resources, removed: [...selection.removed, ...missing] };
-}
-
-const nothingUncertain: UncertainResources = new Map();
 const noNames: ReadonlySet<string> = new Set();
 const nothing: Selection = { resources: [], removed: [] };

@@ -36,12 +36,12 @@ export class DeltaStream extends AdsStream {
 
   *#start(type: TypeState, request: XdsRequest): Sliced<void> {
     const { names, unsubscribe, initialVersions } = request;
-    type.initialVersions = this.#isWarming(type) ? undefined : yield* this.versionsIn(type, initialVersions);
+    type.initialVersions = this.#isWarming(type) ? undefined : yield* this.lists.versions(type, initialVersions);
     if (type.typeUrl === endpointType && type.initialVersions !== undefined) this.#unconfirmed = type;
     type.wasExplicit = isExplicit(request);
     if (!type.wasExplicit && unsubscribe.size === 0 && xdsType(type.typeUrl)?.subscription !== "named")
       type.wildcard = true;
-    type.names = yield* this.namesIn(type, names);
+    type.names = yield* this.lists.names(type, names);
     if (type.names.delete("*")) type.wildcard = true;
   }
 
@@ -78,7 +78,7 @@ export class DeltaStream extends AdsStream {
       if (name !== "*") {
         type.names.add(name);
         type.resend.add(name);
-        if (this.hasTooMany(type)) yield* this.checkNames(type);
+        if (this.lists.hasTooMany(type)) yield* this.lists.check(type);
       } else everything = true;
     }
     if (!everything || type.wildcard || (yield* includes(unsubscribe, "*"))) return;

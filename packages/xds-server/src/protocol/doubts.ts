@@ -3,43 +3,12 @@ import type { ShownChanges } from "../attribution.js";
 import type { ResourceRejection } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
 import { filtered, sliceNames, type Sliced } from "../sliced.js";
-import { derive } from "./derived-lists.js";
+import { addEarlier, type Doubt, dropEarlier, nothingShown, queuedDoubt, replaceVersion } from "./doubt.js";
+import { PendingRemovals } from "./pending-removals.js";
 import { retryDelay } from "./retry-delay.js";
 import { TrialBudget } from "./trial-budget.js";
 import type { UnansweredResponses } from "./unanswered-responses.js";
-
-/** A resource that the client may have or not, because the response that carried it was rejected. */
-export interface Doubt {
-  /** The resource that the client acknowledged last, if any. */
-  accepted: Resource | undefined;
-  /**
-   * `queued`: to be sent again, in a response with fewer resources. `sent`: a response with it is unanswered.
-   * `rejected`: the client rejected it by its name, or alone. `removed`: it does not exist any more, and the client has
-   * not acknowledged that.
-   */
-  state: "queued" | "sent" | "rejected" | "removed";
-  /** The version that is queued, sent or rejected. */
-  version: string;
-  /** The resource in that version. */
-  resource: Resource;
-  /**
-   * Earlier versions of responses that were rejected or are not answered yet, and that were neither acknowledged nor
-   * rejected by themselves, oldest first. The client may use one of them, and does not list it when it reconnects.
-   */
-  earlier: readonly Resource[];
-  /**
-   * A rejected version that holds the place of the resource in full states, so that the client keeps a version that it
-   * has from an earlier stream and that the server does not know.
-   */
-  placeholder: Resource | undefined;
-  /** Rejections in a row. */
-  attempts: number;
-  rejection: ResourceRejection | undefined;
-  /** Time at which a rejected resource is sent again. */
-  retryAt: number;
-  /** The changes that the rejected response showed. */
-  shown: ShownChanges;
-}
+import { substitute, withhold } from "./withheld.js";
 
 /** Resources to send again in one response, with the changes that the rejected response showed. */
 interface Group {
@@ -53,9 +22,6 @@ export interface Trial {
   readonly removed: readonly string[];
   readonly shown: ShownChanges;
 }
-
-/** Earlier versions of a resource that are remembered. More changes than responses that a client leaves unanswered. */
-const maxEarlier = 32;
 
 /** Rejected resources that are due within this share of their delay are sent again together. */
 const togetherShare = 0.25;
@@ -72,16 +38,7 @@ export class Doubts {
   readonly #groups: Group[] = [];
   /** Names of rejected resources of which an earlier version is sent again, each alone. */
   readonly #earlier = new Set<string>();
-  /** Names whose removal was in a rejected response. */
-  readonly #removed = new Set<string>();
-  /**
-   * Names whose removal was in a rejected response and that exist again. The client may still list the version that was
-   * removed, so that they are removed again if it rejects the new version.
-   */
-  readonly #readded = new Set<string>();
-  #removedShown = nothingShown;
-  #removeAt = 0;
-  #removals = 0;
+  readonly #removals = new PendingRemovals();
   /** Set if the full state must be sent again, because it lacks resources that the client may still have. */
   #resync: ShownChanges | undefined;
   /** Set if a rejected full state carried resources that do not exist any more, until a full state is acknowledged. */
@@ -114,14 +71,9 @@ export class Doubts {
     return this.#doubts[Symbol.iterator]();
   }
 
-  /** Names whose removal was in a rejected response, and is not sent again yet. */
-  get removed(): ReadonlySet<string> {
-    return this.#removed;
-  }
-
-  /** Names whose removal was in a rejected response, and that exist again in a version that is not answered yet. */
-  get readded(): ReadonlySet<string> {
-    return this.#readded;
+  /** The removals that were in rejected responses. */
+  get removals(): Pick<PendingRemovals, "names" | "readded"> {
+    return this.#removals;
   }
 
   /** Reports whether a resource is known to be rejected. */
@@ -132,8 +84,8 @@ export class Doubts {
 
   /** Reports whether nothing is in doubt any more. */
   get isEmpty(): boolean {
-    const names = this.#doubts.size + this.#removed.size + this.#readded.size;
-    return names + this.#inFlight.size === 0 && this.#resync === undefined && !this.#hasGone;
+    const pending = this.#doubts.size + this.#inFlight.size;
+    return pending === 0 && this.#removals.isEmpty && this.#resync === undefined && !this.#hasGone;
   }
 
   /** Time until which queued resources wait because too many responses were rejected; undefined if they do not. */
@@ -207,7 +159,7 @@ export class Doubts {
     dropEarlier(doubt, resource);
     if (doubt.earlier.length > 0) this.#earlier.add(resource.name);
     doubt.state = "rejected";
-    if (this.#readded.delete(resource.name)) this.#removeAgain(resource.name, rejection.at);
+    this.#removals.rejected(resource.name, rejection.at);
     doubt.attempts++;
     doubt.rejection = { ...rejection, attempts: doubt.attempts };
     doubt.retryAt = rejection.at + retryDelay(doubt.attempts, this.#random());
@@ -229,16 +181,9 @@ export class Doubts {
     this.#groups.push({ resources, shown });
   }
 
-  /** Records names whose removal was rejected. They are removed again. */
+  /** Records names whose removal was rejected. They are removed again, after a delay if they were alone. */
   queueRemovals(names: readonly string[], shown: ShownChanges, wasAlone: boolean, now: number): void {
-    for (const name of names) this.#removed.add(name);
-    this.#removedShown = shown;
-    if (names.length > 0) this.#removeAt = wasAlone ? now + retryDelay(++this.#removals, this.#random()) : now;
-  }
-
-  #removeAgain(name: string, now: number): void {
-    this.#removeAt = this.#removed.size === 0 ? now : Math.min(this.#removeAt, now);
-    this.#removed.add(name);
+    this.#removals.queue(names, shown, now, wasAlone ? this.#random() : undefined);
   }
 
   /** Reports whether the client may have resources that do not exist any more, and that a full state removes. */
@@ -294,16 +239,8 @@ export class Doubts {
     const laterOf = later.finder();
     this.#hasGone = false;
     this.#resync = undefined;
-    for (const name of selection.removed) {
-      this.#removed.delete(name);
-      this.#readded.delete(name);
-    }
-    if (this.#removed.size === 0) this.#removals = 0;
+    yield* this.#removals.accept(selection);
     let handled = 0;
-    for (const { name } of this.#readded.size === 0 ? [] : selection.resources) {
-      if (++handled % sliceNames === 0) yield 0;
-      this.#readded.delete(name);
-    }
     for (const [name, { state }] of this.#doubts) {
       if (++handled % sliceNames === 0) yield 0;
       if (state === "removed" && !set.has(name)) this.#doubts.delete(name);
@@ -344,55 +281,24 @@ export class Doubts {
 
   /** Forgets a resource that the client does not subscribe to any more. */
   delete(name: string): void {
-    this.#readded.delete(name);
+    this.#removals.unsubscribed(name);
     if (this.#doubts.delete(name)) this.#changes++;
   }
 
   /** Forgets what the client has: it starts over, without resources of the type. */
   forgetAccepted(): void {
     for (const doubt of this.#doubts.values()) doubt.accepted = doubt.placeholder = undefined;
-    this.#removed.clear();
-    this.#readded.clear();
+    this.#removals.clear();
   }
 
   /** Returns the resources of a response without those that must not be sent now. */
-  *withhold(selection: Selection): Sliced<Selection> {
-    if (this.#doubts.size === 0) return selection;
-    const isWithheld = (resource: Resource): boolean => {
-      const doubt = this.#doubts.get(resource.name);
-      return doubt !== undefined && isWaiting(doubt) && doubt.version === resource.version;
-    };
-    const withheld = [...this.#doubts.values()].filter(isWaiting);
-    if (withheld.length === 0) return selection;
-    if (selection.whole === undefined) {
-      const resources = yield* filtered(selection.resources, (resource) => !isWithheld(resource));
-      return resources === selection.resources ? selection : { resources, removed: selection.removed };
-    }
-    const key = keyOf(withheld.map(({ resource }) => `-${resource.name} ${resource.version}`));
-    const resources = yield* derive(selection, key, (resource) => (isWithheld(resource) ? undefined : resource));
-    return { resources, removed: selection.removed };
+  withhold(selection: Selection): Sliced<Selection> {
+    return withhold(this.#doubts, selection);
   }
 
-  /**
-   * Returns the full state for the client: the resources that it acknowledged last in place of those that must not be
-   * sent now. The client removes all that a full state lacks, also a last good version, so that a rejected version
-   * holds the place of one that is not known. Those are at the end, where they come last in a list of errors.
-   */
-  *substitute(selection: Selection): Sliced<Selection> {
-    const withheld = [...this.#doubts].filter(([, doubt]) => isWaiting(doubt));
-    if (withheld.length === 0) return selection;
-    const held = withheld.flatMap(([, { placeholder }]) => placeholder ?? []);
-    const key = keyOf(
-      withheld.map(
-        ([name, { accepted, placeholder }]) => `=${name} ${accepted?.version ?? ""} ${placeholder?.version ?? ""}`,
-      ),
-    );
-    const acceptedOf = (resource: Resource): Resource | undefined => {
-      const doubt = this.#doubts.get(resource.name);
-      return doubt === undefined || !isWaiting(doubt) ? resource : doubt.accepted;
-    };
-    const resources = yield* derive(selection, key, acceptedOf, held);
-    return { resources, removed: [] };
+  /** Returns the full state for the client, with what it has in place of what must not be sent now. */
+  substitute(selection: Selection): Sliced<Selection> {
+    return substitute(this.#doubts, selection);
   }
 
   /** Time from which `next` may return a trial; Infinity if there is none. */
@@ -400,14 +306,14 @@ export class Doubts {
     if (this.#inFlight.size >= maxInFlight) return Infinity;
     let at = this.#retryAt;
     if (this.#groups.length + this.#earlier.size > 0 || this.#resync !== undefined) at = Math.min(at, now);
-    if (this.#removed.size > 0) at = Math.min(at, this.#removeAt);
+    at = Math.min(at, this.#removals.dueAt);
     return at === Infinity || this.#budget.allows(Math.max(now, at)) ? at : Math.max(at, this.#budget.allowedAt);
   }
 
   /** Returns the content of the next trial; undefined if there is none. Call it only when `dueAt` has passed. */
   *next(now: number, isRemoved: (name: string) => boolean): Sliced<Trial | undefined> {
-    const removed = now >= this.#removeAt ? this.#takeRemovals(isRemoved) : [];
-    if (removed.length > 0) return { resources: [], removed, shown: this.#removedShown };
+    const removed = this.#takeRemovals(now, isRemoved);
+    if (removed.length > 0) return { resources: [], removed, shown: this.#removals.shown };
     if (now >= this.#retryAt) this.#queueRetries(now);
     for (let group = this.#groups.pop(); group !== undefined; group = this.#groups.pop()) {
       const resources = yield* filtered(group.resources, ({ name, version }) => {
@@ -430,20 +336,15 @@ export class Doubts {
     return undefined;
   }
 
-  /** Returns the names to remove, and keeps those that exist again until their new versions are answered. */
-  #takeRemovals(isRemoved: (name: string) => boolean): readonly string[] {
-    const names: string[] = [];
-    for (const name of this.#removed) {
+  /** Returns the due names to remove. A resource of that name which the client rejects is removed, too. */
+  #takeRemovals(now: number, isRemoved: (name: string) => boolean): readonly string[] {
+    return this.#removals.take(now, (name) => {
+      if (isRemoved(name)) return true;
       const doubt = this.#doubts.get(name);
-      if (isRemoved(name)) names.push(name);
-      else if (doubt?.state !== "rejected") this.#readded.add(name);
-      else {
-        doubt.accepted = undefined;
-        names.push(name);
-      }
-    }
-    this.#removed.clear();
-    return names;
+      if (doubt?.state !== "rejected") return false;
+      doubt.accepted = undefined;
+      return true;
+    });
   }
 
   #queueRetries(now: number): void {
@@ -465,50 +366,16 @@ export class Doubts {
     this.#changes++;
     let doubt = this.#doubts.get(resource.name);
     if (doubt === undefined) {
-      const { version } = resource;
-      const rejection = { attempts: 0, rejection: undefined, retryAt: 0, shown: nothingShown };
-      doubt = { accepted, state: "queued", version, resource, earlier: [], placeholder: undefined, ...rejection };
+      doubt = queuedDoubt(resource, accepted);
       this.#doubts.set(resource.name, doubt);
     } else if (doubt.version !== resource.version) replaceVersion(doubt, resource);
     return doubt;
   }
 }
 
-/** Reports whether a resource must not be sent with others. */
-function isWaiting({ state }: Doubt): boolean {
-  return state === "queued" || state === "rejected";
-}
-
-const nothingShown: ShownChanges = { changes: [] };
-
 /** Returns the changes that several rejected responses showed. */
 function merged(doubts: readonly Doubt[]): ShownChanges {
   const changes = [...new Set(doubts.flatMap(({ shown }) => shown.changes))].sort((a, b) => a - b);
   const revisions = doubts.flatMap(({ shown }) => shown.revision ?? []);
   return revisions.length === 0 ? { changes } : { changes, revision: Math.max(...revisions) };
-}
-
-function replaceVersion(doubt: Doubt, resource: Resource): void {
-  const before = doubt.state === "queued" || doubt.state === "sent" ? doubt.resource : undefined;
-  doubt.version = resource.version;
-  doubt.resource = resource;
-  dropEarlier(doubt, resource);
-  if (before !== undefined) addEarlier(doubt, before);
-}
-
-/** Adds a version before the present one. */
-function addEarlier(doubt: Doubt, resource: Resource): void {
-  dropEarlier(doubt, resource);
-  if (resource.version !== doubt.version) doubt.earlier = [...doubt.earlier, resource].slice(-maxEarlier);
-}
-
-function dropEarlier(doubt: Doubt, { version }: Resource): void {
-  if (doubt.earlier.length > 0) doubt.earlier = doubt.earlier.filter((each) => each.version !== version);
-}
-
-/** Number of resources up to which lists without them are shared. */
-const maxShared = 64;
-
-function keyOf(parts: string[]): string | undefined {
-  return parts.length > maxShared ? undefined : parts.sort().join("\n");
 }

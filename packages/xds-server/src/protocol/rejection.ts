@@ -1,4 +1,5 @@
 import { type Resource, ResourceSet } from "@istiod/resources";
+import type { ShownChanges } from "../attribution.js";
 import type { Rejection } from "../events.js";
 import { filtered, type Sliced } from "../sliced.js";
 import { derive, halvesOf } from "./derived-lists.js";
@@ -62,51 +63,103 @@ export function* reject(
   const { shown } = response;
   if (context.isIncremental && type.reconnected) type.acknowledged ??= yield* listedInitially(answered);
   const candidates = yield* candidatesOf(type, answered, context.isFullState);
-  const { resources, later, superseded, hasGone } = candidates;
   const placeholders = type.doubts?.placeholders() ?? noResources;
   const verdict = yield* verdictOn(candidates, message, placeholders);
   const doubts = (type.doubts ??= new Doubts(context.random));
-  const acceptedOf = (name: string): Resource | undefined => doubts.get(name)?.accepted ?? type.acknowledged?.get(name);
   for (const { selection } of answered) doubts.rejectEarlier(selection);
-  if (context.isIncremental && candidates.suspects > 1) doubts.noteEarlier(superseded, verdict.invalid);
-  const invalid = verdict.invalid.size === 0 ? [] : resources.filter(({ name }) => verdict.invalid.has(name));
-  const mayHold = context.isFullState && verdict.isList === true && type.mayKeepUnknown;
-  if (placeholders.size > 0 && verdict.invalid.size === 0) doubts.dropPlaceholders();
-  for (const resource of resources) {
-    const { name, version } = resource;
-    const next = later.get(name);
-    const reason = verdict.invalid.get(name);
-    if (next !== undefined)
-      doubts.await(resource, next, acceptedOf(name), reason === undefined && context.isIncremental);
-    else if (reason !== undefined)
-      doubts.reject(resource, acceptedOf(name), { version, reason, code, nonce, at }, shown);
-    if (mayHold && reason !== undefined && (type.acknowledged === undefined || placeholders.has(name)))
-      doubts.hold(resource);
-  }
-  const unnamed = invalid.length === 0 ? resources : yield* without(resources, verdict.invalid);
+  if (context.isIncremental && candidates.suspects > 1) doubts.noteEarlier(candidates.superseded, verdict.invalid);
+  const step: Step = { type, doubts, candidates, verdict, placeholders, context };
+  recordCandidates(step, { nonce, code, shown });
+  const unnamed = yield* unnamedOf(step);
   const hasOthers = listsAll(verdict, message, placeholders) && doubts.placeholders().size > 0;
   if (hasOthers) yield* acceptOthers(type, doubts, response, verdict);
-  else {
-    const rest = later.size === 0 ? unnamed : yield* filtered(unnamed, ({ name }) => !later.has(name));
-    for (const group of yield* groupsOf(rest, verdict)) yield* doubts.queue(group, acceptedOf, shown);
-    const removed = answered.flatMap(({ selection, set }) => (set === undefined ? [] : selection.removed));
-    if (context.isIncremental) doubts.queueRemovals(removed, shown, resources.length === 0, at);
-    if (context.isFullState && hasGone) doubts.noteGone();
-    if (context.isFullState && (doubts.hasGone || (resources.length > 0 && (yield* lacksAccepted(type)))))
-      doubts.queueFullState(shown);
-  }
+  else yield* queueAgain(step, unnamed, answered, shown);
   if (doubts.isEmpty) type.doubts = undefined;
-  const rejected = [...invalid, ...[...placeholders.values()].filter(({ name }) => verdict.invalid.has(name))];
-  const named = new Map(rejected.map((resource) => [resource.name, resource]));
   return {
     ...nack,
-    resources: [...named.keys()],
-    versions: Object.fromEntries(Array.from(named.values(), ({ name, version }) => [name, version])),
-    reasons: Object.fromEntries(Array.from(named.keys(), (name) => [name, verdict.invalid.get(name) ?? ""])),
+    ...rejectedOf(step),
     get pending() {
       return hasOthers ? [] : unnamed.map(({ name }) => name);
     },
     ...(shown.revision !== undefined && { revision: shown.revision }),
+  };
+}
+
+/** The state of a type after a rejection, with what follows from the message. */
+interface Step {
+  readonly type: TypeState;
+  readonly doubts: Doubts;
+  readonly candidates: Candidates;
+  readonly verdict: Verdict;
+  /** Rejected versions that held the places of resources in the response. */
+  readonly placeholders: ReadonlyMap<string, Resource>;
+  readonly context: RejectionContext;
+}
+
+function acceptedBy({ type, doubts }: Step): (name: string) => Resource | undefined {
+  return (name) => doubts.get(name)?.accepted ?? type.acknowledged?.get(name);
+}
+
+/** Records the candidates that the message names, and those that a later response carries, too. */
+function recordCandidates(
+  step: Step,
+  { nonce, code, shown }: { readonly nonce: string; readonly code: number; readonly shown: ShownChanges },
+): void {
+  const { type, doubts, candidates, verdict, placeholders, context } = step;
+  const acceptedOf = acceptedBy(step);
+  const mayHold = context.isFullState && verdict.isList === true && type.mayKeepUnknown;
+  if (placeholders.size > 0 && verdict.invalid.size === 0) doubts.dropPlaceholders();
+  for (const resource of candidates.resources) {
+    const { name, version } = resource;
+    const next = candidates.later.get(name);
+    const reason = verdict.invalid.get(name);
+    if (next !== undefined)
+      doubts.await(resource, next, acceptedOf(name), reason === undefined && context.isIncremental);
+    else if (reason !== undefined)
+      doubts.reject(resource, acceptedOf(name), { version, reason, code, nonce, at: context.now }, shown);
+    if (mayHold && reason !== undefined && (type.acknowledged === undefined || placeholders.has(name)))
+      doubts.hold(resource);
+  }
+}
+
+/** Returns the candidates that the message does not name. */
+function* unnamedOf({ candidates, verdict }: Step): Sliced<readonly Resource[]> {
+  const { resources } = candidates;
+  const isNamed = verdict.invalid.size > 0 && resources.some(({ name }) => verdict.invalid.has(name));
+  return isNamed ? yield* without(resources, verdict.invalid) : resources;
+}
+
+/** Queues the candidates that the message does not name and the removals to be sent again. */
+function* queueAgain(
+  step: Step,
+  unnamed: readonly Resource[],
+  answered: readonly SentResponse[],
+  shown: ShownChanges,
+): Sliced<void> {
+  const { type, doubts, candidates, verdict, context } = step;
+  const { later, resources, hasGone } = candidates;
+  const rest = later.size === 0 ? unnamed : yield* filtered(unnamed, ({ name }) => !later.has(name));
+  for (const group of yield* groupsOf(rest, verdict)) yield* doubts.queue(group, acceptedBy(step), shown);
+  const removed = answered.flatMap(({ selection, set }) => (set === undefined ? [] : selection.removed));
+  if (context.isIncremental) doubts.queueRemovals(removed, shown, resources.length === 0, context.now);
+  if (!context.isFullState) return;
+  if (hasGone) doubts.noteGone();
+  if (doubts.hasGone || (resources.length > 0 && (yield* lacksAccepted(type)))) doubts.queueFullState(shown);
+}
+
+/** Returns the names of rejected resources, with their versions and reasons. */
+function rejectedOf({
+  candidates,
+  verdict,
+  placeholders,
+}: Step): Pick<Rejection, "resources" | "versions" | "reasons"> {
+  const suspects = verdict.invalid.size === 0 ? [] : [...candidates.resources, ...placeholders.values()];
+  const rejected = suspects.filter(({ name }) => verdict.invalid.has(name));
+  const named = new Map(rejected.map((resource) => [resource.name, resource]));
+  return {
+    resources: [...named.keys()],
+    versions: Object.fromEntries(Array.from(named.values(), ({ name, version }) => [name, version])),
+    reasons: Object.fromEntries(Array.from(named.keys(), (name) => [name, verdict.invalid.get(name) ?? ""])),
   };
 }
 

@@ -3,6 +3,7 @@ import { countOf, type Selection } from "../wire/body-cache.js";
 import { isExplicit, type XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import type { UncertainResources } from "./doubt-memory.js";
+import { nothingUncertain } from "./uncertain-resources.js";
 import { everything } from "./selection.js";
 import { indexSet } from "./set-slices.js";
 import { sliceNames, type Sliced } from "../sliced.js";
@@ -43,7 +44,7 @@ export class SotwStream extends AdsStream {
    */
   *#noteDropped(type: TypeState, { names: list }: XdsRequest): Sliced<void> {
     if (type.listed === undefined || list.digest.equals(type.listed)) return;
-    const names = yield* this.namesIn(type, list);
+    const names = yield* this.lists.names(type, list);
     let handled = 0;
     for (const name of type.names) {
       if (++handled % sliceNames === 0) yield 0;
@@ -57,7 +58,7 @@ export class SotwStream extends AdsStream {
     const explicit = isExplicit(request);
     const before = type.names;
     const wasWildcard = type.wildcard;
-    type.names = yield* this.namesIn(type, list);
+    type.names = yield* this.lists.names(type, list);
     type.wildcard =
       type.names.delete("*") || (!explicit && !type.wasExplicit && xdsType(type.typeUrl)?.subscription !== "named");
     type.wasExplicit ||= explicit;
@@ -104,5 +105,3 @@ export class SotwStream extends AdsStream {
     return selection.removed.length === 0 ? selection : { resources: selection.resources, removed: [] };
   }
 }
-
-const nothingUncertain: UncertainResources = new Map();

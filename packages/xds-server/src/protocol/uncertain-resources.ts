@@ -1,0 +1,75 @@
+import type { Sliced } from "../sliced.js";
+import { countOf, type Selection } from "../wire/body-cache.js";
+import type { UncertainResources } from "./doubt-memory.js";
+import { Doubts } from "./doubts.js";
+import type { TypeState } from "./type-state.js";
+
+export const nothingUncertain: UncertainResources = new Map();
+const noNames: ReadonlySet<string> = new Set();
+
+/** Reports whether the client was last sent a resource of a name. */
+export function hasResource({ known, outside }: TypeState, name: string): boolean {
+  return known?.has(name) === true || outside.get(name) !== undefined;
+}
+
+/**
+ * Returns the names of a type that the client may have in another version than it knows: those in doubt after a
+ * rejected response, and those of unanswered responses, which may be rejected.
+ *
+ * @param before names that were uncertain when the stream began
+ * @param max number of names of a list; longer ones are left out
+ */
+export function uncertainOf(
+  { doubts, unanswered }: TypeState,
+  before: UncertainResources,
+  max: number,
+): UncertainResources {
+  const found = new Map(before);
+  const few = doubts !== undefined && doubts.size <= max ? doubts : [];
+  for (const [name, { state, resource, earlier }] of few)
+    found.set(name, state === "rejected" ? earlier : state === "removed" ? [] : [...earlier, resource]);
+  for (const name of [...(doubts?.removals.names ?? []), ...(doubts?.removals.readded ?? [])]) found.set(name, []);
+  for (const { selection } of unanswered) {
+    if (countOf(selection) + selection.removed.length > max) continue;
+    for (const resource of selection.resources)
+      found.set(resource.name, [...(found.get(resource.name) ?? []), resource]);
+    for (const name of selection.removed) if (!found.has(name)) found.set(name, []);
+  }
+  return found;
+}
+
+/** Adds removals of the names that do not exist any more, and records the resources that may be on the client. */
+export function withUncertain(
+  type: TypeState,
+  selected: Selection,
+  uncertain: UncertainResources,
+  random: () => number,
+): Selection {
+  const sent = new Map(selected.resources.map((resource) => [resource.name, resource]));
+  const missing: string[] = [];
+  for (const [name, versions] of uncertain) {
+    if (!type.covers(name)) continue;
+    const resource = sent.get(name);
+    for (const earlier of versions)
+      if (resource !== undefined && earlier.version !== resource.version)
+        (type.doubts ??= new Doubts(random)).await(earlier, resource, undefined, true);
+    if (!hasResource(type, name) && !type.keptFailing.has(name)) missing.push(name);
+  }
+  return { resources: selected.resources, removed: [...new Set([...selected.removed, ...missing])] };
+}
+
+/** Removes the resources from a selection that the client rejected, or that are sent again on their own. */
+export function* withoutDoubts(type: TypeState, selected: Selection): Sliced<Selection> {
+  const { doubts } = type;
+  if (doubts === undefined) return selected;
+  const gone = [...doubts]
+    .filter(([name, { state }]) => state !== "removed" && !hasResource(type, name))
+    .map(([name]) => name);
+  const removed = gone.length === 0 ? noNames : new Set(selected.removed);
+  const missing = gone.filter((name) => !removed.has(name));
+  const selection = yield* doubts.withhold(selected);
+  yield* doubts.sending(selection.resources, gone);
+  return missing.length === 0
+    ? selection
+    : { resources: selection.resources, removed: [...selection.removed, ...missing] };
+}
