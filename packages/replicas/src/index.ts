@@ -35,6 +35,7 @@ export {
   type ReplicaInstance,
   type ReplicaReply,
 } from "./replica.js";
+export { givenReplicas, type OtherPodsOptions, type ReplicaAddress, replicasInOtherPods } from "./replica-addresses.js";
 export { type ReplicaPod, replicaPods, type ReplicaPodsOptions } from "./replica-pods.js";
 export { formatControlPlaneStatus } from "./status/format-status.js";
 export { gatherStatus, type GatherStatusOptions } from "./status/gather-status.js";

@@ -4,12 +4,15 @@ import { hostname } from "node:os";
 import { CertificateAuthority, issueServingCertificate, spiffeUri } from "@istiod/ca";
 import {
   followedReplicas,
+  givenReplicas,
   type Replica,
+  type ReplicaAddress,
   type ReplicaCredentials,
   type ReplicaInstance,
-  replicaPods,
+  replicasInOtherPods,
   xdsReplica,
 } from "@istiod/replicas";
+import { reasonOf } from "@istiod/runtime";
 import { servingNames } from "../authority.js";
 import { distributedRoots } from "../serving-roots.js";
 import { variables } from "../variables.js";
@@ -36,23 +39,18 @@ export function openReplicas(startup: Startup, mesh: Mesh, security: Security): 
   const name = podName || hostname();
   const revision = variables.revision.read(env) || "default";
   const credentials = replicaCredentials(startup, mesh, security);
-  const open = (other: { readonly name: string; readonly address: string }): Replica =>
-    xdsReplica({ ...other, caller: name, credentials });
+  const open = (other: ReplicaAddress): Replica => xdsReplica({ ...other, caller: name, credentials });
   const { client } = mesh;
   const port = settings.addresses.secureGRPCAddr?.port ?? 0;
-  const list = async (): Promise<readonly { readonly name: string; readonly address: string }[]> => {
-    if (values.replica.length > 0) return values.replica.map((address) => ({ name: address, address }));
-    if (client === undefined || podName === "" || port === 0) return [];
-    const pods = await replicaPods(client, { namespace: values.namespace, revision });
-    return pods
-      .filter((pod) => pod.name !== podName)
-      .map((pod) => ({ name: pod.name, address: `${bracketed(pod.address)}:${port}` }));
-  };
-  for (const address of values.replica) checkAddress(address);
+  const given = givenByFlag(values.replica);
+  const inPods = podName === "" || port === 0 ? undefined : client;
+  const pods = { namespace: values.namespace, revision, podName, port };
+  const list = async (): Promise<readonly ReplicaAddress[]> =>
+    given.length > 0 || inPods === undefined ? given : await replicasInOtherPods(inPods, pods);
   return {
     instance: { id: randomUUID(), name, version, revision, startedAt },
     others: followedReplicas({ list, open }),
-    areKnown: values.replica.length > 0 || (client !== undefined && podName !== "" && port !== 0),
+    areKnown: given.length > 0 || inPods !== undefined,
   };
 }
 
@@ -97,11 +95,10 @@ function replicaCredentials(
   };
 }
 
-function checkAddress(address: string): void {
-  const isValid = URL.canParse(`https://${address}`) && /:\d+$/.test(address) && !/[/?#@]/.test(address);
-  if (!isValid) throw new Error(`--replica ${address}: expected a host and a port, as in 10.0.0.2:15012`);
-}
-
-function bracketed(address: string): string {
-  return address.includes(":") ? `[${address}]` : address;
+function givenByFlag(addresses: readonly string[]): readonly ReplicaAddress[] {
+  try {
+    return givenReplicas(addresses);
+  } catch (error) {
+    throw new Error(`--replica ${reasonOf(error)}`, { cause: error });
+  }
 }

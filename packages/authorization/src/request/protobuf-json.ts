@@ -7,7 +7,7 @@ const parts = /"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|[A-Za-z_$][\w$]*(?=\s*:)|
  */
 export function strictJson(text: string): string {
   const found = text.match(parts) ?? [];
-  // What is no part, such as an open quote, is no JSON either.
+  // A text with anything else, such as an open quote, is no JSON either.
   if (found.join("") !== text) return text;
   return found
     .map((part, at) => (part === "," && isTrailing(found, at) ? "" : strictPart(part, found[at + 1])))
