@@ -137,6 +137,7 @@ export {
   rootCertificatesSuffix,
   rootsCredentialName,
 } from "./gateways/credential-name.js";
+export { explicitHosts } from "./gateways/bound-server.js";
 export { type CredentialAccess, credentialAccess } from "./gateways/credential-references.js";
 export {
   isInSecretCluster,

@@ -1,6 +1,7 @@
-import { type GatewayObject, gateways } from "@istiod/config-schema";
-import type { QueryContext } from "@istiod/incremental";
+import { gateways } from "@istiod/config-schema";
+import { query, type QueryContext } from "@istiod/incremental";
 import {
+  explicitHosts,
   hostsForNamespace,
   hostsOverlap,
   isPassThroughServer,
@@ -62,6 +63,39 @@ function kindsOfProtocol(protocol: Protocol): readonly RouteKind[] {
   return isTcp(protocol) ? ["tls", "tcp"] : routeKinds;
 }
 
+/** The port of a server, with the server's place in the Gateway. */
+interface ServerPort extends RoutePort {
+  readonly at: number;
+}
+
+/** The ports of a Gateway's servers for VirtualServices of one namespace, by host. */
+interface ServerPorts {
+  readonly ofHost: ReadonlyMap<string, readonly ServerPort[]>;
+  /** Hosts with a wildcard. */
+  readonly wildcards: readonly string[];
+}
+
+const serverPorts = query(
+  "analysis.serverPorts",
+  (q, { gateway, namespace }: { readonly gateway: string; readonly namespace: string }): ServerPorts => {
+    const found = q.read(gateways, gateway);
+    const ofHost = new Map<string, ServerPort[]>();
+    for (const [at, server] of (found?.spec.servers ?? []).entries()) {
+      if (found === undefined || server.port === undefined) continue;
+      const { number, protocol } = server.port;
+      const kinds = kindsOfServer({ port: server.port, ...(server.tls && { tls: server.tls }) });
+      const mode = server.tls === undefined ? "" : ` ${Mode[server.tls.mode]}`;
+      const port = { gateway, number, protocol: `${protocol}${mode}`, kinds, at };
+      for (const host of hostsForNamespace(explicitHosts(server.hosts, found.namespace), namespace)) {
+        const ports = ofHost.get(host);
+        if (ports === undefined) ofHost.set(host, [port]);
+        else ports.push(port);
+      }
+    }
+    return { ofHost, wildcards: [...ofHost.keys()].filter(isWildcard) };
+  },
+);
+
 /**
  * Returns the ports of a Gateway's servers that have one of the hosts of a VirtualService; undefined if there is none,
  * or no such Gateway.
@@ -72,20 +106,13 @@ export function gatewayRoutePorts(
   hosts: readonly string[],
   namespace: string,
 ): readonly RoutePort[] | undefined {
-  const found = q.read(gateways, gateway);
-  const ports = found?.spec.servers.flatMap((server) => {
-    const served = hostsForNamespace(explicitHosts(found, server.hosts), namespace);
-    if (server.port === undefined || !hosts.some((host) => served.some((own) => hostsOverlap(own, host)))) return [];
-    const { number, protocol } = server.port;
-    const kinds = kindsOfServer({ port: server.port, ...(server.tls && { tls: server.tls }) });
-    const mode = server.tls === undefined ? "" : ` ${Mode[server.tls.mode]}`;
-    return [{ gateway, number, protocol: `${protocol}${mode}`, kinds }];
+  const { ofHost, wildcards } = q.call(serverPorts, { gateway, namespace });
+  const served = hosts.flatMap((host) => {
+    const others = isWildcard(host) ? [...ofHost.keys()] : wildcards;
+    return [host, ...others.filter((own) => own !== host && hostsOverlap(own, host))];
   });
-  return ports === undefined || ports.length === 0 ? undefined : ports;
-}
-
-function explicitHosts({ namespace }: GatewayObject, hosts: readonly string[]): readonly string[] {
-  return hosts.map((host) => host.replace(/^\.\//, `${namespace}/`));
+  const ports = new Set(served.flatMap((host) => ofHost.get(host) ?? []));
+  return ports.size === 0 ? undefined : [...ports].sort((a, b) => a.at - b.at);
 }
 
 function kindsOfServer(server: {

@@ -45,8 +45,11 @@ export function bindServer(server: GatewayServer, port: number, gateway: Selecte
   };
 }
 
-/** Replaces `./host` by `namespace/host` and removes the namespace `*`. `*` for both matches every host. */
-function explicitHosts(hosts: readonly string[], namespace: string): readonly string[] {
+/**
+ * Returns the hosts of a server of a Gateway in a namespace: `./host` becomes `namespace/host`, and the namespace `*`
+ * is removed. `*` for both matches every host.
+ */
+export function explicitHosts(hosts: readonly string[], namespace: string): readonly string[] {
   if (hosts.includes("*/*")) return ["*"];
   return hosts.map((host) => {
     const [scope = "", name = ""] = host.split("/");

@@ -10,7 +10,13 @@ import {
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { ServerTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/gateway";
-import { hostsForNamespace, hostsOverlap, mergeServers, type RejectedServer } from "@istiod/push-context";
+import {
+  explicitHosts,
+  hostsForNamespace,
+  hostsOverlap,
+  mergeServers,
+  type RejectedServer,
+} from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
 import { listNames } from "../../suggestions.js";
@@ -77,7 +83,7 @@ function checkHosts({ namespace, name, spec }: GatewayObject, { q, report }: Ana
 
 /** Reports whether a Gateway has VirtualServices, but none for hosts of a server. */
 function isUnrouted(q: QueryContext, gateway: string, namespace: string, hosts: readonly string[]): boolean {
-  const own = hosts.map((host) => host.replace(/^\.\//, `${namespace}/`));
+  const own = explicitHosts(hosts, namespace);
   const routes = ({ namespace: from, spec }: VirtualServiceObject): boolean => {
     const served = hostsForNamespace(own, from);
     return spec.hosts.some((host) => served.some((each) => hostsOverlap(each, host)));
