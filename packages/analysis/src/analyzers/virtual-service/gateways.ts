@@ -8,7 +8,7 @@ import {
 } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
-import { hostsForNamespace, hostsOverlap, meshGateway } from "@istiod/push-context";
+import { explicitHosts, hostsForNamespace, hostsOverlap, meshGateway } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { listNames, quotedNearest } from "../../suggestions.js";
 
@@ -42,8 +42,9 @@ function checkGateways({ namespace, spec }: VirtualServiceObject, { q, report }:
         path,
         `referenced gateway ${JSON.stringify(name)} not found: there is no Gateway ${key}${nearestGateways(q, name, namespace)}`,
       );
-    const served = hostsForNamespace(hosts ?? [], namespace);
-    if (spec.hosts.some((host) => served.some((pattern) => hostsOverlap(pattern, host)))) continue;
+    const served = q.call(servedHosts, { key, namespace });
+    if (spec.hosts.some((host) => served.has(host))) continue;
+    if (spec.hosts.some((host) => [...served].some((pattern) => hostsOverlap(pattern, host)))) continue;
     const offered =
       hosts === undefined ? "which does not exist" : `which has ${hosts.length === 0 ? "no hosts" : listNames(hosts)}`;
     report(
@@ -60,18 +61,23 @@ export function gatewayKey(name: string, namespace: string): string {
 }
 
 /**
- * The hosts of a gateway's servers, optionally prefixed with `namespace/`, or of its listeners if it is a Gateway of
- * the Gateway API; undefined if there is no such gateway.
+ * The hosts of a gateway's servers, prefixed with `namespace/` if they are for one, or of its listeners if it is a
+ * Gateway of the Gateway API; undefined if there is no such gateway.
  */
 const hostsOfGateway = query("hostsOfGateway", (q, key: string): readonly string[] | undefined => {
   const gateway = q.read(gateways, key);
   if (gateway !== undefined)
-    return gateway.spec.servers.flatMap(({ hosts }) =>
-      hosts.map((host) => host.replace(/^\.\//, `${gateway.namespace}/`)),
-    );
+    return gateway.spec.servers.flatMap(({ hosts }) => explicitHosts(hosts, gateway.namespace));
   const listeners = q.read(kubernetesGateways, `${configCluster(q)}/${key}`)?.spec.listeners;
   return listeners?.map(({ hostname = "*" }) => hostname);
 });
+
+/** The hosts of a gateway's servers for VirtualServices of a namespace. */
+const servedHosts = query(
+  "servedHostsOfGateway",
+  (q, { key, namespace }: { readonly key: string; readonly namespace: string }): ReadonlySet<string> =>
+    new Set(hostsForNamespace(q.call(hostsOfGateway, key) ?? [], namespace)),
+);
 
 function nearestGateways(q: QueryContext, name: string, namespace: string): string {
   const own = q
