@@ -346,6 +346,7 @@ describe("a Sidecar that imports no service", () => {
     expect(found(sidecar(["~/*"], closed))).toEqual([
       `MESH0044: ~/* excludes every service, so that the workloads reach no service: their connections are closed (REGISTRY_ONLY)${fix}`,
     ]);
+    expect(found(sidecar(["~/*"], { workloadSelector: { labels: { app: "web" } } }))).toEqual([]);
     expect(found(sidecar(["./*.example.com"]))).toHaveLength(1);
     expect(found(sidecar(["*/nowhere.example.com"]))).toHaveLength(1);
   });

@@ -19,6 +19,8 @@ function checkEgress({ namespace, name, spec }: SidecarObject, { q, report }: An
   const isForAllNamespaces = namespace === rootNamespace(q) && spec.workloadSelector === undefined;
   if (isForAllNamespaces && entries.some(({ owner }) => owner === namespace)) return;
   const excludesAll = entries.some(({ excludes, owner, host }) => excludes && owner === "*" && host === "*");
+  // Written on purpose for chosen workloads, which call nothing.
+  if (excludesAll && spec.workloadSelector !== undefined) return;
   const imports = entries.filter(({ excludes }) => !excludes);
   if (!excludesAll && (!q.call(describesServices) || imports.some((entry) => q.call(isAnyService, entry)))) return;
   const { mode } = q.call(outboundTraffic, { sidecar: `${namespace}/${name}`, namespace });
@@ -31,7 +33,7 @@ function checkEgress({ namespace, name, spec }: SidecarObject, { q, report }: An
     "MESH0044",
     ["spec", "egress", 0, "hosts"],
     `${found}, so that the workloads ${consequence}; import the namespaces that they call, such as "./*"`,
-    // An exclusion of everything is written on purpose, for workloads that call nothing.
+    // Mostly on purpose, too.
     excludesAll ? "Info" : undefined,
   );
 }
