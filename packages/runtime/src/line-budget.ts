@@ -35,9 +35,11 @@ export class LineBudget {
    * undefined if the line must not be logged.
    */
   take(): { readonly suppressed?: number } | undefined {
-    const intervals = Math.floor((this.#clock.now() - this.#countedAt) / this.#intervalMs);
+    const now = this.#clock.now();
+    const intervals = Math.floor((now - this.#countedAt) / this.#intervalMs);
     this.#available = Math.min(this.#burst, this.#available + intervals);
-    this.#countedAt += intervals * this.#intervalMs;
+    // Time in which the budget was whole does not count for later lines.
+    this.#countedAt = this.#available === this.#burst ? now : this.#countedAt + intervals * this.#intervalMs;
     if (this.#available === 0) {
       this.#suppressed++;
       return undefined;
