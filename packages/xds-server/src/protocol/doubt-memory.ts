@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import type { Resource } from "@istiod/resources";
 
 /**
@@ -9,9 +10,14 @@ export type UncertainResources = ReadonlyMap<string, readonly Resource[]>;
 
 /** Time for which names are remembered by default: clients reconnect within seconds. */
 const defaultKeepMs = 600_000;
-/** Names that are remembered of one type of a stream, and bytes of all names and resources. */
+/** Names that are remembered of one type of a stream. */
 const maxNames = 4096;
+/** Bytes of all names and resources by default, and the share of the heap that they have at most. */
 const maxBytes = 16 * 1024 * 1024;
+const heapShare = 1 / 32;
+/** Memory of an entry of a map beside its key's characters, and of a resource beside its name and bytes, about. */
+const entryBytes = 96;
+const resourceBytes = 192;
 
 /** A stream that knows which names are uncertain. */
 interface UncertainStream {
@@ -31,12 +37,17 @@ interface Remembered {
  */
 export class DoubtMemory {
   readonly #keepMs: number;
+  readonly #maxBytes: number;
   readonly #clients = new Map<string, Remembered>();
   #bytes = 0;
 
-  /** @param keepMs time in milliseconds for which names are remembered. Default: ten minutes */
-  constructor(keepMs = defaultKeepMs) {
+  /**
+   * @param keepMs time in milliseconds for which names are remembered. Default: ten minutes
+   * @param heapBytes limit of the heap, in bytes. Default: that of this process
+   */
+  constructor(keepMs = defaultKeepMs, heapBytes = getHeapStatistics().heap_size_limit) {
     this.#keepMs = keepMs;
+    this.#maxBytes = Math.min(maxBytes, heapBytes * heapShare);
   }
 
   /**
@@ -48,14 +59,14 @@ export class DoubtMemory {
     const names = stream.uncertainNames(maxNames);
     if (names.size === 0) return;
     this.#delete(client);
-    let bytes = client.length;
+    let bytes = entryBytes + client.length;
     for (const resources of names.values())
       for (const [name, versions] of resources)
-        bytes += versions.reduce((sum, { bytes: own }) => sum + own.length, name.length);
+        bytes += versions.reduce((sum, { bytes: own }) => sum + own.length + resourceBytes, entryBytes + name.length);
     this.#clients.set(client, { until: now + this.#keepMs, names, bytes });
     this.#bytes += bytes;
     for (const [oldest, { until }] of this.#clients) {
-      if (this.#bytes <= maxBytes && until > now) break;
+      if (this.#bytes <= this.#maxBytes && until > now) break;
       this.#delete(oldest);
     }
   }

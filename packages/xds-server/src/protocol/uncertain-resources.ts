@@ -1,3 +1,4 @@
+import type { Resource } from "@istiod/resources";
 import type { Sliced } from "../sliced.js";
 import { countOf, type Selection } from "../wire/body-cache.js";
 import type { UncertainResources } from "./doubt-memory.js";
@@ -6,6 +7,7 @@ import type { TypeState } from "./type-state.js";
 
 export const nothingUncertain: UncertainResources = new Map();
 const noNames: ReadonlySet<string> = new Set();
+const noVersions: readonly Resource[] = [];
 
 /** Reports whether the client was last sent a resource of a name. */
 export function hasResource({ known, outside }: TypeState, name: string): boolean {
@@ -20,20 +22,25 @@ export function hasResource({ known, outside }: TypeState, name: string): boolea
  * @param max number of names of a list; longer ones are left out
  */
 export function uncertainOf(
-  { doubts, unanswered }: TypeState,
+  { doubts, unanswered, acknowledged, reconnected }: TypeState,
   before: UncertainResources,
   max: number,
 ): UncertainResources {
   const found = new Map(before);
   const few = doubts !== undefined && doubts.size <= max ? doubts : [];
   for (const [name, { state, resource, earlier }] of few)
-    found.set(name, state === "rejected" ? earlier : state === "removed" ? [] : [...earlier, resource]);
-  for (const name of [...(doubts?.removals.names ?? []), ...(doubts?.removals.readded ?? [])]) found.set(name, []);
+    found.set(name, state === "rejected" ? earlier : state === "removed" ? noVersions : [...earlier, resource]);
+  for (const name of [...(doubts?.removals.names ?? []), ...(doubts?.removals.readded ?? [])])
+    found.set(name, noVersions);
+  // A client that began with nothing and has acknowledged nothing has no resource that no response carried.
+  const mayHaveOthers = reconnected || acknowledged !== undefined;
   for (const { selection } of unanswered) {
     if (countOf(selection) + selection.removed.length > max) continue;
-    for (const resource of selection.resources)
-      found.set(resource.name, [...(found.get(resource.name) ?? []), resource]);
-    for (const name of selection.removed) if (!found.has(name)) found.set(name, []);
+    for (const resource of selection.resources) {
+      const versions = found.get(resource.name) ?? noVersions;
+      found.set(resource.name, versions.length === 0 ? [resource] : [...versions, resource]);
+    }
+    for (const name of mayHaveOthers ? selection.removed : []) if (!found.has(name)) found.set(name, noVersions);
   }
   return found;
 }
