@@ -18,6 +18,8 @@ import { defaultLimits, type StreamLimits } from "./limits/stream-limits.js";
 import type { OnDemandHandler, ResourceSource, SourceChange } from "./source.js";
 import type { Call, CallHandler } from "./transport/call.js";
 import { listen, type Listener } from "./transport/listen.js";
+import { KnownRejections } from "./limits/known-rejections.js";
+import { TrialPool } from "./limits/trial-pool.js";
 import { DoubtMemory } from "./protocol/doubt-memory.js";
 import { BodyCache } from "./wire/body-cache.js";
 import { BodyCompressor } from "./wire/body-compressor.js";
@@ -133,6 +135,8 @@ function serverContext<C>(
     unreadAnswers: new UnreadBytes({ clock }),
     clock,
     memory: new DoubtMemory(options.doubtMemoryMs),
+    trials: new TrialPool(clock),
+    rejections: new KnownRejections(),
     random: options.random ?? Math.random,
     isolatesRejections: options.isolatesRejections ?? true,
     admit,

@@ -33,17 +33,24 @@ export interface AdmittedStream<C> {
   readonly at: number;
 }
 
+/** The connection of a stream that is being admitted. */
+interface Opening {
+  /** Reports whether the stream has ended in the meantime. */
+  readonly hasEnded: () => boolean;
+  /** Queues a push, because resources of rejected responses may be sent again. */
+  readonly retry: () => void;
+}
+
 /**
  * Admits a stream on its first request.
  *
- * @param hasEnded reports whether the stream has ended in the meantime
  * @throws ConnectError if the stream is rejected
  */
 export async function admitStream<C>(
   context: ServerContext<C>,
   call: Call,
   node: Node | undefined,
-  hasEnded: () => boolean,
+  { hasEnded, retry }: Opening,
 ): Promise<AdmittedStream<C>> {
   const { source, clock, observe } = context;
   const { peer, method } = call;
@@ -70,7 +77,7 @@ export async function admitStream<C>(
     currentSet: (typeUrl) => currentSet(clientSource, typeUrl),
   });
   const noncePrefix = `${context.processPrefix}${number.toString(36)}.`;
-  const { random, isolatesRejections, memory } = context;
+  const { random, isolatesRejections, memory, rejections } = context;
   const memoryKey = `${shareKey(identity, peer)} ${node.id}`;
   const uncertain = memory.recall(memoryKey, clock.now());
   const options = {
@@ -80,6 +87,8 @@ export async function admitStream<C>(
     noncePrefix,
     limits,
     random,
+    trials: context.trials.join(retry),
+    rejections,
     isolatesRejections,
     uncertain,
   };

@@ -165,7 +165,10 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       await this.admitted;
       const message = await this.#decoded(decoding);
       if (message === undefined) return;
-      const stream = await admitStream(this.#context, this.#call, nodeOf(message), () => this.#ended);
+      const stream = await admitStream(this.#context, this.#call, nodeOf(message), {
+        hasEnded: () => this.#ended,
+        retry: () => this.#retryNow(),
+      });
       this.#stream = stream;
       this.#context.connections.opened(this, stream.client);
       stream.events.connected(stream.node, this.#call.peer);
@@ -312,9 +315,13 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     const delay = retryAt - this.#context.clock.now();
     const retry = (): void => {
       this.#retry = undefined;
-      if (!this.#ended) this.#queue("request");
+      this.#retryNow();
     };
     this.#retry = retryAt === Infinity ? undefined : { at: retryAt, cancel: this.#context.clock.after(delay, retry) };
+  }
+
+  #retryNow(): void {
+    if (!this.#ended) this.#queue("request");
   }
 
   #queue(reason: "request" | "change"): void {

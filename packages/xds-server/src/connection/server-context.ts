@@ -10,6 +10,8 @@ import type { BodyCompressor } from "../wire/body-compressor.js";
 import type { Call } from "../transport/call.js";
 import type { Admission } from "./admission.js";
 import type { ConnectionRegistry } from "./connection-registry.js";
+import type { KnownRejections } from "../limits/known-rejections.js";
+import type { TrialPool } from "../limits/trial-pool.js";
 import type { SharedAllowance } from "../limits/shared-allowance.js";
 import type { SliceQueue } from "./slice-queue.js";
 
@@ -36,6 +38,10 @@ export interface ServerContext<C> {
   readonly clock: Clock;
   /** Resources that clients which reconnect may have or not. */
   readonly memory: DoubtMemory;
+  /** Limits the responses that find invalid resources of rejected ones. */
+  readonly trials: TrialPool;
+  /** The versions of resources that clients have rejected. */
+  readonly rejections: KnownRejections;
   /** Returns a number from 0 to less than 1. */
   readonly random: () => number;
   readonly isolatesRejections: boolean;

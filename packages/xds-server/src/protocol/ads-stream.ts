@@ -3,12 +3,15 @@ import { clusterType, comparePushOrder, endpointType, ResourceSet } from "@istio
 import type { ShownChanges, StreamAttribution } from "../attribution.js";
 import type { Clock } from "@istiod/runtime";
 import type { Variant } from "../events.js";
+import { KnownRejections } from "../limits/known-rejections.js";
 import type { StreamLimits } from "../limits/stream-limits.js";
+import { type TrialShare, unlimitedTrials } from "../limits/trial-pool.js";
 import type { Selection } from "../wire/body-cache.js";
 import { Digest } from "../wire/digest.js";
 import type { XdsRequest } from "../wire/request.js";
 import type { ClientSource } from "./client-source.js";
 import type { UncertainNames, UncertainResources } from "./doubt-memory.js";
+import type { TrialLimits } from "./doubts.js";
 import { NameLists } from "./name-lists.js";
 import { Pass, type Step } from "./pass.js";
 import { type Receipt, receive } from "./receipt.js";
@@ -48,6 +51,10 @@ export interface StreamOptions {
   readonly limits: Required<StreamLimits>;
   /** Returns a number from 0 to less than 1, for the jitter of retries. */
   readonly random: () => number;
+  /** The part of this stream in the responses that find invalid resources. Default: {@link unlimitedTrials}. */
+  readonly trials?: TrialShare;
+  /** The versions that clients of the server have rejected. Default: those of this stream. */
+  readonly rejections?: KnownRejections;
   /** Sends the resources of a rejected response again. Default: true. */
   readonly isolatesRejections?: boolean;
   /** Names that the client may have or not since its last stream. Default: none. */
@@ -75,7 +82,8 @@ export abstract class AdsStream {
   readonly #warming = new Warming();
   readonly #limits: Required<StreamLimits>;
   protected readonly lists: NameLists;
-  readonly #random: () => number;
+  readonly #trialLimits: TrialLimits;
+  readonly #rejections: KnownRejections;
   readonly #isolatesRejections: boolean;
   readonly #uncertain: UncertainNames | undefined;
   #responses = 0;
@@ -89,6 +97,8 @@ export abstract class AdsStream {
     noncePrefix,
     limits,
     random,
+    trials = unlimitedTrials,
+    rejections = new KnownRejections(),
     isolatesRejections,
     uncertain,
   }: StreamOptions) {
@@ -98,7 +108,8 @@ export abstract class AdsStream {
     this.#noncePrefix = noncePrefix;
     this.#limits = limits;
     this.lists = new NameLists(this.types, source, limits);
-    this.#random = random;
+    this.#trialLimits = { random, trials };
+    this.#rejections = rejections;
     this.#isolatesRejections = isolatesRejections ?? true;
     this.#uncertain = uncertain;
     this.#pass = new Pass(source, attribution, clock);
@@ -146,13 +157,14 @@ export abstract class AdsStream {
       this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
     }
     const before = type.unmatchedBytes;
-    const [now, random] = [this.#clock.now(), this.#random];
+    const now = this.#clock.now();
     const variantRules = {
+      rejections: this.#rejections,
       isFullState: this.isFullState(type),
       isIncremental: this.variant === "delta",
       isIsolated: this.#isolatesRejections,
     };
-    const receipt = yield* receive(type, request, { now, random, ...variantRules });
+    const receipt = yield* receive(type, request, { now, ...this.#trialLimits, ...variantRules });
     if (receipt.nack !== undefined) yield* this.#warmUnanswered(type);
     if (yield* this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request");
     else if (!type.subscribed) {
@@ -383,7 +395,7 @@ export abstract class AdsStream {
       const isFailing = (name: string): boolean => this.#source.isFailing(typeUrl, name);
       const sure = yield* select(type, set, { lookup: lookupName, isFailing }, forced);
       type.reconnected ||= uncertain.size > 0;
-      const selected = uncertain.size === 0 ? sure : withUncertain(type, sure, uncertain, this.#random);
+      const selected = uncertain.size === 0 ? sure : withUncertain(type, sure, uncertain, this.#trialLimits);
       return type.doubts === undefined ? selected : yield* withoutDoubts(type, selected);
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.ResourceExhausted) throw error;
@@ -416,6 +428,7 @@ export abstract class AdsStream {
 
   /** Drops what the source keeps for names that are not in the sets. The stream has ended. */
   close(): void {
+    this.#trialLimits.trials.close();
     for (const { typeUrl, outside, lookedUp } of this.types.values()) {
       for (const [name] of outside) this.#source.unsubscribed(typeUrl, name);
       for (const name of lookedUp.clear()) if (!outside.has(name)) this.#source.unsubscribed(typeUrl, name);

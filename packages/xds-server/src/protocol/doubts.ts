@@ -2,6 +2,7 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import type { ShownChanges } from "../attribution.js";
 import type { ResourceRejection } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
+import type { TrialShare } from "../limits/trial-pool.js";
 import { filtered, sliceNames, type Sliced } from "../sliced.js";
 import { addEarlier, type Doubt, dropEarlier, nothingShown, queuedDoubt, replaceVersion } from "./doubt.js";
 import { PendingRemovals } from "./pending-removals.js";
@@ -21,6 +22,13 @@ export interface Trial {
   readonly resources: readonly Resource[];
   readonly removed: readonly string[];
   readonly shown: ShownChanges;
+}
+
+/** Properties of a stream that limit its trials. */
+export interface TrialLimits {
+  /** Returns a number from 0 to less than 1. */
+  readonly random: () => number;
+  readonly trials: TrialShare;
 }
 
 /** Rejected resources that are due within this share of their delay are sent again together. */
@@ -45,14 +53,14 @@ export class Doubts {
   #hasGone = false;
   /** Nonces of unanswered trials. */
   readonly #inFlight = new Set<string>();
-  readonly #budget = new TrialBudget();
+  readonly #budget: TrialBudget;
   #retryAt = Infinity;
   /** The number of changes of the state, which distinguishes versions of responses. */
   #changes = 0;
 
-  /** @param random returns a number from 0 to less than 1 */
-  constructor(random: () => number) {
+  constructor({ random, trials }: TrialLimits) {
     this.#random = random;
+    this.#budget = new TrialBudget(trials);
   }
 
   get size(): number {
@@ -226,7 +234,9 @@ export class Doubts {
 
   /** Records that a trial was answered. */
   answered(nonce: string, accepted: boolean): void {
-    if (this.#inFlight.delete(nonce) && accepted) this.#budget.succeeded();
+    if (!this.#inFlight.delete(nonce)) return;
+    if (accepted) this.#budget.succeeded();
+    else this.#budget.failed();
   }
 
   /**
@@ -301,13 +311,17 @@ export class Doubts {
     return substitute(this.#doubts, selection);
   }
 
-  /** Time from which `next` may return a trial; Infinity if there is none. */
+  /**
+   * Time from which `next` may return a trial; Infinity if there is none, or if all streams together leave no room for
+   * it: the stream is woken then.
+   */
   dueAt(now: number, maxInFlight: number): number {
     if (this.#inFlight.size >= maxInFlight) return Infinity;
     let at = this.#retryAt;
     if (this.#groups.length + this.#earlier.size > 0 || this.#resync !== undefined) at = Math.min(at, now);
     at = Math.min(at, this.#removals.dueAt);
-    return at === Infinity || this.#budget.allows(Math.max(now, at)) ? at : Math.max(at, this.#budget.allowedAt);
+    if (at !== Infinity && !this.#budget.allows(Math.max(now, at))) at = Math.max(at, this.#budget.allowedAt);
+    return at > now || this.#budget.hasRoom ? at : Infinity;
   }
 
   /** Returns the content of the next trial; undefined if there is none. Call it only when `dueAt` has passed. */

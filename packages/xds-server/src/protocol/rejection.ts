@@ -1,9 +1,10 @@
 import { type Resource, ResourceSet } from "@istiod/resources";
 import type { ShownChanges } from "../attribution.js";
 import type { Rejection } from "../events.js";
+import type { KnownRejections } from "../limits/known-rejections.js";
 import { filtered, type Sliced } from "../sliced.js";
 import { derive, halvesOf } from "./derived-lists.js";
-import { Doubts } from "./doubts.js";
+import { Doubts, type TrialLimits } from "./doubts.js";
 import { isCut, readMessage, reasonIn, type Verdict } from "./rejection-message.js";
 import { differenceBetween, indexSet } from "./set-slices.js";
 import type { TypeState } from "./type-state.js";
@@ -16,10 +17,10 @@ export interface ErrorDetail {
 }
 
 /** The properties of a stream that decide what follows from a rejection. */
-export interface RejectionContext {
+export interface RejectionContext extends TrialLimits {
   readonly now: number;
-  /** Returns a number from 0 to less than 1. */
-  readonly random: () => number;
+  /** The versions that clients have rejected. */
+  readonly rejections: KnownRejections;
   /** Reports whether responses of the type list the full state, of which only a part is new to the client. */
   readonly isFullState: boolean;
   /** Reports whether responses list removed resources. */
@@ -65,7 +66,7 @@ export function* reject(
   const candidates = yield* candidatesOf(type, answered, context.isFullState);
   const placeholders = type.doubts?.placeholders() ?? noResources;
   const verdict = yield* verdictOn(candidates, message, placeholders);
-  const doubts = (type.doubts ??= new Doubts(context.random));
+  const doubts = (type.doubts ??= new Doubts(context));
   for (const { selection } of answered) doubts.rejectEarlier(selection);
   if (context.isIncremental && candidates.suspects > 1) doubts.noteEarlier(candidates.superseded, verdict.invalid);
   const step: Step = { type, doubts, candidates, verdict, placeholders, context };
@@ -113,6 +114,7 @@ function recordCandidates(
     const { name, version } = resource;
     const next = candidates.later.get(name);
     const reason = verdict.invalid.get(name);
+    if (reason !== undefined) context.rejections.add(type.typeUrl, resource);
     if (next !== undefined)
       doubts.await(resource, next, acceptedOf(name), reason === undefined && context.isIncremental);
     else if (reason !== undefined)
@@ -139,7 +141,8 @@ function* queueAgain(
   const { type, doubts, candidates, verdict, context } = step;
   const { later, resources, hasGone } = candidates;
   const rest = later.size === 0 ? unnamed : yield* filtered(unnamed, ({ name }) => !later.has(name));
-  for (const group of yield* groupsOf(rest, verdict)) yield* doubts.queue(group, acceptedBy(step), shown);
+  const wasRejected = context.rejections.finder(type.typeUrl);
+  for (const group of yield* groupsOf(rest, verdict, wasRejected)) yield* doubts.queue(group, acceptedBy(step), shown);
   const removed = answered.flatMap(({ selection, set }) => (set === undefined ? [] : selection.removed));
   if (context.isIncremental) doubts.queueRemovals(removed, shown, resources.length === 0, context.now);
   if (!context.isFullState) return;
@@ -260,17 +263,23 @@ function* namesOf(resources: readonly Resource[]): Generator<string> {
   for (const { name } of resources) yield name;
 }
 
-/** Returns the groups in which resources are sent again. The last group is sent first. */
+/**
+ * Returns the groups in which resources are sent again. The last group is sent first.
+ *
+ * @param wasRejected reports whether another client rejected a resource; undefined if none did
+ */
 function* groupsOf(
   rest: readonly Resource[],
   { invalid, mentioned }: Verdict,
+  wasRejected: ((resource: Resource) => boolean) | undefined,
 ): Sliced<readonly (readonly Resource[])[]> {
   if (rest.length < 2 || invalid.size > 0) return [rest];
   const suspects = new Set(mentioned);
-  const suspected = suspects.size === 0 ? [] : yield* filtered(rest, ({ name }) => suspects.has(name));
-  if (suspected.length > 0 && suspected.length < rest.length)
-    return [suspected, yield* filtered(rest, ({ name }) => !suspects.has(name))];
-  return halvesOf(rest).toReversed();
+  const isSuspect = (resource: Resource): boolean => suspects.has(resource.name) || wasRejected?.(resource) === true;
+  const suspected = suspects.size === 0 && wasRejected === undefined ? [] : yield* filtered(rest, isSuspect);
+  if (suspected.length === 0 || suspected.length === rest.length) return halvesOf(rest).toReversed();
+  const names = new Map(suspected.map(({ name }) => [name, ""]));
+  return [suspected, yield* without(rest, names)];
 }
 
 function without(resources: readonly Resource[], names: ReadonlyMap<string, string>): Sliced<readonly Resource[]> {

@@ -1,3 +1,5 @@
+import type { TrialShare } from "../limits/trial-pool.js";
+
 /** Responses that may be sent in a window without a success. */
 const maxResponses = 32;
 const minWindowMs = 30_000;
@@ -9,10 +11,18 @@ const maxWindowMs = 600_000;
  * window after the other, each twice as long as the one before.
  */
 export class TrialBudget {
+  readonly #share: TrialShare;
   #used = 0;
+  /** Rejected responses in a row. */
+  #failures = 0;
   #windowMs = minWindowMs;
   #windowEnd = 0;
   #succeeded = false;
+
+  /** @param share the part of this stream in what all streams may send */
+  constructor(share: TrialShare) {
+    this.#share = share;
+  }
 
   /** Reports whether a response may be sent. */
   allows(now: number): boolean {
@@ -24,8 +34,14 @@ export class TrialBudget {
     return this.#windowEnd;
   }
 
+  /** Reports whether all streams together leave room for a response. If not, the stream is woken when they do. */
+  get hasRoom(): boolean {
+    return this.#share.admits(this.#failures);
+  }
+
   /** Counts a response that is sent. */
   use(now: number): void {
+    this.#share.used(this.#failures);
     if (now >= this.#windowEnd) this.#begin(now);
     this.#used++;
   }
@@ -33,7 +49,14 @@ export class TrialBudget {
   /** Counts an accepted response. It pays for itself, and for the rejected ones that it was split from. */
   succeeded(): void {
     this.#succeeded = true;
+    this.#failures = 0;
+    this.#share.succeeded();
     this.#used = Math.max(-maxResponses, this.#used - 3);
+  }
+
+  /** Counts a rejected response. */
+  failed(): void {
+    this.#failures++;
   }
 
   #begin(now: number): void {

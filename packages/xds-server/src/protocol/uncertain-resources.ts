@@ -1,12 +1,11 @@
 import type { Resource } from "@istiod/resources";
-import type { Sliced } from "../sliced.js";
+import { sliceNames, type Sliced } from "../sliced.js";
 import { countOf, type Selection } from "../wire/body-cache.js";
 import type { UncertainResources } from "./doubt-memory.js";
-import { Doubts } from "./doubts.js";
+import { Doubts, type TrialLimits } from "./doubts.js";
 import type { TypeState } from "./type-state.js";
 
 export const nothingUncertain: UncertainResources = new Map();
-const noNames: ReadonlySet<string> = new Set();
 const noVersions: readonly Resource[] = [];
 
 /** Reports whether the client was last sent a resource of a name. */
@@ -50,7 +49,7 @@ export function withUncertain(
   type: TypeState,
   selected: Selection,
   uncertain: UncertainResources,
-  random: () => number,
+  limits: TrialLimits,
 ): Selection {
   const sent = new Map(selected.resources.map((resource) => [resource.name, resource]));
   const missing: string[] = [];
@@ -59,7 +58,7 @@ export function withUncertain(
     const resource = sent.get(name);
     for (const earlier of versions)
       if (resource !== undefined && earlier.version !== resource.version)
-        (type.doubts ??= new Doubts(random)).await(earlier, resource, undefined, true);
+        (type.doubts ??= new Doubts(limits)).await(earlier, resource, undefined, true);
     if (!hasResource(type, name) && !type.keptFailing.has(name)) missing.push(name);
   }
   return { resources: selected.resources, removed: [...new Set([...selected.removed, ...missing])] };
@@ -69,14 +68,15 @@ export function withUncertain(
 export function* withoutDoubts(type: TypeState, selected: Selection): Sliced<Selection> {
   const { doubts } = type;
   if (doubts === undefined) return selected;
-  const gone = [...doubts]
-    .filter(([name, { state }]) => state !== "removed" && !hasResource(type, name))
-    .map(([name]) => name);
-  const removed = gone.length === 0 ? noNames : new Set(selected.removed);
-  const missing = gone.filter((name) => !removed.has(name));
+  // The client was sent every resource in doubt, so that those that do not exist any more are among the removed ones.
+  const gone: string[] = [];
+  let handled = 0;
+  for (const name of selected.removed) {
+    if (++handled % sliceNames === 0) yield 0;
+    const state = doubts.get(name)?.state;
+    if (state !== undefined && state !== "removed" && !hasResource(type, name)) gone.push(name);
+  }
   const selection = yield* doubts.withhold(selected);
   yield* doubts.sending(selection.resources, gone);
-  return missing.length === 0
-    ? selection
-    : { resources: selection.resources, removed: [...selection.removed, ...missing] };
+  return selection;
 }

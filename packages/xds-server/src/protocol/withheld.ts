@@ -11,13 +11,13 @@ export function* withhold(doubts: ReadonlyMap<string, Doubt>, selection: Selecti
     const doubt = doubts.get(resource.name);
     return doubt !== undefined && isWaiting(doubt) && doubt.version === resource.version;
   };
-  const withheld = [...doubts.values()].filter(isWaiting);
+  const withheld = someWaiting(doubts);
   if (withheld.length === 0) return selection;
   if (selection.whole === undefined) {
     const resources = yield* filtered(selection.resources, (resource) => !isWithheld(resource));
     return resources === selection.resources ? selection : { resources, removed: selection.removed };
   }
-  const key = keyOf(withheld.map(({ resource }) => `-${resource.name} ${resource.version}`));
+  const key = keyOf(withheld, ([, { resource }]) => `-${resource.name} ${resource.version}`);
   const resources = yield* derive(selection, key, (resource) => (isWithheld(resource) ? undefined : resource));
   return { resources, removed: selection.removed };
 }
@@ -28,13 +28,14 @@ export function* withhold(doubts: ReadonlyMap<string, Doubt>, selection: Selecti
  * holds the place of one that is not known. Those are at the end, where they come last in a list of errors.
  */
 export function* substitute(doubts: ReadonlyMap<string, Doubt>, selection: Selection): Sliced<Selection> {
-  const withheld = [...doubts].filter(([, doubt]) => isWaiting(doubt));
+  const withheld = someWaiting(doubts);
   if (withheld.length === 0) return selection;
-  const held = withheld.flatMap(([, { placeholder }]) => placeholder ?? []);
+  const held: Resource[] = [];
+  for (const doubt of doubts.values())
+    if (doubt.placeholder !== undefined && isWaiting(doubt)) held.push(doubt.placeholder);
   const key = keyOf(
-    withheld.map(
-      ([name, { accepted, placeholder }]) => `=${name} ${accepted?.version ?? ""} ${placeholder?.version ?? ""}`,
-    ),
+    withheld,
+    ([name, { accepted, placeholder }]) => `=${name} ${accepted?.version ?? ""} ${placeholder?.version ?? ""}`,
   );
   const acceptedOf = (resource: Resource): Resource | undefined => {
     const doubt = doubts.get(resource.name);
@@ -47,6 +48,16 @@ export function* substitute(doubts: ReadonlyMap<string, Doubt>, selection: Selec
 /** Number of resources up to which lists without them are shared. */
 const maxShared = 64;
 
-function keyOf(parts: string[]): string | undefined {
-  return parts.length > maxShared ? undefined : parts.sort().join("\n");
+/** Returns resources that must not be sent now: all, or one more than lists without them are shared for. */
+function someWaiting(doubts: ReadonlyMap<string, Doubt>): readonly (readonly [string, Doubt])[] {
+  const found: (readonly [string, Doubt])[] = [];
+  for (const entry of doubts) if (isWaiting(entry[1]) && found.push(entry) > maxShared) break;
+  return found;
+}
+
+function keyOf(
+  waiting: readonly (readonly [string, Doubt])[],
+  partOf: (entry: readonly [string, Doubt]) => string,
+): string | undefined {
+  return waiting.length > maxShared ? undefined : waiting.map(partOf).sort().join("\n");
 }
