@@ -10,7 +10,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { prometheusMeter } from "../src/metrics/prometheus-meter.js";
-import { MeshSource } from "../src/mesh-source.js";
+import { MeshSource } from "@istiod/mesh-source";
 import { reporting } from "../src/reporting.js";
 import { meshSources } from "../src/sources.js";
 import { census } from "./census.js";

@@ -17,7 +17,7 @@ import type { Startup } from "../phases/startup.js";
 import type { MeshSources } from "../sources.js";
 import { variables } from "../variables.js";
 import type { RemoteAccess } from "./remote-access.js";
-import type { SecretClusters } from "./secret-clusters.js";
+import type { SecretClusters } from "@istiod/mesh-source";
 
 interface RemoteClusterInputs {
   /** Client of istiod's own cluster; undefined if none is read. */

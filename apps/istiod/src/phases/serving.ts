@@ -3,14 +3,16 @@ import { rejectedResourceMetrics } from "@istiod/push-report";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
 import { type ApiClient, CachedReviews } from "@istiod/kubernetes";
 import { remoteReviews } from "../cluster/remote-clusters.js";
-import { SecretAccessReviews } from "../cluster/secret-access-reviews.js";
-import { configAuthorization } from "../config-authorization.js";
+import {
+  configAuthorization,
+  describeIndexFailure,
+  MeshSource,
+  SecretAccessReviews,
+  streamIdentity,
+} from "@istiod/mesh-source";
 import { openFilesWarning } from "../connection-limits.js";
 import { BoundedLines } from "@istiod/logging";
-import { describeIndexFailure } from "../logging/index-failure-log.js";
 import { workloadRegistration } from "../controllers/workload-registration.js";
-import { MeshSource } from "../mesh-source.js";
-import { streamIdentity } from "../stream-identity.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
@@ -44,7 +46,7 @@ export function openServing(
     database,
     ...(register && { register }),
     ...(reviews && { holdSecretPermission: (reader) => reviews.hold(reader) }),
-    authorizeConfig: configAuthorization({ env, rootNamespace }),
+    authorizeConfig: configAuthorization({ isRequired: variables.configAuthentication.read(env), rootNamespace }),
     log: log.child({ scope: "ads" }),
     clusterAliases: values.clusterAliases,
     ...((security.authenticators.length > 0 || variables.xdsAuthPlaintext.read(env)) && {

@@ -1,7 +1,7 @@
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { describe, expect, test } from "vitest";
 import { endpointAddresses, Mesh, resource, variants } from "./mesh.js";
-import { documents, istio, service } from "./objects.js";
+import { documents, istio, service } from "@istiod/config-schema/testing";
 
 const host = "big.shop.svc.cluster.local";
 const address = (index: number): string => `10.${16 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`;

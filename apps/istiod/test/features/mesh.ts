@@ -1,17 +1,17 @@
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { create, type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
-import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import type { LbEndpoint } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
+import { node, type NodeOptions } from "@istiod/mesh-source/testing";
 import { type Discovery, startDiscovery } from "@istiod/istiod";
 import { clusterType, endpointType, listenerType, routeType, secretType, type Variant } from "@istiod/xds-server";
 import { EnvoyClient, type EnvoyClientOptions, XdsClient } from "@istiod/xds-server/testing";
 import { pino } from "pino";
 import { afterEach } from "vitest";
 import { flagValues } from "../serving.js";
-import { documents, service, workloads } from "./objects.js";
+import { documents, service, workloads } from "@istiod/config-schema/testing";
 
 /** Both variants of the protocol: every feature is tested on each. */
 export const variants = ["delta", "sotw"] as const;
@@ -33,31 +33,10 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-export interface ProxyOptions extends Pick<EnvoyClientOptions, "also" | "reject"> {
-  readonly type?: "sidecar" | "router";
-  /** Default: its name. */
-  readonly app?: string;
-  readonly labels?: Readonly<Record<string, string>>;
+export interface ProxyOptions extends NodeOptions, Pick<EnvoyClientOptions, "also" | "reject"> {
   readonly variant?: Variant;
-  readonly metadata?: Readonly<Record<string, string>>;
   /** Key of the proxy in the received resources. Default: `name.namespace`. */
   readonly as?: string;
-}
-
-/** A node as the agent of a pod describes it. `host` is `name.namespace`. */
-export function node(host: string, ip: string, { type = "sidecar", app, labels, metadata }: ProxyOptions = {}): Node {
-  const [name = "", namespace = ""] = host.split(".");
-  return create(NodeSchema, {
-    id: `${type}~${ip}~${name}-v1.${namespace}~${namespace}.svc.cluster.local`,
-    cluster: `${name}.${namespace}`,
-    metadata: {
-      NAMESPACE: namespace,
-      CLUSTER_ID: "Kubernetes",
-      SERVICE_ACCOUNT: name,
-      LABELS: { app: app ?? name, version: "v1", ...labels },
-      ...metadata,
-    },
-  });
 }
 
 const sentinel = "outbound|80||sentinel.sentinel.svc.cluster.local";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { documents, istio, service, workloads } from "./objects.js";
+import { documents, istio, service, workloads } from "@istiod/config-schema/testing";
 import { Mesh, variants } from "./mesh.js";
 
 const host = "cart.shop.svc.cluster.local";

@@ -1,7 +1,7 @@
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { describe, expect, test } from "vitest";
 import { Mesh, resource, variants } from "./mesh.js";
-import { istio, service } from "./objects.js";
+import { istio, service } from "@istiod/config-schema/testing";
 
 const list = (count: number, item: (index: number) => string): string =>
   Array.from({ length: count }, (_, i) => item(i)).join(", ");

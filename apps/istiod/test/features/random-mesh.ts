@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { documents, istio, service, workloads } from "./objects.js";
+import { documents, istio, service, workloads } from "@istiod/config-schema/testing";
 
 /** A file and what it holds from now on; null: it is removed. */
 export interface Edit {

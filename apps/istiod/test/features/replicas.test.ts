@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { endpointType } from "@istiod/xds-server";
-import { documents } from "./objects.js";
+import { documents } from "@istiod/config-schema/testing";
 import { objects, text } from "./every-kind.js";
 import { Mesh } from "./mesh.js";
 

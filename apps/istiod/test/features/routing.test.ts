@@ -2,7 +2,7 @@ import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v
 import type { EnvoyClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { Mesh, resource, variants } from "./mesh.js";
-import { documents, istio, service, workloads } from "./objects.js";
+import { documents, istio, service, workloads } from "@istiod/config-schema/testing";
 
 const reviews = documents(
   service("reviews.shop", "10.96.0.2"),

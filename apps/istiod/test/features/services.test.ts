@@ -3,7 +3,7 @@ import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endp
 import type { EnvoyClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { endpointAddresses, Mesh, resource, variants } from "./mesh.js";
-import { documents, istio, service, workloads } from "./objects.js";
+import { documents, istio, service, workloads } from "@istiod/config-schema/testing";
 
 const cart = "outbound|80||cart.shop.svc.cluster.local";
 const cartPods = [{ ip: "10.1.0.2" }, { ip: "10.1.0.3", version: "v2" }];

@@ -1,7 +1,7 @@
 import { clusterType } from "@istiod/xds-server";
 import { describe, expect, test } from "vitest";
 import { Mesh, variants } from "./mesh.js";
-import { documents, istio, service, workloads } from "./objects.js";
+import { documents, istio, service, workloads } from "@istiod/config-schema/testing";
 
 const app = (host: string, at: number): string =>
   documents(service(host, `10.96.0.${at}`), workloads(host, [{ ip: `10.1.0.${at}` }]));

@@ -1,7 +1,7 @@
 import { ClusterSchema, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { describe, expect, test } from "vitest";
 import { endpointAddresses, Mesh, resource, variants } from "./mesh.js";
-import { documents, istio, service, workloads } from "./objects.js";
+import { documents, istio, service, workloads } from "@istiod/config-schema/testing";
 
 const host = "reviews.shop.svc.cluster.local";
 const rule = istio(

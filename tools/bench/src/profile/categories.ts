@@ -31,7 +31,7 @@ const patterns: readonly (readonly [RegExp, Category])[] = [
   [/packages\/xds-server\/dist\/wire\//, "encoding"],
   [/packages\/xds-server\/|packages\/push-report\/|apps\/istiod\/dist\/(reporting|metrics)/, "xDS protocol"],
   [
-    /packages\/(xds-generators|push-context|incremental|resources|service-discovery|explain|envoy-api|istio-api)\/|@bufbuild\/protobuf|apps\/istiod\/dist\/mesh-source/,
+    /packages\/(xds-generators|push-context|incremental|resources|service-discovery|explain|mesh-source|envoy-api|istio-api)\/|@bufbuild\/protobuf/,
     "generation",
   ],
   [/packages\/config-ingestion\/|node_modules\/yaml\/|internal\/fs|uv_fs|uv__fs|inotify/, "files"],

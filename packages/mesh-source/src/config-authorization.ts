@@ -1,9 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Proxy } from "@istiod/push-context";
-import { variables } from "./variables.js";
 
 export interface ConfigAuthorizationOptions {
-  readonly env: NodeJS.ProcessEnv;
+  /** Requires an authenticated identity (`ENABLE_XDS_API_GENERATOR_AUTH`). */
+  readonly isRequired: boolean;
   /** Returns the namespace of control planes. */
   readonly rootNamespace: () => string;
 }
@@ -13,8 +13,7 @@ export interface ConfigAuthorizationOptions {
  * identity of the root namespace, unless ENABLE_XDS_API_GENERATOR_AUTH is false. It throws a ConnectError
  * `Unauthenticated` or `PermissionDenied`. Source: pilot/pkg/networking/apigen/apigen.go.
  */
-export function configAuthorization({ env, rootNamespace }: ConfigAuthorizationOptions): (proxy: Proxy) => void {
-  const isRequired = variables.configAuthentication.read(env);
+export function configAuthorization({ isRequired, rootNamespace }: ConfigAuthorizationOptions): (proxy: Proxy) => void {
   return ({ verifiedIdentity }) => {
     if (!isRequired) return;
     if (verifiedIdentity === undefined)

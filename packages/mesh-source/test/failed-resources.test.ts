@@ -30,10 +30,10 @@ import {
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
-import { describeIndexFailure, indexFailureLog } from "../src/logging/index-failure-log.js";
-import { MeshSource } from "../src/mesh-source.js";
-import { node } from "./features/mesh.js";
-import { istio, service } from "./features/objects.js";
+import { describeIndexFailure, indexFailureLog } from "@istiod/mesh-source";
+import { MeshSource } from "@istiod/mesh-source";
+import { node } from "@istiod/mesh-source/testing";
+import { istio, service } from "@istiod/config-schema/testing";
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,6 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { configMessageTypeOf, findConfigType, meshConfigType, servedConfig } from "@istiod/config-xds";
-import type { RegisteredWorkload } from "@istiod/controllers";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, Query, View } from "@istiod/incremental";
 import {
@@ -16,10 +15,18 @@ import { type Clock, monotonicClock, reasonOf, shortened } from "@istiod/runtime
 import { endpointServices, generators, lookups, secretLookup, unknownLoadAssignment } from "@istiod/xds-generators";
 import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
-import type { HeldSecretPermission } from "./cluster/secret-access-reviews.js";
+import type { HeldSecretPermission } from "./secret-access-reviews.js";
 import { DeniedSecrets } from "./denied-secrets.js";
 import { type FailedResource, FailedResources, FailureLog } from "./failed-resources.js";
 import { type LastGood, LastGoodMemory } from "./last-good-memory.js";
+
+/** A workload outside of Kubernetes whose stream is open. */
+export interface MeshWorkload {
+  /** Reports its health. */
+  report(health: { readonly isHealthy: boolean; readonly message: string }): void;
+  /** Notes the end of its stream. */
+  closed(): void;
+}
 
 /** A connected proxy and its view of the mesh. */
 export interface MeshClient {
@@ -33,7 +40,7 @@ export interface MeshClient {
   /** The held decision on its service account, from the first Secret that it requests. */
   readonly secretPermission: { held?: HeldSecretPermission | undefined };
   /** Its registration as a workload outside of Kubernetes, if it is one. */
-  readonly registered?: RegisteredWorkload | undefined;
+  readonly registered?: MeshWorkload | undefined;
 }
 
 export interface MeshSourceOptions {
@@ -49,7 +56,7 @@ export interface MeshSourceOptions {
   /** Holds the decision on a proxy that requests Secrets. Default: none is required. */
   readonly holdSecretPermission?: (reader: SecretReader) => HeldSecretPermission;
   /** Registers the workload of a proxy. Throws a ConnectError to reject the stream. Default: none is registered. */
-  readonly register?: (proxy: Proxy) => Promise<RegisteredWorkload | undefined>;
+  readonly register?: (proxy: Proxy) => Promise<MeshWorkload | undefined>;
   /** IDs of clusters by the aliases that proxies may give instead. Default: none. */
   readonly clusterAliases?: Readonly<Record<string, string>>;
   /** Called when a requested secret is denied, once until the reason changes. */

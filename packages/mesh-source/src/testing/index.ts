@@ -1,0 +1,1 @@
+export { node, type NodeOptions } from "./node.js";
