@@ -40,6 +40,7 @@ const order = [
   "status-page",
   "proxy-config",
   "replicas",
+  "introspection",
 ];
 /** Packages about the mesh's configuration and what is generated from it. */
 const model = order.slice(order.indexOf("config-schema"), order.indexOf("authorization") + 1);
@@ -106,6 +107,20 @@ const ignorant = {
   replicas: order.filter(
     (name) => !["kubernetes", "envoy-api", "config-schema", "analysis", "push-report", "status-page"].includes(name),
   ),
+  introspection: [
+    "settings",
+    "metrics",
+    "tls-admission",
+    "go-template",
+    "logging",
+    "jwks",
+    "protobuf-wire",
+    "istio-api",
+    "admission",
+    "validation",
+    "injector",
+    "controllers",
+  ],
 };
 const depConstraints = [
   ...order.map((name, at) => ({

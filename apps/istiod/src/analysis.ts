@@ -2,9 +2,8 @@ import { type Finding, formatOrigin, levelOf, levels, LiveAnalysis, type Message
 import type { DirectorySource } from "@istiod/config-ingestion";
 import type { Kind, Problem } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import type { Proxy } from "@istiod/push-context";
+import { noProxy, type Proxy } from "@istiod/push-context";
 import type { Logger } from "pino";
-import { noProxy } from "./no-proxy.js";
 
 export interface AnalysisOptions {
   readonly database: Database<Proxy>;

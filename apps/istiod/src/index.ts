@@ -1,6 +1,4 @@
 export { startDiscovery, type Discovery } from "./discovery.js";
-export { DebugAccess } from "./debug/access.js";
-export { debugOverXds, debugType } from "./debug/over-xds.js";
 export { statusCommand } from "./commands/status.js";
 export { replicasCommand } from "./commands/replicas.js";
 export { proxyStatusCommand } from "./commands/proxy-status.js";

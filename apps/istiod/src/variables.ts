@@ -1,5 +1,4 @@
-import { multiClusterGroup, productBounds } from "@istiod/config-schema";
-import type { Feature } from "@istiod/config-schema";
+import { type Feature, multiClusterGroup, productBounds } from "@istiod/config-schema";
 import { features } from "@istiod/push-context";
 import { discoveryFeatures } from "@istiod/service-discovery";
 import {

@@ -4,12 +4,10 @@ import { Code } from "@connectrpc/connect";
 import { ClustersConfigDumpSchema } from "@istiod/envoy-api/envoy/admin/v3/config_dump_shared";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "@istiod/envoy-api/envoy/service/status/v3/csds";
-import { debugType } from "@istiod/istiod";
-import { proxyFromNode } from "@istiod/push-context";
-import { type Connection, clusterType, endpointType, listenerType, type Variant } from "@istiod/xds-server";
+import { debugType } from "@istiod/introspection";
+import { clusterType, endpointType, listenerType, type Variant } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { clientConfigs } from "../src/debug/client-configs.js";
 import { client, folder, serve } from "./serving.js";
 
 const syncz = "istio.io/debug/syncz";
@@ -189,41 +187,4 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     greedy.subscribe(debugType, ["syncz", "mesh"]);
     expect(await greedy.ended).toMatchObject({ code: Code.InvalidArgument });
   });
-});
-
-it("reports a watched type that was never sent as not sent", () => {
-  const subscription = {
-    typeUrl: clusterType,
-    wildcard: true,
-    names: Object.assign(new Set<string>(), { outside: () => [] }),
-    sent: undefined,
-    sentOf: () => undefined,
-    stateOf: () => undefined,
-    unaccepted: [],
-    unremoved: [],
-    nonceSent: "",
-    nonceAcked: "",
-    versionSent: "",
-    versionAcked: "",
-  };
-  const connection: Connection = {
-    id: "c",
-    node: node("web", "shop"),
-    peer: { address: "", port: 0, headers: {} },
-    variant: "delta",
-    connectedAt: 0,
-    outstandingBytes: 0,
-    subscriptions: [subscription],
-  };
-  const [found] = clientConfigs(
-    [connection, { ...connection, subscriptions: [] }],
-    ({ node: of }) => proxyFromNode({ id: of.id }),
-    undefined,
-  );
-  expect(fromBinary(ClientConfigSchema, found?.bytes ?? new Uint8Array()).genericXdsConfigs).toMatchObject([
-    { typeUrl: clusterType, configStatus: ConfigStatus.NOT_SENT },
-  ]);
-  expect(
-    clientConfigs([{ ...connection, subscriptions: [] }], ({ node: of }) => proxyFromNode({ id: of.id }), undefined),
-  ).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { proxyFromNode } from "@istiod/push-context";
 import type { XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { client, decoded, flagValues, folder, serve } from "./serving.js";
-import { multiClusterInfos } from "../src/debug/multi-cluster-services.js";
+import { multiClusterInfos } from "@istiod/introspection";
 import { readMesh } from "../src/offline-mesh.js";
 import { meshSources } from "../src/sources.js";
 

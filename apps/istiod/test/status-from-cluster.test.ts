@@ -5,8 +5,6 @@ import { statusExits } from "@istiod/replicas";
 import { type ApiServer, type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { changeCommands, type ChangeCommandsOptions } from "../src/debug/change-commands.js";
-import type { DebugRequest } from "../src/debug/command.js";
 import { folder, serve } from "./serving.js";
 import { runStatus } from "./status-command.js";
 
@@ -121,27 +119,4 @@ test("while the API server cannot be asked, an object is not reported as live, w
   ]);
   await server.faults.clear();
   expect(await status("--wait", "--timeout", "60s")).toEqual(live);
-});
-
-test("a change that is committed while statuses are computed counts as not committed", async () => {
-  let isCommitted = false;
-  const commands = changeCommands({
-    changes: { recentObjects: () => [] },
-    status: {
-      database: {
-        get revision() {
-          isCommitted = true;
-          return 1;
-        },
-      },
-    },
-    clients: () => [],
-    problems: () => [],
-    analysis: { findings: async () => [], newFindings: async () => [], place: async () => [] },
-    gathering: () => !isCommitted,
-    unread: async () => [],
-  } as unknown as ChangeCommandsOptions);
-  const request = { query: new URLSearchParams() } as DebugRequest;
-  const answer = await commands.find((command) => command.name === "status")?.answer(request);
-  expect(answer).toMatchObject({ json: { gathering: true } });
 });

@@ -30,6 +30,7 @@ export {
   versionAtLeast,
 } from "./proxy/facts.js";
 export { type Node, proxyFromNode } from "./proxy/from-node.js";
+export { noProxy } from "./proxy/no-proxy.js";
 export { type IpMode, ipModeOf, supportsIPv4, supportsIPv6 } from "./proxy/ip-mode.js";
 export { selectorMatches } from "./proxy/labels.js";
 export { proxyConfig } from "./proxy/proxy-config.js";

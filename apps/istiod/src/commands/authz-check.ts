@@ -3,7 +3,7 @@ import { distinctAnswers, formatSilent, type Gathered, httpReplicas, incompleteE
 import { SettingsCommand } from "@istiod/settings/command";
 import { Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
-import { questionParameters } from "../debug/authz-command.js";
+import { questionParameters } from "@istiod/introspection";
 import { meshFlags, type MeshFlags } from "../flags/mesh-flags.js";
 import { readMesh } from "../offline-mesh.js";
 import { istiodOption, noAnswer, unanswered } from "./control-plane-flags.js";

@@ -9,10 +9,9 @@ import {
 } from "@istiod/jwks";
 import { jwksFault } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import { fetchedJwks, jwksFetches, jwksToFetch, type Proxy } from "@istiod/push-context";
+import { fetchedJwks, jwksFetches, jwksToFetch, noProxy, type Proxy } from "@istiod/push-context";
 import { systemClock } from "@istiod/runtime";
 import type { Logger } from "pino";
-import { noProxy } from "../no-proxy.js";
 import type { Startup } from "../phases/startup.js";
 import type { JwksSettings } from "./jwks-settings.js";
 

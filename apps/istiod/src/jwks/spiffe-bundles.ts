@@ -11,7 +11,7 @@ import { type Clock, systemClock } from "@istiod/runtime";
 import type { SourceStatus } from "@istiod/status-page";
 import { spiffeBundleEndpoints, spiffeBundleFetches, spiffeBundles } from "@istiod/xds-generators";
 import type { Logger } from "pino";
-import { noProxy } from "../no-proxy.js";
+import { noProxy } from "@istiod/push-context";
 import type { Mesh } from "../phases/mesh.js";
 import type { Startup } from "../phases/startup.js";
 import { documentClient } from "./open-jwks.js";

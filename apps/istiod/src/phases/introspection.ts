@@ -9,30 +9,35 @@ import { type Ask, controlPlane, decodeAnswers, decodePage, ReplicaCommands } fr
 import type { SourceStatus } from "@istiod/status-page";
 import type { Connection } from "@istiod/xds-server";
 import { liveAnalysis } from "../analysis.js";
-import { DebugAccess } from "../debug/access.js";
-import type { DebugCommand } from "../debug/command.js";
-import { debugOverXds } from "../debug/over-xds.js";
-import { proxyConnections, connectedProxies } from "../debug/proxies.js";
-import { replicaCommands } from "../debug/replica-commands.js";
-import { debugCommands, type DebugOptions, listCommand } from "../debug/routes.js";
-import { describeIndexFailure } from "@istiod/mesh-source";
-import { omissionLog } from "../logging/omission-log.js";
-import { readProxy } from "@istiod/mesh-source";
-import { cacheMetrics } from "../metrics/cache-metrics.js";
-import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
-import { processMetrics } from "../metrics/process-metrics.js";
-import { certificateStatuses } from "../status/certificate-statuses.js";
-import { revocationStatuses } from "../status/revocation-status.js";
-import { signerLines } from "../external-authority.js";
 import {
+  certificateStatuses,
   clusterStates,
   componentLines,
+  connectedProxies,
+  type ControlPlaneInstance,
+  DebugAccess,
+  type DebugAuthorizationOptions,
+  type DebugCommand,
+  debugCommands,
+  type DebugOptions,
+  debugOverXds,
+  listCommand,
+  proxyConnections,
+  replicaCommands,
+  revocationStatuses,
   sourceStatuses,
   staleSourcesSummary,
   staleTrustSummary,
-} from "../status/source-statuses.js";
-import { statusModel, type StatusSources } from "../status/status-model.js";
-import { unreadVersions } from "../status/unread-versions.js";
+  statusModel,
+  type StatusSources,
+  unreadVersions,
+} from "@istiod/introspection";
+import { describeIndexFailure, readProxy } from "@istiod/mesh-source";
+import { omissionLog } from "../logging/omission-log.js";
+import { cacheMetrics } from "../metrics/cache-metrics.js";
+import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
+import { processMetrics } from "../metrics/process-metrics.js";
+import { signerLines } from "../external-authority.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
 import { openReplicas, type Replicas } from "./replicas.js";
@@ -60,7 +65,7 @@ export function openIntrospection(
   security: Security,
   serving: Serving & Pick<Webhooks, "injectionTemplates">,
 ): Introspection {
-  const { values, env, version, log, closers } = startup;
+  const { values, env, log, closers } = startup;
   const { database, sources, ingestion, reporting, rootNamespace } = mesh;
   const { source, server } = serving;
   const analysis = liveAnalysis({
@@ -107,7 +112,9 @@ export function openIntrospection(
   };
   const replicas = openReplicas(startup, mesh, security);
   const { ask, commands } = commandsOfReplicas(replicas, [...own, pageCommand(status)]);
-  server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
+  server.handle(
+    debugOverXds({ commands, server, proxyOf, rootNamespace, instance: instanceOf(startup), ...debugSettings(env) }),
+  );
   const readiness = (): string =>
     rejectedPoliciesSummary(sources.rejectedPolicies()) +
     staleSourcesSummary(ingestion.states()) +
@@ -193,8 +200,8 @@ function debugOptions(
     ...others,
     database,
     server,
-    env,
-    version,
+    instance: instanceOf({ env, version }),
+    canDisconnect: variables.adminEndpoints.read(env),
     changes: reporting.changes,
     clusters: () => clusterStates(values.clusterID, ingestion.states()),
     status: {
@@ -215,7 +222,7 @@ function debugOptions(
         ingestion.states().map(({ source: of }) => of),
         name,
       ),
-    profile: values.profile,
+    profile: values.profile && variables.profiling.read(env),
   };
 }
 
@@ -230,7 +237,7 @@ export function debugAccess(
     authenticators: () => authenticators,
     trustDomain,
     rootNamespace,
-    env,
+    ...debugSettings(env),
     allowedHosts: values.httpAllowedHosts,
     onRejected: ({ socket }, path, { status, message }, identities) =>
       debugLog.warn(
@@ -254,7 +261,7 @@ export function startingStatus(
     sources: () => sourceStatuses(sources.named, ingestion.states()),
     certificates: () => [],
     instance: {
-      name: variables.podName.read(env) || hostname(),
+      name: instanceOf({ env, version }).id,
       version,
       revision: variables.revision.read(env) || "default",
       cluster: values.clusterID,
@@ -262,5 +269,20 @@ export function startingStatus(
       startedAt,
     },
     waitingFor: () => ["the first full state"],
+  };
+}
+
+/**
+ * Returns the instance in answers, by the name of its Pod; outside Kubernetes, where `POD_NAME` is not set, by that of
+ * its host.
+ */
+function instanceOf({ env, version }: Pick<Startup, "env" | "version">): ControlPlaneInstance {
+  return { id: variables.podName.read(env) || hostname(), version };
+}
+
+function debugSettings(env: NodeJS.ProcessEnv): Omit<DebugAuthorizationOptions, "rootNamespace"> {
+  return {
+    isRequired: variables.debugAuthentication.read(env),
+    allowedNamespaces: variables.debugNamespaces.read(env),
   };
 }

@@ -1,14 +1,11 @@
-import { AnswerQueue, shareConcurrent } from "@istiod/admin-server";
+import { AnswerQueue, HttpServer, type Route, shareConcurrent, type Site } from "@istiod/admin-server";
 import { isLoopback } from "@istiod/peer-address";
 import { certificateCalls, observeQueue } from "@istiod/ca";
 import type { Listening } from "@istiod/xds-server";
-import { debugRoutes } from "../debug/routes.js";
+import { debugRoutes, expiredCertificates, statusRoute } from "@istiod/introspection";
 import type { ListenAddress } from "../listen-address.js";
-import { HttpServer, type Route, type Site } from "../http-server.js";
 import { listening, listenOptions } from "../listening.js";
-import { expiredCertificates } from "../status/expired-certificates.js";
 import { secureContext } from "../serving-tls.js";
-import { statusRoute } from "../status/status-route.js";
 import { variables } from "../variables.js";
 import { debugAccess, type Introspection, startingStatus } from "./introspection.js";
 import type { Mesh } from "./mesh.js";

@@ -11,7 +11,7 @@ import {
   type WriteListener,
 } from "@istiod/controllers";
 import { followInjector } from "@istiod/injector";
-import type { Site, Route } from "../http-server.js";
+import type { Site, Route } from "@istiod/admin-server";
 import { variables } from "../variables.js";
 import { type CaBundle, caBundle } from "../webhooks/ca-bundle.js";
 import { injectionRoute } from "../webhooks/injection.js";

@@ -22,7 +22,7 @@ import type { Meter } from "@istiod/metrics";
 import { addressGroup } from "@istiod/peer-address";
 import { monotonicClock } from "@istiod/runtime";
 import type { Logger } from "pino";
-import type { Route } from "../http-server.js";
+import type { Route } from "@istiod/admin-server";
 import { variables } from "../variables.js";
 
 export interface InjectionOptions<C> {

@@ -1,6 +1,6 @@
 import { maxPendingConnections, pendingConnections } from "@istiod/runtime/testing";
 import { expect, it } from "vitest";
-import { HttpServer } from "../src/http-server.js";
+import { HttpServer } from "@istiod/admin-server";
 
 it("a thousand clients connect to an HTTP port while the event loop is busy", async (context) => {
   if (maxPendingConnections() < 1024) context.skip("net.core.somaxconn is below 1024");

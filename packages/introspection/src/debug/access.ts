@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { crossSiteReason } from "@istiod/admin-server";
+import { crossSiteReason, type Refusal } from "@istiod/admin-server";
 import { isLoopback } from "@istiod/peer-address";
 import { authenticatePeer, type Authenticator, CaError, identityIn, peerOf } from "@istiod/ca";
-import type { Refusal } from "../http-server.js";
 import { type AuthorizeDebug, debugAuthorization, type DebugAuthorizationOptions } from "./authorization.js";
 
 export interface DebugAccessOptions extends DebugAuthorizationOptions {

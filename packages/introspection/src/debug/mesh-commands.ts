@@ -8,9 +8,8 @@ import {
   telemetries,
 } from "@istiod/config-schema";
 import type { Collection, Database, Query } from "@istiod/incremental";
-import type { Proxy } from "@istiod/push-context";
+import { noProxy, type Proxy } from "@istiod/push-context";
 import type { Faults } from "@istiod/explain";
-import { noProxy } from "../no-proxy.js";
 import { cacheCommand } from "./cache.js";
 import type { ClusterState } from "../status/source-statuses.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";

@@ -1,5 +1,6 @@
 import type { Proxy } from "@istiod/push-context";
 import type { Connection, XdsServer } from "@istiod/xds-server";
+import type { ControlPlaneInstance } from "./control-plane.js";
 import { type DebugAnswer, type DebugRequest, textAnswer } from "./command.js";
 
 /** Istio's message, by which `istioctl` recognizes that it should ask another replica. */
@@ -13,9 +14,9 @@ export interface ProxyCommandsOptions {
 }
 
 export interface StreamCommandsOptions extends ProxyCommandsOptions {
-  readonly env: NodeJS.ProcessEnv;
-  /** The version of this istiod. */
-  readonly version: string;
+  readonly instance: ControlPlaneInstance;
+  /** Serves the command that disconnects a proxy (`UNSAFE_ENABLE_ADMIN_ENDPOINTS`). */
+  readonly canDisconnect: boolean;
 }
 
 /**

@@ -1,9 +1,7 @@
-import { type AnswerQueue, mayChangeState, readBody } from "@istiod/admin-server";
+import { type AnswerQueue, mayChangeState, readBody, type Route, writeJson } from "@istiod/admin-server";
 import { explainProxy } from "@istiod/explain";
 import { type Proxy, proxyNamed } from "@istiod/push-context";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Route, writeJson } from "../http-server.js";
-import { variables } from "../variables.js";
 import { authzCommand } from "./authz-command.js";
 import { type ChangeCommandsOptions, changeCommands } from "./change-commands.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, textAnswer } from "./command.js";
@@ -28,7 +26,7 @@ export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
     explainCommand(options),
     authzCommand(options),
     injectCommand(options),
-    ...profileCommands(options.profile && variables.profiling.read(options.env)),
+    ...profileCommands(options.profile),
   ];
 }
 

@@ -1,5 +1,3 @@
-import { variables } from "../variables.js";
-
 /** The ways to send a debug command. */
 export type DebugTransport = "http" | "xds" | "xds status";
 
@@ -45,23 +43,30 @@ const rules: Readonly<Record<DebugTransport, DebugRules>> = {
 export interface DebugAuthorizationOptions {
   /** Returns the namespace whose callers may see everything. */
   readonly rootNamespace: () => string;
-  readonly env: NodeJS.ProcessEnv;
+  /** Requires authorization (`ENABLE_DEBUG_ENDPOINT_AUTH`). */
+  readonly isRequired: boolean;
+  /** Namespaces whose callers may use the commands of the root namespace (`DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES`). */
+  readonly allowedNamespaces: readonly string[];
 }
 
 /** Authorizes a caller for a command; the command of the status page is empty. */
 export type AuthorizeDebug = (transport: DebugTransport, caller: DebugCaller, command: string) => DebugDecision;
 
 /** Returns the authorization of debug commands and the status page. */
-export function debugAuthorization({ rootNamespace, env }: DebugAuthorizationOptions): AuthorizeDebug {
+export function debugAuthorization({
+  rootNamespace,
+  isRequired,
+  allowedNamespaces,
+}: DebugAuthorizationOptions): AuthorizeDebug {
   return (transport, caller, command) => {
     const { withoutAuthorization, hasAllowedNamespaces, ownProxyCommands: own } = rules[transport];
-    const isDisabled = !variables.debugAuthentication.read(env);
+    const isDisabled = !isRequired;
     if (caller.kind === "local" || (isDisabled && withoutAuthorization === "everybody")) return everything;
     if (caller.kind === "unauthenticated") return { allowed: false, reason: "unauthenticated" };
     if (isDisabled && withoutAuthorization === "authenticated") return everything;
     const { namespace } = caller;
     if (namespace === undefined) return { allowed: false, reason: "namespace" };
-    const allowed = [rootNamespace(), ...(hasAllowedNamespaces ? variables.debugNamespaces.read(env) : [])];
+    const allowed = [rootNamespace(), ...(hasAllowedNamespaces ? allowedNamespaces : [])];
     if (allowed.includes(namespace)) return everything;
     return own === "all" || own.has(command) ? { allowed: true, namespace } : { allowed: false, reason: "namespace" };
   };

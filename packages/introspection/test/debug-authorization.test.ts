@@ -1,19 +1,31 @@
 import { expect, it } from "vitest";
-import { type DebugCaller, type DebugTransport, debugAuthorization } from "../src/debug/authorization.js";
+import {
+  type DebugCaller,
+  type DebugTransport,
+  debugAuthorization,
+  type DebugAuthorizationOptions,
+} from "@istiod/introspection";
 
 const unauthenticated: DebugCaller = { kind: "unauthenticated" };
 const of = (namespace: string | undefined): DebugCaller => ({ kind: "authenticated", namespace });
 
-function decide(transport: DebugTransport, caller: DebugCaller, command: string, env: NodeJS.ProcessEnv): string {
-  const authorize = debugAuthorization({ rootNamespace: () => "istio-system", env });
+type Settings = Partial<Omit<DebugAuthorizationOptions, "rootNamespace">>;
+
+function decide(transport: DebugTransport, caller: DebugCaller, command: string, settings: Settings): string {
+  const authorize = debugAuthorization({
+    rootNamespace: () => "istio-system",
+    isRequired: true,
+    allowedNamespaces: [],
+    ...settings,
+  });
   const decision = authorize(transport, caller, command);
   return decision.allowed ? (decision.namespace ?? "all") : `no: ${decision.reason}`;
 }
 
-const disabled = { ENABLE_DEBUG_ENDPOINT_AUTH: "false" };
-const tools = { DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES: "tools" };
+const disabled = { isRequired: false };
+const tools = { allowedNamespaces: ["tools"] };
 
-it.each<[string, DebugCaller, string, NodeJS.ProcessEnv, http: string, xds: string, status: string]>([
+it.each<[string, DebugCaller, string, Settings, http: string, xds: string, status: string]>([
   ["nobody", unauthenticated, "config_dump", {}, "no: unauthenticated", "no: unauthenticated", "no: unauthenticated"],
   ["the root namespace", of("istio-system"), "configz", {}, "all", "all", "all"],
   ["an allowed namespace", of("tools"), "configz", tools, "all", "no: namespace", "all"],
@@ -32,11 +44,11 @@ it.each<[string, DebugCaller, string, NodeJS.ProcessEnv, http: string, xds: stri
     "all",
   ],
   ["another namespace, without authorization", of("shop"), "configz", disabled, "all", "no: namespace", "all"],
-])("%s: %j %s %j", (_, caller, command, env, http, xds, status) => {
+])("%s: %j %s %j", (_, caller, command, settings, http, xds, status) => {
   expect([
-    decide("http", caller, command, env),
-    decide("xds", caller, command, env),
-    decide("xds status", caller, command, env),
+    decide("http", caller, command, settings),
+    decide("xds", caller, command, settings),
+    decide("xds status", caller, command, settings),
   ]).toEqual([http, xds, status]);
 });
 

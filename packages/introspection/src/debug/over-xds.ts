@@ -13,7 +13,7 @@ import {
 import { clientConfigs } from "./client-configs.js";
 import type { DebugCommand } from "./command.js";
 import { configDumpMessages } from "./config-dump.js";
-import { controlPlaneIdentifier } from "./control-plane.js";
+import { type ControlPlaneInstance, controlPlaneIdentifier } from "./control-plane.js";
 import { connectionOf, notConnected } from "./proxy-commands.js";
 
 /**
@@ -30,7 +30,7 @@ export interface DebugOverXdsOptions extends DebugAuthorizationOptions {
   readonly server: Pick<XdsServer, "connections">;
   /** Returns the proxy at the other end of a stream, with its verified identity. */
   readonly proxyOf: (connection: Pick<Connection, "node">) => Proxy;
-  readonly version: string;
+  readonly instance: ControlPlaneInstance;
 }
 
 /**
@@ -129,7 +129,7 @@ function notConnectedAnswer(name: string): Answer {
 
 /** @param namespace of the proxies that the caller may see; undefined: all */
 function status(
-  { server, proxyOf, env, version }: DebugOverXdsOptions,
+  { server, proxyOf, instance }: DebugOverXdsOptions,
   namespace: string | undefined,
   name: string,
   names: readonly string[],
@@ -137,7 +137,7 @@ function status(
   if (name === "syncz") {
     return {
       resources: clientConfigs(server.connections(), proxyOf, namespace),
-      controlPlane: controlPlaneIdentifier(env, version),
+      controlPlane: controlPlaneIdentifier(instance),
     };
   }
   const [proxy = ""] = names;

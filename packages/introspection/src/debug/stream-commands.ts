@@ -7,11 +7,10 @@ import { configDump, resourcesSent } from "./config-dump.js";
 import { connectedProxies } from "./proxies.js";
 import { ofProxy, type ProxyCommandsOptions, type StreamCommandsOptions } from "./proxy-commands.js";
 import { clientForm, clientsForm, connections, sorted, syncz, withoutEmpty } from "./xds-state.js";
-import { variables } from "../variables.js";
 
 /** Returns the commands about connected proxies. */
 export function streamCommands(options: StreamCommandsOptions): readonly DebugCommand[] {
-  const { server, proxyOf, env } = options;
+  const { server, proxyOf, canDisconnect } = options;
   const typed = (type: string): DebugCommand => ({
     name: `${type}z`,
     about: `Last ${type.toUpperCase()} resources sent to a proxy; ?proxyID=`,
@@ -48,7 +47,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
     typed("nds"),
     typed("ecds"),
   ];
-  if (variables.adminEndpoints.read(env)) {
+  if (canDisconnect) {
     commands.push({
       name: "force_disconnect",
       about: "Disconnects a proxy; ?proxyID=",

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { staticTokens } from "@istiod/ca";
-import { DebugAccess } from "@istiod/istiod";
+import { DebugAccess } from "@istiod/introspection";
 import { expect, it } from "vitest";
 
 const tokenOf = (namespace: string): string => `token-of-${namespace}-0123456789`;
@@ -22,13 +22,19 @@ const rejected: unknown[] = [];
 
 async function ask(
   path: string,
-  { from = "10.0.0.1", token, env = {} }: { from?: string; token?: string; env?: NodeJS.ProcessEnv },
+  {
+    from = "10.0.0.1",
+    token,
+    isRequired = true,
+    allowedNamespaces = [],
+  }: { from?: string; token?: string; isRequired?: boolean; allowedNamespaces?: readonly string[] },
 ): Promise<string> {
   const access = new DebugAccess({
     authenticators: () => [...authenticators(), ...strangers()],
     trustDomain: "cluster.local",
     rootNamespace: () => "istio-system",
-    env,
+    isRequired,
+    allowedNamespaces,
     onRejected: (_, at, { status }, identities) => rejected.push([at, status, identities]),
   });
   const request = {
@@ -67,10 +73,8 @@ it("limits callers in other namespaces to a few endpoints and to their own proxi
   ]);
   for (const path of ["config_dump", "ndsz", "edsz"])
     expect(await ask(`/debug/${path}`, { token: "shop" })).toBe("200 shop");
-  expect(
-    await ask("/debug/configz", { token: "tools", env: { DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES: "other, tools" } }),
-  ).toBe("200 all");
-  expect(await ask("/debug/configz", { token: "shop", env: { ENABLE_DEBUG_ENDPOINT_AUTH: "false" } })).toBe("200 all");
+  expect(await ask("/debug/configz", { token: "tools", allowedNamespaces: ["other", "tools"] })).toBe("200 all");
+  expect(await ask("/debug/configz", { token: "shop", isRequired: false })).toBe("200 all");
 });
 
 it("allows nothing to the root namespace of another trust domain", async () => {

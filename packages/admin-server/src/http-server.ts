@@ -2,9 +2,14 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { SecureContextOptions } from "node:tls";
-import { createAdminServer, createSecureAdminServer, type HttpLimits } from "@istiod/admin-server";
+import { createAdminServer, createSecureAdminServer, type HttpLimits } from "./admin-server.js";
 import { listenBacklog, listenHost, reasonOf } from "@istiod/runtime";
-import type { ListenAddress } from "./listen-address.js";
+
+/** A host and port to listen on. Default host: all addresses. */
+export interface HttpAddress {
+  readonly host: string | undefined;
+  readonly port: number;
+}
 
 /** Answers one path. */
 export type Route = (
@@ -58,7 +63,7 @@ export class HttpServer {
    * @param tls default: plaintext
    */
   static async listen(
-    { host, port }: ListenAddress,
+    { host, port }: HttpAddress,
     site: Site,
     tls?: SecureContextOptions,
     limits: HttpLimits = {},

@@ -1,13 +1,24 @@
 import { X509Certificate } from "node:crypto";
-import type { ServingTls, TrustSource } from "@istiod/ca";
+import type { CertificateAuthority, ServingTls, SignerAuthority, TrustSource } from "@istiod/ca";
 import type { CertificateStatus } from "@istiod/status-page";
-import type { RunningAuthority } from "../authority.js";
+
+/** The authority that signs istiod's own certificate, and whose roots are distributed. */
+export interface AuthorityState {
+  readonly authority: Pick<CertificateAuthority | SignerAuthority, "bundle">;
+  /**
+   * When its own root should have been renewed at the latest, in milliseconds since the epoch. Absent: an operator
+   * renews it.
+   */
+  readonly renewalDue?: (root: X509Certificate) => number;
+  /** File of the revocation lists. Absent: none are read. */
+  readonly revocationListsFile?: string;
+}
 
 /**
  * The certificates of this istiod: roots, what is between them and the signing one, and the one that it serves with.
  */
 export function certificateStatuses(
-  running: RunningAuthority | undefined,
+  running: AuthorityState | undefined,
   serving: ServingTls | undefined,
   external: TrustSource | undefined,
 ): readonly CertificateStatus[] {

@@ -7,7 +7,7 @@ import { controlPlaneIdentifier } from "./control-plane.js";
 import type { StreamCommandsOptions } from "./proxy-commands.js";
 
 /** `/debug/client_status`: the answer to `istio.io/debug/syncz` as JSON, for programs that do not speak xDS. */
-export function clientStatusCommand({ server, proxyOf, env, version }: StreamCommandsOptions): DebugCommand {
+export function clientStatusCommand({ server, proxyOf, instance }: StreamCommandsOptions): DebugCommand {
   return {
     name: "client_status",
     about: "Status of each type of each connected proxy, as istio.io/debug/syncz answers over xDS; ?namespace=",
@@ -27,7 +27,7 @@ export function clientStatusCommand({ server, proxyOf, env, version }: StreamCom
         json: {
           typeUrl: "istio.io/debug/syncz",
           resources,
-          controlPlane: { identifier: controlPlaneIdentifier(env, version) },
+          controlPlane: { identifier: controlPlaneIdentifier(instance) },
         },
       };
     },

@@ -15,7 +15,7 @@ import {
   secretType,
 } from "@istiod/xds-server";
 import { expect, test } from "vitest";
-import { configDump, configDumpMessages } from "../src/debug/config-dump.js";
+import { configDump, configDumpMessages } from "@istiod/introspection";
 
 function encoded<D extends DescMessage>(schema: D, init: MessageInitShape<D> & { readonly name: string }): Resource {
   return resource(init.name, toBinary(schema, create(schema, init)));

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
-import type { AnswerQueue } from "@istiod/admin-server";
+import type { AnswerQueue, Route } from "@istiod/admin-server";
 import { joinPages } from "@istiod/replicas";
 import { type Link, respond, type StatusModel } from "@istiod/status-page";
-import type { Route } from "../http-server.js";
 import { statusModel, type StatusSources } from "./status-model.js";
 
 export interface StatusRouteOptions extends StatusSources {
