@@ -129,7 +129,7 @@ export {
   type RootCertificates,
   type SecretEntries,
 } from "./credentials/certificates.js";
-export { firstListExpiry, keyPairFault, rootsFault } from "./credentials/key-material.js";
+export { type CertificateUse, firstListExpiry, keyPairFault, rootsFault } from "./credentials/key-material.js";
 
 export { clientServices } from "./gateways/client-services.js";
 export {
@@ -139,7 +139,7 @@ export {
   rootsCredentialName,
 } from "./gateways/credential-name.js";
 export { explicitHosts } from "./gateways/bound-server.js";
-export { type CredentialAccess, credentialAccess } from "./gateways/credential-references.js";
+export { type CredentialAccess, credentialAccess, isServerCredential } from "./gateways/credential-references.js";
 export {
   isInSecretCluster,
   secretClusters,

@@ -8,6 +8,7 @@ export {
   uri,
   uriNameConstraints,
 } from "./minting.js";
+export { Extension, KeyUsageFlags } from "../x509.js";
 export {
   certify,
   type ReceivedRequest,

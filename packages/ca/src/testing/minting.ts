@@ -25,6 +25,7 @@ export interface Minted {
 }
 
 export interface MintOptions {
+  /** Default: none if there are names, otherwise a common name. */
   readonly subject?: string;
   /** Absent: self-signed. */
   readonly issuer?: Minted;
@@ -53,7 +54,7 @@ export const uri = (value: string): JsonGeneralName => ({ type: "url", value });
 export async function mint(options: MintOptions): Promise<Minted> {
   const { issuer, ca = false, names = [] } = options;
   const key = options.key ?? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
-  const subject = options.subject ?? (ca ? `CN=ca ${serial}` : "");
+  const subject = options.subject ?? (names.length > 0 && !ca ? "" : `CN=${ca ? "ca" : "leaf"} ${serial}`);
   const signer = await signingKey(issuer?.key ?? key);
   const algorithm = options.hash === undefined ? signer.algorithm : { ...signer.algorithm, hash: options.hash };
   const certificate = await X509CertificateGenerator.create({

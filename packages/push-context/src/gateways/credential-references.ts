@@ -64,6 +64,15 @@ export const credentialAccess = query("credentialAccess", (q, resourceName: stri
   return permission === undefined ? "not-reviewed" : accessOf[permission];
 });
 
+/** Reports whether a server of a Gateway of the client has a credential. Clusters may have it as well. */
+export const isServerCredential = query("isServerCredential", (q, resourceName: string): boolean => {
+  const reference = credentialReference(resourceName);
+  const own = q.ask(verifiedNamespace);
+  if (reference === undefined || own === undefined) return false;
+  const { source, name, namespace = own } = reference;
+  return gatewayRefersTo(q, { source, namespace, name });
+});
+
 /** @param target in the client's own namespace */
 function gatewayRefersTo(q: QueryContext, target: CredentialReference): boolean {
   const servers = q.call(mergedGateway)?.groups.flatMap((group) => group.servers) ?? [];

@@ -1,6 +1,7 @@
 import { configMaps, secrets as secretObjects } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
+  type CertificateUse,
   cluster,
   type CredentialAccess,
   credentialAccess,
@@ -9,6 +10,7 @@ import {
   findKeyPair,
   findRootCertificates,
   isInSecretCluster,
+  isServerCredential,
   type KeyPair,
   keyPairFault,
   proxyConfig,
@@ -69,7 +71,7 @@ export const secretLookup = query("secretLookup", (q, resourceName: string): Sec
       : secretKey(q, clusters, namespace, name, roots);
   const object = `${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)}`;
   if (found === undefined) return { denied: `${object} not found` };
-  const material = roots ? q.call(rootsOf, found) : q.call(keyPairOf, found);
+  const material = roots ? q.call(rootsOf, found) : q.call(keyPairOf, { ...found, use: useOf(q, resourceName) });
   if (typeof material === "string") return { denied: material };
   if ("fault" in material) return { denied: `${object} is not valid: ${material.fault}` };
   return {
@@ -100,12 +102,21 @@ const rootsOf = query("rootCertificatesOf", (q, object: ObjectKey): RootCertific
   return fault === undefined ? roots : { fault };
 });
 
+/** A Secret with the use of its certificate. */
+interface UsedObject extends ObjectKey {
+  readonly use: CertificateUse;
+}
+
+function useOf(q: QueryContext, resourceName: string): CertificateUse {
+  return q.call(isServerCredential, resourceName) ? "server" : "client";
+}
+
 /** The certificate and key of a Secret, or why there are none. Parsed once for all clients. */
-const keyPairOf = query("keyPairOf", (q, object: ObjectKey): KeyPair | Unusable | string => {
+const keyPairOf = query("keyPairOf", (q, object: UsedObject): KeyPair | Unusable | string => {
   const entries = entriesOf(q, object);
   const pair = findKeyPair(entries);
   if (pair === undefined) return missingEntries("cert and key, or tls.crt and tls.key", entries);
-  const fault = keyPairFault(pair);
+  const fault = keyPairFault(pair, object.use);
   return fault === undefined ? pair : { fault };
 });
 

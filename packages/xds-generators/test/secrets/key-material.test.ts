@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mint, mintRevocationList } from "@istiod/ca/testing";
+import { Extension, KeyUsageFlags, mint, mintRevocationList } from "@istiod/ca/testing";
 import { describe, expect, it } from "vitest";
-import { firstListExpiry, keyPairFault, rootsFault } from "@istiod/push-context";
+import { type CertificateUse, firstListExpiry, keyPairFault, rootsFault } from "@istiod/push-context";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const root = await mint({ ca: true });
@@ -18,6 +18,9 @@ const garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 const list = await mintRevocationList(root, { revoked: ["01"] });
 const staple = Uint8Array.of(0x30, 5, 0x0a, 1, 0, 0xa0, 0);
 
+const faultOf = (chain: string, key: string, use: CertificateUse = "client"): string | undefined =>
+  keyPairFault({ chain: bytes(chain), key: bytes(key) }, use);
+
 describe("a certificate with its key", () => {
   it.each([
     ["a leaf", leaf.pem, leaf.keyPem],
@@ -29,7 +32,7 @@ describe("a certificate with its key", () => {
     ["text around it", `subject=a\n${leaf.pem}\n# end\n`, `a: b\n${leaf.keyPem}`],
     ["lines that end in CR LF", leaf.pem.replaceAll("\n", "\r\n"), leaf.keyPem.replaceAll("\n", "\r\n")],
   ])("is sent: %s", (_, chain, key) => {
-    expect(keyPairFault({ chain: bytes(chain), key: bytes(key) })).toBeUndefined();
+    expect(faultOf(chain, key)).toBeUndefined();
   });
 
   it.each([
@@ -44,15 +47,90 @@ describe("a certificate with its key", () => {
     ["the key is not the certificate's", leaf.pem, other.keyPem],
     ["the key is not the certificate's", root.pem + leaf.pem, leaf.keyPem],
   ])("is denied: %s", (fault, chain, key) => {
-    expect(keyPairFault({ chain: bytes(chain), key: bytes(key) })).toBe(fault);
+    expect(faultOf(chain, key)).toBe(fault);
   });
 
   it("is denied with a malformed OCSP staple", () => {
     const pair = { chain: bytes(leaf.pem), key: bytes(leaf.keyPem) };
-    expect(keyPairFault({ ...pair, ocspStaple: staple })).toBeUndefined();
+    expect(keyPairFault({ ...pair, ocspStaple: staple }, "client")).toBeUndefined();
     for (const malformed of ["STAPLE", "", "\u0030\u0003\u000a\u0001\u0006"])
-      expect(keyPairFault({ ...pair, ocspStaple: bytes(malformed) })).toBe("the OCSP staple is malformed");
+      expect(keyPairFault({ ...pair, ocspStaple: bytes(malformed) }, "client")).toBe("the OCSP staple is malformed");
   });
+});
+
+describe("a certificate for servers", () => {
+  const uri = "spiffe://a/b";
+  const feature = (...value: readonly number[]): Extension =>
+    new Extension("1.3.6.1.5.5.7.1.24", false, Uint8Array.from(value));
+
+  it.each([
+    ["a common name", { subject: "CN=a" }],
+    ["a common name after other parts", { subject: "O=b,CN=a" }],
+    ["a URI", { names: [{ type: "url", value: uri }] }],
+    ["a DNS name", { names: [{ type: "dns", value: "a.b" }] }],
+    ["an IP address", { names: [{ type: "ip", value: "10.0.0.1" }] }],
+    ["another TLS feature", { subject: "CN=a", extensions: [feature(0x30, 3, 2, 1, 17)] }],
+  ] as const)("is sent with %s", async (_, options) => {
+    const { pem, keyPem } = await mint(options);
+    expect(faultOf(pem, keyPem, "server")).toBeUndefined();
+  });
+
+  const nameFault =
+    "the certificate has neither a common name nor a DNS name, URI or IP address as SAN, which servers need";
+  it.each([
+    [nameFault, { subject: "" }],
+    [nameFault, { subject: "O=a" }],
+    [nameFault, { subject: "", names: [{ type: "email", value: "a@b.c" }] }],
+    [
+      "the certificate needs an OCSP staple, and there is none",
+      { subject: "CN=a", extensions: [feature(0x30, 3, 2, 1, 5)] },
+    ],
+  ] as const)("is denied: %s", async (fault, options) => {
+    const { pem, keyPem } = await mint(options);
+    expect(faultOf(pem, keyPem, "server")).toBe(fault);
+    expect(faultOf(pem, keyPem, "client")).toBeUndefined();
+  });
+
+  it("is sent with the OCSP staple that it needs", async () => {
+    const { pem, keyPem } = await mint({ subject: "CN=a", extensions: [feature(0x30, 3, 2, 1, 5)] });
+    expect(keyPairFault({ chain: bytes(pem), key: bytes(keyPem), ocspStaple: staple }, "server")).toBeUndefined();
+  });
+});
+
+describe("keys whose numbers do not fit", () => {
+  const pem = (name: string, der: Buffer): string =>
+    `-----BEGIN ${name}-----\n${der.toString("base64")}\n-----END ${name}-----\n`;
+  const changed = (der: Buffer, from: number): string[] =>
+    [1, 0x80].map((bit) => {
+      const damaged = Buffer.from(der);
+      damaged[from] = (damaged[from] ?? 0) ^ bit;
+      return damaged.toString("base64");
+    });
+
+  it.each([
+    [
+      "RSA PRIVATE KEY",
+      strong.pem,
+      strong.key.export({ type: "pkcs1", format: "der" }),
+      [20, 300, 600, 700, 800, 900, -1],
+    ],
+    ["EC PRIVATE KEY", leaf.pem, leaf.key.export({ type: "sec1", format: "der" }), [10, -1, -20]],
+  ] as const)("are malformed: %s", (name, chain, der, places) => {
+    for (const place of places)
+      for (const damaged of changed(der, place < 0 ? der.length + place : place))
+        expect(faultOf(chain, pem(name, Buffer.from(damaged, "base64")))).toBe("the key is malformed");
+    expect(faultOf(chain, pem(name, der))).toBeUndefined();
+  });
+});
+
+it("a certificate for ECDSA whose key usage does not allow signatures is denied", async () => {
+  const usages = { keyUsages: KeyUsageFlags.keyAgreement, subject: "CN=a" };
+  const agreement = await mint(usages);
+  expect(faultOf(agreement.pem, agreement.keyPem)).toBe(
+    "the certificate's key usage does not allow digital signatures",
+  );
+  const encipherment = await mint({ ...usages, key: rsa(2048) });
+  expect(faultOf(encipherment.pem, encipherment.keyPem)).toBeUndefined();
 });
 
 describe("root certificates", () => {
@@ -100,15 +178,16 @@ describe("PEM as Envoy's BoringSSL reads it", () => {
     ["no line end before the next block", root.pem.trimEnd()],
   ];
 
-  it.each(malformed)("denies a chain, roots and revocation lists with a block with %s", (_, bad) => {
-    expect(keyPairFault({ chain: bytes(leaf.pem + bad), key: bytes(leaf.keyPem) }) ?? bad).toBe(
+  it.each(malformed)("denies a chain, roots and revocation lists with a block with %s", (title, bad) => {
+    expect(faultOf(leaf.pem + bad, leaf.keyPem) ?? bad).toBe(
       bad === root.pem.trimEnd() ? bad : "the certificate is malformed",
     );
     expect(rootsFault({ certificates: bytes(bad + root.pem) })).toBe("a root certificate is malformed");
     expect(rootsFault({ certificates: bytes(root.pem), crl: bytes(bad + list) })).toBe(
       "a revocation list is malformed",
     );
-    expect(keyPairFault({ chain: bytes(leaf.pem), key: bytes(bad + leaf.keyPem) })).toBe("the key is malformed");
+    // The header of a block that is no key is not read.
+    expect(faultOf(leaf.pem, bad + leaf.keyPem)).toBe(title === "a header" ? undefined : "the key is malformed");
   });
 
   it.each([

@@ -17,7 +17,7 @@ import { istioYaml } from "../mesh-yaml.js";
 import { TestMesh } from "../mesh.js";
 
 const secretOf = lookups["type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"]!;
-const pair = await mint({ ca: true });
+const pair = await mint({});
 const generic = await mint({});
 /** Content that stands for its name in the tests: certificates, keys and what belongs to them. */
 const material: Readonly<Record<string, string | Uint8Array>> = {
