@@ -132,3 +132,46 @@ test("a service that is not exported to the clients of a route is reported", () 
     "MESH0024 VirtualService shop/cart: http[0].route[0].destination leads to hidden.shop.svc.cluster.local, which sidecars of namespace bank do not have, so that their requests fail (503, no cluster): its service, of namespace shop, is not exported to namespace bank",
   ]);
 });
+
+describe("a host that only a wildcard host declares", () => {
+  const wild = object("ServiceEntry", "shop/wild", {
+    spec: { hosts: ["*.example.com"], resolution: "NONE", ports: [{ number: 80, name: "http", protocol: "HTTP" }] },
+  });
+  const exact = object("ServiceEntry", "shop/api", {
+    spec: { hosts: ["api.example.com"], resolution: "DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] },
+  });
+  const alias = object("Service", "shop/api", { spec: { type: "ExternalName", externalName: "api.example.com" } });
+  const to = (host: string): string => route({ http: [{ route: [{ destination: { host, port: { number: 80 } } }] }] });
+  const absent =
+    'MESH0024 VirtualService shop/cart: http[0].route[0].destination leads to api.example.com, for which no client has a cluster, so that their requests fail (503, no cluster): ServiceEntry shop/wild declares only "*.example.com"; declare "api.example.com" in a ServiceEntry';
+
+  it("has no cluster, as a destination, a mirror or through an alias", () => {
+    expect(found(wild + to("api.example.com"))).toEqual([absent]);
+    expect(found(wild + alias + to("api"))).toEqual([absent]);
+    const mirror = { host: "api.example.com", port: { number: 80 } };
+    const mirrored = [{ route: [{ destination: { host: "cart" } }], mirrors: [{ destination: mirror }] }];
+    expect(found(wild + route({ http: mirrored }))).toEqual([
+      absent.replace("route[0].destination", "mirrors[0].destination"),
+    ]);
+  });
+
+  it("has none for TLS routes", () => {
+    const tls = [
+      {
+        match: [{ port: 443, sniHosts: ["api.example.com"] }],
+        route: [{ destination: { host: "api.example.com", port: { number: 80 } } }],
+      },
+    ];
+    expect(found(wild + route({ hosts: ["api.example.com"], http: [], tls }))).toEqual([
+      absent
+        .replace("http[0]", "tls[0]")
+        .replace("their requests fail (503, no cluster)", "their connections are closed"),
+    ]);
+  });
+
+  it("has one if it is declared too, as the wildcard host itself has", () => {
+    expect(found(wild + exact + to("api.example.com"))).toEqual([]);
+    expect(found(wild + exact + alias + to("api"))).toEqual([]);
+    expect(found(wild + to("*.example.com"))).toEqual([]);
+  });
+});

@@ -26,6 +26,8 @@ export interface DestinationHost {
   readonly ports: readonly number[];
   /** The ServiceEntries that declare it, by their keys; empty for a Service. */
   readonly serviceEntries: readonly string[];
+  /** The wildcard host that declares it, if none is equal to it. */
+  readonly wildcard?: string;
 }
 
 const wildcardServiceEntries = index(serviceEntries, "byWildcardHost", ({ spec }) =>
@@ -66,7 +68,8 @@ function byWildcard(q: QueryContext, host: string, namespace: string): Destinati
     const visible = q
       .read(wildcardServiceEntries, wildcard)
       .filter((entry) => scopesOfEntry(entry).some((scope) => scope === "*" || scope === namespace));
-    if (visible.length > 0) return serviceOfEntries(visible);
+    if (visible.length === 0) continue;
+    return wildcard === host ? serviceOfEntries(visible) : { ...serviceOfEntries(visible), wildcard };
   }
   return undefined;
 }

@@ -15,6 +15,7 @@ import {
 import { aliasedHost, hasLabels, service } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { type ClientClass, gatewaysWith, namespacesWithSidecars, sidecarsWith } from "../../queries/clients.js";
+import { destinationHost } from "../../queries/destination-hosts.js";
 import { formatSelector } from "../../queries/pods.js";
 import { listNames } from "../../suggestions.js";
 import { type RouteDestination, routeDestinations } from "../virtual-service/destinations.js";
@@ -41,8 +42,35 @@ function checkClusters(object: VirtualServiceObject, context: AnalysisContext): 
   const roots =
     spec.hosts.length > 0 ? [own] : context.q.read(byDelegate, own).map((root) => `${root.namespace}/${root.name}`);
   for (const destination of routeDestinations(spec)) {
+    checkWildcard(object, destination, context);
     for (const root of roots) if (checkDestination(root, object, destination, context)) break;
   }
+}
+
+/**
+ * Reports a destination that only a wildcard host declares. Proxies have a cluster for the wildcard host, and none for
+ * the hosts within it.
+ */
+function checkWildcard(
+  { namespace, spec }: VirtualServiceObject,
+  { host, path }: RouteDestination,
+  { q, report }: AnalysisContext,
+): void {
+  if (host === "") return;
+  const declared = q.call(destinationHost, { host, namespace, exportTo: spec.exportTo });
+  if (declared?.wildcard === undefined) return;
+  const hostname = resolveHost(host, { namespace, domain: features.domainSuffix(q) });
+  const target = q.call(aliasedHost, hostname) ?? host;
+  report(
+    "MESH0024",
+    [...path, "host"],
+    `${formatPath(path.slice(1))} leads to ${target}, for which no client has a cluster, so that ${failureAt(path)}: ServiceEntry ${listNames(declared.serviceEntries)} declares only ${JSON.stringify(declared.wildcard)}; declare ${JSON.stringify(target)} in a ServiceEntry`,
+  );
+}
+
+/** Returns the consequence of a missing cluster for the clients of an HTTP, TCP or TLS route. */
+function failureAt(path: readonly unknown[]): string {
+  return path[1] === "http" ? "their requests fail (503, no cluster)" : "their connections are closed";
 }
 
 interface Target {
@@ -66,12 +94,11 @@ function checkDestination(
     if (reason !== undefined) clients.set(reason, [...(clients.get(reason) ?? []), formatClient(client)]);
   }
   const cluster = `${subset === "" ? "" : `subset ${JSON.stringify(subset)} of `}${target.host}`;
-  const failure = path[1] === "http" ? "their requests fail (503, no cluster)" : "their connections are closed";
   for (const [reason, lacking] of clients) {
     report(
       "MESH0024",
       [...path, subset === "" ? "host" : "subset"],
-      `${formatPath(path.slice(1))} leads to ${cluster}, which ${listNames([...new Set(lacking)])} do not have, so that ${failure}: ${reason}`,
+      `${formatPath(path.slice(1))} leads to ${cluster}, which ${listNames([...new Set(lacking)])} do not have, so that ${failureAt(path)}: ${reason}`,
     );
   }
   return clients.size > 0;
