@@ -87,6 +87,27 @@ test("the host of a DestinationRule must be a service", () => {
   expect(wildcard("*.books.svc.cluster.local")).toEqual(["IST0174 DestinationRule shop/reviews 5"]);
 });
 
+test("the host of a DestinationRule must not be an alias", () => {
+  const alias = (name: string, externalName: string): string =>
+    object("Service", name, { spec: { type: "ExternalName", externalName } });
+  const host = "review.shop.svc.cluster.local";
+  const target = object("Service", "shop/review", { spec: { ports: [{ name: "http", port: 80 }] } });
+  const between = alias("shop/reviews", "rev.books.svc.cluster.local") + alias("books/rev", `${host}.`);
+  const outside = object("ServiceEntry", "books/api", {
+    spec: { hosts: ["api.example.com"], resolution: "DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] },
+  });
+  const ignored = (stands: string): string =>
+    `IST0174 DestinationRule shop/reviews 5: destination host "reviews" is an alias (ExternalName), so the DestinationRule has no effect: clients have the cluster of the service that it stands for; write the rule for "${stands}"`;
+  expect(messagesIn(rule("") + alias("shop/reviews", host) + target, subsetCodes)).toEqual([ignored(host)]);
+  expect(messagesIn(rule("") + between + target, subsetCodes)).toEqual([ignored(host)]);
+  expect(messagesIn(rule("") + alias("shop/reviews", "api.example.com") + outside, subsetCodes)).toEqual([
+    ignored("api.example.com"),
+  ]);
+  expect(messagesIn(subset("{version: v2}") + alias("shop/reviews", host) + target, subsetCodes)).toEqual([
+    ignored(host),
+  ]);
+});
+
 test("a subset must select a pod", () => {
   expect(messagesIn(subset("{version: v2}") + service + pod({ app: "reviews", version: "v1" }), subsetCodes)).toEqual([
     'IST0173 DestinationRule shop/reviews 8: subset "v2" does not select any pods, which no route leads to: no pod has the label version=v2; did you mean "version=v1"?',

@@ -8,7 +8,7 @@ import {
 } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features, isSubsetOfHost, isWildcard, resolveHost } from "@istiod/push-context";
-import { hasLabels, kubernetesServicesByName } from "@istiod/service-discovery";
+import { aliasedHost, hasLabels, kubernetesServicesByName } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { type DestinationHost, destinationHost, explainMissingHost } from "../../queries/destination-hosts.js";
 import { explainMissingPods, selectedPods } from "../../queries/pods.js";
@@ -32,6 +32,15 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
       "IST0174",
       ["spec", "host"],
       `unknown destination host ${JSON.stringify(spec.host)}, so the DestinationRule has no effect: ${explainMissingHost(q, reference)}`,
+    );
+    return;
+  }
+  const aliased = q.call(aliasedHost, resolvedHost(q, spec.host, namespace));
+  if (aliased !== undefined) {
+    report(
+      "IST0174",
+      ["spec", "host"],
+      `destination host ${JSON.stringify(spec.host)} is an alias (ExternalName), so the DestinationRule has no effect: clients have the cluster of the service that it stands for; write the rule for ${JSON.stringify(aliased)}`,
     );
     return;
   }
