@@ -33,7 +33,7 @@ test("a port that another namespace's declaration hides is reported", () => {
 
 test("ports of declarations of one namespace that are not alike are reported", () => {
   const lost = (name: string, clients: string, port: number, why: string): string =>
-    `MESH0027 ServiceEntry shop/${name}: sidecars of namespace ${clients} do not have port ${port} of www.example.com: ServiceEntry shop/${why}, so that ${unmanaged}`;
+    `MESH0027 ServiceEntry shop/${name}: sidecars of namespace ${clients} do not have port ${port} of www.example.com: ServiceEntry shop/${why}, so that requests to it fail (503, no cluster)`;
   const first = entry("shop/first", 120);
   const differing = (what: string): string =>
     `first declares the host, takes precedence, and its ports are not merged with those of declarations that differ in ${what}`;
@@ -50,6 +50,20 @@ test("ports of declarations of one namespace that are not alike are reported", (
       120,
       "second declares the host, is exported to named namespaces, which takes precedence over public ones, and its ports are not merged with those of declarations that differ in exportTo",
     ),
+  ]);
+});
+
+test("connections to a lost port of a declaration of the same namespace are closed, as its listener has no cluster", () => {
+  const tcp = { ports: [{ number: 121, name: "tcp", protocol: "TCP" }], exportTo: ["."] };
+  const text = entry("shop/first", 120, { ports: [{ number: 120, name: "tcp", protocol: "TCP" }] });
+  const consequence = (more: string): readonly string[] =>
+    found(text + entry("shop/second", 121, tcp) + more).map((message) => message.slice(message.indexOf("so that")));
+  expect(consequence("")).toEqual(["so that connections to it are closed"]);
+  const importing = (port: object): string =>
+    object("Sidecar", "shop/default", { spec: { egress: [{ ...port, hosts: ["./*"] }] } });
+  expect(consequence(importing({}))).toEqual(["so that connections to it are closed"]);
+  expect(consequence(importing({ port: { number: 121, name: "tcp", protocol: "TCP" } }))).toEqual([
+    `so that ${unmanaged}`,
   ]);
 });
 

@@ -1,16 +1,19 @@
 import { serviceEntries, serviceEntryKind, type ServiceEntryObject } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import {
+  egressListeners,
   isExportedTo,
+  listenerServices,
   mergeObstacles,
   outboundTraffic,
   scopedService,
+  type ScopeRef,
   serviceHeader,
   serviceInScope,
   serviceVisibility,
   sidecarScopeOf,
 } from "@istiod/push-context";
-import { declarationsOf, service, type Service, servicesByHostname } from "@istiod/service-discovery";
+import { declarationsOf, isHttp, service, type Service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { namespacesWithSidecars, sidecarsIn } from "../../queries/clients.js";
 import { listNames } from "../../suggestions.js";
@@ -58,12 +61,25 @@ function clientsWithout(q: QueryContext, own: Service, port: number): ReadonlyMa
     const scoped = q.call(serviceInScope, { scope, hostname: own.hostname });
     const used = scoped && q.call(scopedService, scoped);
     if (used === undefined || used.ports.some(({ number }) => number === port)) continue;
-    const isBlocked = q.call(outboundTraffic, scope).mode === "REGISTRY_ONLY";
-    const consequence = isBlocked ? "connections to it are blocked" : "connections to it are not managed by the mesh";
-    const reason = `${reasonLost(q, own, used, namespace)}, so that ${consequence}`;
+    const reason = `${reasonLost(q, own, used, namespace)}, so that ${consequenceAt(q, scope, own, port)}`;
     lacking.set(reason, [...(lacking.get(reason) ?? []), namespace]);
   }
   return lacking;
+}
+
+/** Returns what happens to connections to a lost port: listeners have the ports of all declarations of a namespace. */
+function consequenceAt(q: QueryContext, scope: ScopeRef, own: Service, port: number): string {
+  const listens = q
+    .call(egressListeners, scope)
+    .some((_, listener) => q.call(listenerServices, { scope, listener }).some((each) => each.service === own.id));
+  if (!listens)
+    return q.call(outboundTraffic, scope).mode === "REGISTRY_ONLY"
+      ? "connections to it are blocked"
+      : "connections to it are not managed by the mesh";
+  const declared = own.ports.find(({ number }) => number === port);
+  return declared !== undefined && isHttp(declared.protocol)
+    ? "requests to it fail (503, no cluster)"
+    : "connections to it are closed";
 }
 
 function reasonLost(q: QueryContext, own: Service, used: Service, client: string): string {
