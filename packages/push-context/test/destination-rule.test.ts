@@ -250,6 +250,50 @@ describe("the traffic policy of a port", () => {
   });
 });
 
+describe("clients to which a DestinationRule does not apply", () => {
+  const selecting = (namespace: string, mark: number, spec: object = {}): string =>
+    rule(`selecting-${mark}`, namespace, marked(mark, { workloadSelector: { matchLabels: { app: "web" } }, ...spec }));
+  const wildcard = "*.shop.svc.cluster.local";
+  const marks = (mesh: TestMesh, namespace: string): unknown =>
+    ["web", "other"].map((app) => markFor(mesh, { namespace, labels: { app } }));
+
+  it("have the rules of the service's and of the root namespace, if a selector of their own selects others", () => {
+    const own = selecting("web", 9);
+    const root = rule("c", "istio-system", marked(3));
+    expect(marks(new TestMesh(own + rule("b", "shop", marked(2)) + root), "web")).toEqual([9, 2]);
+    expect(marks(new TestMesh(own + root), "web")).toEqual([9, 3]);
+    expect(marks(new TestMesh(own), "web")).toEqual([9, undefined]);
+  });
+
+  it("have the public rules of the root namespace, if they are in it and a selector selects others", () => {
+    const mesh = new TestMesh(selecting("istio-system", 9) + rule("c", "istio-system", marked(3)));
+    expect(marks(mesh, "istio-system")).toEqual([9, 3]);
+    expect(marks(mesh, "web")).toEqual([3, 3]);
+    mesh.apply(rule("b", "shop", marked(2)));
+    expect(marks(mesh, "istio-system")).toEqual([9, 2]);
+  });
+
+  it("have the rule of a less specific host, if a selector selects others", () => {
+    const mesh = new TestMesh(selecting("shop", 9) + rule("all", "shop", marked(1, { host: wildcard })));
+    expect(marks(mesh, "shop")).toEqual([9, 1]);
+    mesh.apply(selecting("shop", 8, { host: wildcard, workloadSelector: { matchLabels: { app: "other" } } }));
+    expect(marks(mesh, "shop")).toEqual([9, 8]);
+    expect(markFor(mesh, { labels: { app: "third" } })).toBe(1);
+    expect(mesh.client({ labels: { app: "web" } }).ask(inboundDestinationRuleFor, cart)?.name).toBe("all");
+  });
+
+  it("have the rule of a less specific host, if the others are not exported to them", () => {
+    const text =
+      rule("b", "shop", marked(2, { exportTo: ["web"] })) + rule("all", "shop", marked(1, { host: wildcard }));
+    const mesh = new TestMesh(text);
+    expect(["web", "other", "shop"].map((namespace) => markFor(mesh, { namespace }))).toEqual([2, 1, 1]);
+    const root = new TestMesh(
+      text.replaceAll('"shop"', '"istio-system"').replaceAll("namespace: shop", "namespace: istio-system"),
+    );
+    expect(["web", "other", "shop"].map((namespace) => markFor(root, { namespace }))).toEqual([2, 1, 1]);
+  });
+});
+
 describe("classes of clients of a DestinationRule", () => {
   it("are not split by namespace if the rule is public", () => {
     const mesh = new TestMesh(rule("b", "shop", marked(2)));

@@ -46,6 +46,11 @@ export function exportTargets(rule: DestinationRuleObject): readonly string[] {
   return rule.spec.workloadSelector === undefined ? [...new Set(rule.spec.exportTo)].sort(compare) : ["."];
 }
 
+/** Reports whether a rule is exported to all namespaces. */
+export function isPublic({ exportTo }: Pick<ConsolidatedRule, "exportTo">): boolean {
+  return exportTo.length === 0 || exportTo.includes("*");
+}
+
 /**
  * Merges the rules of one namespace for one host, given in order of precedence: subsets are united (the first one with
  * a name is used), and the first traffic policy is used. Rules with different workload selectors are not merged. A rule

@@ -3,7 +3,7 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import { features } from "../mesh/features.js";
 import { mesh, rootNamespace } from "../mesh/mesh-config.js";
 import { bySpecificity } from "../visibility/host-names.js";
-import { byPrecedence, consolidate, type ConsolidatedRule, exportTargets } from "./consolidated-rule.js";
+import { byPrecedence, consolidate, type ConsolidatedRule, exportTargets, isPublic } from "./consolidated-rule.js";
 import { isPartialWildcard, matchesHost, matchingPatterns } from "./host-pattern.js";
 
 /**
@@ -16,13 +16,16 @@ const partialWildcards = index(destinationRules, "byPartialWildcard", ({ spec: {
 
 const byHost = index(destinationRules, "byHostBucket", (rule) => [hostBucket(rule.spec.host, rule.namespace)]);
 
-/** Rules of one namespace for a host: in each pool, those of the most specific host with a rule. */
+/**
+ * Rules of one namespace for a host. Those of the most specific host apply; those of less specific ones follow for
+ * clients to which none of these applies, because of its workload selector or exportTo.
+ */
 interface NamespaceRules {
-  /** For clients of the namespace itself. */
+  /** For clients of the namespace itself. Only rules of the last host have no workload selector. */
   readonly local: readonly ConsolidatedRule[];
-  /** For clients of other namespaces, before exportTo is evaluated. */
-  readonly exported: readonly ConsolidatedRule[];
-  /** Rules of the root namespace that are visible only to its own clients. */
+  /** For clients of other namespaces, before exportTo is evaluated, by host. */
+  readonly exported: readonly (readonly ConsolidatedRule[])[];
+  /** Rules of the root namespace that are visible only to its own clients, as in `local`. */
   readonly rootPrivate: readonly ConsolidatedRule[];
 }
 
@@ -39,19 +42,23 @@ export const rulesByNamespace = query(
     const pool = (
       namespace: string,
       isInPool: (rule: DestinationRuleObject) => boolean,
-    ): readonly ConsolidatedRule[] => {
-      const rules = byPattern
+      appliesToAll: (rule: ConsolidatedRule) => boolean,
+    ): readonly (readonly ConsolidatedRule[])[] => {
+      const groups = byPattern
         .map((group) => group.filter((rule) => rule.namespace === namespace && isInPool(rule)))
-        .find((group) => group.length > 0);
-      return rules === undefined ? [] : consolidate(rules, byExport);
+        .filter((group) => group.length > 0)
+        .map((group) => consolidate(group, byExport));
+      const last = groups.findIndex((group) => group.some(appliesToAll));
+      return last < 0 ? groups : groups.slice(0, last + 1);
     };
     return Object.fromEntries(
       namespaces.map((namespace) => [
         namespace,
         {
-          local: pool(namespace, isLocal),
-          exported: pool(namespace, (rule) => !isPrivate(rule, privateByDefault)),
-          rootPrivate: namespace === root ? pool(namespace, (rule) => isPrivate(rule, privateByDefault)) : [],
+          local: pool(namespace, isLocal, selectsAll).flat(),
+          exported: pool(namespace, (rule) => !isPrivate(rule, privateByDefault), isPublic),
+          rootPrivate:
+            namespace === root ? pool(namespace, (rule) => isPrivate(rule, privateByDefault), selectsAll).flat() : [],
         },
       ]),
     );
@@ -83,6 +90,10 @@ function rulesByPattern(q: QueryContext, host: string): readonly (readonly Desti
 /** Orders the host itself first, then longer patterns. */
 function bySpecificityTo(host: string): (a: string, b: string) => number {
   return (a, b) => Number(b === host) - Number(a === host) || bySpecificity(a, b);
+}
+
+function selectsAll({ spec }: ConsolidatedRule): boolean {
+  return spec.workloadSelector === undefined;
 }
 
 function isLocal(rule: DestinationRuleObject): boolean {

@@ -3,9 +3,8 @@ import type { QueryContext } from "@istiod/incremental";
 import { features } from "../mesh/features.js";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { resolveHost } from "../routing/short-names.js";
-import type { ConsolidatedRule } from "./consolidated-rule.js";
+import { type ConsolidatedRule, isPublic } from "./consolidated-rule.js";
 import { rulesByNamespace } from "./namespace-rules.js";
-import { isPublic } from "./rule-candidates.js";
 
 /** The parts of a DestinationRule that do not apply, each with the rule that applies instead. */
 export interface OverriddenParts {
@@ -44,7 +43,7 @@ export function overriddenParts(
   const found = q.call(rulesByNamespace, host)[namespace];
   if (found === undefined) return { subsets: new Map() };
   const own = namespace === rootNamespace(q) ? found.rootPrivate : found.local;
-  const pools = [own, found.exported].map((pool) => ({ pool, applying: applyingRules(pool, pool === own) }));
+  const pools = [own, found.exported[0] ?? []].map((pool) => ({ pool, applying: applyingRules(pool, pool === own) }));
   const merges = pools.flatMap(({ applying }) => applying.map((merged) => objectsOf(q, merged)));
   const containing = merges.filter((merge) => merge.some((each) => isSame(each, rule)));
   if (containing.length > 0) return partsOverriddenInAll(containing, rule);

@@ -1,7 +1,7 @@
 import type { QueryContext } from "@istiod/incremental";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { selectorMatches } from "../proxy/labels.js";
-import type { ConsolidatedRule } from "./consolidated-rule.js";
+import { type ConsolidatedRule, isPublic } from "./consolidated-rule.js";
 import { rulesByNamespace } from "./namespace-rules.js";
 
 /** A service that a client sends requests to. */
@@ -33,26 +33,41 @@ export function clientOfWorkload({ namespace, labels }: RuleWorkload): RuleClien
 
 /**
  * Returns the candidate rules: those of the client's namespace, else those exported by the service's namespace, else by
- * the root namespace. Source: pilot/pkg/model/push_context.go, destinationRule.
+ * the root namespace. Rules with a workload selector are followed by those of the next level, for clients that they do
+ * not select. Source: pilot/pkg/model/push_context.go, destinationRule, where they are not.
  */
 export function ruleCandidates(
+  q: QueryContext,
+  destination: Destination,
+  client: RuleClient,
+): readonly ConsolidatedRule[] {
+  const found = q.call(rulesByNamespace, destination.host);
+  if (Object.keys(found).length === 0) return [];
+  const own = ownRules(q, destination, client);
+  if (own.some(({ spec }) => spec.workloadSelector === undefined)) return own;
+  const root = rootNamespace(q);
+  const { serviceNamespace } = destination;
+  for (const owner of serviceNamespace === "" ? [root] : [serviceNamespace, root]) {
+    for (const group of found[owner]?.exported ?? []) {
+      const usable = group.filter((rule) => isExportedToClient(rule, client));
+      if (usable.length > 0) return [...own, ...usable];
+    }
+  }
+  return own;
+}
+
+/** Returns the rules of the client's namespace; none if they are those that the namespace exports to everybody. */
+function ownRules(
   q: QueryContext,
   { host, serviceNamespace }: Destination,
   client: RuleClient,
 ): readonly ConsolidatedRule[] {
-  const found = q.call(rulesByNamespace, host);
-  const owners = Object.keys(found);
-  if (owners.length === 0) return [];
   const root = rootNamespace(q);
-  for (const owner of owners) {
-    const own = owner === root ? found[owner]?.rootPrivate : found[owner]?.local;
-    if (own === undefined || own.length === 0) continue;
-    if (owner === serviceNamespace && owner !== root && isSameForAllClients(own, found[owner]?.exported)) continue;
+  for (const [owner, { local, rootPrivate, exported }] of Object.entries(q.call(rulesByNamespace, host))) {
+    const own = owner === root ? rootPrivate : local;
+    if (own.length === 0) continue;
+    if (owner === serviceNamespace && owner !== root && isSameForAllClients(own, exported)) continue;
     if (client.inNamespace(owner)) return own;
-  }
-  for (const owner of serviceNamespace === "" ? [root] : [serviceNamespace, root]) {
-    const usable = (found[owner]?.exported ?? []).filter((rule) => isExportedToClient(rule, client));
-    if (usable.length > 0) return usable;
   }
   return [];
 }
@@ -74,15 +89,10 @@ export function applicableRule(
 /** Reports whether clients of the rule's namespace get the same rules as all other clients. */
 function isSameForAllClients(
   local: readonly ConsolidatedRule[],
-  exported: readonly ConsolidatedRule[] | undefined,
+  [exported]: readonly (readonly ConsolidatedRule[])[],
 ): boolean {
   const names = (rules: readonly ConsolidatedRule[]): string => JSON.stringify(rules.map((rule) => rule.from));
   return exported !== undefined && exported.every(isPublic) && names(local) === names(exported);
-}
-
-/** Reports whether a rule is exported to all namespaces. */
-export function isPublic({ exportTo }: Pick<ConsolidatedRule, "exportTo">): boolean {
-  return exportTo.length === 0 || exportTo.includes("*");
 }
 
 function isExportedToClient(rule: ConsolidatedRule, client: RuleClient): boolean {

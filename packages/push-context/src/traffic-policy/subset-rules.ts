@@ -1,8 +1,9 @@
 import type { DestinationRuleObject } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
+import { isPublic } from "./consolidated-rule.js";
 import { findSubset } from "./effective-policy.js";
 import { rulesByNamespace, rulesForHost } from "./namespace-rules.js";
-import { type Destination, isPublic } from "./rule-candidates.js";
+import type { Destination } from "./rule-candidates.js";
 
 /** Returns the rules for a host that define a subset, in all namespaces and whoever they apply to. */
 export function rulesDefiningSubset(q: QueryContext, host: string, subset: string): readonly DestinationRuleObject[] {
@@ -17,7 +18,7 @@ export function isSameForAllWorkloads(q: QueryContext, { host, serviceNamespace 
   const found = q.call(rulesByNamespace, host);
   const owners = Object.keys(found);
   if (owners.length === 0) return true;
-  const { local = [], exported = [] } = found[serviceNamespace] ?? {};
+  const { local = [], exported: [exported = []] = [] } = found[serviceNamespace] ?? {};
   const all = [...local, ...exported];
   return (
     owners.length === 1 &&
