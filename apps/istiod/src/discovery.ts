@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import type { FlagValues } from "./flags.js";
 import { openControllers } from "./phases/controllers.js";
-import { openIntrospection } from "./phases/introspection.js";
+import { openAnalysis, openIntrospection } from "./phases/introspection.js";
 import { prometheusMeter } from "./metrics/prometheus-meter.js";
 import { type BoundAddress, openHttp, openListeners, serveStartup } from "./phases/listeners.js";
 import { firstState, openMesh } from "./phases/mesh.js";
@@ -48,14 +48,15 @@ export async function startDiscovery(
     await firstState(startup, mesh);
     const security = await openSecurity(startup, mesh);
     const serving = openServing(startup, mesh, security);
-    const { routes: webhooks, injectionTemplates } = await openWebhooks(startup, mesh);
-    const introspection = openIntrospection(startup, mesh, security, { ...serving, injectionTemplates });
+    const analysis = openAnalysis(startup, mesh);
+    const { routes: webhooks, injectionTemplates } = await openWebhooks(startup, mesh, analysis);
+    const introspection = openIntrospection(startup, mesh, security, { ...serving, injectionTemplates, analysis });
     const addresses = await openListeners(startup, { security, serving, introspection, webhooks, http });
     const webhookRoots = await startWebhookControllers(startup, mesh, security);
     openControllers(startup, mesh, { ...security, ...introspection, webhookRoots });
     if (values.readyFile) await writeAtomically(values.readyFile, `${new Date().toISOString()}\n`);
     log.info({ addresses }, "ready");
-    if (variables.analysis.read(env) !== "off") void introspection.analysis.start();
+    if (variables.analysis.read(env) !== "off") void analysis.start();
     return { addresses, close: () => closers.close() };
   });
 }

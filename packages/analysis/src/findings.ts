@@ -115,9 +115,28 @@ export function collectionOf({ origin }: Finding): Collection<unknown> | undefin
   return collections.get(`${origin.group}/${origin.kind}`);
 }
 
+/** The findings about one object. */
+export interface ObjectFindings {
+  readonly collection: Collection<unknown>;
+  readonly key: string;
+  readonly query: Query<string, readonly Finding[]>;
+}
+
+/** Returns the findings about an object of a kind that is analyzed, whether or not it exists. */
+export function findingsOfObject(collection: Collection<unknown>, key: string): ObjectFindings | undefined {
+  const ofKind = kinds.find(({ kind }) => kind.collection === collection);
+  return ofKind && { collection, key, query: ofKind.ofObject };
+}
+
+/** Yields the findings about each object of a database. */
+export function* findingsOfEachObject<C>(database: Pick<Database<C>, "keys">): Generator<ObjectFindings> {
+  for (const { kind, ofObject } of kinds) {
+    const { collection } = kind;
+    for (const key of database.keys(collection)) yield { collection, key, query: ofObject };
+  }
+}
+
 /** Computes the findings about one object at a time, so that the caller can yield to the event loop in between. */
 export function* computeByObject<C>(database: Database<C>, view: View<C>): Generator<void> {
-  for (const { kind, ofObject } of kinds) {
-    for (const key of database.keys(kind.collection)) yield void view.call(ofObject, key);
-  }
+  for (const { query: ofObject, key } of findingsOfEachObject(database)) yield void view.call(ofObject, key);
 }

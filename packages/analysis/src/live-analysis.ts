@@ -4,6 +4,7 @@ import { type Ledger } from "@istiod/config-ingestion";
 import { type Kind, type Problem } from "@istiod/config-schema";
 import { type Clock, monotonicClock, pauseEvery } from "@istiod/runtime";
 import type { Collection, Commit, Database, View } from "@istiod/incremental";
+import { type AddedFindings, addedFindings, type ObjectWrite } from "./added-findings.js";
 import type { Finding } from "./finding.js";
 import { reasonWithoutProxies } from "./no-effect/kinds-without-effect.js";
 import { computeByObject, findings } from "./findings.js";
@@ -74,6 +75,16 @@ export class LiveAnalysis<C> {
     await this.start();
     this.#refresh();
     return this.#findings ?? [];
+  }
+
+  /**
+   * Returns the findings that writing an object would add; undefined before the first analysis is complete.
+   *
+   * @param withinMs milliseconds after which the findings that are known then are returned
+   */
+  async findingsAddedBy(write: ObjectWrite, withinMs: number): Promise<AddedFindings | undefined> {
+    if (this.#findings === undefined || this.#stopped) return undefined;
+    return addedFindings(this.#options.database, this.#view, write, { withinMs, turn: () => this.#turn() });
   }
 
   /** Returns the findings that appeared after the first analysis, newest first. */

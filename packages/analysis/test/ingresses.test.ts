@@ -70,3 +70,33 @@ describe("a certificate of an Ingress that is not served", () => {
     expect(found(ingress("odd", 1, [{ hosts: ["constructor"], secretName: "one" }]))).toEqual([]);
   });
 });
+
+describe("an Ingress of the mesh's class by name", () => {
+  const named = (className: string, annotations = {}): string =>
+    `${JSON.stringify({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name: "web", namespace: "shop", annotations },
+      spec: { ingressClassName: className },
+    })}\n---\n`;
+  const classOf = (name: string): string =>
+    `${JSON.stringify({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "IngressClass",
+      metadata: { name },
+      spec: { controller: "istio.io/ingress-controller" },
+    })}\n---\n`;
+  const messages = (text: string, mesh = "{}"): readonly string[] =>
+    messagesIn(text, ["MESH0042"], { meshConfig: { file: "mesh.yaml", text: mesh } });
+
+  it("is not served if the class does not exist", () => {
+    expect(messages(named("istio"))).toEqual([
+      "MESH0042 Ingress shop/web 1: the Ingress is not served: there is no IngressClass istio; create it with controller istio.io/ingress-controller, or set the annotation kubernetes.io/ingress.class: istio instead",
+    ]);
+    expect(messages(named("istio") + classOf("istio"))).toEqual([]);
+    expect(messages(named("nginx"))).toEqual([]);
+    expect(messages(named("istio", { "kubernetes.io/ingress.class": "istio" }))).toEqual([]);
+    expect(messages(named("edge"), "ingressClass: edge")).toHaveLength(1);
+    expect(messages(named("istio"), "ingressControllerMode: DEFAULT")).toEqual([]);
+  });
+});

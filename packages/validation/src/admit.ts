@@ -1,5 +1,6 @@
 import type { AdmissionRequest, AdmissionResponse, Admit, JsonObject } from "@istiod/admission";
 import {
+  type ConfigObject,
   type Decoded,
   formatPath,
   formatSubject,
@@ -27,7 +28,20 @@ export interface ValidationEvent {
   readonly isProbe: boolean;
 }
 
+/** A valid object that will be stored unless something else denies it. */
+export interface AcceptedObject {
+  readonly kind: Kind;
+  /** Key of the object in the collection of its kind. */
+  readonly key: string;
+  readonly object: ConfigObject<unknown, unknown>;
+}
+
 export interface ValidationOptions {
+  /**
+   * Returns warnings about an accepted object from what else is known, such as the mesh that it becomes a part of. The
+   * object is allowed without them if it rejects. Default: none.
+   */
+  readonly furtherWarnings?: (accepted: AcceptedObject, warnings: readonly string[]) => Promise<readonly string[]>;
   /** Called with each decision. */
   readonly onDecision?: (event: ValidationEvent) => void;
 }
@@ -37,16 +51,16 @@ export const alwaysRejectAnnotation = "internal.istio.io/webhook-always-reject";
 
 const ineffectiveKinds = kindsWithoutEffect({});
 
-type Outcome = AdmissionResponse & { readonly reason?: FailureReason };
+type Outcome = AdmissionResponse & { readonly reason?: FailureReason; readonly accepted?: AcceptedObject };
 
 /**
  * Returns the decisions of Istio's validation webhook. Creations and updates of Istio's kinds are validated, of any
  * version; other operations are allowed; other kinds are denied, except those of the Gateway API. Source:
  * pkg/webhooks/validation/server/server.go.
  */
-export function validationWebhook({ onDecision }: ValidationOptions = {}): Admit {
+export function validationWebhook({ onDecision, furtherWarnings }: ValidationOptions = {}): Admit {
   return (request) => {
-    const { reason, ...response } = decide(request);
+    const { reason, accepted, ...response } = decide(request);
     const { object: _object, oldObject: _oldObject, ...about } = request;
     onDecision?.({
       request: about,
@@ -55,7 +69,12 @@ export function validationWebhook({ onDecision }: ValidationOptions = {}): Admit
       isProbe: alwaysRejectAnnotation in annotationsOf(request.object),
       ...(reason !== undefined && { reason }),
     });
-    return response;
+    if (accepted === undefined || furtherWarnings === undefined) return response;
+    const { warnings = [] } = response;
+    return furtherWarnings(accepted, warnings).then(
+      (further) => ({ ...response, warnings: [...warnings, ...further] }),
+      () => response,
+    );
   };
 }
 
@@ -71,8 +90,10 @@ function decide({ operation, object, namespace }: AdmissionRequest): Outcome {
   const [verdict] = validate(withName(object, namespace), { anyVersion: true });
   if (verdict === undefined) return denied("crd_conversion_error", "cannot decode configuration");
   if (verdict.outcome === "rejected") return rejection(verdict);
-  const kind = verdict.outcome === "accepted" ? verdict.kind : undefined;
-  return { allowed: true, warnings: [...kindWarnings(kind), ...warningsOf(verdict)] };
+  if (verdict.outcome !== "accepted") return { allowed: true, warnings: warningsOf(verdict) };
+  const { kind, key, object: decoded } = verdict;
+  const warnings = [...kindWarnings(kind), ...warningsOf(verdict)];
+  return { allowed: true, warnings, accepted: { kind, key, object: decoded } };
 }
 
 /** Returns a warning if objects of a kind have no effect wherever istiod runs. */

@@ -1,4 +1,5 @@
 export {
+  type AcceptedObject,
   alwaysRejectAnnotation,
   type FailureReason,
   type ValidationEvent,

@@ -9,13 +9,17 @@ import { printLogs } from "./print-logs.js";
 import { installBookinfo } from "./sample/install-bookinfo.js";
 import { sampleUnavailable } from "./sample-unavailable.js";
 import { type NodesOptions, startNodes } from "./start-nodes.js";
+import { printVerdicts } from "./verdicts/print-verdicts.js";
 
 const USAGE = `usage: istiod-nodes run --kubeconfig FILE [--nodes N] [--images FILE] [--sample bookinfo] [--watch-stdin] |
-                    check [--sample bookinfo] | logs [--namespace NS] [-c NAME] POD | echo
+                    check [--sample bookinfo] | logs [--namespace NS] [-c NAME] POD | verdicts [--only TEXT] | echo
   run   run the pods of the API server of a kubeconfig until it is interrupted; with --sample, install the charts, an
         ingress gateway and Bookinfo; with --watch-stdin, end at the end of the standard input
   check exit with 1 and the reason if nodes, or the sample, cannot run on this machine
   logs  print the logs of a container
+  verdicts
+        apply good and bad objects to Bookinfo, ask \`istiod status --wait\` for each, and exit with 1 if an answer is wrong;
+        KUBECONFIG must name the kubeconfig of a cluster whose nodes run on this machine
   echo  run the server of the image echo: [--http PORT]... [--tcp PORT]... [--grpc PORT]... [--version TEXT]
 `;
 
@@ -120,6 +124,8 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       return await check(args);
     case "logs":
       return await printLogs(args);
+    case "verdicts":
+      return await printVerdicts(args);
     case "echo":
       runEcho(args);
       return 0;

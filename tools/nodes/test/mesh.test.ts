@@ -3,9 +3,12 @@ import { get } from "node:http";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { ApiError } from "@istiod/kubernetes";
 import { beforeAll, expect, test } from "vitest";
-import { installBookinfo } from "../src/sample/install-bookinfo.js";
+import { installBookinfo, SYSTEM_NAMESPACE, waitForDeployment } from "../src/sample/install-bookinfo.js";
 import { startSidecar } from "../src/machine/start-sidecar.js";
 import { workloadFiles } from "../src/machine/workload-files.js";
+import { VerdictRun } from "../src/verdicts/run-verdicts.js";
+import { deniedObjects, ineffectiveObjects } from "../src/verdicts/bad-objects.js";
+import { goodObjects } from "../src/verdicts/good-objects.js";
 import { patience as usual, unavailable as noNodes, useRig } from "./rig.js";
 
 const noEnvoy = (await findEnvoy()) === undefined ? "there is no Envoy: npm run envoy:install" : undefined;
@@ -261,3 +264,21 @@ test("a machine registers itself, and gets traffic over mutual TLS while its app
 interface WorkloadEntry {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
+
+test("istiod status --wait is right about good and bad objects, and names a replica that is killed", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { client, patch } = holder.rig;
+  await patch(`/apis/apps/v1/namespaces/${SYSTEM_NAMESPACE}/deployments/istiod`, { spec: { replicas: 2 } });
+  await waitForDeployment(client, SYSTEM_NAMESPACE, "istiod", { timeoutMs: 300_000 });
+  const run = new VerdictRun(client);
+  const [good, bad, denied] = [goodObjects[0], ineffectiveObjects[0], deniedObjects[0]];
+  if (good === undefined || bad === undefined || denied === undefined) throw new Error("there are no cases");
+  const rows = [await run.ask(good), await run.ask(bad), await run.ask(denied), ...(await run.askAfterKill(good))];
+  expect(rows.map(({ expected, seen, isRight, text }) => [expected, seen, isRight ? "" : text])).toEqual([
+    ["live", "live", ""],
+    ["ineffective", "ineffective", ""],
+    ["denied", "denied", ""],
+    ["incomplete", "incomplete", ""],
+    ["live", "live", ""],
+  ]);
+}, 600_000);

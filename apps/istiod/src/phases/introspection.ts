@@ -58,16 +58,8 @@ export interface Introspection {
   readonly components: () => readonly string[];
 }
 
-/** Registers the metrics, and answers debug commands over xDS. */
-export function openIntrospection(
-  startup: Startup,
-  mesh: Mesh,
-  security: Security,
-  serving: Serving & Pick<Webhooks, "injectionTemplates">,
-): Introspection {
-  const { values, env, log, closers } = startup;
-  const { database, sources, ingestion, reporting, rootNamespace } = mesh;
-  const { source, server } = serving;
+/** Returns the analysis of the mesh, which is not started yet. */
+export function openAnalysis({ log, closers }: Startup, { database, sources, ingestion }: Mesh): LiveAnalysis<Proxy> {
   const analysis = liveAnalysis({
     database,
     kinds: sources.kinds,
@@ -76,6 +68,19 @@ export function openIntrospection(
     log: log.child({ scope: "analysis" }),
   });
   closers.defer(() => analysis.stop());
+  return analysis;
+}
+
+/** Registers the metrics, and answers debug commands over xDS. */
+export function openIntrospection(
+  startup: Startup,
+  mesh: Mesh,
+  security: Security,
+  serving: Serving & Pick<Webhooks, "injectionTemplates"> & Pick<Introspection, "analysis">,
+): Introspection {
+  const { values, env, log, closers } = startup;
+  const { database, sources, ingestion, reporting, rootNamespace } = mesh;
+  const { source, server, analysis } = serving;
   const omissions = new OmissionObserver({
     database,
     clients: () => clientsOf(serving),

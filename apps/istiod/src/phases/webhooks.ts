@@ -13,10 +13,12 @@ import {
 import { followInjector } from "@istiod/injector";
 import type { Site, Route } from "@istiod/admin-server";
 import { variables } from "../variables.js";
+import { addedWarnings } from "../webhooks/added-warnings.js";
 import { type CaBundle, caBundle } from "../webhooks/ca-bundle.js";
 import { injectionRoute } from "../webhooks/injection.js";
 import { injectorPlaces } from "../webhooks/injector-places.js";
 import { validationHandler } from "../webhooks/validation.js";
+import type { Introspection } from "./introspection.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
 import type { Startup } from "./startup.js";
@@ -35,11 +37,16 @@ export interface Webhooks {
  * Opens the admission webhooks. Without a cluster there are none, as in Istio, also where injection is configured by
  * files. Source: pilot/pkg/bootstrap/server.go, NewServer.
  */
-export async function openWebhooks(startup: Startup, { client, database }: Mesh): Promise<Webhooks> {
+export async function openWebhooks(
+  startup: Startup,
+  { client, database }: Mesh,
+  analysis: Introspection["analysis"],
+): Promise<Webhooks> {
   const { values, env, log, meter, closers } = startup;
   if (client === undefined) return { routes: new Map(), injectionTemplates: () => undefined };
+  const warnings = addedWarnings({ analysis, revision: variables.revision.read(env) || "default" });
   const routes = new Map<string, Route>([
-    ["/validate", routeOf(validationHandler(log.child({ scope: "validationServer" }), meter))],
+    ["/validate", routeOf(validationHandler(log.child({ scope: "validationServer" }), meter, warnings))],
   ]);
   if (!variables.injectionEnabled.read(env)) return { routes, injectionTemplates: () => undefined };
   const injectLog = log.child({ scope: "inject" });

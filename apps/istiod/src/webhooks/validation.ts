@@ -1,11 +1,19 @@
 import { type AdmissionHandler, admissionHandler } from "@istiod/admission";
 import type { Meter } from "@istiod/metrics";
 import { addressGroup } from "@istiod/peer-address";
-import { type ValidationEvent, ValidationThread, validationWebhook } from "@istiod/validation";
+import { type ValidationEvent, type ValidationOptions, ValidationThread, validationWebhook } from "@istiod/validation";
 import type { Logger } from "pino";
 
-/** Returns the validation webhook, with its log lines and Istio's metrics. */
-export function validationHandler(log: Logger, meter: Meter): AdmissionHandler {
+/**
+ * Returns the validation webhook, with its log lines and Istio's metrics.
+ *
+ * @param furtherWarnings warnings about objects that are not large
+ */
+export function validationHandler(
+  log: Logger,
+  meter: Meter,
+  furtherWarnings: NonNullable<ValidationOptions["furtherWarnings"]>,
+): AdmissionHandler {
   const labels = ["group", "version", "resource"];
   // Sources count the objects that they read in the same metrics.
   const passed = meter.counter({ name: "galley_validation_passed", help: "Valid objects.", labels });
@@ -29,7 +37,7 @@ export function validationHandler(log: Logger, meter: Meter): AdmissionHandler {
   const thread = new ValidationThread({ onDecision });
   return admissionHandler({
     groupOf: addressGroup,
-    admit: validationWebhook({ onDecision }),
+    admit: validationWebhook({ onDecision, furtherWarnings }),
     answerLarge: (body, context) => thread.answer(body, context),
     onError: (error, status) => {
       httpErrors.add({ status: String(status) });

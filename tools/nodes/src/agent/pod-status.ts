@@ -18,7 +18,10 @@ export interface PodProgress {
 export function podStatus(pod: Pod, progress: PodProgress, now: string): PodStatus {
   const { hostIP, podIP, startTime, init, containers, isInitialized, finished, reason, message } = progress;
   const sidecars = init.filter(({ name }) => isSidecar(pod, name));
-  const isRunning = isInitialized && containers.some(({ state }) => state.running || state.terminated);
+  // A container that waits to be restarted has run.
+  const isRunning =
+    isInitialized &&
+    containers.some(({ state, lastState }) => state.running || state.terminated || lastState?.terminated);
   const unready = [...sidecars, ...containers].filter(({ ready }) => !ready).map(({ name }) => name);
   const isContainersReady = isInitialized && unready.length === 0 && finished === undefined;
   const gates = (pod.spec.readinessGates ?? []).map(({ conditionType }) => conditionType);

@@ -5,7 +5,11 @@ import { type ApiClient, ApiError, resourcePath, type ResourceType } from "@isti
 export interface AnyObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
 }
 
 const INTERVAL = 250;
@@ -34,15 +38,23 @@ export class ObjectApplier {
     }
   }
 
+  /**
+   * Returns the path of an object at the API server.
+   *
+   * @throws ApiError `not-found` if the type is not served
+   */
+  async pathOf(object: AnyObject): Promise<string> {
+    const type = await this.#typeOf(object);
+    if (!type) throw new ApiError("not-found", `the API server does not serve ${object.kind} of ${object.apiVersion}`);
+    const { name, namespace } = object.metadata;
+    return resourcePath(type, { name, ...(namespace !== undefined && { namespace }) });
+  }
+
   async #tryApply(object: AnyObject, deadline: number): Promise<boolean> {
     try {
-      const type = await this.#typeOf(object);
-      if (!type)
-        throw new ApiError("not-found", `the API server does not serve ${object.kind} of ${object.apiVersion}`);
-      const { name, namespace } = object.metadata;
       await this.#client.json({
         method: "PATCH",
-        path: resourcePath(type, { name, ...(namespace !== undefined && { namespace }) }),
+        path: await this.pathOf(object),
         query: { fieldManager: "istiod-nodes", force: true, fieldValidation: "Strict" },
         contentType: "application/apply-patch+yaml",
         body: JSON.stringify(object),

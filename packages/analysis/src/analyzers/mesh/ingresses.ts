@@ -1,13 +1,35 @@
-import { ingresses, ingressKind, type IngressObject } from "@istiod/config-schema";
-import { lostTlsHosts } from "@istiod/push-context";
+import {
+  ingressClassAnnotation,
+  ingressClasses,
+  ingresses,
+  ingressKind,
+  type IngressObject,
+} from "@istiod/config-schema";
+import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { lostTlsHosts, mesh } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const ingressAnalyzer: Analyzer = {
   name: "mesh.IngressAnalyzer",
-  description: "Checks that the certificates of Ingresses are served",
-  codes: ["MESH0060"],
-  rules: [rule(ingressKind, ingresses, checkCertificates)],
+  description: "Checks that Ingresses and their certificates are served",
+  codes: ["MESH0042", "MESH0060"],
+  rules: [rule(ingressKind, ingresses, checkClass), rule(ingressKind, ingresses, checkCertificates)],
 };
+
+/** Checks an Ingress that names the mesh's class: another controller may serve it only if the class exists. */
+function checkClass({ annotations, spec }: IngressObject, { q, report }: AnalysisContext): void {
+  const { ingressClassName } = spec;
+  if (ingressClassName === undefined || ingressClassAnnotation in annotations) return;
+  const { ingressClass, ingressControllerMode } = mesh(q);
+  // In the mode DEFAULT, an Ingress without a known class is served.
+  if (ingressControllerMode !== Mode.STRICT || ingressClassName !== ingressClass) return;
+  if (q.read(ingressClasses, ingressClassName) !== undefined) return;
+  report(
+    "MESH0042",
+    ["spec", "ingressClassName"],
+    `the Ingress is not served: there is no IngressClass ${ingressClassName}; create it with controller istio.io/ingress-controller, or set the annotation ${ingressClassAnnotation}: ${ingressClassName} instead`,
+  );
+}
 
 function checkCertificates({ namespace, name, spec }: IngressObject, { q, report }: AnalysisContext): void {
   for (const { index, hosts, kept, owner, secretName } of q.call(lostTlsHosts, `${namespace}/${name}`)) {
