@@ -100,3 +100,30 @@ describe("an Ingress of the mesh's class by name", () => {
     expect(messages(named("istio"), "ingressControllerMode: DEFAULT")).toEqual([]);
   });
 });
+
+describe("the default backend of an Ingress", () => {
+  const withBackend = (spec: object, className = "istio"): string =>
+    `${JSON.stringify({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name: "web", namespace: "shop", annotations: { "kubernetes.io/ingress.class": className } },
+      spec: { defaultBackend: { service: { name: "cart", port: { number: 80 } } }, ...spec },
+    })}\n---\n`;
+  const noEffect =
+    "MESH0003 Ingress shop/web: defaultBackend has no effect: gateways do not route to it, and answer other requests with status 404; add a rule without a host, whose path is /";
+  const told = (text: string): readonly string[] =>
+    messagesIn(text, ["MESH0003", "IST0106"]).map((message) => message.replace(/^(\S+ \S+ \S+) \d+/, "$1"));
+
+  it("is told to have no effect, with and without rules and certificates", () => {
+    const rules = [{ host: "a.example.com" }];
+    expect(told(withBackend({}))).toEqual([noEffect]);
+    expect(told(withBackend({ rules }))).toEqual([noEffect]);
+    expect(told(withBackend({ tls: [{ secretName: "cert" }] }))).toEqual([noEffect]);
+    expect(told(withBackend({ defaultBackend: { resource: { kind: "Bucket", name: "b" } } }))).toEqual([noEffect]);
+  });
+
+  it("is not told of another class, or if there is none", () => {
+    expect(told(withBackend({}, "nginx"))).toEqual([]);
+    expect(told(withBackend({ defaultBackend: undefined }))).toEqual([]);
+  });
+});

@@ -78,6 +78,22 @@ describe("Kubernetes Ingress", () => {
       ]);
     });
 
+    it("serves hosts that an entry names with it, whatever entries without hosts there are", () => {
+      const other = { secretName: "other" };
+      const named = { hosts: ["b.example"], secretName: "named" };
+      const one = web("one", "a.example", [any], "2024-01-01");
+      const hosts = (yaml: string): unknown => (served(yaml) as unknown[][]).map((server) => server.slice(0, 2)).sort();
+      const expected = [
+        [["*"], "cert"],
+        [["b.example"], "named"],
+      ];
+      expect(hosts(one + web("two", "b.example", [other, named], "2024-02-02"))).toEqual(expected);
+      expect(hosts(one + web("two", "b.example", [named, other], "2024-02-02"))).toEqual(expected);
+      expect(
+        hosts(one + web("two", "b.example", [other], "2024-02-02") + web("three", "x.example", [named], "2024-03-03")),
+      ).toEqual(expected);
+    });
+
     it("serves rules for all hosts, and the same host in several Ingresses", () => {
       expect(served(web("one", "", [any], "2024-01-01") + web("two", "", [any], "2024-02-02"))).toEqual([
         [["*"], "cert", ["*"]],

@@ -13,25 +13,28 @@ interface IngressTlsHosts {
 
 /**
  * The hosts for which each Ingress serves its certificates. A gateway has one certificate for a host, that of the
- * oldest Ingress with the host; the others serve their remaining hosts. An Ingress that names no hosts serves all of
- * them, or if another one does so already, the hosts of its rules.
+ * oldest Ingress that names it in `tls`; the others serve their remaining hosts. An entry that names no hosts serves all
+ * of them, or if another one does so already, the hosts of its rules that no entry names.
  */
 export const ingressTlsHosts = query("ingressTlsHosts", (q): IngressTlsHosts => {
   const owners: Record<string, string> = {};
-  const byIngress: Record<string, readonly (readonly string[])[]> = {};
-  for (const key of q.call(servedIngresses)) {
-    const { tls = [], rules = [] } = q.read(ingresses, key)?.spec ?? {};
-    const claim = (hosts: readonly string[]): readonly string[] => {
-      const free = [...new Set(hosts)].filter((host) => !Object.hasOwn(owners, host));
-      for (const host of free) owners[host] = key;
-      return free;
-    };
-    byIngress[key] = tls.map(({ hosts, secretName }) => {
-      if (secretName === "") return [];
-      if (hosts.length > 0) return claim(hosts);
-      const all = claim(["*"]);
-      return all.length > 0 ? all : claim(rules.flatMap(({ host }) => (host === "" ? [] : [host])));
-    });
+  const byIngress: Record<string, (readonly string[])[]> = {};
+  const claim = (key: string, hosts: readonly string[]): readonly string[] => {
+    const free = [...new Set(hosts)].filter((host) => !Object.hasOwn(owners, host));
+    for (const host of free) owners[host] = key;
+    return free;
+  };
+  const served = q.call(servedIngresses).map((key) => ({ key, spec: q.read(ingresses, key)?.spec }));
+  for (const { key, spec } of served)
+    byIngress[key] = (spec?.tls ?? []).map(({ hosts, secretName }) => (secretName === "" ? [] : claim(key, hosts)));
+  for (const { key, spec } of served) {
+    for (const [i, { hosts, secretName }] of (spec?.tls ?? []).entries()) {
+      const entries = byIngress[key];
+      if (entries === undefined || secretName === "" || hosts.length > 0) continue;
+      const all = claim(key, ["*"]);
+      const ofRules = (spec?.rules ?? []).flatMap(({ host }) => (host === "" ? [] : [host]));
+      entries[i] = all.length > 0 ? all : claim(key, ofRules);
+    }
   }
   return { byIngress, owners };
 });

@@ -6,14 +6,18 @@ import {
   type IngressObject,
 } from "@istiod/config-schema";
 import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { lostTlsHosts, mesh } from "@istiod/push-context";
+import { lostTlsHosts, mesh, servedIngresses } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const ingressAnalyzer: Analyzer = {
   name: "mesh.IngressAnalyzer",
-  description: "Checks that Ingresses and their certificates are served",
-  codes: ["MESH0042", "MESH0060"],
-  rules: [rule(ingressKind, ingresses, checkClass), rule(ingressKind, ingresses, checkCertificates)],
+  description: "Checks that Ingresses, their certificates and default backends are served",
+  codes: ["MESH0003", "MESH0042", "MESH0060"],
+  rules: [
+    rule(ingressKind, ingresses, checkClass),
+    rule(ingressKind, ingresses, checkCertificates),
+    rule(ingressKind, ingresses, checkDefaultBackend),
+  ],
 };
 
 /** Checks an Ingress that names the mesh's class: another controller may serve it only if the class exists. */
@@ -28,6 +32,16 @@ function checkClass({ annotations, spec }: IngressObject, { q, report }: Analysi
     "MESH0042",
     ["spec", "ingressClassName"],
     `the Ingress is not served: there is no IngressClass ${ingressClassName}; create it with controller istio.io/ingress-controller, or set the annotation ${ingressClassAnnotation}: ${ingressClassName} instead`,
+  );
+}
+
+/** Reports default backends, to which gateways do not route. Istio ignores them too, and logs that. */
+function checkDefaultBackend({ namespace, name, spec }: IngressObject, { q, report }: AnalysisContext): void {
+  if (!spec.defaultBackend || !q.call(servedIngresses).includes(`${namespace}/${name}`)) return;
+  report(
+    "MESH0003",
+    ["spec", "defaultBackend"],
+    "defaultBackend has no effect: gateways do not route to it, and answer other requests with status 404; add a rule without a host, whose path is /",
   );
 }
 

@@ -39,6 +39,8 @@ export interface IngressSpec {
   readonly ingressClassName?: string;
   readonly tls: readonly IngressTls[];
   readonly rules: readonly IngressRule[];
+  /** Reports whether there is one. It has no effect. */
+  readonly defaultBackend: boolean;
 }
 
 export type IngressObject = ConfigObject<IngressSpec>;
@@ -60,6 +62,7 @@ export const ingressKind = declareKind<IngressSpec, undefined>({
   fields: {
     spec: {
       ingressClassName: true,
+      defaultBackend: { service: { name: true } },
       tls: { hosts: true, secretName: true },
       rules: {
         host: true,
@@ -87,6 +90,7 @@ export const ingressKind = declareKind<IngressSpec, undefined>({
           host: checkedString(rule, "host", isIngressHost, expectedHost),
           paths: pathsOf(rule.object("http")),
         })),
+        defaultBackend: spec.object("defaultBackend").present,
       },
     };
   },
