@@ -41,6 +41,7 @@ const order = [
   "proxy-config",
   "replicas",
   "introspection",
+  "commands",
 ];
 /** Packages about the mesh's configuration and what is generated from it. */
 const model = order.slice(order.indexOf("config-schema"), order.indexOf("authorization") + 1);
@@ -107,6 +108,19 @@ const ignorant = {
   replicas: order.filter(
     (name) => !["kubernetes", "envoy-api", "config-schema", "analysis", "push-report", "status-page"].includes(name),
   ),
+  commands: [
+    "metrics",
+    "peer-address",
+    "tls-admission",
+    "go-template",
+    "logging",
+    "jwks",
+    "protobuf-wire",
+    "istio-api",
+    "controllers",
+    "mesh-source",
+    "admission",
+  ],
   introspection: [
     "settings",
     "metrics",

@@ -16,7 +16,7 @@ import {
 import type { Logger } from "pino";
 import { isOwnCluster } from "./cluster/own-cluster.js";
 import type { ConfigFileFlags } from "./flags/config-file-flags.js";
-import type { MeshFlags } from "./flags/mesh-flags.js";
+import type { MeshFlags } from "@istiod/commands";
 import { variables } from "./variables.js";
 
 /**

@@ -3,7 +3,7 @@ import { certificateFlags } from "./flags/certificate-flags.js";
 import { configFileFlags } from "./flags/config-file-flags.js";
 import { kubernetesFlags } from "./flags/kubernetes-flags.js";
 import { loggingFlags } from "@istiod/logging";
-import { meshFlags } from "./flags/mesh-flags.js";
+import { meshFlags } from "@istiod/commands";
 import { servingFlags } from "./flags/serving-flags.js";
 
 /** The flags of `istiod discovery`, by the groups of the reference. */

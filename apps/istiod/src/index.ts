@@ -1,7 +1,4 @@
 export { startDiscovery, type Discovery } from "./discovery.js";
-export { statusCommand } from "./commands/status.js";
-export { replicasCommand } from "./commands/replicas.js";
-export { proxyStatusCommand } from "./commands/proxy-status.js";
 export { flagDefaults, flagGroups, flags, type FlagValues } from "./flags.js";
 export { connectionLimits } from "./connection-limits.js";
 export { startupWarnings } from "./startup-warnings.js";

@@ -5,25 +5,29 @@ import { type LogScopes, openLog, serveControlZ } from "@istiod/logging";
 import { reasonOf } from "@istiod/runtime";
 import { Command, CommanderError } from "commander";
 import type { Logger } from "pino";
-import { analyzeCommand } from "./commands/analyze.js";
-import { authzCommand } from "./commands/authz-check.js";
-import { createRemoteSecretCommand } from "./commands/create-remote-secret.js";
-import { diffCommand } from "./commands/diff.js";
-import { explainCommand } from "./commands/explain.js";
-import { kubeInjectCommand } from "./commands/kube-inject.js";
-import { proxyConfigCommand } from "./commands/proxy-config.js";
-import { proxyStatusCommand } from "./commands/proxy-status.js";
-import { replicasCommand } from "./commands/replicas.js";
-import { statusCommand } from "./commands/status.js";
-import { tokenCommand } from "./commands/token.js";
-import { validateCommand } from "./commands/validate.js";
+import {
+  analyzeCommand,
+  authzCommand,
+  createRemoteSecretCommand,
+  diffCommand,
+  explainCommand,
+  kubeInjectCommand,
+  type KubeInjectSettings,
+  proxyConfigCommand,
+  proxyStatusCommand,
+  replicasCommand,
+  statusCommand,
+  tokenCommand,
+  validateCommand,
+} from "@istiod/commands";
 import { startDiscovery } from "./discovery.js";
+import { offlineMeshes } from "./offline-mesh.js";
 import { SettingsCommand } from "@istiod/settings/command";
 import { flags, type FlagValues } from "./flags.js";
 import { listening } from "./listening.js";
 import { scopeDescriptions } from "./logging/scope-descriptions.js";
 import { startupWarnings } from "./startup-warnings.js";
-import { variableGroups } from "./variables.js";
+import { variableGroups, variables } from "./variables.js";
 
 /** Runs the command line. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -47,10 +51,12 @@ function istiodCommand(): Command {
   const print = (text: string): void => void process.stdout.write(text);
   const warn = (text: string): void => void process.stderr.write(text);
   const exit = (status: number): void => void (process.exitCode = status);
+  const { env } = process;
+  const meshes = offlineMeshes(env);
   const program = new Command("istiod").description("Istio's control plane.").version(version());
   program.addCommand(discoveryCommand());
-  program.addCommand(explainCommand(process.env, print, warn, exit));
-  program.addCommand(diffCommand(process.env, { print, warn, exit }));
+  program.addCommand(explainCommand(meshes, print, warn, exit));
+  program.addCommand(diffCommand(meshes, { print, warn, exit }));
   program.addCommand(
     analyzeCommand(process.env, {
       print,
@@ -60,20 +66,34 @@ function istiodCommand(): Command {
       isColorTerminal: process.stdout.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["NO_COLOR"],
     }),
   );
-  program.addCommand(authzCommand(process.env, { print, warn, exit }));
+  program.addCommand(authzCommand(meshes, { print, warn, exit }));
   program.addCommand(validateCommand({ print, exit, stdin: () => text(process.stdin) }));
   program.addCommand(statusCommand({ print, warn, exit }));
   program.addCommand(replicasCommand({ print, exit }));
-  program.addCommand(proxyConfigCommand(process.env, print, warn));
+  program.addCommand(proxyConfigCommand(meshes, print, warn));
   program.addCommand(proxyStatusCommand({ print, warn, exit }));
-  program.addCommand(createRemoteSecretCommand(process.env, { print, warn }));
-  program.addCommand(kubeInjectCommand(process.env, { print, warn, stdin: () => text(process.stdin) }));
+  program.addCommand(
+    createRemoteSecretCommand({ env, multiClusterGroup: () => variables.mcsApiGroup.read(env) }, { print, warn }),
+  );
+  program.addCommand(
+    kubeInjectCommand(
+      { env, settings: () => injectionSettings(env) },
+      { print, warn, stdin: () => text(process.stdin) },
+    ),
+  );
   program.addCommand(tokenCommand({ print }));
   program
     .command("version")
     .description("Print the version.")
     .action(() => console.log(version()));
   return program;
+}
+
+function injectionSettings(env: NodeJS.ProcessEnv): KubeInjectSettings {
+  return {
+    compliancePolicy: variables.compliancePolicy.read(env),
+    nativeSidecars: variables.nativeSidecars.read(env),
+  };
 }
 
 function discoveryCommand(): Command {

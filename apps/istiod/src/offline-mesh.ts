@@ -1,16 +1,14 @@
 import { Ingestion } from "@istiod/config-ingestion";
-import { type Problem } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { meshPlaces } from "./cluster/mesh-places.js";
 import { readConfigSources } from "./config-sources.js";
-import type { MeshFlags } from "./flags/mesh-flags.js";
+import type { MeshFlags, OfflineMesh, OfflineMeshes } from "@istiod/commands";
 import { meshSources } from "./sources.js";
 
-/** A mesh that was read once. */
-export interface OfflineMesh {
-  readonly database: Database<Proxy>;
-  readonly problems: readonly Problem[];
+/** Returns the meshes that commands read without a running istiod. */
+export function offlineMeshes(env: NodeJS.ProcessEnv): OfflineMeshes {
+  return { env, readMesh: (values) => readMesh(values, env) };
 }
 
 /**

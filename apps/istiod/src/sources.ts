@@ -1,4 +1,5 @@
 import {
+  clusterDirectories,
   DirectorySource,
   type DocumentPlace,
   type FileLimits,
@@ -7,6 +8,7 @@ import {
   meshConfigSource,
   meshNetworksFile,
   meshNetworksSource,
+  type OpenDirectory,
   type RejectedPolicy,
   type Source,
 } from "@istiod/config-ingestion";
@@ -19,8 +21,7 @@ import { clusterSource, isOwnCluster } from "./cluster/own-cluster.js";
 import { openConfigSources, xdsConfigSource } from "./config-sources.js";
 import { environmentSource } from "./environment-source.js";
 import type { ConfigFileFlags } from "./flags/config-file-flags.js";
-import type { MeshFlags } from "./flags/mesh-flags.js";
-import { clusterDirectories, type OpenDirectory } from "./sources/cluster-directories.js";
+import type { MeshFlags } from "@istiod/commands";
 import { kindsOfDirectory } from "./sources/kinds.js";
 import { variables } from "./variables.js";
 

@@ -1,10 +1,9 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { diffCommand } from "../src/commands/diff.js";
-import { explainCommand } from "../src/commands/explain.js";
-import { proxyConfigCommand } from "../src/commands/proxy-config.js";
+import { diffCommand, explainCommand, proxyConfigCommand } from "@istiod/commands";
 import { flagDefaults } from "../src/flags.js";
+import { offlineMeshes } from "../src/offline-mesh.js";
 import { folder, serve } from "./serving.js";
 
 const files = {
@@ -52,17 +51,17 @@ test("istiod explain, diff and proxy-config warn about missing files on standard
   const configDir = join(await folder(files), "mesh");
   const warned: string[] = [];
   const warn = (text: string): void => void warned.push(text);
-  await explainCommand({}, () => undefined, warn).parseAsync(
+  await explainCommand(offlineMeshes({}), () => undefined, warn).parseAsync(
     ["--configDir", configDir, "--proxy", "web.shop", "--type", "cds", "--meshConfig", "none.yaml"],
     { from: "user" },
   );
   expect(warned.splice(0)).toEqual(["--meshConfig none.yaml: no such file, using the defaults\n"]);
-  await proxyConfigCommand({}, () => undefined, warn).parseAsync(
+  await proxyConfigCommand(offlineMeshes({}), () => undefined, warn).parseAsync(
     ["clusters", "web.shop", "--configDir", configDir, "--meshConfig", "none.yaml"],
     { from: "user" },
   );
   expect(warned.splice(0)).toEqual(["--meshConfig none.yaml: no such file, using the defaults\n"]);
-  const diff = diffCommand({}, { print: () => undefined, warn, exit: () => undefined });
+  const diff = diffCommand(offlineMeshes({}), { print: () => undefined, warn, exit: () => undefined });
   await diff.parseAsync(
     ["--before", configDir, "--after", configDir, "--afterMeshConfig", "none.yaml", "--networksConfig", "no-nets.yaml"],
     { from: "user" },

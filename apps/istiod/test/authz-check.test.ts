@@ -1,6 +1,7 @@
 import type { Check } from "@istiod/authorization";
 import { describe, expect, test } from "vitest";
-import { authzCommand } from "../src/commands/authz-check.js";
+import { authzCommand } from "@istiod/commands";
+import { offlineMeshes } from "../src/offline-mesh.js";
 import { folder, serve } from "./serving.js";
 
 const workload = (name: string, ip: string): string => `
@@ -54,7 +55,7 @@ async function asked(...args: string[]): Promise<{ readonly out: string; readonl
     exit: (status: number) => void (result.status = status),
   };
   const flags = ["--meshConfig", "", "--networksConfig", ""];
-  await authzCommand({}, output).parseAsync(["check", ...flags, ...args], { from: "user" });
+  await authzCommand(offlineMeshes({}), output).parseAsync(["check", ...flags, ...args], { from: "user" });
   return result;
 }
 

@@ -1,10 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { MeshDiff } from "@istiod/explain";
+import type { MeshDiff, ProxyExplanation } from "@istiod/explain";
 import { describe, expect, test } from "vitest";
-import { diffCommand } from "../src/commands/diff.js";
-import { explainCommand } from "../src/commands/explain.js";
-import type { ProxyExplanation } from "@istiod/explain";
+import { diffCommand, explainCommand } from "@istiod/commands";
+import { offlineMeshes } from "../src/offline-mesh.js";
 import { client, folder, serve } from "./serving.js";
 
 const cart = "cart.shop.svc.cluster.local";
@@ -41,7 +40,7 @@ const meshFlags = ["--meshConfig", "", "--networksConfig", ""];
 
 async function explained(...args: string[]): Promise<string> {
   let out = "";
-  const command = explainCommand({}, (text) => (out += text)).exitOverride();
+  const command = explainCommand(offlineMeshes({}), (text) => (out += text)).exitOverride();
   await command.parseAsync([...meshFlags, ...args], { from: "user" });
   return out;
 }
@@ -55,15 +54,12 @@ async function compared(
     warn: (text: string) => (result.warnings += text),
     exit: (status: 0 | 1) => (result.status = status),
   };
-  await diffCommand(
-    {},
-    {
-      ...output,
-      print: (t) => void output.print(t),
-      warn: (t) => void output.warn(t),
-      exit: (s) => void output.exit(s),
-    },
-  )
+  await diffCommand(offlineMeshes({}), {
+    ...output,
+    print: (t) => void output.print(t),
+    warn: (t) => void output.warn(t),
+    exit: (s) => void output.exit(s),
+  })
     .exitOverride()
     .parseAsync([...meshFlags, ...args], { from: "user" });
   return result;
@@ -140,7 +136,7 @@ describe("istiod explain of a resource that the proxy does not have", () => {
   ])("fails with a sentence and prints nothing: %j", async (args, message) => {
     const configDir = await folder({ "mesh.yaml": mesh("3s") });
     const output: string[] = [];
-    const command = explainCommand({}, (text) => output.push(text)).exitOverride();
+    const command = explainCommand(offlineMeshes({}), (text) => output.push(text)).exitOverride();
     const run = command.parseAsync([...meshFlags, "--configDir", configDir, "--proxy", "web.shop", ...args], {
       from: "user",
     });

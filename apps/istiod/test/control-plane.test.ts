@@ -7,11 +7,8 @@ import { statusExits } from "@istiod/replicas";
 import { EnvoyClient, XdsClient } from "@istiod/xds-server/testing";
 import type { Command } from "commander";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { authzCommand } from "../src/commands/authz-check.js";
-import { explainCommand } from "../src/commands/explain.js";
-import { proxyStatusCommand } from "../src/commands/proxy-status.js";
-import { replicasCommand } from "../src/commands/replicas.js";
-import { statusCommand } from "../src/commands/status.js";
+import { authzCommand, explainCommand, proxyStatusCommand, replicasCommand, statusCommand } from "@istiod/commands";
+import { offlineMeshes } from "../src/offline-mesh.js";
 import { folder, serve } from "./serving.js";
 
 type Istiod = Awaited<ReturnType<typeof serve>>;
@@ -73,8 +70,9 @@ const replicas = (...args: readonly string[]) => run(replicasCommand, ...args);
 const status = (...args: readonly string[]) => run(statusCommand, name, ...args);
 const proxyStatus = (...args: readonly string[]) => run(proxyStatusCommand, ...args);
 const explain = (...args: readonly string[]) =>
-  run(({ print, warn, exit }) => explainCommand({}, print, warn, exit), ...args);
-const authz = (...args: readonly string[]) => run((output) => authzCommand({}, output), "check", ...args);
+  run(({ print, warn, exit }) => explainCommand(offlineMeshes({}), print, warn, exit), ...args);
+const authz = (...args: readonly string[]) =>
+  run((output) => authzCommand(offlineMeshes({}), output), "check", ...args);
 
 /** Connects a proxy of the namespace shop to an istiod. */
 async function connect(istiod: Istiod, workload: string): Promise<EnvoyClient> {

@@ -11,7 +11,7 @@ import { startApiServer } from "@istiod/kubernetes/testing";
 import { createClock } from "@istiod/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { parse } from "yaml";
-import { createRemoteSecretCommand } from "../src/commands/create-remote-secret.js";
+import { createRemoteSecretCommand } from "@istiod/commands";
 import { clusterWithCart, clusterz, remoteSecret, serveCluster, until } from "./remote-mesh.js";
 import { folder } from "./serving.js";
 
@@ -61,7 +61,10 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 async function run(kubeconfig: string, ...args: readonly string[]): Promise<{ out: string; warnings: string }> {
   const output = { out: "", warnings: "" };
   const command = createRemoteSecretCommand(
-    { KUBECONFIG: join(await folder({ config: kubeconfig }), "config") },
+    {
+      env: { KUBECONFIG: join(await folder({ config: kubeconfig }), "config") },
+      multiClusterGroup: () => "multicluster.x-k8s.io",
+    },
     {
       print: (text) => (output.out += text),
       warn: (text) => (output.warnings += text),

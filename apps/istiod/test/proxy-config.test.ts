@@ -6,8 +6,8 @@ import { mint } from "@istiod/ca/testing";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
 import { afterEach, describe, expect, it } from "vitest";
-import { proxyConfigCommand } from "../src/commands/proxy-config.js";
-import { proxyStatusCommand } from "../src/commands/proxy-status.js";
+import { proxyConfigCommand, proxyStatusCommand } from "@istiod/commands";
+import { offlineMeshes } from "../src/offline-mesh.js";
 import { client, folder, serve } from "./serving.js";
 
 const bookinfo = fileURLToPath(new URL("../../../samples/bookinfo", import.meta.url));
@@ -17,7 +17,7 @@ const of = (service: string): string => `${service}.bookinfo.svc.cluster.local`;
 
 async function proxyConfig(...args: string[]): Promise<string> {
   let out = "";
-  const command = proxyConfigCommand({}, (text) => (out += text));
+  const command = proxyConfigCommand(offlineMeshes({}), (text) => (out += text));
   for (const each of [command, ...command.commands]) each.exitOverride().configureOutput({ writeErr: () => undefined });
   await command.parseAsync(args, { from: "user" });
   return out;

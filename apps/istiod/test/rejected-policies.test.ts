@@ -1,7 +1,8 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { explainCommand } from "../src/commands/explain.js";
+import { explainCommand } from "@istiod/commands";
+import { offlineMeshes } from "../src/offline-mesh.js";
 import { folder, serve } from "./serving.js";
 
 const policy = (action: string): string => `apiVersion: security.istio.io/v1
@@ -47,7 +48,7 @@ it("a policy that is rejected at startup is reported wherever an operator looks"
 it("istiod explain names the object in place of a rejected policy", async () => {
   const root = await folder({ "config/a.yaml": policy("DENYY"), "config/pod.yaml": cart });
   let out = "";
-  const command = explainCommand({}, (printed) => (out += printed)).exitOverride();
+  const command = explainCommand(offlineMeshes({}), (printed) => (out += printed)).exitOverride();
   const flags = { configDir: join(root, "config"), meshConfig: "", networksConfig: "", proxy: "cart-1.shop" };
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
   await command.parseAsync([...args, "--resource", "virtualInbound"], { from: "user" });

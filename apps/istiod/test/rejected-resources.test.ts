@@ -6,7 +6,8 @@ import type { ProxyExplanation } from "@istiod/explain";
 import { clusterType, routeType } from "@istiod/xds-server";
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { explainCommand } from "../src/commands/explain.js";
+import { explainCommand } from "@istiod/commands";
+import { offlineMeshes } from "../src/offline-mesh.js";
 import { scrape } from "./exposition.js";
 import { folder, serve } from "./serving.js";
 import { type Istiod, statusOf } from "./troubled-mesh.js";
@@ -26,7 +27,7 @@ const reason = "no such timeout";
 
 async function explained(istiod: Istiod, ...args: string[]): Promise<string> {
   let out = "";
-  const command = explainCommand({}, (text) => (out += text)).exitOverride();
+  const command = explainCommand(offlineMeshes({}), (text) => (out += text)).exitOverride();
   await command.parseAsync(["--istiod", istiod.http, "--proxy", "web.shop", ...args], { from: "user" });
   return out;
 }

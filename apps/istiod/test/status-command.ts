@@ -1,4 +1,4 @@
-import { statusCommand } from "@istiod/istiod";
+import { statusCommand } from "@istiod/commands";
 
 /** Runs `istiod status` against a running istiod. */
 export async function runStatus(

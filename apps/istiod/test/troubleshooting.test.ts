@@ -7,7 +7,7 @@ import { startDiscovery } from "@istiod/istiod";
 import type { ApiServer, ObjectInput } from "@istiod/kubernetes/testing";
 import { pino } from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createRemoteSecretCommand } from "../src/commands/create-remote-secret.js";
+import { createRemoteSecretCommand } from "@istiod/commands";
 import { accessTo, clusterWithCart, clusterz, type Istiod, remoteSecret, serveCluster, until } from "./remote-mesh.js";
 import { flagValues, folder, serve } from "./serving.js";
 import { runStatus } from "./status-command.js";
@@ -138,7 +138,7 @@ const provocations: Readonly<Record<string, () => Promise<string>>> = {
     const config = await kubeconfigFile(accessTo(server));
     const clock = { ...createClock(), after: (ms: number, run: () => void) => createClock().after(ms / 100, run) };
     const command = createRemoteSecretCommand(
-      { KUBECONFIG: config },
+      { env: { KUBECONFIG: config }, multiClusterGroup: () => "multicluster.x-k8s.io" },
       { print: () => undefined, warn: () => undefined, clock },
     );
     return failure(command.parseAsync(["--name", "east"], { from: "user" }));

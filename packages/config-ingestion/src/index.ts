@@ -5,6 +5,7 @@ export { formatSyncState, type SyncReason, type SyncState } from "./ingestion/sy
 export { type ObjectKey, type Source, type SourceUpdate } from "./ingestion/source.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 
+export { clusterDirectories, clusterDirectory, type OpenDirectory } from "./files/cluster-directories.js";
 export { DirectorySource, type DirectorySourceOptions, type FileLimits } from "./files/directory-source.js";
 export { type DocumentPlace, type PlacedText } from "./mesh/document-place.js";
 export { FilePlace } from "./mesh/file-place.js";

@@ -2,7 +2,7 @@ import { access } from "node:fs/promises";
 import { ConfigMapPlace, type DocumentPlace, FilePlace, revisedName } from "@istiod/config-ingestion";
 import type { ApiClient } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
-import type { MeshFlags } from "../flags/mesh-flags.js";
+import type { MeshFlags } from "@istiod/commands";
 import { variables } from "../variables.js";
 
 /** The places of the mesh configuration and of the networks, in the order in which their documents apply. */

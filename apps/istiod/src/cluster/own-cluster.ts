@@ -2,7 +2,7 @@ import { clusterReader, KubernetesSource } from "@istiod/config-ingestion";
 import { allKinds, gatewayApiKinds, ingressKinds, kubernetesKinds } from "@istiod/config-schema";
 import type { ApiClient } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
-import type { MeshFlags } from "../flags/mesh-flags.js";
+import type { MeshFlags } from "@istiod/commands";
 import { withMultiClusterKinds } from "../sources/kinds.js";
 import { variables } from "../variables.js";
 

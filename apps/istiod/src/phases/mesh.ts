@@ -5,7 +5,7 @@ import type { ApiClient } from "@istiod/kubernetes";
 import { noProxy, type Proxy } from "@istiod/push-context";
 import { GatewayResolution } from "@istiod/service-discovery";
 import { warmUp } from "@istiod/xds-generators";
-import { absentFiles } from "../absent-files.js";
+import { absentFiles } from "@istiod/commands";
 import { connectCluster } from "../cluster/connect.js";
 import { meshPlaces } from "../cluster/mesh-places.js";
 import { RemoteAccess } from "../cluster/remote-access.js";

@@ -12,9 +12,8 @@ import { type ApiClient, createApiClient } from "@istiod/kubernetes";
 import { reasonOf, systemClock } from "@istiod/runtime";
 import { type Command, Option } from "commander";
 import { SettingsCommand } from "@istiod/settings/command";
-import { configMapEntry, nodeVersions } from "../cluster/injection-config-maps.js";
-import { kubeconfigAccess } from "../cluster/kubeconfig-access.js";
-import { variables } from "../variables.js";
+import { configMapEntry, nodeVersions } from "./injection-config-maps.js";
+import { kubeconfigAccess } from "./kubeconfig-access.js";
 
 interface KubeInjectValues {
   readonly filename?: string;
@@ -38,16 +37,29 @@ export interface KubeInjectOutput {
   stdin(): Promise<string>;
 }
 
+/** The settings of istiod's injection. */
+export interface KubeInjectSettings {
+  readonly compliancePolicy: ResourceInjection["compliancePolicy"];
+  readonly nativeSidecars: Parameters<typeof usesNativeSidecars>[0];
+}
+
+export interface KubeInjectOptions {
+  /** The environment of templates, with KUBECONFIG. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Returns the settings when the command runs. */
+  readonly settings: () => KubeInjectSettings;
+}
+
 /** `istiod kube-inject`: workloads of a file with the sidecar that the webhook would give them. */
-export function kubeInjectCommand(env: NodeJS.ProcessEnv, output: KubeInjectOutput): Command {
+export function kubeInjectCommand(options: KubeInjectOptions, output: KubeInjectOutput): Command {
   const command = new SettingsCommand("kube-inject").description(
     "Inject Istio's sidecar into the workloads of a file, with the flags of `istioctl kube-inject`. Other objects are copied.",
   );
-  for (const option of options()) command.addOption(option);
+  for (const option of commandOptions()) command.addOption(option);
   return command.action(async (values: KubeInjectValues) => {
     const file = values.filename ?? "";
     if (file === "") throw new Error("-f, --filename: is required");
-    const injection = await readInjection(values, env, output);
+    const injection = await readInjection(values, options, output);
     const text = file === "-" ? await output.stdin() : await readNamed("filename", file);
     const injected = injectResources(text, injection);
     for (const warning of injected.warnings) output.warn(`${warning}\n`);
@@ -56,7 +68,7 @@ export function kubeInjectCommand(env: NodeJS.ProcessEnv, output: KubeInjectOutp
   });
 }
 
-function options(): readonly Option[] {
+function commandOptions(): readonly Option[] {
   return [
     new Option("-f, --filename <file>", "file of the resources; - reads standard input"),
     new Option("-o, --output <file>", "file of the injected resources (default: standard output)"),
@@ -88,24 +100,28 @@ interface InjectionTexts {
 
 async function readInjection(
   values: KubeInjectValues,
-  env: NodeJS.ProcessEnv,
+  { env, settings }: KubeInjectOptions,
   { warn }: KubeInjectOutput,
 ): Promise<ResourceInjection> {
-  const texts = await readTexts(values, env);
+  const { compliancePolicy, nativeSidecars } = settings();
+  const texts = await readTexts(values, env, nativeSidecars);
   return {
     templates: parseInjectionTemplates(texts.config, { environment: env, now: () => systemClock.now() }),
     values: parseValues(texts.values),
     meshConfig: readMeshConfig(texts.mesh.name, texts.mesh.text, warn),
     revision: values.revision === "default" ? "" : values.revision,
     nativeSidecars: texts.nativeSidecars,
-    compliancePolicy: variables.compliancePolicy.read(env),
+    compliancePolicy,
   };
 }
 
 /** Reads the files of the flags, and the cluster's ConfigMaps for those that are not given. */
-async function readTexts(flags: KubeInjectValues, env: NodeJS.ProcessEnv): Promise<InjectionTexts> {
+async function readTexts(
+  flags: KubeInjectValues,
+  env: NodeJS.ProcessEnv,
+  mode: KubeInjectSettings["nativeSidecars"],
+): Promise<InjectionTexts> {
   const { injectConfigFile, valuesFile, meshConfigFile } = flags;
-  const mode = variables.nativeSidecars.read(env);
   if (injectConfigFile && valuesFile && meshConfigFile) {
     return {
       config: await readNamed("injectConfigFile", injectConfigFile),

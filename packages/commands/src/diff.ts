@@ -4,10 +4,10 @@ import { formatMeshDiff, diffMeshes, pairProxies } from "@istiod/explain";
 import { podProxies, type Proxy, proxyNamed } from "@istiod/push-context";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, Option } from "commander";
-import { absentFiles } from "../absent-files.js";
-import { meshFlags } from "../flags/mesh-flags.js";
-import { type OfflineMesh, readMesh } from "../offline-mesh.js";
-import type { MeshFlags } from "../flags/mesh-flags.js";
+import { absentFiles } from "./absent-files.js";
+import { meshFlags } from "./mesh-flags.js";
+import type { OfflineMesh, OfflineMeshes } from "./offline-mesh.js";
+import type { MeshFlags } from "./mesh-flags.js";
 
 interface DiffValues extends Omit<MeshFlags, "configDir"> {
   readonly before: string;
@@ -30,7 +30,7 @@ export interface DiffOutput {
 const { configDir: _, ...sharedFlags } = meshFlags;
 
 /** `istiod diff`: changes of the proxies' resources if one directory replaced another. */
-export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command {
+export function diffCommand({ env, readMesh }: OfflineMeshes, output: DiffOutput): Command {
   const command = new SettingsCommand("diff")
     .description(
       "Print the changes of proxies' resources between two directories. Exits with 0 if there are none, 1 if there are some, 2 on errors.",
@@ -51,11 +51,12 @@ export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command
   command.addSettings(sharedFlags, env);
   return command.action(async (values: DiffValues) => {
     for (const sentence of await absentFiles(values)) output.warn(`${sentence}\n`);
-    const before = await readMesh({ ...values, configDir: values.before }, env);
-    const after = await readMesh(
-      { ...values, configDir: values.after, meshConfig: values.afterMeshConfig ?? values.meshConfig },
-      env,
-    );
+    const before = await readMesh({ ...values, configDir: values.before });
+    const after = await readMesh({
+      ...values,
+      configDir: values.after,
+      meshConfig: values.afterMeshConfig ?? values.meshConfig,
+    });
     for (const { severity, ...problem } of [...before.problems, ...after.problems]) {
       if (severity === "error") output.warn(`rejected: ${formatProblem({ severity, ...problem })}\n`);
     }

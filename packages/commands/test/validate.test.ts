@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { validateCommand } from "../src/commands/validate.js";
-import { folder } from "./serving.js";
+import { validateCommand } from "@istiod/commands";
+import { folder } from "./folder.js";
 
 const gateway = `apiVersion: networking.istio.io/v1
 kind: Gateway

@@ -2,8 +2,8 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { FakeClock } from "@istiod/runtime/testing";
 import { expect, test } from "vitest";
-import { tokenCommand } from "../src/commands/token.js";
-import { folder } from "./serving.js";
+import { tokenCommand } from "@istiod/commands";
+import { folder } from "./folder.js";
 
 /** Runs the command. Resolves to its output. */
 async function token(...args: string[]): Promise<string> {

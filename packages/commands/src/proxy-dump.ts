@@ -21,8 +21,8 @@ import {
   secretType,
 } from "@istiod/xds-server";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { readMesh } from "./offline-mesh.js";
-import type { MeshFlags } from "./flags/mesh-flags.js";
+import type { OfflineMeshes } from "./offline-mesh.js";
+import type { MeshFlags } from "./mesh-flags.js";
 
 /** Flags of the source of a proxy's configuration. */
 export interface DumpFlags extends MeshFlags {
@@ -48,7 +48,7 @@ export const defaultIstiod = "http://127.0.0.1:8080";
  * @param values.proxy name.namespace of a Pod or a node ID
  * @throws Error that names the flags that are missing or contradict each other
  */
-export function dumpSource(values: DumpFlags, env: NodeJS.ProcessEnv): DumpSource {
+export function dumpSource(values: DumpFlags, meshes: OfflineMeshes): DumpSource {
   const { proxy = "", file, admin, istiod, configDir } = values;
   const given = Object.entries({
     "--file": file,
@@ -63,7 +63,7 @@ export function dumpSource(values: DumpFlags, env: NodeJS.ProcessEnv): DumpSourc
   if (admin) return adminSource(admin);
   if (proxy === "") throw new Error("no proxy: expected name.namespace of a Pod or a node ID, --admin, or --file");
   const dump = (): Promise<ConfigDump> =>
-    configDir ? offlineDump(values, proxy, env) : istiodDump(istiod ?? [], proxy);
+    configDir ? offlineDump(values, proxy, meshes) : istiodDump(istiod ?? [], proxy);
   return { dump, endpoints: async () => ({ dump: await dump() }) };
 }
 
@@ -104,8 +104,8 @@ function adminSource(admin: string): DumpSource {
   };
 }
 
-async function offlineDump(values: MeshFlags, name: string, env: NodeJS.ProcessEnv): Promise<ConfigDump> {
-  const { database } = await readMesh(values, env);
+async function offlineDump(values: MeshFlags, name: string, { readMesh }: OfflineMeshes): Promise<ConfigDump> {
+  const { database } = await readMesh(values);
   const resources = proxyResources(database, proxyNamed(database, name));
   const of = (typeUrl: string): SentResource[] =>
     (resources.get(typeUrl) ?? []).map(({ name: resource, version, bytes }) => ({

@@ -14,12 +14,11 @@ import {
   selectMessages,
   type Suppression,
 } from "@istiod/analysis";
-import { type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
+import { clusterDirectory, type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
 import { booleanArgument, SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { meshFlags } from "../flags/mesh-flags.js";
-import type { MeshFlags } from "../flags/mesh-flags.js";
-import { clusterDirectory } from "../sources/cluster-directories.js";
+import { meshFlags } from "./mesh-flags.js";
+import type { MeshFlags } from "./mesh-flags.js";
 
 interface AnalyzeValues extends Omit<MeshFlags, "namespace"> {
   readonly filename: readonly string[];

@@ -10,9 +10,8 @@ import {
 } from "@istiod/settings";
 import { SettingsCommand } from "@istiod/settings/command";
 import type { Command } from "commander";
-import { kubeconfigAccess } from "../cluster/kubeconfig-access.js";
-import { createRemoteSecret } from "../remote-secret/remote-secret.js";
-import { variables } from "../variables.js";
+import { kubeconfigAccess } from "./kubeconfig-access.js";
+import { createRemoteSecret } from "./remote-secret/remote-secret.js";
 
 const text = (flag: string, help: string, more: { placeholder?: string; short?: string; ignored?: string } = {}) =>
   stringSetting({ flag, default: "", help, ...more });
@@ -69,6 +68,13 @@ const remoteSecretFlags = {
 
 type RemoteSecretFlags = SettingValues<typeof remoteSecretFlags>;
 
+export interface RemoteSecretOptions {
+  /** The environment, with KUBECONFIG. */
+  readonly env: Environment;
+  /** Returns the group of the Multi-Cluster Services API that may be read, when the command runs. */
+  readonly multiClusterGroup: () => string;
+}
+
 export interface RemoteSecretOutput {
   readonly print: (text: string) => void;
   readonly warn: (text: string) => void;
@@ -77,7 +83,7 @@ export interface RemoteSecretOutput {
 
 /** `istiod create-remote-secret`: the Secret that lets an istiod elsewhere read this cluster. */
 export function createRemoteSecretCommand(
-  env: Environment,
+  { env, multiClusterGroup }: RemoteSecretOptions,
   { print, warn, clock = createClock({ keepsProcessAlive: true }) }: RemoteSecretOutput,
 ): Command {
   const command = new SettingsCommand("create-remote-secret")
@@ -93,7 +99,7 @@ export function createRemoteSecretCommand(
         ...flags,
         namespace: flags.namespace || access.namespace || flags.istioNamespace,
         ...(authProvider && { authProvider }),
-        multiClusterGroup: variables.mcsApiGroup.read(env),
+        multiClusterGroup: multiClusterGroup(),
         clock,
       });
       if (warning !== undefined) warn(`warn: ${warning}\n`);

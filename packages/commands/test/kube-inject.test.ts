@@ -11,8 +11,8 @@ import {
 } from "@istiod/injector/testing";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { kubeInjectCommand } from "../src/commands/kube-inject.js";
-import { folder } from "./serving.js";
+import { kubeInjectCommand, type KubeInjectSettings } from "@istiod/commands";
+import { folder } from "./folder.js";
 
 interface Printed {
   readonly out: string;
@@ -21,11 +21,18 @@ interface Printed {
 
 async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}, stdin = ""): Promise<Printed> {
   const printed = { out: "", warnings: "" };
-  const command = kubeInjectCommand(env, {
-    print: (text) => void (printed.out += text),
-    warn: (text) => void (printed.warnings += text),
-    stdin: () => Promise.resolve(stdin),
+  const settings = () => ({
+    compliancePolicy: env["COMPLIANCE_POLICY"] ?? "",
+    nativeSidecars: (env["ENABLE_NATIVE_SIDECARS"] ?? "auto") as KubeInjectSettings["nativeSidecars"],
   });
+  const command = kubeInjectCommand(
+    { env, settings },
+    {
+      print: (text) => void (printed.out += text),
+      warn: (text) => void (printed.warnings += text),
+      stdin: () => Promise.resolve(stdin),
+    },
+  );
   command.exitOverride().configureOutput({ writeErr: () => undefined });
   await command.parseAsync([...args], { from: "user" });
   return printed;

@@ -1,6 +1,6 @@
 import { formatSilent, type Gathered, type SilentReplica } from "@istiod/replicas";
 import { Option } from "commander";
-import { defaultIstiod } from "../proxy-dump.js";
+import { defaultIstiod } from "./proxy-dump.js";
 
 /** Returns the repeatable flag of the replicas to ask. */
 export function istiodOption(help: string): Option {

@@ -2,10 +2,10 @@ import { check, type Check, formatChecks, type Question } from "@istiod/authoriz
 import { distinctAnswers, formatSilent, type Gathered, httpReplicas, incompleteExit } from "@istiod/replicas";
 import { SettingsCommand } from "@istiod/settings/command";
 import { Command, Option } from "commander";
-import { absentFiles } from "../absent-files.js";
+import { absentFiles } from "./absent-files.js";
 import { questionParameters } from "@istiod/introspection";
-import { meshFlags, type MeshFlags } from "../flags/mesh-flags.js";
-import { readMesh } from "../offline-mesh.js";
+import { meshFlags, type MeshFlags } from "./mesh-flags.js";
+import type { OfflineMeshes } from "./offline-mesh.js";
 import { istiodOption, noAnswer, unanswered } from "./control-plane-flags.js";
 import { dryRunCommand } from "./authz-dry-run.js";
 
@@ -45,14 +45,14 @@ export interface AuthzOutput {
 }
 
 /** `istiod authz`: what the policies of a mesh decide. */
-export function authzCommand(env: NodeJS.ProcessEnv, output: AuthzOutput): Command {
+export function authzCommand(meshes: OfflineMeshes, output: AuthzOutput): Command {
   return new Command("authz")
     .description("Try the policies of a mesh.")
-    .addCommand(checkCommand(env, output))
+    .addCommand(checkCommand(meshes, output))
     .addCommand(dryRunCommand(output));
 }
 
-function checkCommand(env: NodeJS.ProcessEnv, { print, warn, exit }: AuthzOutput): Command {
+function checkCommand({ env, readMesh }: OfflineMeshes, { print, warn, exit }: AuthzOutput): Command {
   const repeatable = (value: string, before: readonly string[]): readonly string[] => [...before, value];
   const command = new SettingsCommand("check")
     .description(
@@ -89,7 +89,7 @@ function checkCommand(env: NodeJS.ProcessEnv, { print, warn, exit }: AuthzOutput
     const question: Question = { ...values, headers: values.header };
     if (values.istiod.length > 0) return askIstiod(values, question, { print, warn, exit });
     for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
-    const checks = await check((await readMesh(values, env)).database, question);
+    const checks = await check((await readMesh(values)).database, question);
     print(format(checks, values));
     exit(exitOf(checks));
   });

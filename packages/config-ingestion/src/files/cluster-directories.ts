@@ -1,6 +1,5 @@
-import type { DirectorySource } from "@istiod/config-ingestion";
+import type { DirectorySource } from "./directory-source.js";
 import { type Kind, remoteKinds } from "@istiod/config-schema";
-import type { MeshFlags } from "../flags/mesh-flags.js";
 
 /** Opens a directory with the objects of a cluster. */
 export type OpenDirectory = (options: {
@@ -12,7 +11,7 @@ export type OpenDirectory = (options: {
 
 /** Returns the directories of --clusterDir by the IDs of their clusters. @throws Error that names the value */
 export function clusterDirectories(
-  values: Pick<MeshFlags, "clusterDir" | "clusterID">,
+  values: { readonly clusterDir: readonly string[]; readonly clusterID: string },
   open: OpenDirectory,
 ): ReadonlyMap<string, DirectorySource> {
   const remote = new Map<string, DirectorySource>();

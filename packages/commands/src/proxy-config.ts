@@ -1,8 +1,9 @@
 import { SettingsCommand } from "@istiod/settings/command";
 import { Command, Option } from "commander";
-import { absentFiles } from "../absent-files.js";
-import { meshFlags } from "../flags/mesh-flags.js";
-import { type DumpFlags, dumpSource } from "../proxy-dump.js";
+import { absentFiles } from "./absent-files.js";
+import { meshFlags } from "./mesh-flags.js";
+import type { OfflineMeshes } from "./offline-mesh.js";
+import { type DumpFlags, dumpSource } from "./proxy-dump.js";
 import { istiodOption } from "./control-plane-flags.js";
 import { type FilterValues, type ProxyConfigKind, proxyConfigKinds } from "./proxy-config-kinds.js";
 
@@ -14,7 +15,7 @@ interface ProxyConfigValues extends DumpFlags, FilterValues {
 
 /** `istiod proxy-config`: the configuration of a proxy in the tables of `istioctl proxy-config`. */
 export function proxyConfigCommand(
-  env: NodeJS.ProcessEnv,
+  meshes: OfflineMeshes,
   print: (text: string) => void,
   warn: (text: string) => void = () => undefined,
 ): Command {
@@ -23,13 +24,13 @@ export function proxyConfigCommand(
     .description(
       "Print the configuration of a proxy: from a directory, a running istiod, an Envoy's admin interface, or a dump.",
     );
-  for (const kind of proxyConfigKinds) command.addCommand(kindCommand(kind, env, { print, warn }));
+  for (const kind of proxyConfigKinds) command.addCommand(kindCommand(kind, meshes, { print, warn }));
   return command;
 }
 
 function kindCommand(
   kind: ProxyConfigKind,
-  env: NodeJS.ProcessEnv,
+  meshes: OfflineMeshes,
   { print, warn }: { print(text: string): void; warn(text: string): void },
 ): Command {
   const command = new SettingsCommand(kind.name)
@@ -50,11 +51,11 @@ function kindCommand(
         .default(kind.defaultOutput ?? "short"),
     );
   for (const filter of kind.filters) command.addOption(filter());
-  command.addSettings(meshFlags, env);
+  command.addSettings(meshFlags, meshes.env);
   return command.action(async (argument: string | undefined, { output, ...values }: ProxyConfigValues) => {
     if (argument !== undefined && values.proxy !== undefined)
       throw new Error(`--proxy ${values.proxy} and ${argument}: expected one proxy`);
-    const source = dumpSource(argument === undefined ? values : { ...values, proxy: argument }, env);
+    const source = dumpSource(argument === undefined ? values : { ...values, proxy: argument }, meshes);
     if (values.configDir !== "") for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
     print(
       output === "json" || output === "yaml"

@@ -22,7 +22,7 @@ import {
 } from "@istiod/proxy-config";
 import { booleanArgument } from "@istiod/settings/command";
 import { InvalidArgumentError, Option } from "commander";
-import type { DumpSource } from "../proxy-dump.js";
+import type { DumpSource } from "./proxy-dump.js";
 
 /** Filters of all kinds, as istioctl names them. */
 export interface FilterValues {

@@ -21,7 +21,7 @@ import {
 } from "@istiod/proxy-config";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { ask, istiodDump } from "../proxy-dump.js";
+import { ask, istiodDump } from "./proxy-dump.js";
 import { istiodHelp, istiodOption, istiodUrls, noAnswer, unanswered } from "./control-plane-flags.js";
 
 interface ProxyStatusValues {

@@ -1,7 +1,7 @@
 import { dryRunCounts, formatDryRuns, readConfigDump } from "@istiod/proxy-config";
 import { Command, Option } from "commander";
 import { readFile } from "node:fs/promises";
-import { ask } from "../proxy-dump.js";
+import { ask } from "./proxy-dump.js";
 
 interface DryRunValues {
   readonly admin?: string;

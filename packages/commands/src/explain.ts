@@ -3,11 +3,11 @@ import { askProxyReplica, formatSilent, httpReplicas, incompleteExit } from "@is
 import { proxyNamed } from "@istiod/push-context";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, Option } from "commander";
-import { absentFiles } from "../absent-files.js";
-import { meshFlags } from "../flags/mesh-flags.js";
-import { readMesh } from "../offline-mesh.js";
+import { absentFiles } from "./absent-files.js";
+import { meshFlags } from "./mesh-flags.js";
+import type { OfflineMeshes } from "./offline-mesh.js";
 import { istiodOption, noAnswer } from "./control-plane-flags.js";
-import type { MeshFlags } from "../flags/mesh-flags.js";
+import type { MeshFlags } from "./mesh-flags.js";
 
 interface ExplainValues extends MeshFlags, ExplainRequest {
   readonly proxy: string;
@@ -17,7 +17,7 @@ interface ExplainValues extends MeshFlags, ExplainRequest {
 
 /** `istiod explain`: objects that the resources of a proxy are built from, and objects that are ignored. */
 export function explainCommand(
-  env: NodeJS.ProcessEnv,
+  meshes: OfflineMeshes,
   print: (text: string) => void,
   warn: (text: string) => void = () => undefined,
   exit: (status: number) => void = () => undefined,
@@ -42,17 +42,17 @@ export function explainCommand(
       ),
     )
     .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"));
-  command.addSettings(meshFlags, env);
+  command.addSettings(meshFlags, meshes.env);
   return command.action(async (values: ExplainValues) => {
     const isOffline = values.istiod.length === 0;
     if (isOffline) for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
-    const found = isOffline ? await fromFiles(values, env) : await fromIstiod(values, { warn, exit });
+    const found = isOffline ? await fromFiles(values, meshes) : await fromIstiod(values, { warn, exit });
     print(values.output === "json" ? `${JSON.stringify(found, undefined, 2)}\n` : formatProxyExplanation(found));
   });
 }
 
-async function fromFiles(values: ExplainValues, env: NodeJS.ProcessEnv): Promise<ProxyExplanation> {
-  const { database, problems } = await readMesh(values, env);
+async function fromFiles(values: ExplainValues, { readMesh }: OfflineMeshes): Promise<ProxyExplanation> {
+  const { database, problems } = await readMesh(values);
   return explainProxy(database, proxyNamed(database, values.proxy), problems, {
     ...values,
     tries: values.tries ?? (values.resource ? "2000" : "0"),

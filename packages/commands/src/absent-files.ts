@@ -1,5 +1,6 @@
 import { readOptionalFile } from "@istiod/config-ingestion";
-import { flagDefaults } from "./flags.js";
+import { readSettings } from "@istiod/settings";
+import { meshFlags } from "./mesh-flags.js";
 
 /** Flags that name files that may be absent, with the configuration that is used then. */
 const optionalFiles = {
@@ -18,7 +19,7 @@ export async function absentFiles(
   values: { readonly [F in keyof typeof optionalFiles]?: string },
   until = "",
 ): Promise<readonly string[]> {
-  const defaults = new Map<string, unknown>(Object.entries(flagDefaults({})));
+  const defaults = new Map<string, unknown>(Object.entries(readSettings(meshFlags, {})));
   const sentences = (Object.keys(optionalFiles) as (keyof typeof optionalFiles)[]).map(async (flag) => {
     const file = values[flag] ?? "";
     if (file === "" || file === defaults.get(flag) || (await readOptionalFile(file)) !== undefined) return [];
