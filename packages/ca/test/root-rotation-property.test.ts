@@ -124,6 +124,7 @@ async function converge(world: RotationWorld): Promise<void> {
   }
   // All of them noticed at once that the root is due, and one renewed it.
   expect(world.history.length - writes).toBeLessThanOrEqual(1);
+  expect(world.stored).toBeDefined();
   for (const { authority } of replicas)
     expect(authority?.bundle.certificate.fingerprint256).toBe(world.stored?.certificate.fingerprint256);
 }

@@ -54,6 +54,8 @@ test("lists every input, fact and query that a result was computed from, with sh
   ]);
   expect(queries[2]?.definition).toBe(policy);
   expect(queries[2]?.result).toEqual({ timeout: 5, from: "shop" });
+  expect(tree.calls[0]?.calls[0]).toBeDefined();
+  expect(tree.calls[0]?.facts[0]).toBeDefined();
   expect(tree.calls[0]?.calls[0]).toBe(tree.calls[1]?.calls[0]);
   expect(tree.calls[0]?.facts[0]).toBe(tree.calls[1]?.facts[0]);
   db.commit((tx) => tx.set(rules, "r", { host: "h", timeout: 6 }));

@@ -119,6 +119,8 @@ describe.each([
 
   it("do not grow with the number of services, without Sidecars", { timeout: 120_000 }, () => {
     const [before, after] = [small, moreServices].map((size) => runsOf(size, false, edit).edit);
+    expect(before?.routes).toBeGreaterThan(0);
+    expect(before?.listeners).toBeDefined();
     expect(after?.routes).toBeLessThanOrEqual(before?.routes ?? 0);
     expect(after?.listeners).toBe(before?.listeners);
   });
