@@ -1,4 +1,5 @@
 import type { AdmissionHandler } from "@istiod/admission";
+import type { LiveAnalysis } from "@istiod/analysis";
 import {
   caBundleErrors,
   type Controller,
@@ -11,6 +12,7 @@ import {
   type WriteListener,
 } from "@istiod/controllers";
 import { followInjector } from "@istiod/injector";
+import type { Proxy } from "@istiod/push-context";
 import type { Site, Route } from "@istiod/admin-server";
 import { variables } from "../variables.js";
 import { addedWarnings } from "../webhooks/added-warnings.js";
@@ -18,7 +20,6 @@ import { type CaBundle, caBundle } from "../webhooks/ca-bundle.js";
 import { injectionRoute } from "../webhooks/injection.js";
 import { injectorPlaces } from "../webhooks/injector-places.js";
 import { validationHandler } from "../webhooks/validation.js";
-import type { Introspection } from "./introspection.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
 import type { Startup } from "./startup.js";
@@ -40,7 +41,7 @@ export interface Webhooks {
 export async function openWebhooks(
   startup: Startup,
   { client, database }: Mesh,
-  analysis: Introspection["analysis"],
+  analysis: LiveAnalysis<Proxy>,
 ): Promise<Webhooks> {
   const { values, env, log, meter, closers } = startup;
   if (client === undefined) return { routes: new Map(), injectionTemplates: () => undefined };
