@@ -225,4 +225,28 @@ describe("a stack overflow", () => {
     db.commit((tx) => tx.set(numbers, "depth", 100));
     expect([view.call(careful), view.call(deep, 50)]).toEqual([100, 50]);
   });
+
+  it("of one query's own function is its result, which is computed again in the next revision", () => {
+    const db = new Database();
+    db.commit((tx) => ["a", "b"].forEach((key) => tx.set(numbers, key, key === "a" ? 1_000_000 : 5)));
+    const descend = (n: number): number => (n === 0 ? 0 : descend(n - 1) + 1);
+    let runs = 0;
+    const own = query("own", (q, key: string): number => (runs++, descend(q.read(numbers, key) ?? 0)));
+    const all = query("all", (q): readonly (number | string)[] =>
+      ["a", "b"].map((key) => {
+        try {
+          return q.call(own, key);
+        } catch (error) {
+          return (error as Error).message;
+        }
+      }),
+    );
+    const view = db.view(undefined);
+    expect(view.call(all)).toEqual(["Maximum call stack size exceeded", 5]);
+    expect([view.call(all).length, runs]).toEqual([2, 2]);
+    db.commit((tx) => tx.set(numbers, "c", 1));
+    expect([view.call(all).length, runs]).toEqual([2, 3]);
+    db.commit((tx) => tx.set(numbers, "a", 7));
+    expect(view.call(all)).toEqual([7, 5]);
+  });
 });

@@ -6,7 +6,7 @@ export type Attempted = Omit<Failure, "message">;
 
 /**
  * Builds something, or returns undefined and adds its failure to a list, so that whatever else is built does not fail
- * with it. A stack overflow depends on the callers, and is not a result: it is thrown.
+ * with it. A stack overflow that depends on the callers is not a result: it is thrown.
  */
 export function attempt<T>(build: () => T, failures: Failure[], identify: () => Attempted): T | undefined {
   try {

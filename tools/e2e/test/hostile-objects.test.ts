@@ -27,7 +27,7 @@ describe.each([
     objects: fc.array(hostileObject.filter(isAccepted), { minLength: 1, maxLength: 2 }),
   },
   { kind: "objects that collide", objects: collidingObjects },
-])("$kind", ({ objects: arbitrary }) => {
+])("$kind", { retry: 0 }, ({ objects: arbitrary }) => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
   let acceptance: Acceptance;
   beforeAll(async () => {

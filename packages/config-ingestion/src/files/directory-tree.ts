@@ -241,7 +241,7 @@ export class DirectoryTree {
     this.#records.delete(path);
     this.#watches.close(path);
     if (record === undefined) return;
-    this.#removed.push(...record.files.keys());
+    for (const file of record.files.keys()) this.#removed.push(file);
     for (const directory of record.directories) this.#drop(directory);
   }
 }

@@ -1,7 +1,8 @@
 import type { Collection, Index, QueryContext } from "../definitions/context.js";
 import { CycleError } from "../errors.js";
 import type { Engine } from "../evaluation/engine.js";
-import { isStackOverflow, rejectPromise } from "../evaluation/purity.js";
+import { isOutOfStack } from "../evaluation/overflow.js";
+import { rejectPromise } from "../evaluation/purity.js";
 import { Input } from "../inputs/input.js";
 import type { AnyQuery, Call } from "../records/call.js";
 import type { Memo } from "../records/memo.js";
@@ -133,7 +134,7 @@ export class Evaluation {
       rejectPromise(call, value);
       outcome = { value, failed: false };
     } catch (error) {
-      if (isStackOverflow(error)) throw error;
+      if (isOutOfStack(error)) throw error;
       outcome = { value: error, failed: true };
     }
     return !outcome.failed && !memo.failed && equals(memo.value, outcome.value) ? memo : outcome;

@@ -8,7 +8,8 @@ import { relink } from "./edges.js";
 import type { Engine } from "./engine.js";
 import { fetch } from "./fetch.js";
 import { Frame } from "./frame.js";
-import { isStackOverflow, rejectPromise } from "./purity.js";
+import { isStackOverflow, recordOverflow } from "./overflow.js";
+import { rejectPromise } from "./purity.js";
 
 /**
  * Returns the number of the client's answer to a question. An answer is kept until a dependency of the fact changes. An
@@ -110,7 +111,7 @@ function run(engine: Engine, client: Client, question: Question, frame: Frame): 
     rejectPromise(question, result);
     return result;
   } catch (error) {
-    if (isStackOverflow(error)) engine.active.broken = true;
+    if (isStackOverflow(error)) recordOverflow(engine, frame, error);
     return new ThrownAnswer(error);
   }
 }

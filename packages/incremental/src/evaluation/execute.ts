@@ -8,7 +8,8 @@ import { link, relink } from "./edges.js";
 import type { Engine } from "./engine.js";
 import { equalsResult, indexCopy, shareEqualValue } from "./equal-results.js";
 import { Frame } from "./frame.js";
-import { isStackOverflow, rejectPromise } from "./purity.js";
+import { isStackOverflow, recordOverflow } from "./overflow.js";
+import { rejectPromise } from "./purity.js";
 
 interface Outcome {
   readonly value: unknown;
@@ -57,7 +58,7 @@ function run(engine: Engine, call: Call, frame: Frame): Outcome {
     rejectPromise(call, value);
     return { value, failed: false };
   } catch (error) {
-    if (isStackOverflow(error)) engine.active.broken = true;
+    if (isStackOverflow(error)) recordOverflow(engine, frame, error);
     return { value: error, failed: true };
   }
 }

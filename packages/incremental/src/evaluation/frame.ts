@@ -86,6 +86,11 @@ export class Frame extends Recording implements QueryContext {
     return answer as never;
   }
 
+  /** Makes the result one of the current revision only. */
+  addRevision(): void {
+    this.addNode(this.engine.inputs.revisionInput);
+  }
+
   /** Removes excluded entries from a value. The filter is not called for absent entries and empty buckets. */
   #included(of: Collection<unknown> | Index<unknown>, filter: EntryFilter, key: string, value: unknown): unknown {
     if (of.kind === "collection") {

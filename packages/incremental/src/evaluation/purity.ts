@@ -8,8 +8,3 @@ export function rejectPromise(owner: Computation, value: unknown): void {
     throw new IncrementalError("purity", `${owner.label}: returned a promise; queries and facts must be synchronous`);
   }
 }
-
-/** Reports whether an error is a stack overflow, which depends on the callers and therefore is not a query's result. */
-export function isStackOverflow(error: unknown): boolean {
-  return error instanceof RangeError && error.message.includes("call stack");
-}

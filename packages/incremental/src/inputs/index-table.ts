@@ -1,6 +1,6 @@
 import type { Index } from "../definitions/context.js";
 import type { IndexFailure } from "../api.js";
-import { isStackOverflow } from "../evaluation/purity.js";
+import { isOutOfStack } from "../evaluation/overflow.js";
 import { Input, type InputTable } from "./input.js";
 import { OrderedInputs } from "./ordered-inputs.js";
 
@@ -41,7 +41,7 @@ export class IndexTable implements InputTable {
       if (!entry.present) continue;
       const placement = this.place(entry.value, entry.key);
       // The stack that is left depends on the query that reads the index first.
-      if (isStackOverflow(placement.error)) throw placement.error;
+      if (isOutOfStack(placement.error)) throw placement.error;
       for (const name of placement.buckets) this.#bucket(name).members.add(entry);
       this.#record(entry.key, placement);
     }

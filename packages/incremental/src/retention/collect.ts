@@ -78,10 +78,10 @@ function dropUnused(engine: Engine, { before, lastUse, most }: Expiry): void {
     unused.due.push(root.memo);
     left = evictDue(engine, left - 1);
   }
-  unused.due.push(...unused.takeSuperseded());
+  for (const memo of unused.takeSuperseded()) unused.due.push(memo);
   left = evictDue(engine, left);
   if (left > 0) {
-    unused.due.push(...unused.memos.takeExpired(before, revision, left));
+    for (const memo of unused.memos.takeExpired(before, revision, left)) unused.due.push(memo);
     evictDue(engine, left);
   }
   for (const input of unused.takeInputs()) input.table.dropUnused(input);

@@ -129,7 +129,7 @@ function mergeDelegates(
         `with VirtualService ${key}, ${hosts} hosts × ${all} matches = ${hosts * all} routes, of at most ${bound} (${features.maxRoutes.variable}); the last ${left} of its routes are ignored`,
       );
     }
-    http.push(...fitting);
+    for (const route of fitting) http.push(route);
     delegates.push(key);
   }
   const out = clone(VirtualServiceSchema, spec);

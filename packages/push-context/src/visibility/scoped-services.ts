@@ -55,7 +55,7 @@ export const listenerServices = query(
       };
       return [{ header, scoped }];
     });
-    imported.push(...importedByAlias(q, declared, hosts, scope.namespace, imported));
+    for (const alias of importedByAlias(q, declared, hosts, scope.namespace, imported)) imported.push(alias);
     const chosen = namespaceByHost(
       imported.map(({ header }) => header),
       scope.namespace,

@@ -89,7 +89,7 @@ function addName(table: Record<string, NameTable_NameInfo>, named: NamedAddresse
       namespace,
     });
   } else if (existing.registry !== "Kubernetes") {
-    existing.ips.push(...named.addresses.filter((address) => !existing.ips.includes(address)));
+    existing.ips = [...new Set([...existing.ips, ...named.addresses])];
   }
 }
 

@@ -78,8 +78,10 @@ export const virtualHostPlan = query(
       for (const port of ports) {
         const served = services.filter(({ httpPorts }) => httpPorts.includes(port));
         others.forEach((host) => plan.add({ hostname: host.toLowerCase(), port, virtualService: key }));
-        served.forEach((found) => plan.add({ hostname: found.hostname, port, service: found, virtualService: key }));
-        routed.push(...served);
+        for (const found of served) {
+          plan.add({ hostname: found.hostname, port, service: found, virtualService: key });
+          routed.push(found);
+        }
       }
     }
     routed.forEach(({ hostname }) => remaining.delete(hostname));
