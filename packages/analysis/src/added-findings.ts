@@ -45,6 +45,10 @@ export async function addedFindings<C>(
 ): Promise<AddedFindings> {
   const deadline = now() + withinMs;
   const pause = pauseEvery(sliceMs, turn);
+  // The written object suppresses findings about itself by the annotations that it will have.
+  const read = ((of: Collection<unknown>, key: string) =>
+    of === write.collection && key === write.key ? write.object : database.read(of, key)) as Database<never>["read"];
+  const isShown = (finding: Finding): boolean => !isSuppressedByObject({ read }, finding);
   for (;;) {
     await turn();
     const { revision } = database;
@@ -57,7 +61,7 @@ export async function addedFindings<C>(
       await pause();
       isDone = now() < deadline && database.revision === revision;
       if (!isDone) break;
-      found.push(...addedTo(database, view, dryRun, of));
+      found.push(...addedTo(view, dryRun, of).filter(isShown));
     }
     if (isDone || now() >= deadline) return { findings: found, isComplete: isDone, preparedMs };
   }
@@ -71,19 +75,14 @@ function* writtenFirst<C>(database: Database<C>, { collection, key }: ObjectWrit
   for (const of of findingsOfEachObject(database)) if (!isWritten(of)) yield of;
 }
 
-function addedTo<C>(
-  database: Database<C>,
-  view: View<C>,
-  dryRun: DryRun<C>,
-  { query, key }: ObjectFindings,
-): readonly Finding[] {
+function addedTo<C>(view: View<C>, dryRun: DryRun<C>, { query, key }: ObjectFindings): readonly Finding[] {
   const after = dryRun.call(view, query, key);
   // The dry run returns the view's own findings if they would be equal.
   if (after.length === 0) return [];
   const before = view.call(query, key);
   if (after === before) return [];
   const known = new Set(before.map(identityOf));
-  return after.filter((finding) => !known.has(identityOf(finding)) && !isSuppressedByObject(database, finding));
+  return after.filter((finding) => !known.has(identityOf(finding)));
 }
 
 function identityOf({ code, path, message }: Finding): string {

@@ -45,10 +45,13 @@ export async function openWebhooks(
 ): Promise<Webhooks> {
   const { values, env, log, meter, closers } = startup;
   if (client === undefined) return { routes: new Map(), injectionTemplates: () => undefined };
-  const warnings = addedWarnings({ analysis, revision: variables.revision.read(env) || "default" });
-  const routes = new Map<string, Route>([
-    ["/validate", routeOf(validationHandler(log.child({ scope: "validationServer" }), meter, warnings))],
-  ]);
+  const validationLog = log.child({ scope: "validationServer" });
+  const warnings = addedWarnings({
+    analysis,
+    revision: variables.revision.read(env) || "default",
+    onError: (err) => validationLog.warn({ err }, "analysis of an object failed, answering without its findings"),
+  });
+  const routes = new Map<string, Route>([["/validate", routeOf(validationHandler(validationLog, meter, warnings))]]);
   if (!variables.injectionEnabled.read(env)) return { routes, injectionTemplates: () => undefined };
   const injectLog = log.child({ scope: "inject" });
   const places = await injectorPlaces(client, values.namespace, env);

@@ -7,15 +7,17 @@ export interface AddedWarningsOptions {
   readonly analysis: Pick<LiveAnalysis<never>, "findingsAddedBy">;
   /** Revision of this control plane. Objects of others are not read. */
   readonly revision: string;
+  /** Receives failures of the analysis. The object has no further warnings then. */
+  readonly onError: (error: unknown) => void;
   readonly clock?: Pick<Clock, "now">;
 }
 
 /** Milliseconds for the analysis of one object, including the time that it waits for others. */
 const limitMs = 100;
 /** Milliseconds without a turn of the event loop after which the mesh counts as too large. */
-const maxPreparedMs = 20;
+const maxPreparedMs = 40;
 /** Milliseconds for which a mesh that was too large is not asked again. */
-const restMs = 60_000;
+const restMs = 10_000;
 const maxListed = 20;
 
 /**
@@ -25,6 +27,7 @@ const maxListed = 20;
 export function addedWarnings({
   analysis,
   revision,
+  onError,
   clock = monotonicClock,
 }: AddedWarningsOptions): NonNullable<ValidationOptions["furtherWarnings"]> {
   let last: Promise<unknown> = Promise.resolve();
@@ -41,7 +44,7 @@ export function addedWarnings({
     if ((accepted.object.labels["istio.io/rev"] ?? revision) !== revision) return [];
     const deadline = clock.now() + limitMs;
     const result = last.then(() => analyze(accepted, deadline));
-    last = result.catch(() => undefined);
+    last = result.catch(onError);
     return listed(accepted, await result, new Set(warnings));
   };
 }

@@ -73,10 +73,11 @@ priorityClassName: {{ . | quote }}
   (list "PILOT_CERT_PROVIDER" .Values.global.pilotCertProvider)
   (list "KUBECONFIG" "/var/run/secrets/remote/config")
   (list "CA_TRUSTED_NODE_ACCOUNTS" (printf "%s/%s" (.Values.trustedZtunnelNamespace | default .Release.Namespace) (.Values.trustedZtunnelName | default "ztunnel")))
-  (list "PILOT_ENABLE_ANALYSIS" .Values.global.istiod.enableAnalysis)
   (list "CLUSTER_ID" (.Values.global.multiCluster.clusterName | default "Kubernetes"))
   (list "PLATFORM" (coalesce .Values.global.platform .Values.platform | default ""))
 -}}
+{{- /* Unset, findings are logged. The value false would turn the analysis off, which env.PILOT_ENABLE_ANALYSIS does. */ -}}
+{{- if .Values.global.istiod.enableAnalysis }}{{ $variables = append $variables (list "PILOT_ENABLE_ANALYSIS" "true") }}{{ end -}}
 {{- with .Values.traceSampling }}{{ $variables = append $variables (list "PILOT_TRACE_SAMPLING" .) }}{{ end -}}
 {{- if .Values.taint.enabled -}}
   {{- $variables = append $variables (list "PILOT_ENABLE_NODE_UNTAINT_CONTROLLERS" "true") -}}
