@@ -29,7 +29,7 @@ export {
   verifiedNamespace,
   versionAtLeast,
 } from "./proxy/facts.js";
-export { type Node, proxyFromNode } from "./proxy/from-node.js";
+export { isProxyType, type Node, proxyFromNode } from "./proxy/from-node.js";
 export { noProxy } from "./proxy/no-proxy.js";
 export { type IpMode, ipModeOf, supportsIPv4, supportsIPv6 } from "./proxy/ip-mode.js";
 export { selectorMatches } from "./proxy/labels.js";
@@ -37,6 +37,12 @@ export { proxyConfig } from "./proxy/proxy-config.js";
 export { ProxyNodeError } from "./proxy/proxy-node-error.js";
 export type { Locality, Proxy, VerifiedIdentity } from "./proxy/proxy.js";
 export { serviceTargets } from "./proxy/service-targets.js";
+export {
+  type UnsupportedClient,
+  unsupportedClient,
+  type UnsupportedClientKind,
+  unsupportedClientKinds,
+} from "./proxy/unsupported-client.js";
 
 export { workloadOfPod } from "./pod-proxies/pod-metadata.js";
 export { podProxies, podProxy, proxyNamed } from "./pod-proxies/pod-proxies.js";

@@ -106,6 +106,13 @@ function attentionTo(
     ...some(
       "warning",
       "proxies",
+      proxyCounts.unsupported,
+      (n) =>
+        `${counted(n, "client is", "clients are")} not supported, and ${n === 1 ? "gets" : "get"} no configuration`,
+    ),
+    ...some(
+      "warning",
+      "proxies",
       slow,
       (n) => `${counted(n, "proxy has", "proxies have")} not acknowledged for over ${slowAfterMs / 1000}s`,
     ),

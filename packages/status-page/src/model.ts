@@ -76,7 +76,9 @@ export interface ProxyStatus {
   /** True if a change has not been sent to the proxy yet. */
   readonly pushPending: boolean;
   readonly types: readonly TypeStatus[];
-  /** Subscriptions by type. */
+  /** Reason why clients of its kind are not served. Absent: it is served. */
+  readonly unsupported?: string;
+  /** Page of its configuration. */
   readonly href?: string;
 }
 

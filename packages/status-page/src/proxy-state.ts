@@ -1,7 +1,7 @@
 import type { ProxyStatus, TypeStatus } from "./model.js";
 
 /** States, worst first. `pending`: a change has not been sent to the proxy yet. */
-export const proxyStates = ["rejected", "stale", "pending", "not sent", "synced"] as const;
+export const proxyStates = ["rejected", "unsupported", "stale", "pending", "not sent", "synced"] as const;
 
 export type ProxyState = (typeof proxyStates)[number];
 
@@ -19,6 +19,7 @@ export interface ProxyCounts {
   readonly pending: number;
   readonly notSent: number;
   readonly rejected: number;
+  readonly unsupported: number;
   readonly versions: Readonly<Record<string, number>>;
 }
 
@@ -38,6 +39,7 @@ export function assessProxies(proxies: readonly ProxyStatus[]): {
     pending: inState("pending"),
     notSent: inState("not sent"),
     rejected: inState("rejected"),
+    unsupported: inState("unsupported"),
     versions: Object.fromEntries([...versions].sort(([, a], [, b]) => b - a)),
   };
   return { proxies: assessed, counts };
@@ -49,6 +51,7 @@ function assessProxy(proxy: ProxyStatus): AssessedProxy {
   const unanswered = types.flatMap(({ state, sentAt }) => (state === "stale" && sentAt !== undefined ? [sentAt] : []));
   const since = unanswered.length === 0 ? {} : { unacknowledgedSince: Math.min(...unanswered) };
   if (has("rejected")) return { ...proxy, ...since, state: "rejected" };
+  if (proxy.unsupported !== undefined) return { ...proxy, ...since, state: "unsupported" };
   if (has("stale")) return { ...proxy, ...since, state: "stale" };
   if (pushPending) return { ...proxy, state: "pending" };
   return { ...proxy, state: types.length === 0 || has("not sent") ? "not sent" : "synced" };

@@ -1,6 +1,7 @@
+import { isProxyType, unsupportedClient } from "@istiod/push-context";
 import { xdsShortName } from "@istiod/resources";
 import { type Clock, LineBudgets, monotonicClock, shortened } from "@istiod/runtime";
-import type { NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
+import type { ConnectEvent, NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { BoundedLines } from "@istiod/logging";
 
@@ -34,10 +35,23 @@ export function xdsLog(log: Logger, causesOf: CausesOf, clock: Clock = monotonic
       const more = addresses.of(event.peer.address).take();
       if (more !== undefined) logEvent(logs.sotw, event, causesOf, more);
     } else {
+      if (event.kind === "connect") logUnsupported(logs[event.variant], event, bounded);
       const suppressed = event.kind === "disconnect" ? streams.delete(event.connection) : 0;
       logEvent(logs[event.variant], event, causesOf, suppressed === 0 ? {} : { suppressed });
     }
   };
+}
+
+/** Says that a client is not served. Such clients reconnect often, so the lines are bounded by their kind. */
+function logUnsupported(log: Logger, { node, nodeId, peer }: ConnectEvent, bounded: BoundedLines): void {
+  const [type = ""] = nodeId.split("~");
+  const generator = node.metadata?.["GENERATOR"];
+  const GENERATOR = typeof generator === "string" ? generator : undefined;
+  if (!isProxyType(type)) return;
+  const unsupported = unsupportedClient({ type, metadata: { ...(GENERATOR !== undefined && { GENERATOR }) } });
+  if (unsupported === undefined) return;
+  const { kind, reason } = unsupported;
+  bounded.write(log, "warn", `unsupported client ${kind}`, { proxy: nodeId, peer: peer.address }, reason);
 }
 
 function logLimit(log: Logger, event: LimitEvents, bounded: BoundedLines): void {

@@ -37,6 +37,7 @@ import { omissionLog } from "../logging/omission-log.js";
 import { cacheMetrics } from "../metrics/cache-metrics.js";
 import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
 import { processMetrics } from "../metrics/process-metrics.js";
+import { unsupportedClientMetric } from "../metrics/unsupported-clients.js";
 import { signerLines } from "../external-authority.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
@@ -99,6 +100,7 @@ export function openIntrospection(
   };
   const proxyOf = ({ node }: Pick<Connection, "node">): Proxy =>
     source.clientOf(node)?.proxy ?? readProxy(node, values.clusterAliases);
+  unsupportedClientMetric(startup.meter, () => server.connections().map(proxyOf));
   const { injectionTemplates } = serving;
   const own = debugCommands(debugOptions(startup, mesh, serving, { analysis, faults, proxyOf, injectionTemplates }));
   const trust = (): readonly SourceStatus[] => [

@@ -19,6 +19,8 @@ const maxPreparedMs = 40;
 /** Milliseconds for which a mesh that was too large is not asked again. */
 const restMs = 10_000;
 const maxListed = 20;
+/** Findings of what the object alone shows, which validation says by itself. */
+const saidByValidation: ReadonlySet<string> = new Set(["IST0133", "MESH0002"]);
 
 /**
  * Returns the warnings about findings that an object adds to those of the mesh, about itself and about other objects.
@@ -57,7 +59,9 @@ function listed(
   const isOwn = ({ origin }: Finding): boolean =>
     origin.kind === kind.kind && origin.group === kind.group && origin.key === key;
   const texts = findings
-    .filter((finding) => isAtLeast(levelOf(finding), "Warning"))
+    .filter(
+      (finding) => isAtLeast(levelOf(finding), "Warning") && !(isOwn(finding) && saidByValidation.has(finding.code)),
+    )
     .map((finding) => ({ code: finding.code, text: describe(finding, isOwn(finding)) }))
     .filter(({ text }) => !known.has(text));
   const shown = texts.slice(0, maxListed).map(({ code, text }) => `${text} [${code}]`);

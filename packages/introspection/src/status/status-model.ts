@@ -1,7 +1,7 @@
 import type { Message } from "@istiod/analysis";
 import { allKinds, formatPath, formatSubject, type Problem } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import type { Proxy } from "@istiod/push-context";
+import { type Proxy, unsupportedClient } from "@istiod/push-context";
 import { type ChangeLog, type ChangeReport, formatName } from "@istiod/push-report";
 import type { ChangeStatus, ProblemStatus, SourceStatus, StatusModel, TypeStatus } from "@istiod/status-page";
 import type { Gathered, PageProxy, ReplicaPage } from "@istiod/replicas";
@@ -68,7 +68,9 @@ function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readon
     return known;
   };
   return proxyConnections(connections(), proxyOf).map((connection): PageProxy => {
-    const { id, type, nodeId, metadata } = proxyOf(connection);
+    const proxy = proxyOf(connection);
+    const { id, type, nodeId, metadata } = proxy;
+    const unsupported = unsupportedClient(proxy)?.reason;
     const types = connection.subscriptions.map((subscription) => typeStatus(subscription, causesOf));
     const version = metadata.ISTIO_VERSION ?? envoyVersion(connection);
     const href = `./debug/config_dump?${new URLSearchParams({ proxyID: nodeId, pretty: "" }).toString()}`;
@@ -82,6 +84,7 @@ function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readon
       connectedAt: connection.connectedAt,
       pushPending: connection.pendingRevision !== undefined,
       types,
+      ...(unsupported !== undefined && { unsupported }),
       href,
     };
   });

@@ -68,7 +68,8 @@ export function proxyFromNode(node: Node): Proxy {
   };
 }
 
-function isProxyType(text: string): text is ProxyType {
+/** Reports whether a text is the type of a proxy. */
+export function isProxyType(text: string): text is ProxyType {
   return (proxyTypes as readonly string[]).includes(text);
 }
 

@@ -30,10 +30,16 @@ export function proxiesSection({ at, more, replicas = [] }: StatusModel, { proxi
   );
 }
 
-function summary({ total, synced, rejected, stale, pending, notSent, versions }: ProxyCounts): string {
+function summary({ total, synced, rejected, unsupported, stale, pending, notSent, versions }: ProxyCounts): string {
   const states = [
     `${synced} synced`,
-    ...Object.entries({ rejecting: rejected, stale, "with a push pending": pending, "not sent all": notSent })
+    ...Object.entries({
+      rejecting: rejected,
+      "not supported": unsupported,
+      stale,
+      "with a push pending": pending,
+      "not sent all": notSent,
+    })
       .filter(([, count]) => count > 0)
       .map(([state, count]) => `${count} ${state}`),
   ];
@@ -97,11 +103,12 @@ function otherTypes(types: readonly TypeStatus[], at: number): HtmlValue {
 }
 
 /** Renders the error message of a rejection, or the outstanding ACK. */
-function detail({ types, pushPending, unacknowledgedSince }: AssessedProxy, at: number): Html | undefined {
+function detail({ types, unsupported, pushPending, unacknowledgedSince }: AssessedProxy, at: number): Html | undefined {
   const rejected = types.flatMap(({ type, rejection }) =>
     rejection === undefined ? [] : [html`<p class="quote"><strong>${type}</strong> ${quoted(rejection.reason)}</p>`],
   );
   if (rejected.length > 0) return html`${rejected}`;
+  if (unsupported !== undefined) return mark("warning", unsupported);
   if (unacknowledgedSince !== undefined) return html`sent ${relativeTime(unacknowledgedSince, at)}, not acknowledged`;
   return pushPending ? html`push pending` : undefined;
 }
