@@ -83,7 +83,7 @@ export function quoted(text: string): Html {
   const most = 2000;
   return text.length <= most
     ? html`${text}`
-    : html`${text.slice(0, most)}… <a href="${asJson}">${counted(text.length - most, "character")} more</a>`;
+    : html`${text.slice(0, most)}&hellip; <a href="${asJson}">${counted(text.length - most, "character")} more</a>`;
 }
 
 export type Level = "ok" | "warning" | "error" | "idle";

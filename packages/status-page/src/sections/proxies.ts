@@ -86,7 +86,7 @@ const levels: Readonly<Record<TypeStatus["state"], Level>> = {
 
 function stateOf(type: TypeStatus | undefined, at: number): Html {
   if (type === undefined)
-    return html`<span class="unsubscribed"><span aria-hidden="true">–</span><span class="hidden">not subscribed</span></span>`;
+    return html`<span class="unsubscribed"><span aria-hidden="true">&ndash;</span><span class="hidden">not subscribed</span></span>`;
   const text = type.state === "rejected" ? "NACK" : type.state;
   return mark(
     levels[type.state],
