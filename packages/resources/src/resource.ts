@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Failure } from "./failure.js";
+import { type Failure, sameFailures } from "./failure.js";
 
 /** A named, encoded resource. Immutable: `bytes` must not be modified. */
 export interface Resource {
@@ -27,14 +27,54 @@ export function resourcePart(bytes: Uint8Array, failures: readonly Failure[] = [
 
 /**
  * Creates a resource by joining parts. Its version is a hash of the parts' hashes, so that unchanged parts of a large
- * resource are not hashed again. Part boundaries must depend on the content only.
+ * resource are not hashed again. Part boundaries must depend on the content only. They are joined when the bytes are
+ * first read: other resources share the parts, and a resource that nobody has requested would double their memory.
  */
 export function resourceOfParts(name: string, parts: readonly ResourcePart[]): Resource {
   // Digests have a fixed length, so joining them is unambiguous.
   const version = versionOf(hash("sha256", parts.map(({ digest }) => digest).join(""), "base64url"));
-  const { buffer, byteOffset, length } = Buffer.concat(parts.map(({ bytes }) => bytes));
   const failures = parts.flatMap((part) => part.failures ?? []);
-  return { name, version, bytes: new Uint8Array(buffer, byteOffset, length), ...(failures.length > 0 && { failures }) };
+  return new JoinedResource(name, version, parts, failures);
+}
+
+/** A resource whose parts are joined when its bytes are first read. */
+class JoinedResource implements Resource {
+  readonly name: string;
+  readonly version: string;
+  declare readonly bytes: Uint8Array;
+  readonly failures?: readonly Failure[];
+
+  constructor(name: string, version: string, parts: readonly ResourcePart[], failures: readonly Failure[]) {
+    this.name = name;
+    this.version = version;
+    let separate: readonly ResourcePart[] | undefined = parts;
+    let joined: Uint8Array | undefined;
+    // An own property, so that copies of the resource have the bytes, too.
+    Object.defineProperty(this, "bytes", {
+      enumerable: true,
+      get: () => {
+        joined ??= join(separate ?? []);
+        separate = undefined;
+        return joined;
+      },
+    });
+    if (failures.length > 0) this.failures = failures;
+  }
+
+  /** Compares versions in place of bytes, so that neither are joined. */
+  equals({ name, version, failures }: Resource): boolean {
+    return this.name === name && this.version === version && sameFailures(this.failures ?? [], failures ?? []);
+  }
+
+  /** @see ResourceSet.fingerprint */
+  fingerprint(): number {
+    return Buffer.from(this.version, "base64url").readInt32BE() | 1;
+  }
+}
+
+function join(parts: readonly ResourcePart[]): Uint8Array {
+  const { buffer, byteOffset, length } = Buffer.concat(parts.map(({ bytes }) => bytes));
+  return new Uint8Array(buffer, byteOffset, length);
 }
 
 /** Length of a version in characters of base64url: 132 bits of the hash. */

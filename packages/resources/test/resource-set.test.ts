@@ -1,5 +1,6 @@
 import {
   difference,
+  type Failure,
   differenceInSteps,
   resource,
   resourceOfParts,
@@ -14,6 +15,8 @@ import { describe, expect, it } from "vitest";
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const make = (spec: Record<string, string>): ResourceSet =>
   ResourceSet.of(Object.entries(spec).map(([name, text]) => resource(name, bytes(text))));
+/** Compares by the method that the engine calls. */
+const areEqual = (a: Resource, b: Resource): boolean => (a as Resource & { equals(other: Resource): boolean }).equals(b);
 const names = (resources: Iterable<Resource>): string[] => Array.from(resources, ({ name }) => name);
 
 describe("resource", () => {
@@ -40,6 +43,36 @@ describe("resource", () => {
         ),
       ).size,
     ).toBe(4);
+  });
+
+  it("of parts is joined when its bytes are first read, once, and copies have them too", () => {
+    let reads = 0;
+    const counted = (text: string): ResourcePart => {
+      const part = resourcePart(bytes(text));
+      return {
+        ...part,
+        get bytes() {
+          reads++;
+          return part.bytes;
+        },
+      };
+    };
+    const whole = resourceOfParts("x", [counted("a"), counted("b")]);
+    expect(areEqual(whole, resourceOfParts("x", [counted("a"), counted("b")]))).toBe(true);
+    expect(areEqual(whole, resourceOfParts("x", [counted("a"), counted("c")]))).toBe(false);
+    expect(reads).toBe(0);
+    expect({ ...whole }.bytes).toEqual(bytes("ab"));
+    expect(whole.bytes).toBe(whole.bytes);
+    expect(reads).toBe(2);
+  });
+
+  it("of parts is equal only with equal failures", () => {
+    const failure = { name: "", objects: [], message: "no" };
+    const part = (failures: Failure[]): ResourcePart => resourcePart(bytes("a"), failures);
+    const whole = (failures: Failure[]): Resource => resourceOfParts("x", [part(failures)]);
+    expect(areEqual(whole([failure]), whole([failure]))).toBe(true);
+    expect(areEqual(whole([failure]), whole([{ ...failure, message: "other" }]))).toBe(false);
+    expect(areEqual(whole([failure]), whole([]))).toBe(false);
   });
 });
 
