@@ -31,6 +31,7 @@ const order = [
   "authorization",
   "xds-server",
   "push-report",
+  "mesh-log",
   "ca",
   "mesh-source",
   "admission",
@@ -42,6 +43,7 @@ const order = [
   "replicas",
   "introspection",
   "commands",
+  "prometheus",
 ];
 /** Packages about the mesh's configuration and what is generated from it. */
 const model = order.slice(order.indexOf("config-schema"), order.indexOf("authorization") + 1);
@@ -79,6 +81,8 @@ const ignorant = {
     "authorization",
     "push-report",
   ],
+  "mesh-log": ["tls-admission", "go-template", "jwks", "protobuf-wire", "envoy-api", "istio-api", "authorization"],
+  prometheus: order.filter((name) => name !== "metrics"),
   admission: order.filter((name) => name !== "runtime" && name !== "settings"),
   validation: order.filter(
     (name) => !["runtime", "settings", "envoy-api", "istio-api", "config-schema", "admission"].includes(name),
@@ -89,6 +93,7 @@ const ignorant = {
     ...model.filter((name) => name !== "config-schema"),
     "xds-server",
     "push-report",
+    "mesh-log",
     "ca",
     "mesh-source",
     "validation",

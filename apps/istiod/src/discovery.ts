@@ -5,7 +5,7 @@ import { Registry } from "prom-client";
 import type { FlagValues } from "./flags.js";
 import { openControllers } from "./phases/controllers.js";
 import { openAnalysis, openIntrospection } from "./phases/introspection.js";
-import { prometheusMeter } from "./metrics/prometheus-meter.js";
+import { prometheusMeter } from "@istiod/prometheus";
 import { type BoundAddress, openHttp, openListeners, serveStartup } from "./phases/listeners.js";
 import { firstState, openMesh } from "./phases/mesh.js";
 import { openSecurity } from "./phases/security.js";

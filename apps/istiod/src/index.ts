@@ -4,4 +4,3 @@ export { connectionLimits } from "./connection-limits.js";
 export { startupWarnings } from "./startup-warnings.js";
 export { checkVariables, featureGroups, readVariables, variableGroups, variables } from "./variables.js";
 export { pushSettings, type PushSettings } from "./push-settings.js";
-export { scopeDescriptions } from "./logging/scope-descriptions.js";

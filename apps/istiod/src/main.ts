@@ -25,7 +25,7 @@ import { offlineMeshes } from "./offline-mesh.js";
 import { SettingsCommand } from "@istiod/settings/command";
 import { flags, type FlagValues } from "./flags.js";
 import { listening } from "./listening.js";
-import { scopeDescriptions } from "./logging/scope-descriptions.js";
+import { scopeDescriptions } from "@istiod/mesh-log";
 import { startupWarnings } from "./startup-warnings.js";
 import { variableGroups, variables } from "./variables.js";
 

@@ -18,7 +18,7 @@ import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openExternalAuthority } from "../src/external-authority.js";
 import { accountToken } from "./account-token.js";
-import { scrape } from "./exposition.js";
+import { scrape } from "@istiod/prometheus/testing";
 import { istioTypes } from "./istio-types.js";
 import { folder, serve } from "./serving.js";
 

@@ -10,8 +10,8 @@ import { EnvoyClient, XdsClient } from "@istiod/xds-server/testing";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { absentSeries, dashboardSeries, otherSeries, type Series, silentSeries } from "./istio-series.js";
-import { type Exposition, parseExposition, scrape } from "./exposition.js";
-import { prometheusMeter } from "../src/metrics/prometheus-meter.js";
+import { type Exposition, parseExposition, scrape } from "@istiod/prometheus/testing";
+import { prometheusMeter } from "@istiod/prometheus";
 import { client, folder, serve } from "./serving.js";
 
 const document = (kind: string, apiVersion: string, name: string, rest: string, labels = "{}"): string =>

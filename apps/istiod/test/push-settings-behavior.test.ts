@@ -6,7 +6,7 @@ import type { ChangeReport } from "@istiod/push-report";
 import { clusterType, endpointType, routeType } from "@istiod/xds-server";
 import { expect, it, vi } from "vitest";
 import { client, decoded, folder, serve } from "./serving.js";
-import { scrape } from "./exposition.js";
+import { scrape } from "@istiod/prometheus/testing";
 
 const cart = "outbound|80||cart.shop.svc.cluster.local";
 const service = `{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.1.0.1, ports: [{name: http, port: 80, targetPort: 8080}]}}`;

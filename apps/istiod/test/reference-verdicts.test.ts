@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { documentsOf, parseYaml } from "@istiod/config-schema";
 import { ApiError, resourcePath } from "@istiod/kubernetes";
 import { expect, test, vi } from "vitest";
-import { scrape } from "./exposition.js";
+import { scrape } from "@istiod/prometheus/testing";
 import { typeOf } from "./test-clusters.js";
 import { meshWithWebhooks, validator } from "./webhook-mesh.js";
 

@@ -8,7 +8,7 @@ import { EnvoyClient } from "@istiod/xds-server/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { explainCommand } from "@istiod/commands";
 import { offlineMeshes } from "../src/offline-mesh.js";
-import { scrape } from "./exposition.js";
+import { scrape } from "@istiod/prometheus/testing";
 import { folder, serve } from "./serving.js";
 import { type Istiod, statusOf } from "./troubled-mesh.js";
 

@@ -8,7 +8,7 @@ import { renewSelfSignedRoot, type StoredRoot } from "@istiod/ca";
 import { createObject, type KubernetesObject } from "@istiod/kubernetes";
 import { startApiServer } from "@istiod/kubernetes/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { scrape } from "./exposition.js";
+import { scrape } from "@istiod/prometheus/testing";
 import { webhookSeries } from "./istio-series.js";
 import { istioTypes } from "./istio-types.js";
 import { folder, serve } from "./serving.js";

@@ -19,5 +19,5 @@ const output = {
 await validateCommand(output).parseAsync(["-f", "-"], { from: "user" });
 equal(printed, '"-" is valid\n');
 await analyzeCommand({}, output).parseAsync(["-"], { from: "user" });
-match(printed, /Error \[IST0101\] \(VirtualService shop\/cart -:4\) /);
+match(printed, /Error \[IST0101\] \(VirtualService shop\/cart -:5\) /);
 deepEqual(statuses, [0, analyzeExits.found]);

@@ -14,6 +14,7 @@ export { loadDirectory, type LoadedDirectory } from "./files/load-directory.js";
 export { type NamedText, readObjectFiles, readOptionalFile } from "./files/read-files.js";
 
 export { clusterMetrics } from "./metrics/cluster-metrics.js";
+export { rejectedPoliciesSummary, rejectedPolicyMetrics } from "./metrics/rejected-policies.js";
 export { queueDepth, sourceMetrics, type SourceMetrics } from "./metrics/source-metrics.js";
 
 export { Ledger, type Location } from "./ledger/ledger.js";

@@ -1,14 +1,14 @@
 import { hostname } from "node:os";
 import { shareConcurrent } from "@istiod/admin-server";
 import type { LiveAnalysis } from "@istiod/analysis";
-import { clusterMetrics, queueDepth } from "@istiod/config-ingestion";
+import { clusterMetrics, queueDepth, rejectedPoliciesSummary, rejectedPolicyMetrics } from "@istiod/config-ingestion";
 import { type MeshClient, modelMetrics, OmissionObserver } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { generators, lookups } from "@istiod/xds-generators";
 import { type Ask, controlPlane, decodeAnswers, decodePage, ReplicaCommands } from "@istiod/replicas";
 import type { SourceStatus } from "@istiod/status-page";
 import type { Connection } from "@istiod/xds-server";
-import { liveAnalysis } from "../analysis.js";
+import { cacheMetrics, liveAnalysis, omissionLog, unsupportedClientMetric } from "@istiod/mesh-log";
 import {
   certificateStatuses,
   clusterStates,
@@ -33,11 +33,7 @@ import {
   unreadVersions,
 } from "@istiod/introspection";
 import { describeIndexFailure, readProxy } from "@istiod/mesh-source";
-import { omissionLog } from "../logging/omission-log.js";
-import { cacheMetrics } from "../metrics/cache-metrics.js";
-import { rejectedPoliciesSummary, rejectedPolicyMetrics } from "../metrics/rejected-policies.js";
-import { processMetrics } from "../metrics/process-metrics.js";
-import { unsupportedClientMetric } from "../metrics/unsupported-clients.js";
+import { processMetrics } from "@istiod/prometheus";
 import { signerLines } from "../external-authority.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";

@@ -14,7 +14,7 @@ import { indexFailureLog, SecretClusters } from "@istiod/mesh-source";
 import { readConfigSources, warnOfChangedConfigSources } from "../config-sources.js";
 import { systemDns } from "../dns.js";
 import { openJwks } from "../jwks/open-jwks.js";
-import { type Reporting, reporting } from "../reporting.js";
+import { type Reporting, reporting } from "@istiod/mesh-log";
 import { type MeshSources, meshSources } from "../sources.js";
 import { ignoredObjects, ignoredResources, unusedObjects } from "../sources/unread-objects.js";
 import type { Startup } from "./startup.js";

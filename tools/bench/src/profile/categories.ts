@@ -29,7 +29,7 @@ const patterns: readonly (readonly [RegExp, Category])[] = [
   ],
   [/nghttp2|node::http2|internal\/http2|grpc-call|transport\/grpc/, "HTTP/2"],
   [/packages\/xds-server\/dist\/wire\//, "encoding"],
-  [/packages\/xds-server\/|packages\/push-report\/|apps\/istiod\/dist\/(reporting|metrics)/, "xDS protocol"],
+  [/packages\/xds-server\/|packages\/push-report\/|packages\/(mesh-log|prometheus)\//, "xDS protocol"],
   [
     /packages\/(xds-generators|push-context|incremental|resources|service-discovery|explain|mesh-source|envoy-api|istio-api)\/|@bufbuild\/protobuf/,
     "generation",

@@ -5,8 +5,8 @@ import type { Proxy } from "@istiod/push-context";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { prometheusMeter } from "../src/metrics/prometheus-meter.js";
-import { reporting } from "../src/reporting.js";
+import { prometheusMeter } from "@istiod/prometheus";
+import { reporting } from "@istiod/mesh-log";
 
 const service = (port: number): string =>
   `{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {ports: [{port: ${port}}]}}`;

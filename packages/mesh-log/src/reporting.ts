@@ -8,9 +8,9 @@ import { ChangeAttribution, ChangeLog, changeMetrics, Deliveries, PushTriggers, 
 import { monotonicClock } from "@istiod/runtime";
 import type { XdsEvent } from "@istiod/xds-server";
 import type { Logger } from "pino";
-import { changeFields, objectsOf, settledFields } from "./logging/change-log-lines.js";
-import { ProblemLog } from "./logging/problem-log.js";
-import { xdsLog } from "./logging/xds-log.js";
+import { changeFields, objectsOf, settledFields } from "./change-log-lines.js";
+import { ProblemLog } from "./problem-log.js";
+import { xdsLog } from "./xds-log.js";
 
 /** The metrics, logs and memory of commits, pushes and problems. */
 export interface Reporting {

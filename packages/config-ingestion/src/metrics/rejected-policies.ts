@@ -1,4 +1,4 @@
-import type { RejectedPolicy } from "@istiod/config-ingestion";
+import type { RejectedPolicy } from "../ledger/stored-versions.js";
 import type { Meter } from "@istiod/metrics";
 
 type RejectedPolicies = readonly RejectedPolicy[];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseExposition } from "./exposition.js";
+import { parseExposition } from "@istiod/prometheus/testing";
 
 it("parses types, labels and values of metrics", () => {
   const { types, samples, value } = parseExposition(

@@ -14,9 +14,9 @@ export interface Exposition {
   value(name: string, labels?: Readonly<Record<string, string>>): number | undefined;
 }
 
-/** Fetches the metrics of an istiod. */
-export async function scrape(istiod: { readonly http: string }): Promise<Exposition> {
-  return parseExposition(await (await fetch(`${istiod.http}/metrics`)).text());
+/** Fetches the metrics of a server. */
+export async function scrape(server: { readonly http: string }): Promise<Exposition> {
+  return parseExposition(await (await fetch(`${server.http}/metrics`)).text());
 }
 
 /**

@@ -1,0 +1,2 @@
+export { processMetrics } from "./process-metrics.js";
+export { prometheusMeter } from "./prometheus-meter.js";

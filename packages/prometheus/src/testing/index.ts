@@ -1,0 +1,1 @@
+export { type Exposition, parseExposition, type Sample, scrape } from "./exposition.js";
