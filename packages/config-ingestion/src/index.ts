@@ -40,6 +40,8 @@ export {
   RemoteClusters,
   type RemoteClustersOptions,
 } from "./clusters/remote-clusters.js";
+export { RemoteAccess } from "./clusters/remote-access.js";
+export { remoteReviews } from "./clusters/remote-reviews.js";
 
 export {
   type ClusterReader,

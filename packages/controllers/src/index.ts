@@ -53,3 +53,4 @@ export {
   validationWebhookController,
   type ValidationWebhookOptions,
 } from "./webhooks/validation-webhook-controller.js";
+export { isControlledFrom, RemoteControllers, type RemoteControllersOptions } from "./remote/remote-controllers.js";

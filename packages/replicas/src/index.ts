@@ -48,4 +48,5 @@ export {
   type UnreadSource,
 } from "./status/status-answer.js";
 export { statusExit, statusExits } from "./status/status-exit.js";
+export { replicaCredentials, type ReplicaCredentialsOptions } from "./replica-credentials.js";
 export { type ReplicaCredentials, xdsReplica, type XdsReplicaOptions } from "./xds-replica.js";

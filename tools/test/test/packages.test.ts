@@ -107,6 +107,15 @@ describe.each(published)("what is published of %s", (project) => {
   });
 });
 
+it("the control plane is composition and declarations: its sources have 6,000 lines at most", () => {
+  const folder = join(root, "apps/istiod/src");
+  const lines = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => readFileSync(join(folder, file), "utf8").split("\n").length - 1);
+  expect(lines.length).toBeGreaterThan(50);
+  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(6000);
+});
+
 it("the README lists all packages, and each depends only on those above it", () => {
   const rows = read("README.md").matchAll(/^\| \[`@istiod\/.*?\| /gm);
   const listed = [...rows].flatMap(([row]) => [...row.matchAll(/`(@istiod\/[\w-]+)`/g)].map(([, name = ""]) => name));

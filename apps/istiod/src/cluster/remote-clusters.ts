@@ -4,19 +4,17 @@ import {
   KubeconfigDirectory,
   type KubeconfigPlace,
   KubeconfigSecrets,
+  type RemoteAccess,
   type RemoteClusterChange,
-  RemoteClusterSource,
   type RemoteObjects,
-  type SourceState,
 } from "@istiod/config-ingestion";
 import { multiClusterGroup, multiClusterKinds, remoteKinds } from "@istiod/config-schema";
-import { type ApiClient, CachedReviews, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import type { Proxy } from "@istiod/push-context";
 import type { Environment } from "@istiod/settings";
 import type { Startup } from "../phases/startup.js";
 import type { MeshSources } from "../sources.js";
 import { variables } from "../variables.js";
-import type { RemoteAccess } from "./remote-access.js";
 import type { SecretClusters } from "@istiod/mesh-source";
 
 interface RemoteClusterInputs {
@@ -92,28 +90,4 @@ function logChange(log: Startup["log"], change: RemoteClusterChange): void {
     const { cluster, origin } = change.remote;
     log.info({ cluster, config: origin }, change.type === "add" ? "Add cluster" : "Update cluster");
   }
-}
-
-/**
- * Returns a function that returns the token reviews of the remote clusters by their IDs. They are asked with the newest
- * credentials, but while a cluster has not synced with these, with the former ones.
- */
-export function remoteReviews(ingestion: Pick<Ingestion<never>, "states">): () => ReadonlyMap<string, CachedReviews> {
-  const reviewsOf = new WeakMap<ApiClient, CachedReviews>();
-  return () => {
-    const reviews = new Map<string, CachedReviews>();
-    for (const state of ingestion.states()) {
-      const client = clientOf(state);
-      if (client === undefined || state.source.cluster === undefined) continue;
-      const known = reviewsOf.get(client) ?? new CachedReviews(client);
-      reviewsOf.set(client, known);
-      reviews.set(state.source.cluster, known);
-    }
-    return reviews;
-  };
-}
-
-function clientOf({ source, sync, replacement }: SourceState): ApiClient | undefined {
-  const used = sync.state === "synced" ? source : (replacement?.source ?? source);
-  return used instanceof RemoteClusterSource ? used.client : undefined;
 }

@@ -4,7 +4,9 @@ import {
   type CandidateOptions,
   type DistributedText,
   followDefaultRevision,
+  isControlledFrom,
   type MeshSettings,
+  RemoteControllers,
   type RootCertificates,
   runController,
   runElected,
@@ -14,7 +16,6 @@ import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubern
 import type { Proxy } from "@istiod/push-context";
 import { instanceIdentity } from "../controllers/instance-identity.js";
 import { type ControllerInputs, ownControllers, remoteControllers } from "../controllers/controllers-of-cluster.js";
-import { isControlledFrom, RemoteControllers } from "../controllers/remote-controllers.js";
 import { distributedRoots } from "../serving-roots.js";
 import { variables } from "../variables.js";
 import type { LockedController } from "../controllers/controllers-of-cluster.js";

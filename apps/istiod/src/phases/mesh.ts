@@ -1,4 +1,4 @@
-import { changesEndpointsAlone, Ingestion } from "@istiod/config-ingestion";
+import { changesEndpointsAlone, Ingestion, RemoteAccess } from "@istiod/config-ingestion";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { ApiClient } from "@istiod/kubernetes";
@@ -8,7 +8,6 @@ import { warmUp } from "@istiod/xds-generators";
 import { absentFiles } from "@istiod/commands";
 import { connectCluster } from "../cluster/connect.js";
 import { meshPlaces } from "../cluster/mesh-places.js";
-import { RemoteAccess } from "../cluster/remote-access.js";
 import { openRemoteClusters } from "../cluster/remote-clusters.js";
 import { indexFailureLog, SecretClusters } from "@istiod/mesh-source";
 import { readConfigSources, warnOfChangedConfigSources } from "../config-sources.js";

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { CertificateAuthority, issueServingCertificate, spiffeUri } from "@istiod/ca";
+import { CertificateAuthority } from "@istiod/ca";
 import {
   followedReplicas,
   givenReplicas,
@@ -9,6 +8,7 @@ import {
   type ReplicaAddress,
   type ReplicaCredentials,
   type ReplicaInstance,
+  replicaCredentials,
   replicasInOtherPods,
   xdsReplica,
 } from "@istiod/replicas";
@@ -38,7 +38,7 @@ export function openReplicas(startup: Startup, mesh: Mesh, security: Security): 
   const podName = variables.podName.read(env);
   const name = podName || hostname();
   const revision = variables.revision.read(env) || "default";
-  const credentials = replicaCredentials(startup, mesh, security);
+  const credentials = credentialsOf(startup, mesh, security);
   const open = (other: ReplicaAddress): Replica => xdsReplica({ ...other, caller: name, credentials });
   const { client } = mesh;
   const port = settings.addresses.secureGRPCAddr?.port ?? 0;
@@ -55,44 +55,25 @@ export function openReplicas(startup: Startup, mesh: Mesh, security: Security): 
 }
 
 const tokenFile = "/var/run/secrets/tokens/istio-token";
-const lifetimeMs = 3_600_000;
-
-/**
- * Returns the credentials of this replica: a certificate that its own CA issues to it for the root namespace,
- * or the token of its Pod where others sign certificates.
- */
-function replicaCredentials(
+/** Returns the credentials of this replica: of its own CA, or its token where others sign certificates. */
+function credentialsOf(
   { values, env }: Startup,
   { rootNamespace }: Mesh,
   { authority, servingRoots, trustDomain }: Security,
 ): () => Promise<ReplicaCredentials> {
   const issuer = authority?.authority;
-  const rootsOf = (): string => {
-    if (issuer !== undefined) return distributedRoots(servingRoots, issuer).current();
-    if (servingRoots === undefined) throw new Error("the roots of the serving certificate are unknown");
-    return servingRoots.bundle.roots.map(String).join("");
-  };
-  let issued: { readonly of: unknown; readonly credentials: ReplicaCredentials; readonly renewal: number } | undefined;
-  return async () => {
-    const server = { roots: rootsOf(), serverNames: servingNames(values, env) };
-    if (!(issuer instanceof CertificateAuthority))
-      return { ...server, namespace: values.namespace, token: (await readFile(tokenFile, "utf8")).trim() };
-    const now = Date.now();
-    const namespace = rootNamespace();
-    const { credentials, of, renewal } = issued ?? {};
-    if (
-      of === issuer.bundle &&
-      credentials?.roots === server.roots &&
-      credentials.namespace === namespace &&
-      now < (renewal ?? 0)
-    )
-      return credentials;
-    const identity = spiffeUri({ trustDomain, namespace, serviceAccount: "istiod" });
-    const { cert, key } = await issueServingCertificate(issuer, [identity], lifetimeMs, now);
-    const renewed = { ...server, namespace, certificate: { cert, key } };
-    issued = { of: issuer.bundle, credentials: renewed, renewal: now + lifetimeMs / 2 };
-    return renewed;
-  };
+  return replicaCredentials({
+    issuer: issuer instanceof CertificateAuthority ? issuer : undefined,
+    roots: () => {
+      if (issuer !== undefined) return distributedRoots(servingRoots, issuer).current();
+      if (servingRoots === undefined) throw new Error("the roots of the serving certificate are unknown");
+      return servingRoots.bundle.roots.map(String).join("");
+    },
+    serverNames: servingNames(values, env),
+    trustDomain,
+    rootNamespace,
+    token: { file: tokenFile, namespace: values.namespace },
+  });
 }
 
 function givenByFlag(addresses: readonly string[]): readonly ReplicaAddress[] {

@@ -20,7 +20,7 @@ import { nodePods } from "@istiod/service-discovery";
 import { warnOfUnusedRoots } from "../configured-roots.js";
 import { callerAuthenticators } from "../authentication/authenticators.js";
 import { type RunningAuthority, servingNames, startAuthority } from "../authority.js";
-import { remoteReviews } from "../cluster/remote-clusters.js";
+import { remoteReviews } from "@istiod/config-ingestion";
 import { type ExternalAuthority, openExternalAuthority, openSignerAuthority } from "../external-authority.js";
 import { openSpiffeBundles, type SpiffeBundles } from "../jwks/spiffe-bundles.js";
 import { type ServingPlaces, servingPlaces } from "../serving-places.js";

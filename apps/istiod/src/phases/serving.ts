@@ -2,7 +2,7 @@ import { monotonicClock } from "@istiod/runtime";
 import { rejectedResourceMetrics } from "@istiod/push-report";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
 import { type ApiClient, CachedReviews } from "@istiod/kubernetes";
-import { remoteReviews } from "../cluster/remote-clusters.js";
+import { remoteReviews } from "@istiod/config-ingestion";
 import {
   configAuthorization,
   describeIndexFailure,

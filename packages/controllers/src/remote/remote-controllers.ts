@@ -1,12 +1,12 @@
 import type { RemoteClusterChange } from "@istiod/config-ingestion";
 import { type ApiClient, ApiError, type KubernetesObject, readObject, withRetries } from "@istiod/kubernetes";
-import type { Logger } from "pino";
+import type { ControllerLog } from "../controller/log.js";
 
 export interface RemoteControllersOptions {
   readonly connect: (kubeconfig: string) => Promise<ApiClient>;
   /** Starts the controllers of a cluster. Returns a function that ends them. */
   readonly start: (cluster: string, client: ApiClient, signal: AbortSignal) => Promise<() => Promise<void>>;
-  readonly log: Logger;
+  readonly log: Pick<ControllerLog, "warn">;
 }
 
 /** Runs the controllers of remote clusters, each with a client of its own, while these are connected. */

@@ -1,4 +1,4 @@
-import type { RemoteCluster, RemoteClusterChange } from "@istiod/config-ingestion";
+import type { RemoteCluster, RemoteClusterChange } from "./remote-clusters.js";
 
 type Listener = (change: RemoteClusterChange) => void;
 
