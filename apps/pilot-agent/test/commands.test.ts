@@ -155,11 +155,12 @@ describe("the command line", () => {
     expect(await logged("--log_output_level=error")).toEqual([""]);
     const json = await logged("--log_as_json");
     expect(json.map((line) => (JSON.parse(line) as { readonly msg: string }).msg)).toEqual(warnings);
-    const { code, err } = await run(["istio-iptables", "--dry-run", "--log_output_level=loud"]);
-    expect({ code, err }).toEqual({
-      code: 1,
-      err: 'pilot-agent: invalid value "loud" for --log_output_level: expected one of debug, info, warn, error, silent\n',
-    });
+    for (const level of ["loud", "ads:loud", "default:info:x", ""])
+      expect((await logged(`--log_output_level=${level}`))[0]?.split("\t").slice(1)).toEqual([
+        "warn",
+        `--log_output_level: has "${level}", expected a level: debug, info, warn, error, fatal, none; leaving it out`,
+      ]);
+    expect(await logged("--log_output_level=loud,error,ads:debug")).toEqual([""]);
   });
 });
 

@@ -101,6 +101,15 @@ describe("values of annotations", () => {
     );
   });
 
+  it.each(["x:y", "loud", "info,", "a:b:info"])(
+    "reports the log level %s, with which the agent would exit",
+    (level) => {
+      expect(messagesOf(annotations, object("Pod", [`sidecar.istio.io/agentLogLevel: '${level}'`]))).toEqual([
+        `IST0125 Pod default/a 6: annotation sidecar.istio.io/agentLogLevel is invalid: it has "${level.split(",").at(-1)}", expected a level: debug, info, warn, error, fatal, none`,
+      ]);
+    },
+  );
+
   it("reports the value and the expected format", () => {
     expect(messagesOf(annotations, object("Pod", ["proxy.istio.io/config: 'statusPort: 70000'"]))[0]).toContain(
       "statusPort is 70000",

@@ -1,18 +1,11 @@
 import { mint, mintRevocationList } from "@istiod/ca/testing";
+import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
+import { certificate, privateKey } from "./key-pair.js";
 import { messagesIn, object } from "./messages-in.js";
 
-const codes = ["IST0101", "IST0161", "IST0128", "IST0129"];
-/** Valid from 2026-11-22T17:20:51Z to 2026-12-22T17:20:51Z. */
-const certificate = `-----BEGIN CERTIFICATE-----
-MIIBizCCATGgAwIBAgIUTgjNmib9RnthowuEOBVhi3o2+EQwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQc2hvcC5leGFtcGxlLmNvbTAeFw0yNjExMjIxNzIw
-NTFaFw0yNjEyMjIxNzIwNTFaMBsxGTAXBgNVBAMMEHNob3AuZXhhbXBsZS5jb20wWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASpRuZGGmDuVgKsW7qmOl8Q
-SbRgSSx5AxIg/QhFdfXwwEja060cOBW4y/2AgwWMCimPR0N6HAVDz7TNSaVTxDGxo1MwUTAdBgNVHQ4EFgQUg46mQL7wac4/DtAymN3ML7ks9W8wHwYDVR0j
-BBgwFoAUg46mQL7wac4/DtAymN3ML7ks9W8wDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAjsYoZ9Mi7+IfG9qoZeIzipcV+UI7Lad8pzjX
-e6AVzdgCIH3fpTIt10oD8S0GapzxnZsYriPWDy+V/w2FoyxDqxPg
------END CERTIFICATE-----
-`;
-const pair = { "tls.crt": certificate, "tls.key": "key" };
+const codes = ["IST0101", "IST0161", "MESH0061", "IST0128", "IST0129"];
+const pair = { "tls.crt": certificate, "tls.key": privateKey };
 const secret = (name: string, data: object): string => object("Secret", name, { stringData: data });
 const found = (text: string, time = Date.UTC(2026, 10, 25)): readonly string[] =>
   messagesIn(text, codes, { time }).map((message) => message.replace(/^(\S+ \S+ \S+) \d+/, "$1"));
@@ -58,7 +51,7 @@ test("each of several credentials of a server, and that of its roots, must exist
 test("a Secret of another type has no certificate", () => {
   const text = server({ mode: "SIMPLE", credentialName: "cert" });
   expect(found(text + secret("istio-system/cert", { ".dockerconfigjson": "{}" }))).toEqual([
-    'IST0161 Gateway shop/gw: credential "cert" is invalid, so the server gets no certificate: Secret istio-system/cert: it has no cert and key, and no tls.crt and tls.key; it has .dockerconfigjson',
+    'IST0161 Gateway shop/gw: credential "cert" is invalid, so the server gets no certificate, and accepts no connection: Secret istio-system/cert: it has no cert and key, and no tls.crt and tls.key; it has .dockerconfigjson',
   ]);
 });
 
@@ -162,5 +155,70 @@ describe("a revocation list", async () => {
       /so certificates of clients that it issued are rejected: Secret istio-system\/cert-cacert: its revocation list expired at 20/,
     );
     expect(others).toEqual([]);
+  });
+});
+
+describe("a key that proxies cannot use with its certificate", () => {
+  const other = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+  const pem = { type: "pkcs8", format: "pem" } as const;
+  const encrypted = { ...pem, cipher: "aes-256-cbc", passphrase: "secret" } as const;
+  const faulty: readonly (readonly [string, string, string | Buffer])[] = [
+    ["of another certificate", "the key is not the certificate's", other.privateKey.export(pem)],
+    ["of another type", "the key is not the certificate's", rsa.export(pem)],
+    [
+      "that is encrypted",
+      "the key is encrypted, and there is no password for it",
+      createPrivateKey(privateKey).export(encrypted),
+    ],
+    ["that is a public key", "the key is not PEM of a private key", other.publicKey.export({ ...pem, type: "spki" })],
+    ["that is a certificate", "the key is not PEM of a private key", certificate],
+    ["that is no PEM", "the key is not PEM of a private key", "garbage"],
+    ["that is cut off", "the key is malformed", privateKey.slice(0, -40)],
+  ];
+
+  it.each(faulty)("%s keeps a server from accepting connections", (_, fault, key) => {
+    const data = { "tls.crt": certificate, "tls.key": String(key) };
+    expect(found(server({ mode: "SIMPLE", credentialName: "cert" }) + secret("istio-system/cert", data))).toEqual([
+      `MESH0061 Gateway shop/gw: credential "cert" is invalid, so the server gets no certificate, and accepts no connection: Secret istio-system/cert: in its tls.crt and tls.key, ${fault}`,
+    ]);
+  });
+
+  it("is told with the expiry of the certificate", () => {
+    const data = { "tls.crt": certificate, "tls.key": String(other.privateKey.export(pem)) };
+    const text = server({ mode: "SIMPLE", credentialName: "cert" }) + secret("istio-system/cert", data);
+    expect(found(text, Date.UTC(2027, 0))).toEqual([
+      'IST0161 Gateway shop/gw: credential "cert" is invalid, so the server gets no certificate, and accepts no connection: Secret istio-system/cert: its certificate expired at 2026-12-22T17:20:51.000Z; in its tls.crt and tls.key, the key is not the certificate\'s',
+    ]);
+  });
+
+  it.each(faulty.slice(0, 3))("%s keeps clients from connecting", (_, fault, key) => {
+    const tls = { mode: "MUTUAL", credentialName: "client" };
+    const rule = object("DestinationRule", "shop/cart", {
+      spec: { host: "cart", workloadSelector: { matchLabels: { app: "web" } }, trafficPolicy: { tls } },
+    });
+    const data = { cert: certificate, key: String(key), cacert: certificate };
+    expect(found(rule + secret("shop/client", data))).toEqual([
+      `MESH0061 DestinationRule shop/cart: credential "client" is invalid, so connections to "cart" fail: Secret shop/client: in its cert and key, ${fault}`,
+    ]);
+  });
+
+  it.each([
+    [
+      "RSA of 1024 bits",
+      "the key has 1024 bits, expected at least 2048",
+      generateKeyPairSync("rsa", { modulusLength: 1024 }),
+    ],
+    [
+      "secp256k1",
+      "the key's curve is not P-256, P-384 or P-521",
+      generateKeyPairSync("ec", { namedCurve: "secp256k1" }),
+    ],
+  ])("may be one that they do not support: %s", async (_, fault, { publicKey, privateKey: key }) => {
+    const { pem: chain } = await mint({ issuer: await mint({ ca: true }), publicKey });
+    const data = { "tls.crt": chain, "tls.key": String(key.export(pem)) };
+    expect(
+      found(server({ mode: "SIMPLE", credentialName: "cert" }) + secret("istio-system/cert", data), Date.now()),
+    ).toEqual([expect.stringContaining(`in its tls.crt and tls.key, ${fault}`)]);
   });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { certificate, privateKey } from "./key-pair.js";
 import { messagesIn, object, placesIn } from "./messages-in.js";
 
 const codes = ["IST0101", "IST0138", "IST0145", "IST0161", "IST0162"];
@@ -85,22 +86,13 @@ test("the port of a server must be a port or target port of a Service of the pod
   ).toEqual([]);
 });
 
-/** Valid from 2026-11-22T17:20:51Z to 2026-12-22T17:20:51Z. */
-const certificate = `-----BEGIN CERTIFICATE-----
-MIIBizCCATGgAwIBAgIUTgjNmib9RnthowuEOBVhi3o2+EQwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQc2hvcC5leGFtcGxlLmNvbTAeFw0yNjExMjIxNzIw
-NTFaFw0yNjEyMjIxNzIwNTFaMBsxGTAXBgNVBAMMEHNob3AuZXhhbXBsZS5jb20wWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASpRuZGGmDuVgKsW7qmOl8Q
-SbRgSSx5AxIg/QhFdfXwwEja060cOBW4y/2AgwWMCimPR0N6HAVDz7TNSaVTxDGxo1MwUTAdBgNVHQ4EFgQUg46mQL7wac4/DtAymN3ML7ks9W8wHwYDVR0j
-BBgwFoAUg46mQL7wac4/DtAymN3ML7ks9W8wDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAjsYoZ9Mi7+IfG9qoZeIzipcV+UI7Lad8pzjX
-e6AVzdgCIH3fpTIt10oD8S0GapzxnZsYriPWDy+V/w2FoyxDqxPg
------END CERTIFICATE-----
-`;
 const valid = { time: Date.UTC(2026, 10, 25) };
 const secret = (data: Readonly<Record<string, string>>, name = "istio-system/shop-cert"): string =>
   object("Secret", name, { stringData: data });
 const secured = (credentialName = "shop-cert"): string => gateway("shop/gw", { tls: { credentialName } });
 
 test("a credential must be a Secret in the namespace of the gateway's pods", () => {
-  const tls = { "tls.crt": certificate, "tls.key": "key" };
+  const tls = { "tls.crt": certificate, "tls.key": privateKey };
   expect(messagesIn(secured("shop-crt") + secret(tls), codes, valid)).toEqual([
     'IST0101 Gateway shop/gw 11: referenced credentialName "shop-crt" not found: there is no such Secret in namespace istio-system, where the gateway\'s pods are; did you mean "shop-cert"?',
   ]);
@@ -119,7 +111,7 @@ test("a credential must be a Secret in the namespace of the gateway's pods", () 
 test("the Secret must contain a valid certificate", () => {
   const fault = (data: Readonly<Record<string, string>>, time = valid.time): string | undefined =>
     messagesIn(secured() + secret(data), codes, { time })[0]?.replace(
-      /^IST0161 Gateway shop\/gw 11: credential "shop-cert" is invalid, so (the server gets no certificate|clients reject the server, which serves the certificate all the same): Secret istio-system\/shop-cert: /,
+      /^IST0161 Gateway shop\/gw 11: credential "shop-cert" is invalid, so (the server gets no certificate, and accepts no connection|clients reject the server, which serves the certificate all the same): Secret istio-system\/shop-cert: /,
       (_, consequence: string) => (consequence.startsWith("clients") ? "served: " : ""),
     );
   expect(fault({ "tls.crt": certificate })).toBe("it has no cert and key, and no tls.crt and tls.key; it has tls.crt");
@@ -131,14 +123,14 @@ test("the Secret must contain a valid certificate", () => {
   expect(
     fault({ cert: `-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n${certificate}`, key: "key" }),
   ).toBe("its cert does not begin with a certificate");
-  expect(fault({ cert: certificate, key: "key" })).toBeUndefined();
-  expect(fault({ cert: certificate, key: "key" }, Date.UTC(2026, 11, 22, 18))).toBe(
+  expect(fault({ cert: certificate, key: privateKey })).toBeUndefined();
+  expect(fault({ cert: certificate, key: privateKey }, Date.UTC(2026, 11, 22, 18))).toBe(
     "served: its certificate expired at 2026-12-22T17:20:51.000Z",
   );
-  expect(fault({ cert: certificate, key: "key" }, Date.UTC(2026, 10, 22, 15))).toBe(
+  expect(fault({ cert: certificate, key: privateKey }, Date.UTC(2026, 10, 22, 15))).toBe(
     "served: its certificate is not valid before 2026-11-22T17:20:51.000Z",
   );
-  expect(fault({ cert: certificate, key: "key" }, Date.UTC(2026, 10, 22, 17, 30))).toBeUndefined();
+  expect(fault({ cert: certificate, key: privateKey }, Date.UTC(2026, 10, 22, 17, 30))).toBeUndefined();
 });
 
 test("a certificate shared by Gateways is reported on each Gateway that selects the other's pods", () => {

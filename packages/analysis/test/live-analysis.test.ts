@@ -14,6 +14,7 @@ import {
 import { FakeClock } from "@istiod/runtime/testing";
 import { Database } from "@istiod/incremental";
 import { expect, test } from "vitest";
+import { certificate, privateKey } from "./key-pair.js";
 
 const service = (name: string, port: string): ObjectChange[] => {
   const text = `{apiVersion: v1, kind: Service, metadata: {name: ${name}, namespace: shop}, spec: {ports: [{name: ${port}, port: 80}]}}`;
@@ -99,15 +100,6 @@ function locateSlowly(): undefined {
   while (performance.now() < until);
 }
 
-/** Valid from 2026-11-22T17:20:51Z to 2026-12-22T17:20:51Z. */
-const certificate = [
-  "MIIBizCCATGgAwIBAgIUTgjNmib9RnthowuEOBVhi3o2+EQwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQc2hvcC5leGFtcGxlLmNvbTAeFw0yNjExMjIxNzIw",
-  "NTFaFw0yNjEyMjIxNzIwNTFaMBsxGTAXBgNVBAMMEHNob3AuZXhhbXBsZS5jb20wWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASpRuZGGmDuVgKsW7qmOl8Q",
-  "SbRgSSx5AxIg/QhFdfXwwEja060cOBW4y/2AgwWMCimPR0N6HAVDz7TNSaVTxDGxo1MwUTAdBgNVHQ4EFgQUg46mQL7wac4/DtAymN3ML7ks9W8wHwYDVR0j",
-  "BBgwFoAUg46mQL7wac4/DtAymN3ML7ks9W8wDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAjsYoZ9Mi7+IfG9qoZeIzipcV+UI7Lad8pzjX",
-  "e6AVzdgCIH3fpTIt10oD8S0GapzxnZsYriPWDy+V/w2FoyxDqxPg",
-].join("");
-
 test("reports an expired certificate within an hour of its expiry", async () => {
   const objects = [
     {
@@ -120,7 +112,7 @@ test("reports an expired certificate within an hour of its expiry", async () => 
       apiVersion: "v1",
       kind: "Secret",
       metadata: { name: "cert", namespace: "edge" },
-      stringData: { cert: `-----BEGIN CERTIFICATE-----${certificate}-----END CERTIFICATE-----`, key: "k" },
+      stringData: { cert: certificate, key: privateKey },
     },
     {
       apiVersion: "networking.istio.io/v1",

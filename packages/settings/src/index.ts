@@ -1,3 +1,4 @@
+export { agentLogLevelAnnotation, agentLogLevelFault } from "./agent-log-level.js";
 export { logLevelAnnotations, logLevelFault } from "./envoy/log-level.js";
 export {
   readHistogramBuckets,

@@ -6,7 +6,7 @@ export const loggingFlags = {
     flag: "log_output_level",
     placeholder: "level",
     default: "info",
-    help: "log level of the agent: debug, info, warn, error or silent, also as default:info",
+    help: "log level of the agent: debug, info, warn, error, fatal or none, also as default:info",
   }),
   logAsJson: booleanSetting({
     flag: "log_as_json",

@@ -2,8 +2,10 @@ import { X509Certificate } from "node:crypto";
 import { configMaps, type SecretObject, secrets } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
+  findKeyPair,
   findRootCertificates,
   firstListExpiry,
+  keyPairFault,
   rootsFault as faultOfRoots,
   type SecretEntries,
 } from "@istiod/push-context";
@@ -15,14 +17,11 @@ interface Validity {
   readonly to: number;
 }
 
-/** Keys of a certificate and its private key in a Secret. The first complete pair is used. */
-const keyPairs = [
-  ["cert", "key"],
-  ["tls.crt", "tls.key"],
-] as const;
+const code = "IST0161";
 
 /** A fault in the content of a Secret. */
 export interface CredentialFault {
+  readonly code: "IST0161" | "MESH0061";
   readonly text: string;
   /** True if proxies use it all the same, and their peers reject it. */
   readonly served: boolean;
@@ -34,7 +33,13 @@ export interface CredentialFault {
  * @param key key of the Secret in its collection
  */
 export function certificateFault(q: QueryContext, key: string): CredentialFault | undefined {
-  return faultNow(q, q.call(certificate, key), "its certificate");
+  const found = q.call(certificate, key);
+  const ofTime = faultNow(q, found, "its certificate");
+  if (typeof found !== "object" || !("keyFault" in found)) return ofTime;
+  const { keyFault } = found;
+  return ofTime === undefined
+    ? { code: "MESH0061", text: keyFault, served: false }
+    : { ...ofTime, text: `${ofTime.text}; ${keyFault}`, served: false };
 }
 
 /** An object with root certificates, by its key in its collection. */
@@ -54,18 +59,18 @@ export function rootsFault(q: QueryContext, object: RootsObject): CredentialFaul
   const time = q.read(now, nowKey);
   const { listExpiry } = found;
   return time !== undefined && listExpiry !== undefined && listExpiry < time
-    ? { text: `its revocation list expired at ${new Date(listExpiry).toISOString()}`, served: true }
+    ? { code, text: `its revocation list expired at ${new Date(listExpiry).toISOString()}`, served: true }
     : undefined;
 }
 
 function faultNow(q: QueryContext, found: Validity | string | undefined, what: string): CredentialFault | undefined {
   if (found === undefined) return undefined;
-  if (typeof found === "string") return { text: found, served: false };
+  if (typeof found === "string") return { code, text: found, served: false };
   const time = q.read(now, nowKey);
   if (time === undefined) return undefined;
-  if (found.to < time) return { text: `${what} expired at ${new Date(found.to).toISOString()}`, served: true };
+  if (found.to < time) return { code, text: `${what} expired at ${new Date(found.to).toISOString()}`, served: true };
   return found.from > time + nowPrecision
-    ? { text: `${what} is not valid before ${new Date(found.from).toISOString()}`, served: true }
+    ? { code, text: `${what} is not valid before ${new Date(found.from).toISOString()}`, served: true }
     : undefined;
 }
 
@@ -97,22 +102,31 @@ function entriesOf(q: QueryContext, { kind, key }: RootsObject): SecretEntries |
   return texts && Object.fromEntries(entries);
 }
 
+/** A certificate with a key that proxies cannot use with it. istiod does not send it. */
+interface UnusablePair extends Validity {
+  readonly keyFault: string;
+}
+
 /**
  * The validity of a Secret's certificate, or the reason why it has none; undefined if there is no such Secret. Parsed
  * once for all references.
  */
-const certificate = query("certificateOfSecret", (q, key: string): Validity | string | undefined => {
+const certificate = query("certificateOfSecret", (q, key: string): Validity | UnusablePair | string | undefined => {
   const secret = q.read(secrets, key);
   return secret && readCertificate(secret);
 });
 
-function readCertificate({ spec: { data } }: SecretObject): Validity | string {
-  const pair = keyPairs.find((keys) => keys.every((key) => (data[key]?.length ?? 0) > 0));
-  if (pair === undefined) {
-    const names = Object.keys(data).sort();
-    return `it has no ${keyPairs.map(([cert, key]) => `${cert} and ${key}`).join(", and no ")}; it has ${listed(names)}`;
-  }
-  return readValidity(pair[0], data[pair[0]]);
+function readCertificate({ spec: { data } }: SecretObject): Validity | UnusablePair | string {
+  const pair = findKeyPair(data);
+  if (pair === undefined)
+    return `it has no cert and key, and no tls.crt and tls.key; it has ${listed(Object.keys(data).sort())}`;
+  const [certificateName, keyName] = data["cert"] === pair.chain ? ["cert", "key"] : ["tls.crt", "tls.key"];
+  const validity = readValidity(certificateName, pair.chain);
+  if (typeof validity === "string") return validity;
+  const fault = keyPairFault(pair);
+  return fault === undefined
+    ? validity
+    : { ...validity, keyFault: `in its ${certificateName} and ${keyName}, ${fault}` };
 }
 
 function readValidity(name: string, content: Uint8Array | undefined): Validity | string {

@@ -1,5 +1,12 @@
 import { checkProxyConfigAnnotation, formatPath, isCidr } from "@istiod/config-schema";
-import { logLevelAnnotations, logLevelFault, parseGoBoolean, statsAnnotationFaults } from "@istiod/settings";
+import {
+  agentLogLevelAnnotation,
+  agentLogLevelFault,
+  logLevelAnnotations,
+  logLevelFault,
+  parseGoBoolean,
+  statsAnnotationFaults,
+} from "@istiod/settings";
 import { InjectorError } from "../errors.js";
 import { canonicalQuantity } from "../go-types/quantity.js";
 
@@ -26,6 +33,7 @@ const checks: Readonly<Record<string, Check>> = {
   "prometheus.istio.io/merge-metrics": (value) =>
     parseGoBoolean(value) === undefined ? "expected a boolean" : undefined,
   ...Object.fromEntries(logLevelAnnotations.map((name) => [name, logLevelFault])),
+  [agentLogLevelAnnotation]: agentLogLevelFault,
   "proxy.istio.io/config": checkProxyConfig,
   "sidecar.istio.io/proxyCPU": checkQuantity,
   "sidecar.istio.io/proxyMemory": checkQuantity,

@@ -1,5 +1,5 @@
 import { checkProxyConfigAnnotation, formatPath, isCidr } from "@istiod/config-schema";
-import { logLevelAnnotations, logLevelFault } from "@istiod/settings";
+import { agentLogLevelAnnotation, agentLogLevelFault, logLevelAnnotations, logLevelFault } from "@istiod/settings";
 
 /** Returns the fault of a value as a predicate, such as `is "x", expected …`; undefined if it is valid. */
 type Check = (value: string) => string | undefined;
@@ -83,6 +83,7 @@ const checks: ReadonlyMap<string, Check> = new Map(
     "traffic.sidecar.istio.io/kubevirtInterfaces": interfaces,
     "istio.io/reroute-virtual-interfaces": interfaces,
     ...Object.fromEntries(logLevelAnnotations.map((name) => [name, logLevelFault])),
+    [agentLogLevelAnnotation]: agentLogLevelFault,
     "prometheus.istio.io/merge-metrics": boolean,
     "proxy.istio.io/config": proxyConfig,
     "sidecar.istio.io/proxyCPU": quantity,

@@ -14,7 +14,7 @@ import { tlsSettings } from "./tls-settings.js";
 export const credentialAnalyzer: Analyzer = {
   name: "destinationrule.CredentialAnalyzer",
   description: "Checks that the credentials of DestinationRules exist where their clients are, and are valid",
-  codes: ["IST0101", "IST0161"],
+  codes: ["IST0101", "IST0161", "MESH0061"],
   rules: [rule(destinationRuleKind, destinationRules, checkCredentials)],
 };
 
@@ -41,7 +41,7 @@ function checkCredentials(object: DestinationRuleObject, { q, report }: Analysis
         : credential.roots
           ? `servers of ${target} whose certificates it issued are rejected`
           : `servers of ${target} reject it`;
-      report("IST0161", [...path, field], `credential ${name} is invalid, so ${consequence}: ${of}: ${fault.text}`);
+      report(fault.code, [...path, field], `credential ${name} is invalid, so ${consequence}: ${of}: ${fault.text}`);
     }
   }
 }

@@ -11,7 +11,7 @@ import { podsOfGateway } from "./selection.js";
 export const gatewaySecretAnalyzer: Analyzer = {
   name: "gateway.SecretAnalyzer",
   description: "Checks that the credentials of Gateways are Secrets with valid certificates",
-  codes: ["IST0101", "IST0161"],
+  codes: ["IST0101", "IST0161", "MESH0061"],
   rules: [rule(gatewayKind, gateways, checkSecrets)],
 };
 
@@ -38,7 +38,7 @@ function checkSecrets(gateway: GatewayObject, context: AnalysisContext): void {
       }
       const { object, fault } = problem;
       const consequence = roots ? rootsConsequence(fault.served) : certificateConsequence(fault.served);
-      report("IST0161", path, `credential ${name} is invalid, so ${consequence}: ${object}: ${fault.text}`);
+      report(fault.code, path, `credential ${name} is invalid, so ${consequence}: ${object}: ${fault.text}`);
     }
   }
 }
@@ -46,7 +46,7 @@ function checkSecrets(gateway: GatewayObject, context: AnalysisContext): void {
 function certificateConsequence(served: boolean): string {
   return served
     ? "clients reject the server, which serves the certificate all the same"
-    : "the server gets no certificate";
+    : "the server gets no certificate, and accepts no connection";
 }
 
 function rootsConsequence(served: boolean): string {
