@@ -63,3 +63,28 @@ test("routes of a delegate beyond the bound are found", () => {
   expect(found).toContain("500 hosts × 101 matches = 50500 routes, of at most 50000");
   expect(found).toContain("the last 1 of its routes are ignored");
 });
+
+test("routes of a VirtualService that multiply with the servers of its Gateway are found", () => {
+  const gateway = (servers: number): string =>
+    named("Gateway", "shop/edge", {
+      selector: { istio: "ingress" },
+      servers: Array.from({ length: servers }, (_, i) => ({
+        port: { number: 1000 + i, name: `http-${i}`, protocol: "HTTP" },
+        hosts: ["*"],
+      })),
+    });
+  const routes = named("VirtualService", "shop/routes", {
+    hosts: Array.from({ length: 100 }, (_, i) => `h${i}.example.com`),
+    gateways: ["edge"],
+    http: Array.from({ length: 250 }, (_, i) => ({
+      match: [{ uri: { prefix: `/${i}/` } }],
+      route: [{ destination: { host: "cart.example.com" } }],
+    })),
+  });
+  expect(messagesIn(gateway(10) + routes, ["MESH0020"])).toEqual([]);
+  const [found, ...others] = messagesIn(gateway(12) + routes, ["MESH0020"]);
+  expect(others).toEqual([]);
+  expect(found).toContain(
+    "servers[10] of Gateway shop/edge and those after it lack its routes: 275000 routes at the first 11 servers of Gateway shop/edge, of at most 250000 (ISTIOD_MAX_GATEWAY_ROUTES_OF_VIRTUAL_SERVICE)",
+  );
+});

@@ -152,3 +152,43 @@ describe("products of an object's lists", () => {
     expect(readProductBounds({ [variable]: "-1" }).routes).toBe(productBounds.routes.default);
   });
 });
+
+describe("services that the egress listeners of a Sidecar import", () => {
+  const sidecar = (listeners: number, hosts: readonly string[]): object => ({
+    egress: [
+      ...list(listeners, (i) => ({ port: { number: 1000 + i, name: `http-${i}`, protocol: "HTTP" }, hosts })),
+      { hosts },
+    ],
+  });
+
+  test("are bounded by the wildcard hosts of listeners with a port", () => {
+    expect(problems("Sidecar", sidecar(250, ["*/*"]))).toEqual([]);
+    expect(
+      problems(
+        "Sidecar",
+        sidecar(
+          1,
+          list(300, (i) => `ns-${i}/*`),
+        ),
+      ),
+    ).toEqual([]);
+    expect(problems("Sidecar", sidecar(300, ["shop/cart.example.com"]))).toEqual([]);
+    expect(problems("Sidecar", sidecar(251, ["./*"]))).toEqual([
+      "rejected spec.egress has 251 wildcard hosts in 251 listeners with a port, each of which imports all services of a namespace or of the mesh, expected at most 250 (raise ISTIOD_MAX_WILDCARD_HOSTS_OF_SIDECAR)",
+    ]);
+    expect(
+      problems(
+        "Sidecar",
+        sidecar(
+          26,
+          list(10, (i) => `ns-${i}/*`),
+        ),
+      )[0],
+    ).toContain("260 wildcard hosts");
+  });
+
+  test("may be more if the variable raises the bound", () => {
+    const raised = readProductBounds({ [productBounds.imports.variable]: "1000" });
+    expect(problems("Sidecar", sidecar(1000, ["*/*"]), raised)).toEqual([]);
+  });
+});

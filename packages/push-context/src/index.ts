@@ -100,6 +100,13 @@ export {
   type FailedVirtualService,
   failedVirtualServices,
 } from "./routing/virtual-service-index.js";
+export {
+  type BoundRoutes,
+  fewServers,
+  hasRoutesOf,
+  type RoutedServers,
+  routedServers,
+} from "./routing/routed-servers.js";
 export { type ResolvedVirtualService, type RouteSemantics, virtualService } from "./routing/virtual-service.js";
 
 export type { ConsolidatedRule } from "./traffic-policy/consolidated-rule.js";
@@ -158,7 +165,7 @@ export {
 } from "./gateways/secret-permissions.js";
 export type { BoundServer, MergedGateway, RejectedServer, ServerGroup } from "./gateways/gateway-server.js";
 export { mergeServers } from "./gateways/merge-servers.js";
-export { mergedGateway, serversOfRoute } from "./gateways/merged-gateway.js";
+export { gatewayObject, mergedGateway, serversOfRoute } from "./gateways/merged-gateway.js";
 export {
   isHttpsServerWithTlsTermination,
   isPassThroughServer,

@@ -10,7 +10,7 @@ import { hasInboundConflict } from "./listeners/inbound/inbound-ports.js";
 import { allGatewayConflicts, allIngressConflicts, type ListenerConflict } from "./listeners/index.js";
 import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
-import { duplicateDomains, sidecarRouteNames } from "./routes/index.js";
+import { duplicateDomains, routesLeftOut, sidecarRouteNames } from "./routes/index.js";
 
 /** Configuration that is omitted from a client's resources because of a conflict or because there are no endpoints. */
 export interface Omissions {
@@ -23,8 +23,8 @@ export interface Omissions {
   /** Listeners, `address_port`, with conflicting TCP services. */
   readonly conflictingOutboundListeners: readonly string[];
   /**
-   * Services, routes, servers, egress and ingress listeners that are left out at a listener, in whole or in part, and
-   * subsets whose clusters are too many.
+   * Services, routes, servers, egress and ingress listeners that are left out at a listener, in whole or in part,
+   * subsets whose clusters are too many, and routes that are too many at the servers of a Gateway.
    */
   readonly listenerConflicts: readonly ListenerConflict[];
   /** True if two services declare different protocols for a port of the workload. */
@@ -59,7 +59,11 @@ export const omissions = query("omissions", (q): Omissions => {
     ),
     listenerConflicts:
       type === "router"
-        ? [...q.call(allGatewayConflicts).map(({ conflict }) => conflict), ...q.call(subsetsLeftOut)]
+        ? [
+            ...q.call(allGatewayConflicts).map(({ conflict }) => conflict),
+            ...q.call(subsetsLeftOut),
+            ...q.call(routesLeftOut),
+          ]
         : [
             ...atPorts.flatMap(({ conflicts }) => conflicts),
             ...(sidecar ? q.call(allIngressConflicts) : []),

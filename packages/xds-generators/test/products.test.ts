@@ -1,6 +1,9 @@
 import { productBounds } from "@istiod/config-schema";
 import { describe, expect, test } from "vitest";
-import { omissions } from "../src/index.js";
+import { fromBinary } from "@bufbuild/protobuf";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { routeType } from "@istiod/resources";
+import { lookups, omissions } from "../src/index.js";
 import { clusterType, TestMesh, type TestProxy } from "./mesh.js";
 
 const list = (count: number, item: (index: number) => string): string =>
@@ -151,4 +154,65 @@ spec:
   expect(routes()).toBe(5);
   mesh.apply(delegate(6));
   expect(routes()).toBe(5);
+});
+
+/** Returns the number of routes of a route configuration. */
+function routesAt(proxy: TestProxy, name: string): number {
+  const found = proxy.view.call(lookups[routeType]!, name);
+  return fromBinary(RouteConfigurationSchema, found!.bytes).virtualHosts.reduce(
+    (sum, { routes }) => sum + routes.length,
+    0,
+  );
+}
+
+describe("routes of a VirtualService at a Gateway with many servers", () => {
+  const gateway = (servers: number, hosts = (_: number): string => "*"): string => `
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: shop}
+spec:
+  selector: {istio: ingress}
+  servers: [${list(servers, (i) => `{port: {number: ${1000 + i}, name: http-${i}, protocol: HTTP}, hosts: ["${hosts(i)}"]}`)}]
+`;
+  const routes = (hosts: number, matches: number): string => `
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: routes, namespace: shop}
+spec:
+  hosts: [${list(hosts, (i) => `h${i}.example.com`)}]
+  gateways: [edge]
+  http: [${list(matches, (i) => `{match: [{uri: {prefix: /${i}/}}], route: [{destination: {host: cart.example.com}}]}`)}]
+`;
+  const counts = (proxy: TestProxy, servers: number): readonly number[] =>
+    Array.from({ length: servers }, (_, i) => routesAt(proxy, `http.${1000 + i}`));
+  const router = (mesh: TestMesh): TestProxy => mesh.proxy({ type: "router", labels: { istio: "ingress" } });
+
+  test("are at the first servers within the bound, and the others are reported", () => {
+    const mesh = new TestMesh(`${gateway(8)}---${routes(2, 5)}---${entry(1)}`)
+      .set(productBounds.routes.variable, "10")
+      .set(productBounds.gatewayRoutes.variable, "60");
+    const proxy = router(mesh);
+    // Hosts with the same routes share a virtual host, unless another VirtualService has one of them.
+    expect(counts(proxy, 8)).toEqual([5, 5, 5, 5, 5, 5, 0, 0]);
+    expect(proxy.view.call(omissions).listenerConflicts).toEqual([
+      {
+        bind: "",
+        ignored: { kind: "route", virtualService: "shop/routes", field: "spec.http" },
+        reason:
+          "at servers[6] of Gateway shop/edge and those after it: 70 routes at the first 7 servers of Gateway shop/edge, of at most 60 (ISTIOD_MAX_GATEWAY_ROUTES_OF_VIRTUAL_SERVICE)",
+      },
+    ]);
+    mesh.set(productBounds.gatewayRoutes.variable, "80");
+    expect(counts(proxy, 8)).toEqual(Array.from({ length: 8 }, () => 5));
+    expect(proxy.view.call(omissions).listenerConflicts).toEqual([]);
+  });
+
+  test("count only for the hosts that a server shares", () => {
+    const mesh = new TestMesh(`${gateway(8, (i) => `h${i}.example.com`)}---${routes(8, 5)}---${entry(1)}`)
+      .set(productBounds.routes.variable, "40")
+      .set(productBounds.gatewayRoutes.variable, "40");
+    const proxy = router(mesh);
+    expect(counts(proxy, 8)).toEqual(Array.from({ length: 8 }, () => 5));
+    expect(proxy.view.call(omissions).listenerConflicts).toEqual([]);
+  });
 });

@@ -12,6 +12,11 @@ export const productBounds = {
     50_000,
     "maximum of hosts × matches of http routes of a VirtualService, also with the routes of its delegates",
   ),
+  gatewayRoutes: boundFeature(
+    "ISTIOD_MAX_GATEWAY_ROUTES_OF_VIRTUAL_SERVICE",
+    250_000,
+    "maximum of servers of a Gateway × hosts × matches of http routes of a VirtualService that is bound to it",
+  ),
   chains: boundFeature(
     "ISTIOD_MAX_FILTER_CHAINS_OF_VIRTUAL_SERVICE",
     10_000,
@@ -26,6 +31,11 @@ export const productBounds = {
     "ISTIOD_MAX_CLUSTERS_OF_DESTINATION_RULE",
     100_000,
     "maximum of subsets × ports of all services that a DestinationRule with a wildcard host and more than 16 subsets covers",
+  ),
+  imports: boundFeature(
+    "ISTIOD_MAX_WILDCARD_HOSTS_OF_SIDECAR",
+    250,
+    "maximum number of wildcard hosts in all egress listeners with a port of a Sidecar, each of which imports all services of a namespace or of the mesh",
   ),
   endpoints: boundFeature(
     "ISTIOD_MAX_ENDPOINTS_OF_SERVICE_ENTRY",

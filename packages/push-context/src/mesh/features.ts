@@ -27,6 +27,7 @@ const ambientNumber = (variable: string, help: string): Feature<number> =>
 export const features = {
   // Bounds
   maxRoutes: productBounds.routes,
+  maxGatewayRoutes: productBounds.gatewayRoutes,
   maxClusters: productBounds.clusters,
   maxRuleClusters: productBounds.ruleClusters,
   maxCopiedBytes: productBounds.bytes,

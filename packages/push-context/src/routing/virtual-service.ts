@@ -138,7 +138,7 @@ function mergeDelegates(
 }
 
 /** Returns the number of Envoy routes of some routes: each match has one. */
-function matchesOf(routes: readonly HTTPRoute[]): number {
+export function matchesOf(routes: readonly HTTPRoute[]): number {
   return routes.reduce((sum, { match }) => sum + Math.max(1, match.length), 0);
 }
 

@@ -3,3 +3,4 @@ export { inboundRouteConfiguration } from "./inbound-route-configuration.js";
 export { routeConfigurationByName, routeConfigurations, sidecarRouteNames } from "./routes.js";
 export { duplicateDomains, shadowedHosts } from "./sidecar/sidecar-route-configuration.js";
 export type { ShadowedHost } from "./sidecar/virtual-host-plan.js";
+export { routesLeftOut } from "./gateway/routes-left-out.js";

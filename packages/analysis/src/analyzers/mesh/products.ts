@@ -6,14 +6,14 @@ import {
   type VirtualServiceObject,
   virtualServices,
 } from "@istiod/config-schema";
-import { resolveHost, servedSubsets, virtualService, wildcardSubsets } from "@istiod/push-context";
+import { resolveHost, routedServers, servedSubsets, virtualService, wildcardSubsets } from "@istiod/push-context";
 import { discoverySettings, isWildcardHost, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Rule, rule } from "../../analyzer.js";
 
 /** Checks what the lists of several objects multiply to: parts beyond a bound are left out. */
 export const productRules: readonly Rule[] = [
   rule(destinationRuleKind, destinationRules, checkSubsets),
-  rule(virtualServiceKind, virtualServices, checkDelegates),
+  rule(virtualServiceKind, virtualServices, checkRoutes),
 ];
 
 function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
@@ -41,6 +41,22 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
       `the last ${leftOut} subsets have no clusters: for ${hostname}, ${reason}; raise the variable, or use fewer subsets or ports`,
     );
     return;
+  }
+}
+
+function checkRoutes(object: VirtualServiceObject, context: AnalysisContext): void {
+  checkDelegates(object, context);
+  const { q, report } = context;
+  const virtualService = `${object.namespace}/${object.name}`;
+  for (const [i, name] of object.spec.gateways.entries()) {
+    const gateway = name.includes("/") ? name : `${object.namespace}/${name}`;
+    const { count, reason } = q.call(routedServers, { gateway, virtualService });
+    if (reason !== undefined)
+      report(
+        "MESH0020",
+        ["spec", "gateways", i],
+        `servers[${count}] of Gateway ${gateway} and those after it lack its routes: ${reason}; raise the variable, or use fewer servers, hosts or matches`,
+      );
   }
 }
 

@@ -2,6 +2,7 @@ import { query } from "@istiod/incremental";
 import {
   type BoundServer,
   bySpecificity,
+  hasRoutesOf,
   intersectHosts,
   features,
   hostsForNamespace,
@@ -56,7 +57,11 @@ export const gatewayVirtualHosts = query(
           header === undefined ? [] : intersectHosts(hostsForNamespace(server.hosts, header.namespace), header.hosts);
         const id = `${server.gateway} ${virtualService}`;
         const target = { virtualService, port: server.port.number, gateway: server.gateway };
-        if (hosts.length === 0 || (!requests.has(id) && !q.call(hasRoutes, target))) {
+        if (
+          hosts.length === 0 ||
+          !hasRoutesOf(q, { gateway: server.gateway, virtualService }, server.index) ||
+          (!requests.has(id) && !q.call(hasRoutes, target))
+        ) {
           continue;
         }
         const destinations = q.call(gatewayDestinations, { scope, virtualService, port: server.port.number });

@@ -1,4 +1,5 @@
 import { CaptureMode, type IstioEgressListener as EgressListener } from "@istiod/istio-api/networking/v1alpha3/sidecar";
+import { productBounds } from "../../../mesh/product-bounds.js";
 import { checkIpAddress, checkPort, checkUnixSocket } from "../../../validation/network/addresses.js";
 import { checkPortName, checkSidecarHost } from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
@@ -20,6 +21,18 @@ export function checkEgress(listeners: readonly EgressListener[], namespace: str
     }
     checkHosts(listener.hosts, namespace, at.at("hosts"));
   });
+  checkImports(listeners, place);
+}
+
+/** Bounds listeners × services: each listener with a port repeats the services that its hosts import. */
+function checkImports(listeners: readonly EgressListener[], place: Place): void {
+  const own = listeners.filter(({ port }) => port !== undefined);
+  const count = own.reduce((sum, { hosts }) => sum + hosts.filter((host) => host.endsWith("/*")).length, 0);
+  const limit = place.bounds.imports;
+  if (own.length > 1 && count > limit)
+    place.error(
+      `has ${count} wildcard hosts in ${own.length} listeners with a port, each of which imports all services of a namespace or of the mesh, expected at most ${limit} (raise ${productBounds.imports.variable})`,
+    );
 }
 
 function checkListenerPort({ port, bind, captureMode }: EgressListener, place: Place): void {
