@@ -22,6 +22,7 @@ export { replicaCommands, type ReplicaCommandsOptions } from "./debug/replica-co
 export { debugCommands, type DebugOptions, debugRoutes, listCommand } from "./debug/routes.js";
 export { type AuthorityState, certificateStatuses } from "./status/certificate-statuses.js";
 export { expiredCertificates } from "./status/expired-certificates.js";
+export { proxyDetailsCommand, proxyPageCommand } from "./status/proxy-details.js";
 export { revocationStatuses } from "./status/revocation-status.js";
 export {
   clusterStates,

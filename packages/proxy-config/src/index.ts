@@ -38,3 +38,12 @@ export { type RouteFilter, routes, type RouteTableOptions, routeTable } from "./
 export { secrets, secretsJson, type SecretSummary, secretTable } from "./resources/secrets.js";
 export { formatSummary, type SummaryOptions } from "./summary.js";
 export { formatTable, type Table } from "./table.js";
+export {
+  type ClusterTls,
+  clusterTls,
+  inboundTls,
+  type PortMode,
+  routeTraffic,
+  type RouteTraffic,
+} from "./resources/traffic.js";
+export { managedBy } from "./resources/managed-by.js";

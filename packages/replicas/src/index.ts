@@ -24,7 +24,7 @@ export {
   type SilentReplica,
 } from "./gathered.js";
 export { httpReplica, httpReplicas, type HttpReplicasOptions } from "./http-replicas.js";
-export { decodePage, joinPages, type PageProxy, type ReplicaPage } from "./join-pages.js";
+export { decodePage, joinPages, type PageProxy, proxyPageAddress, type ReplicaPage } from "./join-pages.js";
 export { askProxyReplica, type ProxyAnswer } from "./proxy-answer.js";
 export { ReplicaCommands, type ReplicaCommandsOptions, sharedCommands } from "./replica-commands.js";
 export {

@@ -1,6 +1,5 @@
 import type { ProxyStatus, ReplicaStatus, StatusModel } from "@istiod/status-page";
 import { joinConnections } from "./connected-proxies.js";
-import { onlyParameter } from "./control-plane.js";
 import type { Gathered } from "./gathered.js";
 import { isRecord, ReplicaError } from "./replica.js";
 
@@ -65,7 +64,8 @@ export function joinPages(own: StatusModel, id: string, gathered: Gathered<Repli
     replicas,
     proxies: latest.map(({ replica, proxy }) => ({
       ...proxy,
-      ...(replica !== id && { href: dumpAddress(replica, proxy.node) }),
+      // Another replica's own links are not trusted.
+      href: proxyPageAddress(proxy.node),
       replica: names.get(replica) ?? "",
     })),
     problems: distinct([...own.problems, ...others.flatMap(({ answer }) => answer.problems)]),
@@ -81,10 +81,9 @@ export function joinPages(own: StatusModel, id: string, gathered: Gathered<Repli
   };
 }
 
-/** Returns the address of the configuration of a proxy of another replica. */
-function dumpAddress(replica: string, node: string): string {
-  const query = new URLSearchParams({ command: "config_dump", [onlyParameter]: replica, proxyID: node, pretty: "" });
-  return `./debug/replicas?${query.toString()}`;
+/** Returns the address of the page of a proxy, relative to the status page. */
+export function proxyPageAddress(node: string): string {
+  return `./debug/proxy?${new URLSearchParams({ proxyID: node }).toString()}`;
 }
 
 function distinct<T>(list: readonly T[]): readonly T[] {

@@ -21,6 +21,7 @@ export const sharedCommands = [
   "status",
   "client_status",
   "config_dump",
+  "proxy_details",
   "explain",
   "authz",
   "analyze",

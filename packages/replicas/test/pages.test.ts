@@ -50,9 +50,7 @@ test("a page has the proxies, problems, findings and stale sources of all, each 
   ]);
   expect(joined.proxies).toMatchObject([{ name: "web.shop", connectedAt: 2, replica: "b" }]);
   // The link is this replica's own, whatever the other one says.
-  expect(joined.proxies[0]?.href).toMatch(
-    /^\.\/debug\/replicas\?command=config_dump&onlyReplica=id-of-b&proxyID=sidecar/,
-  );
+  expect(joined.proxies[0]?.href).toMatch(/^\.\/debug\/proxy\?proxyID=sidecar/);
 });
 
 test("a proxy has one client status, of its latest connection", () => {

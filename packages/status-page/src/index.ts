@@ -16,6 +16,7 @@ export type {
   TypeStatus,
 } from "./model.js";
 export { type PageOptions, renderPage } from "./page.js";
+export { type DestinationRow, type PortRow, type ProxyDetails, renderProxyPage, type RouteRow } from "./proxy-page.js";
 export type { AssessedProxy, ProxyCounts, ProxyState } from "./proxy-state.js";
 export type { RejectionGroup } from "./rejection-groups.js";
-export { respond, type StatusRequest, type StatusResponse } from "./respond.js";
+export { pageHeaders, respond, type StatusRequest, type StatusResponse } from "./respond.js";

@@ -96,6 +96,21 @@ function hashOf({ markup }: Html): string {
   return `'sha256-${createHash("sha256").update(markup).digest("base64")}'`;
 }
 
+const securityHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": contentSecurityPolicy,
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+} as const;
+
+/** Headers of a page of this package that is served by itself. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/html; charset=utf-8",
+  ...securityHeaders,
+};
+
 function answer(
   method: string,
   status: number,
@@ -106,13 +121,8 @@ function answer(
   const headers = {
     "content-type": type === "application/json" ? type : `${type}; charset=utf-8`,
     "content-length": String(Buffer.byteLength(body)),
-    "cache-control": "no-store",
     vary: "Accept",
-    "content-security-policy": contentSecurityPolicy,
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
+    ...securityHeaders,
     ...more,
   };
   return { status, headers, body: method === "HEAD" ? "" : body };

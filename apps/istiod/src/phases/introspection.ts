@@ -23,6 +23,8 @@ import {
   debugOverXds,
   listCommand,
   proxyConnections,
+  proxyDetailsCommand,
+  proxyPageCommand,
   replicaCommands,
   revocationStatuses,
   sourceStatuses,
@@ -114,7 +116,11 @@ export function openIntrospection(
     waitingFor: () => [],
   };
   const replicas = openReplicas(startup, mesh, security);
-  const { ask, commands } = commandsOfReplicas(replicas, [...own, pageCommand(status)]);
+  const { ask, commands } = commandsOfReplicas(
+    replicas,
+    [...own, pageCommand(status)],
+    proxyDetailsCommand({ server, proxyOf }, status),
+  );
   server.handle(
     debugOverXds({ commands, server, proxyOf, rootNamespace, instance: instanceOf(startup), ...debugSettings(env) }),
   );
@@ -140,8 +146,10 @@ export function openIntrospection(
 /** Returns the commands of this replica with those that ask all, and the function that asks all. */
 function commandsOfReplicas(
   { instance, others }: Replicas,
-  own: readonly DebugCommand[],
+  commands: readonly DebugCommand[],
+  details: DebugCommand,
 ): { readonly ask: Ask; readonly commands: readonly DebugCommand[] } {
+  const own = [...commands, details];
   const replica = new ReplicaCommands({
     instance,
     answer: (command, query) => {
@@ -154,7 +162,7 @@ function commandsOfReplicas(
     answer: (command, parameters) => replica.reply(command, parameters),
     peers: others,
   });
-  const all = [...own, ...replicaCommands({ replica, ask })];
+  const all = [...own, ...replicaCommands({ replica, ask }), proxyPageCommand(ask, details)];
   return { ask, commands: [...all, listCommand(all)] };
 }
 

@@ -6,6 +6,7 @@ import {
   findRootCertificates,
   firstListExpiry,
   keyPairFault,
+  type CertificateUse,
   rootsFault as faultOfRoots,
   type SecretEntries,
 } from "@istiod/push-context";
@@ -27,13 +28,15 @@ export interface CredentialFault {
   readonly served: boolean;
 }
 
-/**
- * Explains why a Secret has no valid certificate; undefined if it has one, or if there is no such Secret.
- *
- * @param key key of the Secret in its collection
- */
-export function certificateFault(q: QueryContext, key: string): CredentialFault | undefined {
-  const found = q.call(certificate, key);
+/** A Secret, by its key in its collection, and what its certificate is used for. */
+export interface CertificateSecret {
+  readonly key: string;
+  readonly use: CertificateUse;
+}
+
+/** Explains why a Secret has no valid certificate; undefined if it has one, or if there is no such Secret. */
+export function certificateFault(q: QueryContext, secret: CertificateSecret): CredentialFault | undefined {
+  const found = q.call(certificate, secret);
   const ofTime = faultNow(q, found, "its certificate");
   if (typeof found !== "object" || !("keyFault" in found)) return ofTime;
   const { keyFault } = found;
@@ -111,19 +114,22 @@ interface UnusablePair extends Validity {
  * The validity of a Secret's certificate, or the reason why it has none; undefined if there is no such Secret. Parsed
  * once for all references.
  */
-const certificate = query("certificateOfSecret", (q, key: string): Validity | UnusablePair | string | undefined => {
-  const secret = q.read(secrets, key);
-  return secret && readCertificate(secret);
-});
+const certificate = query(
+  "certificateOfSecret",
+  (q, { key, use }: CertificateSecret): Validity | UnusablePair | string | undefined => {
+    const secret = q.read(secrets, key);
+    return secret && readCertificate(secret, use);
+  },
+);
 
-function readCertificate({ spec: { data } }: SecretObject): Validity | UnusablePair | string {
+function readCertificate({ spec: { data } }: SecretObject, use: CertificateUse): Validity | UnusablePair | string {
   const pair = findKeyPair(data);
   if (pair === undefined)
     return `it has no cert and key, and no tls.crt and tls.key; it has ${listed(Object.keys(data).sort())}`;
   const [certificateName, keyName] = data["cert"] === pair.chain ? ["cert", "key"] : ["tls.crt", "tls.key"];
   const validity = readValidity(certificateName, pair.chain);
   if (typeof validity === "string") return validity;
-  const fault = keyPairFault(pair);
+  const fault = keyPairFault(pair, use);
   return fault === undefined
     ? validity
     : { ...validity, keyFault: `in its ${certificateName} and ${keyName}, ${fault}` };

@@ -1,7 +1,7 @@
 import { configCluster, configMaps, secrets } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
-import { declaredCredential, rootCertificatesSuffix } from "@istiod/push-context";
+import { type CertificateUse, declaredCredential, rootCertificatesSuffix } from "@istiod/push-context";
 import { quotedNearest } from "../suggestions.js";
 import { certificateFault, type CredentialFault, rootsFault } from "./certificates.js";
 
@@ -19,6 +19,14 @@ export interface NeededCredential {
   readonly roots: boolean;
 }
 
+/** The proxies that ask for a credential. */
+export interface CredentialReaders {
+  readonly places: readonly CredentialReader[];
+  /** In the words of the message, such as `the gateway's pods`. */
+  readonly called: string;
+  readonly use: CertificateUse;
+}
+
 /** The reason why proxies do not get a credential, or get one that does not work. */
 export type CredentialProblem =
   | { readonly kind: "missing"; readonly reason: string }
@@ -27,14 +35,11 @@ export type CredentialProblem =
 /**
  * Returns the problem of a credential for its readers; undefined if there is none, or if istiod does not serve it, as
  * one of an external SDS server. The first reader's namespace is named.
- *
- * @param readers in the words of the message, such as `the gateway's pods`
  */
 export function credentialProblem(
   q: QueryContext,
   { name, roots }: NeededCredential,
-  places: readonly CredentialReader[],
-  readers: string,
+  { places, called: readers, use }: CredentialReaders,
 ): CredentialProblem | undefined {
   const [first] = places;
   const reference = declaredCredential(name);
@@ -54,7 +59,7 @@ export function credentialProblem(
     .flatMap((each) => clusters.map((cluster) => `${cluster}/${namespace}/${each}`))
     .find((key) => q.read(secrets, key) !== undefined);
   if (found === undefined) return { kind: "missing", reason: reasonMissing(q, namespace, bare, readers) };
-  const fault = roots ? rootsFault(q, { kind: "Secret", key: found }) : certificateFault(q, found);
+  const fault = roots ? rootsFault(q, { kind: "Secret", key: found }) : certificateFault(q, { key: found, use });
   return fault && { kind: "faulty", object: `Secret ${found.slice(found.indexOf("/") + 1)}`, fault };
 }
 

@@ -21,7 +21,10 @@ export interface DebugRequest {
 
 /** JSON, or text with a status. */
 export type DebugAnswer =
-  { readonly json: unknown } | { readonly status: number; readonly text: string; readonly contentType?: string };
+  | { readonly json: unknown }
+  | { readonly status: number; readonly text: string; readonly contentType?: string }
+  /** With all headers. */
+  | { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
 
 /** Returns a line of plain text with an HTTP status. */
 export function textAnswer(status: number, text: string): DebugAnswer {

@@ -93,6 +93,7 @@ function listed(commands: readonly DebugCommand[]): readonly string[] {
 
 function write(url: URL, response: ServerResponse, answer: DebugAnswer): void {
   if ("json" in answer) writeJson(url, response, answer.json);
+  else if ("headers" in answer) response.writeHead(answer.status, { ...answer.headers }).end(answer.text);
   else
     response
       .writeHead(answer.status, { "content-type": answer.contentType ?? "text/plain; charset=utf-8" })

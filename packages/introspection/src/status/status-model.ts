@@ -4,7 +4,7 @@ import type { Database } from "@istiod/incremental";
 import { type Proxy, unsupportedClient } from "@istiod/push-context";
 import { type ChangeLog, type ChangeReport, formatName } from "@istiod/push-report";
 import type { ChangeStatus, ProblemStatus, SourceStatus, StatusModel, TypeStatus } from "@istiod/status-page";
-import type { Gathered, PageProxy, ReplicaPage } from "@istiod/replicas";
+import { type Gathered, type PageProxy, proxyPageAddress, type ReplicaPage } from "@istiod/replicas";
 import { xdsShortName } from "@istiod/resources";
 import type { Connection, Subscription } from "@istiod/xds-server";
 import { proxyConnections } from "../debug/proxies.js";
@@ -61,33 +61,49 @@ export async function statusModel(
 }
 
 function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readonly PageProxy[] {
+  const causesOf = memoizedCauses(changes);
+  return proxyConnections(connections(), proxyOf).map((connection) =>
+    statusOf(connection, proxyOf(connection), causesOf),
+  );
+}
+
+/** Returns the state of one proxy. */
+export function proxyStatus(
+  connection: Connection,
+  { proxyOf, changes }: Pick<StatusSources, "proxyOf" | "changes">,
+): PageProxy {
+  return statusOf(connection, proxyOf(connection), memoizedCauses(changes));
+}
+
+type CausesOf = (revision: number) => readonly string[];
+
+function memoizedCauses(changes: StatusSources["changes"]): CausesOf {
   const causes = new Map<number, readonly string[]>();
-  const causesOf = (revision: number): readonly string[] => {
+  return (revision) => {
     const known = causes.get(revision) ?? changes.report(revision)?.objects.slice(0, 10).map(formatName) ?? [];
     causes.set(revision, known);
     return known;
   };
-  return proxyConnections(connections(), proxyOf).map((connection): PageProxy => {
-    const proxy = proxyOf(connection);
-    const { id, type, nodeId, metadata } = proxy;
-    const unsupported = unsupportedClient(proxy)?.reason;
-    const types = connection.subscriptions.map((subscription) => typeStatus(subscription, causesOf));
-    const version = metadata.ISTIO_VERSION ?? envoyVersion(connection);
-    const href = `./debug/config_dump?${new URLSearchParams({ proxyID: nodeId, pretty: "" }).toString()}`;
-    return {
-      id: connection.id,
-      node: nodeId,
-      cluster: metadata.CLUSTER_ID ?? "",
-      name: id,
-      kind: type,
-      version,
-      connectedAt: connection.connectedAt,
-      pushPending: connection.pendingRevision !== undefined,
-      types,
-      ...(unsupported !== undefined && { unsupported }),
-      href,
-    };
-  });
+}
+
+function statusOf(connection: Connection, proxy: Proxy, causesOf: CausesOf): PageProxy {
+  const { id, type, nodeId, metadata } = proxy;
+  const unsupported = unsupportedClient(proxy)?.reason;
+  const types = connection.subscriptions.map((subscription) => typeStatus(subscription, causesOf));
+  const version = metadata.ISTIO_VERSION ?? envoyVersion(connection);
+  return {
+    id: connection.id,
+    node: nodeId,
+    cluster: metadata.CLUSTER_ID ?? "",
+    name: id,
+    kind: type,
+    version,
+    connectedAt: connection.connectedAt,
+    pushPending: connection.pendingRevision !== undefined,
+    types,
+    ...(unsupported !== undefined && { unsupported }),
+    href: proxyPageAddress(nodeId),
+  };
 }
 
 /** A type is rejected while the proxy rejects a resource, and stale while others are sent again. */

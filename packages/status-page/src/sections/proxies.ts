@@ -15,7 +15,7 @@ export function proxiesSection({ at, more, replicas = [] }: StatusModel, { proxi
   const content = bounded(proxies, bound, (shown) =>
     table({
       caption: "Connected proxies, trouble first",
-      columns: columns(shown, at, replicas.length > 1),
+      columns: proxyColumns(shown, at, replicas.length > 1),
       rows: shown,
       isTrouble: ({ state }) => state === "rejected",
     }),
@@ -55,7 +55,12 @@ function summary({ total, synced, rejected, unsupported, stale, pending, notSent
   return `${counted(total, "proxy", "proxies")}${count === 0 ? "" : ` (${skew})`}: ${states.join(", ")}`;
 }
 
-function columns(shown: readonly AssessedProxy[], at: number, hasReplicas: boolean): readonly Column<AssessedProxy>[] {
+/** Returns the columns of a table of proxies. */
+export function proxyColumns(
+  shown: readonly AssessedProxy[],
+  at: number,
+  hasReplicas: boolean,
+): readonly Column<AssessedProxy>[] {
   const others = shown.some(({ types }) => types.some(({ type }) => !columnTypes.includes(type)));
   const details = shown.some((proxy) => detail(proxy, at) !== undefined);
   return [

@@ -26,7 +26,7 @@ function checkCredentials(object: DestinationRuleObject, { q, report }: Analysis
   for (const { tls, path, target } of tlsSettings(object)) {
     for (const credential of credentialsOf(tls)) {
       const { places, readers } = readersOf(q, object);
-      const problem = credentialProblem(q, credential, places, readers);
+      const problem = credentialProblem(q, credential, { places, called: readers, use: "client" });
       if (problem === undefined) continue;
       const { field } = credential;
       const name = JSON.stringify(tls[field]);

@@ -28,7 +28,11 @@ function checkSecrets(gateway: GatewayObject, context: AnalysisContext): void {
   for (const [i, { tls }] of gateway.spec.servers.entries()) {
     for (const credential of tls === undefined ? [] : credentialsOf(tls)) {
       const { field, declared, roots } = credential;
-      const problem = credentialProblem(q, credential, pods, "the gateway's pods");
+      const problem = credentialProblem(q, credential, {
+        places: pods,
+        called: "the gateway's pods",
+        use: "server",
+      });
       if (problem === undefined) continue;
       const path = ["spec", "servers", i, "tls", ...field];
       const name = JSON.stringify(declared);
