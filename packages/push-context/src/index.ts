@@ -151,6 +151,7 @@ export {
   declaredCredential,
   rootCertificatesSuffix,
   rootsCredentialName,
+  serverRootsCredentialName,
 } from "./gateways/credential-name.js";
 export { explicitHosts } from "./gateways/bound-server.js";
 export { type CredentialAccess, credentialAccess, isServerCredential } from "./gateways/credential-references.js";

@@ -45,6 +45,14 @@ export function rootsCredentialName(name: string): string {
   return isRoots ? name : name + rootCertificatesSuffix;
 }
 
+/**
+ * Returns the credential that server TLS settings name by `caCertCredentialName`, as for clients. An external SDS server
+ * knows it by the name itself.
+ */
+export function serverRootsCredentialName(name: string): string {
+  return name.startsWith(externalPrefix) ? name : rootsCredentialName(name);
+}
+
 function splitOnce(text: string, separator: string): readonly string[] {
   const at = text.indexOf(separator);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];

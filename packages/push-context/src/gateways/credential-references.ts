@@ -11,6 +11,7 @@ import {
   credentialReference,
   declaredCredential,
   rootCertificatesSuffix,
+  serverRootsCredentialName,
 } from "./credential-name.js";
 import { gatewayObject, mergedGateway } from "./merged-gateway.js";
 import { ownSecretPermission, type SecretPermission } from "./secret-permissions.js";
@@ -105,7 +106,7 @@ function namesOf({
   return [
     ...names,
     ...(isMutual ? names.map((name) => name + rootCertificatesSuffix) : []),
-    ...(caCertCredentialName === "" ? [] : [caCertCredentialName]),
+    ...(caCertCredentialName === "" ? [] : [serverRootsCredentialName(caCertCredentialName)]),
   ];
 }
 

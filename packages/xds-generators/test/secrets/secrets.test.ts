@@ -273,6 +273,21 @@ describe("private keys are served only to workloads that need them", () => {
     expect(sidecar.resource("kubernetes://front-cacert")).toBeUndefined();
   });
 
+  it.each(["vault", "vault-cacert", "kubernetes://vault"])(
+    "with the roots that a Gateway names by caCertCredentialName: %s",
+    (caCertCredentialName) => {
+      const tls = { mode: "MUTUAL", credentialName: "front", caCertCredentialName };
+      const servers = [{ port: { number: 443, name: "https", protocol: "HTTPS" }, hosts: ["a.example"], tls }];
+      const mutual = istioYaml("Gateway", "mutual", { selector: { app: "edge" }, servers }, "edge");
+      const mesh = new TestMesh(keys + secret("vault", { "ca.crt": "ROOTS" }) + pod("gw", { app: "edge" }) + mutual);
+      expect(gateway(mesh).resource(front)?.name).toBe(front);
+      expect(gateway(mesh).json("kubernetes://vault-cacert")).toMatchObject({
+        validationContext: { trustedCa: { inlineBytes: base64("ROOTS") } },
+      });
+      expect(gateway(mesh).resource("kubernetes://vault")).toBeUndefined();
+    },
+  );
+
   it("to sidecars that a DestinationRule of their namespace selects", () => {
     const rule = (spec: object, namespace = "edge"): string =>
       istioYaml("DestinationRule", "out", { host: "outside.example", ...spec }, namespace);

@@ -41,13 +41,21 @@ export type Answer = (
     }
   | undefined;
 
+/** A server's certificate and key. */
+export interface ApplicationTls {
+  readonly key: string;
+  readonly cert: string;
+  /** Roots of the certificates that clients need. Default: they need none. */
+  readonly clientRoots?: string;
+}
+
 export interface ApplicationOptions {
   readonly name: string;
   readonly version?: string;
   readonly address: string;
   readonly port: number;
   readonly answer?: Answer;
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: ApplicationTls;
   /** Serves HTTP/2 without TLS to clients with prior knowledge, and no HTTP/1. */
   readonly http2?: boolean;
 }
@@ -96,7 +104,10 @@ export async function startApplication(options: ApplicationOptions): Promise<App
 function serverFor(respond: RequestListener, tls: ApplicationOptions["tls"], http2: boolean): NetServer {
   // Requests and responses of HTTP/2 have the interface of HTTP/1's.
   if (http2) return createHttp2Server().on("request", respond as unknown as () => void);
-  return tls ? createHttpsServer(tls, respond) : createHttpServer(respond);
+  if (tls === undefined) return createHttpServer(respond);
+  const { clientRoots, ...own } = tls;
+  const mutual = clientRoots === undefined ? {} : { ca: clientRoots, requestCert: true, rejectUnauthorized: true };
+  return createHttpsServer({ ...own, ...mutual }, respond);
 }
 
 function see(

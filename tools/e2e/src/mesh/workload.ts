@@ -1,4 +1,4 @@
-import type { Answer } from "./application.js";
+import type { Answer, ApplicationTls } from "./application.js";
 
 /** A workload of a mesh: an application and its proxy. */
 export interface WorkloadOptions {
@@ -25,7 +25,7 @@ export interface WorkloadOptions {
   /** The application's response. Default: status 200 with the request as received. */
   readonly answer?: Answer;
   /** Makes the application speak TLS. */
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: ApplicationTls;
   /** Additional environment variables of the agent; `{{address}}` expands to the workload's address. */
   readonly env?: Readonly<Record<string, string>>;
   /** Additional files of the agent, by their paths in its directory. */

@@ -3,7 +3,7 @@ import {
   type ServerTLSSettings,
   ServerTLSSettings_TLSmode as Mode,
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
-import { rootCertificatesSuffix } from "@istiod/push-context";
+import { rootCertificatesSuffix, serverRootsCredentialName } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { credentialProblem, type NeededCredential } from "../../queries/credentials.js";
 import { podsOfGateway } from "./selection.js";
@@ -74,6 +74,11 @@ function credentialsOf(tls: ServerTLSSettings): readonly ServerCredential[] {
   const roots: ServerCredential =
     caCertCredentialName === ""
       ? { ...first, name: first.name + rootCertificatesSuffix, roots: true }
-      : { name: caCertCredentialName, declared: caCertCredentialName, roots: true, field: ["caCertCredentialName"] };
+      : {
+          name: serverRootsCredentialName(caCertCredentialName),
+          declared: caCertCredentialName,
+          roots: true,
+          field: ["caCertCredentialName"],
+        };
   return [...keys, roots];
 }

@@ -21,7 +21,7 @@ import {
   ServerTLSSettings_TLSmode as Mode,
   ServerTLSSettings_TLSProtocol as ServerTlsProtocol,
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
-import { mesh, providerAddress, rawMetadata } from "@istiod/push-context";
+import { mesh, providerAddress, rawMetadata, serverRootsCredentialName } from "@istiod/push-context";
 import { exactMatcher } from "../../envoy/string-matcher.js";
 import { outboundClusterName, rootCertificatesSuffix } from "../../resource-names.js";
 import { enforceCompliance } from "./compliance.js";
@@ -94,7 +94,7 @@ function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: S
   common.tlsCertificateSdsSecretConfigs = names.map((name) => serverSecret(q, name) ?? invalidSecret());
   const matchSubjectAltNames = subjectAltNames.map((name) => exactMatcher(name));
   if (mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) {
-    const rootsName = settings.caCertCredentialName || first + rootCertificatesSuffix;
+    const rootsName = serverRootsCredentialName(settings.caCertCredentialName) || first + rootCertificatesSuffix;
     const roots = serverSecret(q, rootsName) ?? invalidSecret();
     common.validationContextType = {
       case: "combinedValidationContext",
