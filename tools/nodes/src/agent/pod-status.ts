@@ -48,9 +48,14 @@ export function podStatus(pod: Pod, progress: PodProgress, now: string): PodStat
     hostIPs: [{ ip: hostIP }],
     ...(podIP !== undefined && { podIP, podIPs: [{ ip: podIP }] }),
     startTime,
-    ...(init.length > 0 && { initContainerStatuses: init }),
+    ...(init.length > 0 && { initContainerStatuses: init.map((status) => initStatus(pod, status)) }),
     containerStatuses: containers,
   };
+}
+
+/** An init container is ready once it has succeeded, and a sidecar by its probe. */
+function initStatus(pod: Pod, status: ContainerStatus): ContainerStatus {
+  return isSidecar(pod, status.name) ? status : { ...status, ready: status.state.terminated?.exitCode === 0 };
 }
 
 export function isSidecar({ spec }: Pod, name: string): boolean {
