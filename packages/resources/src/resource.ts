@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { type Failure, sameFailures } from "./failure.js";
 
 /** A named, encoded resource. Immutable: `bytes` must not be modified. */
@@ -14,15 +14,28 @@ export interface Resource {
 
 /** A part of a resource's bytes that many resources share, hashed once. */
 export interface ResourcePart {
-  readonly bytes: Uint8Array;
+  /** A hash of all pieces, joined. First, because it tells parts apart at once. */
   readonly digest: string;
+  readonly pieces: readonly Uint8Array[];
   /** The parts that it lacks because they could not be generated. Absent: it is complete. */
   readonly failures?: readonly Failure[];
 }
 
-/** Creates a part. The bytes are not copied. */
-export function resourcePart(bytes: Uint8Array, failures: readonly Failure[] = []): ResourcePart {
-  return { bytes, digest: hash("sha256", bytes, "base64url"), ...(failures.length > 0 && { failures }) };
+/** Creates a part. The bytes are not copied: parts can share pieces. */
+export function resourcePart(
+  bytes: Uint8Array | readonly Uint8Array[],
+  failures: readonly Failure[] = [],
+): ResourcePart {
+  const pieces = bytes instanceof Uint8Array ? [bytes] : bytes;
+  return { digest: digestOf(pieces), pieces, ...(failures.length > 0 && { failures }) };
+}
+
+function digestOf(pieces: readonly Uint8Array[]): string {
+  const [first] = pieces;
+  if (pieces.length === 1 && first !== undefined) return hash("sha256", first, "base64url");
+  const digest = createHash("sha256");
+  for (const piece of pieces) digest.update(piece);
+  return digest.digest("base64url");
 }
 
 /**
@@ -73,7 +86,7 @@ class JoinedResource implements Resource {
 }
 
 function join(parts: readonly ResourcePart[]): Uint8Array {
-  const { buffer, byteOffset, length } = Buffer.concat(parts.map(({ bytes }) => bytes));
+  const { buffer, byteOffset, length } = Buffer.concat(parts.flatMap(({ pieces }) => pieces));
   return new Uint8Array(buffer, byteOffset, length);
 }
 

@@ -51,9 +51,9 @@ describe("resource", () => {
       const part = resourcePart(bytes(text));
       return {
         ...part,
-        get bytes() {
+        get pieces() {
           reads++;
-          return part.bytes;
+          return part.pieces;
         },
       };
     };
@@ -64,6 +64,15 @@ describe("resource", () => {
     expect({ ...whole }.bytes).toEqual(bytes("ab"));
     expect(whole.bytes).toBe(whole.bytes);
     expect(reads).toBe(2);
+  });
+
+  it("of a part in pieces is that of the joined part", () => {
+    const joined = resourceOfParts("x", [resourcePart(bytes("abc"))]);
+    for (const pieces of [["a", "bc"], ["abc", ""], ["", "a", "b", "c"]]) {
+      const whole = resourceOfParts("x", [resourcePart(pieces.map(bytes))]);
+      expect(whole).toEqual(joined);
+    }
+    expect(resourceOfParts("x", [resourcePart([])])).toEqual(resourceOfParts("x", [resourcePart(bytes(""))]));
   });
 
   it("of parts is equal only with equal failures", () => {

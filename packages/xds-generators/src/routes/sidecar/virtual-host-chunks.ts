@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { query, type QueryContext } from "@istiod/incremental";
-import { joinEncoded } from "@istiod/protobuf-wire";
 import { type Failure, type ResourcePart, resourcePart } from "@istiod/resources";
 import { attempt, serviceObject } from "../../attempt.js";
 import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../virtual-host.js";
@@ -20,13 +19,11 @@ export const encodedChunk = query(
   "virtualHostChunk",
   (q, { hosts }: VirtualHostChunk): ResourcePart => {
     const failures: Failure[] = [];
-    const encoded = hosts.map((host) => attemptHost(q, host, failures) ?? nothing);
-    return resourcePart(joinEncoded(encoded), failures);
+    const encoded = hosts.flatMap((host) => attemptHost(q, host, failures) ?? []);
+    return resourcePart(encoded, failures);
   },
   { key: (newChunk) => newChunk.key },
 );
-
-const nothing = new Uint8Array(0);
 
 /** Returns an encoded virtual host, or undefined and adds a failure of a route configuration whose name is not set. */
 export function attemptHost(q: QueryContext, host: VirtualHostRequest, failures: Failure[]): Uint8Array | undefined {
