@@ -9,9 +9,9 @@ import {
   type Rule,
 } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { rootNamespace } from "../mesh/mesh-config.js";
-import { oldestFirst } from "./oldest-first.js";
-import { namespaceAmong } from "./own-namespace.js";
-import { appliesToClient } from "./policy-attachment.js";
+import { oldestFirst } from "../attachment/oldest-first.js";
+import { namespaceAmong } from "../attachment/own-namespace.js";
+import { appliesToClient } from "../attachment/policy-attachment.js";
 
 /** An AuthorizationPolicy that applies to the client. */
 export interface ApplicablePolicy {

@@ -1,6 +1,6 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { aliasedHost, keyOfId } from "@istiod/service-discovery";
-import { applicableJwtRules } from "../authorization/request-authentications.js";
+import { applicableJwtRules } from "../authentication/request-authentications.js";
 import { features } from "../mesh/features.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { providerAddress, type ProviderService, serviceOfProvider } from "../mesh/provider-address.js";

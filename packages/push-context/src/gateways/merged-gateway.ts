@@ -1,7 +1,7 @@
 import { type GatewayObject, gateways, gatewaysByNamespace } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { keyOfId, service, type ServiceTarget } from "@istiod/service-discovery";
-import { oldestFirst } from "../authorization/oldest-first.js";
+import { oldestFirst } from "../attachment/oldest-first.js";
 import { ingressGateways } from "../ingress/ingress-gateways.js";
 import { features } from "../mesh/features.js";
 import { namespace as ownNamespace, proxyType, selects } from "../proxy/facts.js";

@@ -7,7 +7,7 @@ import {
   ingresses,
 } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
-import { oldestFirst } from "../authorization/oldest-first.js";
+import { oldestFirst } from "../attachment/oldest-first.js";
 import { mesh } from "../mesh/mesh-config.js";
 
 /** Suffix of the names of Gateways and VirtualServices generated from Ingresses. */

@@ -1,9 +1,9 @@
 import { type TelemetryObject, telemetriesByNamespace } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { AccessLogging, Metrics, Tracing } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
-import { oldestFirst } from "../authorization/oldest-first.js";
-import { namespaceAmong } from "../authorization/own-namespace.js";
-import { appliesToClient } from "../authorization/policy-attachment.js";
+import { oldestFirst } from "../attachment/oldest-first.js";
+import { namespaceAmong } from "../attachment/own-namespace.js";
+import { appliesToClient } from "../attachment/policy-attachment.js";
 import { rootNamespace } from "../mesh/mesh-config.js";
 
 /**

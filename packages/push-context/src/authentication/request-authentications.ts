@@ -6,9 +6,9 @@ import {
 import { query } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { rootNamespace } from "../mesh/mesh-config.js";
-import { oldestFirst } from "./oldest-first.js";
-import { namespaceAmong } from "./own-namespace.js";
-import { appliesToClient } from "./policy-attachment.js";
+import { oldestFirst } from "../attachment/oldest-first.js";
+import { namespaceAmong } from "../attachment/own-namespace.js";
+import { appliesToClient } from "../attachment/policy-attachment.js";
 
 /**
  * The JWT rules that apply to the client, from its own namespace and the root namespace, sorted by issuer. Source:
