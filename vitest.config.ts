@@ -6,10 +6,13 @@ import base from "./vitest.base.js";
  */
 const sharingAProcess = [
   "analysis",
+  "commands",
   "config-schema",
   "explain",
   "go-template",
   "injector",
+  "mesh-log",
+  "mesh-source",
   "proxy-config",
   "push-context",
   "push-report",
