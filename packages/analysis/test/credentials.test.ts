@@ -211,7 +211,7 @@ describe("a key that proxies cannot use with its certificate", () => {
     ],
     [
       "secp256k1",
-      "the key's curve is not P-256, P-384 or P-521",
+      "the key is neither RSA, nor ECDSA with P-256, P-384 or P-521",
       generateKeyPairSync("ec", { namedCurve: "secp256k1" }),
     ],
   ])("may be one that they do not support: %s", async (_, fault, { publicKey, privateKey: key }) => {

@@ -48,10 +48,10 @@ function certificateFault({ chain, key, ocspStaple }: KeyPair, use: CertificateU
   if (block === undefined) return "the key is not PEM of a private key";
   if (block.name === "ENCRYPTED PRIVATE KEY" || isEncryption(block.header))
     return "the key is encrypted, and there is no password for it";
+  const certified = publicKeyOf(leaf);
+  if (certified === undefined) return "the key is neither RSA, nor ECDSA with P-256, P-384 or P-521";
   const own = block.isMalformed || block.header !== "" ? undefined : publicKeyOfPrivate(block.name, block.der);
   if (own === undefined) return "the key is malformed";
-  const certified = publicKeyOf(leaf);
-  if (certified === undefined) return "the key is neither RSA nor ECDSA";
   if (!isEqual(own, certified)) return "the key is not the certificate's";
   return keyFault(leaf, certified) ?? (use === "server" ? serverFault(leaf, ocspStaple) : undefined);
 }
