@@ -2,7 +2,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { configMaps, destinationRules, endpointSlices, virtualServices } from "@istiod/config-schema";
-import { YamlMesh } from "@istiod/config-schema/testing";
+import { istio, service, YamlMesh } from "@istiod/config-schema/testing";
 import type { Collection } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { clusterType, endpointType, type Resource, routeType } from "@istiod/resources";
@@ -10,9 +10,8 @@ import { secretType } from "@istiod/xds-server";
 import { mint } from "@istiod/ca/testing";
 import { pino } from "pino";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type MeshClient, MeshSource } from "../src/mesh-source.js";
-import { node } from "./features/mesh.js";
-import { istio, service } from "./features/objects.js";
+import { type MeshClient, MeshSource } from "@istiod/mesh-source";
+import { node } from "@istiod/mesh-source/testing";
 
 const descend = (n: number): number => descend(n + 1) + 1;
 
