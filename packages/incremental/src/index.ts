@@ -21,6 +21,6 @@ export type {
 } from "./api.js";
 export type { ExplainedFact, ExplainedQuery, ExplainedRead, Explanation } from "./views/explanation.js";
 export { CycleError, IncrementalError, type IncrementalErrorCode } from "./errors.js";
-export { isOutOfStack } from "./evaluation/overflow.js";
+export { isOutOfStack } from "./evaluation/stack-overflow.js";
 export { canonicalKey, type Key } from "./values/key.js";
 export { structurallyEqual } from "./values/equality.js";

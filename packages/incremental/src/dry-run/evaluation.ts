@@ -1,7 +1,7 @@
 import type { Collection, Index, QueryContext } from "../definitions/context.js";
 import { CycleError } from "../errors.js";
 import type { Engine } from "../evaluation/engine.js";
-import { isOutOfStack } from "../evaluation/overflow.js";
+import { isOutOfStack } from "../evaluation/stack-overflow.js";
 import { rejectPromise } from "../evaluation/purity.js";
 import { Input } from "../inputs/input.js";
 import type { AnyQuery, Call } from "../records/call.js";

@@ -8,7 +8,8 @@ import { relink } from "./edges.js";
 import type { Engine } from "./engine.js";
 import { fetch } from "./fetch.js";
 import { Frame } from "./frame.js";
-import { isStackOverflow, recordOverflow } from "./overflow.js";
+import { recordOverflow } from "./record-overflow.js";
+import { isStackOverflow } from "./stack-overflow.js";
 import { rejectPromise } from "./purity.js";
 
 /**

@@ -8,7 +8,8 @@ import { link, relink } from "./edges.js";
 import type { Engine } from "./engine.js";
 import { equalsResult, indexCopy, shareEqualValue } from "./equal-results.js";
 import { Frame } from "./frame.js";
-import { isStackOverflow, recordOverflow } from "./overflow.js";
+import { recordOverflow } from "./record-overflow.js";
+import { isStackOverflow } from "./stack-overflow.js";
 import { rejectPromise } from "./purity.js";
 
 interface Outcome {

@@ -1,6 +1,6 @@
 import type { Index } from "../definitions/context.js";
 import type { IndexFailure } from "../api.js";
-import { isOutOfStack } from "../evaluation/overflow.js";
+import { isOutOfStack } from "../evaluation/stack-overflow.js";
 import { Input, type InputTable } from "./input.js";
 import { OrderedInputs } from "./ordered-inputs.js";
 
