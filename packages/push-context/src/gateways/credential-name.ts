@@ -46,8 +46,8 @@ export function rootsCredentialName(name: string): string {
 }
 
 /**
- * Returns the credential that server TLS settings name by `caCertCredentialName`, as for clients. An external SDS server
- * knows it by the name itself.
+ * Returns the credential that server TLS settings name by `caCertCredentialName`, as for clients. An external SDS
+ * server knows it by the name itself.
  */
 export function serverRootsCredentialName(name: string): string {
   return name.startsWith(externalPrefix) ? name : rootsCredentialName(name);

@@ -13,8 +13,8 @@ interface IngressTlsHosts {
 
 /**
  * The hosts for which each Ingress serves its certificates. A gateway has one certificate for a host, that of the
- * oldest Ingress that names it in `tls`; the others serve their remaining hosts. An entry that names no hosts serves all
- * of them, or if another one does so already, the hosts of its rules that no entry names.
+ * oldest Ingress that names it in `tls`; the others serve their remaining hosts. An entry that names no hosts serves
+ * all of them, or if another one does so already, the hosts of its rules that no entry names.
  */
 export const ingressTlsHosts = query("ingressTlsHosts", (q): IngressTlsHosts => {
   const owners: Record<string, string> = {};
