@@ -19,9 +19,9 @@ export interface RoutedServers {
 }
 
 /**
- * Returns the servers of a Gateway that have the routes of a VirtualService. Each server repeats the routes of all hosts
- * that it shares with the VirtualService. Neither object is wrong by itself: the first servers within the bound have the
- * routes, and those after them do not.
+ * Returns the servers of a Gateway that have the routes of a VirtualService. Each server repeats the routes of all
+ * hosts that it shares with the VirtualService. Neither object is wrong by itself: the first servers within the bound
+ * have the routes, and those after them do not.
  */
 export const routedServers = query(
   "routedServers",
@@ -47,7 +47,11 @@ export const routedServers = query(
   },
 );
 
-/** Reports whether a server of a Gateway has the routes of a VirtualService. @param index its position in the Gateway */
+/**
+ * Reports whether a server of a Gateway has the routes of a VirtualService.
+ *
+ * @param index its position in the Gateway
+ */
 export function hasRoutesOf(q: QueryContext, bound: BoundRoutes, index: number): boolean {
   return index < fewServers(q) || index < q.call(routedServers, bound).count;
 }
