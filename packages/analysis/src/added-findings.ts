@@ -33,9 +33,8 @@ export interface AddedFindings {
 }
 
 /**
- * Returns the findings that the mesh would have with an object and does not have without it: about the object, and about
- * others. It is found by a dry run, which costs what the commit would cost. The work yields to the event loop, and
- * starts over after a commit.
+ * Returns the findings that writing an object would add, about the object and about others. They are found by a dry
+ * run, which costs what the commit would cost. The work yields to the event loop, and starts over after a commit.
  */
 export async function addedFindings<C>(
   database: Database<C>,

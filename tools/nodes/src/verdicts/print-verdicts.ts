@@ -10,8 +10,8 @@ import { VerdictRun, type VerdictRow } from "./run-verdicts.js";
 const cases: readonly VerdictCase[] = interleaved(goodObjects, [...ineffectiveObjects, ...deniedObjects]);
 
 /**
- * Applies objects of each kind to Bookinfo, asks `istiod status --wait` for each, kills a replica in between, and prints
- * a table. KUBECONFIG names the kubeconfig. Returns 1 if a verdict is wrong.
+ * Applies objects of each kind to Bookinfo, asks `istiod status --wait` for each, kills a replica in between, and
+ * prints a table. KUBECONFIG names the kubeconfig. Returns 1 if a verdict is wrong.
  */
 export async function printVerdicts(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { only: { type: "string", default: "" } } });
