@@ -16,7 +16,8 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const make = (spec: Record<string, string>): ResourceSet =>
   ResourceSet.of(Object.entries(spec).map(([name, text]) => resource(name, bytes(text))));
 /** Compares by the method that the engine calls. */
-const areEqual = (a: Resource, b: Resource): boolean => (a as Resource & { equals(other: Resource): boolean }).equals(b);
+const areEqual = (a: Resource, b: Resource): boolean =>
+  (a as Resource & { equals(other: Resource): boolean }).equals(b);
 const names = (resources: Iterable<Resource>): string[] => Array.from(resources, ({ name }) => name);
 
 describe("resource", () => {
@@ -68,7 +69,11 @@ describe("resource", () => {
 
   it("of a part in pieces is that of the joined part", () => {
     const joined = resourceOfParts("x", [resourcePart(bytes("abc"))]);
-    for (const pieces of [["a", "bc"], ["abc", ""], ["", "a", "b", "c"]]) {
+    for (const pieces of [
+      ["a", "bc"],
+      ["abc", ""],
+      ["", "a", "b", "c"],
+    ]) {
       const whole = resourceOfParts("x", [resourcePart(pieces.map(bytes))]);
       expect(whole).toEqual(joined);
     }
