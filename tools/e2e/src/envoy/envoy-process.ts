@@ -57,6 +57,9 @@ export async function startEnvoyProcess({
   };
 }
 
+/** A value of Istio's bootstrap that decides which patterns Envoy takes. */
+const runtime = { "re2.max_program_size.error_level": 32_768 };
+
 function bootstrap(address: string, xds: EnvoyProcessOptions["xds"], clusters: readonly string[]): object {
   const cluster = (name: string): object => ({
     name,
@@ -81,6 +84,7 @@ function bootstrap(address: string, xds: EnvoyProcessOptions["xds"], clusters: r
   };
   return {
     node: { id: "bare", cluster: "bare" },
+    layered_runtime: { layers: [{ name: "static", static_layer: runtime }] },
     bootstrap_extensions: [internalListeners],
     admin: { address: { socket_address: { address, port_value: 15000 } } },
     dynamic_resources: {

@@ -84,6 +84,12 @@ export const routes: readonly FieldTable[] = [
         faultAt: "corsPolicy.allowOrigins.0",
       },
       { field: "rewrite.uri", accepted: ["/a", "/a?b", "é", long(5_000)], refused: ["/a\nb", "/a\0b"] },
+      {
+        field: "rewrite.uriRegexRewrite.rewrite",
+        accepted: ["a\tb", "\\1", "\\9", "\\", "é", long(5_000)],
+        refused: control,
+        beside: { rewrite: { uriRegexRewrite: { match: "a(b)" } } },
+      },
       { field: "rewrite.authority", accepted: ["a.example.com", "a b", long(5_000)], refused: control },
       { field: "match.0.uri.prefix", accepted: ["/", "/a?b", "/a#b", "é", ...control, long(5_000)] },
       { field: "match.0.uri.exact", accepted: ["/", "/a?b", "/a#b", "é", ...control, long(5_000)] },

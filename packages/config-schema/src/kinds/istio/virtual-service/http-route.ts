@@ -135,7 +135,11 @@ function checkRewrite(rewrite: HTTPRewrite | undefined, place: Place): void {
   else if (uriRegexRewrite !== undefined) {
     if (uriRegexRewrite.match === "" || uriRegexRewrite.rewrite === "")
       place.at("uriRegexRewrite").error("is incomplete, expected match and rewrite");
-    else checkRegex(uriRegexRewrite.match, place.at("uriRegexRewrite", "match"));
+    else {
+      checkRegex(uriRegexRewrite.match, place.at("uriRegexRewrite", "match"));
+      if (/[\0\r\n]/.test(uriRegexRewrite.rewrite))
+        place.at("uriRegexRewrite", "rewrite").error("has a line break or NUL, expected text");
+    }
   }
 }
 
