@@ -116,6 +116,14 @@ it("the control plane is composition and declarations: its sources have 6,000 li
   expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(6000);
 });
 
+it.each(["istiod", "pilot-agent"])("V8 keeps the bundle of %s with a byte a character", (app) => {
+  const bundle = join(root, "apps", app, "bundle/main.js");
+  expect(existsSync(bundle), "the bundle exists: npm run build").toBe(true);
+  // One character above U+00FF would double the memory of the whole source.
+  const wide = readFileSync(bundle, "utf8").match(/.{0,60}[^\u0000-\u00ff].{0,20}/gu) ?? [];
+  expect(wide).toEqual([]);
+});
+
 it("the README lists all packages, and each depends only on those above it", () => {
   const rows = read("README.md").matchAll(/^\| \[`@istiod\/.*?\| /gm);
   const listed = [...rows].flatMap(([row]) => [...row.matchAll(/`(@istiod\/[\w-]+)`/g)].map(([, name = ""]) => name));
