@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { clusterType, listenerType } from "@istiod/xds-server";
 import type { XdsClient } from "@istiod/xds-server/testing";
 import { beforeEach, expect, it } from "vitest";
-import { client, folder, serve } from "./serving.js";
+import { inspected } from "./inspected.js";
 
 const created = 'creationTimestamp: "2024-01-02T03:04:05Z"';
 const objects = `
@@ -31,26 +30,21 @@ ports: [{name: http, port: 8080}]
 `;
 
 const id = "sidecar~10.0.1.1~cart-0.shop~shop.svc.cluster.local";
-let istiod: Awaited<ReturnType<typeof serve>>;
+let debug: Awaited<ReturnType<typeof inspected>>["debug"];
 let web: XdsClient;
 
 beforeEach(async () => {
-  const root = await folder({ "config/a.yaml": objects });
-  istiod = await serve({ configDir: join(root, "config") });
-  web = client(
-    istiod,
-    "delta",
-    create(NodeSchema, {
+  const mesh = await inspected(objects);
+  debug = mesh.debug;
+  web = mesh.connect({
+    variant: "delta",
+    node: create(NodeSchema, {
       id,
       metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", LABELS: { app: "cart" } },
       locality: { region: "r" },
     }),
-  );
+  });
 });
-
-async function debug(command: string): Promise<unknown> {
-  return (await fetch(`${istiod.http}/debug/${command}`)).json();
-}
 
 const cart = {
   Attributes: {
