@@ -288,6 +288,20 @@ describe("a condition on tokens without a RequestAuthentication", () => {
     const wide = object("RequestAuthentication", "istio-system/ra", { spec: { jwtRules: [] } });
     expect(found(policy("web", from({ requestPrincipals: ["*"] })) + wide)).toEqual([]);
   });
+
+  it("is none with one for the Gateway of the workload, but not for a Service of its name", () => {
+    const gatewayPod = pod("edge", { "gateway.networking.k8s.io/gateway-name": "edge" });
+    const gateway = { group: "gateway.networking.k8s.io", kind: "Gateway", name: "edge" };
+    const policies = (target: object): string =>
+      object("AuthorizationPolicy", "shop/edge", {
+        spec: { targetRefs: [gateway], ...from({ requestPrincipals: ["*"] }) },
+      }) + object("RequestAuthentication", "shop/ra", { spec: { targetRefs: [target], jwtRules: [] } });
+    const told = (target: object): readonly string[] =>
+      found(gatewayPod + policies(target)).filter((text) => text.startsWith("MESH0045"));
+    expect(told(gateway)).toEqual([]);
+    expect(told({ group: "", kind: "Service", name: "edge" })).toHaveLength(1);
+    expect(told({ ...gateway, name: "other" })).toHaveLength(1);
+  });
 });
 
 describe("a rule with conditions on requests for a TCP port", () => {

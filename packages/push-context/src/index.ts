@@ -1,3 +1,4 @@
+export { appliesToWorkload, type AttachedWorkload, type TargetedPolicy } from "./attachment/policy-attachment.js";
 export { clientAddress, clientAddresses } from "./proxy/client-addresses.js";
 export { dnsNamespaceServing, kubernetesDnsSuffix, namespaceOfHostname } from "./proxy/dns-names.js";
 export {

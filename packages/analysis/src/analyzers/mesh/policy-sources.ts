@@ -42,7 +42,7 @@ function checkIdentities(
   { q, report }: AnalysisContext,
 ): void {
   if (identities.length === 0) return;
-  const plain = workloadsOfPolicy(q, namespace, spec).find(
+  const plain = workloadsOfPolicy(q, { ...spec, namespace }).find(
     (pod) => q.call(workloadPeerModes, { namespace: pod.namespace, labels: pod.labels }).mode === "DISABLE",
   );
   if (plain === undefined) return;

@@ -10,11 +10,11 @@ import {
   AuthorizationPolicy_Action as Action,
   type Rule,
 } from "@istiod/istio-api/security/v1beta1/authorization_policy";
-import { rootNamespace } from "@istiod/push-context";
+import { appliesToWorkload, rootNamespace } from "@istiod/push-context";
 import { isTcp } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import type { PodProfile } from "../../queries/pods.js";
-import { appliesToWorkload, isGateway, workloadsOfPolicy } from "../../queries/policy-workloads.js";
+import { isGateway, workloadsOfPolicy } from "../../queries/policy-workloads.js";
 import { portsOfWorkload, type WorkloadPort } from "../../queries/workload-ports.js";
 import { listNames } from "../../suggestions.js";
 
@@ -29,7 +29,7 @@ function checkPolicy({ namespace, spec }: AuthorizationPolicyObject, { q, report
   if (spec.action !== Action.ALLOW && spec.action !== Action.DENY) return;
   const conditions = spec.rules.map((each, i) => httpConditions(each, ["spec", "rules", i]));
   if (conditions.every(({ length }) => length === 0)) return;
-  const pods = workloadsOfPolicy(q, namespace, spec).filter((pod) => !isGateway(pod));
+  const pods = workloadsOfPolicy(q, { ...spec, namespace }).filter((pod) => !isGateway(pod));
   for (const [i, each] of spec.rules.entries()) {
     const [first] = conditions[i] ?? [];
     if (first === undefined) continue;
@@ -87,7 +87,7 @@ function includesPort({ to, when }: Rule, port: number): boolean {
 function isAllowedOtherwise(q: QueryContext, pod: PodProfile, port: number): boolean {
   return [...new Set([rootNamespace(q), pod.namespace])]
     .flatMap((namespace) => q.read(authorizationPoliciesByNamespace, namespace))
-    .filter(({ spec }) => spec.action === Action.ALLOW && appliesToWorkload(spec, pod))
+    .filter(({ namespace, spec }) => spec.action === Action.ALLOW && appliesToWorkload(q, { ...spec, namespace }, pod))
     .some(({ spec }) => spec.rules.some((each) => httpConditions(each, []).length === 0 && includesPort(each, port)));
 }
 

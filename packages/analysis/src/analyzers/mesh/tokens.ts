@@ -29,7 +29,7 @@ interface TokenCondition {
 function checkPolicy({ namespace, spec }: AuthorizationPolicyObject, { q, report }: AnalysisContext): void {
   const conditions = spec.rules.flatMap((each, i) => tokenConditions(each, ["spec", "rules", i]));
   if (conditions.length === 0) return;
-  const open = workloadsOfPolicy(q, namespace, spec).find((pod) => !hasRequestAuthentication(q, pod));
+  const open = workloadsOfPolicy(q, { ...spec, namespace }).find((pod) => !hasRequestAuthentication(q, pod));
   if (open === undefined) return;
   const labels = formatSelector(open.labels);
   const workloads = `namespace ${open.namespace}${labels === "" ? "" : ` (${labels})`}`;
