@@ -378,16 +378,6 @@ export const messageTypes = {
     level: "Warning",
     description: "The service of an extension provider, or its port, does not exist.",
   },
-  MESH0060: {
-    name: "CertificateNotServed",
-    level: "Warning",
-    description: "The certificate of an Ingress is not served for hosts that an older one serves with another one.",
-  },
-  MESH0061: {
-    name: "UnusableKey",
-    level: "Error",
-    description: "The key of a credential is not that of its certificate, or proxies cannot use it.",
-  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

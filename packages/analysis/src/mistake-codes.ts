@@ -63,4 +63,14 @@ export const mistakeTypes = {
     level: "Info",
     description: "No VirtualService of a Gateway routes the hosts of one of its servers.",
   },
+  MESH0060: {
+    name: "CertificateNotServed",
+    level: "Warning",
+    description: "The certificate of an Ingress is not served for hosts that an older one serves with another one.",
+  },
+  MESH0061: {
+    name: "UnusableKey",
+    level: "Error",
+    description: "The key of a credential is not that of its certificate, or proxies cannot use it.",
+  },
 } as const satisfies Readonly<Record<string, MessageType>>;
