@@ -185,8 +185,11 @@ test("whichever replica is asked, the commands and the page are those of all", {
     ["ads.shop", "istiod-b"],
     ["web.shop", "istiod-a"],
   ]);
-  const dump = await (await fetch(new URL(page.proxies[0]?.href ?? "", `${c.http}/`))).text();
-  expect(dump).toContain("ClustersConfigDump");
+  const proxyPage = new URL(page.proxies[0]?.href ?? "", `${c.http}/`);
+  const details = await (await fetch(proxyPage)).text();
+  expect(details).toContain("Mutual TLS to destinations");
+  const link = /href="([^"]*command=config_dump[^"]*)"/.exec(details)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  expect(await (await fetch(new URL(link, proxyPage))).text()).toContain("ClustersConfigDump");
   const html = await (await fetch(c.http)).text();
   expect(html).toMatch(/<h2 id="replicas-title">Replicas/);
 
