@@ -1,7 +1,7 @@
 import { counted } from "./count.js";
 import { html, type Html, type HtmlValue, link } from "./html.js";
 
-/** Not in the template, in which bundlers cannot escape it: V8 would keep the whole source with two bytes a character. */
+/** Not in a template, where bundlers cannot escape it: V8 would keep the source with two bytes a character. */
 const ellipsis = "…";
 
 export interface Column<T> {

@@ -6,7 +6,7 @@ import type { AssessedProxy, ProxyCounts } from "../proxy-state.js";
 import { asJson, bounded, type Column, type Level, mark, quoted, section, short, table } from "../table.js";
 import { duration, relativeTime } from "../time.js";
 
-/** Not in the template, in which bundlers cannot escape it: V8 would keep the whole source with two bytes a character. */
+/** Not in a template, where bundlers cannot escape it: V8 would keep the source with two bytes a character. */
 const dash = "–";
 
 const most = 25;
