@@ -80,7 +80,9 @@ const body = fc
     return { text: text.slice(0, Math.ceil(text.length * kept)), isWhole: kept === 1 };
   });
 
-it("10,000 hostile reviews are answered with a verdict of bounded length, or a clean error", async () => {
+const cases = Number(process.env["HOSTILE_REVIEWS"] ?? 4000);
+
+it("hostile reviews are answered with a verdict of bounded length, or a clean error", async () => {
   const admit = validationWebhook();
   const context = { url: new URL("http://localhost/validate"), signal: new AbortController().signal };
   const counts = { allowed: 0, denied: 0, unread: 0 };
@@ -105,7 +107,7 @@ it("10,000 hostile reviews are answered with a verdict of bounded length, or a c
         expect(response.status?.message).toMatch(/^(configuration is invalid|cannot decode|unrecognized type)/);
       counts[response.allowed ? "allowed" : "denied"]++;
     }),
-    { numRuns: 10_000, seed: 15 },
+    { numRuns: cases, seed: 15 },
   );
   // Each outcome occurs often, so that no branch is tested by accident only.
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(100);
