@@ -51,7 +51,7 @@ onEach(["memory"], (variant) => {
     const { connect, settle, lacking } = await fleet(100, (name) => name === "route-17");
     await settle();
     expect(lacking()).toBe(0);
-    // What others have rejected alone is sent apart from the rest.
+    // The resource that others have rejected alone is sent apart from the rest.
     connect(1);
     expect(await settle()).toBe(3);
     expect(lacking()).toBe(0);

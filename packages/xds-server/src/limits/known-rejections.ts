@@ -24,7 +24,7 @@ export class KnownRejections {
     }
   }
 
-  /** Returns whether a resource of a type was rejected; undefined if none was. */
+  /** Returns a function that reports whether a resource was rejected; undefined if none of the type was. */
   finder(typeUrl: string): ((resource: Resource) => boolean) | undefined {
     const versions = this.#types.get(typeUrl);
     return versions && ((resource) => versions.has(keyOf(resource)));
