@@ -61,6 +61,55 @@ describe("values that Envoy accepts", () => {
   });
 });
 
+it("knows fields and messages that Envoy has had for a few versions only", async () => {
+  const type = (name: string): string => `type.googleapis.com/envoy.extensions.${name}`;
+  const allowed = async (given: object): Promise<void> =>
+    expect(await verdictOn(given)).toEqual({ message: "", warnings: [] });
+  await allowed(patch("VIRTUAL_HOST", { request_body_buffer_limit: "65536" }));
+  await allowed(
+    filter({
+      "@type": type("filters.http.local_ratelimit.v3.LocalRateLimit"),
+      stat_prefix: "a",
+      rate_limits: [{ actions: [{ remote_address: {} }] }],
+    }),
+  );
+  await allowed(
+    filter({
+      "@type": type("filters.http.oauth2.v3.OAuth2"),
+      config: {
+        disable_refresh_token_set_cookie: true,
+        end_session_endpoint: "https://a.example/end",
+        stat_prefix: "a",
+      },
+    }),
+  );
+  await allowed(
+    filter({
+      "@type": type("filters.http.ext_proc.v3.ExternalProcessor"),
+      http_service: { http_service: { http_uri: { uri: "https://a.example", cluster: "a", timeout: "1s" } } },
+      status_on_error: { code: "BadGateway" },
+      allowed_override_modes: [{ request_header_mode: "SKIP" }],
+    }),
+  );
+  await allowed(
+    patch("NETWORK_FILTER", {
+      name: "envoy.filters.network.http_connection_manager",
+      typed_config: {
+        "@type": type("filters.network.http_connection_manager.v3.HttpConnectionManager"),
+        access_log: [
+          {
+            name: "stats",
+            typed_config: {
+              "@type": type("access_loggers.stats.v3.Config"),
+              counters: [{ stat: { name: "requests", tags: [{ name: "code", value_format: "%RESPONSE_CODE%" }] } }],
+            },
+          },
+        ],
+      },
+    }),
+  );
+});
+
 describe("values that Envoy rejects are denied with their field", () => {
   it.each<[string, object, string]>([
     [
@@ -131,7 +180,7 @@ describe("values that a later Envoy may accept are allowed with a warning", () =
     [
       "an unknown field of a packed message",
       filter({ "@type": lua, inline: "" }),
-      "typed_config.inline: is not a field of Lua, which has inlineCode, sourceCodes, defaultSourceCode, statPrefix",
+      "typed_config.inline: is not a field of Lua, which has inlineCode, sourceCodes, defaultSourceCode, statPrefix, clearRouteCache, filterContext, packagePaths, packageCpaths, sharedVmId",
     ],
     [
       "an unknown package",

@@ -23,6 +23,8 @@ export interface Refusal {
 export interface BareEnvoy {
   /** Names of the extensions in its build. */
   readonly extensions: readonly string[];
+  /** Full names of the messages that configure these extensions. */
+  readonly extensionTypes: readonly string[];
   /** Sends resources of one type, and returns the rejections. */
   offer(typeUrl: string, resources: readonly Resource[]): Promise<readonly Refusal[]>;
   /** Returns the error messages of the listeners that were rejected, by name. */
@@ -30,6 +32,11 @@ export interface BareEnvoy {
   /** Returns the names of the clusters that were accepted. */
   clusterNames(): Promise<ReadonlySet<string>>;
   close(): Promise<void>;
+}
+
+/** The part of the admin interface's `/server_info` that is read. */
+interface ServerInfo {
+  readonly node: { readonly extensions: readonly { readonly name: string; readonly type_urls?: readonly string[] }[] };
 }
 
 /** Clusters of Istio's bootstrap that generated resources refer to. */
@@ -81,12 +88,13 @@ export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
   try {
     const info = await eventually(
       "Envoy answers",
-      async () => JSON.parse(await envoy.admin("/server_info")) as { node: { extensions: { name: string }[] } },
+      async () => JSON.parse(await envoy.admin("/server_info")) as ServerInfo,
       60_000,
     );
     await eventually("Envoy has asked for resources", () => source.clients.length > 0, 60_000);
     return {
       extensions: info.node.extensions.map((e) => e.name),
+      extensionTypes: [...new Set(info.node.extensions.flatMap((e) => e.type_urls ?? []))].sort(),
       offer: async (typeUrl, resources) => {
         const before = sent.get(typeUrl);
         source.set({ [typeUrl]: ResourceSet.of(resources) });
