@@ -304,9 +304,17 @@ export function readProxy(node: Node, clusterAliases: Readonly<Record<string, st
         ? { metadata: alias === undefined ? node.metadata : { ...node.metadata, CLUSTER_ID: alias } }
         : {}),
       extensions: extensionNames(node.extensions),
+      ...envoyVersion(node),
     });
   } catch (error) {
     if (error instanceof ProxyNodeError) throw new ConnectError(shortened(error.message), Code.InvalidArgument);
     throw error;
   }
+}
+
+function envoyVersion({ userAgentVersionType: { case: kind, value } }: Node): {
+  readonly envoyVersion?: readonly [number, number];
+} {
+  const version = kind === "userAgentBuildVersion" ? value.version : undefined;
+  return version === undefined ? {} : { envoyVersion: [version.majorNumber, version.minorNumber] };
 }

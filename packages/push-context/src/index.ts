@@ -5,6 +5,7 @@ export {
   askMetadata,
   cluster,
   dnsDomain,
+  envoyAtLeast,
   globalUnicastAddress,
   hasDnsDomain,
   hasExtension,
@@ -208,5 +209,5 @@ export { applicableJwtRules, rejectsAllRequests } from "./authentication/request
 export { accessLogTargets } from "./telemetry/access-logs.js";
 export { applicableTelemetry, type ApplicableTelemetry } from "./telemetry/applicable-telemetry.js";
 export type { ListenerClass } from "./telemetry/listener-class.js";
-export { metricsSettings, type MetricsSettings } from "./telemetry/metrics.js";
+export { type MetricOverride, metricsSettings, type MetricsSettings } from "./telemetry/metrics.js";
 export { tracingSettings, type TracingSettings } from "./telemetry/tracing.js";

@@ -6,6 +6,7 @@ import { standardLabels } from "./standard-labels.js";
 /** Envoy's prefix of names in Prometheus. */
 const ENVOY_PREFIX = "envoy_";
 const RECORDED = `${ENVOY_PREFIX}${statPrefix}_`;
+const PART_LENGTH = 64 * 1024;
 const RECORDED_TYPE = `# TYPE ${RECORDED}`;
 
 /** A metric with the sums of its series by the text of their labels. */
@@ -30,11 +31,11 @@ export class StandardMetricsText {
     this.#self = self;
   }
 
-  /** Takes whole lines, and returns those that are to be passed on. */
-  push(lines: string): string {
+  /** Takes whole lines in UTF-8, and returns those that are to be passed on. */
+  push(lines: Buffer): Buffer | string {
     if (!lines.includes(RECORDED)) return lines;
     let rest = "";
-    for (const line of lines.split("\n")) {
+    for (const line of lines.toString("utf8").split("\n")) {
       if (line.startsWith(RECORDED_TYPE)) this.#begin(line);
       else if (line.startsWith(RECORDED)) this.#add(line);
       else if (line !== "") rest += `${line}\n`;
@@ -42,9 +43,19 @@ export class StandardMetricsText {
     return rest;
   }
 
-  /** Returns Istio's metrics. */
-  end(): string {
-    return this.#metrics.map(textOf).join("");
+  /** Returns Istio's metrics, in parts of about 64 KiB. */
+  *end(): Generator<string> {
+    let part = "";
+    for (const { name, type, values } of this.#metrics) {
+      if (values.size > 0) part += `# TYPE ${name} ${type}\n`;
+      for (const [series, value] of values) {
+        part += `${series} ${value}\n`;
+        if (part.length < PART_LENGTH) continue;
+        yield part;
+        part = "";
+      }
+    }
+    if (part !== "") yield part;
   }
 
   #begin(line: string): void {
@@ -71,13 +82,6 @@ export class StandardMetricsText {
     }
     return bound === "" ? standard : `${standard},${bound.replace(/^,/, "")}`;
   }
-}
-
-function textOf({ name, type, values }: Metric): string {
-  if (values.size === 0) return "";
-  let text = `# TYPE ${name} ${type}\n`;
-  for (const [series, value] of values) text += `${series} ${value}\n`;
-  return text;
 }
 
 function splitSample(line: string): { name: string; labels: string; value: number | undefined } {

@@ -14,8 +14,8 @@ const raw = (labels: string): string => `reporter="destination",istio_grpc_statu
 
 function convert(...chunks: readonly string[]): { rest: string; metrics: string[] } {
   const text = new StandardMetricsText(self);
-  const rest = chunks.map((chunk) => text.push(chunk)).join("");
-  return { rest, metrics: text.end().split("\n").slice(0, -1) };
+  const rest = chunks.map((chunk) => text.push(Buffer.from(chunk)).toString()).join("");
+  return { rest, metrics: [...text.end()].join("").split("\n").slice(0, -1) };
 }
 
 it("passes other metrics on as they are", () => {

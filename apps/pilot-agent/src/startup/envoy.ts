@@ -4,12 +4,14 @@ import { join, resolve } from "node:path";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { type Closers } from "@istiod/runtime";
 import { type Environment, fipsCipherSuites } from "@istiod/settings";
+import { formatPeer, peerVariable } from "@istiod/standard-metrics";
 import { writeBootstrap } from "../bootstrap/write-bootstrap.js";
 import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import { envoyArguments } from "../envoy/arguments.js";
 import { readBootstrapOverride } from "../envoy/bootstrap-override.js";
 import { type EnvoyProcess, startEnvoy } from "../envoy/process.js";
 import { terminateEnvoy, type TerminationOptions } from "../envoy/termination.js";
+import { peerWorkload } from "../node/peer-workload.js";
 import type { Options } from "../options/table.js";
 import { listenOnPort } from "../socket.js";
 import type { AgentContext } from "./context.js";
@@ -38,7 +40,7 @@ export async function startProxy(
       log.warn(message),
     ),
     directory: resolve(options.directory),
-    env: envoyEnvironment(env, options),
+    env: { ...envoyEnvironment(env, options), [peerVariable]: formatPeer(peerWorkload(context)) },
     outputDirectory: resolvePath(config.configPath),
     log,
   });

@@ -4,6 +4,7 @@ import type { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";
 import { drainEnvoy } from "../envoy/termination.js";
 import { AgentError } from "../errors.js";
+import { peerWorkload } from "../node/peer-workload.js";
 import { appProbes } from "../probes/app-probes.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import { scrapeTargets } from "../status/scrape.js";
@@ -73,6 +74,7 @@ export async function startStatusServer(
     ...(options.disableEnvoy
       ? {}
       : { envoyMetrics: `http://${urlHost(networks.localhost)}:${admin.port}/stats/prometheus` }),
+    workload: peerWorkload(context),
     applications: type === "sidecar" ? scrapeTargets(options.prometheusScrape, statusPort) : [],
     applicationHost: urlHost(application.host),
     probe: appProbes({ text: options.appProbers, ...application, statusPort, log }),

@@ -1,14 +1,17 @@
 import type { ServerResponse } from "node:http";
 import { reasonOf } from "@istiod/runtime";
 import { LimitedLog } from "@istiod/logging";
+import { type PeerWorkload, StandardMetricsText } from "@istiod/standard-metrics";
 import type { Log } from "../log.js";
 import type { AgentMetrics } from "./metrics.js";
-import { scrapeApplication, scrapeEnvoy, type ScrapeTarget } from "./scrape.js";
+import { type Scrape, scrapeApplication, scrapeEnvoy, type ScrapeTarget } from "./scrape.js";
 
 export interface MergedMetricsOptions {
   readonly metrics: AgentMetrics;
   /** URL of Envoy's metrics; absent without Envoy. */
   readonly envoyMetrics?: string;
+  /** The workload of the proxy, for the labels of Istio's metrics. Default: none, and Envoy's metrics as they are. */
+  readonly workload?: PeerWorkload;
   readonly applications: readonly ScrapeTarget[];
   /** Host of the application, as in a URL. */
   readonly applicationHost: string;
@@ -56,13 +59,19 @@ export class MergedMetrics {
     response.writeHead(200, { "content-type": metrics.registry.contentType });
     await write(response, await metrics.registry.metrics());
     if (envoyMetrics !== undefined) {
-      const url = `${envoyMetrics}${query}`;
-      await scrapeEnvoy({ url, timeout, signal }, (lines) => write(response, lines)).catch((error: unknown) =>
-        this.#failed("envoy", reasonOf(error)),
-      );
+      const scrape = { url: `${envoyMetrics}${query}`, timeout, signal };
+      await this.#writeEnvoy(scrape, response).catch((error: unknown) => this.#failed("envoy", reasonOf(error)));
     }
     for (const text of scraped) await write(response, await text);
     response.end();
+  }
+
+  /** Writes Envoy's metrics, with Istio's in place of the statistics that a stock Envoy records for them. */
+  async #writeEnvoy(scrape: Scrape, response: ServerResponse): Promise<void> {
+    const { workload } = this.#options;
+    const standard = workload && new StandardMetricsText(workload);
+    await scrapeEnvoy(scrape, (lines) => write(response, standard ? standard.push(lines) : lines));
+    if (standard) for (const part of standard.end()) await write(response, part);
   }
 
   async #scrapeApplication(url: string, timeout: number, signal: AbortSignal): Promise<string> {

@@ -62,6 +62,13 @@ export const hasExtension = fact(
   (proxy: Proxy, name: string) => proxy.extensions?.includes(name) ?? true,
 );
 
+/** Reports whether the client's Envoy has at least this version. One that reports no version has none. */
+export const envoyAtLeast = fact(
+  "envoyAtLeast",
+  ({ envoyVersion: [major, minor] = [0, 0] }: Proxy, [leastMajor, leastMinor]: readonly [number, number]) =>
+    major > leastMajor || (major === leastMajor && minor >= leastMinor),
+);
+
 export const ipMode = fact("ipMode", (proxy: Proxy) => proxy.ipMode);
 
 /** The client's own addresses. Ask them only for what is bound to them or to find the workload. */

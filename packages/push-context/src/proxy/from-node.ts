@@ -14,6 +14,8 @@ export interface Node {
   readonly metadata?: JsonObject;
   /** Names of extensions; an empty list means unknown. */
   readonly extensions?: readonly string[];
+  /** The version of Envoy: major and minor. */
+  readonly envoyVersion?: readonly [major: number, minor: number];
 }
 
 /**
@@ -65,6 +67,7 @@ export function proxyFromNode(node: Node): Proxy {
     metadata,
     rawMetadata,
     ...(node.extensions === undefined || node.extensions.length === 0 ? {} : { extensions: node.extensions }),
+    ...(node.envoyVersion && { envoyVersion: node.envoyVersion }),
   };
 }
 

@@ -51,6 +51,8 @@ export interface Proxy {
    * assumed.
    */
   readonly extensions?: readonly string[];
+  /** The version of Envoy that the proxy reports, major and minor; absent if it reports none. */
+  readonly envoyVersion?: readonly [major: number, minor: number];
   /** Absent if the proxy was not authenticated, as on a plaintext port. It then receives no secrets. */
   readonly verifiedIdentity?: VerifiedIdentity;
 }

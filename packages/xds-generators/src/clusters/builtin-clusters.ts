@@ -13,7 +13,7 @@ import {
   passthroughCluster,
 } from "../resource-names.js";
 import { type ClusterDraft, clusterResource, httpProtocolOptionsKey, newClusterDraft } from "./cluster-draft.js";
-import { addMetadataExchange } from "./cluster-metadata.js";
+import { addDestinationName, addMetadataExchange } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
 import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
@@ -27,13 +27,13 @@ export const inboundBindIpv6 = "::6";
 /** The cluster that drops traffic: it has no endpoints. */
 export const blackHole = query("blackHoleCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
-  return clusterResource(
-    newClusterDraft({
-      name: blackHoleCluster,
-      clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
-      ...(connectTimeout && { connectTimeout }),
-    }).cluster,
-  );
+  const { cluster } = newClusterDraft({
+    name: blackHoleCluster,
+    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+    ...(connectTimeout && { connectTimeout }),
+  });
+  addDestinationName(q, cluster);
+  return clusterResource(cluster);
 });
 
 /**
@@ -43,6 +43,7 @@ export const blackHole = query("blackHoleCluster", (q): Resource => {
 export const passthrough = query("passthroughCluster", (q): Resource => {
   const { cluster } = passthroughDraft(q);
   addMetadataExchange(q, cluster);
+  addDestinationName(q, cluster);
   return clusterResource(cluster);
 });
 
@@ -51,6 +52,7 @@ export const inboundPassthrough = query("inboundPassthroughCluster", (q): Resour
   const { cluster } = passthroughDraft(q);
   const mode = q.ask(ipMode);
   cluster.name = inboundPassthroughCluster;
+  addDestinationName(q, cluster);
   cluster.upstreamBindConfig = create(BindConfigSchema, {
     sourceAddress: sourceAddress(mode === "IPv6" ? inboundBindIpv6 : inboundBindIpv4),
     ...(mode === "Dual" && { extraSourceAddresses: [{ address: sourceAddress(inboundBindIpv6) }] }),

@@ -9,6 +9,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Service } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
+import { hasIstioExtension } from "../istio-extensions.js";
 import { applicationProtocolsKey, istioMetadata } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
 
@@ -29,6 +30,14 @@ export function addServicesMetadata(q: QueryContext, cluster: Cluster, services:
   addMetadata(cluster, {
     services: services.map(({ hostname, name, namespace }): JsonValue => ({ host: hostname, name, namespace })),
   });
+}
+
+/**
+ * Adds the name of a cluster of unknown destinations as that of a service, if the client's Envoy takes labels of metrics
+ * from metadata alone. Istio's extension knows these names.
+ */
+export function addDestinationName(q: QueryContext, cluster: Cluster): void {
+  if (!hasIstioExtension(q, "stats")) addMetadata(cluster, { services: [{ name: cluster.name }] });
 }
 
 /**

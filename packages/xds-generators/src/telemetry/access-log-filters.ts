@@ -9,6 +9,7 @@ import {
   AccessLogFilterSchema,
   ComparisonFilter_Op,
 } from "@istiod/envoy-api/envoy/config/accesslog/v3/accesslog";
+import type { AccessLogType } from "@istiod/envoy-api/envoy/data/accesslog/v3/accesslog";
 import { ExpressionFilterSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/filters/cel/v3/cel";
 import { packAny } from "../envoy/any.js";
 
@@ -24,8 +25,8 @@ const failedRequest = create(AccessLogFilterSchema, {
 
 /** Filters by which one part of a listener omits what another part logs. */
 export const defaultFilters: Readonly<Partial<Record<AccessLogKind, AccessLogFilter>>> = {
-  listener: responseFlag("NR"),
-  "hbone-origination": responseFlag("UF"),
+  listener: responseFlagFilter("NR"),
+  "hbone-origination": responseFlagFilter("UF"),
   "hbone-termination": failedRequest,
 };
 
@@ -48,6 +49,18 @@ export function andFilter(filters: readonly AccessLogFilter[]): AccessLogFilter 
     : create(AccessLogFilterSchema, { filterSpecifier: { case: "andFilter", value: { filters: [...filters] } } });
 }
 
-function responseFlag(flag: string): AccessLogFilter {
-  return create(AccessLogFilterSchema, { filterSpecifier: { case: "responseFlagFilter", value: { flags: [flag] } } });
+export function orFilter(filters: readonly AccessLogFilter[]): AccessLogFilter {
+  return create(AccessLogFilterSchema, { filterSpecifier: { case: "orFilter", value: { filters: [...filters] } } });
+}
+
+/** Matches requests and connections with any of the response flags. */
+export function responseFlagFilter(...flags: readonly string[]): AccessLogFilter {
+  return create(AccessLogFilterSchema, {
+    filterSpecifier: { case: "responseFlagFilter", value: { flags: [...flags] } },
+  });
+}
+
+/** Matches what is logged at one point in the life of a request or a connection. */
+export function logTypeFilter(type: AccessLogType): AccessLogFilter {
+  return create(AccessLogFilterSchema, { filterSpecifier: { case: "logTypeFilter", value: { types: [type] } } });
 }

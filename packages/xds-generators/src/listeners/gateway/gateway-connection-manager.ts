@@ -21,6 +21,7 @@ import {
   routerWithoutDebugHeaders,
   statefulSession,
 } from "../http/http-filters.js";
+import { outboundPeerExchange } from "../http/peer-exchange.js";
 import { clientCertForwarding, proxyHeaders } from "../http/proxy-headers.js";
 
 /**
@@ -61,6 +62,7 @@ function gatewayFilters(q: QueryContext, web: boolean): readonly HttpFilter[] {
     ...(exchanges
       ? [outboundPeerMetadata(headers.metadataInMeshOnly, features.metadataExchangeAdditionalLabels(q))]
       : []),
+    ...(headers.metadataInMeshOnly ? [] : outboundPeerExchange(q)),
     ...authorization.custom,
     ...q.call(jwtFilters),
     ...authorization.local,

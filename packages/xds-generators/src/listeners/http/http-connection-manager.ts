@@ -23,6 +23,7 @@ import { duration } from "../../envoy/duration.js";
 import { type Filter, type HttpFilter, networkFilter } from "../../envoy/filters.js";
 import { compareIpPrefixes, parseIpPrefix } from "../../envoy/ip-prefix.js";
 import { accessLogs } from "../../telemetry/access-log.js";
+import { httpMetricsLogs } from "../../telemetry/standard-metrics.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
 import { nodeIdleTimeout } from "../connection-limits.js";
 import { applyConnectionSettings, connectionSettings } from "./connection-settings.js";
@@ -54,7 +55,7 @@ export function encodeManager(
   manager.useRemoteAddress = useRemoteAddress;
   manager.upgradeConfigs = [create(UpgradeConfigSchema, { upgradeType: "websocket" })];
   manager.streamIdleTimeout = duration(0);
-  manager.accessLog = [...accessLogs(q, listener, "http")];
+  manager.accessLog = [...accessLogs(q, listener, "http"), ...q.call(httpMetricsLogs, listener)];
   manager.proxy100Continue = features.proxy100Continue(q);
   if (internal !== undefined) manager.internalAddressConfig = internal;
   if (idleTimeout !== undefined) manager.commonHttpProtocolOptions = create(HttpProtocolOptionsSchema, { idleTimeout });

@@ -23,6 +23,7 @@ import {
   router,
   routerWithoutDebugHeaders,
 } from "../http/http-filters.js";
+import { inboundPeerExchange } from "../http/peer-exchange.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
 import { metadataExchange } from "../tcp/network-filters.js";
 import { simpleTcpProxy, terminalFilters } from "../tcp/tcp-proxy.js";
@@ -125,6 +126,7 @@ function inboundHttpFilters(
   const authorization = q.call(httpAuthorization, identity);
   return [
     ...(exchanges ? [inboundPeerMetadata(features.metadataExchangeAdditionalLabels(q))] : []),
+    ...(exchangesPeerMetadata ? inboundPeerExchange(q) : []),
     ...authorization.custom,
     ...q.call(jwtFilters),
     ...authorization.local,

@@ -20,6 +20,7 @@ import {
   routerWithoutDebugHeaders,
   statefulSession,
 } from "../http/http-filters.js";
+import { outboundPeerExchange } from "../http/peer-exchange.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
 
 /** The options of outbound connection managers, apart from names and routes. */
@@ -62,6 +63,7 @@ function outboundFilters(q: QueryContext, options: OutboundManagerOptions): read
   const family = dnsLookupFamily(q, q.ask(ipMode));
   return [
     ...(exchanges ? [outboundPeerMetadata(inMeshOnly, features.metadataExchangeAdditionalLabels(q))] : []),
+    ...(inMeshOnly ? [] : outboundPeerExchange(q)),
     ...(options.grpcWeb ? [grpcWeb] : []),
     grpcStats,
     ...announceHttp(q),

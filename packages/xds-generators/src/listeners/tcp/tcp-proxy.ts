@@ -22,7 +22,7 @@ import { packAny } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
 import { type Filter, networkFilter } from "../../envoy/filters.js";
 import { clusterHash } from "../../routes/route/destinations.js";
-import { accessLogs } from "../../telemetry/access-log.js";
+import { connectionLogs } from "../../telemetry/connection-logs.js";
 import { nodeIdleTimeout } from "../connection-limits.js";
 import type { TcpProxyPlan } from "./tcp-proxy-plan.js";
 
@@ -41,7 +41,7 @@ export function simpleTcpProxy(
     statPrefix,
     clusterSpecifier: { case: "cluster", value: cluster },
     ...(idleTimeout && { idleTimeout }),
-    accessLog: [...accessLogs(q, listener, "tcp")],
+    ...connectionLogs(q, listener),
   });
 }
 
@@ -65,7 +65,7 @@ export function tcpProxyFromPlan(q: QueryContext, listener: ListenerClass, plan:
           },
     ...(idleTimeout && { idleTimeout }),
     ...(tcp?.maxConnectionDuration && { maxDownstreamConnectionDuration: tcp.maxConnectionDuration }),
-    accessLog: [...accessLogs(q, listener, "tcp")],
+    ...connectionLogs(q, listener),
   });
   if (plan.hashTargets.some((target) => hashesSourceIp(q, target))) proxy.hashPolicy = [sourceIpHashPolicy];
   if (rule === undefined) return proxy;

@@ -1,0 +1,40 @@
+import { clone } from "@bufbuild/protobuf";
+import {
+  type AccessLog,
+  type AccessLogFilter,
+  AccessLogSchema,
+} from "@istiod/envoy-api/envoy/config/accesslog/v3/accesslog";
+import { AccessLogType } from "@istiod/envoy-api/envoy/data/accesslog/v3/accesslog";
+import type { QueryContext } from "@istiod/incremental";
+import type { ListenerClass } from "@istiod/push-context";
+import { accessLogs } from "./access-log.js";
+import { andFilter, logTypeFilter } from "./access-log-filters.js";
+import { tcpMetricsLogs } from "./standard-metrics.js";
+
+/** The access logs of a TCP proxy, and when it writes them. */
+interface ConnectionLogs {
+  readonly accessLog: AccessLog[];
+  readonly accessLogOptions?: { readonly flushAccessLogOnConnected: true };
+}
+
+/**
+ * Returns the access logs of TCP connections, and those that record metrics. The latter need to know that a connection
+ * has been opened; the others are written at its end only.
+ */
+export function connectionLogs(q: QueryContext, listener: ListenerClass): ConnectionLogs {
+  const logs = accessLogs(q, listener, "tcp");
+  const metrics = q.call(tcpMetricsLogs, listener);
+  if (metrics.length === 0) return { accessLog: [...logs] };
+  return {
+    accessLog: [...logs.map(atEnd), ...metrics],
+    accessLogOptions: { flushAccessLogOnConnected: true },
+  };
+}
+
+const isEnd = logTypeFilter(AccessLogType.TcpConnectionEnd);
+
+function atEnd(log: AccessLog): AccessLog {
+  const filters: AccessLogFilter[] = log.filter === undefined ? [isEnd] : [isEnd, log.filter];
+  const filter = andFilter(filters);
+  return filter === undefined ? log : Object.assign(clone(AccessLogSchema, log), { filter });
+}
