@@ -33,8 +33,8 @@ export function addServicesMetadata(q: QueryContext, cluster: Cluster, services:
 }
 
 /**
- * Adds the name of a cluster of unknown destinations as that of a service, if the client's Envoy takes labels of metrics
- * from metadata alone. Istio's extension knows these names.
+ * Adds the name of a cluster of unknown destinations as that of a service, for clients whose labels of metrics are from
+ * metadata alone. Istio's extension knows these names.
  */
 export function addDestinationName(q: QueryContext, cluster: Cluster): void {
   if (!hasIstioExtension(q, "stats")) addMetadata(cluster, { services: [{ name: cluster.name }] });
