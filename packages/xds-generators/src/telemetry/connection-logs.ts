@@ -9,7 +9,7 @@ import type { QueryContext } from "@istiod/incremental";
 import type { ListenerClass } from "@istiod/push-context";
 import { accessLogs } from "./access-log.js";
 import { andFilter, logTypeFilter } from "./access-log-filters.js";
-import { tcpMetricsLogs } from "./standard-metrics.js";
+import { countsOpenConnections, tcpMetricsLogs } from "./standard-metrics.js";
 
 /** The access logs of a TCP proxy, and when it writes them. */
 interface ConnectionLogs {
@@ -24,7 +24,7 @@ interface ConnectionLogs {
 export function connectionLogs(q: QueryContext, listener: ListenerClass): ConnectionLogs {
   const logs = accessLogs(q, listener, "tcp");
   const metrics = q.call(tcpMetricsLogs, listener);
-  if (metrics.length === 0) return { accessLog: [...logs] };
+  if (metrics.length === 0 || !countsOpenConnections(listener)) return { accessLog: [...logs, ...metrics] };
   return {
     accessLog: [...logs.map(atEnd), ...metrics],
     accessLogOptions: { flushAccessLogOnConnected: true },

@@ -60,23 +60,29 @@ export function recordsStandardMetrics(q: QueryContext, listener: ListenerClass)
 export const httpMetricsLogs = query("httpMetricsLogs", (q, listener: ListenerClass): readonly AccessLog[] => {
   if (!recordsStandardMetrics(q, listener)) return [];
   const labels = requestLabels(reporterOf(listener), listener === "sidecar-outbound");
-  return [statsLog(q, recordedMetrics(q, listener, httpMetrics, labels))];
+  return statsLogs(q, recordedMetrics(q, listener, httpMetrics, labels));
 });
 
 /**
- * Returns the access loggers for metrics of TCP connections, if the client needs them. They expect the connection to be
- * logged when it is connected to the server and when it ends.
+ * Returns the access loggers for metrics of TCP connections, if the client needs them. Clients count a connection as
+ * opened when it is connected to the server, see {@link countsOpenConnections}. Servers do so when it ends: Envoy
+ * connects to the application before it knows the peer.
  */
 export const tcpMetricsLogs = query("tcpMetricsLogs", (q, listener: ListenerClass): readonly AccessLog[] => {
   if (!recordsStandardMetrics(q, listener)) return [];
   const labels = connectionLabels(reporterOf(listener));
+  const log = (metrics: Readonly<Record<string, StandardMetric>>, filter?: AccessLogFilter): readonly AccessLog[] =>
+    statsLogs(q, recordedMetrics(q, listener, metrics, labels), filter);
+  if (!countsOpenConnections(listener)) return log(tcpMetrics);
   const { TCP_OPENED_CONNECTIONS, ...atEnd } = tcpMetrics;
   const isOpened = orFilter([logTypeFilter(AccessLogType.TcpUpstreamConnected), responseFlagFilter(...unconnected)]);
-  return [
-    statsLog(q, recordedMetrics(q, listener, { TCP_OPENED_CONNECTIONS }, labels), isOpened),
-    statsLog(q, recordedMetrics(q, listener, atEnd, labels), logTypeFilter(AccessLogType.TcpConnectionEnd)),
-  ];
+  return [...log({ TCP_OPENED_CONNECTIONS }, isOpened), ...log(atEnd, logTypeFilter(AccessLogType.TcpConnectionEnd))];
 });
+
+/** Reports whether connections of a class of listeners are also to be logged when they are connected to the server. */
+export function countsOpenConnections(listener: ListenerClass): boolean {
+  return reporterOf(listener) === "source";
+}
 
 function reporterOf(listener: ListenerClass): Reporter {
   return listener === "sidecar-inbound" ? "destination" : "source";
@@ -117,7 +123,12 @@ function overridden(labels: readonly RecordedLabel[], override: MetricOverride |
   ];
 }
 
-function statsLog(q: QueryContext, metrics: readonly RecordedMetric[], filter?: AccessLogFilter): AccessLog {
+function statsLogs(
+  q: QueryContext,
+  metrics: readonly RecordedMetric[],
+  filter?: AccessLogFilter,
+): readonly AccessLog[] {
+  if (metrics.length === 0) return [];
   const config: StatsConfig = {
     ...scope(q),
     counters: metrics.flatMap(({ metric: { unit, value }, stat }) => {
@@ -128,11 +139,12 @@ function statsLog(q: QueryContext, metrics: readonly RecordedMetric[], filter?: 
       unit === undefined ? [] : [{ stat, unit: unit === "bytes" ? Unit.Bytes : Unit.Milliseconds, valueFormat: value }],
     ),
   };
-  return create(AccessLogSchema, {
+  const log = create(AccessLogSchema, {
     name: loggerName,
     configType: { case: "typedConfig", value: packAny(ConfigSchema, config) },
     ...(filter && { filter }),
   });
+  return [log];
 }
 
 /** Returns where the statistics are: Envoy 1.39 and later bounds their number, and deprecates a prefix alone. */
