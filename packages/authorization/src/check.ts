@@ -171,11 +171,11 @@ async function tokenOf(
   received: ReceivedRequest | undefined,
   now: number,
 ): Promise<TokenVerdict> {
-  if (rejectsAll)
+  if (rejectsAll !== undefined)
     return {
       state: "invalid",
       status: 401,
-      reason: "a RequestAuthentication that applies was rejected, so all requests are",
+      reason: `${rejectsAll}, so all requests are rejected`,
     };
   if (received !== undefined && isPreflight(received)) return { state: "none" };
   return verifyToken(question.jwt ?? bearerToken(received, jwtRules), jwtRules, now);

@@ -12,11 +12,16 @@ import {
   type PeerModes,
   type Proxy,
   proxyConfig,
-  rejectsAllRequests,
   remoteJwksServer,
   rootNamespace,
 } from "@istiod/push-context";
-import { customProviderEffects, type CustomProviderEffect, meshTrustDomains } from "@istiod/xds-generators";
+import {
+  customProviderEffects,
+  type CustomProviderEffect,
+  enforcedAuthorizationPolicies,
+  meshTrustDomains,
+  rejectsEveryToken,
+} from "@istiod/xds-generators";
 import { reasonOfReference } from "./target-references.js";
 import type { PathNormalization } from "./request/path-normalization.js";
 import type { KeyedRule } from "./request/token.js";
@@ -24,13 +29,15 @@ import type { KeyedRule } from "./request/token.js";
 /** All that decides about the requests to a workload, from the queries that the generators use. */
 export interface WorkloadPolicies {
   readonly peerModes: PeerModes;
+  /** The policies that are enforced: those that apply, unless they are too many bytes. */
   readonly policies: ApplicablePolicies;
+  readonly applicable: ApplicablePolicies;
   readonly providers: readonly CustomProviderEffect[];
   readonly trustDomains: readonly string[];
   readonly normalization: PathNormalization;
   readonly jwtRules: readonly KeyedRule[];
-  /** True if a rejected RequestAuthentication closes the workload. */
-  readonly rejectsAll: boolean;
+  /** The reason why every request is rejected as if it had no valid token; undefined if it is not. */
+  readonly rejectsAll: string | undefined;
   readonly rootNamespace: string;
   /** Trusted proxies in front of a gateway. */
   readonly trustedHops: number;
@@ -47,7 +54,8 @@ const normalizations: Readonly<Record<Normalization, PathNormalization>> = {
 /** The policies of the client. */
 export const workloadPolicies = query("workloadPolicies", (q): WorkloadPolicies => ({
   peerModes: q.call(clientPeerModes),
-  policies: q.call(applicableAuthorizationPolicies),
+  applicable: q.call(applicableAuthorizationPolicies),
+  policies: q.call(enforcedAuthorizationPolicies),
   providers: q.call(customProviderEffects),
   trustDomains: meshTrustDomains(q),
   normalization: normalizations[mesh(q).pathNormalization?.normalization ?? Normalization.DEFAULT],
@@ -55,7 +63,7 @@ export const workloadPolicies = query("workloadPolicies", (q): WorkloadPolicies 
     rule,
     jwks: remoteJwksServer(q, rule) === undefined ? localJwks(q, rule) : undefined,
   })),
-  rejectsAll: q.call(rejectsAllRequests),
+  rejectsAll: q.call(rejectsEveryToken),
   rootNamespace: rootNamespace(q),
   trustedHops: proxyConfig(q, "gatewayTopology")?.numTrustedProxies ?? 0,
 }));
@@ -72,10 +80,10 @@ export interface OtherPolicy {
 export function otherPolicies(
   database: Database<Proxy>,
   { namespace }: Proxy,
-  { policies, rootNamespace: root }: WorkloadPolicies,
+  { applicable, rootNamespace: root }: WorkloadPolicies,
 ): readonly OtherPolicy[] {
   const applying = new Set(
-    [...policies.custom, ...policies.audit, ...policies.deny, ...policies.allow].map((each) => keyOf(each)),
+    [...applicable.custom, ...applicable.audit, ...applicable.deny, ...applicable.allow].map((each) => keyOf(each)),
   );
   return database
     .keys(authorizationPolicies)

@@ -267,3 +267,28 @@ describe("dry runs", () => {
     expect(await ask([strict, denyAdmin], { from: "none" })).not.toHaveProperty("withDryRuns");
   });
 });
+
+describe("policies that are too many bytes at all filter chains of the workload", () => {
+  const paths = Array.from({ length: 1000 }, (_, i) => `/${i}`);
+  const objects = [
+    policy("paths", { action: "DENY", rules: [{ to: [{ operation: { paths } }] }] }),
+    document("RequestAuthentication", "tokens", {
+      jwtRules: [{ issuer: "a", jwks: '{"keys": [{"kty": "oct", "k": "AAAA"}]}' }],
+    }),
+  ];
+  const answerWithin = async (bytes: string): Promise<Check> => {
+    const mesh = new YamlMesh<Proxy>([...base, ...objects].join("\n---\n"));
+    mesh.set("ISTIOD_MAX_POLICY_BYTES_OF_WORKLOAD", bytes);
+    const [found] = await check(mesh.db, { from: "shop/web", to: "cart.shop:80", path: "/other" });
+    return found!;
+  };
+
+  it("are a denial, as the proxy enforces it", async () => {
+    expect((await answerWithin("1000000")).decision).toMatchObject({ outcome: "allow" });
+    const { decision, token, policies, notApplying } = await answerWithin("10000");
+    expect(decision).toMatchObject({ outcome: "deny" });
+    expect(token).toMatchObject({ state: "invalid", status: 401 });
+    expect(policies.map(({ name, action }) => `${action} ${name}`)).toEqual(["DENY paths (over bound)"]);
+    expect(notApplying).toEqual([]);
+  });
+});

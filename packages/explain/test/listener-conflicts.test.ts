@@ -1,6 +1,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { environment } from "@istiod/config-schema";
 import { MemoryMeter } from "@istiod/metrics/testing";
 import type { Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
@@ -181,6 +182,31 @@ describe("an SNI with a wildcard within a label", () => {
       ],
     ]);
   });
+});
+
+it("a policy that is too many bytes at all chains of a workload is reported, with what is denied", () => {
+  const paths = Array.from({ length: 1000 }, (_, i) => `/${i}`);
+  const policy = object("AuthorizationPolicy", "paths", {
+    action: "DENY",
+    rules: [{ to: [{ operation: { paths } }] }],
+  } as never);
+  const database = meshOf(policy);
+  database.commit((tx) => tx.set(environment, "ISTIOD_MAX_POLICY_BYTES_OF_WORKLOAD", "10000"));
+  const client = proxy();
+  const reason =
+    /^spec is left out: with all policies of the workload, and every request is denied in their place: 2 HTTP filter chains × \d+ \+ 3 TCP filter chains × \d+ bytes of policies = \d+ bytes, of at most 10000 \(ISTIOD_MAX_POLICY_BYTES_OF_WORKLOAD\)$/;
+  expect(omittedParts([{ proxy: client, view: database.view(client) }])).toMatchObject([
+    {
+      kind: "AuthorizationPolicy",
+      namespace: "shop",
+      name: "paths",
+      proxies: 1,
+      reason: expect.stringMatching(reason) as string,
+    },
+  ]);
+  expect(why(database, client, "lds", "virtualInbound").ignored).toMatchObject([
+    { kind: "AuthorizationPolicy", namespace: "shop", name: "paths", reason: expect.stringMatching(reason) as string },
+  ]);
 });
 
 it("a part that some proxies lack is reported once, with their number, and again when none lacks it", async () => {

@@ -42,7 +42,7 @@ export function object(
   const apiVersion =
     kind === "Service" || kind === "Pod"
       ? "v1"
-      : kind === "PeerAuthentication"
+      : kind === "PeerAuthentication" || kind === "AuthorizationPolicy"
         ? "security.istio.io/v1"
         : "networking.istio.io/v1";
   const creationTimestamp = `2024-01-${String(created).padStart(2, "0")}T00:00:00Z`;

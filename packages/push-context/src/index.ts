@@ -204,7 +204,11 @@ export {
 export { httpAttribute } from "./authorization/http-attributes.js";
 export { extensionProvider } from "./telemetry/extension-provider.js";
 export { providerAddress, providerProblem, serviceOfProvider } from "./mesh/provider-address.js";
-export { applicableJwtRules, rejectsAllRequests } from "./authentication/request-authentications.js";
+export {
+  applicableJwtRules,
+  applicableRequestAuthentications,
+  rejectsAllRequests,
+} from "./authentication/request-authentications.js";
 
 export { accessLogTargets } from "./telemetry/access-logs.js";
 export { applicableTelemetry, type ApplicableTelemetry } from "./telemetry/applicable-telemetry.js";

@@ -18,10 +18,8 @@ export {
 } from "./security/trust-bundle.js";
 export { secretLookup, type SecretLookup } from "./secrets/index.js";
 export { warmUp, type WarmUpOptions, type WarmUpResult } from "./warm-up.js";
-export {
-  customProviderEffects,
-  type CustomProviderEffect,
-  meshTrustDomains,
-} from "./security/authorization/client-authorization.js";
+export { customProviderEffects, type CustomProviderEffect } from "./security/authorization/client-authorization.js";
+export { meshTrustDomains } from "./security/authorization/written-authorization.js";
+export { deniedPolicies, enforcedAuthorizationPolicies, rejectsEveryToken } from "./security/policy-bound.js";
 export { expandTrustDomains, withTrustDomainAliases } from "./security/authorization/trust-domains.js";
 export { completeResource, withLastGood } from "./last-good.js";

@@ -10,6 +10,7 @@ import { hasInboundConflict } from "./listeners/inbound/inbound-ports.js";
 import { allGatewayConflicts, allIngressConflicts, type ListenerConflict } from "./listeners/index.js";
 import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
+import { deniedPolicies } from "./security/policy-bound.js";
 import { duplicateDomains, routesLeftOut, sidecarRouteNames } from "./routes/index.js";
 
 /** Configuration that is omitted from a client's resources because of a conflict or because there are no endpoints. */
@@ -24,7 +25,8 @@ export interface Omissions {
   readonly conflictingOutboundListeners: readonly string[];
   /**
    * Services, routes, servers, egress and ingress listeners that are left out at a listener, in whole or in part,
-   * subsets whose clusters are too many, and routes that are too many at the servers of a Gateway.
+   * subsets whose clusters are too many, routes that are too many at the servers of a Gateway, and policies that are
+   * too many bytes.
    */
   readonly listenerConflicts: readonly ListenerConflict[];
   /** True if two services declare different protocols for a port of the workload. */
@@ -63,11 +65,13 @@ export const omissions = query("omissions", (q): Omissions => {
             ...q.call(allGatewayConflicts).map(({ conflict }) => conflict),
             ...q.call(subsetsLeftOut),
             ...q.call(routesLeftOut),
+            ...q.call(deniedPolicies),
           ]
         : [
             ...atPorts.flatMap(({ conflicts }) => conflicts),
             ...(sidecar ? q.call(allIngressConflicts) : []),
             ...q.call(subsetsLeftOut),
+            ...(sidecar ? q.call(deniedPolicies) : []),
           ],
     hasInboundConflict: sidecar && q.call(hasInboundConflict),
     cannotAnnounceHttp: features.alpnFilter(q) && httpAnnouncement(q) === "none",

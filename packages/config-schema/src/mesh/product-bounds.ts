@@ -47,6 +47,11 @@ export const productBounds = {
     20_000,
     "maximum of hosts × ports × addresses of a ServiceEntry",
   ),
+  policyBytes: boundFeature(
+    "ISTIOD_MAX_POLICY_BYTES_OF_WORKLOAD",
+    64 * 1024 * 1024,
+    "maximum of the bytes of AuthorizationPolicies and RequestAuthentications in all filter chains of a workload or gateway, each of which repeats them; beyond it, every request is denied",
+  ),
   bytes: boundFeature(
     "ISTIOD_MAX_COPIED_BYTES_OF_OBJECT",
     64 * 1024 * 1024,

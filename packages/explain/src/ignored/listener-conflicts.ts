@@ -3,6 +3,7 @@ import { type Proxy, scopeOf } from "@istiod/push-context";
 import { keyOfId, service } from "@istiod/service-discovery";
 import {
   type ChainSource,
+  deniedPolicies,
   gatewayListenerConflicts,
   ingressConflicts,
   type ListenerConflict,
@@ -10,14 +11,21 @@ import {
 } from "@istiod/xds-generators";
 import { ignoredConfig, type IgnoredConfig, objectReference } from "./ignored-config.js";
 
-/** Returns services, TCP and TLS routes, and egress ports whose filter chains conflict with others of a listener. */
+/**
+ * Returns services, TCP and TLS routes, and egress ports whose filter chains conflict with others of a listener, and
+ * policies in whose place it denies everything.
+ */
 export function conflictsOfListener(view: View<Proxy>, listener: string): readonly IgnoredConfig[] {
-  const conflicts =
-    view.client.type === "router"
-      ? view.call(gatewayListenerConflicts, listener)
-      : view.call(sidecarListenerConflicts, listener);
-  return conflicts.map((conflict) => ignoredAtListener(view, conflict));
+  const isGateway = view.client.type === "router";
+  const conflicts = isGateway
+    ? view.call(gatewayListenerConflicts, listener)
+    : view.call(sidecarListenerConflicts, listener);
+  const denied = isGateway || listener === virtualInbound ? view.call(deniedPolicies) : [];
+  return [...conflicts, ...denied].map((conflict) => ignoredAtListener(view, conflict));
 }
+
+/** The listener whose chains have the policies of a sidecar. */
+const virtualInbound = "virtualInbound";
 
 /** Describes a source that is ignored at a listener. */
 export function ignoredAtListener(
@@ -52,6 +60,8 @@ function describe(
       return { kind: "VirtualService", key: source.virtualService, field: source.field };
     case "subset":
       return { kind: "DestinationRule", key: source.rule, field: `spec.subsets[${source.index}]` };
+    case "policy":
+      return { kind: source.object, key: source.policy, field: "spec" };
     case "server":
       return { kind: "Gateway", key: source.gateway, field: `spec.servers[${source.index}]` };
     case "egress":

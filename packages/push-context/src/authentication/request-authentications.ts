@@ -10,21 +10,26 @@ import { oldestFirst } from "../attachment/oldest-first.js";
 import { namespaceAmong } from "../attachment/own-namespace.js";
 import { appliesToClient } from "../attachment/policy-attachment.js";
 
-/**
- * The JWT rules that apply to the client, from its own namespace and the root namespace, sorted by issuer. Source:
- * pilot/pkg/model/authentication.go.
- */
-export const applicableJwtRules = query("applicableJwtRules", (q): readonly JWTRule[] => {
-  const root = rootNamespace(q);
-  const others = q.keys(requestAuthenticationsByNamespace).filter((namespace) => namespace !== root);
-  const own = others.length === 0 ? undefined : q.ask(namespaceAmong, others);
-  return [...(own === undefined ? [] : [own]), root]
-    .flatMap((namespace) =>
+/** The RequestAuthentications that apply to the client, of its own namespace and the root namespace. */
+export const applicableRequestAuthentications = query(
+  "applicableRequestAuthentications",
+  (q): readonly RequestAuthenticationObject[] => {
+    const root = rootNamespace(q);
+    const others = q.keys(requestAuthenticationsByNamespace).filter((namespace) => namespace !== root);
+    const own = others.length === 0 ? undefined : q.ask(namespaceAmong, others);
+    return [...(own === undefined ? [] : [own]), root].flatMap((namespace) =>
       q.call(requestAuthenticationsOf, namespace).filter(({ spec }) => appliesToClient(q, { ...spec, namespace })),
-    )
+    );
+  },
+);
+
+/** The JWT rules that apply to the client, sorted by issuer. Source: pilot/pkg/model/authentication.go. */
+export const applicableJwtRules = query("applicableJwtRules", (q): readonly JWTRule[] =>
+  q
+    .call(applicableRequestAuthentications)
     .flatMap(({ spec }) => spec.jwtRules)
-    .sort((a, b) => (a.issuer < b.issuer ? -1 : a.issuer > b.issuer ? 1 : 0));
-});
+    .sort((a, b) => (a.issuer < b.issuer ? -1 : a.issuer > b.issuer ? 1 : 0)),
+);
 
 /**
  * Reports whether the client must reject every HTTP request, because a RequestAuthentication that selects it was

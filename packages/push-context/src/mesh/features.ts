@@ -30,6 +30,7 @@ export const features = {
   maxGatewayRoutes: productBounds.gatewayRoutes,
   maxClusters: productBounds.clusters,
   maxRuleClusters: productBounds.ruleClusters,
+  maxPolicyBytes: productBounds.policyBytes,
   maxCopiedBytes: productBounds.bytes,
 
   // Resource selection

@@ -13,27 +13,18 @@ import {
   type JWTRule,
   JWTRule_JWTRequirement as JWTRequirement,
 } from "@istiod/istio-api/security/v1beta1/request_authentication";
-import {
-  applicableJwtRules,
-  localJwks,
-  proxyType,
-  rejectsAllRequests,
-  remoteJwksServer,
-  unverifiableJwks,
-} from "@istiod/push-context";
+import { applicableJwtRules, localJwks, proxyType, remoteJwksServer, unverifiableJwks } from "@istiod/push-context";
 import { duration } from "../envoy/duration.js";
 import { type HttpFilter, httpFilter } from "../envoy/filters.js";
 import { outboundClusterName } from "../resource-names.js";
 import { jwtFilterName, jwtPayloadKey } from "./jwt-claims.js";
 
 /**
- * The JWT filter for the client's RequestAuthentications; none if there are none. Tokens must be valid, and are
- * optional unless their rule requires them. A rejected RequestAuthentication without a good version makes every request
- * fail.
+ * The JWT filter for the client's RequestAuthentications, whatever its size; none if there are none. Tokens must be
+ * valid, and are optional unless their rule requires them.
  * Source: pilot/pkg/security/authn/policy_applier.go.
  */
-export const jwtFilters = query("jwtFilters", (q): readonly HttpFilter[] => {
-  if (q.call(rejectsAllRequests)) return [httpFilter(jwtFilterName, anyPack(JwtAuthenticationSchema, unsatisfiable))];
+export const writtenJwtFilters = query("writtenJwtFilters", (q): readonly HttpFilter[] => {
   const rules = q.call(applicableJwtRules);
   if (rules.length === 0) return [];
   // Routes of gateways may depend on claims.
@@ -42,6 +33,11 @@ export const jwtFilters = query("jwtFilters", (q): readonly HttpFilter[] => {
   const isRequired = rules.map(({ presence }) => presence === JWTRequirement.REQUIRED);
   return [httpFilter(jwtFilterName, anyPack(JwtAuthenticationSchema, authentication(providers, isRequired)))];
 });
+
+/** Returns a filter that rejects every request with 401, including CORS preflights. */
+export function rejectingJwtFilter(): HttpFilter {
+  return httpFilter(jwtFilterName, anyPack(JwtAuthenticationSchema, unsatisfiable));
+}
 
 /** Requires a token that no key verifies, of every request, including CORS preflights. */
 const unsatisfiable: JwtAuthentication = create(JwtAuthenticationSchema, {

@@ -9,7 +9,7 @@ import {
   unverifiableJwksSeed,
 } from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
-import { jwtFilters } from "../../src/security/jwt-authentication.js";
+import { jwtFilters } from "../../src/security/jwt-filters.js";
 import { httpChain, httpFilterNames, httpFilterOf, listenerOf } from "../listeners/listener-parts.js";
 import { podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { type Json, TestMesh } from "../mesh.js";

@@ -7,7 +7,7 @@ import { features, proxyConfig } from "@istiod/push-context";
 import type { HttpFilter } from "../../envoy/filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { httpAuthorization } from "../../security/authorization/client-authorization.js";
-import { jwtFilters } from "../../security/jwt-authentication.js";
+import { jwtFilters } from "../../security/jwt-filters.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
 import { acceptsHttp10, encodeManager } from "../http/http-connection-manager.js";
 import {

@@ -1,6 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { clientPeerModes, ingressListeners, modeOfPort, scopeOf, serviceTargets } from "@istiod/push-context";
-import { afterTlsTermination, type Protocol } from "@istiod/service-discovery";
+import type { Protocol } from "@istiod/service-discovery";
 import { configMetadata } from "../../config-metadata.js";
 import {
   inboundClusterName,
@@ -14,16 +13,12 @@ import { encodeChain } from "../filter-chain-template.js";
 import { listenerName } from "../listener-address.js";
 import { chainTemplate, type InboundChainTemplate } from "./inbound-chain-template.js";
 import { type InboundChain, inboundFilters } from "./inbound-filters.js";
-import { hboneMatches, type InboundMatch, inboundMatches, userTlsMatch } from "./inbound-matches.js";
+import { hboneMatches, type InboundMatch, portMatches, undeclaredMatches } from "./inbound-matches.js";
 import type { InboundPort } from "./inbound-ports.js";
 
 /** Returns the chains of one port, by mutual TLS mode and, if the protocol is undeclared, by detected protocol. */
 export function portChains(q: QueryContext, port: InboundPort): readonly InboundChainTemplate[] {
-  const mode = modeOfPort(q.call(clientPeerModes), port.targetPort);
-  const userTls = mode === "DISABLE" ? port.tls : undefined;
-  const declared = port.servicePort.protocol;
-  const protocol = userTls === undefined ? declared : afterTlsTermination(declared);
-  const matches = userTls === undefined ? inboundMatches(q, mode, protocol) : [userTlsMatch(protocol)];
+  const { protocol, matches, userTls } = portMatches(q, port);
   const socket = userTls && encodeChain({ transportSocket: downstreamTlsSocket(serverTlsContext(q, userTls, "http")) });
   return declaredPortChains(q, port, { protocol, matches, socket, ...direct });
 }
@@ -81,17 +76,8 @@ function declaredPortChains(
  * have separate chains.
  */
 export const passthroughChains = query("inboundPassthroughChains", (q): readonly InboundChainTemplate[] => {
-  const modes = q.call(clientPeerModes);
-  const ports = Object.keys(modes.ports)
-    .map(Number)
-    .filter((port) => !isDeclared(q, port));
-  return [0, ...ports.sort((a, b) => a - b)].flatMap((targetPort) =>
-    undeclaredPortChains(
-      q,
-      targetPort,
-      inboundMatches(q, modeOfPort(modes, targetPort), "UnsupportedProtocol"),
-      direct,
-    ),
+  return undeclaredMatches(q).flatMap(({ targetPort, matches }) =>
+    undeclaredPortChains(q, targetPort, matches, direct),
   );
 });
 
@@ -127,13 +113,6 @@ function undeclaredPortChains(
     const name = match.payload === "http" ? virtualInboundCatchAllHttpChain : virtualInboundListener;
     return chainTemplate(q, { name, targetPort, match, filters: filtersOf(match.payload), more: [] });
   });
-}
-
-/** Reports whether a port is declared. A Sidecar with ingress listeners declares all ports. */
-function isDeclared(q: QueryContext, port: number): boolean {
-  const ingress = q.call(ingressListeners, scopeOf(q));
-  if (ingress.length > 0) return ingress.some((listener) => listener.port?.number === port);
-  return q.ask(serviceTargets).some(({ targetPort }) => targetPort === port);
 }
 
 /** Caches a result per payload, because the chains of one port differ only in their matches. */

@@ -9,7 +9,7 @@ import { delimitedStatPrefix } from "../../resource-names.js";
 import { inboundRouteConfiguration } from "../../routes/index.js";
 import { httpAuthorization, tcpAuthorization } from "../../security/authorization/client-authorization.js";
 import type { PeerIdentitySource } from "../../security/authorization/principal.js";
-import { jwtFilters } from "../../security/jwt-authentication.js";
+import { jwtFilters } from "../../security/jwt-filters.js";
 import type { TlsPayload } from "../../security/tls/downstream-tls.js";
 import { httpStatsFilters, tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodeChain, type FilterChainTemplate } from "../filter-chain-template.js";

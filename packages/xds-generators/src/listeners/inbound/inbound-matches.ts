@@ -1,8 +1,17 @@
 import type { QueryContext } from "@istiod/incremental";
-import type { MutualTlsMode } from "@istiod/push-context";
-import { isHttp, isUndeclared, type Protocol } from "@istiod/service-discovery";
+import type { ServerTLSSettings } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import {
+  clientPeerModes,
+  ingressListeners,
+  modeOfPort,
+  type MutualTlsMode,
+  scopeOf,
+  serviceTargets,
+} from "@istiod/push-context";
+import { afterTlsTermination, isHttp, isUndeclared, type Protocol } from "@istiod/service-discovery";
 import type { TlsPayload } from "../../security/tls/downstream-tls.js";
 import { plaintextHttpProtocols } from "../listener-filters.js";
+import type { InboundPort } from "./inbound-ports.js";
 
 /** The match of an inbound chain, and how the chain handles matching connections. */
 export interface InboundMatch {
@@ -27,7 +36,7 @@ const meshAlpn = ["istio", "istio-peer-exchange", ...meshHttpAlpn];
  * Returns the matches for a mutual TLS mode. Where the mode permits, TLS that is not the mesh's is passed through.
  * Source: pilot/pkg/networking/core/filterchain_options.go.
  */
-export function inboundMatches(q: QueryContext, mode: MutualTlsMode, protocol: Protocol): readonly InboundMatch[] {
+function inboundMatches(q: QueryContext, mode: MutualTlsMode, protocol: Protocol): readonly InboundMatch[] {
   const detects = isUndeclared(protocol) || protocol === "HBONE";
   const http = isHttp(protocol);
   const payload = http ? "http" : "tcp";
@@ -52,8 +61,52 @@ export function inboundMatches(q: QueryContext, mode: MutualTlsMode, protocol: P
   }
 }
 
+/** The matches of a declared port. */
+export interface PortMatches {
+  /** The protocol after TLS is terminated by a user's own settings. */
+  readonly protocol: Protocol;
+  readonly matches: readonly InboundMatch[];
+  /** Absent: mutual TLS of the mesh, by its mode. */
+  readonly userTls: ServerTLSSettings | undefined;
+}
+
+/** Returns the matches of one of the client's ports. */
+export function portMatches(q: QueryContext, { targetPort, servicePort, tls }: InboundPort): PortMatches {
+  const mode = modeOfPort(q.call(clientPeerModes), targetPort);
+  const userTls = mode === "DISABLE" ? tls : undefined;
+  const declared = servicePort.protocol;
+  if (userTls === undefined)
+    return { protocol: declared, matches: inboundMatches(q, mode, declared), userTls: undefined };
+  const protocol = afterTlsTermination(declared);
+  return { protocol, matches: [userTlsMatch(protocol)], userTls };
+}
+
+/**
+ * Returns the matches of ports that neither a service nor a Sidecar declares: of all together, as port 0, and of each
+ * that has a PeerAuthentication mode of its own, ascending.
+ */
+export function undeclaredMatches(
+  q: QueryContext,
+): readonly { readonly targetPort: number; readonly matches: readonly InboundMatch[] }[] {
+  const modes = q.call(clientPeerModes);
+  const ports = Object.keys(modes.ports)
+    .map(Number)
+    .filter((port) => !isDeclared(q, port));
+  return [0, ...ports.sort((a, b) => a - b)].map((targetPort) => ({
+    targetPort,
+    matches: inboundMatches(q, modeOfPort(modes, targetPort), "UnsupportedProtocol"),
+  }));
+}
+
+/** Reports whether a port is declared. A Sidecar with ingress listeners declares all ports. */
+function isDeclared(q: QueryContext, port: number): boolean {
+  const ingress = q.call(ingressListeners, scopeOf(q));
+  if (ingress.length > 0) return ingress.some((listener) => listener.port?.number === port);
+  return q.ask(serviceTargets).some(({ targetPort }) => targetPort === port);
+}
+
 /** Returns the match for TLS that is terminated by a user's own settings. */
-export function userTlsMatch(protocol: Protocol): InboundMatch {
+function userTlsMatch(protocol: Protocol): InboundMatch {
   return mutualTls(isHttp(protocol) ? "http" : "tcp");
 }
 
