@@ -31,6 +31,7 @@ export function object(
     Gateway: "networking.istio.io/v1",
     ServiceEntry: "networking.istio.io/v1",
     Sidecar: "networking.istio.io/v1",
+    WorkloadEntry: "networking.istio.io/v1",
     RequestAuthentication: "security.istio.io/v1",
     AuthorizationPolicy: "security.istio.io/v1",
     Telemetry: "telemetry.istio.io/v1",

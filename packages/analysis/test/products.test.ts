@@ -88,3 +88,22 @@ test("routes of a VirtualService that multiply with the servers of its Gateway a
     "servers[10] of Gateway shop/edge and those after it lack its routes: 275000 routes at the first 11 servers of Gateway shop/edge, of at most 250000 (ISTIOD_MAX_GATEWAY_ROUTES_OF_VIRTUAL_SERVICE)",
   );
 });
+
+test("workloads that multiply with the hosts and ports of a ServiceEntry are found", () => {
+  const selecting = named("ServiceEntry", "shop/all", {
+    hosts: Array.from({ length: 250 }, (_, i) => `h${i}.example.com`),
+    resolution: "STATIC",
+    ports: Array.from({ length: 20 }, (_, i) => ({ number: i + 1, name: `http-${i}`, protocol: "HTTP" })),
+    workloadSelector: { labels: { app: "cart" } },
+  });
+  const workloads = (count: number): string =>
+    Array.from({ length: count }, (_, i) =>
+      named("WorkloadEntry", `shop/w${100 + i}`, { address: `10.2.0.${i}`, labels: { app: "cart" } }),
+    ).join("");
+  expect(messagesIn(selecting + workloads(50), ["MESH0020"])).toEqual([]);
+  const [found, ...others] = messagesIn(selecting + workloads(52), ["MESH0020"]);
+  expect(others).toEqual([]);
+  expect(found).toContain(
+    "the last 2 workloads, by name, are no endpoints: 250 hosts × 20 ports × 1 addresses × 52 workloads = 260000 endpoints, of at most 250000 (ISTIOD_MAX_ENDPOINTS_OF_SERVICE_ENTRY)",
+  );
+});

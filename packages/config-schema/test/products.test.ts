@@ -4,8 +4,9 @@ import { decode, productBounds, readProductBounds } from "../src/index.js";
 const list = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
 
 function problems(kind: string, spec: unknown, bounds = readProductBounds({})): readonly string[] {
+  const group = { PeerAuthentication: "security", Telemetry: "telemetry" }[kind] ?? "networking";
   const document = {
-    apiVersion: "networking.istio.io/v1",
+    apiVersion: `${group}.istio.io/v1`,
     kind,
     metadata: { name: "big", namespace: "shop" },
     spec,
@@ -35,6 +36,25 @@ const entry = (hosts: number, ports: number, more: object = {}): object => ({
   ports: list(ports, (i) => ({ number: i + 1, name: `http-${i}`, protocol: "HTTP" })),
   resolution: "STATIC",
   ...more,
+});
+const modes = (ports: number): object => ({
+  selector: { matchLabels: { app: "cart" } },
+  portLevelMtls: Object.fromEntries(list(ports, (i) => [i + 1, { mode: "STRICT" }])),
+});
+const tracing = (tags: number): object => ({
+  tracing: [{ customTags: Object.fromEntries(list(tags, (i) => [`t${i}`, { literal: { value: "x".repeat(80) } }])) }],
+});
+const overrides = (tags: number, metric?: string): object => ({
+  metrics: [
+    {
+      overrides: [
+        {
+          ...(metric !== undefined && { match: { metric } }),
+          tagOverrides: Object.fromEntries(list(tags, (i) => [`t${i}`, { value: `'${"x".repeat(80)}'` }])),
+        },
+      ],
+    },
+  ],
 });
 const sans = list(1000, (i) => `spiffe://cluster.local/ns/shop/sa/${"x".repeat(100)}-${i}`);
 
@@ -115,6 +135,30 @@ const products: readonly [string, string, object, object, string][] = [
     entry(100, 2, { addresses: list(101, (i) => `10.0.0.${i}`) }),
     "spec.addresses",
   ],
+  [
+    "hosts × ports × addresses × endpoints",
+    "ServiceEntry",
+    entry(10, 10, {
+      addresses: list(25, (i) => `10.1.0.${i}`),
+      endpoints: list(100, (i) => ({ address: `10.0.0.${i}` })),
+    }),
+    entry(10, 10, {
+      addresses: list(25, (i) => `10.1.0.${i}`),
+      endpoints: list(101, (i) => ({ address: `10.0.0.${i}` })),
+    }),
+    "spec.endpoints",
+  ],
+  ["ports with modes", "PeerAuthentication", modes(1000), modes(1001), "spec.portLevelMtls"],
+  ["custom tags", "Telemetry", tracing(2000), tracing(3000), "spec.tracing"],
+  [
+    "overrides of one metric",
+    "Telemetry",
+    overrides(2000, "REQUEST_COUNT"),
+    overrides(3000, "REQUEST_COUNT"),
+    "spec.metrics",
+  ],
+  ["metrics × overrides", "Telemetry", overrides(200, "ALL_METRICS"), overrides(300, "ALL_METRICS"), "spec.metrics"],
+  ["metrics × overrides without a match", "Telemetry", overrides(200), overrides(300), "spec.metrics"],
   [
     "hosts × ports × subjectAltNames",
     "ServiceEntry",

@@ -1,6 +1,7 @@
 export { aliasedHost, aliasesOf, aliasKeys } from "./aliases.js";
 export { type AddressView, serviceAddress, serviceAddresses } from "./addresses.js";
 export { isClusterLocal } from "./cluster-local.js";
+export { servedWorkloads, type ServedWorkloads } from "./service-entry/served-workloads.js";
 export { allEndpoints, endpoints, inlineEndpoints } from "./endpoints.js";
 export { serviceIdentities } from "./identities.js";
 

@@ -258,3 +258,24 @@ spec: {address: 192.0.2.9}
     ).toEqual(["192.0.2.1", "10.1.0.1"]);
   });
 });
+
+test("workloads that a ServiceEntry selects are endpoints up to the bound", () => {
+  const workload = (i: number): string => `---
+apiVersion: networking.istio.io/v1
+kind: WorkloadEntry
+metadata: {name: w${i}, namespace: shop}
+spec: {address: 10.2.0.${i}, labels: {app: api}}
+`;
+  const mesh = new Mesh(
+    entryYaml("api", {
+      spec: `hosts: [api.example.org, b.example.org], ${HTTPS}, addresses: [10.9.0.1, 10.9.0.2], resolution: STATIC, workloadSelector: {labels: {app: api}}`,
+    }) + [1, 2, 3].map(workload).join(""),
+  );
+  const addresses = (): readonly string[] =>
+    mesh.ask(allEndpoints, { service: API }).flatMap((endpoint) => endpoint.addresses);
+  expect(addresses()).toEqual(["10.2.0.1", "10.2.0.2", "10.2.0.3", "10.2.0.1", "10.2.0.2", "10.2.0.3"]);
+  mesh.set("ISTIOD_MAX_ENDPOINTS_OF_SERVICE_ENTRY", "11");
+  expect(addresses()).toEqual(["10.2.0.1", "10.2.0.2", "10.2.0.1", "10.2.0.2"]);
+  mesh.set("ISTIOD_MAX_ENDPOINTS_OF_SERVICE_ENTRY", "12");
+  expect(addresses()).toHaveLength(6);
+});

@@ -40,7 +40,7 @@ export const productBounds = {
   endpoints: boundFeature(
     "ISTIOD_MAX_ENDPOINTS_OF_SERVICE_ENTRY",
     250_000,
-    "maximum of hosts × ports × endpoints of a ServiceEntry",
+    "maximum of hosts × ports × addresses × endpoints of a ServiceEntry, also with the workloads that it selects",
   ),
   addresses: boundFeature(
     "ISTIOD_MAX_ADDRESSES_OF_SERVICE_ENTRY",
@@ -51,6 +51,16 @@ export const productBounds = {
     "ISTIOD_MAX_POLICY_BYTES_OF_WORKLOAD",
     64 * 1024 * 1024,
     "maximum of the bytes of AuthorizationPolicies and RequestAuthentications in all filter chains of a workload or gateway, each of which repeats them; beyond it, every request is denied",
+  ),
+  telemetryBytes: boundFeature(
+    "ISTIOD_MAX_BYTES_OF_TELEMETRY",
+    256 * 1024,
+    "maximum of the bytes that a Telemetry adds to each filter chain: custom tags, filters of access logs, and overrides × metrics",
+  ),
+  modes: boundFeature(
+    "ISTIOD_MAX_PORTS_OF_PEER_AUTHENTICATION",
+    1000,
+    "maximum number of ports in a PeerAuthentication, each of which has filter chains of its own",
   ),
   bytes: boundFeature(
     "ISTIOD_MAX_COPIED_BYTES_OF_OBJECT",

@@ -1,26 +1,16 @@
-import {
-  pods,
-  serviceEntries,
-  workloadEntriesByNamespace,
-  type PodObject,
-  type ServiceEntryObject,
-} from "@istiod/config-schema";
-import { index, query, type QueryContext } from "@istiod/incremental";
+import { serviceEntries, type ServiceEntryObject } from "@istiod/config-schema";
+import { query } from "@istiod/incremental";
 import type { ServicePort as EntryPort } from "@istiod/istio-api/networking/v1alpha3/service_entry";
-import { hasLabels, withTopology } from "../labels.js";
+import { withTopology } from "../labels.js";
 import { DISABLED_TLS_MODE, type Endpoint, type Health } from "../model/endpoint.js";
 import { type EndpointSource, endpointSourceKey } from "../model/service.js";
 import type { Workload } from "../model/workload.js";
-import { settings } from "../settings/features.js";
-import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
-import { convertWorkloadEntry, entryWorkload, UNIX_PREFIX } from "../workloads/workload-entry.js";
+import { convertWorkloadEntry, UNIX_PREFIX } from "../workloads/workload-entry.js";
 import { addressesOf } from "./convert-service-entry.js";
 import { resolutionOf } from "./resolution.js";
 import { serviceEntriesOf } from "./entry-service.js";
-
-/** Pods by namespace, across clusters. */
-const podsByNamespace = index(pods, "byNamespaceOfAllClusters", ({ namespace }) => [namespace]);
+import { servedWorkloads } from "./served-workloads.js";
 
 /**
  * The endpoints of all ServiceEntries that declare a service key (`namespace/host`) and are not hidden, oldest first.
@@ -83,9 +73,9 @@ const endpointsOfEntry = query(
     const resolution = resolutionOf(entry);
     const resolvesByDns = resolution === "DNSLB" || resolution === "DNSRoundRobinLB";
     if (spec.workloadSelector !== undefined) {
-      return selectedWorkloads(q, entry)
-        .filter(({ dnsOnly }) => resolvesByDns || !dnsOnly)
-        .flatMap((workload) =>
+      return q
+        .call(servedWorkloads, `${at.namespace}/${at.name}`)
+        .workloads.flatMap((workload) =>
           endpointsOfWorkload(workload, spec.ports, workload.kind === "Pod" ? "Healthy" : "Unknown"),
         );
     }
@@ -105,43 +95,6 @@ const endpointsOfEntry = query(
     });
   },
 );
-
-/**
- * Returns the pods and WorkloadEntries that a ServiceEntry selects in its namespace, across clusters: pods first, then
- * by name. As that of a Service, a selector without labels selects none.
- */
-function selectedWorkloads(q: QueryContext, entry: ServiceEntryObject): readonly Workload[] {
-  const { namespace } = entry;
-  const selector = entry.spec.workloadSelector?.labels ?? {};
-  if (Object.keys(selector).length === 0) return [];
-  const selectedPods = settings.serviceEntrySelectsPods(q)
-    ? q
-        .read(podsByNamespace, namespace)
-        .filter((pod) => isSelectable(pod))
-        .flatMap((pod) => selectablePod(q, pod))
-    : [];
-  const entries = q
-    .read(workloadEntriesByNamespace, namespace)
-    .flatMap(({ cluster, name }) => q.call(entryWorkload, `${cluster}/${namespace}/${name}`) ?? []);
-  return [...selectedPods.sort(byNameAndCluster), ...entries.sort(byNameAndCluster)].filter(({ labels }) =>
-    hasLabels(labels, selector),
-  );
-}
-
-/** Returns a pod's workload, with the addresses of its second family only under dual stack. */
-function selectablePod(q: QueryContext, { cluster, namespace, name }: PodObject): readonly Workload[] {
-  const workload = q.call(podWorkload, `${cluster}/${namespace}/${name}`);
-  if (workload === undefined) return [];
-  return [
-    workload.addresses.length < 2 || settings.dualStack(q)
-      ? workload
-      : { ...workload, addresses: workload.addresses.slice(0, 1) },
-  ];
-}
-
-function byNameAndCluster(a: Workload, b: Workload): number {
-  return a.name < b.name ? -1 : a.name > b.name ? 1 : a.cluster < b.cluster ? -1 : 1;
-}
 
 /**
  * Returns the endpoints of a workload for each port. The endpoint's port is 0 for a Unix socket, else the workload's

@@ -4,6 +4,7 @@ import {
   type Feature,
   listFeature,
   nameFeature,
+  productBounds,
   stringFeature,
 } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
@@ -67,6 +68,7 @@ export const features = {
     false,
     "find the Pod of a proxy by its address if there is none with its name",
   ),
+  maxEndpoints: productBounds.endpoints,
   resolveHostnameGateways: booleanFeature(
     "RESOLVE_HOSTNAME_GATEWAYS",
     true,

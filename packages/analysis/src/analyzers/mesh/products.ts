@@ -2,19 +2,40 @@ import {
   destinationRuleKind,
   type DestinationRuleObject,
   destinationRules,
+  serviceEntries,
+  serviceEntryKind,
+  type ServiceEntryObject,
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
 } from "@istiod/config-schema";
 import { resolveHost, routedServers, servedSubsets, virtualService, wildcardSubsets } from "@istiod/push-context";
-import { discoverySettings, isWildcardHost, service, servicesByHostname } from "@istiod/service-discovery";
+import {
+  discoverySettings,
+  isWildcardHost,
+  servedWorkloads,
+  service,
+  servicesByHostname,
+} from "@istiod/service-discovery";
 import { type AnalysisContext, type Rule, rule } from "../../analyzer.js";
 
 /** Checks what the lists of several objects multiply to: parts beyond a bound are left out. */
 export const productRules: readonly Rule[] = [
   rule(destinationRuleKind, destinationRules, checkSubsets),
   rule(virtualServiceKind, virtualServices, checkRoutes),
+  rule(serviceEntryKind, serviceEntries, checkWorkloads),
 ];
+
+function checkWorkloads({ namespace, name, spec }: ServiceEntryObject, { q, report }: AnalysisContext): void {
+  if (spec.workloadSelector === undefined) return;
+  const { leftOut, reason } = q.call(servedWorkloads, `${namespace}/${name}`);
+  if (reason === undefined) return;
+  report(
+    "MESH0020",
+    ["spec", "workloadSelector"],
+    `the last ${leftOut} workloads, by name, are no endpoints: ${reason}; raise the variable, or use fewer hosts, ports or addresses`,
+  );
+}
 
 function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
   if (spec.subsets.length === 0) return;

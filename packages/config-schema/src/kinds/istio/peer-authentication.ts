@@ -7,6 +7,7 @@ import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isPort } from "../../validation/network/addresses.js";
 import type { Place } from "../../validation/place.js";
+import { checkProduct } from "../../validation/products.js";
 import { notEmpty, type Shape } from "../../validation/shape.js";
 import { checkSelector, selectorShape } from "../../validation/targets.js";
 import { selections } from "../selections.js";
@@ -52,6 +53,7 @@ function validate({ spec }: PeerAuthenticationObject, place: Place): void {
   const ports = Object.keys(spec.portLevelMtls);
   if (ports.length > 0 && Object.keys(spec.selector?.matchLabels ?? {}).length === 0)
     place.at("portLevelMtls").error("is set, expected also a selector with labels");
+  checkProduct("modes", "ports with filter chains", [["ports", ports.length]], place.at("portLevelMtls"));
   for (const port of ports)
     if (!isPort(Number(port)))
       place.at("portLevelMtls", port).error(`is for port ${port}, expected a port from 1 to 65535`);

@@ -1,10 +1,15 @@
 import { collection, index } from "@istiod/incremental";
 import {
+  AccessLoggingSchema,
+  type MetricSelector,
+  MetricSelector_IstioMetric as Metric,
   MetricsOverrides_TagOverride_Operation as Operation,
+  MetricsOverridesSchema,
   TelemetrySchema,
   type ProviderRef,
   type Telemetry,
   type Tracing,
+  TracingSchema,
 } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
@@ -14,6 +19,7 @@ import { checkHeaderName } from "../../validation/format-string/header-value.js"
 import { checkFormatString } from "../../validation/format-string/format-string.js";
 import { checkRange } from "../../validation/numbers.js";
 import { each, type Place } from "../../validation/place.js";
+import { checkProduct, encodedSize } from "../../validation/products.js";
 import { notEmpty, range, required, type Shape } from "../../validation/shape.js";
 import { attachmentShape, checkAttachment } from "../../validation/targets.js";
 import { istioKind } from "./istio-kind.js";
@@ -69,6 +75,46 @@ function validate({ spec }: TelemetryObject, place: Place): void {
     checkProviders(logging.providers, at.at("providers"));
     if (logging.filter !== undefined) checkExpression(logging.filter.expression, at.at("filter", "expression"));
   });
+  checkBytes(spec, place);
+}
+
+/** Number of Istio's metrics, each of which repeats the overrides of all metrics. */
+const metricsCount = 10;
+
+/** Bounds what each filter chain repeats: tags, filters, and overrides for each metric and provider. */
+function checkBytes({ metrics, tracing, accessLogging }: Telemetry, place: Place): void {
+  checkProduct(
+    "telemetryBytes",
+    "bytes",
+    [["bytes of custom tags", encodedSize(TracingSchema, tracing)]],
+    place.at("tracing"),
+  );
+  checkProduct(
+    "telemetryBytes",
+    "bytes",
+    [["bytes of filters", encodedSize(AccessLoggingSchema, accessLogging)]],
+    place.at("accessLogging"),
+  );
+  const ofOne = (all: boolean): number =>
+    metrics.reduce((sum, { overrides, providers }) => {
+      const counted = overrides.filter(({ match }) => isForAllMetrics(match) === all);
+      return sum + Math.max(1, providers.length) * encodedSize(MetricsOverridesSchema, counted);
+    }, 0);
+  checkProduct(
+    "telemetryBytes",
+    "bytes",
+    [
+      ["metrics", metricsCount],
+      ["bytes of overrides", ofOne(true)],
+    ],
+    place.at("metrics"),
+  );
+  checkProduct("telemetryBytes", "bytes", [["bytes of overrides", ofOne(false)]], place.at("metrics"));
+}
+
+function isForAllMetrics(match: MetricSelector | undefined): boolean {
+  const { metricMatch } = match ?? {};
+  return metricMatch?.case === undefined || (metricMatch.case === "metric" && metricMatch.value === Metric.ALL_METRICS);
 }
 
 function checkTracing(tracing: readonly Tracing[], place: Place): void {

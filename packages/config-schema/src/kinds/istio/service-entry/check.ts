@@ -53,13 +53,16 @@ export function checkServiceEntry(entry: Entry, place: Place): void {
 }
 
 /** Bounds what each host has: a cluster for each port, with its endpoints, and listeners at its addresses. */
-function checkProducts({ hosts, ports, endpoints, addresses, subjectAltNames }: ServiceEntry, place: Place): void {
+function checkProducts(spec: ServiceEntry, place: Place): void {
+  const { hosts, ports, endpoints, addresses, subjectAltNames } = spec;
   const each: readonly Factor[] = [
     ["hosts", hosts.length],
     ["ports", ports.length],
   ];
   checkProduct("clusters", "clusters", each, place.at("ports"));
-  checkProduct("endpoints", "endpoints", [...each, ["endpoints", endpoints.length]], place.at("endpoints"));
+  const copies: readonly Factor[] =
+    addresses.length > 1 && spec.resolution !== Resolution.DNS_ROUND_ROBIN ? [["addresses", addresses.length]] : [];
+  checkProduct("endpoints", "endpoints", [...each, ...copies, ["endpoints", endpoints.length]], place.at("endpoints"));
   checkProduct("addresses", "addresses", [...each, ["addresses", addresses.length]], place.at("addresses"));
   const bytes = subjectAltNames.reduce((sum, name) => sum + name.length, 0);
   checkProduct("bytes", "bytes", [...each, ["bytes of subjectAltNames", bytes]], place.at("subjectAltNames"));
