@@ -83,33 +83,13 @@ const metricsCount = 10;
 
 /** Bounds what each filter chain repeats: tags, filters, and overrides for each metric and provider. */
 function checkBytes({ metrics, tracing, accessLogging }: Telemetry, place: Place): void {
-  checkProduct(
-    "telemetryBytes",
-    "bytes",
-    [["bytes of custom tags", encodedSize(TracingSchema, tracing)]],
-    place.at("tracing"),
-  );
-  checkProduct(
-    "telemetryBytes",
-    "bytes",
-    [["bytes of filters", encodedSize(AccessLoggingSchema, accessLogging)]],
-    place.at("accessLogging"),
-  );
-  const ofOne = (all: boolean): number =>
-    metrics.reduce((sum, { overrides, providers }) => {
-      const counted = overrides.filter(({ match }) => isForAllMetrics(match) === all);
-      return sum + Math.max(1, providers.length) * encodedSize(MetricsOverridesSchema, counted);
-    }, 0);
-  checkProduct(
-    "telemetryBytes",
-    "bytes",
-    [
-      ["metrics", metricsCount],
-      ["bytes of overrides", ofOne(true)],
-    ],
-    place.at("metrics"),
-  );
-  checkProduct("telemetryBytes", "bytes", [["bytes of overrides", ofOne(false)]], place.at("metrics"));
+  let bytes = encodedSize(TracingSchema, tracing) + encodedSize(AccessLoggingSchema, accessLogging);
+  for (const { overrides, providers } of metrics)
+    for (const override of overrides) {
+      const copies = Math.max(1, providers.length) * (isForAllMetrics(override.match) ? metricsCount : 1);
+      bytes += copies * encodedSize(MetricsOverridesSchema, [override]);
+    }
+  checkProduct("telemetryBytes", "bytes", [["bytes of tags, filters, and overrides × metrics", bytes]], place);
 }
 
 function isForAllMetrics(match: MetricSelector | undefined): boolean {
