@@ -16,6 +16,8 @@ export interface ConfigObject<S, T = undefined> {
   readonly annotations: Readonly<Record<string, string>>;
   /** Milliseconds since the Unix epoch. 0 if absent, which makes the object the oldest. */
   readonly creationTimestamp: number;
+  /** Version by an API server, of kinds whose generated configuration names it. Empty if unknown, absent elsewhere. */
+  readonly resourceVersion?: string;
   readonly spec: S;
   readonly status?: T;
   /** Negative conditions of the status, of the types that the kind keeps. Absent if there are none. */

@@ -125,7 +125,12 @@ export {
   sidecarKind,
 } from "./kinds/istio/sidecar/sidecar.js";
 export { type TelemetryObject, telemetries, telemetriesByNamespace, telemetryKind } from "./kinds/istio/telemetry.js";
-export { type TrafficExtensionObject, trafficExtensionKind } from "./kinds/istio/traffic-extension.js";
+export {
+  type TrafficExtensionObject,
+  trafficExtensions,
+  trafficExtensionsByNamespace,
+  trafficExtensionKind,
+} from "./kinds/istio/traffic-extension.js";
 export {
   type VirtualServiceObject,
   virtualServices,
@@ -134,7 +139,12 @@ export {
   gatewayName,
   virtualServiceKind,
 } from "./kinds/istio/virtual-service/virtual-service.js";
-export { type WasmPluginObject, wasmPlugins, wasmPluginKind } from "./kinds/istio/wasm-plugin.js";
+export {
+  type WasmPluginObject,
+  wasmPlugins,
+  wasmPluginsByNamespace,
+  wasmPluginKind,
+} from "./kinds/istio/wasm-plugin.js";
 export {
   type WorkloadEntryObject,
   workloadEntries,

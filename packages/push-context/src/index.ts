@@ -15,6 +15,7 @@ export {
   interceptionMode,
   ipAddresses,
   ipMode,
+  isAuthenticated,
   isLabelled,
   isProxylessGrpc,
   isUnprivileged,
@@ -35,6 +36,14 @@ export { isProxyType, type Node, proxyFromNode } from "./proxy/from-node.js";
 export { noProxy } from "./proxy/no-proxy.js";
 export { type IpMode, ipModeOf, supportsIPv4, supportsIPv6 } from "./proxy/ip-mode.js";
 export { selectorMatches } from "./proxy/labels.js";
+export {
+  applicableExtensions,
+  type ChainExtensions,
+  chainExtensions,
+  noExtensions,
+  permittedExtension,
+} from "./extensions/applicable-extensions.js";
+export { type Extension, extension, namespaceExtensions, type WasmModule } from "./extensions/traffic-extension.js";
 export { proxyConfig } from "./proxy/proxy-config.js";
 export { ProxyNodeError } from "./proxy/proxy-node-error.js";
 export type { Locality, Proxy, VerifiedIdentity } from "./proxy/proxy.js";

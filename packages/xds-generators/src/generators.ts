@@ -2,6 +2,7 @@ import type { Query } from "@istiod/incremental";
 import {
   clusterType,
   endpointType,
+  extensionConfigType,
   listenerType,
   nameTableType,
   proxyConfigType,
@@ -12,6 +13,7 @@ import {
 } from "@istiod/resources";
 import { clusters } from "./clusters/index.js";
 import { endpointAssignments, loadAssignmentByName } from "./endpoints/index.js";
+import { extensionConfig, extensionConfigs } from "./extensions/extension-configs.js";
 import { listeners } from "./listeners/index.js";
 import { nameTable } from "./names/index.js";
 import { routeConfigurationByName, routeConfigurations } from "./routes/index.js";
@@ -25,6 +27,7 @@ export const generators: Readonly<Record<string, Query<void, ResourceSet>>> = {
   [listenerType]: listeners,
   [routeType]: routeConfigurations,
   [secretType]: secrets,
+  [extensionConfigType]: extensionConfigs,
   [nameTableType]: nameTable,
   [proxyConfigType]: proxyConfigs,
 };
@@ -34,4 +37,5 @@ export const lookups: Readonly<Record<string, Query<string, Resource | undefined
   [endpointType]: loadAssignmentByName,
   [routeType]: routeConfigurationByName,
   [secretType]: secretByName,
+  [extensionConfigType]: extensionConfig,
 };

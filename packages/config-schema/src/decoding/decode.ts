@@ -5,7 +5,14 @@ import type { Kind, Manifest } from "../kinds/kind.js";
 import type { ProductBounds } from "../mesh/product-bounds.js";
 import { readNegativeConditions } from "./conditions.js";
 import { record } from "./json.js";
-import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
+import {
+  readCreationTimestamp,
+  readEnvelope,
+  readKeys,
+  readManifest,
+  readResourceVersion,
+  type Envelope,
+} from "./manifest.js";
 import { failClosed, readableName, readableNamespace } from "./fail-closed.js";
 import { unknownKindFault } from "./unknown-kind.js";
 import type { FieldPath, Report, IssueCode } from "./report.js";
@@ -165,6 +172,7 @@ function readObject(
     labels: readKeys(manifest, "labels", kind.labels, report),
     annotations: readKeys(manifest, "annotations", kind.annotations, report),
     creationTimestamp: readCreationTimestamp(manifest, report),
+    ...(kind.hasVersions && { resourceVersion: readResourceVersion(manifest) }),
     spec: content?.spec,
     ...(content?.status !== undefined && { status: content.status }),
     ...(conditions.length > 0 && { conditions }),

@@ -165,3 +165,9 @@ const expectedNames: Readonly<Record<NameRule, string>> = {
 
 /** Maximum size of all annotations of an object in bytes, with their keys. */
 const maxAnnotationsSize = 256 * 1024;
+
+/** Returns the version of the object by the API server; empty if it is unknown. */
+export function readResourceVersion(manifest: Manifest): string {
+  const value = record(manifest.body["metadata"])?.["resourceVersion"];
+  return typeof value === "string" ? value : "";
+}

@@ -1,8 +1,6 @@
 import { gatewayApiKinds } from "../kinds/all-kinds.js";
 import { envoyFilterKind } from "../kinds/istio/envoy-filter/envoy-filter.js";
 import { proxyConfigKind } from "../kinds/istio/proxy-config.js";
-import { trafficExtensionKind } from "../kinds/istio/traffic-extension.js";
-import { wasmPluginKind } from "../kinds/istio/wasm-plugin.js";
 import { workloadGroupKind } from "../kinds/istio/workload-group.js";
 import type { Kind } from "../kinds/kind.js";
 import type { AbsentReaders, ObjectReader } from "./absent-readers.js";
@@ -10,8 +8,6 @@ import type { AbsentReaders, ObjectReader } from "./absent-readers.js";
 /** Kinds that nothing reads, with the reason. */
 const unread: ReadonlyMap<Kind, string> = new Map([
   [envoyFilterKind, "EnvoyFilter patches are not applied yet"],
-  [wasmPluginKind, "Wasm extensions are not sent to proxies yet"],
-  [trafficExtensionKind, "traffic extensions are not sent to proxies yet"],
   ...gatewayApiKinds.map((kind) => [kind, `the Gateway API is not supported yet${insteadOf(kind)}`] as const),
 ]);
 

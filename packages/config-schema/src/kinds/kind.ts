@@ -63,6 +63,8 @@ export interface KindDeclaration<S, T> {
   readonly fields: SelectedFields;
   /** Condition types that are kept where they are negative. Default: none. */
   readonly conditions?: readonly string[];
+  /** Set for kinds whose generated configuration names the version of the object: each version is another object. */
+  readonly hasVersions?: true;
   key(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string;
   /** Decodes the content of a document. Returns undefined if it reported that it cannot be decoded. */
   decode(manifest: Manifest, report: Report): Content<S, T> | undefined;

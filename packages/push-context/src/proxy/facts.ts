@@ -101,6 +101,9 @@ export const inCluster = fact("inCluster", (proxy: Proxy, id: string) => {
 /** Namespace of the client's authenticated identity; undefined if it has none. Node metadata is not considered. */
 export const verifiedNamespace = fact("verifiedNamespace", (proxy: Proxy) => proxy.verifiedIdentity?.namespace);
 
+/** Reports whether the client is authenticated. */
+export const isAuthenticated = fact("isAuthenticated", (proxy: Proxy) => proxy.verifiedIdentity !== undefined);
+
 /** Reports whether the client's authenticated identity is in this namespace. */
 export const verifiedInNamespace = fact(
   "verifiedInNamespace",

@@ -127,7 +127,7 @@ function entriesOf(q: QueryContext, { kind, key }: ObjectKey): SecretEntries {
 }
 
 /** Returns the clusters with the proxy's Secrets: its own, then istiod's. */
-function clustersOfProxy(q: QueryContext): readonly string[] {
+export function clustersOfProxy(q: QueryContext): readonly string[] {
   const own = features.clusterId(q);
   const ofProxy = q.ask(cluster);
   return ofProxy === "" || ofProxy === own ? [own] : [ofProxy, own];

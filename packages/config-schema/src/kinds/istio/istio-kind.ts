@@ -25,6 +25,8 @@ export interface IstioKindOptions<D extends DescMessage, T> {
   readonly specRequired?: boolean;
   /** Condition types that are kept where they are negative. Default: none. */
   readonly conditions?: readonly string[];
+  /** Set for kinds whose generated configuration names the version of the object. */
+  readonly hasVersions?: true;
   /** Set for kinds that restrict. */
   readonly failClosed?: FailClosed;
   status?(status: unknown): T | undefined;
@@ -56,6 +58,7 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
     annotations: isIstioKey,
     fields: { spec: true, ...(options.statusFields !== undefined && { status: options.statusFields }) },
     ...(options.conditions !== undefined && { conditions: options.conditions }),
+    ...(options.hasVersions && { hasVersions: true }),
     ...(options.failClosed !== undefined && { failClosed: options.failClosed }),
     key: options.key ?? meshKey,
     decode(manifest, report) {

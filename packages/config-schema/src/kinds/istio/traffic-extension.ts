@@ -1,4 +1,4 @@
-import { collection } from "@istiod/incremental";
+import { collection, index } from "@istiod/incremental";
 import { TrafficExtensionSchema, type TrafficExtension } from "@istiod/istio-api/extensions/v1alpha1/traffic_extension";
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
@@ -13,6 +13,8 @@ export type TrafficExtensionObject = ConfigObject<TrafficExtension>;
 export const trafficExtensions = collection<TrafficExtensionObject>("TrafficExtension", {
   filter: discoveryNamespacesFilter,
 });
+
+export const trafficExtensionsByNamespace = index(trafficExtensions, "byNamespace", (v) => [v.namespace]);
 
 const shape: Shape = {
   ...attachmentShape,
@@ -29,6 +31,7 @@ export const trafficExtensionKind = istioKind({
   versions: ["v1alpha1"],
   schema: TrafficExtensionSchema,
   collection: trafficExtensions,
+  hasVersions: true,
   shape,
   specRequired: true,
   validate,

@@ -1,4 +1,4 @@
-import { collection } from "@istiod/incremental";
+import { collection, index } from "@istiod/incremental";
 import { WasmPluginSchema, type WasmPlugin } from "@istiod/istio-api/extensions/v1alpha1/wasm";
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
@@ -11,6 +11,8 @@ import { checkWasm, wasmShape } from "./wasm.js";
 export type WasmPluginObject = ConfigObject<WasmPlugin>;
 
 export const wasmPlugins = collection<WasmPluginObject>("WasmPlugin", { filter: discoveryNamespacesFilter });
+
+export const wasmPluginsByNamespace = index(wasmPlugins, "byNamespace", (v) => [v.namespace]);
 
 const shape: Shape = {
   ...attachmentShape,
@@ -25,6 +27,7 @@ export const wasmPluginKind = istioKind({
   versions: ["v1alpha1"],
   schema: WasmPluginSchema,
   collection: wasmPlugins,
+  hasVersions: true,
   shape,
   specRequired: true,
   validate,

@@ -1,6 +1,7 @@
 import type { QueryContext } from "@istiod/incremental";
 import {
   type BoundServer,
+  chainExtensions,
   destinationRuleFor,
   isSubsetOfHost,
   scopedService,
@@ -8,6 +9,7 @@ import {
   scopeServices,
   servedSubsets,
 } from "@istiod/push-context";
+import { allExtensions, networkExtensionFilters } from "../../extensions/extension-filters.js";
 import { sniDnatClusterName } from "../../resource-names.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { outboundStatPrefix, type TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
@@ -49,7 +51,9 @@ export function autoPassthroughChains(q: QueryContext, server: BoundServer): rea
           protocol: port.protocol,
           port: port.number,
         };
+        const extensions = chainExtensions(q, { type: "network", listener: "gateway", port: port.number });
         const filters = [
+          ...networkExtensionFilters(allExtensions(extensions)),
           ...tcpStatsFilters(q, "gateway"),
           ...terminalFilters(q, tcpProxyFromPlan(q, "gateway", plan), plan.protocol),
         ];

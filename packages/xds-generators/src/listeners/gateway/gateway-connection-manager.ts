@@ -3,8 +3,9 @@ import {
   HttpConnectionManager_ForwardClientCertDetails as Forwarding,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { query, type QueryContext } from "@istiod/incremental";
-import { features, proxyConfig } from "@istiod/push-context";
+import { type ChainExtensions, features, proxyConfig } from "@istiod/push-context";
 import type { HttpFilter } from "../../envoy/filters.js";
+import { httpExtensionFilters } from "../../extensions/extension-filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { httpAuthorization } from "../../security/authorization/client-authorization.js";
 import { jwtFilters } from "../../security/jwt-filters.js";
@@ -24,37 +25,40 @@ import {
 import { outboundPeerExchange } from "../http/peer-exchange.js";
 import { clientCertForwarding, proxyHeaders } from "../http/proxy-headers.js";
 
+interface GatewayManagerOptions {
+  readonly grpcWeb: boolean;
+  readonly http3?: true;
+  readonly extensions: ChainExtensions;
+}
+
 /**
  * The connection manager of a gateway's listeners without its name and routes, encoded. Source:
  * pilot/pkg/networking/core/gateway.go.
  */
-export const gatewayManager = query(
-  "gatewayManager",
-  (q, options: { readonly grpcWeb: boolean; readonly http3?: true }): Uint8Array => {
-    const headers = proxyHeaders(q, "gateway");
-    const topology = proxyConfig(q, "gatewayTopology");
-    const forwarding = clientCertForwarding(topology?.forwardClientCertDetails) ?? Forwarding.SANITIZE_SET;
-    const sets = forwarding === Forwarding.APPEND_FORWARD || forwarding === Forwarding.SANITIZE_SET;
-    return encodeManager(q, {
-      listener: "gateway",
-      useRemoteAddress: true,
-      filters: gatewayFilters(q, options.grpcWeb),
-      settings: {
-        xffNumTrustedHops: topology?.numTrustedProxies ?? 0,
-        forwardClientCertDetails: forwarding,
-        ...(sets && { setCurrentClientCertDetails: { subject: true, cert: true, dns: true, uri: true } }),
-        serverName: headers.serverName,
-        serverHeaderTransformation: headers.serverHeaderTransformation,
-        ...(headers.generateRequestId === false && { generateRequestId: false }),
-        httpProtocolOptions: { acceptHttp10: acceptsHttp10(q) },
-        ...(options.http3 && { codecType: Codec.HTTP3, http3ProtocolOptions: {} }),
-      },
-    });
-  },
-);
+export const gatewayManager = query("gatewayManager", (q, options: GatewayManagerOptions): Uint8Array => {
+  const headers = proxyHeaders(q, "gateway");
+  const topology = proxyConfig(q, "gatewayTopology");
+  const forwarding = clientCertForwarding(topology?.forwardClientCertDetails) ?? Forwarding.SANITIZE_SET;
+  const sets = forwarding === Forwarding.APPEND_FORWARD || forwarding === Forwarding.SANITIZE_SET;
+  return encodeManager(q, {
+    listener: "gateway",
+    useRemoteAddress: true,
+    filters: gatewayFilters(q, options),
+    settings: {
+      xffNumTrustedHops: topology?.numTrustedProxies ?? 0,
+      forwardClientCertDetails: forwarding,
+      ...(sets && { setCurrentClientCertDetails: { subject: true, cert: true, dns: true, uri: true } }),
+      serverName: headers.serverName,
+      serverHeaderTransformation: headers.serverHeaderTransformation,
+      ...(headers.generateRequestId === false && { generateRequestId: false }),
+      httpProtocolOptions: { acceptHttp10: acceptsHttp10(q) },
+      ...(options.http3 && { codecType: Codec.HTTP3, http3ProtocolOptions: {} }),
+    },
+  });
+});
 
 /** Returns the HTTP filters, in the order of the request path. */
-function gatewayFilters(q: QueryContext, web: boolean): readonly HttpFilter[] {
+function gatewayFilters(q: QueryContext, { grpcWeb: web, extensions }: GatewayManagerOptions): readonly HttpFilter[] {
   const headers = proxyHeaders(q, "gateway");
   const exchanges = features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
   const authorization = q.call(httpAuthorization, "certificate");
@@ -64,8 +68,11 @@ function gatewayFilters(q: QueryContext, web: boolean): readonly HttpFilter[] {
       : []),
     ...(headers.metadataInMeshOnly ? [] : outboundPeerExchange(q)),
     ...authorization.custom,
+    ...httpExtensionFilters(q, extensions.beforeAuthentication),
     ...q.call(jwtFilters),
+    ...httpExtensionFilters(q, extensions.beforeAuthorization),
     ...authorization.local,
+    ...httpExtensionFilters(q, extensions.afterAuthorization),
     ...(web ? [grpcWeb] : []),
     grpcStats,
     ...announceHttp(q),

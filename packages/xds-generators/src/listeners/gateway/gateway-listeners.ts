@@ -7,6 +7,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import {
   askMetadata,
   type BoundServer,
+  chainExtensions,
   features,
   ipMode,
   mergedGateway,
@@ -20,6 +21,8 @@ import { isHttp, parseProtocol } from "@istiod/service-discovery";
 import { resourcesOf } from "../../attempt.js";
 import { failedGatewayResources, failedServiceListeners } from "../../failed-services.js";
 import { address, udpAddress } from "../../envoy/address.js";
+import type { Filter } from "../../envoy/filters.js";
+import { allExtensions, networkExtensionFilters } from "../../extensions/extension-filters.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/tls/downstream-tls.js";
 import { accessLogs } from "../../telemetry/access-log.js";
@@ -220,14 +223,16 @@ function chainsOf(
     if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group)];
     return group.servers.flatMap((server) =>
       isHttpsServerWithTlsTermination(server)
-        ? [httpsChain(q, server)]
+        ? [httpsChain(q, server, group.port)]
         : gatewayTcpChains(q, server, group.port, sni, recorder),
     );
   });
 }
 
 function http3Chains(q: QueryContext, { groups }: GatewaySocket): readonly GatewayChain[] {
-  return groups.flatMap(({ servers }) => servers.filter(({ http3 }) => http3).map((server) => http3Chain(q, server)));
+  return groups.flatMap(({ servers, port }) =>
+    servers.filter(({ http3 }) => http3).map((server) => http3Chain(q, server, port)),
+  );
 }
 
 /**
@@ -256,29 +261,38 @@ function distinctChains(
   });
 }
 
-function httpChain(q: QueryContext, { protocol, routeName, servers }: ServerGroup): GatewayChain {
-  const manager = q.call(gatewayManager, { grpcWeb: parseProtocol(protocol) === "GRPC-Web" });
+function httpChain(q: QueryContext, { port, protocol, routeName, servers }: ServerGroup): GatewayChain {
+  const extensions = chainExtensions(q, { type: "http", listener: "gateway", port });
+  const manager = q.call(gatewayManager, { grpcWeb: parseProtocol(protocol) === "GRPC-Web", extensions });
+  const before = filtersBeforeManager(q, port);
   return {
     match: {},
     sources: servers.map(serverSource),
     filters: (listener) => [
+      ...before,
       managerFilter(q, "gateway", manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName }),
     ],
   };
 }
 
-function httpsChain(q: QueryContext, server: BoundServer): GatewayChain {
-  const tls = tlsContextOf(q, server);
-  return { ...(tls && { tls }), ...tlsServerChain(q, server, q.call(gatewayManager, { grpcWeb: false })) };
+/** Returns the network filters of HTTP chains. */
+function filtersBeforeManager(q: QueryContext, port: number): readonly Filter[] {
+  return networkExtensionFilters(allExtensions(chainExtensions(q, { type: "network", listener: "gateway", port })));
 }
 
-function http3Chain(q: QueryContext, server: BoundServer): GatewayChain {
+function httpsChain(q: QueryContext, server: BoundServer, port: number): GatewayChain {
+  const tls = tlsContextOf(q, server);
+  const extensions = chainExtensions(q, { type: "http", listener: "gateway", port });
+  const manager = q.call(gatewayManager, { grpcWeb: false, extensions });
+  return { ...(tls && { tls }), ...tlsServerChain(q, server, manager, filtersBeforeManager(q, port)) };
+}
+
+/** Connections over QUIC have no network filters. */
+function http3Chain(q: QueryContext, server: BoundServer, port: number): GatewayChain {
   const tls = quicTlsContextOf(q, server);
-  return {
-    ...(tls && { tls }),
-    http3: true,
-    ...tlsServerChain(q, server, q.call(gatewayManager, { grpcWeb: false, http3: true })),
-  };
+  const extensions = chainExtensions(q, { type: "http", listener: "gateway", port });
+  const manager = q.call(gatewayManager, { grpcWeb: false, http3: true, extensions });
+  return { ...(tls && { tls }), http3: true, ...tlsServerChain(q, server, manager, []) };
 }
 
 /** The stat prefix is the server's name, if it has one. */
@@ -286,11 +300,13 @@ function tlsServerChain(
   q: QueryContext,
   server: BoundServer,
   manager: Uint8Array,
+  before: readonly Filter[],
 ): Pick<GatewayChain, "match" | "sources" | "filters"> {
   return {
     match: { sniHosts: server.sniHosts },
     sources: [serverSource(server)],
     filters: (listener) => [
+      ...before,
       managerFilter(
         q,
         "gateway",

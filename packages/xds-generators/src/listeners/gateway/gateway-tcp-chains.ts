@@ -3,6 +3,7 @@ import { ServerTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/
 import type { RouteDestination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import {
   type BoundServer,
+  chainExtensions,
   features,
   hostsForNamespace,
   hostsOverlap,
@@ -12,6 +13,7 @@ import {
 } from "@istiod/push-context";
 import { parseProtocol, splitKey } from "@istiod/service-discovery";
 import type { Filter } from "../../envoy/filters.js";
+import { networkExtensionFilters } from "../../extensions/extension-filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { tcpAuthorization } from "../../security/authorization/client-authorization.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
@@ -135,11 +137,14 @@ function serverProxyPlan(
 
 function proxyFilters(q: QueryContext, plan: TcpProxyPlan, exchanges: boolean): readonly Filter[] {
   const authorization = q.call(tcpAuthorization, "certificate");
+  const extensions = chainExtensions(q, { type: "network", listener: "gateway", port: plan.port });
   const exchange = exchanges && features.metadataExchange(q) && hasIstioExtension(q, "metadataExchange");
   return [
     ...(exchange ? [metadataExchange(features.metadataExchangeAdditionalLabels(q))] : []),
     ...authorization.custom,
+    ...networkExtensionFilters([...extensions.beforeAuthentication, ...extensions.beforeAuthorization]),
     ...authorization.local,
+    ...networkExtensionFilters(extensions.afterAuthorization),
     ...tcpStatsFilters(q, "gateway"),
     ...terminalFilters(q, tcpProxyFromPlan(q, "gateway", plan), plan.protocol),
   ];

@@ -1,9 +1,10 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { joinEncoded } from "@istiod/protobuf-wire";
-import { features, mesh } from "@istiod/push-context";
+import { type ChainExtensions, chainExtensions, features, mesh } from "@istiod/push-context";
 import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
 import { formatStatName } from "../../clusters/stat-name.js";
 import type { Filter, HttpFilter } from "../../envoy/filters.js";
+import { allExtensions, httpExtensionFilters, networkExtensionFilters } from "../../extensions/extension-filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { inboundRouteConfiguration } from "../../routes/index.js";
@@ -48,15 +49,34 @@ export interface InboundChain {
 export function inboundFilters(q: QueryContext, chain: InboundChain, payload: TlsPayload): FilterChainTemplate {
   if (payload !== "http") return { chain: tcpFilters(q, chain) };
   return {
-    chain: chain.exchangesPeerMetadata ? q.call(encodedMetadataExchange) : noFilters,
+    chain: q.call(filtersBeforeManager, {
+      exchanges: chain.exchangesPeerMetadata,
+      extensions: extensionsOf(q, "network", chain.targetPort),
+    }),
     manager: manager(q, chain),
   };
 }
 
-const noFilters = new Uint8Array(0);
+function extensionsOf(q: QueryContext, type: "http" | "network", port: number): ChainExtensions {
+  return chainExtensions(q, { type, listener: "sidecar-inbound", port });
+}
 
-const encodedMetadataExchange = query("encodedMetadataExchange", (q): Uint8Array =>
-  encodeChain({ filters: [...inboundMetadataExchange(q)] }),
+interface NetworkFilterOptions {
+  /** True if connections exchange peer metadata. */
+  readonly exchanges: boolean;
+  readonly extensions: ChainExtensions;
+}
+
+/** The network filters of HTTP chains, encoded as part of a chain. */
+const filtersBeforeManager = query(
+  "inboundFiltersBeforeManager",
+  (q, { exchanges, extensions }: NetworkFilterOptions): Uint8Array =>
+    encodeChain({
+      filters: [
+        ...(exchanges ? inboundMetadataExchange(q) : []),
+        ...networkExtensionFilters(allExtensions(extensions)),
+      ],
+    }),
 );
 
 /** Returns the metadata exchange filter for mutual TLS connections. It precedes all filters that depend on the peer. */
@@ -67,7 +87,7 @@ export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
 
 function manager(
   q: QueryContext,
-  { cluster, statPrefix, servicePort, hostname, identity, exchangesPeerMetadata }: InboundChain,
+  { cluster, statPrefix, targetPort, servicePort, hostname, identity, exchangesPeerMetadata }: InboundChain,
 ): Uint8Array {
   const { number, protocol } = servicePort;
   const common = q.call(inboundManager, {
@@ -75,6 +95,7 @@ function manager(
     http2: isHttp2(protocol),
     identity,
     exchangesPeerMetadata: exchangesPeerMetadata,
+    extensions: extensionsOf(q, "http", targetPort),
   });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const routes = inboundRouteConfiguration(q, { cluster, port: number, protocol, operation: `${host}:${number}/*` });
@@ -86,6 +107,7 @@ interface InboundManagerOptions {
   readonly http2: boolean;
   readonly identity: PeerIdentitySource;
   readonly exchangesPeerMetadata: boolean;
+  readonly extensions: ChainExtensions;
 }
 
 /** The connection manager of inbound chains without its name and routes, encoded. */
@@ -120,7 +142,7 @@ const inboundManager = query("inboundManager", (q, options: InboundManagerOption
  */
 function inboundHttpFilters(
   q: QueryContext,
-  { grpcWeb: web, identity, exchangesPeerMetadata }: InboundManagerOptions,
+  { grpcWeb: web, identity, exchangesPeerMetadata, extensions }: InboundManagerOptions,
 ): readonly HttpFilter[] {
   const exchanges = exchangesPeerMetadata && features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
   const authorization = q.call(httpAuthorization, identity);
@@ -128,8 +150,11 @@ function inboundHttpFilters(
     ...(exchanges ? [inboundPeerMetadata(features.metadataExchangeAdditionalLabels(q))] : []),
     ...(exchangesPeerMetadata ? inboundPeerExchange(q) : []),
     ...authorization.custom,
+    ...httpExtensionFilters(q, extensions.beforeAuthentication),
     ...q.call(jwtFilters),
+    ...httpExtensionFilters(q, extensions.beforeAuthorization),
     ...authorization.local,
+    ...httpExtensionFilters(q, extensions.afterAuthorization),
     ...(web ? [grpcWeb] : []),
     grpcStats,
     fault,
@@ -142,16 +167,31 @@ function inboundHttpFilters(
 function tcpFilters(q: QueryContext, chain: InboundChain): Uint8Array {
   const proxy = simpleTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
   return joinEncoded([
-    q.call(commonTcpFilters, chain.identity),
+    q.call(commonTcpFilters, {
+      identity: chain.identity,
+      extensions: extensionsOf(q, "network", chain.servicePort.number),
+    }),
     encodeChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] }),
   ]);
 }
 
-/** The network filters that all TCP chains have, encoded as part of a chain. */
-const commonTcpFilters = query("inboundFiltersOfBytes", (q, identity: PeerIdentitySource): Uint8Array => {
+interface TcpFilterOptions {
+  readonly identity: PeerIdentitySource;
+  readonly extensions: ChainExtensions;
+}
+
+/** The network filters of TCP chains before those of the destination, encoded as part of a chain. */
+const commonTcpFilters = query("inboundFiltersOfBytes", (q, { identity, extensions }: TcpFilterOptions): Uint8Array => {
   const { custom, local } = q.call(tcpAuthorization, identity);
   return encodeChain({
-    filters: [...inboundMetadataExchange(q), ...custom, ...local, ...tcpStatsFilters(q, "sidecar-inbound")],
+    filters: [
+      ...inboundMetadataExchange(q),
+      ...custom,
+      ...networkExtensionFilters([...extensions.beforeAuthentication, ...extensions.beforeAuthorization]),
+      ...local,
+      ...networkExtensionFilters(extensions.afterAuthorization),
+      ...tcpStatsFilters(q, "sidecar-inbound"),
+    ],
   });
 });
 

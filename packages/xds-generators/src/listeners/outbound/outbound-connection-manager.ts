@@ -1,8 +1,9 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { features, ipMode, outboundTraffic, scopeOf } from "@istiod/push-context";
+import { type ChainExtensions, features, ipMode, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
 import { allowAnyDnsCacheConfig } from "../../clusters/dynamic-forward-proxy.js";
 import type { HttpFilter } from "../../envoy/filters.js";
+import { allExtensions, httpExtensionFilters } from "../../extensions/extension-filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { dnsCacheName } from "../../resource-names.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
@@ -30,6 +31,7 @@ interface OutboundManagerOptions {
   readonly dynamicHost: string | null;
   /** True if it belongs to the mesh's generic HTTP proxy, whose requests have absolute URLs. */
   readonly isHttpProxy: boolean;
+  readonly extensions: ChainExtensions;
 }
 
 /** The connection manager of outbound listeners without its name and routes, encoded. */
@@ -64,6 +66,7 @@ function outboundFilters(q: QueryContext, options: OutboundManagerOptions): read
   return [
     ...(exchanges ? [outboundPeerMetadata(inMeshOnly, features.metadataExchangeAdditionalLabels(q))] : []),
     ...(inMeshOnly ? [] : outboundPeerExchange(q)),
+    ...httpExtensionFilters(q, allExtensions(options.extensions)),
     ...(options.grpcWeb ? [grpcWeb] : []),
     grpcStats,
     ...announceHttp(q),

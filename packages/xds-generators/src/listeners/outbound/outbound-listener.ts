@@ -4,13 +4,14 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { FilterChainMatchSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { query, type QueryContext } from "@istiod/incremental";
 import { joinEncoded } from "@istiod/protobuf-wire";
-import { askMetadata, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
+import { askMetadata, chainExtensions, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
 import { configMetadata } from "../../config-metadata.js";
 import { address } from "../../envoy/address.js";
 import { duration } from "../../envoy/duration.js";
 import type { Filter } from "../../envoy/filters.js";
+import { allExtensions, networkExtensionFilters } from "../../extensions/extension-filters.js";
 import {
   blackHoleCluster,
   delimitedStatPrefix,
@@ -66,7 +67,7 @@ function buildTemplate(q: QueryContext, plan: OutboundPlan): ListenerTemplate {
   const last = plan.chains.findLast((chain) => matchesEverything(chain.match));
   const chains = plan.chains
     .filter((chain) => !matchesEverything(chain.match))
-    .map((chain) => filterChain(q, chain, name));
+    .map((chain) => filterChain(q, chain, name, plan.port));
   const needsTls = plan.chains.some(
     (chain) =>
       (chain.match.sniHosts ?? []).length > 0 || (chain.kind === "tcp" && chain.proxy.dynamicHost !== undefined),
@@ -87,14 +88,14 @@ function buildTemplate(q: QueryContext, plan: OutboundPlan): ListenerTemplate {
     listenerFilters: [...(needsTls ? [tlsInspector] : []), ...(needsHttp ? [httpInspector] : [])],
     ...(detectionTimeout && { listenerFiltersTimeout: detectionTimeout }),
   });
-  const fallback = last === undefined ? passthroughChain(q) : filterChain(q, last, name);
+  const fallback = last === undefined ? passthroughChain(q) : filterChain(q, last, name, plan.port);
   const head = toBinary(ListenerSchema, listener);
   return last !== undefined && chains.length === 0
     ? { name, head, chains: [fallback] }
     : { name, head, chains, fallback };
 }
 
-function filterChain(q: QueryContext, plan: ChainPlan, listener: string): FilterChainTemplate {
+function filterChain(q: QueryContext, plan: ChainPlan, listener: string, port: number): FilterChainTemplate {
   const match = filterChainMatch(plan.match);
   const timeout = handshakeTimeout(q);
   const chain = encodeChain({
@@ -102,16 +103,28 @@ function filterChain(q: QueryContext, plan: ChainPlan, listener: string): Filter
     ...(timeout && { transportSocketConnectTimeout: timeout }),
     ...(plan.kind === "tcp" &&
       plan.virtualService !== undefined && { metadata: configMetadata("VirtualService", plan.virtualService) }),
-    filters: plan.kind === "http" ? [] : [...tcpFilters(q, plan.proxy)],
+    filters: [...(plan.kind === "http" ? filtersBeforeManager(q, port) : tcpFilters(q, plan.proxy))],
   });
-  return plan.kind === "http" ? { chain, manager: manager(q, plan, listener) } : { chain };
+  return plan.kind === "http" ? { chain, manager: manager(q, plan, listener, port) } : { chain };
 }
 
-function manager(q: QueryContext, { protocol, dynamicHost, routeName }: HttpChainPlan, listener: string): Uint8Array {
+function filtersBeforeManager(q: QueryContext, port: number): readonly Filter[] {
+  return networkExtensionFilters(
+    allExtensions(chainExtensions(q, { type: "network", listener: "sidecar-outbound", port })),
+  );
+}
+
+function manager(
+  q: QueryContext,
+  { protocol, dynamicHost, routeName }: HttpChainPlan,
+  listener: string,
+  port: number,
+): Uint8Array {
   const common = q.call(outboundManager, {
     grpcWeb: protocol === "GRPC-Web",
     dynamicHost: dynamicHost ?? null,
     isHttpProxy: routeName === "http_proxy",
+    extensions: chainExtensions(q, { type: "http", listener: "sidecar-outbound", port }),
   });
   return withRoutes(common, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName });
 }
@@ -119,10 +132,20 @@ function manager(q: QueryContext, { protocol, dynamicHost, routeName }: HttpChai
 function tcpFilters(q: QueryContext, plan: TcpProxyPlan): readonly Filter[] {
   const terminal = terminalFilters(q, tcpProxyFromPlan(q, "sidecar-outbound", plan), plan.protocol);
   const stats = tcpStatsFilters(q, "sidecar-outbound");
-  if (plan.dynamicHost === undefined) return [...stats, ...terminal];
+  const extensions = chainExtensions(q, { type: "network", listener: "sidecar-outbound", port: plan.port });
+  if (plan.dynamicHost === undefined)
+    return [...networkExtensionFilters(allExtensions(extensions)), ...stats, ...terminal];
   const { custom, local } = q.call(tcpAuthorization, "certificate");
   const cache = { name: dnsCacheName(plan.dynamicHost), dnsLookupFamily: dnsLookupFamily(q, q.ask(ipMode)) };
-  return [...custom, ...local, ...stats, sniDynamicForwardProxy(plan.port, cache), ...terminal];
+  return [
+    ...custom,
+    ...networkExtensionFilters([...extensions.beforeAuthentication, ...extensions.beforeAuthorization]),
+    ...local,
+    ...networkExtensionFilters(extensions.afterAuthorization),
+    ...stats,
+    sniDynamicForwardProxy(plan.port, cache),
+    ...terminal,
+  ];
 }
 
 function passthroughChain(q: QueryContext): FilterChainTemplate {

@@ -4,7 +4,16 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
 import { query, type QueryContext } from "@istiod/incremental";
 import { joinEncoded } from "@istiod/protobuf-wire";
-import { askMetadata, features, interceptionMode, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
+import {
+  askMetadata,
+  chainExtensions,
+  features,
+  interceptionMode,
+  ipMode,
+  mesh,
+  outboundTraffic,
+  scopeOf,
+} from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { address } from "../../envoy/address.js";
 import { packAny } from "../../envoy/any.js";
@@ -79,7 +88,8 @@ function dynamicDnsHttpChain(q: QueryContext): FilterChainTemplate {
     ignorePortInHostMatching: true,
   };
   const { bytes } = newRouteConfiguration(head, [q.call(catchAllVirtualHost, scopeOf(q))]);
-  const common = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, isHttpProxy: false });
+  const extensions = chainExtensions(q, { type: "http", listener: "sidecar-outbound", port: 0 });
+  const common = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, isHttpProxy: false, extensions });
   const statPrefix = delimitedStatPrefix(`outbound_${virtualOutboundListener}_${allowAnyDynamicDnsRoute}`);
   return {
     chain: encodeChain({
