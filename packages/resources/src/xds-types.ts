@@ -11,6 +11,11 @@ export interface XdsType {
   readonly subscription: "wildcard" | "named";
   /** True if a state-of-the-world response must contain every resource, because clients delete absent ones. */
   readonly fullState: boolean;
+  /**
+   * True if resources are never removed: a client drops them when it does not use them any more, and removing one that
+   * it uses fails its traffic.
+   */
+  readonly keepsAbsent?: true;
   /** Position in a push. Types without a position follow in the order of the first requests. */
   readonly pushOrder?: number;
 }
@@ -45,7 +50,7 @@ export const xdsTypes: readonly XdsType[] = [
   { typeUrl: listenerType, shortName: "lds", ...wildcard, fullState: true, pushOrder: 2 },
   { typeUrl: routeType, shortName: "rds", ...named, pushOrder: 3 },
   { typeUrl: secretType, shortName: "sds", ...named, pushOrder: 4 },
-  { typeUrl: extensionConfigType, shortName: "ecds", ...named },
+  { typeUrl: extensionConfigType, shortName: "ecds", ...named, keepsAbsent: true },
   { typeUrl: nameTableType, shortName: "nds", ...wildcard },
   { typeUrl: proxyConfigType, shortName: "pcds", ...wildcard },
   { typeUrl: addressType, shortName: "wds", ...wildcard },

@@ -3,7 +3,7 @@ import { YamlMesh } from "@istiod/config-schema/testing";
 import { registry as envoy } from "@istiod/envoy-api/registry";
 import type { View } from "@istiod/incremental";
 import { registry as istio } from "@istiod/istio-api/registry";
-import { type Node, type Proxy, proxyFromNode } from "@istiod/push-context";
+import { type Node, type Proxy, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
 import type { Resource, ResourceSet } from "@istiod/resources";
 import { generators } from "../src/index.js";
 
@@ -12,7 +12,10 @@ export const clusterType = "envoy.config.cluster.v3.Cluster";
 /** A mesh defined in YAML, and proxies that request its resources. */
 export class TestMesh extends YamlMesh<Proxy> {
   proxy(options: ProxyOptions = {}): TestProxy {
-    return new TestProxy(this.db.view(proxyFromNode(node(options))));
+    const { identity } = options;
+    return new TestProxy(
+      this.db.view({ ...proxyFromNode(node(options)), ...(identity && { verifiedIdentity: identity }) }),
+    );
   }
 }
 
@@ -24,6 +27,8 @@ export interface ProxyOptions {
   readonly labels?: Readonly<Record<string, string>>;
   readonly metadata?: JsonObject;
   readonly extensions?: readonly string[];
+  /** Default: the proxy is not authenticated. */
+  readonly identity?: VerifiedIdentity | undefined;
   readonly locality?: { readonly region: string; readonly zone: string; readonly subzone: string };
 }
 

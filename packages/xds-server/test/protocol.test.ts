@@ -1,4 +1,11 @@
-import { clusterType, endpointType, listenerType, routeType, secretType } from "@istiod/xds-server";
+import {
+  clusterType,
+  endpointType,
+  extensionConfigType,
+  listenerType,
+  routeType,
+  secretType,
+} from "@istiod/xds-server";
 import { describe, expect, it } from "vitest";
 import { onEach, setup, transports } from "./harness.js";
 import { fakeCluster, fakeResource } from "@istiod/xds-server/testing";
@@ -70,6 +77,19 @@ onEach(transports, (variant, transport) => {
       const c = client();
       c.subscribe(endpointType, ["a", "gone"]);
       expect(await c.next()).toMatchObject({ names: ["a"], removed: delta ? ["gone"] : [] });
+    });
+
+    it("for a name that does not exist yet of a type without removals is not answered with a removal", async () => {
+      const { client, source } = await serve({ [extensionConfigType]: [] });
+      const c = client();
+      c.subscribe(extensionConfigType, ["a"]);
+      source.put(extensionConfigType, fakeResource("a"));
+      expect(await c.next()).toMatchObject({ names: ["a"], removed: [] });
+      source.remove(extensionConfigType, "a");
+      source.put(extensionConfigType, fakeResource("b"));
+      expect(await c.settled()).toEqual([]);
+      source.put(extensionConfigType, fakeResource("a", "new"));
+      expect(await c.next()).toMatchObject({ names: ["a"], removed: [] });
     });
 
     it("must carry a node with an id", async () => {

@@ -95,7 +95,15 @@ export class DeltaStream extends AdsStream {
     return true;
   }
 
-  protected project(_type: TypeState, selection: Selection): Sliced<Selection | undefined> {
-    return completed(countOf(selection) + selection.removed.length > 0 ? selection : undefined);
+  protected project(type: TypeState, selection: Selection): Sliced<Selection | undefined> {
+    const removed = xdsType(type.typeUrl)?.keepsAbsent === true ? [] : selection.removed;
+    if (countOf(selection) + removed.length === 0) return completed(undefined);
+    return completed(removed.length === selection.removed.length ? selection : withRemoved(selection, removed));
   }
+}
+
+function withRemoved(selection: Selection, removed: readonly string[]): Selection {
+  return selection.whole === undefined
+    ? { resources: selection.resources, removed }
+    : { resources: selection.resources, removed, whole: selection.whole };
 }
