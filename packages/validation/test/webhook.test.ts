@@ -122,8 +122,8 @@ it.each([
   [
     "extensions.istio.io/v1alpha1",
     "WasmPlugin",
-    { url: "oci://a/b" },
-    "WasmPlugin has no effect: Wasm extensions are not sent to proxies yet",
+    { url: "oci://a/b", verificationKey: "key" },
+    "verificationKey: has no effect: Istio does not implement it either; set sha256",
   ],
   [
     "gateway.networking.k8s.io/v1",

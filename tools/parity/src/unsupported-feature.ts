@@ -12,8 +12,6 @@ const unsupportedKinds: Readonly<Record<string, string>> = {
   TCPRoute: "Gateway API",
   TLSRoute: "Gateway API",
   EnvoyFilter: "EnvoyFilter",
-  WasmPlugin: "Wasm",
-  TrafficExtension: "Wasm",
 };
 
 /**

@@ -5,6 +5,8 @@ const notInIstio = "Istio does not implement it either";
  * with the symbols that the code of generators, injection and the agent reads.
  */
 export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
+  "istio.extensions.v1alpha1.WasmConfig.verificationKey": `${notInIstio}; set sha256`,
+  "istio.extensions.v1alpha1.WasmPlugin.verificationKey": `${notInIstio}; set sha256`,
   "istio.networking.v1alpha3.HTTPFaultInjection.Abort.http2Error": `${notInIstio}; set httpStatus`,
   "istio.networking.v1alpha3.HTTPFaultInjection.Delay.exponentialDelay": `${notInIstio}; set fixedDelay`,
   "istio.networking.v1alpha3.L4MatchAttributes.sourceSubnet": `${notInIstio}; match sourceLabels or sourceNamespace`,

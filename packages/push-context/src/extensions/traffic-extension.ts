@@ -8,12 +8,15 @@ import {
 } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { LuaConfig, TrafficSelector, WasmConfig } from "@istiod/istio-api/extensions/v1alpha1/traffic_extension";
-import { PluginType } from "@istiod/istio-api/extensions/v1alpha1/wasm";
+import { PluginType, type WasmPlugin } from "@istiod/istio-api/extensions/v1alpha1/wasm";
 import { oldestFirst } from "../attachment/oldest-first.js";
 import type { TargetedPolicy } from "../attachment/policy-attachment.js";
 
-/** The fields that WasmPlugin and TrafficExtension have in common. */
-export type WasmModule = Omit<WasmConfig, "$typeName" | "$unknown" | "verificationKey">;
+/** A Wasm module and its configuration. WasmPlugin and TrafficExtension have the same fields. */
+export type WasmModule = Pick<
+  WasmConfig,
+  "url" | "sha256" | "imagePullPolicy" | "imagePullSecret" | "pluginConfig" | "pluginName" | "failStrategy" | "vmConfig"
+>;
 
 /** A filter that users add to proxies: a WasmPlugin, or a TrafficExtension for Wasm or Lua. */
 export interface Extension extends TargetedPolicy {
@@ -67,33 +70,35 @@ export const extension = query("extension", (q, resourceName: string): Extension
 });
 
 function fromTrafficExtension(object: TrafficExtensionObject): Extension | undefined {
-  const { filterConfig: config, ...spec } = object.spec;
-  if (config.case === undefined) return undefined;
-  const isNetwork = config.case === "wasm" && config.value.type === PluginType.NETWORK;
-  return {
-    ...identityOf(object, object.name),
-    selector: spec.selector,
-    targetRefs: spec.targetRefs,
-    phase: spec.phase,
-    priority: spec.priority,
-    match: spec.match,
-    type: isNetwork ? "network" : "http",
-    config,
-  };
+  const { selector, targetRefs, phase, priority, match, filterConfig } = object.spec;
+  const common = { ...identityOf(object, object.name), selector, targetRefs, phase, priority, match } as const;
+  if (filterConfig.case === "lua") return { ...common, type: "http", config: filterConfig };
+  if (filterConfig.case !== "wasm") return undefined;
+  const module = filterConfig.value;
+  return { ...common, type: typeOf(module.type), config: { case: "wasm", value: moduleOf(module) } };
 }
 
 function fromWasmPlugin(object: WasmPluginObject): Extension {
-  const { spec } = object;
+  const { selector, targetRef, targetRefs, phase, priority, match, type } = object.spec;
   return {
     ...identityOf(object, `${object.name}${wasmPluginSuffix}`),
-    selector: spec.selector,
-    targetRef: spec.targetRef,
-    targetRefs: spec.targetRefs,
-    phase: spec.phase,
-    priority: spec.priority,
-    match: spec.match,
-    type: spec.type === PluginType.NETWORK ? "network" : "http",
-    config: { case: "wasm", value: spec },
+    ...{ selector, targetRef, targetRefs, phase, priority },
+    match: match.map(({ mode, ports }) => ({ mode, ports })),
+    type: typeOf(type),
+    config: { case: "wasm", value: moduleOf(object.spec) },
+  };
+}
+
+function typeOf(type: PluginType): Extension["type"] {
+  return type === PluginType.NETWORK ? "network" : "http";
+}
+
+function moduleOf(spec: WasmConfig | WasmPlugin): WasmModule {
+  const { url, sha256, imagePullPolicy, imagePullSecret, pluginConfig, pluginName, failStrategy, vmConfig } = spec;
+  return {
+    ...{ url, sha256, imagePullPolicy, imagePullSecret, pluginName, failStrategy },
+    ...(pluginConfig && { pluginConfig }),
+    ...(vmConfig && { vmConfig }),
   };
 }
 
