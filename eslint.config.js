@@ -22,6 +22,7 @@ const order = [
   "istio-api",
   "resources",
   "config-schema",
+  "envoy-filter",
   "config-ingestion",
   "service-discovery",
   "push-context",
@@ -55,7 +56,8 @@ const ignorant = {
   jwks: ["metrics", "tls-admission", "go-template", "admin-server"],
   kubernetes: ["tls-admission", "admin-server", "jwks", "incremental"],
   "config-schema": encoding,
-  "config-ingestion": encoding,
+  "envoy-filter": order.filter((name) => !["settings", "envoy-api", "istio-api", "config-schema"].includes(name)),
+  "config-ingestion": [...encoding, "envoy-filter"],
   "config-xds": ["protobuf-wire"],
   "service-discovery": ["config-ingestion", ...encoding],
   "push-context": ["config-ingestion", ...encoding],
@@ -86,7 +88,7 @@ const ignorant = {
   prometheus: order.filter((name) => name !== "metrics"),
   admission: order.filter((name) => name !== "runtime" && name !== "settings"),
   validation: order.filter(
-    (name) => !["runtime", "settings", "envoy-api", "istio-api", "config-schema", "admission"].includes(name),
+    (name) => !["runtime", "config-schema", "envoy-filter", "admission"].includes(name),
   ),
   injector: [
     "incremental",

@@ -8,6 +8,7 @@ const sharingAProcess = [
   "analysis",
   "commands",
   "config-schema",
+  "envoy-filter",
   "explain",
   "go-template",
   "injector",

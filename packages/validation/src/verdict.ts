@@ -14,7 +14,7 @@ import {
   type Report,
   withoutName,
 } from "@istiod/config-schema";
-import { checkEnvoyFilter } from "./envoy/envoy-filter.js";
+import { checkEnvoyFilter } from "./envoy-filter.js";
 
 /** Options of {@link validate}. */
 export type ValidateOptions = Pick<DecodeOptions, "anyVersion" | "wordAt">;

@@ -1,24 +1,20 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { EnvoyFilterObject, FieldPath, Report } from "@istiod/config-schema";
+import type { FieldPath, Report } from "@istiod/config-schema";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
   type EnvoyFilter_EnvoyConfigObjectPatch as ConfigPatch,
   EnvoyFilter_PatchContext as Context,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { patchedMessages } from "./message-types.js";
-import { checkPatchValue } from "./patch-value.js";
+import { checkPatchValue } from "./check-value.js";
 
 /**
- * Checks the values of an EnvoyFilter's patches against Envoy's types. Source:
- * pkg/config/validation/envoyfilter/envoyfilter.go.
+ * Checks the values of patches against Envoy's types. Source: pkg/config/validation/envoyfilter/envoyfilter.go.
+ *
+ * @param path the path of the list of patches
  */
-export function checkEnvoyFilter({ spec }: EnvoyFilterObject, report: Report): void {
-  report.warning(
-    [],
-    "EnvoyFilter exposes internals that may change with any version; prefer another API where there is one, and take care when upgrading",
-  );
-  for (const [at, patch] of spec.configPatches.entries())
-    checkPatch(patch, ["spec", "configPatches", at, "patch", "value"], report);
+export function checkPatches(patches: readonly ConfigPatch[], path: FieldPath, report: Report): void {
+  for (const [at, patch] of patches.entries()) checkPatch(patch, [...path, at, "patch", "value"], report);
 }
 
 function checkPatch({ applyTo, match, patch }: ConfigPatch, path: FieldPath, report: Report): void {

@@ -37,7 +37,7 @@ export function messageType(name: string): DescMessage | undefined {
   return registry().getMessage(name);
 }
 
-function registry(): Registry {
+export function registry(): Registry {
   return (messages ??= createRegistry(
     ...envoy,
     ...Object.values(wellKnown).filter(

@@ -1,0 +1,37 @@
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+
+/**
+ * A filter that another build of Envoy would have, so that patches can be placed relative to it. It goes before the
+ * first filter of the list that follows it, else to the end.
+ */
+export interface AbsentFilter {
+  readonly name: string;
+  /** Names of filters that would follow it. `*`: it would be the first. */
+  readonly before: readonly string[];
+}
+
+interface NamedFilter extends Message {
+  name: string;
+}
+
+/**
+ * Runs something on a list of filters in which absent ones have a place, and removes them again. A filter whose name is
+ * in the list is not absent.
+ */
+export function withAbsentFilters<T extends NamedFilter>(
+  schema: DescMessage,
+  filters: T[],
+  absent: readonly AbsentFilter[],
+  run: () => void,
+): void {
+  const placeholders = new Set<T>();
+  for (const { name, before } of absent) {
+    if (filters.some((filter) => filter.name === name)) continue;
+    const at = before.includes("*") ? 0 : filters.findIndex((filter) => before.includes(filter.name));
+    const placeholder = Object.assign(create(schema), { name }) as Message as T;
+    placeholders.add(placeholder);
+    filters.splice(at < 0 ? filters.length : at, 0, placeholder);
+  }
+  run();
+  if (placeholders.size > 0) filters.splice(0, filters.length, ...filters.filter((each) => !placeholders.has(each)));
+}

@@ -1,0 +1,39 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { EnvoyFilter_Patch_Operation as Operation } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { mergeMessage, mergePacked } from "../merge.js";
+import { type Patch, PatchError } from "../patch.js";
+
+/** Merges the value of a patch into a message. */
+export function mergeValue(schema: DescMessage, into: Message, { value, operation }: Patch): void {
+  if (value === undefined) throw new PatchError("patch.value is missing, expected a value to merge");
+  mergeMessage(schema, into, value, operation === Operation.MERGE_AND_REPLACE_LIST ? "replace" : "append");
+}
+
+/** A filter, by the fields that merging concerns. */
+interface Configured {
+  name: string;
+  configType: { case: "typedConfig"; value: Any } | { case: string | undefined; value?: unknown };
+}
+
+/** Returns the packed configuration of a filter or transport socket; undefined if it has none. */
+export function typedConfigOf({ configType }: Configured): Any | undefined {
+  return configType.case === "typedConfig" ? (configType.value as Any) : undefined;
+}
+
+/**
+ * Merges a patch of a filter into a filter, by the type of its configuration. Reports whether it could: a filter without
+ * packed configuration stays as it is.
+ *
+ * @throws PatchError if the types differ
+ */
+export function mergeFilter(into: Configured, { value }: Patch, names: "rename" | "keep-name"): boolean {
+  const own = typedConfigOf(into);
+  if (own === undefined) return false;
+  if (value === undefined) throw new PatchError("patch.value is missing, expected a value to merge");
+  const from = value as Message & Configured;
+  const added = typedConfigOf(from);
+  if (added !== undefined) into.configType = { case: "typedConfig", value: mergePacked(own, added) };
+  if (names === "rename" && from.name !== "") into.name = from.name;
+  return true;
+}

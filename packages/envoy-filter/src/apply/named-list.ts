@@ -1,0 +1,63 @@
+import { clone, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { EnvoyFilter_Patch_Operation as Operation } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { type Patch, PatchError } from "../patch.js";
+
+/** An ordered list of elements that patches select, such as the filters of a chain. */
+export interface PatchedList<T> {
+  readonly schema: DescMessage;
+  readonly elements: T[];
+  /** Selects elements; undefined: the patch names no element. */
+  readonly selects: ((element: T) => boolean) | undefined;
+}
+
+/**
+ * Applies a patch that adds, inserts, replaces or removes an element, to a list in place. Reports whether it did. Without
+ * a selected element, inserting after adds to the end, inserting before to the start, and replacing and removing do
+ * nothing.
+ */
+export function patchList<T extends Message>(list: PatchedList<T>, patch: Patch): boolean {
+  const { elements, selects } = list;
+  const position = selects === undefined ? -1 : elements.findIndex(selects);
+  switch (patch.operation) {
+    case Operation.ADD:
+      return insert(list, patch, elements.length);
+    case Operation.INSERT_FIRST:
+      return insert(list, patch, 0);
+    case Operation.INSERT_AFTER:
+      if (selects === undefined) return insert(list, patch, elements.length);
+      return position >= 0 && insert(list, patch, position + 1);
+    case Operation.INSERT_BEFORE:
+      if (selects === undefined) return insert(list, patch, 0);
+      return position >= 0 && insert(list, patch, position);
+    case Operation.REPLACE:
+      if (position >= 0) elements.splice(position, 1, valueOf(list.schema, patch) as T);
+      return position >= 0;
+    case Operation.REMOVE: {
+      if (selects === undefined) return false;
+      const kept = elements.filter((element) => !selects(element));
+      return elements.splice(0, elements.length, ...kept).length > kept.length;
+    }
+    default:
+      return false;
+  }
+}
+
+function insert<T extends Message>({ schema, elements }: PatchedList<T>, patch: Patch, at: number): boolean {
+  elements.splice(at, 0, valueOf(schema, patch) as T);
+  return true;
+}
+
+/**
+ * Returns a copy of the value of a patch.
+ *
+ * @throws PatchError if it has none
+ */
+export function valueOf(schema: DescMessage, { value, operation }: Patch): Message {
+  if (value === undefined) throw new PatchError(`patch.value is missing, expected a value with ${Operation[operation]}`);
+  return clone(schema, value);
+}
+
+/** Reports whether a patch merges its value into configuration. */
+export function isMerge({ operation }: Patch): boolean {
+  return operation === Operation.MERGE || operation === Operation.MERGE_AND_REPLACE_LIST;
+}
