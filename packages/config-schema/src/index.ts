@@ -91,7 +91,12 @@ export {
   destinationRulesByHost,
   destinationRuleKind,
 } from "./kinds/istio/destination-rule/destination-rule.js";
-export { type EnvoyFilterObject, envoyFilters, envoyFilterKind } from "./kinds/istio/envoy-filter/envoy-filter.js";
+export {
+  type EnvoyFilterObject,
+  envoyFilters,
+  envoyFiltersByNamespace,
+  envoyFilterKind,
+} from "./kinds/istio/envoy-filter/envoy-filter.js";
 export { type GatewayObject, gateways, gatewaysByNamespace, gatewayKind } from "./kinds/istio/gateway.js";
 export {
   type PeerAuthenticationObject,
@@ -250,3 +255,4 @@ export { effectsElsewhere, kindsWithoutEffect } from "./effect/kinds-without-eff
 export { type ClassesOfIngress, hasServedClass } from "./mesh/served-ingress.js";
 export { fieldsWithoutEffect } from "./effect/fields-without-effect.js";
 export { type IneffectiveField, ineffectiveFields, withoutName } from "./effect/ineffective-fields.js";
+export { regexMatches } from "./validation/regex/regex.js";

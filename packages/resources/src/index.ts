@@ -1,6 +1,6 @@
 export { type FailedPart, type Failure, formatFailure, hasFailed } from "./failure.js";
 export { resource, type Resource, resourceOfParts, type ResourcePart, resourcePart } from "./resource.js";
-export { ResourceSet } from "./resource-set.js";
+export { type ResourceChange, ResourceSet } from "./resource-set.js";
 export { difference, differenceInSteps, type Difference } from "./difference.js";
 export {
   addressType,

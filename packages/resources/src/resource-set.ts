@@ -2,6 +2,9 @@ import { disjoint } from "./disjoint.js";
 import { type Failure, sameFailures } from "./failure.js";
 import type { Resource } from "./resource.js";
 
+/** A function of a resource: undefined removes it. */
+export type ResourceChange = (resource: Resource) => Resource | undefined;
+
 /** Up to this many resources or parts, looking at each of them costs less than an index. */
 const few = 8;
 
@@ -78,6 +81,32 @@ export class ResourceSet implements Iterable<Resource> {
       : ResourceSet.of(
           list.flatMap((part) => part.toArray()),
           list.flatMap((part) => part.#missing()),
+        );
+  }
+
+  /**
+   * Returns the set of what a function returns for each resource: the same, another, or undefined for none. A part in
+   * which nothing changes is the same object.
+   *
+   * @param known results of the function for parts, which are looked up and added
+   */
+  map(change: ResourceChange, known: WeakMap<ResourceSet, ResourceSet> = new WeakMap()): ResourceSet {
+    let mapped = known.get(this);
+    if (mapped === undefined) known.set(this, (mapped = this.#map(change, known)));
+    return mapped;
+  }
+
+  #map(change: ResourceChange, known: WeakMap<ResourceSet, ResourceSet>): ResourceSet {
+    if (this.isUnion) {
+      const parts = this.#parts.map((part) => part.map(change, known));
+      return parts.every((part, at) => part === this.#parts[at]) ? this : ResourceSet.union(parts);
+    }
+    const mapped = this.#resources.map(change);
+    return mapped.every((resource, at) => resource === this.#resources[at])
+      ? this
+      : ResourceSet.of(
+          mapped.filter((resource) => resource !== undefined),
+          this.#failures,
         );
   }
 

@@ -1,7 +1,7 @@
 import { environmentOf, objectsOf, type Scenario } from "./scenario.js";
 
 /** Groups of scenarios about features that istiod does not have. */
-const unsupportedGroups = new Set(["envoyfilter", "gateway-api"]);
+const unsupportedGroups = new Set(["gateway-api"]);
 
 /** Features that istiod does not have, by kind. */
 const unsupportedKinds: Readonly<Record<string, string>> = {
@@ -11,7 +11,6 @@ const unsupportedKinds: Readonly<Record<string, string>> = {
   GRPCRoute: "Gateway API",
   TCPRoute: "Gateway API",
   TLSRoute: "Gateway API",
-  EnvoyFilter: "EnvoyFilter",
 };
 
 /**

@@ -2,7 +2,7 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 
 /**
  * A filter that another build of Envoy would have, so that patches can be placed relative to it. It goes before the
- * first filter of the list that follows it, else to the end.
+ * first filter of the list that would follow it. Without such a filter, it has no place.
  */
 export interface AbsentFilter {
   readonly name: string;
@@ -26,11 +26,11 @@ export function withAbsentFilters<T extends NamedFilter>(
 ): void {
   const placeholders = new Set<T>();
   for (const { name, before } of absent) {
-    if (filters.some((filter) => filter.name === name)) continue;
     const at = before.includes("*") ? 0 : filters.findIndex((filter) => before.includes(filter.name));
+    if (at < 0 || filters.some((filter) => filter.name === name)) continue;
     const placeholder = Object.assign(create(schema), { name }) as Message as T;
     placeholders.add(placeholder);
-    filters.splice(at < 0 ? filters.length : at, 0, placeholder);
+    filters.splice(at, 0, placeholder);
   }
   run();
   if (placeholders.size > 0) filters.splice(0, filters.length, ...filters.filter((each) => !placeholders.has(each)));

@@ -1,4 +1,5 @@
 import { type Query, query, type QueryContext } from "@istiod/incremental";
+import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import {
   destinationRuleFor,
   mergedGateway,
@@ -13,10 +14,11 @@ import {
   servedSubsets,
 } from "@istiod/push-context";
 import { type Failure, type Resource, ResourceSet } from "@istiod/resources";
-import { isWildcardHost } from "@istiod/service-discovery";
+import { isWildcardHost, keyOfId, splitKey } from "@istiod/service-discovery";
 import { allOfService, attempt, type Attempted, attemptSet, resourcesOf, serviceObject } from "../attempt.js";
 import { failedServiceResources } from "../failed-services.js";
 import { opensTunnels, terminatesTunnels } from "../hbone.js";
+import { clusterPatcher, clustersAdded, patchClusters } from "../patches/patched-clusters.js";
 import {
   allowAnyDynamicDnsCluster,
   blackHoleCluster,
@@ -34,7 +36,7 @@ import { blackHole, externalSds, inboundPassthrough, passthrough } from "./built
 import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
 import { connectOriginateCluster, mainInternalCluster } from "./hbone-clusters.js";
 import { inboundClusterRefs } from "./inbound/inbound-cluster-refs.js";
-import { inboundCluster } from "./inbound/inbound-cluster.js";
+import { inboundCluster, type InboundClusterRef } from "./inbound/inbound-cluster.js";
 import { outboundCluster } from "./outbound/outbound-cluster.js";
 
 /**
@@ -45,8 +47,13 @@ import { outboundCluster } from "./outbound/outbound-cluster.js";
 export const clusters = query("clusters", (q): ResourceSet => {
   const type = q.ask(proxyType);
   if (type === "ztunnel" || type === "agentgateway" || q.ask(isProxylessGrpc)) return ResourceSet.empty;
-  return ResourceSet.union([q.call(outboundClusters), q.call(proxyClusters), q.call(failedServiceResources)]);
+  const outbound = patchClusters(q, outboundContext(q), q.call(outboundClusters));
+  return ResourceSet.union([outbound, q.call(proxyClusters), q.call(failedServiceResources)]);
 });
+
+function outboundContext(q: QueryContext): Context {
+  return q.ask(proxyType) === "router" ? Context.GATEWAY : Context.SIDECAR_OUTBOUND;
+}
 
 /** The clusters of all services that the client knows: one part of the set, shared by its class of clients. */
 const outboundClusters = query("outboundClusters", (q): ResourceSet =>
@@ -112,7 +119,7 @@ const proxyClusters = query("proxyClusters", (q): ResourceSet => {
 interface OwnCluster {
   readonly name: string;
   readonly objects: readonly string[];
-  readonly build: (q: QueryContext) => Resource;
+  readonly build: (q: QueryContext) => Resource | undefined;
 }
 
 function ownClusters(q: QueryContext, clusters: readonly OwnCluster[]): ResourceSet {
@@ -123,6 +130,23 @@ function ownClusters(q: QueryContext, clusters: readonly OwnCluster[]): Resource
   );
 }
 
+/** Returns a cluster with the client's patches in a context. */
+function patched(context: Context, cluster: OwnCluster, hosts: readonly string[] = []): OwnCluster {
+  return {
+    ...cluster,
+    build: (q) => {
+      const built = cluster.build(q);
+      const patcher = clusterPatcher(q, context, hosts);
+      return built === undefined || patcher === undefined ? built : patcher.patched(built).resource;
+    },
+  };
+}
+
+/** Returns the clusters that patches add. */
+function addedClusters(q: QueryContext, context: Context): readonly OwnCluster[] {
+  return clustersAdded(q, context).map((added) => ({ name: added.name, objects: [], build: () => added }));
+}
+
 function builtin(name: string, cluster: Query<void, Resource>): OwnCluster {
   return { name, objects: [], build: (q) => q.call(cluster) };
 }
@@ -131,19 +155,30 @@ function sidecarClusters(q: QueryContext): ResourceSet[] {
   const isDynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
   const failures: Failure[] = [];
   const inbound = attempt(() => q.call(inboundClusterRefs), failures, allInbound) ?? [];
+  const [outwards, inwards] = [Context.SIDECAR_OUTBOUND, Context.SIDECAR_INBOUND];
   const own: readonly OwnCluster[] = [
-    builtin(blackHoleCluster, blackHole),
-    builtin(passthroughCluster, passthrough),
-    ...(isDynamic ? [builtin(allowAnyDynamicDnsCluster, allowAnyCluster)] : []),
-    ...inbound.map((ref): OwnCluster => ({
-      name: inboundClusterName(ref.port),
-      objects: ref.services.map(serviceObject),
-      build: () => q.call(inboundCluster, ref),
-    })),
+    patched(outwards, builtin(blackHoleCluster, blackHole)),
+    patched(outwards, builtin(passthroughCluster, passthrough)),
+    ...(isDynamic ? [patched(outwards, builtin(allowAnyDynamicDnsCluster, allowAnyCluster))] : []),
+    ...addedClusters(q, outwards),
+    ...inbound.map((ref) => patched(inwards, inboundOf(q, ref), hostsOf(ref))),
     ...(terminatesTunnels(q) ? [builtin(mainInternal, mainInternalCluster)] : []),
-    builtin(inboundPassthroughCluster, inboundPassthrough),
+    patched(inwards, builtin(inboundPassthroughCluster, inboundPassthrough)),
+    ...addedClusters(q, inwards),
   ];
   return [ownClusters(q, own), ResourceSet.of([], failures)];
+}
+
+function inboundOf(q: QueryContext, ref: InboundClusterRef): OwnCluster {
+  return {
+    name: inboundClusterName(ref.port),
+    objects: ref.services.map(serviceObject),
+    build: () => q.call(inboundCluster, ref),
+  };
+}
+
+function hostsOf({ services }: InboundClusterRef): readonly string[] {
+  return services.map((id) => splitKey(keyOfId(id))[1]);
 }
 
 const allInbound = (): Attempted => ({ name: "inbound|", match: "start", objects: [] });
@@ -154,11 +189,12 @@ function gatewayClusters(q: QueryContext): ResourceSet[] {
       ? []
       : q.call(scopeServices, scopeOf(q)).map((scoped) =>
           attemptSet(
-            () => q.call(sniDnatClusters, scoped),
+            () => patchClusters(q, Context.GATEWAY, q.call(sniDnatClusters, scoped)),
             () => allOfService("_.", scoped),
           ),
         );
-  return [ownClusters(q, [builtin(blackHoleCluster, blackHole)]), ...sniDnat];
+  const own = [patched(Context.GATEWAY, builtin(blackHoleCluster, blackHole)), ...addedClusters(q, Context.GATEWAY)];
+  return [ownClusters(q, own), ...sniDnat];
 }
 
 function outboundClustersOf(

@@ -1,4 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
+import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { features, ipMode, isProxylessGrpc, mesh, proxyType } from "@istiod/push-context";
 import { type Failure, ResourceSet } from "@istiod/resources";
 import { attempt, type Attempted, resourcesOf } from "../attempt.js";
@@ -10,6 +11,7 @@ import { connectTerminateListener } from "./hbone/connect-terminate.js";
 import { mainInternalListener } from "./hbone/main-internal.js";
 import { inboundListeners, type NamedListener } from "./inbound/inbound-listeners.js";
 import { connectOriginate, connectTerminate, mainInternal, virtualOutboundListener } from "../resource-names.js";
+import { listenersAdded, patchListeners } from "../patches/patched-listeners.js";
 import { localhosts } from "./listener-address.js";
 import { outboundListeners } from "./outbound/outbound-listeners.js";
 import { httpProxyListener, virtualOutbound } from "./outbound/virtual-outbound.js";
@@ -22,7 +24,7 @@ export const listeners = query("listeners", (q): ResourceSet => {
     case "sidecar":
       return withTunnels(q, mesh(q).proxyListenPort === 0 ? ResourceSet.empty : sidecarListeners(q));
     case "router":
-      return withTunnels(q, q.call(gatewayListeners));
+      return withTunnels(q, patched(q, Context.GATEWAY, [q.call(gatewayListeners)]));
     default:
       return ResourceSet.empty;
   }
@@ -39,9 +41,11 @@ function sidecarListeners(q: QueryContext): ResourceSet {
   const failures: Failure[] = [];
   const outbound = attempt(() => outboundListeners(q), failures, allListeners) ?? [];
   const inbound = attempt(() => inboundListeners(q), failures, allListeners) ?? [];
-  const own: readonly NamedListener[] = [
+  const captured: readonly NamedListener[] = [
     { name: `${localhosts[q.ask(ipMode)][0]}_`, match: "start", build: () => q.call(httpProxyListener) },
     { name: virtualOutboundListener, build: () => q.call(virtualOutbound) },
+  ];
+  const served: readonly NamedListener[] = [
     ...inbound,
     ...(terminatesTunnels(q)
       ? [
@@ -50,11 +54,21 @@ function sidecarListeners(q: QueryContext): ResourceSet {
         ]
       : []),
   ];
+  const built = (listeners: readonly NamedListener[]): ResourceSet =>
+    resourcesOf(listeners, ({ build }) => build(), identityOf);
   return ResourceSet.union([
-    ...outbound,
-    resourcesOf(own, ({ build }) => build(), identityOf),
+    patched(q, Context.SIDECAR_OUTBOUND, [...outbound, built(captured)]),
+    patched(q, Context.SIDECAR_INBOUND, [built(served)]),
     ResourceSet.of([], failures),
     q.call(failedServiceListeners),
+  ]);
+}
+
+/** Returns listeners with the client's patches in a context, and those that patches add. */
+function patched(q: QueryContext, context: Context, listeners: readonly ResourceSet[]): ResourceSet {
+  return ResourceSet.union([
+    ...listeners.map((part) => patchListeners(q, context, part)),
+    ResourceSet.of(listenersAdded(q, context)),
   ]);
 }
 

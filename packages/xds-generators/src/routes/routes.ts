@@ -5,6 +5,7 @@ import { resourcesOf } from "../attempt.js";
 import { failedGatewayResources } from "../failed-services.js";
 import { scopeOutboundPlans } from "../listeners/outbound/outbound-plans.js";
 import { httpProxyListener } from "../listeners/outbound/virtual-outbound.js";
+import { patchRoutes } from "../patches/patched-routes.js";
 import { gatewayRouteConfiguration } from "./gateway/gateway-route-configuration.js";
 import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar/sidecar-route-configuration.js";
 
@@ -22,7 +23,10 @@ export const routeConfigurations = query("routeConfigurations", (q): ResourceSet
 
 /** A route configuration by name, without virtual hosts if the client has none with that name. */
 export const routeConfigurationByName = query("routeConfigurationByName", (q, name: string): Resource =>
-  q.ask(proxyType) === "router" ? q.call(gatewayRouteConfiguration, name) : q.call(sidecarRouteConfiguration, name),
+  patchRoutes(
+    q,
+    q.ask(proxyType) === "router" ? q.call(gatewayRouteConfiguration, name) : q.call(sidecarRouteConfiguration, name),
+  ),
 );
 
 function routeNames(q: QueryContext): readonly string[] {

@@ -1,4 +1,5 @@
 import { reasonOf } from "@istiod/runtime";
+import { RE2JS } from "re2js";
 import type { Place } from "../place.js";
 import { expandedLength } from "./expanded-length.js";
 import { maxProgramSize } from "./program-size.js";
@@ -38,6 +39,19 @@ export function regexFault(pattern: string): string | undefined {
   return fits
     ? undefined
     : `compiles to a program of more than ${maxRegexProgramSize} instructions, which proxies reject: expected fewer repetitions`;
+}
+
+/**
+ * Reports whether a pattern in RE2's syntax matches some part of a text, in time linear in the text. A pattern that is
+ * too long or invalid matches nothing.
+ */
+export function regexMatches(pattern: string, text: string): boolean {
+  if (Buffer.byteLength(pattern) > maxRegexLength) return false;
+  try {
+    return RE2JS.compile(pattern).matcher(text).find();
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { collection } from "@istiod/incremental";
+import { collection, index } from "@istiod/incremental";
 import { EnvoyFilterSchema, type EnvoyFilter } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { ConfigObject } from "../../../config-object.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
@@ -16,6 +16,8 @@ import { istioKind } from "../istio-kind.js";
 export type EnvoyFilterObject = ConfigObject<EnvoyFilter>;
 
 export const envoyFilters = collection<EnvoyFilterObject>("EnvoyFilter", { filter: discoveryNamespacesFilter });
+
+export const envoyFiltersByNamespace = index(envoyFilters, "byNamespace", ({ namespace }) => [namespace]);
 
 const shape: Shape = {
   "": atMostOne("workloadSelector", "targetRefs"),
