@@ -21,10 +21,12 @@ import {
   extensionConfigType,
   listenerType,
   nameTableType,
+  ResourceSet,
   routeType,
 } from "@istiod/resources";
 import { generators } from "@istiod/xds-generators";
 import { parse } from "yaml";
+import { requestedAssignments, requestedExtensions } from "./requested-names.js";
 import {
   environmentOf,
   fileOf,
@@ -126,7 +128,23 @@ function jsonFile(s: Scenario, name: string): JsonValue {
 function resourcesOf(view: View<Proxy>, t: Type): Map<string, Uint8Array> {
   const generator = generators[typeUrls[t]];
   if (!generator) return new Map();
-  return new Map([...view.call(generator)].map((r) => [t === "nds" ? "" : r.name, r.bytes]));
+  const found = [...view.call(generator)];
+  const requested = requestedNames(view, t);
+  return new Map(
+    found
+      .filter(({ name }) => requested === undefined || requested.has(name))
+      .map((r) => [t === "nds" ? "" : r.name, r.bytes]),
+  );
+}
+
+/** Returns the names that a client requests of a type; undefined for a type that is compared as a whole. */
+function requestedNames(view: View<Proxy>, t: Type): ReadonlySet<string> | undefined {
+  const all = (typeUrl: string): ResourceSet => {
+    const generator = generators[typeUrl];
+    return generator === undefined ? ResourceSet.empty : view.call(generator);
+  };
+  if (t === "eds") return requestedAssignments(all(clusterType));
+  return t === "ecds" ? requestedExtensions(all(listenerType)) : undefined;
 }
 
 function proxyOf({ node }: ScenarioProxy, extensions?: readonly string[]): Proxy {
