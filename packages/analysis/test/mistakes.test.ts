@@ -109,12 +109,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     at: "kind:",
     says: ["HTTPRoute", "not supported yet"],
   },
-  "an EnvoyFilter": {
-    yaml: networking("EnvoyFilter", "  configPatches: []\n").replace("/v1\n", "/v1alpha3\n"),
-    code: "MESH0002",
-    at: "kind:",
-    says: ["EnvoyFilter has no effect"],
-  },
   "a field that nothing reads": {
     yaml: route(
       "{fault: {delay: {exponentialDelay: 1s, percentage: {value: 1}}}, route: [{destination: {host: ratings}}]}",

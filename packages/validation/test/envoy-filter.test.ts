@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answerTo } from "./shared.js";
 
-const general = /^EnvoyFilter exposes internals|^EnvoyFilter has no effect: /;
+const general = /^EnvoyFilter exposes internals/;
 const lua = "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua";
 
 async function verdictOn(patch: object) {
@@ -22,10 +22,9 @@ async function verdictOn(patch: object) {
 const patch = (applyTo: string, value: object, operation = "MERGE") => ({ applyTo, patch: { operation, value } });
 const filter = (config: object) => patch("HTTP_FILTER", { name: "lua", typed_config: config }, "INSERT_FIRST");
 
-it("warns of every EnvoyFilter that it is not applied, and depends on internals", async () => {
+it("warns of every EnvoyFilter that it depends on internals", async () => {
   const object = { apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter", metadata: { name: "a" }, spec: {} };
   expect((await answerTo(object)).warnings).toEqual([
-    "EnvoyFilter has no effect: EnvoyFilter patches are not applied yet",
     expect.stringMatching(general),
   ]);
 });
@@ -54,7 +53,6 @@ describe("values that Envoy accepts", () => {
     ["HTTP_ROUTE", { route: { timeout: "1.5s" } }],
     ["CLUSTER", { connectTimeout: "5s", lb_policy: "RING_HASH" }],
     ["EXTENSION_CONFIG", { name: "a", typed_config: { "@type": lua, inlineCode: "-- code" } }],
-    ["BOOTSTRAP", { stats_config: { use_all_default_tags: true } }],
     ["LISTENER_FILTER", { name: "a", typed_config: { "@type": "type.googleapis.com/google.protobuf.Empty" } }],
   ])("%s", async (applyTo, value) => {
     expect(await verdictOn(patch(applyTo, value))).toEqual({ message: "", warnings: [] });
@@ -201,10 +199,35 @@ describe("values that a later Envoy may accept are allowed with a warning", () =
   });
 });
 
-it("patches of waypoints are not checked, as in Istio", async () => {
+it("patches of waypoints are not checked, as in Istio, and have no effect", async () => {
   const match = { context: "WAYPOINT", waypoint: {} };
   expect(await verdictOn({ ...patch("CLUSTER", { connect_timeout: "5" }), match })).toEqual({
     message: "",
-    warnings: [],
+    warnings: [
+      "configPatches[0].match.waypoint: has no effect: Istio does not implement it either; patches are not applied to waypoints",
+    ],
   });
+});
+
+it.each([
+  [
+    "the bootstrap",
+    patch("BOOTSTRAP", { stats_config: { use_all_default_tags: true } }),
+    "applyTo: is BOOTSTRAP, which has no effect: agents write the bootstrap; use ProxyConfig",
+  ],
+  [
+    "replaced lists of a filter",
+    patch("HTTP_FILTER", { name: "a", typed_config: { "@type": lua } }, "MERGE_AND_REPLACE_LIST"),
+    "patch.operation: has no effect with applyTo HTTP_FILTER; use MERGE or REPLACE",
+  ],
+  [
+    "a transport socket to match",
+    {
+      ...patch("FILTER_CHAIN", { name: "a" }),
+      match: { context: "GATEWAY", listener: { filterChain: { transportSocket: "tls" } } },
+    },
+    "match.listener.filterChain.transportSocket: has no effect: Istio does not implement it either; match transportProtocol",
+  ],
+])("what no proxy gets has a warning: %s", async (_, given, warning) => {
+  expect(await verdictOn(given)).toEqual({ message: "", warnings: [`configPatches[0].${warning}`] });
 });

@@ -16,7 +16,6 @@ import { endpointAssignments, loadAssignmentByName } from "./endpoints/index.js"
 import { extensionConfig, extensionConfigs } from "./extensions/extension-configs.js";
 import { listeners } from "./listeners/index.js";
 import { nameTable } from "./names/index.js";
-import { extensionConfigs } from "./patches/extension-configs.js";
 import { routeConfigurationByName, routeConfigurations } from "./routes/index.js";
 import { proxyConfigs } from "./security/trust-bundle.js";
 import { secretByName, secrets } from "./secrets/index.js";

@@ -7,6 +7,10 @@ const notInIstio = "Istio does not implement it either";
 export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
   "istio.extensions.v1alpha1.WasmConfig.verificationKey": `${notInIstio}; set sha256`,
   "istio.extensions.v1alpha1.WasmPlugin.verificationKey": `${notInIstio}; set sha256`,
+  "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.FilterChainMatch.transportSocket": `${notInIstio}; match transportProtocol`,
+  "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.portName": `${notInIstio}; match portNumber`,
+  "istio.networking.v1alpha3.EnvoyFilter.Patch.filterClass": `${notInIstio}; name the filter in match.listener`,
+  "istio.networking.v1alpha3.EnvoyFilter.EnvoyConfigObjectMatch.waypoint": `${notInIstio}; patches are not applied to waypoints`,
   "istio.networking.v1alpha3.HTTPFaultInjection.Abort.http2Error": `${notInIstio}; set httpStatus`,
   "istio.networking.v1alpha3.HTTPFaultInjection.Delay.exponentialDelay": `${notInIstio}; set fixedDelay`,
   "istio.networking.v1alpha3.L4MatchAttributes.sourceSubnet": `${notInIstio}; match sourceLabels or sourceNamespace`,

@@ -1,5 +1,4 @@
 import { gatewayApiKinds } from "../kinds/all-kinds.js";
-import { envoyFilterKind } from "../kinds/istio/envoy-filter/envoy-filter.js";
 import { proxyConfigKind } from "../kinds/istio/proxy-config.js";
 import { workloadGroupKind } from "../kinds/istio/workload-group.js";
 import type { Kind } from "../kinds/kind.js";
@@ -7,7 +6,6 @@ import type { AbsentReaders, ObjectReader } from "./absent-readers.js";
 
 /** Kinds that nothing reads, with the reason. */
 const unread: ReadonlyMap<Kind, string> = new Map([
-  [envoyFilterKind, "EnvoyFilter patches are not applied yet"],
   ...gatewayApiKinds.map((kind) => [kind, `the Gateway API is not supported yet${insteadOf(kind)}`] as const),
 ]);
 

@@ -1,5 +1,8 @@
 import { type Listener, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { type ListenerFilter, ListenerFilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import {
+  type ListenerFilter,
+  ListenerFilterSchema,
+} from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
   EnvoyFilter_Patch_Operation as Operation,

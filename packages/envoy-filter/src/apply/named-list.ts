@@ -53,7 +53,8 @@ function insert<T extends Message>({ schema, elements }: PatchedList<T>, patch: 
  * @throws PatchError if it has none
  */
 export function valueOf(schema: DescMessage, { value, operation }: Patch): Message {
-  if (value === undefined) throw new PatchError(`patch.value is missing, expected a value with ${Operation[operation]}`);
+  if (value === undefined)
+    throw new PatchError(`patch.value is missing, expected a value with ${Operation[operation]}`);
   return clone(schema, value);
 }
 

@@ -19,5 +19,7 @@ export function patchesIn(patches: Patches, applyTo: ApplyTo, context: PatchCont
  */
 export function addsIn(patch: Patch, context: PatchContext): boolean {
   const wanted = patch.match?.context ?? Context.ANY;
-  return wanted === Context.ANY ? context === Context.SIDECAR_OUTBOUND || context === Context.GATEWAY : wanted === context;
+  return wanted === Context.ANY
+    ? context === Context.SIDECAR_OUTBOUND || context === Context.GATEWAY
+    : wanted === context;
 }

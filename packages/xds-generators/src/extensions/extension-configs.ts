@@ -17,14 +17,14 @@ import {
 } from "@istiod/push-context";
 import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { packAny } from "../envoy/any.js";
+import { extensionConfigsAdded } from "../patches/extension-configs.js";
 import { clustersOfProxy } from "../secrets/secrets.js";
 import { wasmConfig } from "./wasm-config.js";
 
-/** The configurations of the Wasm extensions that apply to the client (ECDS). */
+/** The configurations that patches add, and those of the Wasm extensions that apply to the client (ECDS). */
 export const extensionConfigs = query("extensionConfigs", (q): ResourceSet => {
-  const resources = q
-    .call(applicableExtensions)
-    .flatMap(({ resourceName }) => q.call(extensionConfig, resourceName) ?? []);
+  const wasm = q.call(applicableExtensions).flatMap(({ resourceName }) => q.call(extensionConfig, resourceName) ?? []);
+  const resources = [...q.call(extensionConfigsAdded), ...wasm];
   return resources.length === 0 ? ResourceSet.empty : ResourceSet.of(resources);
 });
 

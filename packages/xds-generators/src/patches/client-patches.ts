@@ -31,9 +31,7 @@ export const listenerPatches = query("listenerPatches", (q, context: Context) =>
 );
 
 /** The patches that add extension configurations; undefined if there are none. */
-export const extensionPatches = query("extensionPatches", (q) =>
-  patchesOf(q, Context.ANY, [ApplyTo.EXTENSION_CONFIG]),
-);
+export const extensionPatches = query("extensionPatches", (q) => patchesOf(q, Context.ANY, [ApplyTo.EXTENSION_CONFIG]));
 
 /** A patch, or the reason why it applies nowhere. */
 export type DecodedPatch = { readonly patch: Patch } | { readonly failure: string };

@@ -1,24 +1,25 @@
 import { toBinary } from "@bufbuild/protobuf";
-import { type TypedExtensionConfig, TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
+import {
+  type TypedExtensionConfig,
+  TypedExtensionConfigSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { query } from "@istiod/incremental";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
   EnvoyFilter_Patch_Operation as Operation,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
-import { resource, ResourceSet } from "@istiod/resources";
+import { type Resource, resource } from "@istiod/resources";
 import { extensionPatches } from "./client-patches.js";
 
 /**
- * The extension configurations that patches add (ECDS). Clients request them by name. Source:
+ * The extension configurations that patches add. Clients request them by name. Source:
  * pilot/pkg/networking/core/envoyfilter/extension_configuration_patch.go.
  */
-export const extensionConfigs = query("extensionConfigs", (q): ResourceSet => {
+export const extensionConfigsAdded = query("extensionConfigsAdded", (q): readonly Resource[] => {
   const patches = q.call(extensionPatches)?.[ApplyTo.EXTENSION_CONFIG] ?? [];
-  return ResourceSet.of(
-    patches.flatMap(({ operation, value }) => {
-      if (operation !== Operation.ADD || value === undefined) return [];
-      const config = value as TypedExtensionConfig;
-      return [resource(config.name, toBinary(TypedExtensionConfigSchema, config))];
-    }),
-  );
+  return patches.flatMap(({ operation, value }) => {
+    if (operation !== Operation.ADD || value === undefined) return [];
+    const config = value as TypedExtensionConfig;
+    return [resource(config.name, toBinary(TypedExtensionConfigSchema, config))];
+  });
 });

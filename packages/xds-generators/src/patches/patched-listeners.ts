@@ -26,7 +26,11 @@ export function listenerPatcher(q: QueryContext, context: PatchContext): Patcher
   const patches = q.call(listenerPatches, context);
   if (patches === undefined) return undefined;
   const absent = q.call(absentFilters, context);
-  const place = { context, ...absent, ...(context === Context.SIDECAR_INBOUND && { patchesInlineRoutes: isInboundRoute }) };
+  const place = {
+    context,
+    ...absent,
+    ...(context === Context.SIDECAR_INBOUND && { patchesInlineRoutes: isInboundRoute }),
+  };
   return patcherOf(patches, JSON.stringify([context, absent]), (unpatched, effects) => {
     if (!mayPatchListener(patches, unpatched.name, place)) return unpatched;
     const listener = fromBinary(ListenerSchema, unpatched.bytes);

@@ -27,6 +27,7 @@ export function checkPatch({ applyTo, match, patch }: ConfigPatch, place: Place)
   if (match !== undefined && (match.context === Context.WAYPOINT) !== ofWaypoint)
     place.at("match").error("has context WAYPOINT or a waypoint, expected both or neither");
   if (match?.context === Context.WAYPOINT) return;
+  reportIneffective(applyTo, patch?.operation, place);
   if (applyTo === ApplyTo.INVALID) place.at("applyTo").error("is missing, expected the kind of configuration to patch");
   else if (patch === undefined) place.at("patch").error("is missing, expected an operation");
   else if (patch.operation === Operation.INVALID)
@@ -47,6 +48,16 @@ export function checkPatch({ applyTo, match, patch }: ConfigPatch, place: Place)
     place.at("match", given).error(`is set with applyTo ${ApplyTo[applyTo]}, expected ${wanted}`);
   else if (wanted === "listener" && match?.objectTypes.case === "listener")
     checkListenerMatch(match.objectTypes.value, applyTo, place.at("match", "listener"));
+}
+
+const filters: readonly ApplyTo[] = [ApplyTo.LISTENER_FILTER, ApplyTo.NETWORK_FILTER, ApplyTo.HTTP_FILTER];
+
+/** Warns of what no proxy gets, as in Istio. */
+function reportIneffective(applyTo: ApplyTo, operation: Operation | undefined, place: Place): void {
+  if (applyTo === ApplyTo.BOOTSTRAP)
+    place.at("applyTo").warning("is BOOTSTRAP, which has no effect: agents write the bootstrap; use ProxyConfig");
+  if (operation === Operation.MERGE_AND_REPLACE_LIST && filters.includes(applyTo))
+    place.at("patch", "operation").warning(`has no effect with applyTo ${ApplyTo[applyTo]}; use MERGE or REPLACE`);
 }
 
 function checkListenerMatch({ filterChain }: ListenerMatch, applyTo: ApplyTo, place: Place): void {

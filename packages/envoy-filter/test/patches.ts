@@ -1,0 +1,73 @@
+import { createRegistry, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import {
+  decodePatch,
+  Effects,
+  type ListenerPlace,
+  patchCluster,
+  type Patch,
+  type PatchEffect,
+  type Patches,
+  patchListener,
+  patchRouteConfiguration,
+} from "@istiod/envoy-filter";
+import {
+  EnvoyFilter_EnvoyConfigObjectPatchSchema as ConfigPatchSchema,
+  EnvoyFilter_PatchContext as Context,
+} from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { registry as envoy } from "@istiod/envoy-api/registry";
+import { StringValueSchema, StructSchema } from "@bufbuild/protobuf/wkt";
+
+const registry = createRegistry(...envoy, StringValueSchema, StructSchema);
+
+/** A patch as users write it. */
+export interface Written {
+  readonly applyTo: string;
+  readonly match?: object;
+  readonly operation: string;
+  readonly value?: object;
+}
+
+/** Decodes patches, which are named by their position. */
+export function patchesOf(written: readonly Written[]): Patches {
+  const found: Partial<Record<number, Patch[]>> = {};
+  for (const [i, { applyTo, match, operation, value }] of written.entries()) {
+    const json = { applyTo, ...(match && { match }), patch: { operation, ...(value && { value }) } };
+    const patch = decodePatch(String(i), fromJson(ConfigPatchSchema, json as JsonValue));
+    (found[patch.applyTo] ??= []).push(patch);
+  }
+  return found;
+}
+
+interface Result {
+  /** The patched message as JSON; undefined if it was removed. */
+  readonly json: JsonValue | undefined;
+  readonly effects: readonly PatchEffect[];
+}
+
+export function onCluster(cluster: JsonValue, written: readonly Written[], hosts: readonly string[] = []): Result {
+  const message = fromJson(ClusterSchema, cluster, { registry });
+  const effects = new Effects();
+  const remains = patchCluster(message, patchesOf(written), { context: Context.SIDECAR_OUTBOUND, hosts }, effects);
+  return { json: remains ? toJson(ClusterSchema, message, { registry }) : undefined, effects: effects.toArray() };
+}
+
+export function onListener(
+  listener: JsonValue,
+  written: readonly Written[],
+  place: Partial<ListenerPlace> = {},
+): Result {
+  const message = fromJson(ListenerSchema, listener, { registry });
+  const effects = new Effects();
+  const remains = patchListener(message, patchesOf(written), { context: Context.SIDECAR_OUTBOUND, ...place }, effects);
+  return { json: remains ? toJson(ListenerSchema, message, { registry }) : undefined, effects: effects.toArray() };
+}
+
+export function onRoutes(routes: JsonValue, written: readonly Written[], context = Context.SIDECAR_OUTBOUND): Result {
+  const message = fromJson(RouteConfigurationSchema, routes, { registry });
+  const effects = new Effects();
+  patchRouteConfiguration(message, patchesOf(written), { context, gatewayPorts: { 8080: [80] } }, effects);
+  return { json: toJson(RouteConfigurationSchema, message, { registry }), effects: effects.toArray() };
+}
