@@ -18,10 +18,10 @@ export interface PatchRef {
 }
 
 /**
- * The patches of EnvoyFilters that apply to the client, in the order in which they are applied: by priority, those of
- * the root namespace first, then by age and name. Source: pilot/pkg/model/push_context.go, EnvoyFilters.
+ * The EnvoyFilters that select the client, in the order in which they are applied: by priority, those of the root
+ * namespace first, then by age and name. Source: pilot/pkg/model/push_context.go, EnvoyFilters.
  */
-export const applicablePatches = query("applicablePatches", (q): readonly PatchRef[] => {
+const applicableFilters = query("applicableEnvoyFilters", (q): readonly string[] => {
   const root = rootNamespace(q);
   const others = q.keys(envoyFiltersByNamespace).filter((namespace) => namespace !== root);
   const own = others.length === 0 ? undefined : q.ask(namespaceAmong, others);
@@ -29,12 +29,32 @@ export const applicablePatches = query("applicablePatches", (q): readonly PatchR
     .flatMap((namespace) => q.read(envoyFiltersByNamespace, namespace))
     .filter(({ namespace, spec }) => appliesToClient(q, { ...spec, namespace, selector: selectorOf(spec) }))
     .sort((a, b) => compareFilters(a, b, root))
-    .flatMap(({ namespace, name, spec }) =>
-      spec.configPatches.flatMap((patch, index) =>
-        proxyMatches(q, patch.match?.proxy) ? [{ filter: `${namespace}/${name}`, index }] : [],
-      ),
-    );
+    .map(({ namespace, name }) => `${namespace}/${name}`);
 });
+
+/** The patches of EnvoyFilters that apply to the client, in the order in which they are applied. */
+export const applicablePatches = query("applicablePatches", (q): readonly PatchRef[] =>
+  q
+    .call(applicableFilters)
+    .flatMap((filter) =>
+      (q.read(envoyFilters, filter)?.spec.configPatches ?? []).flatMap(({ match }, index) =>
+        proxyMatches(q, match?.proxy) ? [{ filter, index }] : [],
+      ),
+    ),
+);
+
+const referencedServices = "envoyfilter.istio.io/referenced-services";
+
+/**
+ * Returns the services that patches of the client refer to by an annotation: `hostname` or `namespace/hostname`. A
+ * gateway receives their clusters.
+ */
+export function servicesOfPatches(q: QueryContext): readonly string[] {
+  return q
+    .call(applicableFilters)
+    .flatMap((filter) => (q.read(envoyFilters, filter)?.annotations[referencedServices] ?? "").split(","))
+    .filter((name) => name !== "");
+}
 
 /** The patch at a position; undefined if there is none. */
 export function configPatch(q: QueryContext, { filter, index }: PatchRef): ConfigPatch | undefined {

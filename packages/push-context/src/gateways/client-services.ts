@@ -1,6 +1,7 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { aliasedHost, keyOfId } from "@istiod/service-discovery";
 import { applicableJwtRules } from "../authentication/request-authentications.js";
+import { servicesOfPatches } from "../envoy-filters/applicable-patches.js";
 import { features } from "../mesh/features.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { providerAddress, type ProviderService, serviceOfProvider } from "../mesh/provider-address.js";
@@ -23,6 +24,7 @@ export const clientServices = query("clientServices", (q): readonly ScopedServic
   const referenced = new Set([
     ...(q.call(mergedGateway)?.gatewayNames ?? []).flatMap((gateway) => q.call(gatewayDestinations, gateway)),
     ...policyServices(q),
+    ...servicesOfPatches(q),
   ]);
   return all.filter(({ service, hostname }) => referenced.has(hostname) || referenced.has(keyOfId(service)));
 });
