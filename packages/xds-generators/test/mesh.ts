@@ -27,6 +27,7 @@ export interface ProxyOptions {
   readonly labels?: Readonly<Record<string, string>>;
   readonly metadata?: JsonObject;
   readonly extensions?: readonly string[];
+  readonly envoyVersion?: readonly [major: number, minor: number];
   /** Default: the proxy is not authenticated. */
   readonly identity?: VerifiedIdentity | undefined;
   readonly locality?: { readonly region: string; readonly zone: string; readonly subzone: string };
@@ -88,6 +89,7 @@ function node({
   labels = {},
   metadata = {},
   extensions,
+  envoyVersion,
   locality,
 }: ProxyOptions): Node {
   return {
@@ -101,6 +103,7 @@ function node({
       ...metadata,
     },
     ...(extensions && { extensions }),
+    ...(envoyVersion && { envoyVersion }),
     ...(locality && { locality }),
   };
 }
