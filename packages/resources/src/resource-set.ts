@@ -91,23 +91,23 @@ export class ResourceSet implements Iterable<Resource> {
    * @param known results of the function for parts, which are looked up and added
    */
   map(change: ResourceChange, known: WeakMap<ResourceSet, ResourceSet> = new WeakMap()): ResourceSet {
-    let mapped = known.get(this);
-    if (mapped === undefined) known.set(this, (mapped = this.#map(change, known)));
-    return mapped;
-  }
-
-  #map(change: ResourceChange, known: WeakMap<ResourceSet, ResourceSet>): ResourceSet {
-    if (this.isUnion) {
-      const parts = this.#parts.map((part) => part.map(change, known));
-      return parts.every((part, at) => part === this.#parts[at]) ? this : ResourceSet.union(parts);
-    }
-    const mapped = this.#resources.map(change);
-    return mapped.every((resource, at) => resource === this.#resources[at])
+    const earlier = known.get(this);
+    if (earlier !== undefined) return earlier;
+    const parts = this.#parts.map((part) => part.map(change, known));
+    const resources = this.#resources.map(change);
+    const isSame =
+      parts.every((part, at) => part === this.#parts[at]) &&
+      resources.every((resource, at) => resource === this.#resources[at]);
+    const mapped = isSame
       ? this
-      : ResourceSet.of(
-          mapped.filter((resource) => resource !== undefined),
-          this.#failures,
-        );
+      : this.isUnion
+        ? ResourceSet.union(parts)
+        : ResourceSet.of(
+            resources.filter((resource) => resource !== undefined),
+            this.#failures,
+          );
+    known.set(this, mapped);
+    return mapped;
   }
 
   /** Returns the resource with a name. O(1). */

@@ -33,3 +33,4 @@ export { whyNoPods } from "./redirected/pod.js";
 export { rotationEvents, type RotationEvent } from "./rotation/events.js";
 export { RotationRig, type RotationOptions } from "./rotation/rotation-rig.js";
 export { failuresOf as rotationFailures, runEvent as runRotationEvent } from "./rotation/run-event.js";
+export { type Prometheus, type ScrapedTarget, type Series, startPrometheus, whyNoPrometheus } from "./prometheus.js";
