@@ -27,6 +27,8 @@ export interface GoAnswer {
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "oracle");
 const files = ["main.go", "go.mod", "go.sum"];
+/** Those of `tools/manifests`, so that Go compiles common libraries once. Inlining and debug information take time. */
+const goBuild = { CGO_ENABLED: "0", GOFLAGS: "-trimpath '-gcflags=all=-l -dwarf=false'" };
 
 /**
  * Compiles the Go program of the tests, unless it is in the user's cache.
@@ -47,7 +49,10 @@ export async function compileGoProgram(): Promise<{ readonly path: string } | { 
   try {
     await mkdir(folder, { recursive: true });
     const temporary = `${path}.${process.pid}`;
-    await promisify(execFile)("go", ["build", "-trimpath", "-o", temporary, "."], { cwd: source });
+    await promisify(execFile)("go", ["build", "-o", temporary, "."], {
+      cwd: source,
+      env: { ...process.env, ...goBuild },
+    });
     await rename(temporary, path);
     return { path };
   } catch (cause) {

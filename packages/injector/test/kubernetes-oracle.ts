@@ -19,6 +19,8 @@ export interface OracleAnswer {
 }
 
 const source = join(import.meta.dirname, "oracle");
+/** Those of `tools/cluster`, so that Go compiles common libraries once. Inlining and debug information take time. */
+const goBuild = { CGO_ENABLED: "0", GOFLAGS: "-trimpath '-gcflags=all=-l -dwarf=false'", GOGC: "400" };
 
 /**
  * Compiles the Go program of the tests, unless it is in the user's cache.
@@ -39,7 +41,10 @@ export async function compileOracle(): Promise<{ readonly path: string } | { rea
   try {
     await mkdir(folder, { recursive: true });
     const temporary = `${path}.${process.pid}`;
-    await promisify(execFile)("go", ["build", "-trimpath", "-o", temporary, "."], { cwd: source });
+    await promisify(execFile)("go", ["build", "-o", temporary, "."], {
+      cwd: source,
+      env: { ...process.env, ...goBuild },
+    });
     await rename(temporary, path);
     return { path };
   } catch (cause) {
