@@ -1,44 +1,71 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import base from "./vitest.base.js";
 
+const root = fileURLToPath(new URL(".", import.meta.url));
+const tests = ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "tools/*/test/**/*.test.ts"];
+/** Code that changes a process for whatever runs in it later, or measures the process. */
+const concernsItsProcess =
+  /\bvi\.(?!fn\b|waitFor\b)|\bprocess\.(chdir|cpuUsage|exitCode|getActiveResourcesInfo|memoryUsage|on|umask)\b|\b(getHeapSnapshot|setFlagsFromString)\b/;
+
 /**
- * Packages whose tests change nothing that other tests see, and measure nothing of their process. Their test files run
- * in one process after each other, so that modules are loaded once instead of once for each file.
+ * Returns the test files that get a process of their own, by their code and that of the files beside them that they
+ * import. All others run in a few processes after each other, so that modules are loaded and compiled once for all of
+ * them instead of once for each.
  */
-const sharingAProcess = [
-  "analysis",
-  "commands",
-  "config-schema",
-  "envoy-filter",
-  "explain",
-  "go-template",
-  "injector",
-  "mesh-log",
-  "mesh-source",
-  "proxy-config",
-  "push-context",
-  "push-report",
-  "service-discovery",
-  "validation",
-  "xds-generators",
-].map((name) => `packages/${name}/test/**/*.test.ts`);
+function isolatedFiles(): string[] {
+  return ["packages", "apps", "tools"]
+    .flatMap((group) => readdirSync(join(root, group)).map((project) => join(group, project, "test")))
+    .flatMap((directory) =>
+      readdirSync(join(root, directory), { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".test.ts"))
+        .map((name) => join(directory, name)),
+    )
+    .filter((path) => [path, ...importedBeside(path)].some((each) => concernsItsProcess.test(read(each))));
+}
+
+function importedBeside(path: string): string[] {
+  return [...read(path).matchAll(/from "(\.\/[^"]+)\.js"/g)].map(([, name]) => join(dirname(path), `${name}.ts`));
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+const isolated = isolatedFiles();
+
+/** Test files that run for more than a minute. */
+const slow = [
+  "tools/outage/test/faults.test.ts",
+  "tools/attack/test/attacks.test.ts",
+  "tools/outage/test/certificate-renewal.test.ts",
+  "tools/attack/test/agent-attacks.test.ts",
+  "tools/test/test/page-commands.test.ts",
+  "tools/nodes/test/mesh.test.ts",
+].map((path) => join(root, path));
+
+/** Starts with the files in processes of their own, and within each project with the slow ones: none is alone at the end. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project, moduleId }: TestSpecification): number =>
+      (project.config.isolate ? 0 : 2) + (slow.includes(moduleId) ? 0 : 1);
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 /** The tests of all projects in one pool of processes, as `npm test` runs them. */
 export default {
   ...base,
   test: {
     ...base.test,
-    // Many tests wait for other processes, so that two would leave two cores idle for a third of the time.
-    maxWorkers: 3,
+    // Many tests wait for other processes, so that two would leave two cores idle for half of the time.
+    maxWorkers: 4,
+    sequence: { sequencer: SlowFirst },
     projects: [
-      {
-        extends: true,
-        test: {
-          name: "isolated",
-          include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "tools/*/test/**/*.test.ts"],
-          exclude: sharingAProcess,
-        },
-      },
-      { extends: true, test: { name: "shared", include: sharingAProcess, isolate: false } },
+      { extends: true, test: { name: "isolated", include: isolated } },
+      { extends: true, test: { name: "shared", include: tests, exclude: isolated, isolate: false } },
     ],
   },
 };
