@@ -1,8 +1,8 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Message } from "@istiod/analysis";
 import { describe, expect, test, vi } from "vitest";
-import { analyzeCommand, analyzeExits } from "@istiod/commands";
+import { analyzeExits } from "@istiod/commands";
+import { analyze, findings } from "@istiod/commands/testing";
 import { folder, serve } from "./serving.js";
 
 const service = `
@@ -25,37 +25,6 @@ spec:
 /** A port whose name has no protocol. */
 const oddService = service.replace("name: cart", "name: odd").replace("name: http", "name: web");
 
-interface Run {
-  readonly exit: number | undefined;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs the command with no files at the default paths of mesh configuration and networks. */
-async function analyze(args: readonly string[], { stdin = "", isColorTerminal = false } = {}): Promise<Run> {
-  let [out, err] = ["", ""];
-  let exit: number | undefined;
-  const command = analyzeCommand(
-    {},
-    {
-      print: (text) => (out += text),
-      warn: (text) => (err += text),
-      exit: (status) => (exit = status),
-      stdin: () => Promise.resolve(stdin),
-      isColorTerminal,
-    },
-  );
-  command.exitOverride().configureOutput({ writeErr: (text) => (err += text) });
-  await command.parseAsync([...args], { from: "user" });
-  return { exit, out, err };
-}
-
-/** The code and place of each finding. */
-async function found(...args: readonly string[]): Promise<readonly string[]> {
-  const { out } = await analyze([...args, "-o", "json"]);
-  return (JSON.parse(out) as Message[]).map(({ code, origin, reference }) => `${code} ${origin} ${reference}`);
-}
-
 describe("istiod analyze of a running istiod", () => {
   test("prints the current findings after an edit, and logs new and resolved ones", async () => {
     const root = await folder({ "cart.yaml": service, "vs.yaml": virtualService("crat"), "odd.yaml": oddService });
@@ -64,7 +33,7 @@ describe("istiod analyze of a running istiod", () => {
     const { exit, out } = await analyze(["--istiod", istiod.http]);
     expect(out).toMatch(new RegExp(`^Error \\[IST0101\\] \\(VirtualService shop/cart ${place}\\) `));
     expect(exit).toBe(analyzeExits.found);
-    expect(await found("--istiod", istiod.http, "--analyzer", "service.PortNameAnalyzer")).toEqual([
+    expect(await findings("--istiod", istiod.http, "--analyzer", "service.PortNameAnalyzer")).toEqual([
       `IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`,
     ]);
     await vi.waitFor(
@@ -101,13 +70,14 @@ describe("istiod analyze of a running istiod", () => {
 
     await rm(join(root, "cart.yaml"));
     await vi.waitFor(
-      async () => expect(await found("--istiod", istiod.http)).toContain(`IST0101 VirtualService shop/cart ${place}`),
+      async () =>
+        expect(await findings("--istiod", istiod.http)).toContain(`IST0101 VirtualService shop/cart ${place}`),
       5000,
     );
     await replace(join(root, "vs.yaml"), `# moved\n${virtualService("cart")}`);
     await vi.waitFor(
       async () =>
-        expect(await found("--istiod", istiod.http)).toContain(
+        expect(await findings("--istiod", istiod.http)).toContain(
           `IST0101 VirtualService shop/cart ${join(root, "vs.yaml")}:11`,
         ),
       5000,
@@ -144,11 +114,11 @@ describe("istiod analyze of a running istiod", () => {
   test("reports rejected documents", async () => {
     const root = await folder({ "cart.yaml": service, "vs.yaml": virtualService("cart") });
     const istiod = await serve({ configDir: root });
-    expect(await found("--istiod", istiod.http)).toEqual([]);
+    expect(await findings("--istiod", istiod.http)).toEqual([]);
     await replace(join(root, "vs.yaml"), `${virtualService("cart")}    timeout: soon\n`);
     await vi.waitFor(
       async () =>
-        expect(await found("--istiod", istiod.http)).toEqual([
+        expect(await findings("--istiod", istiod.http)).toEqual([
           `IST0106 VirtualService shop/cart ${join(root, "vs.yaml")}:11`,
         ]),
       5000,

@@ -1,8 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Message, parseSuppression } from "@istiod/analysis";
+import { parseSuppression } from "@istiod/analysis";
 import { describe, expect, test } from "vitest";
-import { analyzeCommand, analyzeExits } from "@istiod/commands";
+import { analyzeExits } from "@istiod/commands";
+import { analyze, findings } from "@istiod/commands/testing";
 import { folder } from "./folder.js";
 
 const service = `
@@ -25,37 +26,6 @@ spec:
 /** A port whose name has no protocol. */
 const oddService = service.replace("name: cart", "name: odd").replace("name: http", "name: web");
 const files = { "mesh/cart.yaml": service, "mesh/routes/vs.yaml": virtualService("crat"), "mesh/odd.yaml": oddService };
-
-interface Run {
-  readonly exit: number | undefined;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs the command with no files at the default paths of mesh configuration and networks. */
-async function analyze(args: readonly string[], { stdin = "", isColorTerminal = false } = {}): Promise<Run> {
-  let [out, err] = ["", ""];
-  let exit: number | undefined;
-  const command = analyzeCommand(
-    {},
-    {
-      print: (text) => (out += text),
-      warn: (text) => (err += text),
-      exit: (status) => (exit = status),
-      stdin: () => Promise.resolve(stdin),
-      isColorTerminal,
-    },
-  );
-  command.exitOverride().configureOutput({ writeErr: (text) => (err += text) });
-  await command.parseAsync([...args], { from: "user" });
-  return { exit, out, err };
-}
-
-/** The code and place of each finding. */
-async function found(...args: readonly string[]): Promise<readonly string[]> {
-  const { out } = await analyze([...args, "-o", "json"]);
-  return (JSON.parse(out) as Message[]).map(({ code, origin, reference }) => `${code} ${origin} ${reference}`);
-}
 
 describe("istiod analyze of files", () => {
   test("reads a directory at any depth, and names level, code, object, file and line", async () => {
@@ -87,7 +57,7 @@ describe("istiod analyze of files", () => {
       }),
       "mesh",
     );
-    expect(await found("-f", join(root, "routes"))).toContain(
+    expect(await findings("-f", join(root, "routes"))).toContain(
       `IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`,
     );
     const clean = await analyze(["-f", join(root, "routes"), "-f", join(root, "cart.yaml"), join(root, "crat.json")]);
@@ -119,10 +89,10 @@ describe("istiod analyze of files", () => {
     });
     const mesh = join(root, "mesh");
     const provider = `MESH0008 Telemetry istio-system/all ${join(mesh, "telemetry.yaml")}:1`;
-    expect(await found(mesh)).toEqual([provider]);
+    expect(await findings(mesh)).toEqual([provider]);
     for (const flag of ["--meshConfig", "--meshConfigFile"])
-      expect(await found(mesh, flag, join(root, "mesh.yaml"))).toEqual([]);
-    expect(await found(mesh, "--meshConfig", join(root, "bad-mesh.yaml"))).toEqual([
+      expect(await findings(mesh, flag, join(root, "mesh.yaml"))).toEqual([]);
+    expect(await findings(mesh, "--meshConfig", join(root, "bad-mesh.yaml"))).toEqual([
       provider,
       `IST0133 undefined ${join(root, "bad-mesh.yaml")}:3`,
     ]);
@@ -139,7 +109,7 @@ describe("istiod analyze of files", () => {
       ),
     );
     expect(
-      await found(mesh, "--meshConfig", join(root, "mesh.yaml"), "--clusterDir", `east=${join(root, "east")}`),
+      await findings(mesh, "--meshConfig", join(root, "mesh.yaml"), "--clusterDir", `east=${join(root, "east")}`),
     ).toContainEqual(expect.stringMatching(/^IST0170 Service shop\/cart /));
   });
 
@@ -152,7 +122,7 @@ describe("istiod analyze of files", () => {
       }),
       "mesh",
     );
-    expect(await found(root)).toEqual(
+    expect(await findings(root)).toEqual(
       expect.arrayContaining([
         `IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`,
         `IST0106 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:11`,
@@ -178,7 +148,7 @@ describe("exit status and output of istiod analyze", () => {
 
   test("findings below the output threshold are hidden and still count for the exit status", async () => {
     const root = join(await folder(files), "mesh");
-    expect(await found(root, "--output-threshold", "Warning")).toEqual([
+    expect(await findings(root, "--output-threshold", "Warning")).toEqual([
       `IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`,
     ]);
     const odd = await analyze([join(root, "odd.yaml"), "--output-threshold", "Error", "--failure-threshold", "Info"]);
@@ -221,7 +191,7 @@ describe("exit status and output of istiod analyze", () => {
         'namespace: shop, annotations: {galley.istio.io/analyze-suppress: "IST0101"}}',
       ),
     );
-    expect(await found(root)).toEqual([`IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`]);
+    expect(await findings(root)).toEqual([`IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`]);
     expect(() => parseSuppression("IST0101")).toThrow("--suppress IST0101: expected CODE=KIND NAMESPACE/NAME");
     await expect(analyze([root, "-S", "IST0101"])).rejects.toThrow(
       "--suppress IST0101: expected CODE=KIND NAMESPACE/NAME",
@@ -230,7 +200,7 @@ describe("exit status and output of istiod analyze", () => {
 
   test("runs one analyzer, lists all of them, and prints which ones ran", async () => {
     const root = join(await folder(files), "mesh");
-    expect(await found(root, "--analyzer", "service.PortNameAnalyzer")).toEqual([
+    expect(await findings(root, "--analyzer", "service.PortNameAnalyzer")).toEqual([
       `IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`,
     ]);
     expect((await analyze([root, "--analyzer", "service.PortNameAnalyzer", "-v"])).err).toBe(
@@ -250,7 +220,7 @@ describe("exit status and output of istiod analyze", () => {
       await folder({ ...files, "mesh/pay.yaml": oddService.replace("namespace: shop", "namespace: pay") }),
       "mesh",
     );
-    expect(await found(root, "-n", "pay")).toEqual([`IST0118 Service pay/odd ${join(root, "pay.yaml")}:5`]);
+    expect(await findings(root, "-n", "pay")).toEqual([`IST0118 Service pay/odd ${join(root, "pay.yaml")}:5`]);
     expect((await analyze([root, "-n", "pay", "-A"])).out).toMatch(/pay\/odd/);
     expect((await analyze([root], { isColorTerminal: true })).out).toMatch(/^\u001b\[1;31mError\u001b\[0m \[IST0101\]/);
     expect((await analyze([root, "--color=false"], { isColorTerminal: true })).out).toMatch(/^Error \[IST0101\]/);

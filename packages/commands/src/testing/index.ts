@@ -1,0 +1,1 @@
+export { analyze, type AnalyzeRun, findings } from "./analyze.js";
