@@ -469,6 +469,31 @@ describe("SDS", () => {
     }
   });
 
+  it("answers at once for files that do not exist, with a secret that Envoy rejects, and serves them once they do", async () => {
+    const directory = await scratch();
+    const { key, chain } = await pair();
+    const { client } = await serve(
+      workloadSecrets({ directory, files: new WorkloadFiles(directory), quiet: 10, log: silentLog }),
+    );
+    const names = ["file-cert:c.pem~k.pem", "file-root:r.pem", "file-cert:a~b~k.pem"];
+    const subscriptions = await Promise.all(names.map((name) => subscribe(client, [name])));
+    const types = () => subscriptions.map(({ received }) => received.map(({ type }) => type));
+    const required = { specifier: { case: undefined } };
+    await expect
+      .poll(types)
+      .toMatchObject([
+        [{ case: "tlsCertificate", value: { certificateChain: required, privateKey: required } }],
+        [{ case: "validationContext", value: { trustedCa: required } }],
+        [{ case: "tlsCertificate", value: { certificateChain: required, privateKey: required } }],
+      ]);
+    await put(join(directory, "k.pem"), key);
+    await put(join(directory, "c.pem"), chain);
+    await expect
+      .poll(() => types()[0]?.at(-1)?.value)
+      .toMatchObject({ certificateChain: { specifier: { case: "inlineBytes" } } });
+    for (const { leave } of subscriptions) leave();
+  });
+
   it("rejects unknown secrets", async () => {
     const { client } = await serve(workloadSecrets({ ...(await files()), quiet: 10, log: silentLog }));
     await expect((await subscribe(client, ["kubernetes://x"])).done).rejects.toThrow('unknown secret "kubernetes://x"');

@@ -1,5 +1,7 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { certificateFor, type Mesh, startMesh, type TestCertificates, whyNoEnvoy } from "@istiod/e2e";
+import { certificateFor, eventually, type Mesh, startMesh, type TestCertificates, whyNoEnvoy } from "@istiod/e2e";
 
 const reason = await whyNoEnvoy();
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -101,21 +103,63 @@ spec:
     route: [{destination: {host: outside.example, port: {number: 8000}}, headers: {request: {set: {x-left-by: egress}}}}]
 `;
 
+/** Servers of another namespace at the port of the gateway, with files of the gateway's agent. */
+const withFiles = `
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: files, namespace: shop}
+spec:
+  selector: {app: ingress}
+  servers:
+  - port: {number: 8443, protocol: HTTPS, name: https-pair}
+    bind: "{{ingress}}"
+    hosts: [pair.example]
+    tls: {mode: SIMPLE, serverCertificate: late/cert.pem, privateKey: late/key.pem}
+  - port: {number: 8443, protocol: HTTPS, name: https-roots}
+    bind: "{{ingress}}"
+    hosts: [roots.example]
+    tls: {mode: MUTUAL, serverCertificate: own/cert.pem, privateKey: own/key.pem, caCertificates: late/root.pem}
+  - port: {number: 8443, protocol: HTTPS, name: https-name}
+    bind: "{{ingress}}"
+    hosts: [name.example]
+    tls: {mode: SIMPLE, serverCertificate: late/a~b.pem, privateKey: late/key.pem}
+  - port: {number: 8443, protocol: HTTPS, name: https-own}
+    bind: "{{ingress}}"
+    hosts: [own.example]
+    tls: {mode: SIMPLE, serverCertificate: own/cert.pem, privateKey: own/key.pem}
+---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: files, namespace: shop}
+spec:
+  hosts: [pair.example, roots.example, name.example, own.example]
+  gateways: [files]
+  http: [{route: [{destination: {host: cart}}]}]
+`;
+
 describe("a gateway", () => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
   let mesh: Mesh;
   let shop: TestCertificates;
   let vault: TestCertificates;
+  let own: TestCertificates;
   beforeAll(async () => {
     if (reason) return;
-    [shop, vault] = await Promise.all([certificateFor("shop.example"), certificateFor("vault.example")]);
+    [shop, vault, own] = (await Promise.all(
+      ["shop", "vault", "own"].map((name) => certificateFor(`${name}.example`)),
+    )) as [TestCertificates, TestCertificates, TestCertificates];
     mesh = await startMesh({
       objects: ingress(shop) + "---" + egress,
       workloads: [
         { app: "client" },
         { app: "cart" },
         { app: "vault", proxy: "none", portName: "tls", tls: vault.server },
-        { app: "ingress", proxy: "router", namespace: "edge" },
+        {
+          app: "ingress",
+          proxy: "router",
+          namespace: "edge",
+          files: { "own/cert.pem": own.server.cert, "own/key.pem": own.server.key },
+        },
         { app: "egress", proxy: "router", namespace: "edge" },
         { app: "outside", proxy: "none", namespace: "outside" },
       ],
@@ -158,6 +202,48 @@ describe("a gateway", () => {
     expect([status, seen?.workload, seen?.headers["x-left-by"]]).toEqual([200, "outside", "egress"]);
     await expect(mesh.enter("egress", "http://outside.example:8000/page")).rejects.toThrow();
   });
+
+  it("does not wait for certificate files that do not exist, and serves them once they do", async () => {
+    await mesh.apply("files.yaml", withFiles);
+    const enter = async (host: string, tls: object): Promise<number> =>
+      (await mesh.enter("ingress", `https://${host}:8443/`, { tls: { anyName: true, ...tls } })).status;
+    // Envoy's own timeout is 15 s.
+    await eventually(
+      "the neighbors' server is reached",
+      async () => (await enter("own.example", { ca: own.root })) === 200,
+      8000,
+    );
+    expect(await enter("shop.example", { ca: shop.root })).toBe(404);
+    for (const host of ["pair.example", "roots.example", "name.example"])
+      await expect(enter(host, { isUnverified: true })).rejects.toThrow();
+    await expect(enter("roots.example", { isUnverified: true, ...own.server })).rejects.toThrow();
+
+    await mesh.apply("files.yaml", withFiles.replaceAll("own.example", "renamed.example"));
+    await eventually(
+      "a later change of the listener is reached",
+      async () => (await enter("renamed.example", { ca: own.root })) === 200,
+      8000,
+    );
+
+    const late = join(mesh.work, "agents", "ingress", "late");
+    await mkdir(late);
+    await Promise.all([
+      writeFile(join(late, "cert.pem"), shop.server.cert),
+      writeFile(join(late, "key.pem"), shop.server.key),
+      writeFile(join(late, "root.pem"), own.root),
+    ]);
+    await eventually(
+      "the files are served",
+      async () => (await enter("pair.example", { ca: shop.root })) === 200,
+      20_000,
+    );
+    await eventually(
+      "the roots are used",
+      async () => (await enter("roots.example", { ca: own.root, ...own.server })) === 200,
+      20_000,
+    );
+    await expect(enter("roots.example", { ca: own.root })).rejects.toThrow();
+  }, 60_000);
 
   it("was configured by what the proxies accepted whole", () => {
     expect(mesh.refusals()).toEqual([]);

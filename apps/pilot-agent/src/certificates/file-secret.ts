@@ -17,6 +17,8 @@ export interface WatchSecretOptions {
   readonly quiet: number;
   /** Called when the files cannot be read or are invalid; once for each reason. */
   readonly onFailure?: () => void;
+  /** Called once if the files cannot be used, and there was no secret before. */
+  readonly onMissing?: () => void;
   readonly clock?: Clock;
   readonly log?: Log;
 }
@@ -47,7 +49,7 @@ export async function readSecret(paths: SecretPaths): Promise<Secret> {
  * @returns stops the watch
  */
 export function watchSecret(options: WatchSecretOptions, listener: (secret: Secret) => void): () => void {
-  const { paths, quiet, onFailure, clock = systemClock, log = silentLog } = options;
+  const { paths, quiet, onFailure, onMissing, clock = systemClock, log = silentLog } = options;
   let lastContent = "";
   let lastFailure = "";
   let isStopped = false;
@@ -66,6 +68,7 @@ export function watchSecret(options: WatchSecretOptions, listener: (secret: Secr
         log.warn(failure);
         onFailure?.();
       }
+      if (!isStopped && lastContent === "" && lastFailure === "") onMissing?.();
       lastFailure = failure;
     }
   };

@@ -13,10 +13,12 @@ export interface SecretSource {
   /**
    * Calls `listener` with the secret once it is available, and again after each change.
    *
+   * @param missing called once if the files that the name refers to cannot be used, and no secret was available before.
+   *   Never called for the workload's own secrets, which are awaited
    * @returns stops the watch
    * @throws AgentError if the name is unknown
    */
-  watch(name: string, listener: (secret: Secret) => void): () => void;
+  watch(name: string, listener: (secret: Secret) => void, missing?: () => void): () => void;
 }
 
 const FILE_CERTIFICATE = "file-cert:";
@@ -28,6 +30,11 @@ export type SecretFiles =
   | { readonly kind: "certificate"; readonly chain: string; readonly key: string }
   | { readonly kind: "roots"; readonly path: string }
   | { readonly kind: "system roots" };
+
+/** Reports whether a secret is one of files. */
+export function isFileSecret(name: string): boolean {
+  return name.startsWith(FILE_CERTIFICATE) || name.startsWith(FILE_ROOTS);
+}
 
 /** Parses `file-cert:<chain>~<key>`, `file-root:<path>` and `file-root:system`; `undefined` for any other name. */
 export function parseSecretFiles(name: string): SecretFiles | undefined {

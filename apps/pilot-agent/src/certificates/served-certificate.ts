@@ -14,8 +14,8 @@ export class ServedCertificate implements SecretSource {
     this.#clock = clock;
   }
 
-  watch(name: string, listener: (secret: Secret) => void): () => void {
-    if (name !== WORKLOAD_CERTIFICATE) return this.#secrets.watch(name, listener);
+  watch(name: string, listener: (secret: Secret) => void, missing?: () => void): () => void {
+    if (name !== WORKLOAD_CERTIFICATE) return this.#secrets.watch(name, listener, missing);
     return this.#secrets.watch(name, (secret) => {
       if (secret.kind === "certificate") this.#notAfter = notAfterOf(secret.chain);
       listener(secret);

@@ -3,7 +3,14 @@ import { resolve } from "node:path";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import { watchSecret } from "./file-secret.js";
-import { type Secret, parseSecretFiles, type SecretSource, WORKLOAD_CERTIFICATE, WORKLOAD_ROOTS } from "./secret.js";
+import {
+  isFileSecret,
+  type Secret,
+  parseSecretFiles,
+  type SecretSource,
+  WORKLOAD_CERTIFICATE,
+  WORKLOAD_ROOTS,
+} from "./secret.js";
 import type { TrustAnchors } from "./trust-anchors.js";
 import { watchTrustedRoots } from "./trusted-roots.js";
 import type { WorkloadCertificate } from "./workload-certificate.js";
@@ -17,7 +24,7 @@ const SYSTEM_ROOTS = [
   "/etc/pki/tls/cacert.pem",
   "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
   "/etc/ssl/cert.pem",
-];
+] as const;
 
 export interface WorkloadSecretsOptions {
   /** Directory that relative paths are resolved against. */
@@ -40,11 +47,11 @@ export interface WorkloadSecretsOptions {
 /** Creates the source of the secrets that the agent serves over SDS: the workload's own, and files by name. */
 export function workloadSecrets(options: WorkloadSecretsOptions): SecretSource {
   return {
-    watch(name, listener) {
+    watch(name, listener, missing) {
       if (name === WORKLOAD_CERTIFICATE) return watchWorkloadSecret(options, "certificate", listener);
       if (name === WORKLOAD_ROOTS)
         return watchTrustedRoots((roots) => watchWorkloadSecret(options, "roots", roots), options, listener);
-      return watchNamedFiles(options, name, listener);
+      return watchNamedFiles({ ...options, ...(missing && { onMissing: missing }) }, name, listener);
     },
   };
 }
@@ -73,20 +80,29 @@ function watchWorkloadSecret(
 }
 
 function watchNamedFiles(
-  options: WorkloadSecretsOptions,
+  options: WorkloadSecretsOptions & { readonly onMissing?: () => void },
   name: string,
   listener: (secret: Secret) => void,
 ): () => void {
-  const { directory } = options;
+  const { directory, log, onMissing } = options;
   const files = parseSecretFiles(name);
+  if (!files && isFileSecret(name)) {
+    // Such as a path with "~", which separates the paths.
+    log.warn(`failed to generate secret from file: unknown secret ${JSON.stringify(name)}`);
+    onMissing?.();
+    return () => undefined;
+  }
   if (!files) throw new AgentError("file", `unknown secret ${JSON.stringify(name)}`);
   if (files.kind === "certificate") {
     const { kind, chain, key } = files;
     const paths = { kind, chain: resolve(directory, chain), key: resolve(directory, key) };
     return watchSecret({ ...options, paths }, listener);
   }
-  const path = files.kind === "roots" ? resolve(directory, files.path) : SYSTEM_ROOTS.find((file) => existsSync(file));
-  if (path === undefined)
-    throw new AgentError("file", `no system root certificates: none of ${SYSTEM_ROOTS.join(", ")} exists`);
+  const path = files.kind === "roots" ? resolve(directory, files.path) : systemRoots();
   return watchSecret({ ...options, paths: { kind: "roots", path } }, listener);
+}
+
+/** Returns the path of the system's trust bundle, or the most common one if there is none. */
+function systemRoots(): string {
+  return SYSTEM_ROOTS.find((file) => existsSync(file)) ?? SYSTEM_ROOTS[0];
 }

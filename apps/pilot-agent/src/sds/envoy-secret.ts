@@ -30,6 +30,22 @@ export function envoySecret(name: string, secret: Secret, provider: PrivateKeyPr
   });
 }
 
+/**
+ * Builds a secret that Envoy rejects, so that a listener or cluster does not wait for it: Envoy keeps the secret that
+ * it has, and without one rejects all connections that need it. It lacks a required field, which Envoy notices when
+ * it decodes the response. One with unusable content would become the secret of later listeners, and Envoy would
+ * reject these.
+ */
+export function unusableSecret(name: string): EnvoySecret {
+  const empty = create(DataSourceSchema);
+  return create(SecretSchema, {
+    name,
+    type: name.startsWith("file-root:")
+      ? { case: "validationContext", value: { trustedCa: empty } }
+      : { case: "tlsCertificate", value: { certificateChain: empty, privateKey: empty } },
+  });
+}
+
 function validationContext({ roots, revocationLists }: Extract<Secret, { kind: "roots" }>) {
   return { trustedCa: inline(roots), ...(revocationLists !== undefined && { crl: inline(revocationLists) }) };
 }

@@ -16,7 +16,7 @@ import type { Secret, SecretSource } from "../certificates/secret.js";
 import { LimitedLog } from "@istiod/logging";
 import { type Log, silentLog } from "../log.js";
 import { CoalescingQueue } from "./coalescing-queue.js";
-import { envoySecret } from "./envoy-secret.js";
+import { envoySecret, unusableSecret } from "./envoy-secret.js";
 
 /** Maximum size of a request in bytes. Envoy's have a name and the node. */
 export const MAX_REQUEST_BYTES = 1024 * 1024;
@@ -41,8 +41,8 @@ export function sdsRoutes(secrets: SecretSource, options: SdsOptions = {}): (rou
 }
 
 /**
- * Sends a secret once it is available and after each change. A secret that is not available yet is not an error:
- * Envoy's listeners wait for it either way.
+ * Sends a secret once it is available and after each change. Envoy's listeners wait up to 15 s for one that is not,
+ * with all their servers, so one whose files cannot be used is answered by a secret that Envoy rejects.
  */
 function sdsService(
   secrets: SecretSource,
@@ -106,7 +106,7 @@ async function followRequests(
 ): Promise<void> {
   for await (const request of requests) {
     const names = new Set(request.resourceNames);
-    if (request.errorDetail)
+    if (request.errorDetail && !isExpected(request))
       log.write("warn", `Envoy rejected a secret (${quoted(request.resourceNames)}): ${request.errorDetail.message}`);
     for (const [name, stop] of watches) {
       if (names.has(name)) continue;
@@ -121,7 +121,11 @@ async function followRequests(
       try {
         watches.set(
           name,
-          secrets.watch(name, (secret) => queue.put(name, pack(name, secret))),
+          secrets.watch(
+            name,
+            (secret) => queue.put(name, pack(name, secret)),
+            () => queue.put(name, unusable(name)),
+          ),
         );
       } catch (error) {
         count(n - added.length);
@@ -129,6 +133,15 @@ async function followRequests(
       }
     }
   }
+}
+
+function unusable(name: string): Any {
+  return anyPack(SecretSchema, unusableSecret(name));
+}
+
+/** Reports whether a rejection is that of a secret whose files cannot be used, which the log already says. */
+function isExpected({ resourceNames, responseNonce }: DiscoveryRequest): boolean {
+  return resourceNames.some((name) => response(name, unusable(name)).nonce === responseNonce);
 }
 
 function quoted(names: readonly string[]): string {
