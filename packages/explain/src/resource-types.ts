@@ -2,7 +2,7 @@ import { createRegistry, fromBinary, type Registry, toJson } from "@bufbuild/pro
 import * as wellKnown from "@bufbuild/protobuf/wkt";
 import { registry as envoy } from "@istiod/envoy-api/registry";
 import { registry as istio } from "@istiod/istio-api/registry";
-import { xdsType } from "@istiod/resources";
+import { extensionConfigType, xdsType } from "@istiod/resources";
 import { generators } from "@istiod/xds-generators";
 import type { Json } from "./json-difference.js";
 
@@ -39,8 +39,11 @@ export function messageRegistry(): Registry {
   ));
 }
 
+/** The variable in which the configuration of a Wasm extension has the credentials of a registry. */
+const pullSecretVariable = "ISTIO_META_WASM_IMAGE_PULL_SECRET";
+
 /**
- * Decodes a resource to JSON.
+ * Decodes a resource to JSON, without the credentials that an extension configuration may contain.
  *
  * @throws Error if its type, or the type of an `Any` in it, is unknown.
  */
@@ -48,5 +51,17 @@ export function resourceJson(typeUrl: string, bytes: Uint8Array): Json {
   const registry = messageRegistry();
   const schema = registry.getMessage(typeUrl.slice(prefix.length));
   if (schema === undefined) throw new Error(`unknown message type ${typeUrl}`);
-  return toJson(schema, fromBinary(schema, bytes), { registry }) as Json;
+  const json = toJson(schema, fromBinary(schema, bytes), { registry }) as Json;
+  return typeUrl === extensionConfigType ? withoutPullSecrets(json) : json;
+}
+
+function withoutPullSecrets(json: Json): Json {
+  if (Array.isArray(json)) return json.map(withoutPullSecrets);
+  if (typeof json !== "object" || json === null) return json;
+  return Object.fromEntries(
+    Object.entries(json).map(([key, value]) => [
+      key,
+      key === pullSecretVariable && value !== "" ? "[redacted]" : withoutPullSecrets(value as Json),
+    ]),
+  );
 }

@@ -1,8 +1,10 @@
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary, toJson } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { WasmSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/wasm/v3/wasm";
 import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { messageRegistry } from "@istiod/explain";
 import { resource, type Resource, ResourceSet } from "@istiod/resources";
@@ -33,6 +35,8 @@ function connectionWith(sent: Readonly<Record<string, readonly Resource[]>>): Co
 test("the messages of a dump are those of its JSON, and have no private key", async () => {
   const key = "very private";
   const inline = { specifier: { case: "inlineString", value: key } } as const;
+  const environmentVariables = { keyValues: { ISTIO_META_WASM_IMAGE_PULL_SECRET: key, MODE: "fast" } };
+  const wasm = create(WasmSchema, { config: { vm: { case: "vmConfig", value: { environmentVariables } } } });
   const connection = connectionWith({
     [clusterType]: [encoded(ClusterSchema, { name: "a" }), encoded(ClusterSchema, { name: "b", altStatName: "c" })],
     [listenerType]: [encoded(ListenerSchema, { name: "l", statPrefix: "p" })],
@@ -40,7 +44,10 @@ test("the messages of a dump are those of its JSON, and have no private key", as
     [secretType]: [
       encoded(SecretSchema, { name: "s", type: { case: "tlsCertificate", value: { privateKey: inline } } }),
     ],
-    [extensionConfigType]: [encoded(TypedExtensionConfigSchema, { name: "e" })],
+    [extensionConfigType]: [
+      encoded(TypedExtensionConfigSchema, { name: "e" }),
+      encoded(TypedExtensionConfigSchema, { name: "w", typedConfig: anyPack(WasmSchema, wasm) }),
+    ],
   });
   const registry = messageRegistry();
   const { configs } = await configDump(connection, registry, false);
@@ -51,6 +58,9 @@ test("the messages of a dump are those of its JSON, and have no private key", as
   });
   expect(decoded).toEqual(configs);
   expect(configs).toHaveLength(7);
+  expect(JSON.stringify(configs)).toContain(
+    '"keyValues":{"ISTIO_META_WASM_IMAGE_PULL_SECRET":"[redacted]","MODE":"fast"}',
+  );
   const private64 = Buffer.from(key).toString("base64");
   for (const text of [JSON.stringify(configs), ...messages.map(({ bytes }) => Buffer.from(bytes).toString())]) {
     expect(text).not.toContain(key);

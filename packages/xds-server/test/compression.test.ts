@@ -2,7 +2,14 @@ import { connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
-import { clusterType, createXdsServer, type ListenOptions, secretType, staticSource } from "@istiod/xds-server";
+import {
+  clusterType,
+  createXdsServer,
+  extensionConfigType,
+  type ListenOptions,
+  secretType,
+  staticSource,
+} from "@istiod/xds-server";
 import { encodeRequest, fakeResource, XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { countingRelay } from "./counting-relay.js";
@@ -17,6 +24,7 @@ async function start(options: Partial<ListenOptions> = {}) {
   const source = staticSource({
     [clusterType]: [fakeResource("large", content), fakeResource("small", "a")],
     [secretType]: [fakeResource("secret", content)],
+    [extensionConfigType]: [fakeResource("secret", content)],
   });
   const server = createXdsServer(source);
   onTestFinished(() => server.close({ graceMs: 0 }));
@@ -38,7 +46,7 @@ async function frames(port: number, accepted: string | undefined, ...typeUrls: s
   const node = toBinary(NodeSchema, create(NodeSchema, { id: "raw" }));
   for (const typeUrl of typeUrls)
     stream.write(
-      encodeFrame(encodeRequest("delta", { typeUrl, node, ...(typeUrl === secretType && { names: ["secret"] }) })),
+      encodeFrame(encodeRequest("delta", { typeUrl, node, ...(typeUrl !== clusterType && { names: ["secret"] }) })),
     );
   let encoding: unknown;
   stream.on("response", (headers) => (encoding = headers["grpc-encoding"]));
@@ -91,7 +99,8 @@ test("only large responses are compressed, and no secrets", async () => {
     received: [{ bytes: expect.toSatisfy((bytes: number) => bytes < content.length / 10), isCompressed: true }],
   });
   const secret = { bytes: expect.toSatisfy((bytes: number) => bytes > content.length), isCompressed: false };
-  expect(await frames(port, "gzip", secretType)).toEqual({ encoding: "gzip", received: [secret] });
+  for (const type of [secretType, extensionConfigType])
+    expect(await frames(port, "gzip", type)).toEqual({ encoding: "gzip", received: [secret] });
 });
 
 test.each([[undefined], ["identity"], ["deflate"], ["xgzip,gzipx"]])(

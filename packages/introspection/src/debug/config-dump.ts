@@ -14,6 +14,9 @@ import {
   secretType,
 } from "@istiod/xds-server";
 
+/** Types whose resources may contain secrets: extension configurations have the pull secrets of Wasm modules. */
+const typesWithSecrets: ReadonlySet<string> = new Set([secretType, extensionConfigType]);
+
 /** Milliseconds of a turn of the event loop in which resources are decoded. */
 const sliceMs = 20;
 
@@ -34,7 +37,7 @@ export async function resourcesSent(
       await pause();
       const json = toJson(schema, fromBinary(schema, bytes), { registry }) as JsonObject;
       const resource = { "@type": typeUrl, ...json };
-      list.push({ name, version, resource: typeUrl === secretType ? withoutSecrets(resource) : resource });
+      list.push({ name, version, resource: typesWithSecrets.has(typeUrl) ? withoutSecrets(resource) : resource });
     }
   }
   return lists;
@@ -61,7 +64,7 @@ export async function configDump(
   });
 }
 
-/** Returns the messages of the same dump, without endpoints. Only secrets, which are redacted, are decoded. */
+/** Returns the messages of the same dump, without endpoints. Only types with secrets, which are redacted, are decoded. */
 export async function configDumpMessages(connection: Connection, registry: Registry): Promise<Answer["resources"]> {
   const sent = (typeUrl: string): SentResource<Any>[] =>
     encodedResources(connection, typeUrl).map(({ name, version, bytes }) => ({
@@ -69,18 +72,21 @@ export async function configDumpMessages(connection: Connection, registry: Regis
       version,
       resource: create(AnySchema, { typeUrl, value: bytes }),
     }));
-  const [secrets = []] = await resourcesSent(connection, [secretType], registry);
+  const redacted = async (typeUrl: string): Promise<SentResource<Any>[]> => {
+    const [sentResources = []] = await resourcesSent(connection, [typeUrl], registry);
+    return sentResources.map(({ resource, ...rest }) => ({
+      ...rest,
+      resource: fromJson(AnySchema, resource, { registry }),
+    }));
+  };
   const messages = controlPlaneDumpMessages({
     clusters: sent(clusterType),
     clustersVersion: versionOf(connection, clusterType),
     listeners: sent(listenerType),
     listenersVersion: versionOf(connection, listenerType),
     routes: sent(routeType),
-    secrets: secrets.map(({ resource, ...secret }) => ({
-      ...secret,
-      resource: fromJson(AnySchema, resource, { registry }),
-    })),
-    extensions: sent(extensionConfigType),
+    secrets: await redacted(secretType),
+    extensions: await redacted(extensionConfigType),
   });
   return messages.map((message) => ({ name: "", ...message }));
 }

@@ -35,8 +35,10 @@ const secretMessages = new Set(
   ),
 );
 
-/** Names of fields that are redacted in messages of unknown types. */
+/** Names of fields that are redacted in messages of unknown types, and keys of maps. */
 const sensitiveNames = new Set([
+  // The variable in which the configuration of a Wasm extension has the credentials of a registry.
+  "istiometawasmimagepullsecret",
   "privatekey",
   "privatekeyprovider",
   "password",

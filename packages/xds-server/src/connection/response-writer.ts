@@ -1,4 +1,4 @@
-import { secretType } from "@istiod/resources";
+import { extensionConfigType, secretType } from "@istiod/resources";
 import type { XdsResponse } from "../protocol/ads-stream.js";
 import type { Sliced } from "../sliced.js";
 import type { Answer } from "../source.js";
@@ -74,9 +74,12 @@ export class ResponseWriter {
     return this.#call.outstandingBytes === 0 ? this.#progressAt - this.#handedOverAt : undefined;
   }
 
-  /** Secrets are not compressed: the length of a compressed secret could reveal some of it to the network. */
+  /**
+   * Types with secrets are not compressed: the length of a compressed secret could reveal some of it to the network.
+   * Extension configurations have the pull secrets of Wasm modules.
+   */
   #compresses(typeUrl: string): boolean {
-    return this.#call.acceptsGzip === true && typeUrl !== secretType;
+    return this.#call.acceptsGzip === true && typeUrl !== secretType && typeUrl !== extensionConfigType;
   }
 
   #handOver(message: OutgoingMessage): void {
