@@ -13,6 +13,7 @@ export { requireEnvoy, whyNoEnvoy } from "./envoy/require-envoy.js";
 export { type Workload, type WorkloadOptions } from "./mesh/workload.js";
 export { certificateFor, type TestCertificates } from "./certificates.js";
 export { type BareEnvoy, type Refusal, startBareEnvoy } from "./envoy/bare-envoy.js";
+export { answeringModule } from "./envoy/wasm-module.js";
 export { endpointAsker, filterAsker, renamed, routeAsker, unbound } from "./envoy/askers.js";
 export { type Sample, startSample } from "./mesh/sample.js";
 export { type EnvoyProcess, type EnvoyProcessOptions, startEnvoyProcess } from "./envoy/envoy-process.js";
