@@ -55,10 +55,4 @@ describe("an extension", () => {
     expect((await mesh.call("client", "http://plain:8000/")).status).toBe(200);
     expect(mesh.refusals()).toEqual([]);
   });
-
-  it("of both kinds no longer applies once it is deleted", async () => {
-    await mesh.apply("objects.yaml", "");
-    expect((await mesh.call("client", "http://lua:8000/")).headers["x-lua"]).toBeUndefined();
-    expect((await mesh.call("client", "http://wasm:8000/")).status).toBe(200);
-  });
 });
