@@ -1,4 +1,4 @@
-import { createRegistry, fromJson, type Registry, toBinary } from "@bufbuild/protobuf";
+import { createRegistry, fromJson, type JsonObject, type Registry, toBinary } from "@bufbuild/protobuf";
 import { startBareEnvoy, whyNoEnvoy } from "@istiod/e2e";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { registry } from "@istiod/envoy-api/registry";
@@ -21,8 +21,8 @@ vi.mock("@istiod/envoy-api/registry", async (original) => {
 });
 
 /** Returns a listener whose first HTTP filter was inserted by a patch. */
-function patchedListener(typedConfig: object) {
-  const type = (name: string): object => ({ "@type": `type.googleapis.com/envoy.extensions.filters.${name}` });
+function patchedListener(typedConfig: JsonObject) {
+  const type = (name: string): JsonObject => ({ "@type": `type.googleapis.com/envoy.extensions.filters.${name}` });
   const listener = fromJson(
     ListenerSchema,
     {
