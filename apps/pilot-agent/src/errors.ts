@@ -11,9 +11,10 @@ import { reasonOf } from "@istiod/runtime";
  * - `authority`: the certificate authority is unreachable or rejected the request.
  * - `redirection`: traffic cannot be redirected.
  * - `discovery`: istiod is unreachable or violated the protocol.
+ * - `module`: a Wasm module cannot be fetched.
  */
 export type AgentErrorCode =
-  "option" | "configuration" | "file" | "address" | "envoy" | "authority" | "redirection" | "discovery";
+  "option" | "configuration" | "file" | "address" | "envoy" | "authority" | "redirection" | "discovery" | "module";
 
 /** The error of this package. */
 export class AgentError extends Error {

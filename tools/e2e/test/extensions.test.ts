@@ -1,46 +1,69 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { answeringModule, type Mesh, startMesh, whyNoEnvoy } from "@istiod/e2e";
+import { archiveOf, startImageRegistry } from "@istiod/pilot-agent/testing";
+import { Closers } from "@istiod/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const reason = await whyNoEnvoy();
-const directory = mkdtempSync(join(tmpdir(), "extensions-"));
-afterAll(() => rmSync(directory, { recursive: true }));
-const module = join(directory, "answer.wasm");
-writeFileSync(module, answeringModule(418, "short and stout"));
 
 const extension = (kind: string, name: string, app: string, spec: object): string =>
   `---\n${JSON.stringify({
     apiVersion: "extensions.istio.io/v1alpha1",
     kind,
     metadata: { name, namespace: "shop" },
-    spec: { selector: { matchLabels: { app } }, ...spec },
+    spec: { selector: { matchLabels: { app } }, match: [{ mode: "SERVER" }], ...spec },
   })}\n`;
 
 const lua = (code: string): object => ({ lua: { inlineCode: code } });
-const objects =
-  extension("TrafficExtension", "header", "lua", {
-    match: [{ mode: "SERVER" }],
-    ...lua(`function envoy_on_response(handle) handle:headers():add("x-lua", "yes") end`),
-  }) +
-  extension("TrafficExtension", "other-port", "lua", {
-    match: [{ ports: [{ number: 9 }] }],
-    ...lua(`function envoy_on_response(handle) handle:headers():add("x-other", "yes") end`),
-  }) +
-  extension("WasmPlugin", "answer", "wasm", { url: `file://${module}`, match: [{ mode: "SERVER" }] });
 
 describe("an extension", () => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
+  const closers = new Closers();
   let mesh: Mesh;
   beforeAll(async () => {
     if (reason) return;
-    mesh = await startMesh({
-      objects,
-      workloads: [{ app: "client" }, { app: "lua" }, { app: "wasm" }, { app: "plain" }],
+    const directory = mkdtempSync(join(tmpdir(), "extensions-"));
+    closers.defer(() => rmSync(directory, { recursive: true }));
+    const local = join(directory, "answer.wasm");
+    writeFileSync(local, answeringModule(418, "from a file"));
+    const module = answeringModule(418, "by http");
+    const server = createServer((_, response) => response.end(module)).listen(0, "127.0.0.1");
+    closers.defer(() => server.close());
+    await new Promise((resolve) => server.once("listening", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/answer.wasm`;
+    const registry = await startImageRegistry();
+    closers.defer(() => registry.close());
+    registry.push("team/answer", "v1", {
+      type: "application/vnd.oci.image.manifest.v1+json",
+      layer: {
+        type: "application/vnd.oci.image.layer.v1.tar+gzip",
+        content: archiveOf("plugin.wasm", answeringModule(418, "from an image")),
+      },
     });
+    const sha256 = createHash("sha256").update(module).digest("hex");
+    const objects =
+      extension("TrafficExtension", "header", "lua", {
+        ...lua(`function envoy_on_response(handle) handle:headers():add("x-lua", "yes") end`),
+      }) +
+      extension("TrafficExtension", "other-port", "lua", {
+        match: [{ ports: [{ number: 9 }] }],
+        ...lua(`function envoy_on_response(handle) handle:headers():add("x-other", "yes") end`),
+      }) +
+      extension("WasmPlugin", "file", "file", { url: `file://${local}` }) +
+      extension("WasmPlugin", "http", "http", { url, sha256 }) +
+      extension("TrafficExtension", "image", "image", { wasm: { url: `${registry.host}/team/answer:v1` } }) +
+      extension("WasmPlugin", "closed", "closed", { url, sha256: "0".repeat(64) }) +
+      extension("WasmPlugin", "open", "open", { url, sha256: "0".repeat(64), failStrategy: "FAIL_OPEN" });
+    const apps = ["client", "plain", "lua", "file", "http", "image", "closed", "open"];
+    mesh = await startMesh({ objects, workloads: apps.map((app) => ({ app })) });
+    closers.defer(() => mesh.close());
   }, 90_000);
-  afterAll(() => mesh?.close());
+  afterAll(() => closers.close());
 
   it("in Lua changes the responses of the selected workload at the matched ports", async () => {
     const { status, headers } = await mesh.call("client", "http://lua:8000/");
@@ -48,11 +71,19 @@ describe("an extension", () => {
     expect((await mesh.call("client", "http://plain:8000/")).headers["x-lua"]).toBeUndefined();
   });
 
-  it("in Wasm answers the requests of the selected workload", async () => {
-    const { status, text } = await mesh.call("client", "http://wasm:8000/");
-    expect([status, text]).toEqual([418, "short and stout"]);
-    expect(mesh.seen("wasm")).toEqual([]);
-    expect((await mesh.call("client", "http://plain:8000/")).status).toBe(200);
+  it.each([
+    ["file", "from a file"],
+    ["http", "by http"],
+    ["image", "from an image"],
+  ])("in Wasm answers the requests of the selected workload: %s", async (app, body) => {
+    const { status, text } = await mesh.call("client", `http://${app}:8000/`);
+    expect([status, text]).toEqual([418, body]);
+    expect(mesh.seen(app)).toEqual([]);
     expect(mesh.refusals()).toEqual([]);
+  });
+
+  it("whose module cannot be fetched denies requests, unless it fails open", async () => {
+    expect((await mesh.call("client", "http://closed:8000/")).status).toBe(403);
+    expect((await mesh.call("client", "http://open:8000/")).status).toBe(200);
   });
 });

@@ -1,6 +1,7 @@
 import { booleanSetting, durationSetting, integerSetting, type SettingValues, stringSetting } from "@istiod/settings";
 import { certificateSettings } from "./certificate-settings.js";
 import { envoySettings } from "./envoy-settings.js";
+import { moduleSettings } from "./module-settings.js";
 import { ignoredLoggingFlags, loggingFlags } from "./logging-flags.js";
 
 /** Flags of Istio's agent. */
@@ -200,6 +201,7 @@ export const optionTable = {
   Flags: flags,
   Workload: workload,
   Certificates: certificateSettings,
+  "Wasm modules": moduleSettings,
   Envoy: envoySettings,
   "DNS server": names,
   "Paths and probes": places,
@@ -211,6 +213,7 @@ export const allOptions = {
   ...flags,
   ...workload,
   ...certificateSettings,
+  ...moduleSettings,
   ...envoySettings,
   ...names,
   ...places,

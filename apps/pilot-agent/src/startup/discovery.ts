@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { proxyConfigType } from "@istiod/resources";
+import { extensionConfigType, proxyConfigType } from "@istiod/resources";
 import type { Closers } from "@istiod/runtime";
 import { trustAnchorsIn } from "../certificates/trust-anchors.js";
 import type { WorkloadIdentity } from "../certificates/workload-identity.js";
@@ -13,6 +13,7 @@ import type { XdsProxyEvents } from "../xds-proxy/agent-resources.js";
 import { XdsProxy } from "../xds-proxy/xds-proxy.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import type { AgentContext } from "./context.js";
+import { extensionRewriter } from "./modules.js";
 import { loggedClose } from "./shutdown.js";
 
 /**
@@ -66,6 +67,7 @@ export async function startXdsProxy(
         [proxyConfigType]: (resource: Any) => identity.setTrustAnchors(trustAnchorsIn(resource)),
       }),
     },
+    rewriters: { [extensionConfigType]: extensionRewriter(context, metrics) },
     events: countedEvents(metrics),
     maxMessageBytes: options.xdsMaxMessageBytes,
     log,

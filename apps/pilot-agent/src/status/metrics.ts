@@ -25,6 +25,10 @@ export interface AgentMetrics {
   readonly dnsRejected: Counter<"reason">;
   readonly unexpectedErrors: Counter;
   readonly statusRejected: Counter<"reason">;
+  readonly modules: Gauge;
+  readonly moduleLookups: Counter<"hit">;
+  readonly moduleFetches: Counter<"result">;
+  readonly extensionConversions: Counter<"result">;
 }
 
 /** Creates the metrics in a registry of their own. */
@@ -80,6 +84,14 @@ export function agentMetrics(): AgentMetrics {
     dnsRejected: counter("dns_rejected_total", "DNS queries and connections rejected by a limit.", ["reason"]),
     unexpectedErrors: counter("unexpected_errors_total", "Errors that no part of the agent handled."),
     statusRejected: counter("status_rejected_total", "Requests to the status port rejected by a limit.", ["reason"]),
+    modules: new Gauge({
+      name: `${PREFIX}wasm_cache_entries`,
+      help: "Wasm modules in the cache.",
+      registers: [registry],
+    }),
+    moduleLookups: counter("wasm_cache_lookup_count", "Wasm modules looked up in the cache.", ["hit"]),
+    moduleFetches: counter("wasm_remote_fetch_count", "Wasm modules fetched, and failures.", ["result"]),
+    extensionConversions: counter("wasm_config_conversion_count", "Extension configurations converted.", ["result"]),
   };
 }
 

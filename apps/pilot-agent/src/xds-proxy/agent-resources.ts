@@ -17,6 +17,15 @@ export interface XdsProxyEvents {
 /** Rejections: of a connection to the socket, of a message that is too large, and of a response to the agent itself. */
 export type XdsRejection = "connections" | "message_size" | "agent_resource";
 
+/** A resource for Envoy, and whether it is a substitute that istiod is to send again when Envoy reconnects. */
+export interface Rewritten {
+  readonly config: Any;
+  readonly isSubstitute: boolean;
+}
+
+/** Rewrites a resource before it is forwarded to Envoy. */
+export type ResourceRewriter = (resource: Any) => Promise<Rewritten>;
+
 /** Handles a resource that is addressed to the agent instead of Envoy. Throws to reject it. */
 export type ResourceHandler = (resource: Any) => void;
 

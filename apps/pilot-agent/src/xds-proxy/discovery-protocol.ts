@@ -9,6 +9,7 @@ import {
 import { encodeFrame, FieldReader, readStringField } from "@istiod/protobuf-wire";
 import { workloadType } from "@istiod/resources";
 import { AgentError } from "../errors.js";
+import type { ResourceRewriter } from "./agent-resources.js";
 
 /** A variant of the xDS protocol: delta or state of the world. */
 export interface DiscoveryProtocol {
@@ -21,6 +22,8 @@ export interface DiscoveryProtocol {
   request(typeUrl: string, response?: { readonly nonce: string; readonly version: string }, error?: string): Buffer;
   /** Decodes the resources of a response that is addressed to the agent. */
   decodeResources(message: Buffer): readonly Any[];
+  /** Returns the frame of a response with rewritten resources. */
+  rewrite(message: Buffer, rewriter: ResourceRewriter): Promise<Buffer>;
 }
 
 /** Field numbers of responses of both variants. */
@@ -76,6 +79,12 @@ export const stateOfTheWorld: DiscoveryProtocol = {
       ),
     ),
   decodeResources: (message) => fromBinary(DiscoveryResponseSchema, message, DECODING).resources,
+  rewrite: async (message, rewriter) => {
+    const response = fromBinary(DiscoveryResponseSchema, message);
+    const rewritten = await Promise.all(response.resources.map(rewriter));
+    response.resources = rewritten.map(({ config }) => config);
+    return encodeFrame(toBinary(DiscoveryResponseSchema, response));
+  },
 };
 
 export const delta: DiscoveryProtocol = {
@@ -97,6 +106,19 @@ export const delta: DiscoveryProtocol = {
     fromBinary(DeltaDiscoveryResponseSchema, message, DECODING).resources.flatMap(({ resource }) =>
       resource ? [resource] : [],
     ),
+  rewrite: async (message, rewriter) => {
+    const response = fromBinary(DeltaDiscoveryResponseSchema, message);
+    await Promise.all(
+      response.resources.map(async (each) => {
+        if (each.resource === undefined) return;
+        const { config, isSubstitute } = await rewriter(each.resource);
+        each.resource = config;
+        // Envoy states the version when it reconnects. Istiod does not know this one, and sends the resource again.
+        if (isSubstitute) each.version += "~substitute";
+      }),
+    );
+    return encodeFrame(toBinary(DeltaDiscoveryResponseSchema, response));
+  },
 };
 
 export const HEALTH_TYPE = "type.googleapis.com/istio.v1.HealthInformation";

@@ -5,7 +5,7 @@ import { reasonOf } from "@istiod/runtime";
 import { AgentError } from "../errors.js";
 import { LimitedLog } from "@istiod/logging";
 import type { Log } from "../log.js";
-import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
+import type { Health, ResourceHandler, ResourceRewriter, XdsProxyEvents } from "./agent-resources.js";
 import { agentResources, type DiscoveryProtocol, HEALTH_TYPE, isEnvoyType, stateOf } from "./discovery-protocol.js";
 import { ResponseReader } from "./response-reader.js";
 import { typeUrlIn } from "./type-url.js";
@@ -16,6 +16,7 @@ export interface ProxiedStreamOptions {
   readonly maxMessageBytes: number;
   readonly protocol: DiscoveryProtocol;
   readonly handlers: Readonly<Record<string, ResourceHandler>>;
+  readonly rewriters: Readonly<Record<string, ResourceRewriter>>;
   readonly events: XdsProxyEvents;
   readonly log: Log;
   readonly health: () => Health | undefined;
@@ -51,6 +52,8 @@ export class ProxiedStream {
   readonly #skippedTypes = new Set<string>();
   #session: ClientHttp2Session | undefined;
   #upstream: ClientHttp2Stream | undefined;
+  /** Settles when all responses that are rewritten have been forwarded, in their order. */
+  #rewriting: Promise<void> = Promise.resolve();
   /** Ends the stream once the received responses are forwarded; set after istiod has ended its side. */
   #ending: (() => void) | undefined;
   #hasSubscribed = false;
@@ -179,13 +182,32 @@ export class ProxiedStream {
   }
 
   #response({ bytes, message }: Frame): void {
-    const { protocol, events, handlers, downstream, log } = this.#options;
+    const { protocol, events, handlers, rewriters, log } = this.#options;
     const typeUrl = typeUrlIn(message, protocol.responseTypeField);
     events.response?.(typeUrl);
+    const rewriter = Object.hasOwn(rewriters, typeUrl) ? rewriters[typeUrl] : undefined;
     const handler = Object.hasOwn(handlers, typeUrl) ? handlers[typeUrl] : undefined;
     if (handler) this.#handle(message, typeUrl, handler);
     else if (!isEnvoyType(typeUrl)) this.#skip(typeUrl, log);
-    else if (!downstream.destroyed && !downstream.write(bytes)) this.#upstream?.pause();
+    else if (rewriter) this.#rewrite(Buffer.from(message), rewriter);
+    else this.#forward(bytes);
+  }
+
+  #forward(bytes: Buffer): void {
+    const { downstream } = this.#options;
+    if (!downstream.destroyed && !downstream.write(bytes)) this.#upstream?.pause();
+  }
+
+  /** Rewrites a response, which may take long, while others are forwarded. */
+  #rewrite(message: Buffer, rewriter: ResourceRewriter): void {
+    const before = this.#rewriting;
+    const rewritten = this.#options.protocol.rewrite(message, rewriter);
+    this.#rewriting = Promise.all([rewritten, before]).then(
+      ([bytes]) => {
+        if (!this.#status) this.#forward(bytes);
+      },
+      (error: unknown) => this.#failed(error),
+    );
   }
 
   /** Logs a type that Envoy does not know, once a stream. */

@@ -4,7 +4,7 @@ import { LimitedLog } from "@istiod/logging";
 import { type Log, silentLog } from "../log.js";
 import { SocketServer } from "../socket-server.js";
 import { listenOnSocket } from "../socket.js";
-import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
+import type { Health, ResourceHandler, ResourceRewriter, XdsProxyEvents } from "./agent-resources.js";
 import { delta, type DiscoveryProtocol, stateOfTheWorld } from "./discovery-protocol.js";
 import { ProxiedStream } from "./proxied-stream.js";
 import { openUpstream, type UpstreamOptions } from "./upstream.js";
@@ -15,6 +15,8 @@ export interface XdsProxyOptions {
   readonly upstream: UpstreamOptions;
   /** Handlers by type URL. The agent subscribes to these types once Envoy has subscribed to listeners. */
   readonly handlers?: Readonly<Record<string, ResourceHandler>>;
+  /** Rewriters by type URL, of resources for Envoy. */
+  readonly rewriters?: Readonly<Record<string, ResourceRewriter>>;
   readonly events?: XdsProxyEvents;
   /** Maximum size of a message in either direction, in bytes. Default: 256 MiB. */
   readonly maxMessageBytes?: number;
@@ -87,13 +89,14 @@ export class XdsProxy {
   }
 
   #forward(downstream: ServerHttp2Stream, protocol: DiscoveryProtocol): void {
-    const { handlers = {}, events = {}, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = this.#options;
+    const { handlers = {}, rewriters = {}, events = {}, maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = this.#options;
     downstream.respond(GRPC_HEADERS, { waitForTrailers: true });
     const proxied = new ProxiedStream({
       downstream,
       maxMessageBytes,
       protocol,
       handlers,
+      rewriters,
       events,
       log: this.#log,
       health: () => this.#health,
