@@ -146,13 +146,13 @@ describe("environment variables", () => {
 
   it("of Istio without effect are warned about in one line", () => {
     const env = {
-      PILOT_ENVOY_FILTER_STATS: "true",
+      PILOT_ENABLE_XDS_CACHE: "true",
       PILOT_DEBOUNCE_AFTER: "1s",
       SECRET_TTL: "1h",
       PILOT_DEBOUNCE_AFTR: "1s",
     };
     expect(startupWarnings({}, env)).toEqual([
-      "environment variables without effect are ignored: PILOT_ENVOY_FILTER_STATS",
+      "environment variables without effect are ignored: PILOT_ENABLE_XDS_CACHE",
       "unknown environment variable PILOT_DEBOUNCE_AFTR; did you mean PILOT_DEBOUNCE_AFTER?",
     ]);
   });

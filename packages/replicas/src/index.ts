@@ -43,6 +43,7 @@ export { type ControlPlaneStatus, joinStatus } from "./status/join-status.js";
 export {
   type AnnotatedStatus,
   decodeStatus,
+  type AppliedPatch,
   type LackedPart,
   type StatusAnswer,
   type UnreadSource,

@@ -7,6 +7,7 @@ import { emptyAssignments, generators, omissions, type Omissions } from "@istiod
 import { ignoredConfig, type IgnoredConfig } from "../ignored/ignored-config.js";
 import { ignoredAtListener } from "../ignored/listener-conflicts.js";
 import type { MeshCounts } from "./mesh-counts.js";
+import { type PatchStatus, patchStatuses } from "./patch-statuses.js";
 
 /** A connected proxy and its view of the mesh. */
 export interface MeshClient {
@@ -66,8 +67,8 @@ export interface OmittedPart extends IgnoredConfig {
 
 /**
  * Returns the parts of objects that are left out of clients' listeners, because of a conflict or because Envoy would
- * reject the listener, and rules that do not match their requests, because they cannot announce HTTP. One part has
- * several entries if the reasons differ.
+ * reject the listener, rules that do not match their requests, because they cannot announce HTTP, and patches of
+ * EnvoyFilters that match nothing or are skipped. One part has several entries if the reasons differ.
  */
 export function omittedParts(clients: readonly MeshClient[]): readonly OmittedPart[] {
   const found = new Map<string, OmittedPart>();
@@ -85,7 +86,20 @@ export function omittedParts(clients: readonly MeshClient[]): readonly OmittedPa
       found.set(key, { ...part, proxies: (known?.proxies ?? 0) + 1, proxy: known?.proxy ?? proxy.nodeId });
     }
   }
-  return [...found.values()];
+  return [...found.values(), ...patchStatuses(clients).flatMap(skippedPatches)];
+}
+
+/** Returns the patch of an EnvoyFilter as an omitted part, if it matches nothing or is skipped somewhere. */
+function skippedPatches({ filter, index, selected, resources, proxy, failures }: PatchStatus): readonly OmittedPart[] {
+  const field = `spec.configPatches[${index}]`;
+  const part = (reason: string, proxies: number, of: string): OmittedPart => ({
+    ...ignoredConfig("EnvoyFilter", filter, `${field} ${reason}`, { field }),
+    field,
+    proxies,
+    proxy: of,
+  });
+  const failed = failures.map(({ reason, proxies, proxy: of }) => part(`is skipped: ${reason}`, proxies, of));
+  return resources === 0 && failed.length === 0 ? [part("matches no resource", selected, proxy)] : failed;
 }
 
 const noOmissions: Omissions = {

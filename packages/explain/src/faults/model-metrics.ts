@@ -1,7 +1,7 @@
 import { pods, rejectedConfigs } from "@istiod/config-schema";
 import { type Database, query } from "@istiod/incremental";
-import type { Meter } from "@istiod/metrics";
-import { mergedGateway, type Proxy, proxyFromNode } from "@istiod/push-context";
+import type { Meter, Sample } from "@istiod/metrics";
+import { features, mergedGateway, type Proxy, proxyFromNode } from "@istiod/push-context";
 import {
   type FaultGauge,
   faultGauges,
@@ -12,6 +12,7 @@ import {
   type MeshClient,
 } from "./faults.js";
 import { type MeshCounts, meshCounts } from "./mesh-counts.js";
+import { patchStatuses, patchStatusLabels, patchStatusSamples } from "./patch-statuses.js";
 
 export interface ModelMetricsOptions {
   readonly database: Database<Proxy>;
@@ -22,6 +23,8 @@ export interface ModelMetricsOptions {
   /** Returns the other clusters whose objects are read. */
   readonly remoteClusters: () => Iterable<string>;
 }
+
+const countsPatches = query("metrics.countsPatches", (q) => features.envoyFilterStatus(q));
 
 const rejectedServers = query("metrics.rejectedServers", (q) => q.call(mergedGateway)?.rejected ?? []);
 
@@ -40,6 +43,14 @@ export function modelMetrics(meter: Meter, options: ModelMetricsOptions): () => 
     "pilot_k8s_endpoints_pending_pod",
     "Addresses of endpoints whose pods are not known.",
     () => new Set(census.take().mesh.withoutPod.map(({ address }) => address)).size,
+  );
+  meter.observeGauge(
+    {
+      name: "pilot_envoy_filter_status",
+      help: "Kinds of patches of EnvoyFilters that are applied to connected proxies (applied), match none of their resources (applied, 0), or are skipped (error).",
+      labels: patchStatusLabels,
+    },
+    () => census.patches(),
   );
   return () => Object.fromEntries(Object.entries(census.take().faults).filter(([, faults]) => faults.size > 0));
 }
@@ -84,6 +95,12 @@ class Census {
     for (const client of clients) this.#count(client);
     this.#last = { state, mesh, faults };
     return this.#last;
+  }
+
+  /** Returns the samples of EnvoyFilters; none unless they are counted. */
+  patches(): readonly Sample[] {
+    if (!this.#view.call(countsPatches)) return [];
+    return patchStatusSamples(this.#options.database, patchStatuses(this.#options.clients()));
   }
 
   #numberOf(client: MeshClient): number {

@@ -1,5 +1,6 @@
 import type { ExplainedFact, ExplainedQuery, ExplainedRead, Explanation } from "@istiod/incremental";
 import { type Resource, ResourceSet } from "@istiod/resources";
+import { originalOf } from "@istiod/xds-generators";
 
 /** The query that produced a resource, with everything that it called, read and asked. */
 export interface Producer {
@@ -25,7 +26,9 @@ export class ProducerIndex {
     const direct = this.#byResource.get(identity(resource));
     if (direct !== undefined) return producerFrom(direct);
     const list = this.#lists.find(({ has }) => has(resource));
-    return list && producerFrom(list.query, resource);
+    // A patched resource is built from the original and from its patches.
+    const original = originalOf(resource);
+    return list && producerFrom(list.query, original === undefined ? [resource] : [resource, original]);
   }
 
   #add(query: ExplainedQuery): void {
@@ -47,7 +50,7 @@ export class ProducerIndex {
 }
 
 /** Collects everything below a query. With `only`, calls that produced only other resources are skipped. */
-export function producerFrom(root: ExplainedQuery, only?: Resource): Producer {
+export function producerFrom(root: ExplainedQuery, only?: readonly Resource[]): Producer {
   const queries = new Set<ExplainedQuery>();
   const reads = new Set<ExplainedRead>();
   const facts = new Set<ExplainedFact>();
@@ -69,9 +72,9 @@ export function producerFrom(root: ExplainedQuery, only?: Resource): Producer {
   return { query: root, queries: [...queries], reads: [...reads], facts: [...facts] };
 }
 
-function producesOthers(result: unknown, wanted: Resource): boolean {
-  if (isResource(result)) return identity(result) !== identity(wanted);
-  return result instanceof ResourceSet && result.get(wanted.name)?.version !== wanted.version;
+function producesOthers(result: unknown, wanted: readonly Resource[]): boolean {
+  if (isResource(result)) return !wanted.some((each) => identity(result) === identity(each));
+  return result instanceof ResourceSet && !wanted.some(({ name, version }) => result.get(name)?.version === version);
 }
 
 /** Reports whether a query's result is a resource. */

@@ -1,6 +1,6 @@
 import type { LiveAnalysis } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
-import { type MeshClient, omittedParts } from "@istiod/explain";
+import { type MeshClient, omittedParts, patchStatuses } from "@istiod/explain";
 import type { Collection } from "@istiod/incremental";
 import {
   type ChangeLog,
@@ -107,6 +107,7 @@ function statusCommand({
         objects,
         unread: unreadByName,
         omitted: omittedParts(clients()),
+        patches: patchStatuses(clients()),
         problems: problems(),
         analysis,
         isAboutAll: requested.length === 0,

@@ -8,13 +8,19 @@ import {
   type Message,
 } from "@istiod/analysis";
 import { allKinds, formatProblem, type Problem } from "@istiod/config-schema";
-import type { OmittedPart } from "@istiod/explain";
+import type { OmittedPart, PatchStatus } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
-import type { StatusAnswer } from "@istiod/replicas";
+import type { AppliedPatch, StatusAnswer } from "@istiod/replicas";
 import type { UnreadVersion } from "../status/unread-versions.js";
 import { type ChangeLog, formatName, type ObjectName, type ObjectStatus } from "@istiod/push-report";
 
 const newFindingsNamed = 20;
+
+function appliedPatches(patches: readonly PatchStatus[], { namespace, name }: ObjectName): readonly AppliedPatch[] {
+  return patches
+    .filter(({ filter, resources }) => filter === `${namespace}/${name}` && resources > 0)
+    .map(({ index, resources, proxies }) => ({ index, resources, proxies }));
+}
 
 /** Returns the last changed objects of kinds that istiod reads, or could be expected to read, for proxies. */
 export function changedObjects(changes: Pick<ChangeLog, "recentObjects">): readonly ObjectName[] {
@@ -25,6 +31,7 @@ export function changedObjects(changes: Pick<ChangeLog, "recentObjects">): reado
 interface StatusParts extends Pick<StatusAnswer, "revision" | "gathering" | "connections"> {
   readonly objects: readonly ObjectStatus[];
   readonly omitted: readonly OmittedPart[];
+  readonly patches: readonly PatchStatus[];
   /** By the names of objects. */
   readonly unread: ReadonlyMap<string, readonly UnreadVersion[]>;
   readonly problems: readonly Problem[];
@@ -38,6 +45,7 @@ export async function statusAnswer({
   gathering,
   objects,
   omitted,
+  patches,
   unread,
   problems,
   analysis,
@@ -64,7 +72,13 @@ export async function statusAnswer({
       const lacked = omitted
         .filter((part) => formatName(part) === name)
         .map(({ field, reason, proxies, proxy }) => ({ field, reason, proxies, proxy }));
-      return { ...status, findings: byName.get(name) ?? [], omitted: lacked, unread: unread.get(name) ?? [] };
+      return {
+        ...status,
+        findings: byName.get(name) ?? [],
+        omitted: lacked,
+        ...(status.object.kind === "EnvoyFilter" && { patches: appliedPatches(patches, status.object) }),
+        unread: unread.get(name) ?? [],
+      };
     }),
     problems: problems
       .map((problem) => ({

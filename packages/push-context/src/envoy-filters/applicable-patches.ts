@@ -86,8 +86,10 @@ function proxyMatches(q: QueryContext, match: ProxyMatch | undefined): boolean {
 }
 
 /** Reports whether the client reports a version that matches a pattern in RE2's syntax. */
-const hasVersionLike = fact("hasVersionLike", ({ metadata: { ISTIO_VERSION: version = "" } }: Proxy, pattern: string) =>
-  version !== "" && regexMatches(pattern, version),
+const hasVersionLike = fact(
+  "hasVersionLike",
+  ({ metadata: { ISTIO_VERSION: version = "" } }: Proxy, pattern: string) =>
+    version !== "" && regexMatches(pattern, version),
 );
 
 /** Reports whether the client's node metadata has a string under a key. */

@@ -252,6 +252,12 @@ export const features = {
     "further labels of workloads that are exchanged, separated by commas",
   ),
 
+  envoyFilterStatus: booleanFeature(
+    "PILOT_ENVOY_FILTER_STATS",
+    false,
+    "count the patches of EnvoyFilters in pilot_envoy_filter_status",
+  ),
+
   // Ambient
   ambient,
   sendHbone: ambientFlag(

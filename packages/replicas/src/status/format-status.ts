@@ -15,6 +15,7 @@ export function formatControlPlaneStatus(status: ControlPlaneStatus): string {
     formatStatus(each, !hasErrors(each)),
     ...notRead(each, replicas.length > 1),
     ...missing(each),
+    ...appliedPatches(each),
     ...omittedFrom(each),
     ...worst(each.findings),
   ]);
@@ -36,6 +37,17 @@ function notRead({ unread }: AnnotatedStatus, hasReplicas: boolean): string[] {
       ? `  stale: ${reader} has not read the latest version from ${source} yet`
       : `  possibly stale: ${reader} cannot read the latest version from ${source}: ${error}`;
   });
+}
+
+function appliedPatches({ patches = [] }: AnnotatedStatus): string[] {
+  return patches.map(
+    ({ index, resources, proxies }) =>
+      `  spec.configPatches[${index}] is applied to ${counted(resources, "resource")} of ${proxies === 1 ? "1 proxy" : `${proxies} proxies`}`,
+  );
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function omittedFrom({ omitted }: AnnotatedStatus): string[] {

@@ -1,7 +1,7 @@
 import { formatName } from "@istiod/push-report";
 import type { Gathered, ReplicaFailure, SilentReplica } from "../gathered.js";
 import type { ReplicaInstance } from "../replica.js";
-import type { AnnotatedStatus, LackedPart, StatusAnswer, UnreadSource } from "./status-answer.js";
+import type { AnnotatedStatus, AppliedPatch, LackedPart, StatusAnswer, UnreadSource } from "./status-answer.js";
 
 /** The statuses of objects on all proxies of a control plane. */
 export interface ControlPlaneStatus extends Omit<StatusAnswer, "revision" | "connections"> {
@@ -57,6 +57,9 @@ function joinObject(name: string, answers: Answers): AnnotatedStatus {
     missing: all.flatMap(({ missing }) => missing).slice(0, maxMissing),
     findings: distinct(all.flatMap(({ findings }) => findings)),
     omitted: joinParts(all.flatMap(({ omitted }) => omitted)),
+    ...(all.some(({ patches }) => patches !== undefined) && {
+      patches: joinPatches(all.flatMap(({ patches = [] }) => patches)),
+    }),
     unread: [
       ...statuses.flatMap(({ replica, status }) => status.unread.map((unread) => ({ ...unread, replica }))),
       ...notFound(statuses),
@@ -72,6 +75,15 @@ function notFound(
   return statuses.flatMap(({ replica, status: { found, unread } }) =>
     found || unread.length > 0 ? [] : [{ source: "its sources", replica }],
   );
+}
+
+function joinPatches(patches: readonly AppliedPatch[]): readonly AppliedPatch[] {
+  const joined = new Map<number, AppliedPatch>();
+  for (const { index, resources, proxies } of patches) {
+    const known = joined.get(index) ?? { resources: 0, proxies: 0 };
+    joined.set(index, { index, resources: known.resources + resources, proxies: known.proxies + proxies });
+  }
+  return [...joined.values()].sort((a, b) => a.index - b.index);
 }
 
 function joinParts(parts: readonly LackedPart[]): readonly LackedPart[] {

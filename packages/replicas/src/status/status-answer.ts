@@ -22,10 +22,22 @@ export interface LackedPart {
   readonly proxy: string;
 }
 
+/** A patch of an EnvoyFilter that is applied. */
+export interface AppliedPatch {
+  /** Index in `configPatches`. */
+  readonly index: number;
+  /** Number of resources with the patch, of all proxies. */
+  readonly resources: number;
+  /** Number of these proxies. */
+  readonly proxies: number;
+}
+
 /** The status of an object, with what is known to be wrong with it. */
 export interface AnnotatedStatus extends ObjectStatus {
   readonly findings: readonly Message[];
   readonly omitted: readonly LackedPart[];
+  /** Patches of an EnvoyFilter that are applied to connected proxies. Absent for other kinds. */
+  readonly patches?: readonly AppliedPatch[];
   /** Sources whose latest version of the object was not read, if the request asks for it. */
   readonly unread: readonly UnreadSource[];
 }

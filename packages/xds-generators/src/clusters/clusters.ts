@@ -18,7 +18,9 @@ import { isWildcardHost, keyOfId, splitKey } from "@istiod/service-discovery";
 import { allOfService, attempt, type Attempted, attemptSet, resourcesOf, serviceObject } from "../attempt.js";
 import { failedServiceResources } from "../failed-services.js";
 import { opensTunnels, terminatesTunnels } from "../hbone.js";
-import { clusterPatcher, clustersAdded, patchClusters } from "../patches/patched-clusters.js";
+import { clusterPatches } from "../patches/client-patches.js";
+import { clustersAdded, patchClusters } from "../patches/patched-clusters.js";
+import type { PatchedPart } from "../patches/patcher.js";
 import {
   allowAnyDynamicDnsCluster,
   blackHoleCluster,
@@ -47,13 +49,15 @@ import { outboundCluster } from "./outbound/outbound-cluster.js";
 export const clusters = query("clusters", (q): ResourceSet => {
   const type = q.ask(proxyType);
   if (type === "ztunnel" || type === "agentgateway" || q.ask(isProxylessGrpc)) return ResourceSet.empty;
-  const outbound = patchClusters(q, outboundContext(q), q.call(outboundClusters));
-  return ResourceSet.union([outbound, q.call(proxyClusters), q.call(failedServiceResources)]);
+  const parts = q.call(unpatchedClusters).map((part) => patchClusters(q, part));
+  return ResourceSet.union([...parts, q.call(failedServiceResources)]);
 });
 
-function outboundContext(q: QueryContext): Context {
-  return q.ask(proxyType) === "router" ? Context.GATEWAY : Context.SIDECAR_OUTBOUND;
-}
+/** The clusters of the client as they are before patches, and those that patches add. */
+export const unpatchedClusters = query("unpatchedClusters", (q): readonly PatchedPart[] => {
+  const context = q.ask(proxyType) === "router" ? Context.GATEWAY : Context.SIDECAR_OUTBOUND;
+  return [{ context, set: q.call(outboundClusters) }, ...q.call(proxyClusters)];
+});
 
 /** The clusters of all services that the client knows: one part of the set, shared by its class of clients. */
 const outboundClusters = query("outboundClusters", (q): ResourceSet =>
@@ -107,19 +111,19 @@ const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): Res
 });
 
 /** The clusters that do not belong to a service of the mesh, and the inbound clusters. */
-const proxyClusters = query("proxyClusters", (q): ResourceSet => {
+const proxyClusters = query("proxyClusters", (q): readonly PatchedPart[] => {
   const external = q.ask(rawMetadata, "credential") === "true" ? [builtin(externalSdsCluster, externalSds)] : [];
   const type = q.ask(proxyType);
   const parts = type === "sidecar" ? sidecarClusters(q) : gatewayClusters(q);
   const tunnels = type !== "waypoint" && opensTunnels(q) ? [builtin(connectOriginate, connectOriginateCluster)] : [];
-  return ResourceSet.union([...parts, ownClusters(q, [...tunnels, ...external])]);
+  return [...parts, { set: ownClusters(q, [...tunnels, ...external]) }];
 });
 
 /** A cluster that a client does not share with others. */
 interface OwnCluster {
   readonly name: string;
   readonly objects: readonly string[];
-  readonly build: (q: QueryContext) => Resource | undefined;
+  readonly build: (q: QueryContext) => Resource;
 }
 
 function ownClusters(q: QueryContext, clusters: readonly OwnCluster[]): ResourceSet {
@@ -130,43 +134,45 @@ function ownClusters(q: QueryContext, clusters: readonly OwnCluster[]): Resource
   );
 }
 
-/** Returns a cluster with the client's patches in a context. */
-function patched(context: Context, cluster: OwnCluster, hosts: readonly string[] = []): OwnCluster {
-  return {
-    ...cluster,
-    build: (q) => {
-      const built = cluster.build(q);
-      const patcher = clusterPatcher(q, context, hosts);
-      return built === undefined || patcher === undefined ? built : patcher.patched(built).resource;
-    },
-  };
-}
-
-/** Returns the clusters that patches add. */
-function addedClusters(q: QueryContext, context: Context): readonly OwnCluster[] {
-  return clustersAdded(q, context).map((added) => ({ name: added.name, objects: [], build: () => added }));
-}
-
 function builtin(name: string, cluster: Query<void, Resource>): OwnCluster {
   return { name, objects: [], build: (q) => q.call(cluster) };
 }
 
-function sidecarClusters(q: QueryContext): ResourceSet[] {
+function sidecarClusters(q: QueryContext): readonly PatchedPart[] {
   const isDynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
   const failures: Failure[] = [];
   const inbound = attempt(() => q.call(inboundClusterRefs), failures, allInbound) ?? [];
-  const [outwards, inwards] = [Context.SIDECAR_OUTBOUND, Context.SIDECAR_INBOUND];
-  const own: readonly OwnCluster[] = [
-    patched(outwards, builtin(blackHoleCluster, blackHole)),
-    patched(outwards, builtin(passthroughCluster, passthrough)),
-    ...(isDynamic ? [patched(outwards, builtin(allowAnyDynamicDnsCluster, allowAnyCluster))] : []),
-    ...addedClusters(q, outwards),
-    ...inbound.map((ref) => patched(inwards, inboundOf(q, ref), hostsOf(ref))),
-    ...(terminatesTunnels(q) ? [builtin(mainInternal, mainInternalCluster)] : []),
-    patched(inwards, builtin(inboundPassthroughCluster, inboundPassthrough)),
-    ...addedClusters(q, inwards),
+  const outwards: readonly OwnCluster[] = [
+    builtin(blackHoleCluster, blackHole),
+    builtin(passthroughCluster, passthrough),
+    ...(isDynamic ? [builtin(allowAnyDynamicDnsCluster, allowAnyCluster)] : []),
   ];
-  return [ownClusters(q, own), ResourceSet.of([], failures)];
+  const tunnels = terminatesTunnels(q) ? [builtin(mainInternal, mainInternalCluster)] : [];
+  return [
+    { context: Context.SIDECAR_OUTBOUND, set: ownClusters(q, outwards) },
+    { set: clustersAdded(q, Context.SIDECAR_OUTBOUND) },
+    ...inboundParts(q, inbound),
+    { set: ownClusters(q, tunnels) },
+    {
+      context: Context.SIDECAR_INBOUND,
+      set: ownClusters(q, [builtin(inboundPassthroughCluster, inboundPassthrough)]),
+    },
+    { set: clustersAdded(q, Context.SIDECAR_INBOUND) },
+    { set: ResourceSet.of([], failures) },
+  ];
+}
+
+/** Returns the inbound clusters, apart from each other if patches may distinguish them by their hosts. */
+function inboundParts(q: QueryContext, refs: readonly InboundClusterRef[]): readonly PatchedPart[] {
+  const context = Context.SIDECAR_INBOUND;
+  const setOf = (some: readonly InboundClusterRef[]): ResourceSet =>
+    ownClusters(
+      q,
+      some.map((ref) => inboundOf(q, ref)),
+    );
+  return q.call(clusterPatches, context) === undefined
+    ? [{ context, set: setOf(refs) }]
+    : refs.map((ref) => ({ context, hosts: hostsOf(ref), set: setOf([ref]) }));
 }
 
 function inboundOf(q: QueryContext, ref: InboundClusterRef): OwnCluster {
@@ -183,18 +189,22 @@ function hostsOf({ services }: InboundClusterRef): readonly string[] {
 
 const allInbound = (): Attempted => ({ name: "inbound|", match: "start", objects: [] });
 
-function gatewayClusters(q: QueryContext): ResourceSet[] {
+function gatewayClusters(q: QueryContext): readonly PatchedPart[] {
+  const context = Context.GATEWAY;
   const sniDnat =
     q.call(mergedGateway)?.autoPassthroughHosts === undefined
       ? []
       : q.call(scopeServices, scopeOf(q)).map((scoped) =>
           attemptSet(
-            () => patchClusters(q, Context.GATEWAY, q.call(sniDnatClusters, scoped)),
+            () => q.call(sniDnatClusters, scoped),
             () => allOfService("_.", scoped),
           ),
         );
-  const own = [patched(Context.GATEWAY, builtin(blackHoleCluster, blackHole)), ...addedClusters(q, Context.GATEWAY)];
-  return [ownClusters(q, own), ...sniDnat];
+  return [
+    { context, set: ownClusters(q, [builtin(blackHoleCluster, blackHole)]) },
+    { context, set: ResourceSet.union(sniDnat) },
+    { set: clustersAdded(q, context) },
+  ];
 }
 
 function outboundClustersOf(

@@ -1,1 +1,1 @@
-export { clusters } from "./clusters.js";
+export { clusters, unpatchedClusters } from "./clusters.js";

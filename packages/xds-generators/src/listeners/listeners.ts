@@ -12,35 +12,46 @@ import { mainInternalListener } from "./hbone/main-internal.js";
 import { inboundListeners, type NamedListener } from "./inbound/inbound-listeners.js";
 import { connectOriginate, connectTerminate, mainInternal, virtualOutboundListener } from "../resource-names.js";
 import { listenersAdded, patchListeners } from "../patches/patched-listeners.js";
+import type { PatchedPart } from "../patches/patcher.js";
 import { localhosts } from "./listener-address.js";
 import { outboundListeners } from "./outbound/outbound-listeners.js";
 import { httpProxyListener, virtualOutbound } from "./outbound/virtual-outbound.js";
 
 /** All listeners of the client (LDS). */
-export const listeners = query("listeners", (q): ResourceSet => {
+export const listeners = query("listeners", (q): ResourceSet =>
+  ResourceSet.union(q.call(unpatchedListeners).map((part) => patchListeners(q, part))),
+);
+
+/** The listeners of the client as they are before patches, and those that patches add. */
+export const unpatchedListeners = query("unpatchedListeners", (q): readonly PatchedPart[] => {
   // Proxyless gRPC applications request listeners by name.
-  if (q.ask(isProxylessGrpc)) return ResourceSet.empty;
+  if (q.ask(isProxylessGrpc)) return [];
   switch (q.ask(proxyType)) {
     case "sidecar":
-      return withTunnels(q, mesh(q).proxyListenPort === 0 ? ResourceSet.empty : sidecarListeners(q));
+      return [...sidecarListeners(q), ...tunnels(q)];
     case "router":
-      return withTunnels(q, patched(q, Context.GATEWAY, [q.call(gatewayListeners)]));
+      return [
+        { context: Context.GATEWAY, set: q.call(gatewayListeners) },
+        { set: listenersAdded(q, Context.GATEWAY) },
+        ...tunnels(q),
+      ];
     default:
-      return ResourceSet.empty;
+      return [];
   }
 });
 
-/** Adds the listener that opens HBONE tunnels, if the mesh sends through HBONE. */
-function withTunnels(q: QueryContext, own: ResourceSet): ResourceSet {
+/** Returns the listener that opens HBONE tunnels, if the mesh sends through HBONE. */
+function tunnels(q: QueryContext): readonly PatchedPart[] {
   return features.sendHbone(q)
-    ? ResourceSet.union([own, resourcesOf([connectOriginate], () => q.call(connectOriginateListener), byName)])
-    : own;
+    ? [{ set: resourcesOf([connectOriginate], () => q.call(connectOriginateListener), byName) }]
+    : [];
 }
 
-function sidecarListeners(q: QueryContext): ResourceSet {
+function sidecarListeners(q: QueryContext): readonly PatchedPart[] {
   const failures: Failure[] = [];
-  const outbound = attempt(() => outboundListeners(q), failures, allListeners) ?? [];
-  const inbound = attempt(() => inboundListeners(q), failures, allListeners) ?? [];
+  const isServed = mesh(q).proxyListenPort !== 0;
+  const outbound = (isServed && attempt(() => outboundListeners(q), failures, allListeners)) || [];
+  const inbound = (isServed && attempt(() => inboundListeners(q), failures, allListeners)) || [];
   const captured: readonly NamedListener[] = [
     { name: `${localhosts[q.ask(ipMode)][0]}_`, match: "start", build: () => q.call(httpProxyListener) },
     { name: virtualOutboundListener, build: () => q.call(virtualOutbound) },
@@ -54,22 +65,17 @@ function sidecarListeners(q: QueryContext): ResourceSet {
         ]
       : []),
   ];
-  const built = (listeners: readonly NamedListener[]): ResourceSet =>
-    resourcesOf(listeners, ({ build }) => build(), identityOf);
-  return ResourceSet.union([
-    patched(q, Context.SIDECAR_OUTBOUND, [...outbound, built(captured)]),
-    patched(q, Context.SIDECAR_INBOUND, [built(served)]),
-    ResourceSet.of([], failures),
-    q.call(failedServiceListeners),
-  ]);
-}
-
-/** Returns listeners with the client's patches in a context, and those that patches add. */
-function patched(q: QueryContext, context: Context, listeners: readonly ResourceSet[]): ResourceSet {
-  return ResourceSet.union([
-    ...listeners.map((part) => patchListeners(q, context, part)),
-    ResourceSet.of(listenersAdded(q, context)),
-  ]);
+  const built = (own: readonly NamedListener[]): ResourceSet =>
+    isServed ? resourcesOf(own, ({ build }) => build(), identityOf) : ResourceSet.empty;
+  const [outwards, inwards] = [Context.SIDECAR_OUTBOUND, Context.SIDECAR_INBOUND];
+  return [
+    ...[...outbound, built(captured)].map((set) => ({ context: outwards, set })),
+    { set: listenersAdded(q, outwards) },
+    { context: inwards, set: built(served) },
+    { set: listenersAdded(q, inwards) },
+    { set: ResourceSet.of([], failures) },
+    ...(isServed ? [{ set: q.call(failedServiceListeners) }] : []),
+  ];
 }
 
 function identityOf({ name, match }: NamedListener): Attempted {

@@ -2,25 +2,18 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { addedClusters, patchCluster, type PatchContext, type Patches, patchesOfCluster } from "@istiod/envoy-filter";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import type { QueryContext } from "@istiod/incremental";
-import { type Resource, resource, ResourceSet } from "@istiod/resources";
+import { resource, ResourceSet } from "@istiod/resources";
 import { clusterPatches } from "./client-patches.js";
-import { encodePatched, type Patcher, patcherOf } from "./patcher.js";
+import { encodePatched, type PatchedPart, type Patcher, patcherOf } from "./patcher.js";
 
-/** Returns clusters with the client's patches in a context. */
-export function patchClusters(q: QueryContext, context: PatchContext, clusters: ResourceSet): ResourceSet {
-  return clusterPatcher(q, context)?.set(clusters) ?? clusters;
+/** Returns clusters with the client's patches. */
+export function patchClusters(q: QueryContext, part: PatchedPart): ResourceSet {
+  return clusterPatcher(q, part)?.set(part.set) ?? part.set;
 }
 
-/**
- * Returns what patches clusters; undefined if nothing does.
- *
- * @param hosts the hosts of an inbound cluster
- */
-export function clusterPatcher(
-  q: QueryContext,
-  context: PatchContext,
-  hosts: readonly string[] = [],
-): Patcher | undefined {
+/** Returns what patches a part of the client's clusters; undefined if nothing does. */
+export function clusterPatcher(q: QueryContext, { context, hosts = [] }: PatchedPart): Patcher | undefined {
+  if (context === undefined) return undefined;
   const patches = q.call(clusterPatches, context);
   if (patches === undefined) return undefined;
   return patcherOf(patches, JSON.stringify([context, hosts]), (unpatched, effects) => {
@@ -33,8 +26,10 @@ export function clusterPatcher(
 }
 
 /** Returns the clusters that the client's patches add in a context. */
-export function clustersAdded(q: QueryContext, context: PatchContext): readonly Resource[] {
+export function clustersAdded(q: QueryContext, context: PatchContext): ResourceSet {
   const patches: Patches | undefined = q.call(clusterPatches, context);
-  if (patches === undefined) return [];
-  return addedClusters(patches, context).map(({ cluster }) => resource(cluster.name, toBinary(ClusterSchema, cluster)));
+  if (patches === undefined) return ResourceSet.empty;
+  return ResourceSet.of(
+    addedClusters(patches, context).map(({ cluster }) => resource(cluster.name, toBinary(ClusterSchema, cluster))),
+  );
 }

@@ -10,19 +10,20 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { query, type QueryContext } from "@istiod/incremental";
 import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { features } from "@istiod/push-context";
-import { type Resource, resource, type ResourceSet } from "@istiod/resources";
+import { resource, ResourceSet } from "@istiod/resources";
 import { hasIstioExtension } from "../istio-extensions.js";
 import { inboundPassthroughCluster } from "../resource-names.js";
 import { listenerPatches } from "./client-patches.js";
-import { encodePatched, type Patcher, patcherOf } from "./patcher.js";
+import { encodePatched, type PatchedPart, type Patcher, patcherOf } from "./patcher.js";
 
-/** Returns listeners with the client's patches in a context. */
-export function patchListeners(q: QueryContext, context: PatchContext, listeners: ResourceSet): ResourceSet {
-  return listenerPatcher(q, context)?.set(listeners) ?? listeners;
+/** Returns listeners with the client's patches. */
+export function patchListeners(q: QueryContext, part: PatchedPart): ResourceSet {
+  return listenerPatcher(q, part)?.set(part.set) ?? part.set;
 }
 
-/** Returns what patches listeners; undefined if nothing does. */
-export function listenerPatcher(q: QueryContext, context: PatchContext): Patcher | undefined {
+/** Returns what patches a part of the client's listeners; undefined if nothing does. */
+export function listenerPatcher(q: QueryContext, { context }: PatchedPart): Patcher | undefined {
+  if (context === undefined) return undefined;
   const patches = q.call(listenerPatches, context);
   if (patches === undefined) return undefined;
   const absent = q.call(absentFilters, context);
@@ -40,11 +41,11 @@ export function listenerPatcher(q: QueryContext, context: PatchContext): Patcher
 }
 
 /** Returns the listeners that the client's patches add in a context. */
-export function listenersAdded(q: QueryContext, context: PatchContext): readonly Resource[] {
+export function listenersAdded(q: QueryContext, context: PatchContext): ResourceSet {
   const patches = q.call(listenerPatches, context);
-  if (patches === undefined) return [];
-  return addedListeners(patches, context).map(({ listener }) =>
-    resource(listener.name, toBinary(ListenerSchema, listener)),
+  if (patches === undefined) return ResourceSet.empty;
+  return ResourceSet.of(
+    addedListeners(patches, context).map(({ listener }) => resource(listener.name, toBinary(ListenerSchema, listener))),
   );
 }
 

@@ -1,7 +1,16 @@
 import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
-import { Effects, type PatchEffect, type Patches } from "@istiod/envoy-filter";
+import { Effects, type PatchContext, type PatchEffect, type Patches } from "@istiod/envoy-filter";
 import { type Resource, resource, type ResourceSet } from "@istiod/resources";
 import { failureMessage } from "@istiod/push-context";
+
+/** Resources of a client that are patched alike. */
+export interface PatchedPart {
+  /** What the resources are for. Absent: they are not patched. */
+  readonly context?: PatchContext;
+  /** The hosts of an inbound cluster. */
+  readonly hosts?: readonly string[];
+  readonly set: ResourceSet;
+}
 
 /** Applies patches to a resource. Returns the resource itself if nothing changed, and undefined if it is removed. */
 export type Patching = (resource: Resource, effects: Effects) => Resource | undefined;
@@ -27,6 +36,11 @@ export class Patcher {
   /** Returns a set in which the resources are patched. Parts in which nothing changes stay the same objects. */
   set(resources: ResourceSet): ResourceSet {
     return resources.map((each) => this.patched(each).resource, this.#sets);
+  }
+
+  /** Returns what the patches do to the resources of a set, one list for each resource. */
+  *effects(resources: ResourceSet): Generator<readonly PatchEffect[]> {
+    for (const each of resources) yield this.patched(each).effects;
   }
 
   /** Returns a resource with its patches, and what each patch did. */
@@ -67,6 +81,15 @@ export function patcherOf(patches: Patches, place: string, patching: Patching): 
 
 /** Returns the resource that a patched message is encoded to. It lacks the same parts as the original. */
 export function encodePatched(schema: DescMessage, name: string, message: Message, original: Resource): Resource {
-  const patched = resource(name, toBinary(schema, message));
-  return original.failures === undefined ? patched : { ...patched, failures: original.failures };
+  const encoded = resource(name, toBinary(schema, message));
+  const patched = original.failures === undefined ? encoded : { ...encoded, failures: original.failures };
+  originals.set(patched, original);
+  return patched;
+}
+
+const originals = new WeakMap<Resource, Resource>();
+
+/** Returns what a resource was before it was patched; undefined if it is not patched. */
+export function originalOf(patched: Resource): Resource | undefined {
+  return originals.get(patched);
 }

@@ -23,11 +23,19 @@ export const routeConfigurations = query("routeConfigurations", (q): ResourceSet
 
 /** A route configuration by name, without virtual hosts if the client has none with that name. */
 export const routeConfigurationByName = query("routeConfigurationByName", (q, name: string): Resource =>
-  patchRoutes(
-    q,
-    q.ask(proxyType) === "router" ? q.call(gatewayRouteConfiguration, name) : q.call(sidecarRouteConfiguration, name),
-  ),
+  patchRoutes(q, unpatchedRouteConfiguration(q, name)),
 );
+
+/** The route configurations that the client's listeners reference, as they are before patches. */
+export const unpatchedRoutes = query("unpatchedRoutes", (q): readonly Resource[] =>
+  routeNames(q).map((name) => unpatchedRouteConfiguration(q, name)),
+);
+
+function unpatchedRouteConfiguration(q: QueryContext, name: string): Resource {
+  return q.ask(proxyType) === "router"
+    ? q.call(gatewayRouteConfiguration, name)
+    : q.call(sidecarRouteConfiguration, name);
+}
 
 function routeNames(q: QueryContext): readonly string[] {
   switch (q.ask(proxyType)) {

@@ -68,7 +68,7 @@ function state(of: TestMesh): readonly (readonly string[])[] {
   });
 }
 
-const runs = Number(process.env["ENVOY_FILTER_CASES"] ?? 25);
+const runs = Number(process.env["ENVOY_FILTER_CASES"] ?? 10);
 const seed = process.env["ENVOY_FILTER_SEED"];
 
 it(

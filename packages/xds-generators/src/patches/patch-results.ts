@@ -1,0 +1,74 @@
+import { addedClusters, addedListeners, type PatchEffect, type PatchContext } from "@istiod/envoy-filter";
+import { query, type QueryContext } from "@istiod/incremental";
+import {
+  EnvoyFilter_ApplyTo as ApplyTo,
+  EnvoyFilter_Patch_Operation as Operation,
+  EnvoyFilter_PatchContext as Context,
+} from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { applicablePatches, type PatchRef, proxyType } from "@istiod/push-context";
+import { unpatchedClusters } from "../clusters/index.js";
+import { unpatchedListeners } from "../listeners/index.js";
+import { unpatchedRoutes } from "../routes/index.js";
+import { clusterPatches, decodedPatch, extensionPatches, listenerPatches, patchId } from "./client-patches.js";
+import { clusterPatcher } from "./patched-clusters.js";
+import { listenerPatcher } from "./patched-listeners.js";
+import { routePatcher } from "./patched-routes.js";
+
+/** What a patch does to the resources of a client. */
+export interface PatchResult extends PatchRef {
+  /** Number of resources that it is applied to, or adds. */
+  readonly resources: number;
+  /** The reasons why it is skipped where it matches, each once. */
+  readonly failures: readonly string[];
+}
+
+/** The results of all patches that apply to the client, in their order. */
+export const patchResults = query("patchResults", (q): readonly PatchResult[] => {
+  const refs = q.call(applicablePatches);
+  if (refs.length === 0) return [];
+  const tally = new Tally();
+  for (const part of q.call(unpatchedClusters)) tally.addAll(clusterPatcher(q, part)?.effects(part.set));
+  for (const part of q.call(unpatchedListeners)) tally.addAll(listenerPatcher(q, part)?.effects(part.set));
+  const routes = routePatcher(q);
+  if (routes !== undefined) tally.addAll(q.call(unpatchedRoutes).map((each) => routes.patched(each).effects));
+  tally.addAll([additions(q)]);
+  return refs.map((ref) => ({ ...ref, ...tally.of(q, ref) }));
+});
+
+/** Counts the effects of patches. */
+class Tally {
+  readonly #resources = new Map<string, number>();
+  readonly #failures = new Map<string, Set<string>>();
+
+  addAll(effects: Iterable<readonly PatchEffect[]> = []): void {
+    for (const ofResource of effects) for (const effect of ofResource) this.#add(effect);
+  }
+
+  of(q: QueryContext, ref: PatchRef): Pick<PatchResult, "resources" | "failures"> {
+    const decoded = q.call(decodedPatch, ref);
+    if (decoded !== undefined && "failure" in decoded) return { resources: 0, failures: [decoded.failure] };
+    const id = patchId(ref);
+    return { resources: this.#resources.get(id) ?? 0, failures: [...(this.#failures.get(id) ?? [])] };
+  }
+
+  #add({ patch, failure }: PatchEffect): void {
+    if (failure === undefined) return void this.#resources.set(patch, (this.#resources.get(patch) ?? 0) + 1);
+    const known = this.#failures.get(patch);
+    if (known === undefined) this.#failures.set(patch, new Set([failure]));
+    else known.add(failure);
+  }
+}
+
+/** Returns the effects of the patches that add whole resources. */
+function additions(q: QueryContext): readonly PatchEffect[] {
+  const contexts: readonly PatchContext[] =
+    q.ask(proxyType) === "router" ? [Context.GATEWAY] : [Context.SIDECAR_OUTBOUND, Context.SIDECAR_INBOUND];
+  const added = contexts.flatMap((context) => [
+    ...addedClusters(q.call(clusterPatches, context) ?? {}, context),
+    ...addedListeners(q.call(listenerPatches, context) ?? {}, context),
+  ]);
+  const extensions = (q.call(extensionPatches)?.[ApplyTo.EXTENSION_CONFIG] ?? []).filter(
+    ({ operation }) => operation === Operation.ADD,
+  );
+  return [...added.map(({ patch }) => patch), ...extensions].map(({ id }) => ({ patch: id }));
+}
