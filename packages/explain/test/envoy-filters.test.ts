@@ -64,17 +64,17 @@ describe("the results of patches", () => {
     );
     expect(omittedParts(clients)).toMatchObject([
       {
+        field: "spec.configPatches[2]",
+        reason:
+          "spec.configPatches[2] is skipped: typed_config is envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer, expected envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext as in the configuration",
+        proxies: 2,
+      },
+      {
         kind: "EnvoyFilter",
         namespace: "shop",
         name: "a",
         field: "spec.configPatches[1]",
         reason: "spec.configPatches[1] matches no resource",
-        proxies: 2,
-      },
-      {
-        field: "spec.configPatches[2]",
-        reason:
-          "spec.configPatches[2] is skipped: typed_config is envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer, expected envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext as in the configuration",
         proxies: 2,
       },
     ]);

@@ -11,6 +11,7 @@ import { allGatewayConflicts, allIngressConflicts, type ListenerConflict } from 
 import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
 import { deniedPolicies } from "./security/policy-bound.js";
+import { patchResults, type PatchResult } from "./patches/patch-results.js";
 import { duplicateDomains, routesLeftOut, sidecarRouteNames } from "./routes/index.js";
 
 /** Configuration that is omitted from a client's resources because of a conflict or because there are no endpoints. */
@@ -36,6 +37,8 @@ export interface Omissions {
    * Servers then treat it as TCP at ports without a declared protocol.
    */
   readonly cannotAnnounceHttp: boolean;
+  /** Patches of EnvoyFilters that are skipped where they match. */
+  readonly skippedPatches: readonly PatchResult[];
 }
 
 /** Lists are sorted and unique. Source: the gauges of pilot/pkg/model/push_context.go. */
@@ -75,6 +78,7 @@ export const omissions = query("omissions", (q): Omissions => {
           ],
     hasInboundConflict: sidecar && q.call(hasInboundConflict),
     cannotAnnounceHttp: features.alpnFilter(q) && httpAnnouncement(q) === "none",
+    skippedPatches: q.call(patchResults).filter(({ failures }) => failures.length > 0),
   };
 });
 

@@ -28,6 +28,7 @@ it("reports nothing if nothing is omitted", () => {
     listenerConflicts: [],
     hasInboundConflict: false,
     cannotAnnounceHttp: false,
+    skippedPatches: [],
   });
 });
 

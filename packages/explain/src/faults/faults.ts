@@ -7,7 +7,7 @@ import { emptyAssignments, generators, omissions, type Omissions } from "@istiod
 import { ignoredConfig, type IgnoredConfig } from "../ignored/ignored-config.js";
 import { ignoredAtListener } from "../ignored/listener-conflicts.js";
 import type { MeshCounts } from "./mesh-counts.js";
-import { type PatchStatus, patchStatuses } from "./patch-statuses.js";
+import { patchStatuses } from "./patch-statuses.js";
 
 /** A connected proxy and its view of the mesh. */
 export interface MeshClient {
@@ -29,7 +29,7 @@ export const faultGauges = {
   pilot_conflict_outbound_listener_tcp_over_current_tcp:
     "Listeners of connected sidecars on which TCP services cannot be distinguished.",
   istiod_omitted_config_parts:
-    "Fields of objects that are left out of listeners of connected proxies, because of a conflict, because Envoy would reject the listener, or because the proxies lack an extension.",
+    "Fields of objects that are left out of listeners of connected proxies, because of a conflict, because Envoy would reject the listener, or because the proxies lack an extension, and patches of EnvoyFilters that are skipped.",
   pilot_conflict_inbound_listener: "Connected sidecars two of whose services name different protocols for one port.",
   pilot_no_ip: "Connected sidecars that implement no service: their pods are in no endpoint table.",
   pilot_destrule_subsets: "Hosts for which DestinationRules of one namespace have duplicate subsets.",
@@ -41,7 +41,10 @@ export type FaultGauge = keyof typeof faultGauges;
 export type FaultsByGauge = Readonly<Record<FaultGauge, Faults>>;
 
 const gaugeOfOmission: Readonly<
-  Record<Exclude<keyof Omissions, "hasInboundConflict" | "listenerConflicts" | "cannotAnnounceHttp">, FaultGauge>
+  Record<
+    Exclude<keyof Omissions, "hasInboundConflict" | "listenerConflicts" | "cannotAnnounceHttp" | "skippedPatches">,
+    FaultGauge
+  >
 > = {
   duplicateDomains: "pilot_vservice_dup_domain",
   duplicateClusters: "pilot_duplicate_envoy_clusters",
@@ -86,20 +89,15 @@ export function omittedParts(clients: readonly MeshClient[]): readonly OmittedPa
       found.set(key, { ...part, proxies: (known?.proxies ?? 0) + 1, proxy: known?.proxy ?? proxy.nodeId });
     }
   }
-  return [...found.values(), ...patchStatuses(clients).flatMap(skippedPatches)];
-}
-
-/** Returns the patch of an EnvoyFilter as an omitted part, if it matches nothing or is skipped somewhere. */
-function skippedPatches({ filter, index, selected, resources, proxy, failures }: PatchStatus): readonly OmittedPart[] {
-  const field = `spec.configPatches[${index}]`;
-  const part = (reason: string, proxies: number, of: string): OmittedPart => ({
-    ...ignoredConfig("EnvoyFilter", filter, `${field} ${reason}`, { field }),
-    field,
-    proxies,
-    proxy: of,
-  });
-  const failed = failures.map(({ reason, proxies, proxy: of }) => part(`is skipped: ${reason}`, proxies, of));
-  return resources === 0 && failed.length === 0 ? [part("matches no resource", selected, proxy)] : failed;
+  const unmatched = patchStatuses(clients).filter(({ resources, failures }) => resources + failures.length === 0);
+  return [
+    ...found.values(),
+    ...unmatched.map(({ filter, index, selected, proxy }) => ({
+      ...patchPart(filter, index, "matches no resource"),
+      proxies: selected,
+      proxy,
+    })),
+  ];
 }
 
 const noOmissions: Omissions = {
@@ -110,6 +108,7 @@ const noOmissions: Omissions = {
   listenerConflicts: [],
   hasInboundConflict: false,
   cannotAnnounceHttp: false,
+  skippedPatches: [],
 };
 
 /** Returns what is omitted from a client's resources; nothing if what is planned for it cannot be read. */
@@ -123,9 +122,22 @@ export function omissionsOf(view: View<Proxy>): Omissions {
 
 type DescribedPart = IgnoredConfig & { readonly field: string };
 
-function partsOf(view: View<Proxy>, { listenerConflicts, cannotAnnounceHttp }: Omissions): readonly DescribedPart[] {
-  const conflicts = listenerConflicts.map((conflict) => ignoredAtListener(view, conflict));
-  return cannotAnnounceHttp ? [...conflicts, ...view.call(rulesWithoutHttp)] : conflicts;
+function partsOf(
+  view: View<Proxy>,
+  { listenerConflicts, cannotAnnounceHttp, skippedPatches }: Omissions,
+): readonly DescribedPart[] {
+  return [
+    ...listenerConflicts.map((conflict) => ignoredAtListener(view, conflict)),
+    ...(cannotAnnounceHttp ? view.call(rulesWithoutHttp) : []),
+    ...skippedPatches.flatMap(({ filter, index, failures }) =>
+      failures.map((failure) => patchPart(filter, index, `is skipped: ${failure}`)),
+    ),
+  ];
+}
+
+function patchPart(filter: string, index: number, predicate: string): DescribedPart {
+  const field = `spec.configPatches[${index}]`;
+  return { ...ignoredConfig("EnvoyFilter", filter, `${field} ${predicate}`, { field }), field };
 }
 
 /** Rules of AuthorizationPolicies that requests of proxies without an announcement of HTTP do not match. */
