@@ -56,7 +56,9 @@ const ignorant = {
   jwks: ["metrics", "tls-admission", "go-template", "admin-server"],
   kubernetes: ["tls-admission", "admin-server", "jwks", "incremental"],
   "config-schema": encoding,
-  "envoy-filter": order.filter((name) => !["settings", "envoy-api", "istio-api", "config-schema"].includes(name)),
+  "envoy-filter": order.filter(
+    (name) => !["settings", "protobuf-wire", "envoy-api", "istio-api", "config-schema"].includes(name),
+  ),
   "config-ingestion": [...encoding, "envoy-filter"],
   "config-xds": ["protobuf-wire"],
   "service-discovery": ["config-ingestion", ...encoding],
@@ -87,9 +89,7 @@ const ignorant = {
   "mesh-log": ["tls-admission", "go-template", "jwks", "protobuf-wire", "envoy-api", "istio-api", "authorization"],
   prometheus: order.filter((name) => name !== "metrics"),
   admission: order.filter((name) => name !== "runtime" && name !== "settings"),
-  validation: order.filter(
-    (name) => !["runtime", "config-schema", "envoy-filter", "admission"].includes(name),
-  ),
+  validation: order.filter((name) => !["runtime", "config-schema", "envoy-filter", "admission"].includes(name)),
   injector: [
     "incremental",
     ...encoding,

@@ -1,8 +1,10 @@
-import { clone, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { clone, create, type DescField, type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import { reflect, type ReflectList, type ReflectMap, type ReflectMessage } from "@bufbuild/protobuf/reflect";
-import type { Any } from "@bufbuild/protobuf/wkt";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
+import { joinEncoded } from "@istiod/protobuf-wire";
 import { PatchError } from "./patch.js";
-import { pack, packedName, unpack } from "./value/packed.js";
+import { packedName, unpack } from "./value/packed.js";
 
 /** How lists are merged: appended, or replaced by a list that is not empty. */
 export type ListMerge = "append" | "replace";
@@ -52,15 +54,47 @@ function mergeMap(into: ReflectMap, from: ReflectMap): void {
 }
 
 /**
- * Returns the merge of two packed messages of one type. Unknown types are not merged: the first stays.
+ * Returns the merge of two packed messages of one type, of which only the second is decoded. An unknown type is not
+ * merged: the first stays.
  *
  * @throws PatchError if the types differ
  */
 export function mergePacked(into: Any, from: Any): Any {
   if (packedName(into) !== packedName(from))
     throw new PatchError(`typed_config is ${packedName(from)}, expected ${packedName(into)} as in the configuration`);
-  const [target, source] = [unpack(into), unpack(from)];
-  if (target === undefined || source === undefined) return into;
-  mergeMessage(target.schema, target.message, source.message);
-  return pack(target.schema, target.message);
+  let added = mergeablePacked.get(from);
+  if (added === undefined) {
+    const source = unpack(from);
+    added = source === undefined ? new Uint8Array(0) : mergeableBytes(source.schema, source.message);
+    mergeablePacked.set(from, added);
+  }
+  return create(AnySchema, { typeUrl: into.typeUrl, value: joinEncoded([into.value, added]) });
+}
+
+/** The mergeable bytes of packed messages of patches, which are merged into many resources. */
+const mergeablePacked = new WeakMap<Any, Uint8Array>();
+
+/**
+ * Returns the encoding of a message which, appended to that of another one of the type, is the encoding of their merge,
+ * as by {@link mergeMessage} with lists that are appended: protobuf merges fields that occur twice.
+ */
+export function mergeableBytes(schema: DescMessage, message: Message): Uint8Array {
+  const copy = clone(schema, message);
+  setDurationZeros(reflect(schema, copy));
+  return toBinary(schema, copy);
+}
+
+/** Encodes the zeros of Durations, too, so that they replace other values. */
+function setDurationZeros(message: ReflectMessage): void {
+  for (const field of message.fields) {
+    if (field.fieldKind !== "message" || !message.isSet(field)) continue;
+    const value = message.get(field);
+    if (field.message.typeName !== "google.protobuf.Duration") setDurationZeros(value);
+    else value.setUnknown(value.fields.filter((each) => !value.isSet(each)).map(({ number }) => zero(number)));
+    message.set(field, value);
+  }
+}
+
+function zero(number: number): { no: number; wireType: WireType; data: Uint8Array } {
+  return { no: number, wireType: WireType.Varint, data: new Uint8Array([0]) };
 }

@@ -1,4 +1,4 @@
-import { createRegistry, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { createRegistry, fromBinary, fromJson, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
@@ -7,17 +7,19 @@ import {
   Effects,
   type ListenerPlace,
   patchCluster,
+  patchEncodedCluster,
   type Patch,
   type PatchEffect,
   type Patches,
   patchListener,
-  patchRouteConfiguration,
+  patchEncodedRoutes,
 } from "@istiod/envoy-filter";
 import {
   EnvoyFilter_EnvoyConfigObjectPatchSchema as ConfigPatchSchema,
   EnvoyFilter_PatchContext as Context,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { registry as envoy } from "@istiod/envoy-api/registry";
+import { expect } from "vitest";
 import { StringValueSchema, StructSchema } from "@bufbuild/protobuf/wkt";
 
 const registry = createRegistry(...envoy, StringValueSchema, StructSchema);
@@ -49,8 +51,16 @@ interface Result {
 
 export function onCluster(cluster: JsonValue, written: readonly Written[], hosts: readonly string[] = []): Result {
   const message = fromJson(ClusterSchema, cluster, { registry });
-  const effects = new Effects();
-  const remains = patchCluster(message, patchesOf(written), { context: Context.SIDECAR_OUTBOUND, hosts }, effects);
+  const [effects, ofBytes] = [new Effects(), new Effects()];
+  const [patches, place] = [patchesOf(written), { context: Context.SIDECAR_OUTBOUND, hosts }];
+  const patched = patchEncodedCluster(toBinary(ClusterSchema, message), message.name, patches, place, ofBytes);
+  const remains = patchCluster(message, patches, place, effects);
+  // Both ways of merging are the same.
+  const encoded = patched && fromBinary(ClusterSchema, patched.bytes);
+  expect(encoded && toJson(ClusterSchema, encoded, { registry })).toEqual(
+    remains ? toJson(ClusterSchema, message, { registry }) : undefined,
+  );
+  expect(ofBytes.toArray()).toEqual(effects.toArray());
   return { json: remains ? toJson(ClusterSchema, message, { registry }) : undefined, effects: effects.toArray() };
 }
 
@@ -68,6 +78,8 @@ export function onListener(
 export function onRoutes(routes: JsonValue, written: readonly Written[], context = Context.SIDECAR_OUTBOUND): Result {
   const message = fromJson(RouteConfigurationSchema, routes, { registry });
   const effects = new Effects();
-  patchRouteConfiguration(message, patchesOf(written), { context, gatewayPorts: { 8080: [80] } }, effects);
-  return { json: toJson(RouteConfigurationSchema, message, { registry }), effects: effects.toArray() };
+  const place = { context, gatewayPorts: { 8080: [80] } };
+  const bytes = patchEncodedRoutes(toBinary(RouteConfigurationSchema, message), patchesOf(written), place, effects);
+  const patched = fromBinary(RouteConfigurationSchema, bytes);
+  return { json: toJson(RouteConfigurationSchema, patched, { registry }), effects: effects.toArray() };
 }

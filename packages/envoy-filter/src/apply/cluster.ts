@@ -1,3 +1,4 @@
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
@@ -6,7 +7,7 @@ import {
 import { clusterMatches } from "../match/cluster-match.js";
 import { addsIn, patchesIn } from "../match/match.js";
 import type { Effects, Patch, PatchContext, Patches } from "../patch.js";
-import { mergeValue } from "./merge-value.js";
+import { mergeEncoded, mergeValue } from "./merge-value.js";
 import { isMerge, valueOf } from "./named-list.js";
 import { mergeClusterSocket } from "./transport-socket.js";
 
@@ -42,6 +43,34 @@ export function patchCluster(
     if (isMerge(patch)) effects.apply(patch, () => mergeIntoCluster(cluster, patch));
   }
   return true;
+}
+
+/**
+ * Applies patches to an encoded cluster. Returns undefined if it is removed. It is decoded only if a patch depends on its
+ * content: for a transport socket, a new name, or replaced lists.
+ */
+export function patchEncodedCluster(
+  bytes: Uint8Array,
+  name: string,
+  patches: Patches,
+  place: { readonly context: PatchContext; readonly hosts: readonly string[] },
+  effects: Effects,
+): { readonly name: string; readonly bytes: Uint8Array } | undefined {
+  const matching = patchesOfCluster(patches, place.context, name, place.hosts);
+  if (matching.every(appends)) {
+    let merged = bytes;
+    for (const patch of matching)
+      effects.apply(patch, () => void (merged = mergeEncoded(ClusterSchema, merged, patch)));
+    return { name, bytes: merged };
+  }
+  const cluster = fromBinary(ClusterSchema, bytes);
+  if (!patchCluster(cluster, patches, place, effects)) return undefined;
+  return { name: cluster.name, bytes: toBinary(ClusterSchema, cluster) };
+}
+
+function appends({ operation, value }: Patch): boolean {
+  const cluster = value as Cluster | undefined;
+  return operation === Operation.MERGE && cluster?.transportSocket === undefined && cluster?.name === "";
 }
 
 function mergeIntoCluster(cluster: Cluster, patch: Patch): void {

@@ -1,4 +1,5 @@
-import { fromBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
 import type { Listener } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import {
   type Filter,
@@ -7,23 +8,26 @@ import {
   FilterSchema,
 } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import {
-  type HttpConnectionManager,
   HttpConnectionManagerSchema,
+  type HttpFilter,
   HttpFilterSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
   EnvoyFilter_Patch_Operation as Operation,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import { filterChainMatches, httpFilterOf, listenerMatches, networkFilterOf } from "../match/listener-match.js";
 import { patchesIn } from "../match/match.js";
 import type { Effects, Patch, Patches } from "../patch.js";
-import { pack, packedName } from "../value/packed.js";
+import { packedName } from "../value/packed.js";
 import { withAbsentFilters } from "./absent-filters.js";
+import { splitAt, stringIn } from "./encoded-fields.js";
 import type { ListenerPlace } from "./listener.js";
 import { mergeFilter, mergeValue, typedConfigOf } from "./merge-value.js";
 import { isMerge, patchList, valueOf } from "./named-list.js";
-import { patchRouteConfiguration } from "./route-configuration.js";
+import { mayPatchRoutes, patchEncodedRoutes } from "./route-configuration.js";
 import { mergeChainSocket } from "./transport-socket.js";
 
 const connectionManager = "envoy.filters.network.http_connection_manager";
@@ -101,22 +105,45 @@ function patchNetworkFilters(chain: FilterChain, scoped: Scoped): void {
   });
 }
 
-/** Patches the HTTP filters of a connection manager, and its routes if they are within it. */
+/**
+ * Patches the HTTP filters of a connection manager, and its routes if they are within it. Only these fields of it are
+ * decoded.
+ */
 function patchManager(filter: Filter, ofChain: readonly Patch[], { patches, place, effects }: Scoped): void {
   const packed = typedConfigOf(filter);
   if (packed === undefined || packedName(packed) !== HttpConnectionManagerSchema.typeName) return;
   const matching = ofChain.filter((patch) => isNamed(filter, networkFilterOf(patch)));
-  if (matching.length === 0 && place.patchesInlineRoutes === undefined) return;
-  const manager = fromBinary(HttpConnectionManagerSchema, packed.value);
-  const { routeSpecifier } = manager;
-  if (routeSpecifier.case === "routeConfig" && place.patchesInlineRoutes?.(routeSpecifier.value.name) === true)
-    patchRouteConfiguration(routeSpecifier.value, patches, { context: place.context }, effects);
-  patchHttpFilters(manager, matching, place, effects);
-  filter.configType = { case: "typedConfig", value: pack(HttpConnectionManagerSchema, manager) };
+  const fields = HttpConnectionManagerSchema.field;
+  let { rest, elements } = splitAt(packed.value, fields.httpFilters.number);
+  if (place.patchesInlineRoutes !== undefined) {
+    const inline = splitAt(joinEncoded(rest), fields.routeConfig.number);
+    const routes = inline.elements.length === 0 ? undefined : joinEncoded(inline.elements);
+    const patched = routes && patchInlineRoutes(routes, patches, place, effects);
+    if (patched !== undefined) rest = [...inline.rest, encodeMessageField(fields.routeConfig.number, [patched])];
+  }
+  if (matching.length > 0) {
+    const httpFilters = elements.map((each) => fromBinary(HttpFilterSchema, each));
+    patchHttpFilters(httpFilters, matching, place, effects);
+    elements = httpFilters.map((each) => toBinary(HttpFilterSchema, each));
+  }
+  const filters = elements.map((each) => encodeMessageField(fields.httpFilters.number, [each]));
+  const value = joinEncoded([...rest, ...filters]);
+  filter.configType = { case: "typedConfig", value: create(AnySchema, { typeUrl: packed.typeUrl, value }) };
+}
+
+function patchInlineRoutes(
+  bytes: Uint8Array,
+  patches: Patches,
+  { context, patchesInlineRoutes }: ListenerPlace,
+  effects: Effects,
+): Uint8Array | undefined {
+  const name = stringIn(bytes, RouteConfigurationSchema.field.name.number);
+  if (patchesInlineRoutes?.(name) !== true || !mayPatchRoutes(patches, name, { context })) return undefined;
+  return patchEncodedRoutes(bytes, patches, { context }, effects);
 }
 
 function patchHttpFilters(
-  { httpFilters: elements }: HttpConnectionManager,
+  elements: HttpFilter[],
   patches: readonly Patch[],
   { absentHttpFilters = [] }: ListenerPlace,
   effects: Effects,

@@ -1,7 +1,8 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { EnvoyFilter_Patch_Operation as Operation } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
-import { mergeMessage, mergePacked } from "../merge.js";
+import { joinEncoded } from "@istiod/protobuf-wire";
+import { mergeableBytes, mergeMessage, mergePacked } from "../merge.js";
 import { type Patch, PatchError } from "../patch.js";
 
 /** Merges the value of a patch into a message. */
@@ -9,6 +10,22 @@ export function mergeValue(schema: DescMessage, into: Message, { value, operatio
   if (value === undefined) throw new PatchError("patch.value is missing, expected a value to merge");
   mergeMessage(schema, into, value, operation === Operation.MERGE_AND_REPLACE_LIST ? "replace" : "append");
 }
+
+/** Returns the encoding of a message with the value of a patch merged into it. Values that append are not decoded. */
+export function mergeEncoded(schema: DescMessage, into: Uint8Array, patch: Patch): Uint8Array {
+  const { value, operation } = patch;
+  if (value === undefined || operation === Operation.MERGE_AND_REPLACE_LIST) {
+    const message = fromBinary(schema, into);
+    mergeValue(schema, message, patch);
+    return toBinary(schema, message);
+  }
+  let added = mergeable.get(value);
+  if (added === undefined) mergeable.set(value, (added = mergeableBytes(schema, value)));
+  return joinEncoded([into, added]);
+}
+
+/** The mergeable bytes of values, which are merged into many resources. */
+const mergeable = new WeakMap<Message, Uint8Array>();
 
 /** A filter, by the fields that merging concerns. */
 interface Configured {

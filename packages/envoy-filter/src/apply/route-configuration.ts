@@ -1,4 +1,5 @@
-import { type RouteConfiguration, RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import {
   type Route,
   RouteSchema,
@@ -9,6 +10,7 @@ import {
   EnvoyFilter_ApplyTo as ApplyTo,
   EnvoyFilter_Patch_Operation as Operation,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import { patchesIn } from "../match/match.js";
 import {
   matchesOneRoute,
@@ -18,7 +20,8 @@ import {
   virtualHostMatches,
 } from "../match/route-match.js";
 import type { Effects, Patch, Patches } from "../patch.js";
-import { mergeValue } from "./merge-value.js";
+import { splitAt, stringIn, stringsIn } from "./encoded-fields.js";
+import { mergeEncoded, mergeValue } from "./merge-value.js";
 import { isMerge, patchList, valueOf } from "./named-list.js";
 
 const routeKinds = [ApplyTo.ROUTE_CONFIGURATION, ApplyTo.VIRTUAL_HOST, ApplyTo.HTTP_ROUTE] as const;
@@ -31,34 +34,65 @@ export function mayPatchRoutes(patches: Patches, name: string, place: RoutePlace
 }
 
 /**
- * Applies patches to a route configuration, its virtual hosts and their routes, in place. Source:
- * pilot/pkg/networking/core/envoyfilter/rc_patch.go.
+ * Applies patches to an encoded route configuration, its virtual hosts and their routes. Only the virtual hosts that
+ * patches match are decoded. Source: pilot/pkg/networking/core/envoyfilter/rc_patch.go.
  */
-export function patchRouteConfiguration(
-  configuration: RouteConfiguration,
+export function patchEncodedRoutes(
+  bytes: Uint8Array,
   patches: Patches,
   place: RoutePlace,
   effects: Effects,
-): void {
-  for (const patch of patchesIn(patches, ApplyTo.ROUTE_CONFIGURATION, place.context))
-    if (isMerge(patch) && routeConfigurationMatches(patch, configuration.name, place))
-      effects.apply(patch, () => mergeValue(RouteConfigurationSchema, configuration, patch));
+): Uint8Array {
+  const { virtualHosts } = RouteConfigurationSchema.field;
+  const merged = mergeIntoConfiguration(bytes, patches, place, effects);
+  const name = stringIn(merged, RouteConfigurationSchema.field.name.number);
   const matching = (kind: ApplyTo): readonly Patch[] =>
-    patchesIn(patches, kind, place.context).filter((patch) =>
-      routeConfigurationMatches(patch, configuration.name, place),
-    );
+    patchesIn(patches, kind, place.context).filter((patch) => routeConfigurationMatches(patch, name, place));
   const [ofHosts, ofRoutes] = [matching(ApplyTo.VIRTUAL_HOST), matching(ApplyTo.HTTP_ROUTE)];
+  if (ofHosts.length + ofRoutes.length === 0) return merged;
+  const { rest, elements } = splitAt(merged, virtualHosts.number);
   const removed = new Set<string>();
-  const patched = configuration.virtualHosts.map((original) => {
-    const { host, remains } = patchVirtualHost(original, ofHosts, effects);
-    if (remains) patchRoutes(host, ofRoutes, effects);
-    else removed.add(host.name);
-    return host;
-  });
+  const hosts = elements.map((element) => patchHost(element, ofHosts, ofRoutes, removed, effects));
   for (const patch of ofHosts)
     if (patch.operation === Operation.ADD)
-      effects.apply(patch, () => void patched.push(valueOf(VirtualHostSchema, patch) as VirtualHost));
-  configuration.virtualHosts = removed.size === 0 ? patched : patched.filter(({ name }) => !removed.has(name));
+      effects.apply(
+        patch,
+        () => void hosts.push(toBinary(VirtualHostSchema, valueOf(VirtualHostSchema, patch) as VirtualHost)),
+      );
+  const kept = removed.size === 0 ? hosts : hosts.filter((host) => !removed.has(identify(host).name));
+  return joinEncoded([...rest, ...kept.map((host) => encodeMessageField(virtualHosts.number, [host]))]);
+}
+
+function mergeIntoConfiguration(bytes: Uint8Array, patches: Patches, place: RoutePlace, effects: Effects): Uint8Array {
+  let merged = bytes;
+  for (const patch of patchesIn(patches, ApplyTo.ROUTE_CONFIGURATION, place.context)) {
+    const name = stringIn(merged, RouteConfigurationSchema.field.name.number);
+    if (isMerge(patch) && routeConfigurationMatches(patch, name, place))
+      effects.apply(patch, () => void (merged = mergeEncoded(RouteConfigurationSchema, merged, patch)));
+  }
+  return merged;
+}
+
+/** Returns the encoding of a virtual host with its patches. One that is removed stays, and its name is added to a set. */
+function patchHost(
+  bytes: Uint8Array,
+  ofHosts: readonly Patch[],
+  ofRoutes: readonly Patch[],
+  removed: Set<string>,
+  effects: Effects,
+): Uint8Array {
+  const identity = identify(bytes);
+  if (![...ofHosts, ...ofRoutes].some((patch) => virtualHostMatches(patch, identity))) return bytes;
+  const { host, remains } = patchVirtualHost(fromBinary(VirtualHostSchema, bytes), ofHosts, effects);
+  if (remains) patchRoutes(host, ofRoutes, effects);
+  else removed.add(host.name);
+  return toBinary(VirtualHostSchema, host);
+}
+
+/** Returns what patches match a virtual host by. */
+function identify(bytes: Uint8Array): Pick<VirtualHost, "name" | "domains"> {
+  const { name, domains } = VirtualHostSchema.field;
+  return { name: stringIn(bytes, name.number), domains: stringsIn(bytes, domains.number) };
 }
 
 /** Merges into, replaces or removes a virtual host. Returns what it has become, and whether it remains. */

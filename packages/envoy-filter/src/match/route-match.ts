@@ -49,7 +49,7 @@ function parseGatewayRouteName(name: string): { port: number; portName: string; 
 }
 
 /** Reports whether a patch matches a virtual host of a route configuration that it matches. */
-export function virtualHostMatches(patch: Patch, { name, domains }: VirtualHost): boolean {
+export function virtualHostMatches(patch: Patch, { name, domains }: Pick<VirtualHost, "name" | "domains">): boolean {
   const match = routeMatchOf(patch)?.vhost;
   if (match === undefined) return true;
   return (match.name === "" || match.name === name) && (match.domainName === "" || domains.includes(match.domainName));

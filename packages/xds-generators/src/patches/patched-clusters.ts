@@ -1,10 +1,16 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { addedClusters, patchCluster, type PatchContext, type Patches, patchesOfCluster } from "@istiod/envoy-filter";
+import { toBinary } from "@bufbuild/protobuf";
+import {
+  addedClusters,
+  patchEncodedCluster,
+  type PatchContext,
+  type Patches,
+  patchesOfCluster,
+} from "@istiod/envoy-filter";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import type { QueryContext } from "@istiod/incremental";
 import { resource, ResourceSet } from "@istiod/resources";
 import { clusterPatches } from "./client-patches.js";
-import { encodePatched, type PatchedPart, type Patcher, patcherOf } from "./patcher.js";
+import { patchedResource, type PatchedPart, type Patcher, patcherOf } from "./patcher.js";
 
 /** Returns clusters with the client's patches. */
 export function patchClusters(q: QueryContext, part: PatchedPart): ResourceSet {
@@ -19,9 +25,9 @@ export function clusterPatcher(q: QueryContext, { context, hosts = [] }: Patched
   return patcherOf(patches, JSON.stringify([context, hosts]), (unpatched, effects) => {
     const place = { context, hosts };
     if (patchesOfCluster(patches, context, unpatched.name, hosts).length === 0) return unpatched;
-    const cluster = fromBinary(ClusterSchema, unpatched.bytes);
-    if (!patchCluster(cluster, patches, place, effects)) return undefined;
-    return effects.changed ? encodePatched(ClusterSchema, cluster.name, cluster, unpatched) : unpatched;
+    const patched = patchEncodedCluster(unpatched.bytes, unpatched.name, patches, place, effects);
+    if (patched === undefined) return undefined;
+    return effects.changed ? patchedResource(patched.name, patched.bytes, unpatched) : unpatched;
   });
 }
 

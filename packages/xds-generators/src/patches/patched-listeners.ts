@@ -14,7 +14,7 @@ import { resource, ResourceSet } from "@istiod/resources";
 import { hasIstioExtension } from "../istio-extensions.js";
 import { inboundPassthroughCluster } from "../resource-names.js";
 import { listenerPatches } from "./client-patches.js";
-import { encodePatched, type PatchedPart, type Patcher, patcherOf } from "./patcher.js";
+import { patchedResource, type PatchedPart, type Patcher, patcherOf } from "./patcher.js";
 
 /** Returns listeners with the client's patches. */
 export function patchListeners(q: QueryContext, part: PatchedPart): ResourceSet {
@@ -36,7 +36,7 @@ export function listenerPatcher(q: QueryContext, { context }: PatchedPart): Patc
     if (!mayPatchListener(patches, unpatched.name, place)) return unpatched;
     const listener = fromBinary(ListenerSchema, unpatched.bytes);
     if (!patchListener(listener, patches, place, effects)) return undefined;
-    return effects.changed ? encodePatched(ListenerSchema, listener.name, listener, unpatched) : unpatched;
+    return effects.changed ? patchedResource(listener.name, toBinary(ListenerSchema, listener), unpatched) : unpatched;
   });
 }
 

@@ -1,12 +1,10 @@
-import { fromBinary } from "@bufbuild/protobuf";
-import { mayPatchRoutes, patchRouteConfiguration } from "@istiod/envoy-filter";
-import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { mayPatchRoutes, patchEncodedRoutes } from "@istiod/envoy-filter";
 import type { QueryContext } from "@istiod/incremental";
 import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { mergedGateway, proxyType } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { routePatches } from "./client-patches.js";
-import { encodePatched, type Patcher, patcherOf } from "./patcher.js";
+import { patchedResource, type Patcher, patcherOf } from "./patcher.js";
 
 /** Returns a route configuration with the client's patches. A patch cannot rename or remove it. */
 export function patchRoutes(q: QueryContext, configuration: Resource): Resource {
@@ -22,10 +20,7 @@ export function routePatcher(q: QueryContext): Patcher | undefined {
   const place = { context, gatewayPorts };
   return patcherOf(patches, JSON.stringify(place), (unpatched, effects) => {
     if (!mayPatchRoutes(patches, unpatched.name, place)) return unpatched;
-    const configuration = fromBinary(RouteConfigurationSchema, unpatched.bytes);
-    patchRouteConfiguration(configuration, patches, place, effects);
-    return effects.changed
-      ? encodePatched(RouteConfigurationSchema, unpatched.name, configuration, unpatched)
-      : unpatched;
+    const patched = patchEncodedRoutes(unpatched.bytes, patches, place, effects);
+    return effects.changed ? patchedResource(unpatched.name, patched, unpatched) : unpatched;
   });
 }

@@ -1,4 +1,3 @@
-import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import { Effects, type PatchContext, type PatchEffect, type Patches } from "@istiod/envoy-filter";
 import { type Resource, resource, type ResourceSet } from "@istiod/resources";
 import { failureMessage } from "@istiod/push-context";
@@ -79,9 +78,9 @@ export function patcherOf(patches: Patches, place: string, patching: Patching): 
   return patcher;
 }
 
-/** Returns the resource that a patched message is encoded to. It lacks the same parts as the original. */
-export function encodePatched(schema: DescMessage, name: string, message: Message, original: Resource): Resource {
-  const encoded = resource(name, toBinary(schema, message));
+/** Returns the resource that another one is patched to. It lacks the same parts. */
+export function patchedResource(name: string, bytes: Uint8Array, original: Resource): Resource {
+  const encoded = resource(name, bytes);
   const patched = original.failures === undefined ? encoded : { ...encoded, failures: original.failures };
   originals.set(patched, original);
   return patched;

@@ -1,0 +1,36 @@
+import { FieldReader } from "@istiod/protobuf-wire";
+
+/** An encoded message, split into the elements of one list and everything else. */
+export interface SplitMessage {
+  /** Fields of other numbers, each with its tag. */
+  readonly rest: readonly Uint8Array[];
+  /** The encoded elements, without tags. */
+  readonly elements: readonly Uint8Array[];
+}
+
+/** Splits an encoded message at the elements of a list of messages. Protobuf does not depend on the order of fields. */
+export function splitAt(bytes: Uint8Array, field: number): SplitMessage {
+  const reader = new FieldReader(bytes);
+  const rest: Uint8Array[] = [];
+  const elements: Uint8Array[] = [];
+  while (reader.next()) {
+    if (reader.field === field) elements.push(bytes.subarray(reader.from, reader.to));
+    else rest.push(bytes.subarray(reader.start, reader.to));
+  }
+  return { rest, elements };
+}
+
+/** Returns a string field of an encoded message: its last occurrence, as protobuf merges; empty if it has none. */
+export function stringIn(bytes: Uint8Array, field: number): string {
+  return stringsIn(bytes, field).at(-1) ?? "";
+}
+
+/** Returns the elements of a list of strings in an encoded message. */
+export function stringsIn(bytes: Uint8Array, field: number): readonly string[] {
+  const reader = new FieldReader(bytes);
+  const found: string[] = [];
+  while (reader.next())
+    if (reader.field === field)
+      found.push(Buffer.from(bytes.buffer, bytes.byteOffset + reader.from, reader.to - reader.from).toString("utf8"));
+  return found;
+}
