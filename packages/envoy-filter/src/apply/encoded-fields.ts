@@ -26,7 +26,7 @@ export function stringIn(bytes: Uint8Array, field: number): string {
 }
 
 /** Returns the elements of a list of strings in an encoded message. */
-export function stringsIn(bytes: Uint8Array, field: number): readonly string[] {
+export function stringsIn(bytes: Uint8Array, field: number): string[] {
   const reader = new FieldReader(bytes);
   const found: string[] = [];
   while (reader.next())
