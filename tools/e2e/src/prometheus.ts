@@ -2,14 +2,24 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Closers } from "@istiod/runtime";
 import { stringify } from "yaml";
 import { eventually } from "./eventually.js";
 
+/** Where `npm run prometheus:install` unpacks it. */
+const unpacked = fileURLToPath(new URL("../build/usr/bin/prometheus", import.meta.url));
+
+/** Returns the command of Prometheus: of this machine, else the unpacked one; undefined if there is none. */
+function findPrometheus(): string | undefined {
+  return ["prometheus", unpacked].find(
+    (command) => spawnSync(command, ["--version"], { stdio: "ignore" }).status === 0,
+  );
+}
+
 /** Returns the reason why Prometheus cannot be started on this machine; undefined if it can. */
 export function whyNoPrometheus(): string | undefined {
-  const { error } = spawnSync("prometheus", ["--version"], { stdio: "ignore" });
-  return error === undefined ? undefined : "no Prometheus: run `npm run prometheus:install`";
+  return findPrometheus() === undefined ? "no Prometheus: run `npm run prometheus:install`" : undefined;
 }
 
 /** A series of a result, with its value; NaN if it is not a number. */
@@ -36,6 +46,7 @@ export interface ScrapedTarget {
  * Starts a Prometheus that scrapes every second, with its data in a directory, and ends it with the closers.
  *
  * @param rules path of a file of rules
+ * @throws Error if there is none; call {@link whyNoPrometheus} first
  */
 export async function startPrometheus(
   directory: string,
@@ -43,6 +54,8 @@ export async function startPrometheus(
   closers: Closers,
   rules?: string,
 ): Promise<Prometheus> {
+  const command = findPrometheus();
+  if (command === undefined) throw new Error("no Prometheus: call whyNoPrometheus() first");
   const configuration = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
     ...(rules === undefined ? {} : { rule_files: [rules] }),
@@ -56,7 +69,7 @@ export async function startPrometheus(
   await writeFile(file, stringify(configuration));
   const address = `127.0.0.1:${await freePort()}`;
   const child = spawn(
-    "prometheus",
+    command,
     [`--config.file=${file}`, `--storage.tsdb.path=${join(directory, "data")}`, `--web.listen-address=${address}`],
     { stdio: "ignore" },
   );
