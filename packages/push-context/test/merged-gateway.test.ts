@@ -68,6 +68,26 @@ describe("Gateways of one proxy", () => {
     ]);
   });
 
+  it.each(["HTTP", "GRPC"])(
+    "keep their routes if another one binds another address, and shares the port by %s",
+    (protocol) => {
+      const gateways = [
+        selected("old", [server(80, "HTTP", ["a"])]),
+        selected("new", [server(80, "HTTP2", ["*"], { bind: "::" }), server(80, protocol, ["b"])]),
+        selected("newest", [server(80, "TCP", ["*"])]),
+      ];
+      expect(shape(gateways)).toEqual([
+        { at: ":80 HTTP", routeName: "http.80", from: ["ns/old[0]", "ns/new[1]"] },
+        { at: ":::80 HTTP2", routeName: "http.80.::", from: ["ns/new[0]"] },
+      ]);
+      const { serversByRouteName, rejected } = mergeServers(gateways);
+      expect(serversByRouteName["http.80"]?.map(({ gateway }) => gateway)).toEqual(["ns/old", "ns/new"]);
+      expect(rejected.map(({ gateway, reason }) => `${gateway}: ${reason}`)).toEqual([
+        "ns/newest: TCP on port 80 conflicts with HTTP",
+      ]);
+    },
+  );
+
   it("may have different protocols where they bind to different addresses", () => {
     expect(
       shape([

@@ -31,8 +31,8 @@ interface Group extends ServerGroup {
 class ServerMerger {
   readonly #groups = new Map<string, Group>();
   readonly #usedPorts = new Set<number>();
-  /** The latest group without TLS of each port. */
-  readonly #plainGroups = new Map<number, Group>();
+  /** The first group without TLS of each port, by bind. */
+  readonly #plainGroups = new Map<number, Map<string, Group>>();
   readonly #serversByRoute = new Map<string, BoundServer[]>();
   readonly #tlsHosts = new Map<number, TlsHosts>();
   readonly #rejected: RejectedServer[] = [];
@@ -91,14 +91,15 @@ class ServerMerger {
   }
 
   #place(server: BoundServer, port: number): void {
-    const plain = this.#plainGroups.get(port);
-    if (!this.#usedPorts.has(port) || (plain === undefined && !isTlsServer(server))) {
+    const plainGroups = this.#plainGroups.get(port);
+    const plain = plainGroups?.get(server.bind);
+    if (!this.#usedPorts.has(port) || (plainGroups === undefined && !isTlsServer(server))) {
       this.#usedPorts.add(port);
-      if (isHttpServer(server)) this.#serversByRoute.set(server.routeName, [server]);
+      if (isHttpServer(server)) append(this.#serversByRoute, server.routeName, server);
       this.#open(server, port);
-    } else if (plain === undefined) {
+    } else if (plainGroups === undefined) {
       this.#placeTls(server, port);
-    } else if (plain.bind !== server.bind) {
+    } else if (plain === undefined) {
       this.#placeAtOtherBind(server, port);
     } else if (!canShare(server.port.protocol, plain.protocol)) {
       const reason = `${server.port.protocol} on port ${port} conflicts with ${plain.protocol}`;
@@ -126,11 +127,11 @@ class ServerMerger {
     else group.servers.push(server);
   }
 
-  /** Adds a server to a port whose latest plain group has another bind. */
+  /** Adds a server to a port whose plain groups have other binds. */
   #placeAtOtherBind(server: BoundServer, port: number): void {
     const group = this.#groups.get(groupKey(server, port));
     if (group === undefined) {
-      if (isHttpServer(server)) this.#serversByRoute.set(server.routeName, [server]);
+      if (isHttpServer(server)) append(this.#serversByRoute, server.routeName, server);
       this.#open(server, port);
       return;
     }
@@ -148,7 +149,10 @@ class ServerMerger {
       servers: [server],
     };
     this.#groups.set(groupKey(server, port), group);
-    if (!isTlsServer(server)) this.#plainGroups.set(port, group);
+    if (isTlsServer(server)) return;
+    const plainGroups = this.#plainGroups.get(port) ?? new Map<string, Group>();
+    plainGroups.set(server.bind, group);
+    this.#plainGroups.set(port, plainGroups);
   }
 
   #reject({ gateway, index }: BoundServer, reason: string, conflictsWith: GatewayServer | undefined): void {
