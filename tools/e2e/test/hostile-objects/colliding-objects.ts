@@ -174,20 +174,21 @@ const service = fc
     return { apiVersion: "v1", kind: "Service", metadata: named, spec };
   });
 
-/** Several objects that are likely to collide. */
-export const collidingObjects: fc.Arbitrary<readonly Manifest[]> = fc.array(
-  fc
-    .oneof(
-      gateway,
-      gateway,
-      virtualService,
-      virtualService,
-      serviceEntry,
-      serviceEntry,
-      destinationRule,
-      sidecar,
-      service,
-    )
-    .filter(isAccepted),
-  { minLength: 2, maxLength: 7 },
+/** An object that is likely to collide with others of its kind. */
+export const collidingObject: fc.Arbitrary<Manifest> = fc.oneof(
+  gateway,
+  gateway,
+  virtualService,
+  virtualService,
+  serviceEntry,
+  serviceEntry,
+  destinationRule,
+  sidecar,
+  service,
 );
+
+/** Several objects that are likely to collide. */
+export const collidingObjects: fc.Arbitrary<readonly Manifest[]> = fc.array(collidingObject.filter(isAccepted), {
+  minLength: 2,
+  maxLength: 7,
+});

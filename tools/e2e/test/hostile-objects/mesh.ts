@@ -17,7 +17,7 @@ export const offeredTypes = [clusterType, endpointType, listenerType, routeType]
 const metadata = (name: string, labels = {}): Manifest["metadata"] => ({ name, namespace: "shop", labels });
 
 /** An honest mesh: a service with a workload, and the pod of an ingress gateway. */
-const honest: readonly object[] = [
+const honestMesh: readonly object[] = [
   ...["shop", "other", "istio-system"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
   {
     apiVersion: "v1",
@@ -90,10 +90,18 @@ export interface HostileMesh {
   readonly accepted: readonly Manifest[];
 }
 
-/** Returns the mesh with objects. `mesh` has further fields of the mesh configuration, in its JSON form. */
+export interface HostileMeshOptions {
+  readonly acceptInvalid?: boolean;
+  /** Further fields of the mesh configuration, in its JSON form. */
+  readonly mesh?: object;
+  /** Objects that are always there. Default: those of one honest service with a gateway. */
+  readonly honest?: readonly object[];
+}
+
+/** Returns the mesh with objects. */
 export function hostileMesh(
   objects: readonly Manifest[],
-  { acceptInvalid = false, mesh = {} }: { readonly acceptInvalid?: boolean; readonly mesh?: object } = {},
+  { acceptInvalid = false, mesh = {}, honest = honestMesh }: HostileMeshOptions = {},
 ): HostileMesh {
   const database = new Database<Proxy>();
   const located: LocatedObject[] = [];

@@ -9,6 +9,7 @@ export interface Manifest {
     readonly name: string;
     readonly namespace: string;
     readonly labels?: Readonly<Record<string, string>>;
+    readonly creationTimestamp?: string;
   };
   readonly spec?: unknown;
 }
