@@ -1,7 +1,9 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { reasonOf } from "@istiod/runtime";
+import { AgentError } from "../errors.js";
 
-const decompress = promisify(gunzip);
+const gunzipAsync = promisify(gunzip);
 /** Bytes of a tar archive's blocks. */
 const blockSize = 512;
 /** Levels of compression and archives around a module. */
@@ -22,7 +24,7 @@ export async function unpackModule(bytes: Buffer, maxBytes: number): Promise<Buf
   let content = bytes;
   for (let level = 0; level < maxLevels; level++) {
     if (isModule(content)) return content;
-    if (isGzip(content)) content = await decompress(content, { maxOutputLength: maxBytes });
+    if (isGzip(content)) content = await decompress(content, maxBytes);
     else {
       const [first] = filesOf(content);
       if (first === undefined) return undefined;
@@ -34,9 +36,20 @@ export async function unpackModule(bytes: Buffer, maxBytes: number): Promise<Buf
 
 /** Returns the module `plugin.wasm` of a layer of an image: a tar archive, compressed by gzip or not. */
 export async function moduleInLayer(bytes: Buffer, maxBytes: number): Promise<Buffer | undefined> {
-  const archive = isGzip(bytes) ? await decompress(bytes, { maxOutputLength: maxBytes }) : bytes;
+  const archive = isGzip(bytes) ? await decompress(bytes, maxBytes) : bytes;
   for (const { name, content } of filesOf(archive)) if (name.split("/").at(-1) === "plugin.wasm") return content;
   return undefined;
+}
+
+/** @throws AgentError `module` */
+async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  try {
+    return await gunzipAsync(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    const isTooLarge = (error as { readonly code?: unknown }).code === "ERR_BUFFER_TOO_LARGE";
+    const message = isTooLarge ? `is larger than ${maxBytes} bytes` : `cannot be decompressed: ${reasonOf(error)}`;
+    throw new AgentError("module", `the module ${message}`, { cause: error });
+  }
 }
 
 function isGzip(bytes: Buffer): boolean {
