@@ -3,8 +3,9 @@ import http2 from "node:http2";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { anyPack } from "@bufbuild/protobuf/wkt";
+import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import {
   type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
@@ -14,7 +15,7 @@ import {
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
-import { listenerType, nameTableType } from "@istiod/resources";
+import { extensionConfigType, listenerType, nameTableType } from "@istiod/resources";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fileToken } from "../src/credentials/file-token.js";
@@ -115,6 +116,50 @@ const cluster = (name: string, padding = 0, random = false) => ({
 });
 
 describe("the xDS proxy", () => {
+  it("rewrites resources of a type before it forwards them, in order, while others are forwarded", async () => {
+    const extension = (name: string) => ({
+      name,
+      version: "v1",
+      resource: anyPack(TypedExtensionConfigSchema, create(TypedExtensionConfigSchema, { name })),
+    });
+    const istiod = await FakeIstiod.start({
+      async *deltaAggregatedResources(requests) {
+        for await (const _ of requests) {
+          yield create(DeltaDiscoveryResponseSchema, { typeUrl: extensionConfigType, resources: [extension("slow")] });
+          yield create(DeltaDiscoveryResponseSchema, { typeUrl: extensionConfigType, resources: [extension("fast")] });
+          yield create(DeltaDiscoveryResponseSchema, { typeUrl: CLUSTER_TYPE, resources: [cluster("a")] });
+        }
+      },
+    });
+    let finish = (): void => undefined;
+    const slow = new Promise<void>((resolve) => (finish = resolve));
+    const rewriter = async (resource: Any) => {
+      const { name } = fromBinary(TypedExtensionConfigSchema, resource.value);
+      if (name === "slow") await slow;
+      const config = anyPack(
+        TypedExtensionConfigSchema,
+        create(TypedExtensionConfigSchema, { name: `${name} rewritten` }),
+      );
+      return { config, isSubstitute: name === "slow" };
+    };
+    const { xdsProxy, socket } = await relayTo(istiod, { rewriters: { [extensionConfigType]: rewriter } });
+    const envoy = new FakeEnvoy(socket, DELTA);
+    envoy.ask({ typeUrl: CLUSTER_TYPE });
+    await expect.poll(() => envoy.messages.length).toBe(1);
+    finish();
+    await expect.poll(() => envoy.messages.length).toBe(3);
+    const received = envoy.messages.map((message) => fromBinary(DeltaDiscoveryResponseSchema, message).resources[0]);
+    expect(received[0]?.name).toBe("a");
+    expect(received.slice(1).map((each) => fromBinary(TypedExtensionConfigSchema, each!.resource!.value).name)).toEqual(
+      ["slow rewritten", "fast rewritten"],
+    );
+    // A substitute has a version that istiod does not know, and is sent again when Envoy reconnects.
+    expect(received.slice(1).map((each) => each?.version)).toEqual(["v1~substitute", "v1"]);
+    envoy.leave();
+    await xdsProxy.close();
+    await istiod.stop();
+  });
+
   it("forwards delta streams in both directions, with the workload's token", async () => {
     const seen: DeltaDiscoveryRequest[] = [];
     const istiod = await FakeIstiod.start({

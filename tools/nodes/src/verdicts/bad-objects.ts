@@ -127,9 +127,9 @@ export const ineffectiveObjects: readonly VerdictCase[] = [
     "EnvoyFilter patches are not applied yet",
   ),
   ineffective(
-    "a plugin, which is not supported yet",
-    object("extensions.istio.io/v1alpha1", "WasmPlugin", { url: "oci://registry.example.com/filter:1" }),
-    "WasmPlugin",
+    "a plugin for no Pod",
+    object("extensions.istio.io/v1alpha1", "WasmPlugin", { ...nobody, url: "oci://registry.example.com/filter:1" }),
+    "reaches none of",
   ),
   ineffective(
     "access logs disabled for no provider, so that those of accessLogFile remain",
