@@ -20,7 +20,12 @@ export interface OracleAnswer {
 
 const source = join(import.meta.dirname, "oracle");
 /** Those of `tools/cluster`, so that Go compiles common libraries once. Inlining and debug information take time. */
-const goBuild = { CGO_ENABLED: "0", GOFLAGS: "-trimpath '-gcflags=all=-l -dwarf=false'", GOGC: "400" };
+const goBuild = {
+  CGO_ENABLED: "0",
+  GOFLAGS: "-trimpath '-gcflags=all=-l -dwarf=false'",
+  GOGC: "off",
+  GOMEMLIMIT: "2GiB",
+};
 
 /**
  * Compiles the Go program of the tests, unless it is in the user's cache.

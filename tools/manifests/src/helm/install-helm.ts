@@ -26,6 +26,8 @@ export async function installHelm(env: NodeJS.ProcessEnv = process.env, cache = 
       ...env,
       CGO_ENABLED: "0",
       GOFLAGS: FLAGS,
+      GOGC: "off",
+      GOMEMLIMIT: "2GiB",
       GOWORK: "off",
     });
     await mkdir(dirname(target), { recursive: true });
