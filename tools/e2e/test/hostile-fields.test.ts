@@ -1,13 +1,14 @@
 import { decode } from "@istiod/config-schema";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { whyNoEnvoy } from "@istiod/e2e";
+import type { Proxy } from "@istiod/push-context";
 import { clusterType } from "@istiod/resources";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Acceptance } from "./hostile-objects/acceptance.js";
 import { type FieldRow, type FieldTable, partWith, type Position } from "./hostile-objects/fields/field-table.js";
 import { fieldTables } from "./hostile-objects/fields/tables.js";
 import type { Manifest } from "./hostile-objects/kinds/manifest.js";
-import { hostileMesh, proxiesOf, resourcesFor } from "./hostile-objects/mesh.js";
+import { ChangingMesh, proxiesOf, resourcesFor } from "./hostile-objects/mesh.js";
 
 const reason = await whyNoEnvoy();
 const onlyPart = new RegExp(process.env["HOSTILE_FIELDS"] ?? "");
@@ -78,22 +79,24 @@ describe.each(chosen)("values at the bounds of $part", (table) => {
 
 describe("a real Envoy", { retry: 0 }, () => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
+  const mesh = new ChangingMesh();
   let acceptance: Acceptance;
+  let proxies: readonly Proxy[];
   beforeAll(async () => {
     if (reason !== undefined) return;
     acceptance = await Acceptance.start((await findEnvoy())!);
-    const proxies = proxiesOf(acceptance.extensions);
-    for (const proxy of proxies) acceptance.keep(resourcesFor(hostileMesh([]).database, proxy).get(clusterType) ?? []);
+    proxies = proxiesOf(acceptance.extensions);
     offer([], -1);
+    for (const proxy of proxies) acceptance.keep(resourcesFor(mesh.database, proxy).get(clusterType) ?? []);
     expect(await acceptance.rejections()).toEqual([]);
   }, 120_000);
   afterAll(() => acceptance?.close());
 
   /** Adds the resources of proxies for objects, whether or not they are valid. */
   const offer = (objects: readonly Manifest[], origin: number): void => {
-    const { database } = hostileMesh(objects, { acceptInvalid: true });
-    for (const proxy of proxiesOf(acceptance.extensions))
-      for (const [typeUrl, resources] of resourcesFor(database, proxy))
+    mesh.replace(objects, { acceptInvalid: true });
+    for (const proxy of proxies)
+      for (const [typeUrl, resources] of resourcesFor(mesh.database, proxy))
         for (const resource of resources) acceptance.add(typeUrl, resource, origin);
   };
 

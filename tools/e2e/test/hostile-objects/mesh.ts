@@ -99,30 +99,55 @@ export interface HostileMeshOptions {
 }
 
 /** Returns the mesh with objects. */
-export function hostileMesh(
-  objects: readonly Manifest[],
-  { acceptInvalid = false, mesh = {}, honest = honestMesh }: HostileMeshOptions = {},
-): HostileMesh {
-  const database = new Database<Proxy>();
+export function hostileMesh(objects: readonly Manifest[], options: HostileMeshOptions = {}): HostileMesh {
+  const mesh = new ChangingMesh(options.honest);
+  return { accepted: mesh.replace(objects, options), database: mesh.database };
+}
+
+/** The mesh with other additional objects again and again, which generates only what they change. */
+export class ChangingMesh {
+  readonly database = new Database<Proxy>();
+  readonly #honest: readonly LocatedObject[];
+  #added: readonly LocatedObject[] = [];
+
+  /** @param honest objects that are always there. Default: those of one honest service with a gateway */
+  constructor(honest: readonly object[] = honestMesh) {
+    this.#honest = locate([...honest, ingressClass]).located;
+  }
+
+  /** Replaces the additional objects. Returns the accepted ones. */
+  replace(
+    objects: readonly Manifest[],
+    { acceptInvalid = false, mesh = {} }: Omit<HostileMeshOptions, "honest"> = {},
+  ): readonly Manifest[] {
+    const { located, accepted } = locate(objects, acceptInvalid);
+    const hasProvider = JSON.stringify(accepted).includes("@provider");
+    const providers = hasProvider ? [...extensionProviders, sdsProvider] : extensionProviders;
+    const report = { warning: () => undefined, error: () => undefined };
+    const base = applyMeshConfig({ extensionProviders: providers, ingressSelector: "ingress" }, report);
+    const config = applyMeshConfig(mesh, report, base);
+    if (config === undefined) throw new Error("the mesh configuration is rejected");
+    this.database.commit((tx) => {
+      tx.set(meshConfig, meshConfigKey, config);
+      for (const { kind, key } of this.#added) tx.delete(kind.collection, key);
+      setObjects(tx, [...this.#honest, ...located]);
+    });
+    this.#added = located;
+    return accepted;
+  }
+}
+
+/** Decodes manifests. Returns the objects, and the manifests that validation accepts. */
+function locate<T extends object>(manifests: readonly T[], acceptInvalid = false) {
   const located: LocatedObject[] = [];
-  const accepted: Manifest[] = [];
-  for (const manifest of [...honest, ingressClass, ...objects])
+  const accepted: T[] = [];
+  for (const manifest of manifests)
     for (const decoded of decode(manifest, { acceptInvalid })) {
       if (decoded.outcome !== "accepted") continue;
       located.push({ kind: decoded.kind, key: decoded.key, object: decoded.object } as LocatedObject);
-      if (objects.includes(manifest as Manifest)) accepted.push(manifest as Manifest);
+      accepted.push(manifest);
     }
-  const report = { warning: () => undefined, error: () => undefined };
-  const hasProvider = JSON.stringify(accepted).includes("@provider");
-  const providers = hasProvider ? [...extensionProviders, sdsProvider] : extensionProviders;
-  const base = applyMeshConfig({ extensionProviders: providers, ingressSelector: "ingress" }, report);
-  const config = applyMeshConfig(mesh, report, base);
-  if (config === undefined) throw new Error("the mesh configuration is rejected");
-  database.commit((tx) => {
-    tx.set(meshConfig, meshConfigKey, config);
-    setObjects(tx, located);
-  });
-  return { database, accepted };
+  return { located, accepted };
 }
 
 /** Reports whether validation accepts an object. */
