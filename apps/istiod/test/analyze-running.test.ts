@@ -85,15 +85,15 @@ describe("istiod analyze of a running istiod", () => {
   });
 
   test("logs a finding about several objects once, with their number", async () => {
-    const filter = (name: string): string =>
+    const route = (name: string): string =>
       JSON.stringify({
-        apiVersion: "networking.istio.io/v1alpha3",
-        kind: "EnvoyFilter",
+        apiVersion: "gateway.networking.k8s.io/v1",
+        kind: "HTTPRoute",
         metadata: { name, namespace: "shop" },
         spec: {},
       });
     const istiod = await serve({
-      configDir: await folder({ "a.yaml": filter("a"), "b.yaml": filter("b"), "c.yaml": filter("c") }),
+      configDir: await folder({ "a.yaml": route("a"), "b.yaml": route("b"), "c.yaml": route("c") }),
     });
     await vi.waitFor(
       () =>
@@ -103,7 +103,7 @@ describe("istiod analyze of a running istiod", () => {
             scope: "analysis",
             code: "MESH0002",
             count: 3,
-            object: "EnvoyFilter shop/a",
+            object: "HTTPRoute shop/a",
           }),
         ),
       5000,

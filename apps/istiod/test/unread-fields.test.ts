@@ -8,6 +8,7 @@ import { sourceFiles, unreadFields } from "./read-fields.js";
 const readers = [
   "packages/service-discovery/src",
   "packages/push-context/src",
+  "packages/envoy-filter/src",
   "packages/xds-generators/src",
   "packages/injector/src",
   "packages/ca/src/identity",
@@ -25,6 +26,7 @@ const settled: readonly (readonly [reason: string, fields: RegExp])[] = [
     /Policy(TargetReference)?\.(selector|targetRefs?|group|kind|name|namespace)$/,
   ],
   ["the same, of requests", /^istio\.security\.v1beta1\.RequestAuthentication\.(selector|targetRefs?)$/],
+  ["the same, of EnvoyFilters", /^istio\.networking\.v1alpha3\.EnvoyFilter\.targetRefs$/],
   ["label selectors are destructured as Kubernetes' own", /LabelSelectorRequirement\.key$/],
   ["failovers of zones and of regions are read as one type", /ZoneAwareLoadBalancerSetting\.Failover\.(from|to)$/],
   ["validation rejects them", /^istio\.networking\.v1alpha3\.(Sidecar)?Port\.targetPort$/],
