@@ -24,9 +24,7 @@ const filter = (config: object) => patch("HTTP_FILTER", { name: "lua", typed_con
 
 it("warns of every EnvoyFilter that it depends on internals", async () => {
   const object = { apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter", metadata: { name: "a" }, spec: {} };
-  expect((await answerTo(object)).warnings).toEqual([
-    expect.stringMatching(general),
-  ]);
+  expect((await answerTo(object)).warnings).toEqual([expect.stringMatching(general)]);
 });
 
 describe("values that Envoy accepts", () => {

@@ -64,7 +64,7 @@ export async function configDump(
   });
 }
 
-/** Returns the messages of the same dump, without endpoints. Only types with secrets, which are redacted, are decoded. */
+/** Returns the messages of the same dump, without endpoints. Only types with secrets are decoded, and redacted. */
 export async function configDumpMessages(connection: Connection, registry: Registry): Promise<Answer["resources"]> {
   const sent = (typeUrl: string): SentResource<Any>[] =>
     encodedResources(connection, typeUrl).map(({ name, version, bytes }) => ({
