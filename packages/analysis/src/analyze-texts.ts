@@ -49,6 +49,11 @@ export interface TextsToAnalyze {
   readonly meshNetworks?: TextFile;
   /** Variables of istiod, such as `CLUSTER_ID` and `DOMAIN_SUFFIX`. */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Revision of the control plane whose configuration is analyzed: Istio's objects of others are not read, and reported.
+   * Default: all are read.
+   */
+  readonly revision?: string;
   readonly suppressions?: readonly Suppression[];
   /** Names of the analyzers to run. Default: all except those that run only on request. */
   readonly analyzers?: readonly string[];
@@ -78,7 +83,7 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
   const { files, suppressions = [] } = input;
   const asked = input.analyzers === undefined ? findings : findingsOf(input.analyzers);
   const own = input.environment?.["CLUSTER_ID"] || "Kubernetes";
-  const ledgers = readFiles(files, own);
+  const ledgers = readFiles(files, own, input.revision);
   const problems = [...ledgers.values()].flatMap((ledger) => ledger.problems());
   const database = new Database<undefined>();
   database.commit((tx) => {
@@ -108,12 +113,13 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
 }
 
 /** Reads the files into one ledger per cluster. */
-function readFiles(files: readonly ObjectFile[], own: string): ReadonlyMap<string, Ledger> {
+function readFiles(files: readonly ObjectFile[], own: string, revision = ""): ReadonlyMap<string, Ledger> {
   const ledgers = new Map<string, Ledger>();
   for (const { file, text, cluster = own } of files) {
     let ledger = ledgers.get(cluster);
     if (ledger === undefined) {
-      ledger = new Ledger({ kinds: cluster === own ? kinds : kindsOfRemoteClusters, acceptInvalid: true, cluster });
+      const read = cluster === own ? kinds : kindsOfRemoteClusters;
+      ledger = new Ledger({ kinds: read, acceptInvalid: true, cluster, revision });
       ledgers.set(cluster, ledger);
     }
     ledger.replaceFile(file, text);

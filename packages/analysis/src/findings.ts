@@ -108,7 +108,10 @@ export function findingsOf(names: readonly string[]): Query<void, readonly Findi
   return concatenated(findingsByKind(analyzersNamed(names)));
 }
 
-const collections = new Map(byKind(analyzers).map(([kind]) => [`${kind.group}/${kind.kind}`, kind.collection]));
+/** By group and kind the collection of the objects, which is declared before that of objects of other revisions. */
+const collections = new Map(
+  [...byKind(analyzers)].reverse().map(([kind]) => [`${kind.group}/${kind.kind}`, kind.collection]),
+);
 
 /** Returns the collection of the object that a finding is about. */
 export function collectionOf({ origin }: Finding): Collection<unknown> | undefined {

@@ -63,6 +63,11 @@ export const mistakeTypes = {
     level: "Info",
     description: "No VirtualService of a Gateway routes the hosts of one of its servers.",
   },
+  MESH0054: {
+    name: "ObjectOfOtherRevision",
+    level: "Info",
+    description: "An object belongs to another revision of the control plane, so that this one does not read it.",
+  },
   MESH0060: {
     name: "CertificateNotServed",
     level: "Warning",

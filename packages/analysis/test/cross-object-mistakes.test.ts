@@ -490,6 +490,28 @@ test("the policy of a subset to which no route leads", () => {
   ]);
 });
 
+describe("an object of another revision", () => {
+  const routes = object(
+    "VirtualService",
+    "shop/old",
+    { spec: { hosts: ["web"] } },
+    { labels: { "istio.io/rev": "stable" } },
+  );
+  const told = (revision?: string): readonly string[] =>
+    messagesIn(routes, ["MESH0054", "IST0106", "IST0101"], revision === undefined ? {} : { revision });
+
+  it("is named, and nothing else is said of it", () => {
+    expect(told("canary")).toEqual([
+      'MESH0054 VirtualService shop/old 1: belongs to revision "stable" (label istio.io/rev), and this istiod is revision "canary", which does not read the object',
+    ]);
+  });
+
+  it.each([undefined, "stable"])("is analyzed by revision %s", (revision) => {
+    expect(told(revision)).not.toEqual([]);
+    expect(told(revision).filter((message) => message.startsWith("MESH0054"))).toEqual([]);
+  });
+});
+
 describe("a revision", () => {
   const injector = document(
     "MutatingWebhookConfiguration",

@@ -23,6 +23,7 @@ import type { MeshFlags } from "./mesh-flags.js";
 interface AnalyzeValues extends Omit<MeshFlags, "namespace"> {
   readonly filename: readonly string[];
   readonly istiod?: string;
+  readonly revision?: string;
   readonly meshConfigFile?: string;
   readonly output: Format;
   readonly failureThreshold: Level;
@@ -80,6 +81,7 @@ function inputOptions(): readonly Option[] {
       "--istiod <url>",
       "analyze the configuration of a running istiod, by its --httpAddr, such as http://127.0.0.1:8080",
     ),
+    new Option("--revision <revision>", "analyze the objects that this revision of istiod reads (default: all)"),
     repeated("--analyzer <name>", "run only this analyzer; repeatable (default: all)"),
     repeated(
       "-S, --suppress <code=object>",
@@ -164,6 +166,7 @@ async function ofFiles(
     files: [...own, ...remote.flat()],
     ...(config && { meshConfig: config }),
     ...(networks && { meshNetworks: networks }),
+    ...(values.revision !== undefined && { revision: values.revision }),
     ...(values.analyzer.length > 0 && { analyzers: values.analyzer }),
     environment: Object.fromEntries(variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
   });

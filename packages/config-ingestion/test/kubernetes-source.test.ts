@@ -8,6 +8,8 @@ import {
   documentsOf,
   formatProblem,
   type Kind,
+  type ObjectOfOtherRevision,
+  otherRevisions,
   parseYaml,
   podKind,
   rejectedAuthorizationPolicies,
@@ -16,7 +18,7 @@ import {
   virtualServiceKind,
   virtualServices,
 } from "@istiod/config-schema";
-import { Database } from "@istiod/incremental";
+import { type Collection, Database } from "@istiod/incremental";
 import { ApiError, type ResourceType } from "@istiod/kubernetes";
 import { FakeClock } from "@istiod/runtime/testing";
 import fc from "fast-check";
@@ -408,7 +410,8 @@ test("watches are limited to a namespace, to selected objects, to fields that ar
   );
 });
 
-test("objects of another revision are ignored, also when their label changes", async () => {
+test("objects of another revision are not read, and named, also when their label changes", async () => {
+  const others = otherRevisions.get(virtualServiceKind) as Collection<ObjectOfOtherRevision>;
   const { api, settle, database } = open({ kinds: [virtualServiceKind], revision: "canary" });
   const labelled = (revision: string): Json => ({
     ...route(1),
@@ -421,9 +424,18 @@ test("objects of another revision are ignored, also when their label changes", a
   api.set(labelled("canary"));
   await settle();
   expect(database.keys(virtualServices)).toEqual(["shop/cart"]);
+  expect(database.keys(others)).toEqual([]);
   api.set(labelled("stable"));
   await settle();
   expect(database.keys(virtualServices)).toEqual([]);
+  const stable = { namespace: "shop", name: "cart", revision: "stable", own: "canary" };
+  expect(database.read(others, "shop/cart")).toEqual(stable);
+  api.set(labelled("blue"));
+  await settle();
+  expect(database.read(others, "shop/cart")).toEqual({ ...stable, revision: "blue" });
+  api.delete(labelled("blue"));
+  await settle();
+  expect(database.keys(others)).toEqual([]);
 });
 
 /** Returns the content of a database that an API server and a directory can both have. */

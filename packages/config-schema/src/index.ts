@@ -1,5 +1,6 @@
 export { clusterKey, meshKey, type ConfigObject, type NegativeCondition } from "./config-object.js";
-export { applyChanges, type ObjectChange, setObjects } from "./object-change.js";
+export { applyChanges, type ObjectChange, type OtherRevisionChange, setObjects } from "./object-change.js";
+export { formatOtherRevision, type ObjectOfOtherRevision, otherRevisionOf, otherRevisions } from "./other-revisions.js";
 
 export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } from "./decoding/decode.js";
 export { failClosed, type RejectedIdentity } from "./decoding/fail-closed.js";
@@ -9,6 +10,7 @@ export { formatPath, type FieldPath, type IssueCode, type Report } from "./decod
 export { formatProblem, formatSubject, type Problem, subjectOf } from "./manifests/problem.js";
 export {
   type LocatedObject,
+  type LocatedOther,
   moveReading,
   readDocument,
   readInSlices,

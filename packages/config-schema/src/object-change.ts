@@ -1,6 +1,7 @@
 import type { Transaction } from "@istiod/incremental";
 import type { ConfigObject } from "./config-object.js";
 import type { Kind } from "./kinds/kind.js";
+import { type ObjectOfOtherRevision, otherRevisions } from "./other-revisions.js";
 
 /** A new version of an object, or its removal. */
 export interface ObjectChange {
@@ -13,9 +14,26 @@ export interface ObjectChange {
   readonly isSubstitute?: boolean;
 }
 
+/** An object that belongs to another revision from now on, or no longer. */
+export interface OtherRevisionChange {
+  readonly kind: Kind;
+  /** Key in the kind's collection. */
+  readonly key: string;
+  /** Undefined if no such object is left. */
+  readonly other: ObjectOfOtherRevision | undefined;
+}
+
 /** Writes changes into the collections of their kinds: `database.commit((tx) => applyChanges(tx, changes))`. */
-export function applyChanges(tx: Transaction, changes: readonly ObjectChange[]): void {
-  for (const { kind, key, object, isSubstitute = false } of changes) {
+export function applyChanges(tx: Transaction, changes: readonly (ObjectChange | OtherRevisionChange)[]): void {
+  for (const change of changes) {
+    const { kind, key } = change;
+    if ("other" in change) {
+      const others = otherRevisions.get(kind);
+      if (others !== undefined && change.other !== undefined) tx.set(others, key, change.other);
+      else if (others !== undefined) tx.delete(others, key);
+      continue;
+    }
+    const { object, isSubstitute = false } = change;
     const collection = isSubstitute ? kind.failClosed?.collection : kind.collection;
     if (collection === undefined) continue;
     if (object === undefined) tx.delete(collection, key);

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { Ledger, type Location, type RejectedPolicy } from "@istiod/config-ingestion";
-import type { DecodeOptions, Kind, ObjectChange, Problem } from "@istiod/config-schema";
+import type { DecodeOptions, Kind, ObjectChange, OtherRevisionChange, Problem } from "@istiod/config-schema";
 import { type ConfigType, configTypeUrl } from "./config-type.js";
 import { ConfigResourceError, decodeConfig } from "./decode-config.js";
 import { isSynthetic, markSynthetic } from "./received-service-entry.js";
@@ -61,8 +61,8 @@ export class ReceivedObjects {
     this.#problems.set(typeUrl, problems);
   }
 
-  /** Returns the objects that became active or were removed since the last call. */
-  takeChanges(): readonly ObjectChange[] {
+  /** Returns the objects that became active, were removed, or belong to another revision, since the last call. */
+  takeChanges(): readonly (ObjectChange | OtherRevisionChange)[] {
     return this.#ledger.takeChanges();
   }
 

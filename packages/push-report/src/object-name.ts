@@ -1,4 +1,4 @@
-import { allKinds, analysisKinds, type Kind } from "@istiod/config-schema";
+import { allKinds, analysisKinds, type Kind, type ObjectOfOtherRevision, otherRevisions } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
 import type { Change, Collection, Database } from "@istiod/incremental";
 
@@ -21,9 +21,11 @@ export interface ObjectInput {
 const namedKinds: readonly Kind[] = [...allKinds, ...analysisKinds];
 const kindOf = new Map<Collection<unknown>, Kind>(namedKinds.map((kind) => [kind.collection, kind]));
 
-const isSubstitute: ReadonlySet<Collection<unknown>> = new Set(
-  allKinds.flatMap(({ failClosed }) => failClosed?.collection ?? []),
-);
+/** Collections of substitutes and of objects of other revisions, whose keys are those of their kinds. */
+const besideKinds: ReadonlySet<Collection<unknown>> = new Set<Collection<unknown>>([
+  ...allKinds.flatMap(({ failClosed }) => failClosed?.collection ?? []),
+  ...otherRevisions.values(),
+]);
 
 /** Returns the name of a changed object. */
 export function nameOf({ collection, key }: Change): ObjectName {
@@ -31,7 +33,7 @@ export function nameOf({ collection, key }: Change): ObjectName {
   const name = parts.at(-1) ?? key;
   const kind = kindOf.get(collection);
   if (kind === undefined)
-    return { kind: collection.name, namespace: isSubstitute.has(collection) ? (parts.at(-2) ?? "") : "", name };
+    return { kind: collection.name, namespace: besideKinds.has(collection) ? (parts.at(-2) ?? "") : "", name };
   return { kind: kind.kind, namespace: kind.scope === "cluster" ? "" : (parts.at(-2) ?? ""), name };
 }
 
@@ -72,6 +74,18 @@ export function inputsOf<C>(database: Database<C>, { kind, namespace, name }: Ob
   return namedKinds
     .filter((k) => k.kind === kind)
     .flatMap(({ collection }) => keysOf(database, collection, tail).map((key) => ({ collection, key })));
+}
+
+/** Returns the object of a name that belongs to another revision; undefined if there is none. */
+export function objectOfOtherRevision<C>(
+  database: Database<C>,
+  { kind, namespace, name }: ObjectName,
+): ObjectOfOtherRevision | undefined {
+  for (const [{ kind: known }, collection] of otherRevisions) {
+    const [key] = known === kind ? keysOf(database, collection, `${namespace}/${name}`) : [];
+    if (key !== undefined) return database.read(collection, key);
+  }
+  return undefined;
 }
 
 /** Returns the keys `shop/cart`, or `<cluster>/shop/cart` for kinds of which each cluster has its own objects. */

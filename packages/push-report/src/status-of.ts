@@ -1,9 +1,10 @@
+import { formatOtherRevision } from "@istiod/config-schema";
 import { pauseEvery } from "@istiod/runtime";
 import type { Connection } from "@istiod/xds-server";
 import { Effects } from "./effects.js";
 import { type MissingResources, missingResources } from "./missing-resources.js";
 import { effectElsewhere, reasonWithoutEffect } from "./no-effect.js";
-import { inputsOf, type ObjectName } from "./object-name.js";
+import { inputsOf, objectOfOtherRevision, type ObjectName } from "./object-name.js";
 import type { ObjectStatus, StatusSources } from "./object-status.js";
 import { removalStatus } from "./removal.js";
 import { isSettling } from "./settling.js";
@@ -34,6 +35,9 @@ export async function statusOf<C>(
   for (let attempt = 1; ; attempt++) {
     const { revision } = database;
     const inputs = inputsOf(database, object);
+    const other = inputs.length === 0 ? objectOfOtherRevision(database, object) : undefined;
+    if (other !== undefined)
+      return statusWithoutProxies(sources, object, { noEffect: `it ${formatOtherRevision(other)}` });
     if (inputs.length === 0) return removalStatus(sources, object);
     const noEffect = reasonWithoutEffect(sources, inputs);
     if (noEffect !== undefined) return statusWithoutProxies(sources, object, { noEffect });

@@ -1,4 +1,13 @@
-import { applyMeshConfig, meshConfig, meshConfigKey, virtualServices } from "@istiod/config-schema";
+import {
+  applyMeshConfig,
+  meshConfig,
+  meshConfigKey,
+  type ObjectOfOtherRevision,
+  otherRevisions,
+  virtualServiceKind,
+  virtualServices,
+} from "@istiod/config-schema";
+import type { Collection } from "@istiod/incremental";
 import { formatStatus, isIneffective, isLive, parseName } from "@istiod/push-report";
 import { type ReceivedResponse, XdsClient } from "@istiod/xds-server/testing";
 import { beforeEach, describe, expect, it, test } from "vitest";
@@ -75,6 +84,17 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     web.close();
     await expect.poll(() => mesh.log.report(revision)?.pending).toBe(0);
     expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, proxiesAcknowledged: 0 });
+  });
+
+  it("reports that an object belongs to another revision", async () => {
+    const others = otherRevisions.get(virtualServiceKind) as Collection<ObjectOfOtherRevision>;
+    const other = { namespace: "shop", name: "old", revision: "stable", own: "canary" };
+    mesh.database.commit((tx) => tx.set(others, "shop/old", other));
+    const status = await mesh.status("VirtualService/shop/old");
+    expect(formatStatus(status)).toBe(
+      'VirtualService/shop/old: has no effect: it belongs to revision "stable" (label istio.io/rev), and this istiod is revision "canary"',
+    );
+    expect([isIneffective(status), isLive(status)]).toEqual([true, false]);
   });
 
   it("reports that an object in an undiscovered namespace has no effect", async () => {

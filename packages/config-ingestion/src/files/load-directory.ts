@@ -1,11 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { DecodeOptions, ObjectChange, Problem } from "@istiod/config-schema";
+import type { DecodeOptions, ObjectChange, OtherRevisionChange, Problem } from "@istiod/config-schema";
 import { Ledger } from "../ledger/ledger.js";
 
 export interface LoadedDirectory {
   /** Changes to write in one commit, with `applyChanges`. */
-  readonly changes: readonly ObjectChange[];
+  readonly changes: readonly (ObjectChange | OtherRevisionChange)[];
   readonly problems: readonly Problem[];
   /** Number of accepted objects of each kind. */
   readonly counts: ReadonlyMap<string, number>;

@@ -1,4 +1,12 @@
-import type { ConfigObject, LocatedObject, ObjectChange, Problem } from "@istiod/config-schema";
+import {
+  type ConfigObject,
+  type LocatedObject,
+  type ObjectChange,
+  type ObjectOfOtherRevision,
+  otherRevisionOf,
+  type OtherRevisionChange,
+  type Problem,
+} from "@istiod/config-schema";
 import { structurallyEqual } from "@istiod/incremental";
 import type { ResourceType } from "@istiod/kubernetes";
 import { decide } from "../ledger/decision.js";
@@ -51,11 +59,14 @@ const noProblems: readonly Problem[] = [];
 export class KindObjects {
   readonly #options: KindObjectsOptions;
   readonly #entries = new Map<string, Entry>();
+  /** Objects that are not read because they belong to other revisions. No key is also one of an entry. */
+  readonly #others = new Map<string, ObjectOfOtherRevision>();
   /** Keys of the entries with problems or a rejected object, which are few. */
   readonly #troubled = new Set<string>();
   /** Changes that were not taken, by key. */
   readonly #changes = new Map<string, ObjectChange>();
   readonly #substituteChanges = new Map<string, ObjectChange>();
+  readonly #otherChanges = new Map<string, OtherRevisionChange>();
   /** Objects that the current watch has not reported yet. */
   #unconfirmed: Set<string> | undefined;
   /** The newest resource version that was seen. */
@@ -67,7 +78,7 @@ export class KindObjects {
 
   /** Begins a watch that knows nothing of earlier ones. What it does not report until `endSync` no longer exists. */
   beginSync(): void {
-    this.#unconfirmed = new Set(this.#entries.keys());
+    this.#unconfirmed = new Set([...this.#entries.keys(), ...this.#others.keys()]);
   }
 
   /** Ends the first complete list of a watch. */
@@ -78,7 +89,7 @@ export class KindObjects {
 
   /** Removes all objects, because the kind is no longer served. */
   clear(): void {
-    for (const key of [...this.#entries.keys()]) this.#delete(key);
+    for (const key of [...this.#entries.keys(), ...this.#others.keys()]) this.#delete(key);
     this.#unconfirmed = undefined;
   }
 
@@ -91,15 +102,16 @@ export class KindObjects {
   }
 
   /** Returns the changes since the last call. */
-  takeChanges(): readonly ObjectChange[] {
-    const changes = [...this.#changes.values(), ...this.#substituteChanges.values()];
-    this.#changes.clear();
-    this.#substituteChanges.clear();
+  takeChanges(): readonly (ObjectChange | OtherRevisionChange)[] {
+    const kinds = [this.#changes, this.#substituteChanges, this.#otherChanges];
+    const changes = kinds.flatMap((of): readonly (ObjectChange | OtherRevisionChange)[] => [...of.values()]);
+    for (const of of kinds) of.clear();
     return changes;
   }
 
+  /** Reports whether an object exists, also if it belongs to another revision. */
   has(key: string): boolean {
-    return this.#entries.has(key);
+    return this.#entries.has(key) || this.#others.has(key);
   }
 
   metadata(key: string): ObjectMetadata | undefined {
@@ -151,11 +163,29 @@ export class KindObjects {
   }
 
   #set(key: string, event: ObjectVersion, resource: ResourceType): boolean {
+    const { kind, revision: own } = this.#options;
+    const revision = otherRevisionOf(kind, event.object, own);
+    if (revision !== undefined)
+      return this.#setOther(key, { namespace: event.namespace, name: event.name, revision, own: own ?? "" });
+    const isTaken = this.#deleteOther(key);
+    return this.#setOwn(key, event, resource) || isTaken;
+  }
+
+  /** Records that an object belongs to another revision. */
+  #setOther(key: string, other: ObjectOfOtherRevision): boolean {
+    const isReplaced = this.#deleteOwn(key);
+    if (this.#others.get(key)?.revision === other.revision) return isReplaced;
+    this.#others.set(key, other);
+    this.#otherChanges.set(key, { kind: this.#options.kind, key, other });
+    return true;
+  }
+
+  #setOwn(key: string, event: ObjectVersion, resource: ResourceType): boolean {
     const { kind, forWriting, policies } = this.#options;
     // A later object of the same name owes nothing to the one before.
-    const isReplaced = this.#entries.get(key)?.metadata.uid !== event.uid && this.#delete(key);
+    const isReplaced = this.#entries.get(key)?.metadata.uid !== event.uid && this.#deleteOwn(key);
     const decoded = decodeObject(event.object, resource, this.#options);
-    if (decoded === undefined) return this.#delete(key) || isReplaced;
+    if (decoded === undefined) return this.#deleteOwn(key) || isReplaced;
     this.#noteVersion(event.resourceVersion);
     const { object } = decoded;
     if (object !== undefined) policies?.accept({ kind, key, uid: event.uid }, object, event.resourceVersion);
@@ -213,6 +243,16 @@ export class KindObjects {
   }
 
   #delete(key: string): boolean {
+    return this.#deleteOther(key) || this.#deleteOwn(key);
+  }
+
+  #deleteOther(key: string): boolean {
+    if (!this.#others.delete(key)) return false;
+    this.#otherChanges.set(key, { kind: this.#options.kind, key, other: undefined });
+    return true;
+  }
+
+  #deleteOwn(key: string): boolean {
     const before = this.#entries.get(key);
     if (before === undefined) return false;
     const { kind, policies } = this.#options;

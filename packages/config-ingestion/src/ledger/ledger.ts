@@ -3,6 +3,7 @@ import type {
   FieldPath,
   Kind,
   ObjectChange,
+  OtherRevisionChange,
   Problem,
   ReadOptions,
   UnparsedPolicy,
@@ -12,6 +13,7 @@ import { byPlace } from "./definitions.js";
 import { enforcedInstead } from "./enforced-instead.js";
 import { type DocumentRecord, readDocuments, TooManyDocumentsError } from "./file-documents.js";
 import { fileOfDocuments, type FileRecord, unreadableFile, withPrevious } from "./file-record.js";
+import { OtherRevisions } from "./other-revisions.js";
 import type { RejectedPolicy, StoreChanges, StoredVersions } from "./stored-versions.js";
 import { StringPool } from "./string-pool.js";
 
@@ -37,6 +39,7 @@ export interface LedgerOptions extends DecodeOptions {
 export class Ledger {
   readonly #files = new Map<string, FileRecord>();
   readonly #objects: DefinedObjects;
+  readonly #others = new OtherRevisions();
   readonly #strings = new StringPool();
   readonly #options: ReadOptions;
   readonly #stored: StoredVersions | undefined;
@@ -120,9 +123,9 @@ export class Ledger {
     this.#objects.reconsiderRejected();
   }
 
-  /** Returns the objects that became active or were removed since the last call. */
-  takeChanges(): readonly ObjectChange[] {
-    const changes = this.#objects.takeChanges();
+  /** Returns the objects that became active, were removed, or belong to another revision, since the last call. */
+  takeChanges(): readonly (ObjectChange | OtherRevisionChange)[] {
+    const changes = [...this.#objects.takeChanges(), ...this.#others.takeChanges()];
     this.#strings.removeUnused(() => this.#objects.live());
     return changes;
   }
@@ -137,9 +140,12 @@ export class Ledger {
     return this.#objects.definitionsOf(kind, key).length > 0;
   }
 
-  /** Returns the place that defines an active object, by its kind and its key in the kind's collection. */
+  /**
+   * Returns the place that defines an active object, or one of another revision, by its kind and its key in the kind's
+   * collection.
+   */
   locate(kind: Kind, key: string): Location | undefined {
-    return this.#objects.definitionsOf(kind, key)[0];
+    return this.#objects.definitionsOf(kind, key)[0] ?? this.#others.locate(kind, key);
   }
 
   /** Returns the rejected objects of kinds that restrict, with what applies instead. */
@@ -186,5 +192,6 @@ export class Ledger {
     if (after === undefined) this.#files.delete(file);
     else this.#files.set(file, after);
     this.#objects.replace(before, after?.definitions ?? []);
+    this.#others.replaceFile(file, after?.documents.flatMap(({ reading }) => reading.others) ?? []);
   }
 }

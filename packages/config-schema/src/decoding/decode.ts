@@ -1,6 +1,7 @@
 import { reasonOf } from "@istiod/runtime";
 import type { ConfigObject } from "../config-object.js";
 import { allKinds } from "../kinds/all-kinds.js";
+import { type ObjectOfOtherRevision, otherRevisionOf } from "../other-revisions.js";
 import type { Kind, Manifest } from "../kinds/kind.js";
 import type { ProductBounds } from "../mesh/product-bounds.js";
 import { readNegativeConditions } from "./conditions.js";
@@ -90,6 +91,8 @@ export type Decoded =
       readonly subject?: Subject;
       /** The reason why the object is ignored, where its author likely expects otherwise. */
       readonly issues: readonly Issue[];
+      /** Set for an object of another revision. */
+      readonly other?: { readonly kind: Kind; readonly key: string; readonly object: ObjectOfOtherRevision };
       readonly path: FieldPath;
     };
 
@@ -140,9 +143,11 @@ function decodeObject(
     );
     return rejected();
   }
-  const revision = revisionOf(kind, manifest.body);
-  if (options.revision && revision !== undefined && revision !== options.revision)
-    return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, issues: [], path };
+  const revision = otherRevisionOf(kind, manifest.body, options.revision);
+  if (revision !== undefined) {
+    const other = { kind, key, object: { namespace, name, revision, own: options.revision ?? "" } };
+    return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, subject, issues: [], path, other };
+  }
   try {
     if (kind.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
     const object = readObject(kind, manifest, cluster, issues, report);
@@ -212,14 +217,6 @@ function unreadKind(path: FieldPath, envelope: Envelope, options: DecodeOptions)
   return { outcome: "ignored", kind: envelope.kind, subject, issues, path };
 }
 
-/** Returns the revision that an object belongs to; undefined if it belongs to all. */
-function revisionOf({ group }: Kind, body: Manifest["body"]): string | undefined {
-  const revision = group.endsWith(".istio.io")
-    ? record(record(body["metadata"])?.["labels"])?.["istio.io/rev"]
-    : undefined;
-  return typeof revision === "string" ? revision : undefined;
-}
-
 /** Returns the substitute of a rejected object of a kind that restricts, if the namespace can be read. */
 function substituteOf(
   kind: Kind,
@@ -228,8 +225,7 @@ function substituteOf(
 ): ConfigObject<unknown, unknown> | undefined {
   const { cluster = defaultCluster, kinds, revision, acceptInvalid = false } = options;
   if (kind.failClosed === undefined || acceptInvalid || kinds?.includes(kind) === false) return undefined;
-  const own = revisionOf(kind, body);
-  if (revision && own !== undefined && revision !== own) return undefined;
+  if (otherRevisionOf(kind, body, revision) !== undefined) return undefined;
   const namespace = readableNamespace(body);
   if (namespace === undefined) return undefined;
   return failClosed(kind, { namespace, name: readableName(body), cluster }, body);

@@ -4,6 +4,7 @@ import { decode, type DecodeOptions } from "../decoding/decode.js";
 import { problemOf, type Problem } from "./problem.js";
 import { type FieldPath, formatPath } from "../decoding/report.js";
 import { allKinds } from "../kinds/all-kinds.js";
+import type { ObjectOfOtherRevision } from "../other-revisions.js";
 import { unnamed, unparsedPolicies } from "./unparsed-policies.js";
 import { listSlices } from "../yaml/list-slices.js";
 import { parseYaml, splitDocuments, type DocumentText } from "../yaml/yaml.js";
@@ -26,12 +27,19 @@ export interface LocatedObject {
   readonly isUnnamed?: boolean;
 }
 
+/** An object of another revision in a document, with its place. */
+export interface LocatedOther extends Pick<LocatedObject, "kind" | "key" | "file" | "line" | "path"> {
+  readonly other: ObjectOfOtherRevision;
+}
+
 /** Content of one document of a file. */
 export interface Reading {
   readonly objects: readonly LocatedObject[];
   readonly problems: readonly Problem[];
   /** Number of objects of each kind that is not read. */
   readonly ignored: ReadonlyMap<string, number>;
+  /** The objects of other revisions, which are also counted as ignored. */
+  readonly others: readonly LocatedOther[];
   /** Reports whether it is unknown which objects the document defines. */
   readonly unreadable: boolean;
 }
@@ -85,6 +93,7 @@ export function* readInSlices(
     objects: readings.flatMap(({ objects }) => objects),
     problems: readings.flatMap(({ problems }) => problems),
     ignored: ignored.size === 0 ? noneIgnored : ignored,
+    others: readings.flatMap(({ others }) => others),
     unreadable: false,
   };
 }
@@ -104,12 +113,14 @@ function readWhole(document: DocumentText, file: string, options: ReadOptions = 
       objects: unparsedObjects(document, file, parsed.line, options),
       problems: [problem],
       ignored: noneIgnored,
+      others: [],
       unreadable: true,
     };
   }
   const objects: LocatedObject[] = [];
   const problems: Problem[] = [];
   const ignored = new Map<string, number>();
+  const others: LocatedOther[] = [];
   let unreadable = false;
   const value = options.strings === undefined ? parsed.value : options.strings.intern(parsed.value);
   for (const decoded of decode(value, { ...options, wordAt: parsed.wordAt })) {
@@ -117,6 +128,10 @@ function readWhole(document: DocumentText, file: string, options: ReadOptions = 
       problems.push(problemOf(issue, file, parsed.lineOf(issue.path), decoded.path, decoded.subject));
     if (decoded.outcome === "ignored") {
       if (decoded.issues.length === 0) ignored.set(decoded.kind, (ignored.get(decoded.kind) ?? 0) + 1);
+      if (decoded.other !== undefined) {
+        const { object: other, ...named } = decoded.other;
+        others.push({ ...named, other, file, line: parsed.lineOf(decoded.path), path: decoded.path });
+      }
       continue;
     }
     const { kind } = decoded;
@@ -133,7 +148,7 @@ function readWhole(document: DocumentText, file: string, options: ReadOptions = 
       objects.push({ kind, key: kind.key(named), object: undefined, ...at, substitute: named, isUnnamed: true });
     } else objects.push(...unparsedObjects(document, file, at.line, options));
   }
-  return { objects, problems, ignored: ignored.size === 0 ? noneIgnored : ignored, unreadable };
+  return { objects, problems, ignored: ignored.size === 0 ? noneIgnored : ignored, others, unreadable };
 }
 
 /** Returns the policies that a document which cannot be decoded appears to define. */
@@ -159,11 +174,11 @@ function unparsedObjects(
 /** Returns the reading of a slice with the paths of its items in the List. */
 function moveItems(reading: Reading, first: number): Reading {
   if (first === 0) return reading;
-  const objects = reading.objects.map((object) => {
-    const [, index, ...rest] = object.path;
-    return typeof index === "number" ? { ...object, path: ["items", index + first, ...rest] } : object;
-  });
-  return { ...reading, objects };
+  const moved = <T extends { readonly path: FieldPath }>(item: T): T => {
+    const [, index, ...rest] = item.path;
+    return typeof index === "number" ? { ...item, path: ["items", index + first, ...rest] } : item;
+  };
+  return { ...reading, objects: reading.objects.map(moved), others: reading.others.map(moved) };
 }
 
 /** Returns a reading of the same document some lines further down. */
@@ -171,5 +186,10 @@ export function moveReading(reading: Reading, lines: number): Reading {
   if (lines === 0) return reading;
   const moved = <T extends { readonly line: number }>(items: readonly T[]): T[] =>
     items.map((item) => ({ ...item, line: item.line + lines }));
-  return { ...reading, objects: moved(reading.objects), problems: moved(reading.problems) };
+  return {
+    ...reading,
+    objects: moved(reading.objects),
+    others: moved(reading.others),
+    problems: moved(reading.problems),
+  };
 }

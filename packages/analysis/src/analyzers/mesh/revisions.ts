@@ -1,16 +1,20 @@
 import {
   type ConfigObject,
   type FieldPath,
+  formatOtherRevision,
   istioKinds,
+  type Kind,
   mutatingWebhookConfigurations,
   namespaceKind,
   namespaces,
+  type ObjectOfOtherRevision,
+  otherRevisions,
   templatePath,
   workloadKinds,
 } from "@istiod/config-schema";
 import { type Collection, query } from "@istiod/incremental";
 import { nearestNames } from "@istiod/settings";
-import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
+import { type AnalysisContext, type Analyzer, type Rule, rule } from "../../analyzer.js";
 import { listNames, quotedNearest } from "../../suggestions.js";
 import { isInjector, revisionsOf } from "../webhooks/overlap.js";
 
@@ -20,8 +24,9 @@ const tagLabel = "istio.io/tag";
 /** Without injection webhooks, no revision is known, and none is reported. */
 export const revisionAnalyzer: Analyzer = {
   name: "mesh.RevisionAnalyzer",
-  description: "Checks that the revisions in labels are those of injection webhooks, if there are any",
-  codes: ["MESH0049"],
+  description:
+    "Checks that the revisions in labels are those of injection webhooks, if there are any, and names objects of other revisions",
+  codes: ["MESH0049", "MESH0054"],
   rules: [
     rule(namespaceKind, namespaces, ({ labels }, context) =>
       checkRevision(labels[revisionLabel], [], "pods of the namespace get no sidecar", context),
@@ -36,8 +41,27 @@ export const revisionAnalyzer: Analyzer = {
         checkRevision(labels[revisionLabel], [], "every control plane ignores the object", context),
       ),
     ),
+    ...istioKinds.flatMap(ruleForOthers),
   ],
 };
+
+/** Reports objects that this control plane does not read. */
+function ruleForOthers(kind: Kind): readonly Rule[] {
+  const collection = otherRevisions.get(kind);
+  if (collection === undefined) return [];
+  return [
+    {
+      kind: { kind: kind.kind, group: kind.group, collection },
+      nameOf: (other) => other as ObjectOfOtherRevision,
+      analyze: (object, context) => {
+        const other = object as ObjectOfOtherRevision;
+        const at = ["metadata", "labels", revisionLabel];
+        checkRevision(other.revision, [], "every control plane ignores the object", context);
+        context.report("MESH0054", at, `${formatOtherRevision(other)}, which does not read the object`);
+      },
+    },
+  ];
+}
 
 /** The revisions and tags of injection webhooks, sorted; `default` for those without a revision. */
 const knownRevisions = query("knownRevisions", (q): readonly string[] => {
