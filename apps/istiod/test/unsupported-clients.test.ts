@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { proxyStatusCommand, statusCommand, type StatusOutput } from "@istiod/commands";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { listenerType } from "@istiod/xds-server";
 import { expect, test, vi } from "vitest";
@@ -25,8 +26,22 @@ const clients = {
   },
 } as const;
 
+/** Runs a command on a running istiod. */
+async function run(
+  command: (output: StatusOutput) => ReturnType<typeof statusCommand>,
+  ...args: readonly string[]
+): Promise<{ readonly out: string; readonly warned: string; readonly status: number }> {
+  const result = { out: "", warned: "", status: 0 };
+  await command({
+    print: (text) => (result.out += text),
+    warn: (text) => (result.warned += text),
+    exit: (status) => (result.status = status),
+  }).parseAsync([...args], { from: "user" });
+  return result;
+}
+
 test.for(Object.entries(clients))(
-  "a %s client is said in the log, on the status page, on its own page and by the metric",
+  "a %s client is said in the log, on the status page, on its own page and by the metric and commands",
   { timeout: 60_000 },
   async ([kind, { node, words }]) => {
     const directory = await folder({ "mesh/mesh.yaml": mesh });
@@ -53,5 +68,14 @@ test.for(Object.entries(clients))(
     const metrics = await get("/metrics");
     expect(metrics).toContain(`istiod_unsupported_clients{kind="${kind}"} 1\n`);
     expect(metrics.match(/^istiod_unsupported_clients\{.*\} 0$/gm)).toHaveLength(3);
+    const said = `${node.id} is not served: ${words}\n`;
+    const table = await run(proxyStatusCommand, "--istiod", istiod.http);
+    expect(table.out).toContain("good-1.shop");
+    expect([table.warned, table.status]).toEqual([said, 0]);
+    const other = await run(proxyStatusCommand, "--istiod", istiod.http, "-n", "other");
+    expect(other.warned).toBe("");
+    const status = await run(statusCommand, "Service/shop/cart", "--istiod", istiod.http);
+    expect(status.out).toContain(`\n${said}`);
+    expect(status.out).not.toContain("good-1.shop~shop.svc.cluster.local is not served");
   },
 );

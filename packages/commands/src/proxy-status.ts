@@ -1,13 +1,16 @@
 import { readFile } from "node:fs/promises";
 import {
+  type ConnectedProxy,
   decodeAnswers,
   decodeClientStatus,
   decodeProxies,
   formatSilent,
+  formatUnserved,
   httpReplicas,
   incompleteExit,
   joinConnections,
   latestClientStatuses,
+  unservedClients,
 } from "@istiod/replicas";
 import {
   compareDumps,
@@ -76,17 +79,21 @@ async function statuses(
   const gathered = decodeAnswers(await askAll("client_status"), decodeClientStatus);
   if (gathered.answers.length === 0) throw noAnswer(gathered);
   const proxies = decodeAnswers(await askAll("proxies"), decodeProxies);
-  const { answers } = latestClientStatuses(
-    gathered,
-    joinConnections(proxies, (answer) => answer),
-  );
+  const connections = joinConnections(proxies, (answer) => answer);
+  const { answers } = latestClientStatuses(gathered, connections);
   const found = answers.map(({ answer }) => readProxyStatuses(JSON.stringify(answer), namespace));
   print(
     output === "table" ? table(found, level > 0) : found.map(({ response }) => formatValue(response, output)).join(""),
   );
+  warn(formatUnserved(unservedClients(connections.latest.filter(({ proxy }) => isOf(proxy, namespace)))));
   const silent = unanswered(gathered);
   warn(formatSilent(silent));
   exit(silent.length === 0 ? 0 : incompleteExit);
+}
+
+/** Reports whether a proxy is of a namespace, by its node ID. */
+function isOf({ node }: ConnectedProxy, namespace: string | undefined): boolean {
+  return !namespace || node.split("~")[2]?.endsWith(`.${namespace}`) === true;
 }
 
 /** Returns the proxies of all replicas, sorted as by `istioctl`. */

@@ -11,6 +11,8 @@ export interface ProxyConnection {
   readonly cluster: string;
   /** Milliseconds since the epoch, by the replica's clock. */
   readonly connectedAt: number;
+  /** Set for a client that is not served: a sentence about such clients. */
+  readonly unsupported?: string;
 }
 
 /** A proxy of the answer to the command `proxies`. */
@@ -39,8 +41,26 @@ export function isConnection(value: unknown): value is ProxyConnection {
   return (
     isRecord(value) &&
     ["id", "node", "cluster"].every((field) => typeof value[field] === "string") &&
-    typeof value["connectedAt"] === "number"
+    typeof value["connectedAt"] === "number" &&
+    ["string", "undefined"].includes(typeof value["unsupported"])
   );
+}
+
+/** A connected client that is not served. */
+export interface UnservedClient {
+  readonly node: string;
+  /** A sentence about such clients. */
+  readonly reason: string;
+}
+
+/** Returns the clients that are not served. */
+export function unservedClients(latest: readonly LatestConnection<ProxyConnection>[]): readonly UnservedClient[] {
+  return latest.flatMap(({ proxy: { node, unsupported: reason } }) => (reason === undefined ? [] : [{ node, reason }]));
+}
+
+/** Formats the clients that are not served, one a line. */
+export function formatUnserved(clients: readonly UnservedClient[]): string {
+  return clients.map(({ node, reason }) => `${node} is not served: ${reason}\n`).join("");
 }
 
 /** The latest connection of a proxy, and the replica that has it. */

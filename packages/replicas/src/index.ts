@@ -4,10 +4,13 @@ export {
   type ConnectedProxy,
   connectionNamed,
   decodeProxies,
+  formatUnserved,
   joinConnections,
   type JoinedConnections,
   type LatestConnection,
   type ProxyConnection,
+  type UnservedClient,
+  unservedClients,
 } from "./connected-proxies.js";
 export { type Ask, controlPlane, type ControlPlaneOptions, onlyParameter, type Selection } from "./control-plane.js";
 export { distinctAnswers, type DistinctAnswer } from "./distinct-answers.js";

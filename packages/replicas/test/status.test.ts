@@ -182,6 +182,20 @@ test("an earlier connection of a proxy, which never acknowledges, does not count
   expect(asked).toEqual([`all: ${of}`, `id-of-a: ${of}&without=web-10`]);
 });
 
+test("clients that are not served are named by their latest connection, and change no exit status", async () => {
+  const unsupported = "proxyless clients are not supported";
+  const { ask } = asking({
+    a: () => statusOf({ reached: 1 }, { connections: [{ ...proxy("web", 10), unsupported }, proxy("cart", 11)] }),
+    b: () => statusOf({}, { connections: [{ ...proxy("api", 20), unsupported }, proxy("web", 20)] }),
+  });
+  const status = await gatherStatus(ask, { objects: [name] });
+  expect(status.unserved).toEqual([{ node: proxy("api", 20).node, reason: unsupported }]);
+  expect(formatControlPlaneStatus(status)).toBe(
+    `${name}: live on 1 of 1 proxy\n${proxy("api", 20).node} is not served: ${unsupported}\n`,
+  );
+  expect(exit(status)).toBe(statusExits.live);
+});
+
 test("without names, a replica that has not noticed a change is asked for the object that others name", async () => {
   const { ask, asked } = asking({
     a: () => statusOf({ reached: 1 }),

@@ -1,5 +1,5 @@
 import type { ConnectedProxy } from "@istiod/replicas";
-import type { Proxy } from "@istiod/push-context";
+import { type Proxy, unsupportedClient } from "@istiod/push-context";
 import type { Connection } from "@istiod/xds-server";
 
 type ProxyOf = (connection: Connection) => Proxy;
@@ -16,7 +16,9 @@ export function proxyConnections(connections: readonly Connection[], proxyOf: Pr
 /** Returns the connected proxies, with their identity across replicas. */
 export function connectedProxies(connections: readonly Connection[], proxyOf: ProxyOf): readonly ConnectedProxy[] {
   return proxyConnections(connections, proxyOf).map((connection) => {
-    const { id, nodeId, type, metadata } = proxyOf(connection);
+    const proxy = proxyOf(connection);
+    const { id, nodeId, type, metadata } = proxy;
+    const unsupported = unsupportedClient(proxy)?.reason;
     const { CLUSTER_ID: cluster = "", ISTIO_VERSION: version = "" } = metadata;
     return {
       id: connection.id,
@@ -26,6 +28,7 @@ export function connectedProxies(connections: readonly Connection[], proxyOf: Pr
       kind: type,
       version,
       connectedAt: connection.connectedAt,
+      ...(unsupported !== undefined && { unsupported }),
     };
   });
 }

@@ -1,5 +1,6 @@
 import { formatMessages, isAtLeast, type Message } from "@istiod/analysis";
 import { formatStatus, type ObjectStatus } from "@istiod/push-report";
+import { formatUnserved } from "../connected-proxies.js";
 import { formatSilent } from "../format.js";
 import type { ControlPlaneStatus } from "./join-status.js";
 import { hasErrors } from "./status-exit.js";
@@ -10,7 +11,7 @@ const findingsShown = 10;
 
 /** Formats the statuses of objects, what is wrong with them, and the replicas that do not answer. */
 export function formatControlPlaneStatus(status: ControlPlaneStatus): string {
-  const { replicas, objects, problems, newFindings, moreFindings, failures, silent } = status;
+  const { replicas, objects, problems, newFindings, moreFindings, failures, silent, unserved } = status;
   const ofObjects = objects.flatMap((each) => [
     formatStatus(each, !hasErrors(each)),
     ...notRead(each, replicas.length > 1),
@@ -27,7 +28,7 @@ export function formatControlPlaneStatus(status: ControlPlaneStatus): string {
       ? "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n"
       : lines.map((line) => `${line}\n`).join("");
   const failed = failures.map(({ instance, error }) => ({ name: instance.name, reason: error.trim() }));
-  return `${all}${formatSilent([...silent, ...failed])}`;
+  return `${all}${formatUnserved(unserved)}${formatSilent([...silent, ...failed])}`;
 }
 
 function notRead({ unread }: AnnotatedStatus, hasReplicas: boolean): string[] {

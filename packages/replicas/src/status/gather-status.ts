@@ -1,5 +1,5 @@
 import { formatName } from "@istiod/push-report";
-import { joinConnections } from "../connected-proxies.js";
+import { joinConnections, unservedClients } from "../connected-proxies.js";
 import type { Ask } from "../control-plane.js";
 import { decodeAnswers, type Gathered, joinGathered } from "../gathered.js";
 import { type ControlPlaneStatus, joinStatus } from "./join-status.js";
@@ -24,7 +24,7 @@ export async function gatherStatus(
   parameters.set("connections", "true");
   if (latest) parameters.set("latest", "true");
   const first = decodeAnswers(await ask("status", parameters), decodeStatus);
-  const { superseded } = joinConnections(first, ({ connections = [] }) => connections);
+  const { latest: current, superseded } = joinConnections(first, ({ connections = [] }) => connections);
   const again = await Promise.all(
     first.answers.map(async ({ instance: { id }, answer }): Promise<Gathered<StatusAnswer> | undefined> => {
       const details = new URLSearchParams(parameters);
@@ -36,7 +36,8 @@ export async function gatherStatus(
     }),
   );
   const kept = first.answers.filter((_, i) => again[i] === undefined);
-  return joinStatus(joinGathered([{ ...first, answers: kept }, ...again.flatMap((each) => each ?? [])]));
+  const all = joinGathered([{ ...first, answers: kept }, ...again.flatMap((each) => each ?? [])]);
+  return joinStatus(all, unservedClients(current));
 }
 
 /** Returns the names of objects that other replicas have a status of. */

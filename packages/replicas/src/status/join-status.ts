@@ -1,4 +1,5 @@
 import { formatName } from "@istiod/push-report";
+import type { UnservedClient } from "../connected-proxies.js";
 import type { Gathered, ReplicaFailure, SilentReplica } from "../gathered.js";
 import type { ReplicaInstance } from "../replica.js";
 import type { AnnotatedStatus, AppliedPatch, LackedPart, StatusAnswer, UnreadSource } from "./status-answer.js";
@@ -9,18 +10,24 @@ export interface ControlPlaneStatus extends Omit<StatusAnswer, "revision" | "con
   readonly replicas: readonly (ReplicaInstance & { readonly configRevision: number })[];
   readonly failures: readonly ReplicaFailure[];
   readonly silent: readonly SilentReplica[];
+  /** Connected clients that no object can reach, because istiod does not serve clients of their kind. */
+  readonly unserved: readonly UnservedClient[];
 }
 
 const maxMissing = 50;
 
 /** Joins the answers of the replicas: proxies are added up, and problems and findings are listed once. */
-export function joinStatus({ answers, failures, silent }: Gathered<StatusAnswer>): ControlPlaneStatus {
+export function joinStatus(
+  { answers, failures, silent }: Gathered<StatusAnswer>,
+  unserved: readonly UnservedClient[] = [],
+): ControlPlaneStatus {
   const all = answers.map(({ answer }) => answer);
   const names = [...new Set(all.flatMap(({ objects }) => objects.map(({ object }) => formatName(object))))];
   return {
     replicas: answers.map(({ instance, answer }) => ({ ...instance, configRevision: answer.revision })),
     failures,
     silent,
+    unserved,
     gathering: all.some(({ gathering }) => gathering),
     objects: names.map((name) => joinObject(name, answers)),
     problems: distinct(all.flatMap(({ problems }) => problems)),
