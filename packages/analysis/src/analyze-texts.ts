@@ -50,7 +50,7 @@ export interface TextsToAnalyze {
   /** Variables of istiod, such as `CLUSTER_ID` and `DOMAIN_SUFFIX`. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * Revision of the control plane whose configuration is analyzed: Istio's objects of others are not read, and reported.
+   * Revision of the control plane whose configuration is analyzed: Istio's objects of others are reported, not read.
    * Default: all are read.
    */
   readonly revision?: string;
