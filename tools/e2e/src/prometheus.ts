@@ -7,7 +7,7 @@ import type { Closers } from "@istiod/runtime";
 import { stringify } from "yaml";
 import { eventually } from "./eventually.js";
 
-/** Where `npm run prometheus:install` unpacks it. */
+/** The path to which `npm run prometheus:install` unpacks it. */
 const unpacked = fileURLToPath(new URL("../build/usr/bin/prometheus", import.meta.url));
 
 /** Returns the command of Prometheus: of this machine, else the unpacked one; undefined if there is none. */
@@ -34,7 +34,7 @@ export interface Prometheus {
   query(expression: string): Promise<readonly Series[]>;
 }
 
-/** What Prometheus scrapes: `host:port`, with labels. */
+/** An endpoint that Prometheus scrapes: `host:port`, with labels. */
 export interface ScrapedTarget {
   readonly address: string;
   /** Default: `/metrics`. */

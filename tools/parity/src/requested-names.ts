@@ -30,6 +30,10 @@ export function requestedExtensions(listeners: Iterable<Resource>): ReadonlySet<
       ? fromBinary(HttpConnectionManagerSchema, configType.value.value).httpFilters
       : [],
   );
-  const extensions: readonly Discovered[] = [...all.flatMap((each) => each.listenerFilters), ...filters, ...httpFilters];
+  const extensions: readonly Discovered[] = [
+    ...all.flatMap((each) => each.listenerFilters),
+    ...filters,
+    ...httpFilters,
+  ];
   return new Set(extensions.flatMap(({ name, configType }) => (configType.case === "configDiscovery" ? [name] : [])));
 }
