@@ -26,7 +26,7 @@ const settled: readonly (readonly [reason: string, fields: RegExp])[] = [
     /Policy(TargetReference)?\.(selector|targetRefs?|group|kind|name|namespace)$/,
   ],
   ["the same, of requests", /^istio\.security\.v1beta1\.RequestAuthentication\.(selector|targetRefs?)$/],
-  ["the same, of EnvoyFilters", /^istio\.networking\.v1alpha3\.EnvoyFilter\.targetRefs$/],
+  ["the same, of patches", /^istio\.networking\.v1alpha3\.EnvoyFilter\.targetRefs$/],
   ["label selectors are destructured as Kubernetes' own", /LabelSelectorRequirement\.key$/],
   ["failovers of zones and of regions are read as one type", /ZoneAwareLoadBalancerSetting\.Failover\.(from|to)$/],
   ["validation rejects them", /^istio\.networking\.v1alpha3\.(Sidecar)?Port\.targetPort$/],
