@@ -6,7 +6,7 @@ import { joinEncoded } from "@istiod/protobuf-wire";
 import { PatchError } from "./patch.js";
 import { packedName, unpack } from "./value/packed.js";
 
-/** How lists are merged: appended, or replaced by a list that is not empty. */
+/** The way of merging lists: appending, or replacing by a list that is not empty. */
 export type ListMerge = "append" | "replace";
 
 /**

@@ -30,10 +30,7 @@ export function requestedExtensions(listeners: Iterable<Resource>): ReadonlySet<
       ? fromBinary(HttpConnectionManagerSchema, configType.value.value).httpFilters
       : [],
   );
-  const extensions: readonly Discovered[] = [
-    ...all.flatMap((each) => each.listenerFilters),
-    ...filters,
-    ...httpFilters,
-  ];
+  const listenerFilters = all.flatMap((each) => each.listenerFilters);
+  const extensions: readonly Discovered[] = [...listenerFilters, ...filters, ...httpFilters];
   return new Set(extensions.flatMap(({ name, configType }) => (configType.case === "configDiscovery" ? [name] : [])));
 }

@@ -46,8 +46,8 @@ export function patchCluster(
 }
 
 /**
- * Applies patches to an encoded cluster. Returns undefined if it is removed. It is decoded only if a patch depends on its
- * content: for a transport socket, a new name, or replaced lists.
+ * Applies patches to an encoded cluster. Returns undefined if it is removed. It is decoded only if a patch depends on
+ * its content: for a transport socket, a new name, or replaced lists.
  */
 export function patchEncodedCluster(
   bytes: Uint8Array,

@@ -15,7 +15,7 @@ import { patchFilterChains } from "./filter-chain.js";
 import { mergeFilter, mergeValue } from "./merge-value.js";
 import { isMerge, patchList, valueOf } from "./named-list.js";
 
-/** Where a listener is used. */
+/** The use of a listener, which patches depend on. */
 export interface ListenerPlace {
   readonly context: PatchContext;
   /** HTTP filters that this build of Envoy lacks. */

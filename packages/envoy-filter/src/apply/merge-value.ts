@@ -39,8 +39,8 @@ export function typedConfigOf({ configType }: Configured): Any | undefined {
 }
 
 /**
- * Merges a patch of a filter into a filter, by the type of its configuration. Reports whether it could: a filter without
- * packed configuration stays as it is.
+ * Merges a patch of a filter into a filter, by the type of its configuration. Reports whether it could: a filter
+ * without packed configuration stays as it is.
  *
  * @throws PatchError if the types differ
  */

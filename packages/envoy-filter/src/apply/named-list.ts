@@ -11,8 +11,8 @@ export interface PatchedList<T> {
 }
 
 /**
- * Applies a patch that adds, inserts, replaces or removes an element, to a list in place. Reports whether it did. Without
- * a selected element, inserting after adds to the end, inserting before to the start, and replacing and removing do
+ * Applies a patch that adds, inserts, replaces or removes an element, to a list in place. Reports whether it did.
+ * Without a selected element, inserting after adds to the end, inserting before to the start, and replacing and removing do
  * nothing.
  */
 export function patchList<T extends Message>(list: PatchedList<T>, patch: Patch): boolean {

@@ -73,7 +73,7 @@ function mergeIntoConfiguration(bytes: Uint8Array, patches: Patches, place: Rout
   return merged;
 }
 
-/** Returns the encoding of a virtual host with its patches. One that is removed stays, and its name is added to a set. */
+/** Returns the encoding of a virtual host with its patches. The name of a removed one is added to a set. */
 function patchHost(
   bytes: Uint8Array,
   ofHosts: readonly Patch[],

@@ -7,8 +7,8 @@ import { typedConfigOf } from "./merge-value.js";
 
 /**
  * Merges the transport socket of a patch into a cluster's: into that of the same name, else in its place. Reports
- * whether the patch has one, in which case nothing else of it is merged. A cluster whose sockets depend on the endpoint,
- * none of which has the name, stays as it is: Envoy rejects one that has both.
+ * whether the patch has one, in which case nothing else of it is merged. A cluster whose sockets depend on the
+ * endpoint, none of which has the name, stays as it is: Envoy rejects one that has both.
  */
 export function mergeClusterSocket(cluster: Cluster, patch: Cluster): boolean {
   const socket = patch.transportSocket;

@@ -10,7 +10,7 @@ import { parseClusterName, parsePort } from "./cluster-name.js";
 /** The port numbers of services by the port that a gateway listens on. */
 export type GatewayPorts = Readonly<Record<number, readonly number[]>>;
 
-/** Where a route configuration is used. */
+/** The use of a route configuration, which patches depend on. */
 export interface RoutePlace {
   readonly context: PatchContext;
   readonly gatewayPorts?: GatewayPorts | undefined;

@@ -11,7 +11,7 @@ import { messageType, patchedMessages, registry } from "./message-types.js";
 const maxDepth = 64;
 const maxNodes = 100_000;
 
-/** What inserting at a position means for things that have no order: adding. */
+/** Kinds of things that have an order. Inserting others at a position adds them. */
 const ordered: ReadonlySet<ApplyTo> = new Set([
   ApplyTo.HTTP_FILTER,
   ApplyTo.NETWORK_FILTER,

@@ -5,7 +5,7 @@ import type { Proxy } from "@istiod/push-context";
 import { patchResults, type PatchResult } from "@istiod/xds-generators";
 import type { MeshClient } from "./faults.js";
 
-/** What a patch of an EnvoyFilter does to the resources of connected proxies. */
+/** The effect of a patch of an EnvoyFilter on the resources of connected proxies. */
 export interface PatchStatus {
   /** The EnvoyFilter, `namespace/name`. */
   readonly filter: string;

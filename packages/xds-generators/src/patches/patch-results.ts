@@ -14,7 +14,7 @@ import { clusterPatcher } from "./patched-clusters.js";
 import { listenerPatcher } from "./patched-listeners.js";
 import { routePatcher } from "./patched-routes.js";
 
-/** What a patch does to the resources of a client. */
+/** The effect of a patch on the resources of a client. */
 export interface PatchResult extends PatchRef {
   /** Number of resources that it is applied to, or adds. */
   readonly resources: number;

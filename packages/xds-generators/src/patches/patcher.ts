@@ -4,7 +4,7 @@ import { failureMessage } from "@istiod/push-context";
 
 /** Resources of a client that are patched alike. */
 export interface PatchedPart {
-  /** What the resources are for. Absent: they are not patched. */
+  /** The kind of traffic that the resources are for. Absent: they are not patched. */
   readonly context?: PatchContext;
   /** The hosts of an inbound cluster. */
   readonly hosts?: readonly string[];
@@ -65,8 +65,8 @@ export class Patcher {
 const patchers = new WeakMap<Patches, Map<string, Patcher>>();
 
 /**
- * Returns the patcher of patches in a place: the same one each time, so that its results are kept as long as the patches
- * are.
+ * Returns the patcher of patches in a place: the same one each time, so that its results are kept as long as the
+ * patches are.
  *
  * @param place what the patching depends on in addition to the patches
  */
