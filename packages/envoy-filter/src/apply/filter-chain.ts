@@ -24,7 +24,7 @@ import type { Effects, Patch, Patches } from "../patch.js";
 import { packedName } from "../value/packed.js";
 import { withAbsentFilters } from "./absent-filters.js";
 import { splitAt, stringIn } from "./encoded-fields.js";
-import type { ListenerPlace } from "./listener.js";
+import type { ListenerPlace } from "./listener-place.js";
 import { mergeFilter, mergeValue, typedConfigOf } from "./merge-value.js";
 import { isMerge, patchList, valueOf } from "./named-list.js";
 import { mayPatchRoutes, patchEncodedRoutes } from "./route-configuration.js";

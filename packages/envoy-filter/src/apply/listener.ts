@@ -10,21 +10,10 @@ import {
 import { listenerFilterOf, listenerMatches, listenerNameMatches } from "../match/listener-match.js";
 import { addsIn, patchesIn } from "../match/match.js";
 import type { Effects, Patch, PatchContext, Patches } from "../patch.js";
-import type { AbsentFilter } from "./absent-filters.js";
 import { patchFilterChains } from "./filter-chain.js";
+import type { ListenerPlace } from "./listener-place.js";
 import { mergeFilter, mergeValue } from "./merge-value.js";
 import { isMerge, patchList, valueOf } from "./named-list.js";
-
-/** The use of a listener, which patches depend on. */
-export interface ListenerPlace {
-  readonly context: PatchContext;
-  /** HTTP filters that this build of Envoy lacks. */
-  readonly absentHttpFilters?: readonly AbsentFilter[];
-  /** Network filters that this build of Envoy lacks. */
-  readonly absentNetworkFilters?: readonly AbsentFilter[];
-  /** Reports whether patches of routes apply to a route configuration within a connection manager. */
-  readonly patchesInlineRoutes?: (name: string) => boolean;
-}
 
 const listenerKinds = [
   ApplyTo.LISTENER,

@@ -6,14 +6,9 @@ import { endpointType, type ResourceSet } from "@istiod/resources";
 import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
 import { ignoredConfig, type IgnoredConfig } from "../ignored/ignored-config.js";
 import { ignoredAtListener } from "../ignored/listener-conflicts.js";
+import type { MeshClient } from "./mesh-client.js";
 import type { MeshCounts } from "./mesh-counts.js";
 import { patchStatuses } from "./patch-statuses.js";
-
-/** A connected proxy and its view of the mesh. */
-export interface MeshClient {
-  readonly proxy: Proxy;
-  readonly view: View<Proxy>;
-}
 
 /** Faults of one kind by name, each with one of the affected proxies or a message, as in `/debug/push_status`. */
 export type Faults = ReadonlyMap<string, { readonly proxy?: string; readonly message?: string }>;

@@ -2,15 +2,8 @@ import { pods, rejectedConfigs } from "@istiod/config-schema";
 import { type Database, query } from "@istiod/incremental";
 import type { Meter, Sample } from "@istiod/metrics";
 import { features, mergedGateway, type Proxy, proxyFromNode } from "@istiod/push-context";
-import {
-  type FaultGauge,
-  faultGauges,
-  type Faults,
-  type FaultsByGauge,
-  faultsOf,
-  isUntargeted,
-  type MeshClient,
-} from "./faults.js";
+import { type FaultGauge, faultGauges, type Faults, type FaultsByGauge, faultsOf, isUntargeted } from "./faults.js";
+import type { MeshClient } from "./mesh-client.js";
 import { type MeshCounts, meshCounts } from "./mesh-counts.js";
 import { patchStatuses, patchStatusLabels, patchStatusSamples } from "./patch-statuses.js";
 

@@ -2,7 +2,8 @@ import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type Clock, monotonicClock, pauseEvery } from "@istiod/runtime";
 import type { Omissions } from "@istiod/xds-generators";
-import { type Faults, type MeshClient, omissionsOf, omittedReasons } from "./faults.js";
+import { type Faults, omissionsOf, omittedReasons } from "./faults.js";
+import type { MeshClient } from "./mesh-client.js";
 
 export interface OmissionObserverOptions {
   readonly database: Pick<Database<Proxy>, "revision">;

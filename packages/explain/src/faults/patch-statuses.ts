@@ -3,7 +3,7 @@ import type { Database, View } from "@istiod/incremental";
 import { EnvoyFilter_ApplyTo as ApplyTo } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { Proxy } from "@istiod/push-context";
 import { patchResults, type PatchResult } from "@istiod/xds-generators";
-import type { MeshClient } from "./faults.js";
+import type { MeshClient } from "./mesh-client.js";
 
 /** The effect of a patch of an EnvoyFilter on the resources of connected proxies. */
 export interface PatchStatus {
