@@ -11,9 +11,9 @@ export interface PatchedList<T> {
 }
 
 /**
- * Applies a patch that adds, inserts, replaces or removes an element, to a list in place. Reports whether it did. If
- * the patch selects no element, inserting after adds to the end, inserting before to the start, and replacing and removing
- * do nothing.
+ * Applies a patch that adds, inserts, replaces or removes an element, to a list in place. Reports whether it did.
+ * If the patch selects no element, inserting after adds to the end and inserting before to the start; replacing and
+ * removing do nothing.
  */
 export function patchList<T extends Message>(list: PatchedList<T>, patch: Patch): boolean {
   const { elements, selects } = list;
