@@ -80,6 +80,7 @@ export const silentSeries: readonly Series[] = [
   ...series("gauge", "pilot_xds_cds_reject pilot_xds_eds_reject pilot_xds_lds_reject", "err", "node"),
   ...series("counter", "citadel_server_csr_sign_err_count", "error"),
   ...series("counter", "remote_cluster_sync_timeouts_total", "cluster"),
+  ...series("gauge", "pilot_envoy_filter_status", "name", "patch", "result"),
 ];
 
 /** Series of an istiod that reads a cluster and whose webhooks have answered: all that Istio's webhooks and their controllers have. */
@@ -113,7 +114,6 @@ export const absentSeries: readonly string[] = [
   "webhook_patch_attempts_total",
   "webhook_patch_failures_total",
   "webhook_patch_retries_total",
-  "pilot_envoy_filter_status",
   "remote_cluster_secret_events_total",
   "controller_sync_errors_total",
   "auto_registration_success_total",

@@ -114,17 +114,17 @@ export const ineffectiveObjects: readonly VerdictCase[] = [
     "reaches none of",
   ),
   ineffective(
-    "a patch, which is not supported yet",
+    "a patch of a cluster that nobody has",
     object("networking.istio.io/v1alpha3", "EnvoyFilter", {
       configPatches: [
         {
           applyTo: "CLUSTER",
-          match: { context: "SIDECAR_OUTBOUND" },
+          match: { context: "SIDECAR_OUTBOUND", cluster: { service: "nobody.example.com" } },
           patch: { operation: "MERGE", value: { connect_timeout: "3s" } },
         },
       ],
     }),
-    "EnvoyFilter patches are not applied yet",
+    "reaches none of",
   ),
   ineffective(
     "a plugin for no Pod",
