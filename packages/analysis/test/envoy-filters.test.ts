@@ -72,17 +72,19 @@ describe("patches of EnvoyFilters", () => {
     expect(placesOf(patches, filter("a", replaced, 1))).toEqual(
       [7, 8, 9].map((line) => `IST0152 EnvoyFilter shop/a ${line}`),
     );
-    const routes = ["ROUTE_CONFIGURATION", "HTTP_ROUTE"];
-    expect(
-      placesOf(patches, filter("a", [...routes.map((r) => patch(r, "ADD")), ...routes.map((r) => patch(r, "REMOVE"))])),
-    ).toEqual([
-      "IST0153 EnvoyFilter shop/a 7",
-      "IST0153 EnvoyFilter shop/a 8",
-      "IST0154 EnvoyFilter shop/a 9",
-      "IST0154 EnvoyFilter shop/a 10",
-    ]);
-    expect(messagesOf(patches, filter("a", [patch("HTTP_ROUTE", "ADD")]))[0]).toContain(
-      "operation ADD has no effect where applyTo is HTTP_ROUTE",
+    const ofRoutes = (operation: string): string[] =>
+      placesOf(
+        patches,
+        filter(
+          "a",
+          ["ROUTE_CONFIGURATION", "HTTP_ROUTE"].map((applyTo) => patch(applyTo, operation)),
+          1,
+        ),
+      );
+    expect(ofRoutes("ADD")).toEqual(["IST0153 EnvoyFilter shop/a 7"]);
+    expect(ofRoutes("REMOVE")).toEqual(["IST0154 EnvoyFilter shop/a 7"]);
+    expect(messagesOf(patches, filter("a", [patch("ROUTE_CONFIGURATION", "ADD")]))[0]).toContain(
+      "operation ADD has no effect where applyTo is ROUTE_CONFIGURATION; use MERGE or another applyTo",
     );
     expect(placesOf(patches, filter("a", [patch("VIRTUAL_HOST", "REPLACE"), patch("CLUSTER", "REMOVE")], 1))).toEqual(
       [],

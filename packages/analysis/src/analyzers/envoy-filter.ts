@@ -74,18 +74,21 @@ function reportRelative(
 
 const remedies = {
   IST0152: "REPLACE is for HTTP_FILTER, NETWORK_FILTER and VIRTUAL_HOST only, use MERGE or another applyTo",
-  IST0153: "ADD is ignored for ROUTE_CONFIGURATION and HTTP_ROUTE, use MERGE or another applyTo",
-  IST0154: "REMOVE is ignored for ROUTE_CONFIGURATION and HTTP_ROUTE, use another applyTo",
+  IST0153: "use MERGE or another applyTo",
+  IST0154: "use another applyTo",
 } as const;
 
 const replaceable: ReadonlySet<ApplyTo> = new Set([ApplyTo.HTTP_FILTER, ApplyTo.NETWORK_FILTER, ApplyTo.VIRTUAL_HOST]);
 
-/** Returns the code of an operation that has no effect on what it applies to. */
+/**
+ * Returns the code of an operation that has no effect on what it applies to. Unlike in Istio's analysis, HTTP_ROUTE has
+ * ADD and REMOVE: Istio's control plane applies them.
+ */
 function ineffectiveCode(operation: Operation, applyTo: ApplyTo): keyof typeof remedies | undefined {
-  const isRoute = applyTo === ApplyTo.ROUTE_CONFIGURATION || applyTo === ApplyTo.HTTP_ROUTE;
+  const isRoutes = applyTo === ApplyTo.ROUTE_CONFIGURATION;
   if (operation === Operation.REPLACE && !replaceable.has(applyTo)) return "IST0152";
-  if (operation === Operation.ADD && isRoute) return "IST0153";
-  return operation === Operation.REMOVE && isRoute ? "IST0154" : undefined;
+  if (operation === Operation.ADD && isRoutes) return "IST0153";
+  return operation === Operation.REMOVE && isRoutes ? "IST0154" : undefined;
 }
 
 const relativeOperations = new Set([
