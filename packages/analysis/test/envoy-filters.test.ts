@@ -72,7 +72,7 @@ describe("patches of EnvoyFilters", () => {
     expect(placesOf(patches, filter("a", replaced, 1))).toEqual(
       [7, 8, 9].map((line) => `IST0152 EnvoyFilter shop/a ${line}`),
     );
-    const ofRoutes = (operation: string): string[] =>
+    const ofRoutes = (operation: string): readonly string[] =>
       placesOf(
         patches,
         filter(
