@@ -1,4 +1,5 @@
 import { type GatewayObject, gateways, gatewaysByNamespace } from "@istiod/config-schema";
+import { gatewayApiGateways } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
 import { keyOfId, service, type ServiceTarget } from "@istiod/service-discovery";
 import { oldestFirst } from "../attachment/oldest-first.js";
@@ -99,10 +100,11 @@ export const serversOfRoute = query(
   (q, routeName: string): readonly BoundServer[] | undefined => q.call(mergedGateway)?.serversByRouteName[routeName],
 );
 
-/** The Gateway `namespace/name`, declared or else generated from an Ingress. */
+/** The Gateway `namespace/name`, declared or else generated from the Gateway API or an Ingress. */
 export const gatewayObject = query(
   "gatewayObject",
-  (q, key: string): GatewayObject | undefined => q.read(gateways, key) ?? q.call(ingressGateways)[key],
+  (q, key: string): GatewayObject | undefined =>
+    q.read(gateways, key) ?? q.call(gatewayApiGateways)[key] ?? q.call(ingressGateways)[key],
 );
 
 /**
@@ -112,12 +114,10 @@ export const gatewayObject = query(
 const gatewayOrder = query("gatewayOrder", (q, namespace: string | null): readonly string[] => {
   const declared: readonly GatewayObject[] =
     namespace === null ? q.all(gateways) : q.read(gatewaysByNamespace, namespace);
-  const fromIngresses = Object.values(q.call(ingressGateways)).filter(
+  const derived = [...Object.values(q.call(ingressGateways)), ...Object.values(q.call(gatewayApiGateways))].filter(
     (gateway) => namespace === null || gateway.namespace === namespace,
   );
-  const keys = [...fromIngresses, ...declared]
-    .sort(oldestFirst)
-    .map((gateway) => `${gateway.namespace}/${gateway.name}`);
+  const keys = [...derived, ...declared].sort(oldestFirst).map((gateway) => `${gateway.namespace}/${gateway.name}`);
   return [...new Set(keys)];
 });
 

@@ -1,4 +1,5 @@
 import { virtualServices } from "@istiod/config-schema";
+import { gatewayApiVirtualServiceKeys } from "@istiod/gateway-api";
 import { fact, type FactContext, query, type QueryContext } from "@istiod/incremental";
 import type { VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { ingressVirtualServiceKeys } from "../ingress/ingress-virtual-services.js";
@@ -78,7 +79,11 @@ interface VirtualServiceHeaders {
 const virtualServiceHeaders = query("virtualServiceHeaders", (q): VirtualServiceHeaders => {
   const headers: VirtualServiceHeader[] = [];
   const failed: FailedVirtualService[] = [];
-  for (const key of new Set([...q.keys(virtualServices), ...q.call(ingressVirtualServiceKeys)])) {
+  for (const key of new Set([
+    ...q.keys(virtualServices),
+    ...q.call(ingressVirtualServiceKeys),
+    ...q.call(gatewayApiVirtualServiceKeys),
+  ])) {
     try {
       const header = q.call(virtualServiceHeader, key);
       if (header !== undefined) headers.push(header);

@@ -1,5 +1,6 @@
 import { clone } from "@bufbuild/protobuf";
 import { type VirtualServiceObject, virtualServices } from "@istiod/config-schema";
+import { gatewayApiVirtualService } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   type HTTPRoute,
@@ -48,7 +49,8 @@ const semanticsAnnotation = "internal.istio.io/route-semantics";
  * delegate (has no hosts).
  */
 export const virtualService = query("virtualService", (q, key: string): ResolvedVirtualService | undefined => {
-  const object = q.read(virtualServices, key) ?? q.call(ingressVirtualService, key);
+  const object =
+    q.read(virtualServices, key) ?? q.call(gatewayApiVirtualService, key) ?? q.call(ingressVirtualService, key);
   if (object === undefined || object.spec.hosts.length === 0) {
     return undefined;
   }

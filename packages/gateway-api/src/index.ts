@@ -1,0 +1,10 @@
+export {
+  attachableListeners,
+  type AttachableListener,
+  type ListenerParent,
+  type RouteKind,
+} from "./listeners/attachable-listener.js";
+export { gatewayApiGateways } from "./listeners/derived-gateways.js";
+export { type CrossNamespaceReference, isGranted } from "./references/reference-grants.js";
+export { attachedRoutes } from "./routes/attached-routes.js";
+export { gatewayApiVirtualService, gatewayApiVirtualServiceKeys } from "./routes/derived-virtual-services.js";
