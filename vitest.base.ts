@@ -11,6 +11,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     reporters: ["default", fromRoot("tools/test/counts-reporter.mjs")],
+    setupFiles: [fromRoot("tools/test/late-hooks.mjs")],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // On a loaded machine, a process may not run for a second.

@@ -6,18 +6,12 @@ import { pino } from "pino";
 import { type Discovery, flagDefaults, type FlagValues, startDiscovery } from "@istiod/istiod";
 import { XdsClient } from "@istiod/xds-server/testing";
 import type { Variant } from "@istiod/xds-server";
-import { afterEach } from "vitest";
-
-const ends: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+import { onTestFinished } from "vitest";
 
 /** A temporary directory with these files, by relative path. */
 export async function folder(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), "istiod-"));
-  ends.push(() => rm(root, { recursive: true, force: true }));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(root, name)), { recursive: true });
     await writeFile(join(root, name), text);
@@ -56,7 +50,7 @@ export async function serve(
     { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) },
   );
   const discovery = await startDiscovery(flagValues(set), { PILOT_DEBOUNCE_AFTER: "10ms", ...env }, log, "0.1.0");
-  ends.push(() => discovery.close());
+  onTestFinished(() => discovery.close());
   return { ...discovery, lines, http: `http://127.0.0.1:${discovery.addresses["httpAddr"]?.port}` };
 }
 
@@ -70,7 +64,7 @@ export function client(
     { host: "127.0.0.1", port: addresses["grpcAddr"]?.port ?? 0 },
     { variant, ...(node !== undefined && { node }) },
   );
-  ends.push(() => found.close());
+  onTestFinished(() => found.close());
   return found;
 }
 

@@ -4,11 +4,8 @@ import { create } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { clusterType, routeType } from "@istiod/xds-server";
 import { EnvoyClient, XdsClient } from "@istiod/xds-server/testing";
-import { afterEach, vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { folder, serve } from "./serving.js";
-
-const ends: (() => unknown)[] = [];
-afterEach(() => ends.splice(0).forEach((end) => end()));
 
 const service = `
 apiVersion: v1
@@ -69,11 +66,7 @@ export async function troubledMesh(): Promise<{
     reject: ({ typeUrl }) => (rejects && typeUrl === routeType ? refusal : undefined),
   });
   const silent = new XdsClient(at, { variant: "delta", node: node("idle", "shop") });
-  ends.push(
-    () => good.close(),
-    () => bad.close(),
-    () => silent.close(),
-  );
+  for (const proxy of [good, bad, silent]) onTestFinished(() => proxy.close());
   silent.subscribe(clusterType);
   await Promise.all([good.initialized(), bad.initialized(), silent.next(clusterType)]);
   await until(istiod, ({ proxyCounts }) => proxyCounts.synced === 2);

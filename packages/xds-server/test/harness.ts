@@ -8,17 +8,12 @@ import {
   type XdsServerOptions,
 } from "@istiod/xds-server";
 import { XdsClient, type Target, type XdsClientOptions } from "@istiod/xds-server/testing";
-import { afterEach, describe } from "vitest";
+import { describe, onTestFinished } from "vitest";
 
 export const variants = ["delta", "sotw"] as const;
 export const transports = ["memory", "http2", "connect"] as const;
 export type Variant = (typeof variants)[number];
 export type Transport = (typeof transports)[number];
-
-const cleanUp: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of cleanUp.splice(0).reverse()) await end();
-});
 
 export interface Setup {
   readonly source: StaticSource;
@@ -38,7 +33,7 @@ export async function setup(
 ): Promise<Setup> {
   const events: XdsEvent[] = [];
   const server = createXdsServer(source, { observe: (event) => events.push(event), ...options });
-  cleanUp.push(() => server.close({ graceMs: 0 }));
+  onTestFinished(() => server.close({ graceMs: 0 }));
   const target: Target = transport === "memory" ? server : await server.listen({ port: 0, transport });
   return {
     source,
@@ -47,7 +42,7 @@ export async function setup(
     events,
     client: (more) => {
       const client = new XdsClient(target, { variant, ...more });
-      cleanUp.push(() => client.close());
+      onTestFinished(() => client.close());
       return client;
     },
   };

@@ -9,7 +9,7 @@ import { type Discovery, startDiscovery } from "@istiod/istiod";
 import { clusterType, endpointType, listenerType, routeType, secretType, type Variant } from "@istiod/xds-server";
 import { EnvoyClient, type EnvoyClientOptions, XdsClient } from "@istiod/xds-server/testing";
 import { pino } from "pino";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { flagValues } from "../serving.js";
 import { documents, service, workloads } from "@istiod/config-schema/testing";
 
@@ -27,11 +27,6 @@ const fullState = new Set([clusterType, listenerType]);
 
 /** Resources received by proxy and type: the names, with `-name` for a removed resource. */
 export type Received = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-
-const ends: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
 
 export interface ProxyOptions extends NodeOptions, Pick<EnvoyClientOptions, "also" | "reject"> {
   readonly variant?: Variant;
@@ -68,12 +63,12 @@ export class Mesh {
   /** Writes the files and starts istiod. A file named `../mesh.yaml` is the mesh configuration. */
   static async start(variant: Variant, files: Readonly<Record<string, string>>): Promise<Mesh> {
     const root = await mkdtemp(join(tmpdir(), "istiod-feature-"));
-    ends.push(() => rm(root, { recursive: true, force: true }));
+    onTestFinished(() => rm(root, { recursive: true, force: true }));
     const mesh = new Mesh(root, variant);
     await mesh.write({ "../mesh.yaml": "{}\n", ...files });
     await mesh.#move(0);
     await mesh.run();
-    ends.push(() => mesh.stop());
+    onTestFinished(() => mesh.stop());
     return mesh;
   }
 
