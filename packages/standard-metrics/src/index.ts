@@ -10,5 +10,12 @@ export {
   peerVariable,
   type PeerWorkload,
 } from "./peer.js";
-export { connectionLabels, recorded, type RecordedLabel, type Reporter, requestLabels } from "./recorded-labels.js";
+export {
+  connectionLabels,
+  type PrincipalFormats,
+  recorded,
+  type RecordedLabel,
+  type Reporter,
+  requestLabels,
+} from "./recorded-labels.js";
 export { standardLabels } from "./standard-labels.js";

@@ -34,9 +34,21 @@ export const recorded = {
 /** Longest requested host in a label in bytes: as long as DNS has it, with a port. */
 const MAX_HOST_BYTES = 260;
 
-/** Returns the labels that Envoy records of a TCP connection. */
-export function connectionLabels(reporter: Reporter): readonly RecordedLabel[] {
-  const side = reporter === "source" ? "UPSTREAM" : "DOWNSTREAM";
+/** Format strings of the SPIFFE IDs of both sides of a connection. */
+export interface PrincipalFormats {
+  readonly local: string;
+  readonly peer: string;
+}
+
+/**
+ * Returns the labels that Envoy records of a TCP connection.
+ *
+ * @param principals default: those of the certificates of the connection
+ */
+export function connectionLabels(
+  reporter: Reporter,
+  principals: PrincipalFormats = certificatePrincipals(reporter),
+): readonly RecordedLabel[] {
   const [local, peer] =
     reporter === "source"
       ? [recorded.sourcePrincipal, recorded.destinationPrincipal]
@@ -45,21 +57,31 @@ export function connectionLabels(reporter: Reporter): readonly RecordedLabel[] {
     { name: "reporter", format: reporter },
     { name: "response_flags", format: "%RESPONSE_FLAGS%" },
     { name: recorded.services, format: "%CLUSTER_METADATA(istio:services)%" },
-    { name: local, format: `%${side}_LOCAL_URI_SAN%` },
-    { name: peer, format: `%${side}_PEER_URI_SAN%` },
+    { name: local, format: principals.local },
+    { name: peer, format: principals.peer },
     ...(reporter === "source" ? [{ name: recorded.endpoint, format: "%UPSTREAM_METADATA(istio:workload)%" }] : []),
   ];
+}
+
+function certificatePrincipals(reporter: Reporter): PrincipalFormats {
+  const side = reporter === "source" ? "UPSTREAM" : "DOWNSTREAM";
+  return { local: `%${side}_LOCAL_URI_SAN%`, peer: `%${side}_PEER_URI_SAN%` };
 }
 
 /**
  * Returns the labels that Envoy records of a request.
  *
  * @param usesHost true if the requested host stands for a destination that istiod does not know
+ * @param principals default: those of the certificates of the connection
  */
-export function requestLabels(reporter: Reporter, usesHost: boolean): readonly RecordedLabel[] {
+export function requestLabels(
+  reporter: Reporter,
+  usesHost: boolean,
+  principals?: PrincipalFormats,
+): readonly RecordedLabel[] {
   const { namespace, key } = peerMetadata;
   return [
-    ...connectionLabels(reporter),
+    ...connectionLabels(reporter, principals),
     { name: "response_code", format: "%RESPONSE_CODE%" },
     { name: recorded.grpcStatus, format: "%GRPC_STATUS_NUMBER%" },
     { name: recorded.peer, format: `%DYNAMIC_METADATA(${namespace}:${key}):${maxPeerBytes}%` },

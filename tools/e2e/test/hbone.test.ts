@@ -22,6 +22,14 @@ spec:
   mtls: {mode: STRICT}
 `;
 
+const metrics = `
+apiVersion: telemetry.istio.io/v1
+kind: Telemetry
+metadata: {name: default, namespace: istio-system}
+spec:
+  metrics: [{providers: [{name: prometheus}]}]
+`;
+
 /** Lets some workloads call ports of `web`, by the identities of their certificates. */
 const allowed = (...apps: readonly string[]): string => `
 apiVersion: security.istio.io/v1
@@ -46,7 +54,7 @@ describe("HBONE between sidecars", () => {
     if (reason) return;
     mesh = await startRedirectedMesh({
       istiodEnv: { PILOT_ENABLE_AMBIENT: "true", PILOT_PREFER_SENDING_HBONE: "true" },
-      objects: [strict, allowed("client", "legacy")].join("---"),
+      objects: [strict, metrics, allowed("client", "legacy")].join("---"),
       workloads: [
         { app: "client", httpPorts: [], env: { ...hbone, OUTPUT_CERTS: "certs" } },
         { app: "stranger", httpPorts: [], env: hbone },
@@ -119,11 +127,35 @@ describe("HBONE between sidecars", () => {
     expect((await mesh.http("plain", `http://${mesh.address("web")}:15008/`)).error).toBe("ECONNRESET");
   });
 
+  it("names both sides in metrics", async () => {
+    const labelsOf = async (of: string, reporter: string): Promise<Readonly<Record<string, string>>> => {
+      const { text = "" } = await mesh.http(of, "http://127.0.0.1:15020/stats/prometheus");
+      const line =
+        text.split("\n").find((each) => each.startsWith(`istio_requests_total{reporter="${reporter}"`)) ?? "";
+      return Object.fromEntries([...line.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]));
+    };
+    await eventually("both sides count requests", async () => {
+      const sides = [await labelsOf("client", "source"), await labelsOf("web", "destination")];
+      return sides.every((labels) => labels["response_code"] === "200");
+    });
+    expect(await labelsOf("web", "destination")).toMatchObject({
+      source_app: "client",
+      source_workload_namespace: "shop",
+      source_principal: spiffe("client"),
+      destination_principal: spiffe("web"),
+      connection_security_policy: "mutual_tls",
+    });
+    expect(await labelsOf("client", "source")).toMatchObject({
+      destination_app: "web",
+      destination_principal: "unknown",
+    });
+  });
+
   it("follows changes of the policy", async () => {
-    await mesh.apply("objects", [strict, allowed("stranger")].join("---"));
+    await mesh.apply("objects", [strict, metrics, allowed("stranger")].join("---"));
     await eventually("the other workload is allowed", async () => (await http("stranger")).status === 200);
     await eventually("the first workload is denied", async () => (await http("client")).status === 403);
-    await mesh.apply("objects", [strict, allowed("client", "legacy")].join("---"));
+    await mesh.apply("objects", [strict, metrics, allowed("client", "legacy")].join("---"));
     await eventually("the first workload is allowed", async () => (await http("client")).status === 200);
   });
 

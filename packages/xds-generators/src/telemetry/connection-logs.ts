@@ -7,6 +7,7 @@ import {
 import { AccessLogType } from "@istiod/envoy-api/envoy/data/accesslog/v3/accesslog";
 import type { QueryContext } from "@istiod/incremental";
 import type { ListenerClass } from "@istiod/push-context";
+import type { PeerIdentitySource } from "../security/authorization/principal.js";
 import { accessLogs } from "./access-log.js";
 import { andFilter, logTypeFilter } from "./access-log-filters.js";
 import { countsOpenConnections, tcpMetricsLogs } from "./standard-metrics.js";
@@ -20,10 +21,16 @@ interface ConnectionLogs {
 /**
  * Returns the access logs of TCP connections, and those that record metrics. The latter need to know that a connection
  * has been opened; the others are written at its end only.
+ *
+ * @param identity the source of the peer's identity in metrics
  */
-export function connectionLogs(q: QueryContext, listener: ListenerClass): ConnectionLogs {
+export function connectionLogs(
+  q: QueryContext,
+  listener: ListenerClass,
+  identity: PeerIdentitySource = "certificate",
+): ConnectionLogs {
   const logs = accessLogs(q, listener, "tcp");
-  const metrics = q.call(tcpMetricsLogs, listener);
+  const metrics = q.call(tcpMetricsLogs, { listener, identity });
   if (metrics.length === 0 || !countsOpenConnections(listener)) return { accessLog: [...logs, ...metrics] };
   return {
     accessLog: [...logs.map(atEnd), ...metrics],

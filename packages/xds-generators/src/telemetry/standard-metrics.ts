@@ -26,6 +26,7 @@ import {
 import {
   connectionLabels,
   httpMetrics,
+  type PrincipalFormats,
   recorded,
   type RecordedLabel,
   type Reporter,
@@ -36,6 +37,7 @@ import {
 } from "@istiod/standard-metrics";
 import { packAny } from "../envoy/any.js";
 import { hasIstioExtension } from "../istio-extensions.js";
+import { localPrincipalKey, type PeerIdentitySource, peerPrincipalKey } from "../security/authorization/principal.js";
 import { logTypeFilter, orFilter, responseFlagFilter } from "./access-log-filters.js";
 import { labelFormat } from "./label-format.js";
 
@@ -56,28 +58,49 @@ export function recordsStandardMetrics(q: QueryContext, listener: ListenerClass)
   );
 }
 
+/** Traffic of which metrics are recorded. */
+interface MeasuredTraffic {
+  readonly listener: ListenerClass;
+  readonly identity: PeerIdentitySource;
+}
+
 /** Returns the access logger for metrics of requests, if the client needs one. */
-export const httpMetricsLogs = query("httpMetricsLogs", (q, listener: ListenerClass): readonly AccessLog[] => {
-  if (!recordsStandardMetrics(q, listener)) return [];
-  const labels = requestLabels(reporterOf(listener), listener === "sidecar-outbound");
-  return statsLogs(q, recordedMetrics(q, listener, httpMetrics, labels));
-});
+export const httpMetricsLogs = query(
+  "httpMetricsLogs",
+  (q, { listener, identity }: MeasuredTraffic): readonly AccessLog[] => {
+    if (!recordsStandardMetrics(q, listener)) return [];
+    const labels = requestLabels(reporterOf(listener), listener === "sidecar-outbound", principals[identity]);
+    return statsLogs(q, recordedMetrics(q, listener, httpMetrics, labels));
+  },
+);
+
+/** The formats of both sides' SPIFFE IDs; undefined for those of the connection's certificates. */
+const principals: Readonly<Record<PeerIdentitySource, PrincipalFormats | undefined>> = {
+  certificate: undefined,
+  filterState: {
+    local: `%FILTER_STATE(${localPrincipalKey}:PLAIN)%`,
+    peer: `%FILTER_STATE(${peerPrincipalKey}:PLAIN)%`,
+  },
+};
 
 /**
  * Returns the access loggers for metrics of TCP connections, if the client needs them. Clients count a connection as
  * opened when it is connected to the server, see {@link countsOpenConnections}. Servers do so when it ends: Envoy
  * connects to the application before it knows the peer.
  */
-export const tcpMetricsLogs = query("tcpMetricsLogs", (q, listener: ListenerClass): readonly AccessLog[] => {
-  if (!recordsStandardMetrics(q, listener)) return [];
-  const labels = connectionLabels(reporterOf(listener));
-  const log = (metrics: Readonly<Record<string, StandardMetric>>, filter?: AccessLogFilter): readonly AccessLog[] =>
-    statsLogs(q, recordedMetrics(q, listener, metrics, labels), filter);
-  if (!countsOpenConnections(listener)) return log(tcpMetrics);
-  const { TCP_OPENED_CONNECTIONS, ...atEnd } = tcpMetrics;
-  const isOpened = orFilter([logTypeFilter(AccessLogType.TcpUpstreamConnected), responseFlagFilter(...unconnected)]);
-  return [...log({ TCP_OPENED_CONNECTIONS }, isOpened), ...log(atEnd, logTypeFilter(AccessLogType.TcpConnectionEnd))];
-});
+export const tcpMetricsLogs = query(
+  "tcpMetricsLogs",
+  (q, { listener, identity }: MeasuredTraffic): readonly AccessLog[] => {
+    if (!recordsStandardMetrics(q, listener)) return [];
+    const labels = connectionLabels(reporterOf(listener), principals[identity]);
+    const log = (metrics: Readonly<Record<string, StandardMetric>>, filter?: AccessLogFilter): readonly AccessLog[] =>
+      statsLogs(q, recordedMetrics(q, listener, metrics, labels), filter);
+    if (!countsOpenConnections(listener)) return log(tcpMetrics);
+    const { TCP_OPENED_CONNECTIONS, ...atEnd } = tcpMetrics;
+    const isOpened = orFilter([logTypeFilter(AccessLogType.TcpUpstreamConnected), responseFlagFilter(...unconnected)]);
+    return [...log({ TCP_OPENED_CONNECTIONS }, isOpened), ...log(atEnd, logTypeFilter(AccessLogType.TcpConnectionEnd))];
+  },
+);
 
 /** Reports whether connections of a class of listeners are also to be logged when they are connected to the server. */
 export function countsOpenConnections(listener: ListenerClass): boolean {

@@ -23,6 +23,7 @@ import { duration } from "../../envoy/duration.js";
 import { type Filter, type HttpFilter, networkFilter } from "../../envoy/filters.js";
 import { compareIpPrefixes, parseIpPrefix } from "../../envoy/ip-prefix.js";
 import { accessLogs } from "../../telemetry/access-log.js";
+import type { PeerIdentitySource } from "../../security/authorization/principal.js";
 import { httpMetricsLogs } from "../../telemetry/standard-metrics.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
 import { nodeIdleTimeout } from "../connection-limits.js";
@@ -31,6 +32,8 @@ import { applyConnectionSettings, connectionSettings } from "./connection-settin
 /** Options shared by the connection managers of one listener class. */
 interface ManagerOptions {
   readonly listener: ListenerClass;
+  /** The source of the peer's identity in metrics. Default: its certificate. */
+  readonly identity?: PeerIdentitySource;
   readonly useRemoteAddress: boolean;
   readonly filters: readonly HttpFilter[];
   /** Settings of the class. `httpProtocolOptions` may be extended. */
@@ -46,7 +49,7 @@ type RouteSource = { readonly rds: string } | { readonly inline: Uint8Array };
  */
 export function encodeManager(
   q: QueryContext,
-  { listener, useRemoteAddress, filters, settings }: ManagerOptions,
+  { listener, identity = "certificate", useRemoteAddress, filters, settings }: ManagerOptions,
 ): Uint8Array {
   const internal = useRemoteAddress || features.hcmInternalNetworks(q) ? q.call(internalAddresses) : undefined;
   const idleTimeout = nodeIdleTimeout(q);
@@ -55,7 +58,7 @@ export function encodeManager(
   manager.useRemoteAddress = useRemoteAddress;
   manager.upgradeConfigs = [create(UpgradeConfigSchema, { upgradeType: "websocket" })];
   manager.streamIdleTimeout = duration(0);
-  manager.accessLog = [...accessLogs(q, listener, "http"), ...q.call(httpMetricsLogs, listener)];
+  manager.accessLog = [...accessLogs(q, listener, "http"), ...q.call(httpMetricsLogs, { listener, identity })];
   manager.proxy100Continue = features.proxy100Continue(q);
   if (internal !== undefined) manager.internalAddressConfig = internal;
   if (idleTimeout !== undefined) manager.commonHttpProtocolOptions = create(HttpProtocolOptionsSchema, { idleTimeout });

@@ -38,7 +38,7 @@ export function hbonePortChains(
 type PeerDiscovery = Pick<InboundChain, "identity" | "exchangesPeerMetadata">;
 
 const direct: PeerDiscovery = { identity: "certificate", exchangesPeerMetadata: true };
-/** The tunnel's end knows the peer, so requests need no metadata. */
+/** The tunnel's end knows the peer, so Istio's proxies exchange no metadata. */
 const fromTunnel: PeerDiscovery = { identity: "filterState", exchangesPeerMetadata: false };
 
 interface PortTraffic extends PeerDiscovery {

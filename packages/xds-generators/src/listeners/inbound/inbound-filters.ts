@@ -116,6 +116,7 @@ const inboundManager = query("inboundManager", (q, options: InboundManagerOption
   const { certDetails } = headers;
   return encodeManager(q, {
     listener: "sidecar-inbound",
+    identity: options.identity,
     useRemoteAddress: false,
     filters: inboundHttpFilters(q, options),
     settings: {
@@ -148,7 +149,7 @@ function inboundHttpFilters(
   const authorization = q.call(httpAuthorization, identity);
   return [
     ...(exchanges ? [inboundPeerMetadata(features.metadataExchangeAdditionalLabels(q))] : []),
-    ...(exchangesPeerMetadata ? inboundPeerExchange(q) : []),
+    ...(exchangesPeerMetadata || identity === "filterState" ? inboundPeerExchange(q) : []),
     ...authorization.custom,
     ...httpExtensionFilters(q, extensions.beforeAuthentication),
     ...q.call(jwtFilters),
@@ -165,7 +166,10 @@ function inboundHttpFilters(
 }
 
 function tcpFilters(q: QueryContext, chain: InboundChain): Uint8Array {
-  const proxy = simpleTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
+  const proxy = simpleTcpProxy(q, "sidecar-inbound", chain.cluster, {
+    statPrefix: tcpStatPrefix(q, chain),
+    identity: chain.identity,
+  });
   return joinEncoded([
     q.call(commonTcpFilters, {
       identity: chain.identity,

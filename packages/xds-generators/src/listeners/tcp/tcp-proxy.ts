@@ -22,6 +22,7 @@ import { packAny } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
 import { type Filter, networkFilter } from "../../envoy/filters.js";
 import { clusterHash } from "../../routes/route/destinations.js";
+import type { PeerIdentitySource } from "../../security/authorization/principal.js";
 import { connectionLogs } from "../../telemetry/connection-logs.js";
 import { nodeIdleTimeout } from "../connection-limits.js";
 import type { TcpProxyPlan } from "./tcp-proxy-plan.js";
@@ -34,14 +35,14 @@ export function simpleTcpProxy(
   q: QueryContext,
   listener: ListenerClass,
   cluster: string,
-  statPrefix = cluster,
+  { statPrefix = cluster, identity }: { readonly statPrefix?: string; readonly identity?: PeerIdentitySource } = {},
 ): TcpProxy {
   const idleTimeout = nodeIdleTimeout(q);
   return create(TcpProxySchema, {
     statPrefix,
     clusterSpecifier: { case: "cluster", value: cluster },
     ...(idleTimeout && { idleTimeout }),
-    ...connectionLogs(q, listener),
+    ...connectionLogs(q, listener, identity),
   });
 }
 
