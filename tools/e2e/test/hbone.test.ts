@@ -130,13 +130,13 @@ describe("HBONE between sidecars", () => {
   it("names both sides in metrics", async () => {
     const labelsOf = async (of: string, reporter: string): Promise<Readonly<Record<string, string>>> => {
       const { text = "" } = await mesh.http(of, "http://127.0.0.1:15020/stats/prometheus");
-      const line =
-        text.split("\n").find((each) => each.startsWith(`istio_requests_total{reporter="${reporter}"`)) ?? "";
+      const answered = new RegExp(`^istio_requests_total\\{reporter="${reporter}".*service_name="web".*_code="200"`);
+      const line = text.split("\n").find((each) => answered.test(each)) ?? "";
       return Object.fromEntries([...line.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]));
     };
     await eventually("both sides count requests", async () => {
       const sides = [await labelsOf("client", "source"), await labelsOf("web", "destination")];
-      return sides.every((labels) => labels["response_code"] === "200");
+      return sides.every((labels) => "reporter" in labels);
     });
     expect(await labelsOf("web", "destination")).toMatchObject({
       source_app: "client",
