@@ -58,18 +58,72 @@ export {
   workloadKinds,
   type WorkloadObject,
 } from "./kinds/analysis/workload-kinds.js";
+export { type BackendObject, backendKind, backends, type BackendSpec } from "./kinds/gateway-api/backend.js";
+export {
+  backendTlsPolicies,
+  backendTlsPoliciesByTarget,
+  backendTlsPolicyKind,
+  type BackendTlsPolicyObject,
+  type SectionReference,
+} from "./kinds/gateway-api/backend-tls-policy.js";
+export { type BackendTlsValidation } from "./kinds/gateway-api/backend-tls-validation.js";
+export {
+  backendTrafficPolicies,
+  backendTrafficPoliciesByTarget,
+  backendTrafficPolicyKind,
+  type BackendTrafficPolicyObject,
+  type RetryConstraint,
+} from "./kinds/gateway-api/backend-traffic-policy.js";
+export {
+  gatewayClasses,
+  gatewayClassKind,
+  type GatewayClassObject,
+  type GatewayClassSpec,
+} from "./kinds/gateway-api/gateway-class.js";
 export {
   type GatewayRouteObject,
   kubernetesHttpRoutes,
   kubernetesGrpcRoutes,
   kubernetesHttpRouteKind,
   kubernetesGrpcRouteKind,
-} from "./kinds/analysis/gateway-routes.js";
+} from "./kinds/gateway-api/gateway-routes.js";
 export {
+  type EndpointPicker,
+  inferencePoolKind,
+  type InferencePoolObject,
+  inferencePools,
+  type InferencePoolSpec,
+} from "./kinds/gateway-api/inference-pool.js";
+export {
+  type FrontendValidation,
+  type GatewayAddress,
+  type GatewayInfrastructure,
+  type GatewayTls,
   type KubernetesGatewayObject,
   kubernetesGateways,
   kubernetesGatewayKind,
-} from "./kinds/analysis/kubernetes-gateway.js";
+  type KubernetesGatewaySpec,
+} from "./kinds/gateway-api/kubernetes-gateway.js";
+export { type AllowedRoutes, type KubernetesGatewayListener, type ListenerTls } from "./kinds/gateway-api/listener.js";
+export {
+  listenerSetKind,
+  type ListenerSetObject,
+  listenerSets,
+  listenerSetsByGateway,
+} from "./kinds/gateway-api/listener-set.js";
+export { type NamespaceSelection, type ObjectSelector } from "./kinds/gateway-api/namespace-selection.js";
+export {
+  referenceGrantKind,
+  type ReferenceGrantObject,
+  referenceGrants,
+  referenceGrantsByNamespaces,
+} from "./kinds/gateway-api/reference-grant.js";
+export {
+  type FullReference,
+  type GroupKind,
+  type LocalReference,
+  type ObjectReference,
+} from "./kinds/gateway-api/references.js";
 export {
   type WebhookSelector,
   type Webhook,

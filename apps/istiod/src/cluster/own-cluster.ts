@@ -1,5 +1,5 @@
 import { clusterReader, KubernetesSource } from "@istiod/config-ingestion";
-import { allKinds, gatewayApiKinds, ingressKinds, kubernetesKinds } from "@istiod/config-schema";
+import { allKinds, ingressKinds, kubernetesKinds } from "@istiod/config-schema";
 import type { ApiClient } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
 import type { MeshFlags } from "@istiod/commands";
@@ -21,7 +21,7 @@ export function clusterSource(
   env: Environment,
   { isConfigElsewhere, stateDir }: { readonly isConfigElsewhere: boolean; readonly stateDir: string },
 ): KubernetesSource {
-  const kinds = isConfigElsewhere ? [...kubernetesKinds, ...ingressKinds] : [...allKinds, ...gatewayApiKinds];
+  const kinds = isConfigElsewhere ? [...kubernetesKinds, ...ingressKinds] : allKinds;
   return new KubernetesSource({
     cluster: values.clusterID,
     reader: clusterReader(client),

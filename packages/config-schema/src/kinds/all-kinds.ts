@@ -1,6 +1,17 @@
 import { customResourceDefinitionKind } from "./analysis/custom-resource-definition.js";
-import { kubernetesGrpcRouteKind, kubernetesHttpRouteKind, otherGatewayApiKinds } from "./analysis/gateway-routes.js";
-import { kubernetesGatewayKind } from "./analysis/kubernetes-gateway.js";
+import { backendKind } from "./gateway-api/backend.js";
+import { backendTlsPolicyKind } from "./gateway-api/backend-tls-policy.js";
+import { backendTrafficPolicyKind } from "./gateway-api/backend-traffic-policy.js";
+import { gatewayClassKind } from "./gateway-api/gateway-class.js";
+import {
+  kubernetesGrpcRouteKind,
+  kubernetesHttpRouteKind,
+  otherGatewayApiKinds,
+} from "./gateway-api/gateway-routes.js";
+import { inferencePoolKind } from "./gateway-api/inference-pool.js";
+import { kubernetesGatewayKind } from "./gateway-api/kubernetes-gateway.js";
+import { listenerSetKind } from "./gateway-api/listener-set.js";
+import { referenceGrantKind } from "./gateway-api/reference-grant.js";
 import {
   mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
@@ -72,15 +83,22 @@ export const istioKinds: readonly Kind[] = [
 /** Kinds that are read from remote clusters (pilot/pkg/serviceregistry/kube/controller/multicluster.go). */
 export const remoteKinds: readonly Kind[] = [...kubernetesKinds, workloadEntryKind];
 
-export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds];
-
-/** The Gateway API's kinds. Only analysis reads them. */
+/** The Gateway API's kinds, which are read from the config cluster only. */
 export const gatewayApiKinds: readonly Kind[] = [
+  gatewayClassKind,
   kubernetesGatewayKind,
+  listenerSetKind,
+  referenceGrantKind,
   kubernetesHttpRouteKind,
   kubernetesGrpcRouteKind,
   ...otherGatewayApiKinds,
+  backendTlsPolicyKind,
+  backendTrafficPolicyKind,
+  backendKind,
+  inferencePoolKind,
 ];
+
+export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds, ...gatewayApiKinds];
 
 /** Kinds that only analysis reads. They do not configure proxies. */
 export const analysisKinds: readonly Kind[] = [
@@ -88,5 +106,4 @@ export const analysisKinds: readonly Kind[] = [
   mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
   customResourceDefinitionKind,
-  ...gatewayApiKinds,
 ];

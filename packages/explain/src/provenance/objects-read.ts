@@ -1,4 +1,4 @@
-import { allKinds, clusterKey, environment, meshConfig, meshNetworks } from "@istiod/config-schema";
+import { allKinds, clusterKey, environment, type Kind, meshConfig, meshNetworks } from "@istiod/config-schema";
 import type { Collection, Database, ExplainedRead } from "@istiod/incremental";
 import { fetchedJwks, jwksFetches, type Proxy } from "@istiod/push-context";
 import { resolvedHosts } from "@istiod/service-discovery";
@@ -40,8 +40,11 @@ const collections: ReadonlyMap<string, Collection<unknown>> = new Map(
   ].map((collection) => [collection.name, collection as Collection<unknown>]),
 );
 
-const clusterScopedKinds = new Set(allKinds.filter(({ scope }) => scope === "cluster").map(({ kind }) => kind));
-const perClusterKinds = new Set(allKinds.filter(({ key }) => key === clusterKey).map(({ kind }) => kind));
+/** Names of the collections of kinds, which are their names unless several kinds have the same. */
+const namesOf = (kinds: readonly Kind[]): ReadonlySet<string> => new Set(kinds.map(({ collection }) => collection.name));
+const kindNames = namesOf(allKinds);
+const clusterScopedKinds = namesOf(allKinds.filter(({ scope }) => scope === "cluster"));
+const perClusterKinds = namesOf(allKinds.filter(({ key }) => key === clusterKey));
 
 /** Returns the input collection with a name; undefined if there is none. */
 export function collectionNamed(name: string): Collection<unknown> | undefined {
@@ -83,7 +86,7 @@ function nameOf(kind: string, key: string): Pick<ObjectRead, "namespace" | "name
       ? { cluster, namespace: "", name: rest.join("/") }
       : { cluster, namespace: rest[0] ?? "", name: rest.slice(1).join("/") };
   }
-  return (allKinds.some((each) => each.kind === kind) && !clusterScopedKinds.has(kind)) || substituteKinds.has(kind)
+  return (kindNames.has(kind) && !clusterScopedKinds.has(kind)) || substituteKinds.has(kind)
     ? { namespace: parts[0] ?? "", name: parts.slice(1).join("/") }
     : { namespace: "", name: key };
 }

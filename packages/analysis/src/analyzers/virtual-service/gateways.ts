@@ -1,5 +1,4 @@
 import {
-  configCluster,
   gateways,
   kubernetesGateways,
   virtualServiceKind,
@@ -68,7 +67,7 @@ const hostsOfGateway = query("hostsOfGateway", (q, key: string): readonly string
   const gateway = q.read(gateways, key);
   if (gateway !== undefined)
     return gateway.spec.servers.flatMap(({ hosts }) => explicitHosts(hosts, gateway.namespace));
-  const listeners = q.read(kubernetesGateways, `${configCluster(q)}/${key}`)?.spec.listeners;
+  const listeners = q.read(kubernetesGateways, key)?.spec.listeners;
   return listeners?.map(({ hostname = "*" }) => hostname);
 });
 

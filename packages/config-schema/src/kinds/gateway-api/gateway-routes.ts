@@ -1,5 +1,5 @@
 import { collection, type Collection } from "@istiod/incremental";
-import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { meshKey, type ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind, type Kind } from "../kind.js";
@@ -7,10 +7,10 @@ import { declareKind, type Kind } from "../kind.js";
 /** A route or another object of the Gateway API, of which only the conditions are read. */
 export type GatewayRouteObject = ConfigObject<Readonly<Record<string, never>>>;
 
-/** HTTPRoutes by `cluster/ns/name`, read by analysis only. */
+/** HTTPRoutes of the config cluster, by `ns/name`. */
 export const kubernetesHttpRoutes = collection<GatewayRouteObject>("HTTPRoute", { filter: discoveryNamespacesFilter });
 
-/** GRPCRoutes by `cluster/ns/name`, read by analysis only. */
+/** GRPCRoutes of the config cluster, by `ns/name`. */
 export const kubernetesGrpcRoutes = collection<GatewayRouteObject>("GRPCRoute", { filter: discoveryNamespacesFilter });
 
 export const kubernetesHttpRouteKind = routeKind(kubernetesHttpRoutes, ["v1", "v1beta1", "v1alpha2"]);
@@ -20,14 +20,8 @@ export const kubernetesGrpcRouteKind = routeKind(kubernetesGrpcRoutes, ["v1", "v
 export const otherGatewayApiKinds: readonly Kind[] = [
   routeKind(objectsOf("TCPRoute"), ["v1", "v1alpha2"]),
   routeKind(objectsOf("TLSRoute"), ["v1", "v1alpha3", "v1alpha2"]),
-  routeKind(objectsOf("ListenerSet"), ["v1"]),
-  routeKind(objectsOf("ReferenceGrant"), ["v1", "v1beta1"]),
-  routeKind(objectsOf("UDPRoute"), ["v1alpha2"]),
-  routeKind(objectsOf("BackendTLSPolicy"), ["v1", "v1alpha3"]),
-  routeKind(objectsOf("XBackend"), ["v1alpha1"], "gateway.networking.x-k8s.io"),
-  routeKind(objectsOf("XBackendTrafficPolicy"), ["v1alpha1"], "gateway.networking.x-k8s.io"),
+  routeKind(objectsOf("UDPRoute"), ["v1", "v1alpha2"]),
   routeKind(objectsOf("XListenerSet"), ["v1alpha1"], "gateway.networking.x-k8s.io"),
-  routeKind(objectsOf("InferencePool"), ["v1"], "inference.networking.k8s.io"),
 ];
 
 function objectsOf(kind: string): Collection<GatewayRouteObject> {
@@ -50,7 +44,7 @@ function routeKind(
     annotations: isIstioKey,
     conditions: ["Accepted", "Programmed", "ResolvedRefs"],
     fields: {},
-    key: clusterKey,
+    key: meshKey,
     decode: () => ({ spec: {} }),
   });
 }

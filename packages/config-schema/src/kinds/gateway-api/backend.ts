@@ -1,0 +1,81 @@
+import { collection } from "@istiod/incremental";
+import { meshKey, type ConfigObject } from "../../config-object.js";
+import { Fields } from "../../decoding/fields.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { isSubdomain } from "../../validation/kubernetes/names.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+import {
+  type BackendTlsValidation,
+  backendTlsValidationFields,
+  decodeBackendTlsValidation,
+} from "./backend-tls-validation.js";
+import { requiredEnum, requiredString } from "./checked-fields.js";
+
+/** TLS settings of connections to a backend. */
+export interface BackendTls {
+  /** `None`, `ServerOnly` or `ClientAndServer`. */
+  readonly mode: string;
+  readonly validation?: BackendTlsValidation;
+}
+
+export interface BackendSpec {
+  readonly type: "ExternalHostname" | "EndpointSelector";
+  /** Number of the port. 0 if it is not set. */
+  readonly port: number;
+  /** For example `HTTP`, `H2C` or `TCP`. */
+  readonly protocol?: string;
+  /** Hostname of a backend outside the mesh, if `type` is `ExternalHostname`. */
+  readonly externalHostname?: string;
+  readonly tls?: BackendTls;
+}
+
+export type BackendObject = ConfigObject<BackendSpec>;
+
+/** XBackends of the config cluster, by `ns/name`. */
+export const backends = collection<BackendObject>("XBackend", { filter: discoveryNamespacesFilter });
+
+export const backendKind = declareKind<BackendSpec, undefined>({
+  kind: "XBackend",
+  group: "gateway.networking.x-k8s.io",
+  versions: ["v1alpha1"],
+  scope: "namespaced",
+  nameRule: "mixedCaseSubdomain",
+  collection: backends,
+  labels: isIstioKey,
+  annotations: isIstioKey,
+  fields: {
+    spec: {
+      type: true,
+      port: { number: true },
+      protocol: true,
+      externalHostname: { hostname: true },
+      tls: { mode: true, validation: backendTlsValidationFields },
+    },
+  },
+  key: meshKey,
+  decode(manifest, report) {
+    const spec = Fields.of(manifest.body, report).object("spec");
+    const external = spec.object("externalHostname");
+    const tls = spec.object("tls");
+    return {
+      spec: {
+        type: requiredEnum(spec, "type", ["ExternalHostname", "EndpointSelector"]),
+        port: spec.object("port").optionalPort("number").number ?? 0,
+        ...spec.optionalString("protocol"),
+        ...(external.present && {
+          externalHostname: requiredString(external, "hostname", isSubdomain, "a domain name in lower case"),
+        }),
+        ...(tls.present && { tls: decodeTls(tls) }),
+      },
+    };
+  },
+});
+
+function decodeTls(fields: Fields): BackendTls {
+  const validation = fields.object("validation");
+  return {
+    mode: fields.string("mode"),
+    ...(validation.present && { validation: decodeBackendTlsValidation(validation) }),
+  };
+}

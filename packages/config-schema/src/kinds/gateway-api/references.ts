@@ -1,0 +1,83 @@
+import type { Fields } from "../../decoding/fields.js";
+import { expectedLabel, expectedSubdomain } from "../../validation/kubernetes/fields.js";
+import { isLowerCaseLabel, isSubdomain } from "../../validation/kubernetes/names.js";
+import type { SelectedFields } from "../selected-fields.js";
+import { isAnyText, optionalChecked, requiredString } from "./checked-fields.js";
+
+/** A reference to an object. Absent fields have defaults that depend on where the reference is. */
+export interface ObjectReference {
+  /** Empty for Kubernetes' core group. */
+  readonly group?: string;
+  readonly kind?: string;
+  readonly name: string;
+  /** Absent: the namespace of the object that refers. */
+  readonly namespace?: string;
+}
+
+/** A reference to an object of the same namespace by its group, kind and name. */
+export interface LocalReference {
+  /** Empty for Kubernetes' core group. */
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** A reference to an object by its group, kind and name. */
+export interface FullReference extends LocalReference {
+  /** Absent: the namespace of the object that refers. */
+  readonly namespace?: string;
+}
+
+export const referenceFields: SelectedFields = { group: true, kind: true, name: true, namespace: true };
+
+const isGroup = isSubdomain;
+const expectedGroup = `an API group: ${expectedSubdomain}`;
+const isKind = (text: string): boolean => text.length <= 63 && /^[a-zA-Z](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?$/.test(text);
+const expectedKind = "a kind: at most 63 letters, digits and inner hyphens";
+const isObjectName = (text: string): boolean => text.length <= 253 && isAnyText(text);
+const expectedName = "a name of at most 253 characters";
+
+/** Decodes a reference whose group, kind and namespace have defaults. */
+export function decodeReference(fields: Fields): ObjectReference {
+  return {
+    ...(fields.has("group") && { group: groupOf(fields) }),
+    ...optionalChecked(fields, "kind", isKind, expectedKind),
+    name: requiredString(fields, "name", isObjectName, expectedName),
+    ...optionalChecked(fields, "namespace", isLowerCaseLabel, expectedLabel),
+  };
+}
+
+/** Decodes a reference to an object of the same namespace. */
+export function decodeLocalReference(fields: Fields): LocalReference {
+  return {
+    group: groupOf(fields),
+    kind: requiredString(fields, "kind", isKind, expectedKind),
+    name: requiredString(fields, "name", isObjectName, expectedName),
+  };
+}
+
+/** Decodes a reference whose group and kind are required. */
+export function decodeFullReference(fields: Fields): FullReference {
+  return { ...decodeLocalReference(fields), ...optionalChecked(fields, "namespace", isLowerCaseLabel, expectedLabel) };
+}
+
+/** A group and a kind. */
+export interface GroupKind {
+  /** Empty for Kubernetes' core group. */
+  readonly group: string;
+  readonly kind: string;
+}
+
+/** Decodes a group and a kind. */
+export function decodeGroupKind(fields: Fields, defaultGroup = ""): GroupKind {
+  return {
+    group: fields.has("group") ? groupOf(fields) : defaultGroup,
+    kind: requiredString(fields, "kind", isKind, expectedKind),
+  };
+}
+
+function groupOf(fields: Fields): string {
+  const group = fields.string("group");
+  if (group !== "" && !isGroup(group)) fields.fault(["group"], group, expectedGroup);
+  return group;
+}
