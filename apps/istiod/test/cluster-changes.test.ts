@@ -231,24 +231,28 @@ test("a permission that is withdrawn leaves everything as it was, and each sourc
 }, 300_000);
 
 test("objects of kinds that istiod does not read are reported once for each kind, from a cluster and from a directory", async () => {
-  const route = (kind: string, version: string, name: string): ObjectInput => ({
-    apiVersion: `gateway.networking.k8s.io/${version}`,
+  const route = (kind: string, apiVersion: string, name: string): ObjectInput => ({
+    apiVersion,
     kind,
     metadata: { name, namespace: "shop" },
     spec: {},
   });
-  const objects = [route("HTTPRoute", "v1", "a"), route("HTTPRoute", "v1", "b"), route("BackendTLSPolicy", "v1", "c")];
+  const objects = [
+    route("UDPRoute", "gateway.networking.k8s.io/v1", "a"),
+    route("UDPRoute", "gateway.networking.k8s.io/v1", "b"),
+    route("XListenerSet", "gateway.networking.x-k8s.io/v1alpha1", "c"),
+  ];
   const server = await cluster();
   for (const object of objects) await server.objects.create(object);
   const directory = await folder({ "all.yaml": objects.map((object) => JSON.stringify(object)).join("\n---\n") });
   for (const istiod of [await istiodOf(server), await serve({ configDir: directory })]) {
-    await logged(istiod, "BackendTLSPolicy has no effect");
+    await logged(istiod, "XListenerSet has no effect");
     const lines = istiod.lines.map(({ msg }) => msg).filter((msg) => msg.includes("has no effect"));
     expect(lines.sort()).toEqual([
-      "BackendTLSPolicy has no effect: the Gateway API is not supported yet; write a DestinationRule",
-      "HTTPRoute has no effect: the Gateway API is not supported yet; write a VirtualService",
+      "UDPRoute has no effect: Istio does not route UDP",
+      "XListenerSet has no effect: it is superseded; write a ListenerSet",
     ]);
-    expect(await get(istiod, "/debug/analyze")).toContain("BackendTLSPolicy has no effect");
+    expect(await get(istiod, "/debug/analyze")).toContain("XListenerSet has no effect");
   }
 }, 240_000);
 

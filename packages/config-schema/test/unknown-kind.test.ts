@@ -30,9 +30,9 @@ describe("a document of a kind that is not read", () => {
       "a.yaml:1: VirtualService b/a: apiVersion: is v1, expected networking.istio.io/v1 or networking.istio.io/v1beta1 or networking.istio.io/v1alpha3 for VirtualService",
     ],
     [
-      "gateway.networking.k8s.io/v1",
-      "HTTPRoute",
-      "a.yaml:2: HTTPRoute b/a: kind: is HTTPRoute, which is not supported yet: the object has no effect",
+      "gateway.networking.x-k8s.io/v1alpha1",
+      "XMesh",
+      "a.yaml:2: XMesh b/a: kind: is XMesh, which is not supported yet: the object has no effect",
     ],
     [
       "gateway.networking.k8s.io/v1",

@@ -14,24 +14,9 @@ export interface UnknownKind {
   readonly meant?: Kind;
 }
 
-const gatewayApi = "gateway.networking.k8s.io";
-
-/** Kinds that Istio reads and istiod does not support yet, by group. */
+/** Kinds of groups that Istio reads, and that istiod does not support, by group. */
 const unsupportedKinds: Readonly<Record<string, readonly string[]>> = {
-  [gatewayApi]: [
-    "BackendTLSPolicy",
-    "Gateway",
-    "GatewayClass",
-    "GRPCRoute",
-    "HTTPRoute",
-    "ListenerSet",
-    "ReferenceGrant",
-    "TCPRoute",
-    "TLSRoute",
-    "UDPRoute",
-  ],
-  "gateway.networking.x-k8s.io": ["XBackend", "XBackendTrafficPolicy", "XListenerSet"],
-  "inference.networking.k8s.io": ["InferencePool"],
+  "gateway.networking.x-k8s.io": ["XMesh", "XTelemetryPolicy"],
   "install.istio.io": ["IstioOperator"],
 };
 

@@ -1,12 +1,42 @@
-import { gatewayApiKinds } from "../kinds/all-kinds.js";
+import { backendKind } from "../kinds/gateway-api/backend.js";
+import { backendTlsPolicyKind } from "../kinds/gateway-api/backend-tls-policy.js";
+import { backendTrafficPolicyKind } from "../kinds/gateway-api/backend-traffic-policy.js";
+import { gatewayClassKind } from "../kinds/gateway-api/gateway-class.js";
+import {
+  experimentalListenerSetKind,
+  kubernetesGrpcRouteKind,
+  kubernetesHttpRouteKind,
+  tcpRouteKind,
+  tlsRouteKind,
+  udpRouteKind,
+} from "../kinds/gateway-api/gateway-routes.js";
+import { inferencePoolKind } from "../kinds/gateway-api/inference-pool.js";
+import { kubernetesGatewayKind } from "../kinds/gateway-api/kubernetes-gateway.js";
+import { listenerSetKind } from "../kinds/gateway-api/listener-set.js";
+import { referenceGrantKind } from "../kinds/gateway-api/reference-grant.js";
 import { proxyConfigKind } from "../kinds/istio/proxy-config.js";
 import { workloadGroupKind } from "../kinds/istio/workload-group.js";
 import type { Kind } from "../kinds/kind.js";
 import type { AbsentReaders, ObjectReader } from "./absent-readers.js";
 
+const notYet = "the Gateway API is not supported yet";
+
 /** Kinds that nothing reads, with the reason. */
 const unread: ReadonlyMap<Kind, string> = new Map([
-  ...gatewayApiKinds.map((kind) => [kind, `the Gateway API is not supported yet${insteadOf(kind)}`] as const),
+  [gatewayClassKind, notYet],
+  [kubernetesGatewayKind, `${notYet}; write a Gateway of networking.istio.io`],
+  [listenerSetKind, notYet],
+  [referenceGrantKind, notYet],
+  [kubernetesHttpRouteKind, `${notYet}; write a VirtualService`],
+  [kubernetesGrpcRouteKind, `${notYet}; write a VirtualService`],
+  [tcpRouteKind, `${notYet}; write a VirtualService`],
+  [tlsRouteKind, `${notYet}; write a VirtualService`],
+  [backendTlsPolicyKind, `${notYet}; write a DestinationRule`],
+  [backendTrafficPolicyKind, `${notYet}; write a DestinationRule`],
+  [backendKind, `${notYet}; write a ServiceEntry`],
+  [inferencePoolKind, notYet],
+  [udpRouteKind, "Istio does not route UDP"],
+  [experimentalListenerSetKind, "it is superseded; write a ListenerSet"],
 ]);
 
 /** Kinds that one part of the control plane reads, and what to write where it does not run. */
@@ -35,11 +65,3 @@ export const effectsElsewhere: ReadonlyMap<Kind, string> = new Map([
   [proxyConfigKind, "applies to the Pods that are injected from now on"],
   [workloadGroupKind, "applies to the workloads that register from now on"],
 ]);
-
-/** Returns what to write instead of an object of the Gateway API, as a clause. */
-function insteadOf({ kind }: Kind): string {
-  if (kind === "Gateway") return "; write a Gateway of networking.istio.io";
-  if (kind === "XBackend") return "; write a ServiceEntry";
-  if (kind === "BackendTLSPolicy" || kind === "XBackendTrafficPolicy") return "; write a DestinationRule";
-  return kind.endsWith("Route") && kind !== "UDPRoute" ? "; write a VirtualService" : "";
-}

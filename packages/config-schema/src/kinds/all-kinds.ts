@@ -4,9 +4,12 @@ import { backendTlsPolicyKind } from "./gateway-api/backend-tls-policy.js";
 import { backendTrafficPolicyKind } from "./gateway-api/backend-traffic-policy.js";
 import { gatewayClassKind } from "./gateway-api/gateway-class.js";
 import {
+  experimentalListenerSetKind,
   kubernetesGrpcRouteKind,
   kubernetesHttpRouteKind,
-  otherGatewayApiKinds,
+  tcpRouteKind,
+  tlsRouteKind,
+  udpRouteKind,
 } from "./gateway-api/gateway-routes.js";
 import { inferencePoolKind } from "./gateway-api/inference-pool.js";
 import { kubernetesGatewayKind } from "./gateway-api/kubernetes-gateway.js";
@@ -91,7 +94,10 @@ export const gatewayApiKinds: readonly Kind[] = [
   referenceGrantKind,
   kubernetesHttpRouteKind,
   kubernetesGrpcRouteKind,
-  ...otherGatewayApiKinds,
+  tcpRouteKind,
+  tlsRouteKind,
+  udpRouteKind,
+  experimentalListenerSetKind,
   backendTlsPolicyKind,
   backendTrafficPolicyKind,
   backendKind,

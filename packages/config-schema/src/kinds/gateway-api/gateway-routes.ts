@@ -16,13 +16,18 @@ export const kubernetesGrpcRoutes = collection<GatewayRouteObject>("GRPCRoute", 
 export const kubernetesHttpRouteKind = routeKind(kubernetesHttpRoutes, ["v1", "v1beta1", "v1alpha2"]);
 export const kubernetesGrpcRouteKind = routeKind(kubernetesGrpcRoutes, ["v1", "v1alpha2"]);
 
-/** The Gateway API's kinds that are read to report that they have no effect. */
-export const otherGatewayApiKinds: readonly Kind[] = [
-  routeKind(objectsOf("TCPRoute"), ["v1", "v1alpha2"]),
-  routeKind(objectsOf("TLSRoute"), ["v1", "v1alpha3", "v1alpha2"]),
-  routeKind(objectsOf("UDPRoute"), ["v1", "v1alpha2"]),
-  routeKind(objectsOf("XListenerSet"), ["v1alpha1"], "gateway.networking.x-k8s.io"),
-];
+export const tcpRouteKind = routeKind(objectsOf("TCPRoute"), ["v1", "v1alpha2"]);
+export const tlsRouteKind = routeKind(objectsOf("TLSRoute"), ["v1", "v1alpha3", "v1alpha2"]);
+
+/** Read to report that it has no effect. */
+export const udpRouteKind = routeKind(objectsOf("UDPRoute"), ["v1", "v1alpha2"]);
+
+/** Read to report that it has no effect. */
+export const experimentalListenerSetKind = routeKind(
+  objectsOf("XListenerSet"),
+  ["v1alpha1"],
+  "gateway.networking.x-k8s.io",
+);
 
 function objectsOf(kind: string): Collection<GatewayRouteObject> {
   return collection<GatewayRouteObject>(kind, { filter: discoveryNamespacesFilter });

@@ -11,7 +11,7 @@ import { decodeReference, type ObjectReference, referenceFields } from "./refere
 /** The service that picks an endpoint of a pool for each request. */
 export interface EndpointPicker extends ObjectReference {
   readonly port?: number;
-  /** What happens to requests if the picker does not answer. Absent: `FailClose`. */
+  /** Treatment of requests that the picker does not answer: `FailClose` rejects them, the default. */
   readonly failureMode?: "FailOpen" | "FailClose";
 }
 
