@@ -81,13 +81,6 @@ export {
   type GatewayClassSpec,
 } from "./kinds/gateway-api/gateway-class.js";
 export {
-  type GatewayRouteObject,
-  kubernetesHttpRoutes,
-  kubernetesGrpcRoutes,
-  kubernetesHttpRouteKind,
-  kubernetesGrpcRouteKind,
-} from "./kinds/gateway-api/gateway-routes.js";
-export {
   type EndpointPicker,
   inferencePoolKind,
   type InferencePoolObject,
@@ -124,6 +117,50 @@ export {
   type LocalReference,
   type ObjectReference,
 } from "./kinds/gateway-api/references.js";
+export {
+  type BackendObjectReference,
+  type BackendReference,
+  type LocalObjectReference,
+  type ParentReference,
+  type RouteParents,
+} from "./kinds/gateway-api/routes/references.js";
+export {
+  type CorsFilter,
+  type HeaderModifier,
+  type PathModifier,
+  type RequestMirror,
+  type RequestRedirect,
+  type RouteFilter,
+  type UrlRewrite,
+} from "./kinds/gateway-api/routes/filters.js";
+export {
+  type HttpBackendReference,
+  httpRouteKind,
+  type HttpRouteMatch,
+  type HttpRouteObject,
+  type HttpRouteRetry,
+  type HttpRouteRule,
+  httpRoutes,
+  type HttpRouteTimeouts,
+  type ValueMatch,
+} from "./kinds/gateway-api/routes/http-route.js";
+export {
+  type GrpcMethodMatch,
+  grpcRouteKind,
+  type GrpcRouteMatch,
+  type GrpcRouteObject,
+  type GrpcRouteRule,
+  grpcRoutes,
+} from "./kinds/gateway-api/routes/grpc-route.js";
+export {
+  type L4RouteRule,
+  tcpRouteKind,
+  type TcpRouteObject,
+  tcpRoutes,
+  tlsRouteKind,
+  type TlsRouteObject,
+  tlsRoutes,
+} from "./kinds/gateway-api/routes/l4-routes.js";
 export {
   type WebhookSelector,
   type Webhook,

@@ -1,6 +1,6 @@
 import { record } from "./json.js";
 import { quoteHint } from "./quote-hint.js";
-import type { FieldPath, Report } from "./report.js";
+import type { FieldPath, IssueCode, Report } from "./report.js";
 
 /**
  * Typed access to the fields of a Kubernetes object without a generated schema. A field of an unexpected type is
@@ -70,6 +70,14 @@ export class Fields {
     });
   }
 
+  integers(name: string): readonly number[] {
+    return this.#array(name).flatMap((value, i) => {
+      if (typeof value === "number" && Number.isInteger(value)) return [value];
+      this.#report.error([...this.#path, name, i], `is ${this.#describe(value)}, expected a whole number`);
+      return [];
+    });
+  }
+
   boolean(name: string, absent = false): boolean {
     const value = this.#fields?.[name] ?? undefined;
     if (value === undefined) return absent;
@@ -81,6 +89,11 @@ export class Fields {
   /** Reports whether a field is set to anything but null. */
   has(name: string): boolean {
     return (this.#fields?.[name] ?? undefined) !== undefined;
+  }
+
+  /** Names of the fields that are set to anything but null. */
+  names(): readonly string[] {
+    return Object.keys(this.#fields ?? {}).filter((name) => this.has(name));
   }
 
   isString(name: string): boolean {
@@ -156,6 +169,11 @@ export class Fields {
   /** Reports that a value below the object breaks a rule. `path` is relative to the object. */
   fault(path: FieldPath, value: unknown, expected: string): void {
     this.#report.error([...this.#path, ...path], `is ${this.#describe(value)}, expected ${expected}`);
+  }
+
+  /** Reports what is accepted, although it breaks a rule or has no effect. `path` is relative to the object. */
+  warn(path: FieldPath, message: string, code?: IssueCode): void {
+    this.#report.warning([...this.#path, ...path], message, code);
   }
 
   #array(name: string): readonly unknown[] {

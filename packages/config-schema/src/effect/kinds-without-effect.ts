@@ -2,14 +2,10 @@ import { backendKind } from "../kinds/gateway-api/backend.js";
 import { backendTlsPolicyKind } from "../kinds/gateway-api/backend-tls-policy.js";
 import { backendTrafficPolicyKind } from "../kinds/gateway-api/backend-traffic-policy.js";
 import { gatewayClassKind } from "../kinds/gateway-api/gateway-class.js";
-import {
-  experimentalListenerSetKind,
-  kubernetesGrpcRouteKind,
-  kubernetesHttpRouteKind,
-  tcpRouteKind,
-  tlsRouteKind,
-  udpRouteKind,
-} from "../kinds/gateway-api/gateway-routes.js";
+import { experimentalListenerSetKind, udpRouteKind } from "../kinds/gateway-api/other-kinds.js";
+import { grpcRouteKind } from "../kinds/gateway-api/routes/grpc-route.js";
+import { httpRouteKind } from "../kinds/gateway-api/routes/http-route.js";
+import { tcpRouteKind, tlsRouteKind } from "../kinds/gateway-api/routes/l4-routes.js";
 import { inferencePoolKind } from "../kinds/gateway-api/inference-pool.js";
 import { kubernetesGatewayKind } from "../kinds/gateway-api/kubernetes-gateway.js";
 import { listenerSetKind } from "../kinds/gateway-api/listener-set.js";
@@ -27,8 +23,8 @@ const unread: ReadonlyMap<Kind, string> = new Map([
   [kubernetesGatewayKind, `${notYet}; write a Gateway of networking.istio.io`],
   [listenerSetKind, notYet],
   [referenceGrantKind, notYet],
-  [kubernetesHttpRouteKind, `${notYet}; write a VirtualService`],
-  [kubernetesGrpcRouteKind, `${notYet}; write a VirtualService`],
+  [httpRouteKind, `${notYet}; write a VirtualService`],
+  [grpcRouteKind, `${notYet}; write a VirtualService`],
   [tcpRouteKind, `${notYet}; write a VirtualService`],
   [tlsRouteKind, `${notYet}; write a VirtualService`],
   [backendTlsPolicyKind, `${notYet}; write a DestinationRule`],

@@ -3,18 +3,14 @@ import { backendKind } from "./gateway-api/backend.js";
 import { backendTlsPolicyKind } from "./gateway-api/backend-tls-policy.js";
 import { backendTrafficPolicyKind } from "./gateway-api/backend-traffic-policy.js";
 import { gatewayClassKind } from "./gateway-api/gateway-class.js";
-import {
-  experimentalListenerSetKind,
-  kubernetesGrpcRouteKind,
-  kubernetesHttpRouteKind,
-  tcpRouteKind,
-  tlsRouteKind,
-  udpRouteKind,
-} from "./gateway-api/gateway-routes.js";
 import { inferencePoolKind } from "./gateway-api/inference-pool.js";
 import { kubernetesGatewayKind } from "./gateway-api/kubernetes-gateway.js";
 import { listenerSetKind } from "./gateway-api/listener-set.js";
+import { experimentalListenerSetKind, udpRouteKind } from "./gateway-api/other-kinds.js";
 import { referenceGrantKind } from "./gateway-api/reference-grant.js";
+import { grpcRouteKind } from "./gateway-api/routes/grpc-route.js";
+import { httpRouteKind } from "./gateway-api/routes/http-route.js";
+import { tcpRouteKind, tlsRouteKind } from "./gateway-api/routes/l4-routes.js";
 import {
   mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
@@ -92,8 +88,8 @@ export const gatewayApiKinds: readonly Kind[] = [
   kubernetesGatewayKind,
   listenerSetKind,
   referenceGrantKind,
-  kubernetesHttpRouteKind,
-  kubernetesGrpcRouteKind,
+  httpRouteKind,
+  grpcRouteKind,
   tcpRouteKind,
   tlsRouteKind,
   udpRouteKind,

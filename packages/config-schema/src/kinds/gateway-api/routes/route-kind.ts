@@ -1,0 +1,55 @@
+import type { Collection } from "@istiod/incremental";
+import type { ConfigObject } from "../../../config-object.js";
+import { Fields } from "../../../decoding/fields.js";
+import { isIstioKey } from "../../istio/istio-keys.js";
+import { declareKind, type Kind } from "../../kind.js";
+import { hostnameRule } from "./fields.js";
+import type { RouteParents } from "./references.js";
+
+/** What all kinds of routes with hostnames declare. */
+export interface RouteSpec extends RouteParents {
+  /** Hosts that the route applies to, with `*` as first label for all below it. Empty: all hosts of its parents. */
+  readonly hostnames: readonly string[];
+}
+
+interface RouteKindDeclaration<S> {
+  readonly of: Collection<ConfigObject<S>>;
+  /** Versions that custom resource definitions serve or served. */
+  readonly versions: readonly string[];
+  key(object: { readonly namespace: string; readonly name: string }): string;
+  decode(spec: Fields): S;
+}
+
+/** Declares a kind of routes of the Gateway API. */
+export function routeKind<S>({ of, versions, key, decode }: RouteKindDeclaration<S>): Kind {
+  return declareKind<S, undefined>({
+    kind: of.name,
+    group: "gateway.networking.k8s.io",
+    versions,
+    scope: "namespaced",
+    nameRule: "mixedCaseSubdomain",
+    collection: of,
+    labels: isIstioKey,
+    annotations: isIstioKey,
+    conditions: ["Accepted", "Programmed", "ResolvedRefs"],
+    fields: { spec: true },
+    key,
+    decode: (manifest, report) => ({ spec: decode(Fields.of(manifest.body, report).object("spec")) }),
+  });
+}
+
+/** Decodes the hostnames of a route. */
+export function decodeHostnames(spec: Fields): readonly string[] {
+  const hostnames = spec.strings("hostnames");
+  for (const [i, host] of hostnames.entries())
+    if (!hostnameRule.isValid(host)) spec.fault(["hostnames", i], host, hostnameRule.expected);
+  return hostnames;
+}
+
+/** Reports rules of a route that have the same name. */
+export function checkRuleNames(spec: Fields): void {
+  const names = spec.list("rules").map((rule) => rule.string("name"));
+  for (const [i, name] of names.entries())
+    if (name !== "" && names.indexOf(name) < i)
+      spec.fault(["rules", i, "name"], name, "a name that no rule before it has");
+}
