@@ -6,7 +6,7 @@ import { regexFault } from "../../../validation/regex/regex.js";
 /** A rule of a string. */
 export interface TextRule {
   isValid(text: string): boolean;
-  /** What is expected, as a noun phrase. */
+  /** Noun phrase for the expected text. */
   readonly expected: string;
 }
 
@@ -67,7 +67,7 @@ export function text(fields: Fields, name: string, rule: TextRule, presence: "op
   return value;
 }
 
-/** Returns `{name: value}`, or an empty object if the field is absent. Unlike an absent one, an empty string is kept. */
+/** Returns `{name: value}`, or an empty object if the field is absent. An empty string is kept. */
 export function optionalText<N extends string>(
   fields: Fields,
   name: N,

@@ -1,6 +1,6 @@
 import { collection } from "@istiod/incremental";
 import { meshKey, type ConfigObject } from "../../../config-object.js";
-import { Fields } from "../../../decoding/fields.js";
+import type { Fields } from "../../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
 import type { Kind } from "../../kind.js";
 import {

@@ -51,7 +51,7 @@ export interface LocalObjectReference {
   readonly name: string;
 }
 
-/** What all kinds of routes declare. */
+/** Parents of a route of any kind. */
 export interface RouteParents {
   readonly parentRefs: readonly ParentReference[];
 }

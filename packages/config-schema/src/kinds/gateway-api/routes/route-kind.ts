@@ -6,7 +6,7 @@ import { declareKind, type Kind } from "../../kind.js";
 import { hostnameRule } from "./fields.js";
 import type { RouteParents } from "./references.js";
 
-/** What all kinds of routes with hostnames declare. */
+/** Fields of all kinds of routes with hostnames. */
 export interface RouteSpec extends RouteParents {
   /** Hosts that the route applies to, with `*` as first label for all below it. Empty: all hosts of its parents. */
   readonly hostnames: readonly string[];
