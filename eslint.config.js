@@ -16,6 +16,7 @@ const order = [
   "logging",
   "incremental",
   "jwks",
+  "credentials",
   "protobuf-wire",
   "kubernetes",
   "envoy-api",

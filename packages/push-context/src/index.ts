@@ -148,15 +148,6 @@ export {
 export { isPartialWildcard, isWildcard } from "./traffic-policy/host-pattern.js";
 export { effectiveLocalitySetting, type LocalitySetting } from "./traffic-policy/locality-setting.js";
 
-export {
-  findKeyPair,
-  findRootCertificates,
-  type KeyPair,
-  type RootCertificates,
-  type SecretEntries,
-} from "./credentials/certificates.js";
-export { type CertificateUse, firstListExpiry, keyPairFault, rootsFault } from "./credentials/key-material.js";
-
 export { clientServices } from "./gateways/client-services.js";
 export {
   credentialReference,

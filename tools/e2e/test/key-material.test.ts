@@ -1,6 +1,6 @@
 import { findEnvoy } from "@istiod/envoy-binary";
 import { whyNoEnvoy } from "@istiod/e2e";
-import { keyPairFault, rootsFault } from "@istiod/push-context";
+import { keyPairFault, rootsFault } from "@istiod/credentials";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { client, clusterVerdicts, listenerVerdicts, roots, server } from "./key-material/judge.js";

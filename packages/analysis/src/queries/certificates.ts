@@ -9,7 +9,7 @@ import {
   type CertificateUse,
   rootsFault as faultOfRoots,
   type SecretEntries,
-} from "@istiod/push-context";
+} from "@istiod/credentials";
 import { now, nowKey, nowPrecision } from "../now.js";
 
 /** The validity of a certificate, in milliseconds since the Unix epoch. */

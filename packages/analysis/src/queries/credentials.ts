@@ -1,7 +1,8 @@
 import { configCluster, configMaps, secrets } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
-import { type CertificateUse, declaredCredential, rootCertificatesSuffix } from "@istiod/push-context";
+import type { CertificateUse } from "@istiod/credentials";
+import { declaredCredential, rootCertificatesSuffix } from "@istiod/push-context";
 import { quotedNearest } from "../suggestions.js";
 import { certificateFault, type CredentialFault, rootsFault } from "./certificates.js";
 

@@ -9,7 +9,7 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
 import { type Secret, SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import type { PrivateKeyProvider } from "@istiod/istio-api/mesh/v1alpha1/proxy";
-import type { KeyPair, RootCertificates } from "@istiod/push-context";
+import type { KeyPair, RootCertificates } from "@istiod/credentials";
 import { type Resource, resource } from "@istiod/resources";
 import { packAny } from "../envoy/any.js";
 

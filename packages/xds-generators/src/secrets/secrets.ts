@@ -2,22 +2,24 @@ import { configMaps, secrets as secretObjects } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   type CertificateUse,
+  findKeyPair,
+  findRootCertificates,
+  type KeyPair,
+  keyPairFault,
+  type RootCertificates,
+  rootsFault,
+  type SecretEntries,
+} from "@istiod/credentials";
+import {
   cluster,
   type CredentialAccess,
   credentialAccess,
   credentialReference,
   features,
-  findKeyPair,
-  findRootCertificates,
   isInSecretCluster,
   isServerCredential,
-  type KeyPair,
-  keyPairFault,
   proxyConfig,
-  type RootCertificates,
   rootCertificatesSuffix,
-  rootsFault,
-  type SecretEntries,
   verifiedNamespace,
 } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";

@@ -8,7 +8,7 @@ import {
   DownstreamTlsContextSchema,
   UpstreamTlsContextSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
-import type { KeyPair, RootCertificates } from "@istiod/push-context";
+import type { KeyPair, RootCertificates } from "@istiod/credentials";
 import { clusterType, listenerType, type Resource, resource } from "@istiod/resources";
 
 /** Resources that are offered at once. */

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { mint, mintRevocationList, uri } from "@istiod/ca/testing";
-import type { KeyPair, RootCertificates } from "@istiod/push-context";
+import type { KeyPair, RootCertificates } from "@istiod/credentials";
 import fc from "fast-check";
 import { derChange, textChange } from "./mutations.js";
 

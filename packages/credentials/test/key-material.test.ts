@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { Extension, KeyUsageFlags, mint, mintRevocationList } from "@istiod/ca/testing";
 import { describe, expect, it } from "vitest";
-import { type CertificateUse, firstListExpiry, keyPairFault, rootsFault } from "@istiod/push-context";
+import { type CertificateUse, firstListExpiry, keyPairFault, rootsFault } from "@istiod/credentials";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const root = await mint({ ca: true });

@@ -1,0 +1,8 @@
+export {
+  findKeyPair,
+  findRootCertificates,
+  type KeyPair,
+  type RootCertificates,
+  type SecretEntries,
+} from "./certificates.js";
+export { type CertificateUse, firstListExpiry, keyPairFault, rootsFault } from "./key-material.js";
