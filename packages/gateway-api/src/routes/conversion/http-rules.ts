@@ -1,0 +1,224 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type GrpcRouteRule,
+  grpcRoutes,
+  type HttpBackendReference,
+  type HttpRouteRetry,
+  type HttpRouteRule,
+  httpRoutes,
+  type HttpRouteTimeouts,
+  type RequestMirror,
+  type RouteFilter,
+} from "@istiod/config-schema";
+import { query, type QueryContext } from "@istiod/incremental";
+import {
+  type HTTPMatchRequest,
+  type HTTPMirrorPolicy,
+  HTTPMirrorPolicySchema,
+  type HTTPRoute,
+  type HTTPRouteDestination,
+  HTTPRouteDestinationSchema,
+  HTTPRouteSchema,
+  HTTPRetrySchema,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { type RouteBackend, resolvedBackend } from "../backends.js";
+import type { RouteReference } from "../route.js";
+import { InvalidRouteError, joinProblems, type RouteProblem } from "../route-problem.js";
+import { corsPolicy } from "./cors.js";
+import { headersOf } from "./headers.js";
+import { grpcMatch, httpMatch } from "./matches.js";
+import { destinationMessage, duration } from "./messages.js";
+import { redirectOf, rewriteOf } from "./paths.js";
+import { inPrecedence } from "./precedence.js";
+import { weighted, weightSum } from "./weights.js";
+
+/** The rules of a route as messages of Istio. */
+export interface ConvertedRules<T> {
+  /** Empty if a problem disables all rules. */
+  readonly routes: readonly T[];
+  readonly problem?: RouteProblem;
+}
+
+/** An HTTPRoute or GRPCRoute, as clients in the mesh or gateways apply it. */
+export interface RulesOf extends RouteReference {
+  readonly inMesh: boolean;
+}
+
+/**
+ * The rules of an HTTPRoute or GRPCRoute, one with at most one match for each match, in the order of precedence. Source:
+ * pilot/pkg/config/kube/gateway/conversion.go.
+ */
+export const convertedHttpRules = query(
+  "gatewayApiHttpRules",
+  (q, { kind, key, inMesh }: RulesOf): ConvertedRules<HTTPRoute> => {
+    const object = kind === "HTTPRoute" ? q.read(httpRoutes, key) : q.read(grpcRoutes, key);
+    if (object === undefined) return { routes: [] };
+    const { namespace, name, spec } = object;
+    const backendOf = (ref: RouteBackend["ref"]): RouteBackend => ({
+      routeKind: kind,
+      namespace,
+      ref,
+      needsGrant: !inMesh,
+    });
+    const routes: HTTPRoute[] = [];
+    let problem: RouteProblem | undefined;
+    try {
+      for (const [i, rule] of spec.rules.entries()) {
+        const converted = convertRule({ q, kind, backendOf }, rule, rule.name ?? `${namespace}.${name}.${i}`);
+        problem = converted.problem ?? problem;
+        for (const route of converted.routes) routes.push(route);
+      }
+    } catch (error) {
+      if (!(error instanceof InvalidRouteError)) throw error;
+      return { routes: [], problem: { reason: error.reason, message: error.message } };
+    }
+    return { routes: inPrecedence(routes), ...(problem !== undefined && { problem }) };
+  },
+);
+
+interface Conversion {
+  readonly q: QueryContext;
+  readonly kind: RouteReference["kind"];
+  backendOf(ref: RouteBackend["ref"]): RouteBackend;
+}
+
+function convertRule(
+  conversion: Conversion,
+  rule: HttpRouteRule | GrpcRouteRule,
+  name: string,
+): ConvertedRules<HTTPRoute> {
+  const { route, problem } = convertActions(conversion, rule, name);
+  const matches: readonly (HTTPMatchRequest | undefined)[] =
+    rule.matches.length === 0
+      ? [undefined]
+      : rule.matches.map((match) => ("path" in match ? httpMatch(match) : grpcMatch(match)));
+  const routes = matches.map((match) => create(HTTPRouteSchema, { ...route, ...(match && { match: [match] }) }));
+  return { routes, ...(problem !== undefined && { problem }) };
+}
+
+/** Converts everything of a rule except its matches. */
+function convertActions(
+  conversion: Conversion,
+  rule: HttpRouteRule | GrpcRouteRule,
+  name: string,
+): { readonly route: HTTPRoute; readonly problem?: RouteProblem | undefined } {
+  const { filters, backendRefs } = rule;
+  checkFilters(filters);
+  const { mirrors, problem: mirrorProblem } = mirrorsOf(conversion, filters);
+  const route = create(HTTPRouteSchema, { name, mirrors: [...mirrors] });
+  const headers = headersOf(filters);
+  if (headers !== undefined) route.headers = headers;
+  applyFilters(route, filters);
+  if ("retry" in rule || "timeouts" in rule) applyRetries(route, rule.retry, rule.timeouts);
+  if (weightSum(backendRefs) === 0 && route.redirect === undefined) {
+    // The API requires status 500 where no backend has a weight.
+    route.directResponse = create(HTTPRouteSchema, { directResponse: { status: 500 } }).directResponse;
+    return { route, problem: mirrorProblem };
+  }
+  const { destinations, problem } = destinationsOf(conversion, backendRefs);
+  route.route = [...destinations];
+  return { route, problem: joinProblems(problem, mirrorProblem) };
+}
+
+const supportedFilters: readonly RouteFilter["type"][] = [
+  "RequestHeaderModifier",
+  "ResponseHeaderModifier",
+  "RequestRedirect",
+  "RequestMirror",
+  "URLRewrite",
+  "CORS",
+];
+
+/** @throws InvalidRouteError for a filter that istiod does not implement */
+function checkFilters(filters: readonly RouteFilter[], supported = supportedFilters): void {
+  const other = filters.find(({ type }) => !supported.includes(type));
+  if (other !== undefined)
+    throw new InvalidRouteError({ reason: "InvalidFilter", message: `unsupported filter type "${other.type}"` });
+}
+
+function applyFilters(route: HTTPRoute, filters: readonly RouteFilter[]): void {
+  for (const filter of filters) {
+    if (filter.type === "RequestRedirect") route.redirect = redirectOf(filter.requestRedirect);
+    if (filter.type === "CORS") route.corsPolicy = corsPolicy(filter.cors);
+    const rewrite = filter.type === "URLRewrite" ? rewriteOf(filter.urlRewrite) : undefined;
+    if (rewrite !== undefined) route.rewrite = rewrite;
+  }
+}
+
+/**
+ * Returns the mirrors of filters. One that cannot be resolved is left out of an HTTPRoute.
+ *
+ * @throws InvalidRouteError for one of a GRPCRoute
+ */
+function mirrorsOf(
+  { q, kind, backendOf }: Conversion,
+  filters: readonly RouteFilter[],
+): { readonly mirrors: readonly HTTPMirrorPolicy[]; readonly problem?: RouteProblem | undefined } {
+  const mirrors: HTTPMirrorPolicy[] = [];
+  let problem: RouteProblem | undefined;
+  for (const filter of filters) {
+    if (filter.type !== "RequestMirror") continue;
+    const resolved = q.call(resolvedBackend, backendOf(filter.requestMirror.backendRef));
+    if (resolved.problem !== undefined && kind === "GRPCRoute") throw new InvalidRouteError(resolved.problem);
+    if (resolved.problem !== undefined) problem = resolved.problem;
+    else mirrors.push(mirrorOf(filter.requestMirror, resolved.destination));
+  }
+  return { mirrors, problem };
+}
+
+function mirrorOf(
+  { fraction, percent }: RequestMirror,
+  destination: Parameters<typeof destinationMessage>[0],
+): HTTPMirrorPolicy {
+  const value = fraction === undefined ? percent : (100 * fraction.numerator) / fraction.denominator;
+  return create(HTTPMirrorPolicySchema, {
+    destination: destinationMessage(destination),
+    ...(value !== undefined && { percentage: { value } }),
+  });
+}
+
+/** Attempts where a retry does not tell: those of Istio. API servers set 1. */
+const defaultAttempts = 2;
+
+/** Failures at which connections are retried, in addition to status codes. */
+const retriedFailures = ["connect-failure", "refused-stream", "unavailable", "cancelled"];
+
+function applyRetries(
+  route: HTTPRoute,
+  retry: HttpRouteRetry | undefined,
+  { request = 0, backendRequest = 0 }: HttpRouteTimeouts = {},
+): void {
+  if (retry !== undefined) {
+    const attempts = retry.attempts ?? defaultAttempts;
+    route.retries = create(HTTPRetrySchema, {
+      attempts,
+      retryOn: attempts === 0 ? "" : [...retriedFailures, ...retry.codes].join(","),
+      ...(retry.backoff !== undefined && { backoff: duration(retry.backoff) }),
+    });
+  }
+  if (request !== 0) route.timeout = duration(request);
+  if (backendRequest === 0) return;
+  if (route.retries === undefined) route.timeout = duration(backendRequest);
+  else route.retries.perTryTimeout = duration(backendRequest);
+}
+
+function destinationsOf(
+  { q, backendOf }: Conversion,
+  backendRefs: readonly HttpBackendReference[],
+): { readonly destinations: readonly HTTPRouteDestination[]; readonly problem?: RouteProblem | undefined } {
+  let problem: RouteProblem | undefined;
+  const destinations = weighted(backendRefs).map(({ backend, weight }) => {
+    const { weight: _weight, filters, ...ref } = backend;
+    const resolved = q.call(resolvedBackend, backendOf(ref));
+    if (resolved.problem !== undefined && resolved.isFatal) throw new InvalidRouteError(resolved.problem);
+    problem = resolved.problem ?? problem;
+    checkFilters(filters, ["RequestHeaderModifier", "ResponseHeaderModifier"]);
+    const headers = headersOf(filters);
+    return create(HTTPRouteDestinationSchema, {
+      destination: destinationMessage(resolved.destination),
+      weight,
+      ...(headers !== undefined && { headers }),
+    });
+  });
+  return { destinations, problem };
+}

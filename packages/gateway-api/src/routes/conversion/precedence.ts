@@ -1,0 +1,36 @@
+import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+
+/**
+ * Returns routes in the order of precedence of the Gateway API: exact paths, prefixes, then patterns, each from the
+ * longest to the shortest; then by a method, by the number of headers, and by that of query parameters. Among equals the
+ * order is kept. Source: `sortHTTPRoutes`.
+ */
+export function inPrecedence(routes: readonly HTTPRoute[]): readonly HTTPRoute[] {
+  return routes
+    .map((route) => ({ route, ranks: ranksOf(route.match[0]) }))
+    .sort((a, b) => compareRanks(a.ranks, b.ranks))
+    .map(({ route }) => route);
+}
+
+const pathRanks = { exact: 3, prefix: 2, regex: 1 } as const;
+
+/** Returns numbers of which the greater one of the first that differ takes precedence. */
+function ranksOf(match: HTTPMatchRequest | undefined): readonly number[] {
+  if (match === undefined) return [-2];
+  const { case: kind, value = "" } = match.uri?.matchType ?? {};
+  return [
+    kind === undefined ? -1 : pathRanks[kind],
+    Buffer.byteLength(value),
+    match.method === undefined ? 0 : 1,
+    Object.keys(match.headers).length,
+    Object.keys(match.queryParams).length,
+  ];
+}
+
+function compareRanks(a: readonly number[], b: readonly number[]): number {
+  for (const [i, rank] of a.entries()) {
+    const difference = (b[i] ?? 0) - rank;
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
