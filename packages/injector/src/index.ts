@@ -25,5 +25,8 @@ export type { Container, LifecycleHandler, Pod, Probe } from "./pod.js";
 export { type AppProber, rewriteProbes, type RewrittenProbes } from "./rewrite-probes.js";
 export { applyStrategicMergePatch } from "./strategic-merge/strategic-merge-patch.js";
 export type { FunctionOptions } from "./templates/functions.js";
+export type { GatewayDescription, GatewayPort, GatewayTemplateInput } from "./templates/gateway-data.js";
+export { proxyImage } from "./templates/image.js";
+export { proxyIds, type ProxyIds } from "./inject/proxy-ids.js";
 export type { InjectionTemplate } from "./templates/injection-template.js";
 export type { TemplateInput } from "./templates/template-data.js";

@@ -59,8 +59,9 @@ export function appendVariables(container: JsonObject, variables: readonly Envir
 }
 
 /** Returns a pod's name for messages: of a pod that a controller creates, only the prefix is known. */
-export function displayName(pod: JsonObject): string {
-  const { name, generateName, namespace } = metadataOf(pod);
+export function displayName(object: JsonObject): string {
+  const { name, generateName, namespace } = metadataOf(object);
   const known = name || (generateName ? `${String(generateName)}***** (actual name not yet known)` : "");
-  return `Pod ${namespace ? `${String(namespace)}/` : ""}${String(known)}`.trim();
+  const kind = object["kind"] === "Gateway" ? "Gateway" : "Pod";
+  return `${kind} ${namespace ? `${String(namespace)}/` : ""}${String(known)}`.trim();
 }

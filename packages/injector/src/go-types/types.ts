@@ -1,4 +1,5 @@
 import { containerTypes } from "./container-types.js";
+import { gatewayTypes } from "./gateway-types.js";
 import { podTypes } from "./pod-types.js";
 import { volumeTypes } from "./volume-types.js";
 import { workloadTypes } from "./workload-types.js";
@@ -46,7 +47,7 @@ const structs = new Map<string, Struct>();
 export function structOf(name: string): Struct {
   const known = structs.get(name);
   if (known !== undefined) return known;
-  parsed ??= parseTables(podTypes + containerTypes + volumeTypes + workloadTypes);
+  parsed ??= parseTables(podTypes + containerTypes + volumeTypes + workloadTypes + gatewayTypes);
   const lines = parsed.get(name);
   if (lines === undefined) throw new TypeError(`unknown type ${name}`);
   const fields = lines.flatMap(parseField);

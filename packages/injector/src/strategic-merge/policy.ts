@@ -6,6 +6,8 @@ export interface FieldPolicy {
   /** Type of the field, or of its elements if it is a list. */
   readonly element: FieldType;
   readonly merges: boolean;
+  /** True if an object is replaced as a whole. */
+  readonly replaces: boolean;
   readonly mergeKey: string | undefined;
 }
 
@@ -20,10 +22,12 @@ const untyped: FieldType = { kind: "scalar", name: "any" };
 export function fieldPolicy(type: FieldType, key: string): FieldPolicy {
   const container = type.kind === "pointer" ? type.element : type;
   if (container.kind === "scalar" && container.name === "any")
-    return { element: untyped, merges: false, mergeKey: undefined };
+    return { element: untyped, merges: false, replaces: false, mergeKey: undefined };
   if (container.kind !== "struct") throw new InjectorError("patch", `${key}: is no field of an object`);
   const field = structOf(container.name).byJsonName.get(key);
   if (field === undefined) throw new InjectorError("patch", `${container.name} has no field ${key}`);
   const element = field.type.kind === "list" ? field.type.element : field.type;
-  return { element, merges: field.strategy.split(",").includes("merge"), mergeKey: field.mergeKey };
+  const strategies = field.strategy.split(",");
+  const [merges, replaces] = [strategies.includes("merge"), strategies.includes("replace")];
+  return { element, merges, replaces, mergeKey: field.mergeKey };
 }

@@ -57,8 +57,9 @@ function followMarker(patch: JsonObject): JsonObject {
 }
 
 function mergeField(present: unknown, value: unknown, type: FieldType, key: string, deletes: boolean): unknown {
-  const { element, merges } = fieldPolicy(type, key);
-  if (!Array.isArray(value)) return mergeObjects(present as JsonObject, value as JsonObject, element);
+  const { element, merges, replaces } = fieldPolicy(type, key);
+  if (!Array.isArray(value))
+    return replaces ? value : mergeObjects(present as JsonObject, value as JsonObject, element);
   const list = present as unknown[];
   if (!merges && !deletes) return value;
   return mergeLists(list, value, listPolicy(type, key, deletes));

@@ -1,9 +1,17 @@
 import { parseYaml } from "@istiod/config-schema";
-import { parseTemplate, type Template, TemplateError } from "@istiod/go-template";
+import { parseTemplate, type Template, TemplateError, type Value } from "@istiod/go-template";
 import { InjectorError } from "../errors.js";
 import { asObject, type JsonObject, jsonTypeOf } from "../go-types/json.js";
 import { type FunctionOptions, injectionFunctions } from "./functions.js";
-import { checkStructure, neutralData, neutralReader, type NeutralReader } from "./structure-check.js";
+import { gatewayData, type GatewayTemplateInput } from "./gateway-data.js";
+import {
+  checkStructure,
+  type NeutralData,
+  neutralData,
+  neutralGatewayData,
+  neutralReader,
+  type NeutralReader,
+} from "./structure-check.js";
 import { type TemplateInput, templateData } from "./template-data.js";
 
 /** The most that a template may do for a pod: many times as much as for pods that API servers accept. */
@@ -32,20 +40,41 @@ export class InjectionTemplate {
    *   structure of the output
    */
   render(input: TemplateInput): JsonObject {
-    const patch = this.#read(this.#execute(this.#template, input));
-    const neutral = neutralData(input);
+    const read = (template: Template, from: TemplateInput) => this.#read(this.#execute(template, templateData(from)));
+    return this.#checked(input, read, neutralData(input), input.pod);
+  }
+
+  /**
+   * Renders the template of a managed gateway, and returns the objects that its YAML has.
+   *
+   * @throws InjectorError `template` as `render`
+   */
+  renderObjects(input: GatewayTemplateInput): readonly JsonObject[] {
+    const read = (template: Template, from: GatewayTemplateInput) =>
+      documentsIn(this.#execute(template, gatewayData(from))).map((text) => this.#read(text));
+    return this.#checked(input, read, neutralGatewayData(input), { kind: "Gateway", metadata: input.metadata });
+  }
+
+  /** Returns the output for an input, after a comparison with that for neutral strings. */
+  #checked<T, O>(
+    input: T,
+    read: (template: Template, input: T) => O,
+    neutral: NeutralData<T> | undefined,
+    object: JsonObject,
+  ): O {
+    const output = read(this.#template, input);
     if (neutral !== undefined) {
       this.#neutral ??= this.#neutralTemplate();
       const { template, reader } = this.#neutral;
       reader.originals = neutral.originals;
-      checkStructure(this.name, patch, () => this.#read(this.#execute(template, neutral.input)), neutral, input.pod);
+      checkStructure(this.name, output, () => read(template, neutral.input), neutral, object);
     }
-    return patch;
+    return output;
   }
 
-  #execute(template: Template, input: TemplateInput): string {
+  #execute(template: Template, data: Value): string {
     try {
-      return template.execute(templateData(input));
+      return template.execute(data);
     } catch (cause) {
       if (cause instanceof TemplateError) throw new InjectorError("template", cause.message, { cause });
       throw cause;
@@ -86,4 +115,9 @@ export class InjectionTemplate {
       throw cause;
     }
   }
+}
+
+/** Splits the output of a gateway's template at lines of `---`. Documents without content are dropped. */
+function documentsIn(text: string): readonly string[] {
+  return text.split(/^---.*$/m).filter((document) => /^[^\S\n]*[^#\s]/m.test(document));
 }

@@ -1,8 +1,9 @@
 import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { InjectorError } from "../errors.js";
 import { asObject, type JsonObject, jsonObject } from "../go-types/json.js";
 import { annotationsOf, displayName } from "../pod-fields.js";
+import type { GatewayTemplateInput } from "./gateway-data.js";
 import type { TemplateInput } from "./template-data.js";
 
 /*
@@ -16,8 +17,8 @@ const structural = /[\p{Cc}"'\\{}[\]\u2028\u2029]|:(?=\s|$)|(?<=^|\s)#|^\s*[-?](
 const filler = "x";
 
 /** Input with neutral strings, and the strings that they stand for. */
-export interface NeutralData {
-  readonly input: TemplateInput;
+export interface NeutralData<T> {
+  readonly input: T;
   readonly originals: ReadonlyMap<string, string>;
 }
 
@@ -28,31 +29,38 @@ export interface NeutralReader {
 }
 
 /** Returns the input with neutral strings in place of a user's; undefined if they already are. */
-export function neutralData(input: TemplateInput): NeutralData | undefined {
+export function neutralData(input: TemplateInput): NeutralData<TemplateInput> | undefined {
+  const { pod, workload, workloadType, proxyConfig } = input;
+  const texts = { pod: { metadata: pod["metadata"], spec: pod["spec"] }, workload, workloadType };
+  return neutralized(input, texts, proxyConfig);
+}
+
+/** Returns the input of a gateway's template with neutral strings; undefined if they already are. */
+export function neutralGatewayData(input: GatewayTemplateInput): NeutralData<GatewayTemplateInput> | undefined {
+  const { metadata, gatewayClass, deploymentName, serviceAccount, ports, serviceType, addresses } = input;
+  const { infrastructureLabels, infrastructureAnnotations, proxyImage, proxyConfig } = input;
+  const infrastructure = { infrastructureLabels, infrastructureAnnotations };
+  const texts = { metadata, gatewayClass, deploymentName, serviceAccount, ports, serviceType, addresses, proxyImage };
+  return neutralized(input, { ...texts, ...infrastructure }, proxyConfig);
+}
+
+function neutralized<T extends { readonly proxyConfig: ProxyConfig }>(
+  input: T,
+  texts: Partial<T>,
+  proxyConfig: ProxyConfig,
+): NeutralData<T> | undefined {
   const originals = new Map<string, string>();
   const neutralize = (text: string): string => {
     const neutral = neutralText(text);
     if (neutral !== text) originals.set(neutral, text);
     return neutral;
   };
-  const { pod, workload, workloadType, proxyConfig } = input;
-  const neutralPod = mapStrings({ metadata: pod["metadata"], spec: pod["spec"] }, neutralize) as JsonObject;
-  const neutralWorkload = mapStrings({ ...workload }, neutralize) as unknown as TemplateInput["workload"];
-  const neutralType = mapStrings({ ...workloadType }, neutralize) as unknown as TemplateInput["workloadType"];
-  const configJson = toJson(ProxyConfigSchema, proxyConfig);
+  const neutralTexts = mapStrings(texts, neutralize) as Partial<T>;
   const before = originals.size;
-  const neutralConfig = mapStrings(configJson, neutralize) as JsonValue;
+  const neutralConfig = mapStrings(toJson(ProxyConfigSchema, proxyConfig), neutralize) as JsonValue;
   if (originals.size === 0) return undefined;
-  return {
-    originals,
-    input: {
-      ...input,
-      pod: neutralPod,
-      workload: neutralWorkload,
-      workloadType: neutralType,
-      proxyConfig: originals.size === before ? proxyConfig : fromJson(ProxyConfigSchema, neutralConfig),
-    },
-  };
+  const config = originals.size === before ? proxyConfig : fromJson(ProxyConfigSchema, neutralConfig);
+  return { originals, input: { ...input, ...neutralTexts, proxyConfig: config } };
 }
 
 /** Returns a reader without originals. */
@@ -75,22 +83,23 @@ export function neutralReader(): NeutralReader {
 /**
  * Compares a template's output with its output for neutral strings.
  *
+ * @param object whose values the template prints, a Pod or a Gateway
  * @throws InjectorError `template` if they differ in structure
  */
 export function checkStructure(
   template: string,
-  patch: JsonObject,
-  renderNeutral: () => JsonObject,
-  { originals }: NeutralData,
-  pod: JsonObject,
+  output: unknown,
+  renderNeutral: () => unknown,
+  { originals }: Pick<NeutralData<unknown>, "originals">,
+  object: JsonObject,
 ): void {
-  const place = difference(patch, renderNeutral(), "");
+  const place = difference(output, renderNeutral(), "");
   if (place === undefined) return;
-  const suspects = Object.entries(annotationsOf(pod)).filter(([, value]) => originals.has(neutralText(value)));
+  const suspects = Object.entries(annotationsOf(object)).filter(([, value]) => originals.has(neutralText(value)));
   const names = suspects.map(([name]) => name).join(", ");
   throw new InjectorError(
     "template",
-    `${displayName(pod)}: a value changes the structure of template ${template}'s output at ${place || "its root"}: ` +
+    `${displayName(object)}: a value changes the structure of template ${template}'s output at ${place || "its root"}: ` +
       `it has quotes, line breaks or other characters of YAML that the template does not quote` +
       (names === "" ? "" : ` (annotations with such characters: ${names})`),
   );

@@ -11,8 +11,10 @@ import (
 
 	openshift "github.com/openshift/api/apps/v1"
 	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
@@ -79,6 +81,7 @@ func typeTable() map[string][]string {
 	for _, object := range []any{
 		core.Pod{}, core.ReplicationController{}, apps.Deployment{}, apps.DaemonSet{}, apps.ReplicaSet{},
 		apps.StatefulSet{}, batch.Job{}, batch.CronJob{}, openshift.DeploymentConfig{},
+		core.Service{}, core.ServiceAccount{}, autoscaling.HorizontalPodAutoscaler{}, policy.PodDisruptionBudget{},
 	} {
 		add(reflect.TypeOf(object), table)
 	}
