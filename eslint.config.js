@@ -112,7 +112,6 @@ const ignorant = {
     "xds-server",
     "push-report",
     "mesh-source",
-    "injector",
   ],
   "status-page": order,
   "proxy-config": order.filter((name) => name !== "envoy-api" && name !== "resources"),

@@ -6,6 +6,7 @@ export {
   type RunOptions,
   type WriteListener,
 } from "./controller/run-controller.js";
+export { type PlannedWrite, planWrites } from "./controller/plan-writes.js";
 export { type Write } from "./controller/write.js";
 export { type DefaultRevision, followDefaultRevision } from "./leadership/default-revision.js";
 export { type Candidacy, type CandidateOptions, type Led, runElected } from "./leadership/elected.js";
@@ -36,6 +37,15 @@ export { serviceExportController, type ServiceExportOptions } from "./service-ex
 export { ipAllocationController, type IpAllocationOptions } from "./ip-allocation/ip-allocation-controller.js";
 export { type AddressPrefix, parsePrefix } from "./ip-allocation/address-prefix.js";
 export { namespaceController, type NamespaceControllerOptions } from "./root-certificates/namespace-controller.js";
+export {
+  gatewayDeploymentController,
+  type GatewayDeploymentOptions,
+  type GatewayDeploymentSources,
+} from "./managed-gateways/gateway-deployment-controller.js";
+export { type BuiltInClass, builtInClasses, type ClassSettings } from "./managed-gateways/managed-classes.js";
+export { ManagedGatewayError } from "./managed-gateways/managed-gateway-error.js";
+export { type ManagedGatewaySettings, renderGateway, type RenderInput } from "./managed-gateways/render-gateway.js";
+export { type Source } from "./inputs/source.js";
 export { type DistributedText } from "./root-certificates/distributed-text.js";
 export { type RootCertificates } from "./root-certificates/root-certificates.js";
 export { permissions, type Permissions, type PolicyRule } from "./rbac/permissions.js";

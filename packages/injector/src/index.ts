@@ -11,6 +11,7 @@ export {
 export { type InjectorValues, parseValues } from "./config/values.js";
 export { type Decision, type DecisionReason, decideInjection, type InjectionPolicy } from "./decide-injection.js";
 export { InjectorError, type InjectorErrorCode } from "./errors.js";
+export { canonicalQuantities } from "./go-types/canonical-quantities.js";
 export type { JsonObject } from "./go-types/json.js";
 export { decodePod, type InjectionInput, injectPod } from "./inject/inject-pod.js";
 export { type NativeSidecarMode, type NodeVersion, usesNativeSidecars } from "./inject/native-sidecars.js";
@@ -26,7 +27,7 @@ export { type AppProber, rewriteProbes, type RewrittenProbes } from "./rewrite-p
 export { applyStrategicMergePatch } from "./strategic-merge/strategic-merge-patch.js";
 export type { FunctionOptions } from "./templates/functions.js";
 export type { GatewayDescription, GatewayPort, GatewayTemplateInput } from "./templates/gateway-data.js";
-export { proxyImage } from "./templates/image.js";
+export { agentgatewayImage, proxyImage } from "./templates/image.js";
 export { proxyIds, type ProxyIds } from "./inject/proxy-ids.js";
 export type { InjectionTemplate } from "./templates/injection-template.js";
 export type { TemplateInput } from "./templates/template-data.js";

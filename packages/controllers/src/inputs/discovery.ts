@@ -13,6 +13,7 @@ export interface Scope {
 
 interface Namespace {
   readonly labels: Readonly<Record<string, string>>;
+  readonly securityAnnotations: Readonly<Record<string, string>>;
   readonly isTerminating: boolean;
 }
 
@@ -25,8 +26,12 @@ export interface Discovery {
   readonly namespaces: Query<void, readonly string[]>;
   /** Reports whether a namespace exists, is not being deleted, and is discovered. */
   readonly isActive: Query<string, boolean>;
+  /** As `isActive`, and true for an unknown namespace if there are no selectors that it could miss. */
+  readonly isDiscovered: Query<string, boolean>;
   /** Labels of a namespace; undefined if it does not exist. */
   readonly labelsOf: Query<string, Readonly<Record<string, string>> | undefined>;
+  /** Annotations of a namespace by which OpenShift assigns users and groups to its Pods. */
+  readonly securityAnnotationsOf: Query<string, Readonly<Record<string, string>>>;
 }
 
 /** Returns the discovered namespaces of a scope. */
@@ -39,16 +44,26 @@ export function discovery({ mesh, namespace }: Scope): Discovery {
     const selected = q.read(meshConfig, meshConfigKey)?.discoverySelectors ?? [];
     return selectsNamespace(selected, found.labels);
   });
+  const isDiscovered = query("isDiscovered", (q, name: string): boolean => {
+    if (q.read(observed, name) !== undefined) return q.call(isActive, name);
+    const isSelective = (q.read(meshConfig, meshConfigKey)?.discoverySelectors ?? []).length > 0;
+    return !isSelective && (namespace === undefined || namespace === name);
+  });
   const namespaces = query("activeNamespaces", (q): readonly string[] =>
     [...q.keys(observed)].filter((name) => q.call(isActive, name)),
   );
   const labelsOf = query("namespaceLabels", (q, name: string) => q.read(observed, name)?.value.labels);
+  const securityAnnotationsOf = query(
+    "namespaceSecurityAnnotations",
+    (q, name: string): Readonly<Record<string, string>> => q.read(observed, name)?.value.securityAnnotations ?? {},
+  );
   const watch: Watch<Namespace> = {
     type: { group: "", version: "v1", kind: "Namespace", plural: "namespaces", namespaced: false },
     collection: observed,
-    fields: { metadata: { labels: true, deletionTimestamp: true }, status: { phase: true } },
+    fields: { metadata: { labels: true, annotations: true, deletionTimestamp: true }, status: { phase: true } },
     select: ({ metadata, ...object }) => ({
       labels: metadata?.labels ?? {},
+      securityAnnotations: securityAnnotations(metadata?.annotations),
       isTerminating:
         metadata?.["deletionTimestamp"] !== undefined ||
         (object as { readonly status?: { readonly phase?: string } }).status?.phase === "Terminating",
@@ -59,6 +74,13 @@ export function discovery({ mesh, namespace }: Scope): Discovery {
     inputs: (database) => followMeshSettings(mesh, database),
     namespaces,
     isActive,
+    isDiscovered,
     labelsOf,
+    securityAnnotationsOf,
   };
+}
+
+/** Returns the annotations that are OpenShift's. Changes of others change nothing. */
+function securityAnnotations(annotations: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => key.startsWith("openshift.io/sa.scc.")));
 }

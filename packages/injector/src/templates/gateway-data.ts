@@ -39,6 +39,7 @@ export interface GatewayDescription {
   readonly infrastructureLabels: StringMap;
   readonly infrastructureAnnotations: StringMap;
   readonly proxyImage: string;
+  readonly agentgatewayImage: string;
   readonly proxyConfig: ProxyConfig;
 }
 
@@ -88,6 +89,7 @@ export function gatewayData(input: GatewayTemplateInput): Value {
     IsEastWestGateway: input.isEastWest,
     ControllerLabel: input.controllerLabel,
     ProxyImage: input.proxyImage,
+    AgentgatewayImage: input.agentgatewayImage,
     ProxyConfig: messagePointer(ProxyConfigSchema, input.proxyConfig),
     MeshConfig: messagePointer(MeshConfigSchema, input.meshConfig),
     Values: goValue(input.values),

@@ -9,12 +9,19 @@ type Annotations = Readonly<Record<string, string>>;
 export const proxyImage = (values: InjectorValues, imageType: string, annotations: Annotations): string =>
   imageUrl(values, values.proxyImage || "proxyv2", imageType, annotations);
 
+/** Returns the image of agentgateway. The annotation `gateway.istio.io/agentgatewayImage` chooses its variant. */
+export const agentgatewayImage = (values: InjectorValues, imageType: string, annotations: Annotations): string =>
+  taggedImage(values, "agentgateway", annotations["gateway.istio.io/agentgatewayImage"] ?? (imageType || values.variant));
+
 /** Returns the image of the container that redirects traffic. */
 export const proxyInitImage = (values: InjectorValues, annotations: Annotations): string =>
   imageUrl(values, values.proxyInitImage || "proxyv2", "", annotations);
 
 function imageUrl(values: InjectorValues, name: string, imageType: string, annotations: Annotations): string {
-  const type = annotations[imageTypeAnnotation] ?? (imageType || values.variant);
+  return taggedImage(values, name, annotations[imageTypeAnnotation] ?? (imageType || values.variant));
+}
+
+function taggedImage(values: InjectorValues, name: string, type: string): string {
   return `${values.hub}/${name}:${tagOfType(values.tag, type)}`;
 }
 

@@ -38,10 +38,10 @@ export function neutralData(input: TemplateInput): NeutralData<TemplateInput> | 
 /** Returns the input of a gateway's template with neutral strings; undefined if they already are. */
 export function neutralGatewayData(input: GatewayTemplateInput): NeutralData<GatewayTemplateInput> | undefined {
   const { metadata, gatewayClass, deploymentName, serviceAccount, ports, serviceType, addresses } = input;
-  const { infrastructureLabels, infrastructureAnnotations, proxyImage, proxyConfig } = input;
-  const infrastructure = { infrastructureLabels, infrastructureAnnotations };
+  const { infrastructureLabels, infrastructureAnnotations, proxyImage, agentgatewayImage, proxyConfig } = input;
+  const others = { infrastructureLabels, infrastructureAnnotations, agentgatewayImage };
   const texts = { metadata, gatewayClass, deploymentName, serviceAccount, ports, serviceType, addresses, proxyImage };
-  return neutralized(input, { ...texts, ...infrastructure }, proxyConfig);
+  return neutralized(input, { ...texts, ...others }, proxyConfig);
 }
 
 function neutralized<T extends { readonly proxyConfig: ProxyConfig }>(
