@@ -29,7 +29,9 @@ func (s *server) install(stored []*resource, config *genericapiserver.Recommende
 			return err
 		}
 	}
-	s.bindTokens(groups[corev1.SchemeGroupVersion])
+	core := groups[corev1.SchemeGroupVersion]
+	s.bindTokens(core)
+	core["pods/exec"] = &execREST{pods: core["pods"].(rest.Getter), nodes: core["nodes"].(rest.Getter)}
 	codecs := newCodecs(s.scheme)
 	versions := map[string][]schema.GroupVersion{}
 	for version := range groups {

@@ -1,3 +1,5 @@
+import { PassThrough } from "node:stream";
+import { Exec, KubeConfig, type V1Status } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import type { Pod } from "../src/kube/objects.js";
 import { patience, pods, unavailable, useRig } from "./rig.js";
@@ -178,4 +180,40 @@ test("a pod that needs what nodes do not offer fails with a reason", async (cont
       reason: "ErrImagePull",
       message: "image registry.example/none:1: the registry has no none",
     });
+}, 120_000);
+
+test("a command runs in a container, as by kubectl exec", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  await rig.create(pods, {
+    metadata: { name: "entered", namespace: "default" },
+    spec: {
+      containers: [shell("main", "echo inside > /tmp/where; exec sleep 1000"), shell("other", "exec sleep 1000")],
+    },
+  });
+  await expect.poll(async () => isReady(await rig.pod("entered")), patience).toBe("True");
+  const kubeconfig = new KubeConfig();
+  kubeconfig.loadFromString(rig.kubeconfig);
+  const run = async (container: string, command: string[], pod = "entered") => {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    const status = await new Promise<V1Status>((resolve, reject) => {
+      const exec = new Exec(kubeconfig).exec("default", pod, container, command, stdout, stderr, null, false, resolve);
+      exec.catch(reject);
+    });
+    const read = (stream: PassThrough): string => String((stream.read() as Buffer | null) ?? "");
+    return { stdout: read(stdout), stderr: read(stderr), status };
+  };
+  const script = 'cat /tmp/where; hostname; echo "$0" >&2; exit 7';
+  expect(await run("main", ["sh", "-c", script, "a b"])).toMatchObject({
+    stdout: "inside\nentered\n",
+    stderr: "a b\n",
+    status: { status: "Failure", details: { causes: [{ reason: "ExitCode", message: "7" }] } },
+  });
+  // More than a frame, and more than the buffers in between.
+  const many = await run("other", ["sh", "-c", "seq 1 300000"]);
+  expect(many).toMatchObject({ stderr: "", status: { status: "Success" } });
+  expect(many.stdout.length).toBe(1_988_895);
+  await expect(run("none", ["true"])).rejects.toBeDefined();
+  await expect(run("main", ["true"], "absent")).rejects.toBeDefined();
+  await rig.remove(`${pods}/entered`);
 }, 120_000);

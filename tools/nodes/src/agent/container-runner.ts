@@ -72,6 +72,16 @@ export class ContainerRunner {
     };
   }
 
+  /**
+   * Returns a command that runs in the container.
+   *
+   * @throws Error if the container does not run
+   */
+  async inside(command: readonly string[]): Promise<readonly string[]> {
+    if (!this.#process) throw new Error(`container ${this.name} is not running`);
+    return await this.#process.inside(command);
+  }
+
   /** Starts the container, once. */
   start(): Promise<number> {
     return (this.done ??= this.#run());

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ApiError, createObject, deleteObject, withRetries } from "@istiod/kubernetes";
+import { ApiError, deleteObject, resourcePath, withRetries } from "@istiod/kubernetes";
 import type { ClusterState } from "../kube/cluster-state.js";
 import { isFinished, type Pod, type PodStatus, type Stored } from "../kube/objects.js";
 import { keyOf } from "../kube/store.js";
@@ -9,6 +9,7 @@ import { types } from "../kube/types.js";
 import { patchStatus } from "../kube/write-status.js";
 import type { Namespaces } from "../network/commands.js";
 import type { PodNetwork } from "../network/pod-network.js";
+import { startExecServer } from "./exec-server.js";
 import type { Images } from "./images.js";
 import type { LaunchContext } from "./pod-launch.js";
 import { PodRunner } from "./pod-runner.js";
@@ -40,6 +41,7 @@ export class NodeAgent {
   readonly #options: NodeOptions;
   readonly #pods = new Map<string, RunningPod>();
   readonly #addresses = new Set<number>();
+  #stopExecServer: (() => void) | undefined;
   #isStopped = false;
 
   constructor(options: NodeOptions) {
@@ -48,8 +50,14 @@ export class NodeAgent {
 
   /** Registers the node and starts its pods. */
   async start(): Promise<void> {
-    const { cluster } = this.#options;
-    await this.#register();
+    const { cluster, directory } = this.#options;
+    const socket = join(directory, "exec.sock");
+    this.#stopExecServer = await startExecServer(socket, async ({ namespace, pod, container, command }) => {
+      const running = this.#pods.get(cluster.pods.get(`${namespace}/${pod}`)?.metadata.uid ?? "");
+      if (!running) throw new Error(`pod ${namespace}/${pod} is not running`);
+      return await running.runner.inside(container, command);
+    });
+    await this.#register(socket);
     cluster.pods.listen((pod, previous) => this.#changed(pod, previous));
     const refresh = (object: Stored | undefined, previous: Stored | undefined): void => {
       const namespace = (object ?? previous)?.metadata.namespace;
@@ -64,6 +72,7 @@ export class NodeAgent {
   /** Kills all containers, and leaves the objects as they are. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#stopExecServer?.();
     await Promise.all([...this.#pods.values()].map(({ runner }) => runner.stop(0)));
   }
 
@@ -173,15 +182,24 @@ export class NodeAgent {
     throw new Error(`node ${this.#options.name}: no address left, at most 253 pods`);
   }
 
-  async #register(): Promise<void> {
+  /** @param socket Unix socket on which the API server sends commands for containers */
+  async #register(socket: string): Promise<void> {
     const { cluster, name, labels, network } = this.#options;
-    const metadata = { name, labels: { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", ...labels } };
-    const node = await createObject<Stored>(cluster.client, types.nodes, { metadata } as unknown as Stored).catch(
-      (error: unknown) => {
-        if (error instanceof ApiError && error.code === "already-exists") return { metadata } as unknown as Stored;
-        throw error;
-      },
-    );
+    const node = await cluster.client.json<Stored>({
+      method: "PATCH",
+      path: resourcePath(types.nodes, { name }),
+      query: { fieldManager: "istiod-nodes", force: true },
+      contentType: "application/apply-patch+yaml",
+      body: JSON.stringify({
+        apiVersion: "v1",
+        kind: "Node",
+        metadata: {
+          name,
+          labels: { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", ...labels },
+          annotations: { "cluster.istiod.local/exec-socket": socket },
+        },
+      }),
+    });
     const now = new Date().toISOString();
     await patchStatus(cluster.client, types.nodes, node, {
       addresses: [

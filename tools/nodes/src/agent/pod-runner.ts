@@ -59,6 +59,17 @@ export class PodRunner {
     return this.ended;
   }
 
+  /**
+   * Returns a command that runs in a container.
+   *
+   * @throws Error if the container does not run
+   */
+  async inside(container: string, command: readonly string[]): Promise<readonly string[]> {
+    const runner = this.#all.find(({ name }) => name === container);
+    if (!runner) throw new Error(`there is no container ${container}`);
+    return await runner.inside(command);
+  }
+
   /** Writes the status again, for example because conditions of others have changed. */
   report(): void {
     const { pod, hostIP, write } = this.#environment;

@@ -1,0 +1,74 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { constants } from "node:os";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+
+/** A command for a container, as the API server of `tools/cluster` sends it. */
+interface ExecRequest {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  readonly command: readonly string[];
+}
+
+/**
+ * Returns a command that runs in a container.
+ *
+ * @throws Error if the container does not run
+ */
+export type Inside = (request: ExecRequest) => Promise<readonly string[]>;
+
+const STDOUT = 1;
+const STDERR = 2;
+const EXIT_STATUS = 3;
+
+/**
+ * Executes commands in containers for requests on a Unix socket, to which only this user can connect. The response is a
+ * sequence of frames: one byte with the number of the output, the length in 32 bits, and the bytes. The last frame has
+ * the exit status in decimal.
+ *
+ * @returns a function that stops the server, and the commands that still run
+ */
+export async function startExecServer(socket: string, inside: Inside): Promise<() => void> {
+  const server = createServer((request, response) => {
+    execute(request, response, inside).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(500);
+      response.end(error instanceof Error ? error.message : String(error));
+    });
+  });
+  server.listen({ path: socket });
+  await once(server, "listening");
+  return () => {
+    server.close();
+    server.closeAllConnections();
+  };
+}
+
+async function execute(request: IncomingMessage, response: ServerResponse, inside: Inside): Promise<void> {
+  const [file = "", ...args] = await inside(JSON.parse(await text(request)) as ExecRequest);
+  const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
+  response.once("close", () => void child.kill("SIGKILL"));
+  const ended = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
+  const copied = Promise.all([copy(STDOUT, child.stdout, response), copy(STDERR, child.stderr, response)]);
+  const [[status, signal]] = await Promise.all([ended, copied]);
+  const code = status ?? 128 + constants.signals[signal ?? "SIGKILL"];
+  response.end(frameOf(EXIT_STATUS, Buffer.from(String(code))));
+}
+
+/** Copies an output as frames. If the response is closed before, the output is destroyed. */
+function copy(stream: number, from: Readable, to: ServerResponse): Promise<void> {
+  const frames = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) yield frameOf(stream, chunk);
+  };
+  return pipeline(from, frames, to, { end: false });
+}
+
+function frameOf(stream: number, content: Buffer): Buffer {
+  const header = Buffer.alloc(5);
+  header.writeUInt8(stream);
+  header.writeUInt32BE(content.length, 1);
+  return Buffer.concat([header, content]);
+}
