@@ -43,6 +43,7 @@ export function withAccountVolume(pod: Pod): Pod {
 /** The folders of a pod's volumes. */
 export class PodVolumes {
   readonly #written = new Map<string, string>();
+  #updated: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly directory: string,
@@ -56,9 +57,15 @@ export class PodVolumes {
     return volume.hostPath?.path ?? join(this.directory, "volumes", name);
   }
 
-  /** Fills all volumes, and replaces the content of those that have changed. */
+  /** Fills all volumes, and replaces the content of those that have changed, after updates that have begun before. */
   async update(pod: Pod): Promise<void> {
-    for (const volume of pod.spec.volumes ?? []) await this.#update(pod, volume);
+    const previous = this.#updated;
+    const update = async (): Promise<void> => {
+      await previous.catch(() => undefined);
+      for (const volume of pod.spec.volumes ?? []) await this.#update(pod, volume);
+    };
+    this.#updated = update();
+    await this.#updated;
   }
 
   async #update(pod: Pod, volume: Volume): Promise<void> {
