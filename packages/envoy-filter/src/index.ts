@@ -2,7 +2,13 @@ export { type AbsentFilter } from "./apply/absent-filters.js";
 export { addedClusters, patchCluster, patchEncodedCluster, patchesOfCluster } from "./apply/cluster.js";
 export { addedListeners, mayPatchListener, patchListener } from "./apply/listener.js";
 export type { ListenerPlace } from "./apply/listener-place.js";
-export { mayPatchRoutes, patchEncodedRoutes } from "./apply/route-configuration.js";
+export {
+  patchEncodedRoutes,
+  type RoutePatches,
+  routePatchesOf,
+  type RoutesPart,
+  RoutesPatcher,
+} from "./apply/route-configuration.js";
 export { parseClusterName, type ClusterName } from "./match/cluster-name.js";
 export { type GatewayPorts, type RoutePlace } from "./match/route-match.js";
 export { mergeMessage, mergePacked, type ListMerge } from "./merge.js";

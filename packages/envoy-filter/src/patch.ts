@@ -50,6 +50,12 @@ export class Effects {
     }
   }
 
+  /** Adds effects of patches on a part of the resource. */
+  addAll(effects: readonly PatchEffect[]): void {
+    for (const effect of effects)
+      if (effect.failure !== undefined || !this.#byPatch.has(effect.patch)) this.#byPatch.set(effect.patch, effect);
+  }
+
   /** Reports whether a patch changed something. */
   get changed(): boolean {
     return [...this.#byPatch.values()].some(({ failure }) => failure === undefined);

@@ -79,7 +79,13 @@ export function onRoutes(routes: JsonValue, written: readonly Written[], context
   const message = fromJson(RouteConfigurationSchema, routes, { registry });
   const effects = new Effects();
   const place = { context, gatewayPorts: { 8080: [80] } };
-  const bytes = patchEncodedRoutes(toBinary(RouteConfigurationSchema, message), patchesOf(written), place, effects);
+  const bytes = patchEncodedRoutes(
+    toBinary(RouteConfigurationSchema, message),
+    message.name,
+    patchesOf(written),
+    place,
+    effects,
+  );
   const patched = fromBinary(RouteConfigurationSchema, bytes);
   return { json: toJson(RouteConfigurationSchema, patched, { registry }), effects: effects.toArray() };
 }

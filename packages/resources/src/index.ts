@@ -1,5 +1,5 @@
 export { type FailedPart, type Failure, formatFailure, hasFailed } from "./failure.js";
-export { resource, type Resource, resourceOfParts, type ResourcePart, resourcePart } from "./resource.js";
+export { partsOf, resource, type Resource, resourceOfParts, type ResourcePart, resourcePart } from "./resource.js";
 export { type ResourceChange, ResourceSet } from "./resource-set.js";
 export { difference, differenceInSteps, type Difference } from "./difference.js";
 export {

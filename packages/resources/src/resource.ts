@@ -56,22 +56,23 @@ class JoinedResource implements Resource {
   readonly version: string;
   declare readonly bytes: Uint8Array;
   readonly failures?: readonly Failure[];
+  readonly #parts: readonly ResourcePart[];
 
   constructor(name: string, version: string, parts: readonly ResourcePart[], failures: readonly Failure[]) {
     this.name = name;
     this.version = version;
-    let separate: readonly ResourcePart[] | undefined = parts;
     let joined: Uint8Array | undefined;
     // An own property, so that copies of the resource have the bytes, too.
     Object.defineProperty(this, "bytes", {
       enumerable: true,
-      get: () => {
-        joined ??= join(separate ?? []);
-        separate = undefined;
-        return joined;
-      },
+      get: () => (joined ??= join(parts)),
     });
+    this.#parts = parts;
     if (failures.length > 0) this.failures = failures;
+  }
+
+  get parts(): readonly ResourcePart[] {
+    return this.#parts;
   }
 
   /** Compares versions in place of bytes, so that neither are joined. */
@@ -83,6 +84,11 @@ class JoinedResource implements Resource {
   fingerprint(): number {
     return Buffer.from(this.version, "base64url").readInt32BE() | 1;
   }
+}
+
+/** Returns the parts that a resource was joined from; undefined if it was not. */
+export function partsOf(joined: Resource): readonly ResourcePart[] | undefined {
+  return joined instanceof JoinedResource ? joined.parts : undefined;
 }
 
 function join(parts: readonly ResourcePart[]): Uint8Array {

@@ -1,23 +1,11 @@
 // Costs of the generators in process, without streams: `npm run generators -w tools/bench -- [services] [proxies]`.
-import {
-  applyMeshConfig,
-  decode,
-  type LocatedObject,
-  meshConfig,
-  meshConfigKey,
-  readMeshNetworks,
-  meshNetworks,
-  meshNetworksKey,
-  type Report,
-  setObjects,
-} from "@istiod/config-schema";
-import { Database } from "@istiod/incremental";
-import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import { setObjects } from "@istiod/config-schema";
+import { proxyFromNode } from "@istiod/push-context";
 import { clusterType, endpointType, listenerType, type ResourceSet, routeType } from "@istiod/resources";
 import { generators } from "@istiod/xds-generators";
 import { change, type ChangeKind } from "./mesh/changes.js";
 import { Mesh } from "./mesh/mesh.js";
-import type { KubernetesObject } from "./mesh/objects.js";
+import { located, meshDatabase, required } from "./mesh/database.js";
 import { type Figure, heapBytes, milliseconds, print } from "./measure.js";
 
 const services = Number(process.argv[2] ?? 1000);
@@ -25,33 +13,7 @@ const proxies = Number(process.argv[3] ?? 500);
 const mesh = new Mesh({ services, proxies, namespaces: 20, endpoints: 2, gatewayRoutes: 0, seed: 1 });
 const types = { CDS: clusterType, EDS: endpointType, LDS: listenerType, RDS: routeType };
 
-const strict: Report = {
-  warning: () => undefined,
-  error: (path, message) => {
-    throw new Error(`${path.join(".")}: ${message}`);
-  },
-};
-
-function located(objects: readonly KubernetesObject[]): LocatedObject[] {
-  return objects.flatMap((o) =>
-    decode(o).map((d) => {
-      if (d.outcome !== "accepted") throw new Error(`${JSON.stringify(o)} was ${d.outcome}`);
-      return { kind: d.kind, key: d.key, object: d.object } as LocatedObject;
-    }),
-  );
-}
-
-function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("refused without a reason");
-  return value;
-}
-
-const database = new Database<Proxy>();
-database.commit((tx) => {
-  tx.set(meshConfig, meshConfigKey, required(applyMeshConfig({}, strict)));
-  tx.set(meshNetworks, meshNetworksKey, required(readMeshNetworks({}, strict)));
-  setObjects(tx, located(mesh.objects()));
-});
+const database = meshDatabase(mesh.objects());
 const views = mesh
   .proxies()
   .map((place) => database.view(proxyFromNode({ ...place, locality: { region: place.region, zone: place.zone } })));

@@ -31,6 +31,7 @@ export const meshFlags = {
   proxies: { type: "string", default: "50" },
   "in-first": { type: "string" },
   scoped: { type: "boolean", default: false },
+  "envoy-filters": { type: "boolean", default: false },
   seed: { type: "string", default: "1" },
 } as const;
 
@@ -40,13 +41,15 @@ export const meshUsage = `  --services 200     services, each with pods, a weigh
   --proxies 50       pods with a sidecar, in addition to two gateways
   --in-first N       sidecars in the first namespace (default: random)
   --scoped           one Sidecar per namespace that limits visibility to the namespace itself and the root namespace
+  --envoy-filters    20 EnvoyFilters of the usual kinds for all proxies
   --seed 1           random seed; equal seeds generate equal meshes`;
 
 /** @throws Error that names the flag with an invalid value */
 export function meshOptions(
-  values: { readonly [F in Exclude<keyof typeof meshFlags, "in-first" | "scoped">]: string } & {
+  values: { readonly [F in Exclude<keyof typeof meshFlags, "in-first" | "scoped" | "envoy-filters">]: string } & {
     readonly "in-first"?: string | undefined;
     readonly scoped: boolean;
+    readonly "envoy-filters": boolean;
   },
 ): MeshOptions {
   const inFirst = values["in-first"];
@@ -57,6 +60,7 @@ export function meshOptions(
     proxies: positive("proxies", values.proxies),
     ...(inFirst !== undefined && { inFirst: positive("in-first", inFirst) }),
     scoped: values.scoped ? 1 : 0,
+    envoyFilters: values["envoy-filters"],
     seed: positive("seed", values.seed),
   };
 }

@@ -27,7 +27,7 @@ import { splitAt, stringIn } from "./encoded-fields.js";
 import type { ListenerPlace } from "./listener-place.js";
 import { mergeFilter, mergeValue, typedConfigOf } from "./merge-value.js";
 import { isMerge, patchList, valueOf } from "./named-list.js";
-import { mayPatchRoutes, patchEncodedRoutes } from "./route-configuration.js";
+import { patchEncodedRoutes } from "./route-configuration.js";
 import { mergeChainSocket } from "./transport-socket.js";
 
 const connectionManager = "envoy.filters.network.http_connection_manager";
@@ -138,8 +138,9 @@ function patchInlineRoutes(
   effects: Effects,
 ): Uint8Array | undefined {
   const name = stringIn(bytes, RouteConfigurationSchema.field.name.number);
-  if (patchesInlineRoutes?.(name) !== true || !mayPatchRoutes(patches, name, { context })) return undefined;
-  return patchEncodedRoutes(bytes, patches, { context }, effects);
+  return patchesInlineRoutes?.(name) === true
+    ? patchEncodedRoutes(bytes, name, patches, { context }, effects)
+    : undefined;
 }
 
 function patchHttpFilters(

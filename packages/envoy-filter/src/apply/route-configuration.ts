@@ -1,147 +1,211 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
-import {
-  type Route,
-  RouteSchema,
-  type VirtualHost,
-  VirtualHostSchema,
-} from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { toBinary } from "@bufbuild/protobuf";
+import { type RouteConfiguration, RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { type VirtualHost, VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
   EnvoyFilter_Patch_Operation as Operation,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import { patchesIn } from "../match/match.js";
-import {
-  matchesOneRoute,
-  routeConfigurationMatches,
-  routeMatches,
-  type RoutePlace,
-  virtualHostMatches,
-} from "../match/route-match.js";
-import type { Effects, Patch, Patches } from "../patch.js";
-import { splitAt, stringIn, stringsIn } from "./encoded-fields.js";
-import { mergeEncoded, mergeValue } from "./merge-value.js";
-import { isMerge, patchList, valueOf } from "./named-list.js";
+import { routeConfigurationMatches, type RoutePlace } from "../match/route-match.js";
+import { Effects, type Patch, type PatchEffect, type Patches } from "../patch.js";
+import { splitAt } from "./encoded-fields.js";
+import { mergeEncoded } from "./merge-value.js";
+import { isMerge, valueOf } from "./named-list.js";
+import { type HostPatches, identifyHost, patchEncodedHost } from "./virtual-host.js";
 
-const routeKinds = [ApplyTo.ROUTE_CONFIGURATION, ApplyTo.VIRTUAL_HOST, ApplyTo.HTTP_ROUTE] as const;
+/** A part of an encoded route configuration: pieces of one or more whole fields, which together are its encoding. */
+export type RoutesPart = readonly Uint8Array[];
 
-/** Reports whether a patch may change a route configuration with this name. */
-export function mayPatchRoutes(patches: Patches, name: string, place: RoutePlace): boolean {
-  return routeKinds.some((kind) =>
-    patchesIn(patches, kind, place.context).some((patch) => routeConfigurationMatches(patch, name, place)),
-  );
+/** The patches of a route configuration, its virtual hosts and their routes. */
+export interface RoutePatches extends HostPatches {
+  readonly ofConfiguration: readonly Patch[];
 }
 
+/** What patches make of a part. */
+interface PatchedPart {
+  readonly part: RoutesPart;
+  /** Names of virtual hosts that are to be removed from all parts. */
+  readonly removed: readonly string[];
+  readonly effects: readonly PatchEffect[];
+}
+
+/** A part, split into virtual hosts and the fields of the configuration itself. */
+interface SplitPart {
+  readonly fields: RoutesPart;
+  readonly hosts: RoutesPart;
+}
+
+const { number: virtualHosts } = RouteConfigurationSchema.field.virtualHosts;
+
 /**
- * Applies patches to an encoded route configuration, its virtual hosts and their routes. Only the virtual hosts that
- * patches match are decoded. Source: pilot/pkg/networking/core/envoyfilter/rc_patch.go.
+ * Applies patches to an encoded route configuration, its virtual hosts and their routes.
+ *
+ * @param name the name of the configuration
  */
 export function patchEncodedRoutes(
   bytes: Uint8Array,
+  name: string,
   patches: Patches,
   place: RoutePlace,
   effects: Effects,
 ): Uint8Array {
-  const { virtualHosts } = RouteConfigurationSchema.field;
-  const merged = mergeIntoConfiguration(bytes, patches, place, effects);
-  const name = stringIn(merged, RouteConfigurationSchema.field.name.number);
-  const matching = (kind: ApplyTo): readonly Patch[] =>
-    patchesIn(patches, kind, place.context).filter((patch) => routeConfigurationMatches(patch, name, place));
-  const [ofHosts, ofRoutes] = [matching(ApplyTo.VIRTUAL_HOST), matching(ApplyTo.HTTP_ROUTE)];
-  if (ofHosts.length + ofRoutes.length === 0) return merged;
-  const { rest, elements } = splitAt(merged, virtualHosts.number);
-  const removed = new Set<string>();
-  const hosts = elements.map((element) => patchHost(element, ofHosts, ofRoutes, removed, effects));
-  for (const patch of ofHosts)
-    if (patch.operation === Operation.ADD)
-      effects.apply(
-        patch,
-        () => void hosts.push(toBinary(VirtualHostSchema, valueOf(VirtualHostSchema, patch) as VirtualHost)),
-      );
-  const kept = removed.size === 0 ? hosts : hosts.filter((host) => !removed.has(identify(host).name));
-  return joinEncoded([...rest, ...kept.map((host) => encodeMessageField(virtualHosts.number, [host]))]);
+  const matching = routePatchesOf(patches, name, place);
+  return matching === undefined ? bytes : joinEncoded(new RoutesPatcher(matching).patch([[bytes]], effects).flat());
 }
 
-function mergeIntoConfiguration(bytes: Uint8Array, patches: Patches, place: RoutePlace, effects: Effects): Uint8Array {
-  let merged = bytes;
+/** Returns the patches that may change a route configuration with this name; undefined if there are none. */
+export function routePatchesOf(patches: Patches, name: string, place: RoutePlace): RoutePatches | undefined {
+  const ofConfiguration: Patch[] = [];
+  let current = name;
   for (const patch of patchesIn(patches, ApplyTo.ROUTE_CONFIGURATION, place.context)) {
-    const name = stringIn(merged, RouteConfigurationSchema.field.name.number);
-    if (isMerge(patch) && routeConfigurationMatches(patch, name, place))
-      effects.apply(patch, () => void (merged = mergeEncoded(RouteConfigurationSchema, merged, patch)));
+    if (!isMerge(patch) || !routeConfigurationMatches(patch, current, place)) continue;
+    ofConfiguration.push(patch);
+    current = (patch.value as RouteConfiguration | undefined)?.name || current;
   }
-  return merged;
+  const matching = (kind: ApplyTo): readonly Patch[] =>
+    patchesIn(patches, kind, place.context).filter((patch) => routeConfigurationMatches(patch, current, place));
+  const [ofHosts, ofRoutes] = [matching(ApplyTo.VIRTUAL_HOST), matching(ApplyTo.HTTP_ROUTE)];
+  const isEmpty = ofConfiguration.length + ofHosts.length + ofRoutes.length === 0;
+  return isEmpty ? undefined : { ofConfiguration, ofHosts, ofRoutes };
 }
 
-/** Returns the encoding of a virtual host with its patches. The name of a removed one is added to a set. */
-function patchHost(
-  bytes: Uint8Array,
-  ofHosts: readonly Patch[],
-  ofRoutes: readonly Patch[],
-  removed: Set<string>,
-  effects: Effects,
-): Uint8Array {
-  const identity = identify(bytes);
-  if (![...ofHosts, ...ofRoutes].some((patch) => virtualHostMatches(patch, identity))) return bytes;
-  const { host, remains } = patchVirtualHost(fromBinary(VirtualHostSchema, bytes), ofHosts, effects);
-  if (remains) patchRoutes(host, ofRoutes, effects);
-  else removed.add(host.name);
-  return toBinary(VirtualHostSchema, host);
-}
+/**
+ * Applies the same patches to any number of encoded route configurations. Results are kept with the parts
+ * and their pieces, so that only changed pieces of a configuration are patched again. Source: pilot/pkg/networking/core/envoyfilter/rc_patch.go.
+ */
+export class RoutesPatcher {
+  readonly #ofConfiguration: readonly Patch[];
+  readonly #patches: HostPatches;
+  readonly #parts = new WeakMap<RoutesPart, PatchedPart>();
+  readonly #pieces = new WeakMap<Uint8Array, PatchedPart>();
+  readonly #splits = new WeakMap<RoutesPart, SplitPart>();
 
-/** Returns what patches match a virtual host by. */
-function identify(bytes: Uint8Array): Pick<VirtualHost, "name" | "domains"> {
-  const { name, domains } = VirtualHostSchema.field;
-  return { name: stringIn(bytes, name.number), domains: stringsIn(bytes, domains.number) };
-}
+  constructor({ ofConfiguration, ...patches }: RoutePatches) {
+    this.#ofConfiguration = ofConfiguration;
+    this.#patches = patches;
+  }
 
-/** Merges into, replaces or removes a virtual host. Returns what it has become, and whether it remains. */
-function patchVirtualHost(
-  original: VirtualHost,
-  patches: readonly Patch[],
-  effects: Effects,
-): { readonly host: VirtualHost; readonly remains: boolean } {
-  let host = original;
-  for (const patch of patches) {
-    if (!virtualHostMatches(patch, host)) continue;
-    if (patch.operation === Operation.REMOVE) {
-      effects.apply(patch, () => true);
-      return { host, remains: false };
+  /**
+   * Returns the parts of a route configuration with the patches. A part is the same object as long as it
+   * changes neither here nor in the configuration; fields of the configuration itself are a part of their own.
+   */
+  patch(parts: readonly RoutesPart[], effects: Effects): readonly RoutesPart[] {
+    const merged = this.#mergeIntoConfiguration(parts, effects);
+    const patched = merged.map((part) => this.#patchPart(part));
+    for (const part of patched) effects.addAll(part.effects);
+    const removed = patched.flatMap((part) => part.removed);
+    return [...patched.map(({ part }) => part), this.#addedHosts(effects)]
+      .map((part) => withoutHosts(part, removed))
+      .filter((part) => part.length > 0);
+  }
+
+  #mergeIntoConfiguration(parts: readonly RoutesPart[], effects: Effects): readonly RoutesPart[] {
+    if (this.#ofConfiguration.length === 0) return parts;
+    const split = parts.map((part) => this.#split(part));
+    let hosts = split.map((part) => part.hosts);
+    let merged = joinEncoded(split.flatMap(({ fields }) => fields));
+    for (const patch of this.#ofConfiguration)
+      effects.apply(patch, () => {
+        merged = mergeEncoded(RouteConfigurationSchema, merged, patch);
+        if (replacesHosts(patch)) hosts = [];
+      });
+    const own = splitPart([merged]);
+    return [own.fields, ...hosts, own.hosts];
+  }
+
+  #split(part: RoutesPart): SplitPart {
+    let split = this.#splits.get(part);
+    if (split === undefined) this.#splits.set(part, (split = splitPart(part)));
+    return split;
+  }
+
+  #patchPart(part: RoutesPart): PatchedPart {
+    let patched = this.#parts.get(part);
+    if (patched === undefined) {
+      const pieces = part.map((piece) => this.#patchPiece(piece));
+      const effects = new Effects();
+      for (const piece of pieces) effects.addAll(piece.effects);
+      const isSame = pieces.every((piece, at) => piece.part.length === 1 && piece.part[0] === part[at]);
+      patched = {
+        part: isSame ? part : pieces.flatMap((piece) => piece.part),
+        removed: pieces.flatMap(({ removed }) => removed),
+        effects: effects.toArray(),
+      };
+      this.#parts.set(part, patched);
     }
-    if (isMerge(patch)) effects.apply(patch, () => mergeValue(VirtualHostSchema, host, patch));
-    else if (patch.operation === Operation.REPLACE)
-      effects.apply(patch, () => void (host = valueOf(VirtualHostSchema, patch) as VirtualHost));
+    return patched;
   }
-  return { host, remains: true };
+
+  #patchPiece(piece: Uint8Array): PatchedPart {
+    let patched = this.#pieces.get(piece);
+    if (patched === undefined) this.#pieces.set(piece, (patched = patchHosts(piece, this.#patches)));
+    return patched;
+  }
+
+  #addedHosts(effects: Effects): RoutesPart {
+    const added: Uint8Array[] = [];
+    for (const patch of this.#patches.ofHosts)
+      if (patch.operation === Operation.ADD)
+        effects.apply(
+          patch,
+          () =>
+            void added.push(encodeHost(toBinary(VirtualHostSchema, valueOf(VirtualHostSchema, patch) as VirtualHost))),
+        );
+    return added;
+  }
 }
 
-function patchRoutes(host: VirtualHost, ofRoutes: readonly Patch[], effects: Effects): void {
-  const patches = ofRoutes.filter((patch) => virtualHostMatches(patch, host));
-  const removed = new Set(host.routes.filter((route) => !mergeIntoRoute(route, patches, effects)));
-  for (const patch of patches) {
-    const selects = matchesOneRoute(patch) ? (route: Route) => matchesKept(patch, route, removed) : undefined;
-    if (patch.operation === Operation.INSERT_FIRST && selects !== undefined && !host.routes.some(selects)) continue;
-    // Routes are removed one by one above, and cannot be replaced.
-    if (patch.operation === Operation.REMOVE || patch.operation === Operation.REPLACE) continue;
-    effects.apply(patch, () => patchList({ schema: RouteSchema, elements: host.routes, selects }, patch));
-  }
-  if (removed.size > 0) host.routes = host.routes.filter((route) => !removed.has(route));
+function patchHosts(piece: Uint8Array, patches: HostPatches): PatchedPart {
+  const { rest, elements } = splitAt(piece, virtualHosts);
+  const effects = new Effects();
+  const hosts = elements.map((bytes) => ({ bytes, patched: patchEncodedHost(bytes, patches, effects) }));
+  const isSame = hosts.every(({ bytes, patched }) => patched.remains && patched.bytes === bytes);
+  const kept = hosts.filter(({ patched }) => patched.remains);
+  const removed = hosts.filter(({ patched }) => !patched.remains);
+  return {
+    part: isSame ? [piece] : [...rest, ...kept.map(({ patched }) => encodeHost(patched.bytes))],
+    removed: removed.map(({ patched }) => identifyHost(patched.bytes).name),
+    effects: effects.toArray(),
+  };
 }
 
-/** Reports whether a patch matches a route that is not removed. */
-function matchesKept(patch: Patch, route: Route, removed: ReadonlySet<Route>): boolean {
-  return !removed.has(route) && routeMatches(patch, route);
+function replacesHosts({ operation, value }: Patch): boolean {
+  const configuration = value as RouteConfiguration | undefined;
+  return operation === Operation.MERGE_AND_REPLACE_LIST && (configuration?.virtualHosts.length ?? 0) > 0;
 }
 
-/** Merges patches into a route. Reports whether the route remains. */
-function mergeIntoRoute(route: Route, patches: readonly Patch[], effects: Effects): boolean {
-  for (const patch of patches) {
-    if (!routeMatches(patch, route)) continue;
-    if (patch.operation === Operation.REMOVE) {
-      effects.apply(patch, () => true);
-      return false;
-    }
-    if (isMerge(patch)) effects.apply(patch, () => mergeValue(RouteSchema, route, patch));
+function splitPart(part: RoutesPart): SplitPart {
+  const split = part.map((piece) => splitAt(piece, virtualHosts));
+  const hasFields = split.some(({ rest }) => rest.length > 0);
+  return {
+    fields: split.flatMap(({ rest }) => rest),
+    hosts: hasFields ? split.flatMap(({ elements }) => elements.map(encodeHost)) : part,
+  };
+}
+
+/** Returns a part without the virtual hosts of some names: the same part if it has none of them. */
+function withoutHosts(part: RoutesPart, names: readonly string[]): RoutesPart {
+  if (!names.some((name) => hostNames(part).has(name))) return part;
+  return part.flatMap((piece) => {
+    const { rest, elements } = splitAt(piece, virtualHosts);
+    const kept = elements.filter((host) => !names.includes(identifyHost(host).name));
+    return [...rest, ...kept.map(encodeHost)];
+  });
+}
+
+/** The names of virtual hosts, which are asked for if patches remove some. */
+const namesByPart = new WeakMap<RoutesPart, ReadonlySet<string>>();
+
+function hostNames(part: RoutesPart): ReadonlySet<string> {
+  let names = namesByPart.get(part);
+  if (names === undefined) {
+    const hosts = part.flatMap((piece) => splitAt(piece, virtualHosts).elements);
+    namesByPart.set(part, (names = new Set(hosts.map((host) => identifyHost(host).name))));
   }
-  return true;
+  return names;
+}
+
+function encodeHost(host: Uint8Array): Uint8Array {
+  return encodeMessageField(virtualHosts, [host]);
 }

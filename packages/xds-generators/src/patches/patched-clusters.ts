@@ -22,7 +22,7 @@ export function clusterPatcher(q: QueryContext, { context, hosts = [] }: Patched
   if (context === undefined) return undefined;
   const patches = q.call(clusterPatches, context);
   if (patches === undefined) return undefined;
-  return patcherOf(patches, JSON.stringify([context, hosts]), (unpatched, effects) => {
+  return patcherOf(patches, JSON.stringify([context, hosts]), () => (unpatched, effects) => {
     const place = { context, hosts };
     if (patchesOfCluster(patches, context, unpatched.name, hosts).length === 0) return unpatched;
     const patched = patchEncodedCluster(unpatched.bytes, unpatched.name, patches, place, effects);

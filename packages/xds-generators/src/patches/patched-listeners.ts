@@ -32,7 +32,7 @@ export function listenerPatcher(q: QueryContext, { context }: PatchedPart): Patc
     ...absent,
     ...(context === Context.SIDECAR_INBOUND && { patchesInlineRoutes: isInboundRoute }),
   };
-  return patcherOf(patches, JSON.stringify([context, absent]), (unpatched, effects) => {
+  return patcherOf(patches, JSON.stringify([context, absent]), () => (unpatched, effects) => {
     if (!mayPatchListener(patches, unpatched.name, place)) return unpatched;
     const listener = fromBinary(ListenerSchema, unpatched.bytes);
     if (!patchListener(listener, patches, place, effects)) return undefined;

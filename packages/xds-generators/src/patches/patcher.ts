@@ -70,20 +70,24 @@ const patchers = new WeakMap<Patches, Map<string, Patcher>>();
  *
  * @param place what the patching depends on in addition to the patches
  */
-export function patcherOf(patches: Patches, place: string, patching: Patching): Patcher {
+export function patcherOf(patches: Patches, place: string, newPatching: () => Patching): Patcher {
   let byPlace = patchers.get(patches);
   if (byPlace === undefined) patchers.set(patches, (byPlace = new Map()));
   let patcher = byPlace.get(place);
-  if (patcher === undefined) byPlace.set(place, (patcher = new Patcher(patching)));
+  if (patcher === undefined) byPlace.set(place, (patcher = new Patcher(newPatching())));
   return patcher;
 }
 
 /** Returns the resource that another one is patched to. It lacks the same parts. */
 export function patchedResource(name: string, bytes: Uint8Array, original: Resource): Resource {
-  const encoded = resource(name, bytes);
-  const patched = original.failures === undefined ? encoded : { ...encoded, failures: original.failures };
-  originals.set(patched, original);
-  return patched;
+  return withOriginal(resource(name, bytes), original);
+}
+
+/** Returns a resource that another one is patched to, with the failures of that. */
+export function withOriginal(patched: Resource, original: Resource): Resource {
+  const complete = original.failures === undefined ? patched : { ...patched, failures: original.failures };
+  originals.set(complete, original);
+  return complete;
 }
 
 const originals = new WeakMap<Resource, Resource>();

@@ -1,3 +1,4 @@
+import { envoyFilterObjects } from "./envoy-filters.js";
 import {
   address,
   authorizationPolicyObject,
@@ -42,6 +43,8 @@ export interface MeshOptions {
   readonly neighbours?: number;
   /** Number of routes of two gateways; 0: no gateways. Default 50. */
   readonly gatewayRoutes?: number;
+  /** Adds 20 EnvoyFilters of the usual kinds for all proxies. Default false. */
+  readonly envoyFilters?: boolean;
   /** Equal seeds give equal objects, proxies and changes. */
   readonly seed: number;
 }
@@ -130,13 +133,14 @@ export class Mesh {
 
   /** Returns all current objects of the mesh. */
   objects(): KubernetesObject[] {
-    const { scoped = 0 } = this.#options;
+    const { scoped = 0, envoyFilters = false } = this.#options;
     const at = (age: number): { age: number; resourceVersion: number } => ({ age, resourceVersion: 1000 });
     return [
       ...[rootNamespace, ...this.namespaces].map((name, i) => namespaceObject(name, at(i))),
       ...Array.from({ length: this.nodes }, (_, node) => nodeObject(node, at(node))),
       istioObject("PeerAuthentication", "default", rootNamespace, at(0), { mtls: { mode: "STRICT" } }),
       ...this.namespaces.flatMap((_, i) => (picked(i, scoped) ? [this.#sidecar(i)] : [])),
+      ...(envoyFilters ? envoyFilterObjects(this.namespaces.length) : []),
       ...[...this.policies].map(([namespace, revision]) => authorizationPolicyObject(namespace, revision, at(0))),
       ...[...this.permissive].map((namespace) =>
         istioObject("PeerAuthentication", "default", namespace, at(0), { mtls: { mode: "PERMISSIVE" } }),
