@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -18,6 +18,7 @@ const concernsItsProcess =
 function isolatedFiles(): string[] {
   return ["packages", "apps", "tools"]
     .flatMap((group) => readdirSync(join(root, group)).map((project) => join(group, project, "test")))
+    .filter((directory) => existsSync(join(root, directory)))
     .flatMap((directory) =>
       readdirSync(join(root, directory), { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".test.ts"))
