@@ -106,10 +106,12 @@ export {
 } from "./kinds/gateway-api/listener-set.js";
 export { type NamespaceSelection, type ObjectSelector } from "./kinds/gateway-api/namespace-selection.js";
 export {
+  type GrantedReference,
+  grantedReferenceKey,
   referenceGrantKind,
   type ReferenceGrantObject,
   referenceGrants,
-  referenceGrantsByNamespaces,
+  referenceGrantsByReference,
 } from "./kinds/gateway-api/reference-grant.js";
 export {
   type FullReference,

@@ -5,4 +5,10 @@ export {
   type RootCertificates,
   type SecretEntries,
 } from "./certificates.js";
-export { type CertificateUse, firstListExpiry, keyPairFault, rootsFault } from "./key-material.js";
+export {
+  type CertificateUse,
+  firstListExpiry,
+  keyPairFault,
+  malformedKeyPairFault,
+  rootsFault,
+} from "./key-material.js";

@@ -40,20 +40,36 @@ export function keyPairFault(pair: KeyPair, use: CertificateUse): string | undef
   );
 }
 
-function certificateFault({ chain, key, ocspStaple }: KeyPair, use: CertificateUse): string | undefined {
+function certificateFault(pair: KeyPair, use: CertificateUse): string | undefined {
+  const read = readKeyPair(pair);
+  if ("fault" in read) return read.fault;
+  return keyFault(read.leaf, read.key) ?? (use === "server" ? serverFault(read.leaf, pair.ocspStaple) : undefined);
+}
+
+/**
+ * Returns the reason for which a certificate and a key are malformed, or do not belong together; undefined if Envoy can
+ * read them, although it may not take them.
+ */
+export function malformedKeyPairFault(pair: KeyPair): string | undefined {
+  const read = readKeyPair(pair);
+  return "fault" in read ? read.fault : undefined;
+}
+
+type ReadKeyPair = { readonly leaf: Certificate; readonly key: PublicKey } | { readonly fault: string };
+
+function readKeyPair({ chain, key }: KeyPair): ReadKeyPair {
   const leaf = leafOf(chain);
-  if (leaf === undefined) return "the certificate is not PEM";
-  if (leaf === "malformed") return "the certificate is malformed";
+  if (leaf === undefined) return { fault: "the certificate is not PEM" };
+  if (leaf === "malformed") return { fault: "the certificate is malformed" };
   const block = pemBlocks(key).find(({ name, isMalformed }) => isMalformed || keyBlocks.includes(name));
-  if (block === undefined) return "the key is not PEM of a private key";
+  if (block === undefined) return { fault: "the key is not PEM of a private key" };
   if (block.name === "ENCRYPTED PRIVATE KEY" || isEncryption(block.header))
-    return "the key is encrypted, and there is no password for it";
+    return { fault: "the key is encrypted, and there is no password for it" };
   const certified = publicKeyOf(leaf);
-  if (certified === undefined) return "the key is neither RSA, nor ECDSA with P-256, P-384 or P-521";
+  if (certified === undefined) return { fault: "the key is neither RSA, nor ECDSA with P-256, P-384 or P-521" };
   const own = block.isMalformed || block.header !== "" ? undefined : publicKeyOfPrivate(block.name, block.der);
-  if (own === undefined) return "the key is malformed";
-  if (!isEqual(own, certified)) return "the key is not the certificate's";
-  return keyFault(leaf, certified) ?? (use === "server" ? serverFault(leaf, ocspStaple) : undefined);
+  if (own === undefined) return { fault: "the key is malformed" };
+  return isEqual(own, certified) ? { leaf, key: certified } : { fault: "the key is not the certificate's" };
 }
 
 /** Returns the fault of a certificate that only servers cannot have. */

@@ -1,13 +1,15 @@
-export {
-  attachableListeners,
-  type AttachableListener,
-  type ListenerParent,
-  type RouteKind,
-} from "./listeners/attachable-listener.js";
-export { gatewayApiGateways } from "./listeners/derived-gateways.js";
+export { controllers, servedClass, type ServedClass } from "./classes/gateway-classes.js";
+export { gatewayClassStatus, type GatewayClassStatus } from "./classes/gateway-class-status.js";
+export { attachableListeners, gatewayApiGateways } from "./gateways/derived-gateways.js";
+export { type AttachableListener, type ListenerParent, type RouteKind } from "./listeners/attachable-listener.js";
 export { type CrossNamespaceReference, isGranted } from "./references/reference-grants.js";
 export { attachedRoutes, routesNaming } from "./routes/attached-routes.js";
 export { gatewayApiVirtualService, gatewayApiVirtualServiceKeys } from "./routes/derived-virtual-services.js";
+export { features as gatewayApiFeatures } from "./settings/features.js";
+export { type StatusCondition } from "./status/conditions.js";
+export { gatewayStatus, type GatewayStatus, type StatusAddress } from "./status/gateway-status.js";
+export { type ListenerStatus } from "./status/listener-status.js";
+export { listenerSetStatus, type ListenerSetStatus } from "./status/listener-set-status.js";
 export { inferencePoolServiceName } from "./routes/backends.js";
 export { type RouteReference } from "./routes/route.js";
-export { type RouteParentStatus, type RouteStatus, routeStatus, type StatusCondition } from "./routes/route-status.js";
+export { type RouteParentStatus, type RouteStatus, routeStatus } from "./routes/route-status.js";

@@ -1,5 +1,3 @@
-import { query } from "@istiod/incremental";
-
 /** A Gateway or ListenerSet that routes can name as their parent. */
 export interface ListenerParent {
   readonly kind: "Gateway" | "ListenerSet";
@@ -28,12 +26,3 @@ export interface AttachableListener {
   /** The kinds of routes that the listener accepts. */
   readonly allowedKinds: readonly RouteKind[];
 }
-
-/**
- * The listeners of a Gateway or ListenerSet in the order of its spec, without those that conflict with others or cannot
- * be served; undefined if there is no such object of a class that istiod serves.
- */
-export const attachableListeners = query(
-  "gatewayApiListeners",
-  (_q, _parent: ListenerParent): readonly AttachableListener[] | undefined => undefined,
-);

@@ -1,3 +1,4 @@
+import { grantedReferenceKey, referenceGrantsByReference } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 
 /** A reference from one namespace to an object of another. */
@@ -7,7 +8,9 @@ export interface CrossNamespaceReference {
 }
 
 /** Reports whether a ReferenceGrant in the namespace of the object permits a reference. */
-export const isGranted = query(
-  "gatewayApiReferenceIsGranted",
-  (_q, _reference: CrossNamespaceReference): boolean => false,
-);
+export const isGranted = query("gatewayApiReferenceIsGranted", (q, { from, to }: CrossNamespaceReference): boolean => {
+  const { name: _name, ...all } = to;
+  return [to, all].some(
+    (target) => q.read(referenceGrantsByReference, grantedReferenceKey({ from, to: target })).length > 0,
+  );
+});

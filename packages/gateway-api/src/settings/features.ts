@@ -1,5 +1,7 @@
-import { booleanFeature, nameFeature } from "@istiod/config-schema";
+import { booleanFeature, featureWhen, nameFeature } from "@istiod/config-schema";
 import { discoveryFeatures } from "@istiod/service-discovery";
+
+const { ambient } = discoveryFeatures;
 
 /**
  * The environment variables that affect the Gateway API, with istiod's defaults (pilot/pkg/features). Call one with the
@@ -7,8 +9,9 @@ import { discoveryFeatures } from "@istiod/service-discovery";
  */
 export const features = {
   domain: discoveryFeatures.domain,
-  ambient: discoveryFeatures.ambient,
+  ambient,
   clusterSetHosts: discoveryFeatures.multiClusterHost,
+  enabled: booleanFeature("PILOT_ENABLE_GATEWAY_API", true, "serve the Kubernetes Gateway API"),
   alpha: booleanFeature(
     "PILOT_ENABLE_ALPHA_GATEWAY_API",
     false,
@@ -23,6 +26,35 @@ export const features = {
     "PILOT_GATEWAY_API_CONTROLLER_NAME",
     "istio.io/gateway-controller",
     "controller name of the GatewayClasses whose Gateways istiod serves, which it also writes into statuses",
+  ),
+  defaultClass: nameFeature(
+    "PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME",
+    "istio",
+    "name of the GatewayClass of ordinary gateways, which needs no GatewayClass object",
+  ),
+  manualDeployment: booleanFeature(
+    "ENABLE_GATEWAY_API_MANUAL_DEPLOYMENT",
+    true,
+    "let Gateways bind to existing Services that their addresses name",
+  ),
+  remoteGateways: booleanFeature(
+    "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",
+    true,
+    "take Gateways with the label topology.istio.io/network for gateways of other networks",
+  ),
+  waypoints: featureWhen(
+    ambient,
+    booleanFeature("PILOT_ENABLE_AMBIENT_WAYPOINTS", true, "serve the GatewayClass of waypoints; in ambient mode only"),
+    false,
+  ),
+  eastWestGateways: featureWhen(
+    ambient,
+    booleanFeature(
+      "AMBIENT_ENABLE_MULTI_NETWORK",
+      false,
+      "serve the GatewayClass of gateways between the networks of an ambient mesh; in ambient mode only",
+    ),
+    false,
   ),
   multiClusterGroup: nameFeature(
     "MCS_API_GROUP",

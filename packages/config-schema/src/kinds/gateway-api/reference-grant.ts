@@ -6,7 +6,7 @@ import { expectedLabel } from "../../validation/kubernetes/fields.js";
 import { isLowerCaseLabel } from "../../validation/kubernetes/names.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
-import { requiredString } from "./checked-fields.js";
+import { isAnyText, requiredString } from "./checked-fields.js";
 import { decodeGroupKind, type GroupKind } from "./references.js";
 
 /** Objects of a kind in a namespace that may refer. */
@@ -32,9 +32,22 @@ export const referenceGrants = collection<ReferenceGrantObject>("ReferenceGrant"
   filter: discoveryNamespacesFilter,
 });
 
-/** ReferenceGrants by `namespace/fromNamespace`: that of the grant, and those that it trusts. */
-export const referenceGrantsByNamespaces = index(referenceGrants, "byNamespaces", ({ namespace, spec }) => [
-  ...new Set(spec.from.map((from) => `${namespace}/${from.namespace}`)),
+/** References that a grant permits: of the objects of a kind in a namespace to one object, or all, of another kind. */
+export interface GrantedReference {
+  readonly from: GrantedSource;
+  readonly to: GrantedTarget & { readonly namespace: string };
+}
+
+/** Returns the key of references in {@link referenceGrantsByReference}. */
+export function grantedReferenceKey({ from, to }: GrantedReference): string {
+  const source = `${from.group}/${from.kind}/${from.namespace}`;
+  const target = `${to.group}/${to.kind}/${to.namespace}`;
+  return to.name === undefined ? `${source} ${target}` : `${source} ${target}/${to.name}`;
+}
+
+/** ReferenceGrants by the references that they permit: {@link grantedReferenceKey}. */
+export const referenceGrantsByReference = index(referenceGrants, "byReference", ({ namespace, spec }) => [
+  ...new Set(spec.from.flatMap((from) => spec.to.map((to) => grantedReferenceKey({ from, to: { ...to, namespace } })))),
 ]);
 
 export const referenceGrantKind = declareKind<ReferenceGrantSpec, undefined>({
@@ -56,7 +69,10 @@ export const referenceGrantKind = declareKind<ReferenceGrantSpec, undefined>({
           ...decodeGroupKind(from),
           namespace: requiredString(from, "namespace", isLowerCaseLabel, expectedLabel),
         })),
-        to: spec.list("to").map((to) => ({ ...decodeGroupKind(to), ...to.optionalString("name") })),
+        to: spec.list("to").map((to) => ({
+          ...decodeGroupKind(to),
+          ...(to.has("name") && { name: requiredString(to, "name", isAnyText, "the name of an object, or no name") }),
+        })),
       },
     };
   },

@@ -1,0 +1,171 @@
+import { configCluster, configMaps, type FullReference, type ObjectReference, secrets } from "@istiod/config-schema";
+import {
+  findKeyPair,
+  findRootCertificates,
+  malformedKeyPairFault,
+  rootsFault,
+  type SecretEntries,
+} from "@istiod/credentials";
+import { query, type QueryContext } from "@istiod/incremental";
+import { isGranted } from "../references/reference-grants.js";
+import type { StatusFault } from "../status/conditions.js";
+
+/** An object that refers to credentials: a Gateway or a ListenerSet. */
+export interface CredentialUser {
+  readonly kind: "Gateway" | "ListenerSet";
+  readonly namespace: string;
+}
+
+/** The name of a credential for SDS, or the reason for which it cannot be used. */
+export type Credential = { readonly name: string } | { readonly fault: StatusFault };
+
+/** Suffix of the names of credentials that have only root certificates. */
+const rootsSuffix = "-cacert";
+
+/** Returns the certificate and key that a reference names: those of a Secret that Envoy can read. */
+export function certificateCredential(q: QueryContext, ref: ObjectReference, user: CredentialUser): Credential {
+  const { namespace = user.namespace, name } = ref;
+  // Whether the Secret of another namespace exists is not revealed without a grant.
+  if (namespace !== user.namespace && !isPermitted(q, { ref: { ...ref, namespace }, kind: "Secret", user }))
+    return refused(`certificateRef ${name}/${namespace} not accessible to a Gateway in namespace "${user.namespace}"`);
+  const fault = q.call(certificateFault, certificateKey(ref, namespace));
+  return fault === undefined
+    ? { name: `kubernetes-gateway://${namespace}/${name}` }
+    : {
+        fault: {
+          reason: "InvalidCertificateRef",
+          message: `invalid certificate reference ${certificateText(ref)}, ${fault}`,
+        },
+      };
+}
+
+/** Returns the fault of the client certificate that a Gateway refers to; undefined if it can be used. */
+export function clientCertificateFault(
+  q: QueryContext,
+  ref: ObjectReference,
+  user: CredentialUser,
+): StatusFault | undefined {
+  const { namespace = user.namespace, name } = ref;
+  if (namespace !== user.namespace && !isPermitted(q, { ref: { ...ref, namespace }, kind: "Secret", user }))
+    return {
+      reason: "RefNotPermitted",
+      message: `clientCertificateRef ${name}/${namespace} not accessible to a Gateway in namespace "${user.namespace}" (missing a ReferenceGrant?)`,
+    };
+  const fault = q.call(certificateFault, certificateKey(ref, namespace));
+  return fault === undefined
+    ? undefined
+    : {
+        reason: "InvalidClientCertificateRef",
+        message: `invalid clientCertificateRef ${certificateText(ref)}, ${fault}`,
+      };
+}
+
+/** Returns the root certificates that a reference names: those of a ConfigMap or Secret that Envoy can read. */
+export function rootsCredential(q: QueryContext, ref: FullReference, user: CredentialUser): Credential {
+  const { namespace = user.namespace, name, group, kind } = ref;
+  const isSecret = group === "" && kind === "Secret";
+  if (
+    namespace !== user.namespace &&
+    !isPermitted(q, { ref: { ...ref, namespace }, kind: isSecret ? "Secret" : "ConfigMap", user })
+  )
+    return refused(
+      `caCertificateRef ${namespace}/${name} not accessible to a Gateway in namespace "${user.namespace}"`,
+    );
+  const text = `invalid CA certificate reference ${group}/${kind}/${name}.${ref.namespace ?? ""}`;
+  if (!isSecret && (group !== "" || kind !== "ConfigMap"))
+    return {
+      fault: { reason: "InvalidCACertificateKind", message: `${text}, only secret and configmap are allowed` },
+    };
+  const fault = q.call(rootCertificatesFault, { kind: isSecret ? "Secret" : "ConfigMap", namespace, name });
+  return fault === undefined
+    ? { name: `${isSecret ? "kubernetes-gateway" : "configmap"}://${namespace}/${name}${rootsSuffix}` }
+    : { fault: { reason: "InvalidCACertificateRef", message: `${text}, ${fault}` } };
+}
+
+function refused(message: string): Credential {
+  return { fault: { reason: "RefNotPermitted", message: `${message} (missing a ReferenceGrant?)` } };
+}
+
+interface Permission {
+  readonly ref: { readonly name: string; readonly namespace: string };
+  readonly kind: "Secret" | "ConfigMap";
+  readonly user: CredentialUser;
+}
+
+function isPermitted(q: QueryContext, { ref, kind, user }: Permission): boolean {
+  return q.call(isGranted, {
+    from: { group: "gateway.networking.k8s.io", kind: user.kind, namespace: user.namespace },
+    to: { group: "", kind, namespace: ref.namespace, name: ref.name },
+  });
+}
+
+interface CertificateKey {
+  readonly isSecret: boolean;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function certificateKey({ group = "", kind = "Secret", name }: ObjectReference, namespace: string): CertificateKey {
+  return { isSecret: group === "" && kind === "Secret", namespace, name };
+}
+
+function certificateText({ group = "", kind = "", name, namespace = "" }: ObjectReference): string {
+  return `${group}/${kind}/${name}.${namespace}`;
+}
+
+/** The reason for which a Secret of the config cluster is no certificate of a server; undefined if it is one. */
+const certificateFault = query(
+  "gatewayApiCertificateFault",
+  (q, { isSecret, namespace, name }: CertificateKey): string | undefined => {
+    if (!isSecret) return "only secret is allowed";
+    const secret = q.read(secrets, `${configCluster(q)}/${namespace}/${name}`);
+    if (secret === undefined) return `secret ${namespace}/${name} not found`;
+    const pair = findKeyPair(secret.spec.data);
+    if (pair === undefined)
+      return missingEntries(secret.spec.data, [
+        ["cert", "key"],
+        ["tls.crt", "tls.key"],
+      ]);
+    const fault = malformedKeyPairFault(pair);
+    return fault === undefined ? undefined : `the certificate is malformed: ${fault}`;
+  },
+);
+
+interface RootsKey {
+  readonly kind: "Secret" | "ConfigMap";
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The reason for which an object of the config cluster has no root certificates; undefined if it has. */
+export const rootCertificatesFault = query(
+  "gatewayApiRootCertificatesFault",
+  (q, { kind, namespace, name }: RootsKey): string | undefined => {
+    const key = `${configCluster(q)}/${namespace}/${name}`;
+    const entries = kind === "Secret" ? q.read(secrets, key)?.spec.data : bytesOf(q.read(configMaps, key)?.spec.data);
+    if (entries === undefined) return `${kind.toLowerCase()} ${namespace}/${name} not found`;
+    const roots = findRootCertificates(entries);
+    if (roots === undefined) return missingEntries(entries, [["cacert"], ["ca.crt"]]);
+    const fault = rootsFault(roots);
+    return fault === undefined ? undefined : `the bundle is malformed: ${fault}`;
+  },
+);
+
+function bytesOf(data: Readonly<Record<string, string>> | undefined): SecretEntries | undefined {
+  const encoder = new TextEncoder();
+  return data && Object.fromEntries(Object.entries(data).map(([name, text]) => [name, encoder.encode(text)]));
+}
+
+/** Names the entries that are expected, one of several sets, and those that there are. */
+function missingEntries(entries: SecretEntries, expected: readonly (readonly string[])[]): string {
+  const empty = expected.find((names) => names.every((name) => Object.hasOwn(entries, name)));
+  if (empty !== undefined)
+    return empty.length === 1
+      ? `found key "${empty[0]}", but it was empty`
+      : `found keys ${empty.map((name) => `"${name}"`).join(" and ")}, but they were empty`;
+  const names = Object.keys(entries).sort();
+  const found =
+    names.length <= 3 ? names.join(", ") : `${names.slice(0, 3).join(", ")}, and ${names.length - 3} more...`;
+  const sets = expected.map((set) => (set.length === 1 ? set.join("") : `(${set.join(" and ")})`)).join(" or ");
+  return `found secret, but didn't have expected keys ${sets}; found: ${found}`;
+}
