@@ -59,7 +59,7 @@ describe("HTTPRoute", () => {
             { name: "old", port: 80, weight: 0, filters: [] },
           ],
           timeouts: { request: 90_000 },
-          retry: { codes: [503], backoff: 100 },
+          retry: { codes: [503], attempts: 1, backoff: 100 },
         },
       ],
     });
@@ -167,6 +167,18 @@ describe("HTTPRoute", () => {
   ])("%s is accepted, and its lack of effect is said", (spec, expected) => {
     expect(errors("HTTPRoute", spec)).toEqual([]);
     expect(warnings("HTTPRoute", spec)).toEqual([expect.stringContaining(expected)]);
+  });
+
+  test("a rule without matches, a redirect and a CORS policy have the defaults of the API", () => {
+    const { objects } = read(
+      "HTTPRoute",
+      `{rules: [{filters: [{type: RequestRedirect, requestRedirect: {}}]}, {matches: [], filters: [{type: CORS, cors: {}}]}]}`,
+    );
+    const [redirect, cors] = (objects[0] as HttpRouteObject).spec.rules;
+    expect(redirect?.matches).toEqual([{ path: { type: "PathPrefix", value: "/" }, headers: [], queryParams: [] }]);
+    expect(redirect?.filters).toEqual([{ type: "RequestRedirect", requestRedirect: { statusCode: 302 } }]);
+    expect(cors?.matches).toEqual([]);
+    expect(cors?.filters).toMatchObject([{ type: "CORS", cors: { maxAge: 5 } }]);
   });
 
   test("an attempt count of 0 is kept", () => {

@@ -16,7 +16,7 @@ export function corsPolicy(filter: CorsFilter): CorsPolicy {
     allowMethods: [...filter.allowMethods],
     allowHeaders: [...filter.allowHeaders],
     exposeHeaders: [...filter.exposeHeaders],
-    ...((filter.maxAge ?? 0) > 0 && { maxAge: duration((filter.maxAge ?? 0) * 1000) }),
+    maxAge: duration(filter.maxAge * 1000),
     unmatchedPreflights: UnmatchedPreflights.IGNORE,
   });
 }

@@ -177,9 +177,6 @@ function mirrorOf(
   });
 }
 
-/** Attempts where a retry does not tell: those of Istio. API servers set 1. */
-const defaultAttempts = 2;
-
 /** Failures at which connections are retried, in addition to status codes. */
 const retriedFailures = ["connect-failure", "refused-stream", "unavailable", "cancelled"];
 
@@ -189,11 +186,11 @@ function applyRetries(
   { request = 0, backendRequest = 0 }: HttpRouteTimeouts = {},
 ): void {
   if (retry !== undefined) {
-    const attempts = retry.attempts ?? defaultAttempts;
+    const { attempts, codes, backoff } = retry;
     route.retries = create(HTTPRetrySchema, {
       attempts,
-      retryOn: attempts === 0 ? "" : [...retriedFailures, ...retry.codes].join(","),
-      ...(retry.backoff !== undefined && { backoff: duration(retry.backoff) }),
+      retryOn: attempts === 0 ? "" : [...retriedFailures, ...codes].join(","),
+      ...(backoff !== undefined && { backoff: duration(backoff) }),
     });
   }
   if (request !== 0) route.timeout = duration(request);

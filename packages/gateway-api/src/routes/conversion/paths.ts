@@ -24,7 +24,7 @@ export function rewriteOf({ hostname, path }: UrlRewrite): HTTPRewrite | undefin
  */
 export function redirectOf({ statusCode, hostname, scheme, port, path }: RequestRedirect): HTTPRedirect {
   return create(HTTPRedirectSchema, {
-    redirectCode: statusCode ?? 0,
+    redirectCode: statusCode,
     authority: hostname ?? "",
     scheme: scheme ?? "",
     redirectPort:

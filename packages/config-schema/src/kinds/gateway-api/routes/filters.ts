@@ -55,8 +55,8 @@ export interface RequestRedirect {
   readonly hostname?: string;
   readonly path?: PathModifier;
   readonly port?: number;
-  /** Absent in manifests without one; an API server sets 302. */
-  readonly statusCode?: number;
+  /** Default 302. */
+  readonly statusCode: number;
 }
 
 export interface UrlRewrite {
@@ -71,8 +71,8 @@ export interface CorsFilter {
   readonly allowMethods: readonly string[];
   readonly allowHeaders: readonly string[];
   readonly exposeHeaders: readonly string[];
-  /** Seconds. Absent in manifests without one; an API server sets 5. */
-  readonly maxAge?: number;
+  /** Seconds. Default 5. */
+  readonly maxAge: number;
 }
 
 export interface ExternalAuth {
@@ -217,15 +217,15 @@ const redirectCodes = [301, 302, 303, 307, 308];
 
 function decodeRedirect(settings: Fields): RequestRedirect {
   warnOfOthers(settings, ["scheme", "hostname", "path", "port", "statusCode"]);
-  const statusCode = settings.integer("statusCode");
-  if (statusCode !== undefined && !redirectCodes.includes(statusCode))
+  const statusCode = settings.integer("statusCode") ?? 302;
+  if (!redirectCodes.includes(statusCode))
     settings.fault(["statusCode"], statusCode, `one of ${redirectCodes.join(", ")}`);
   return {
     ...(settings.has("scheme") && { scheme: oneOf(settings, "scheme", ["http", "https"]) }),
     ...optionalText(settings, "hostname", preciseHostname),
     ...decodePath(settings),
     ...optionalInteger(settings, "port", 1, 65_535),
-    ...(statusCode !== undefined && { statusCode }),
+    statusCode,
   };
 }
 
@@ -266,7 +266,7 @@ function decodeCors(settings: Fields): CorsFilter {
     allowMethods: settings.strings("allowMethods"),
     allowHeaders: settings.strings("allowHeaders"),
     exposeHeaders: settings.strings("exposeHeaders"),
-    ...optionalInteger(settings, "maxAge", 1, maxInt32),
+    maxAge: optionalInteger(settings, "maxAge", 1, maxInt32).maxAge ?? 5,
   };
   const check = (name: (typeof lists)[number], isValid: (value: string) => boolean, expected: string): void => {
     for (const [i, value] of cors[name].entries()) if (!isValid(value)) settings.fault([name, i], value, expected);

@@ -54,15 +54,15 @@ export interface HttpRouteTimeouts {
 export interface HttpRouteRetry {
   /** Status codes, 400 to 599, that are retried, in addition to failures of connections. */
   readonly codes: readonly number[];
-  /** 0 disables retries. Absent in manifests without it; an API server sets 1. */
-  readonly attempts?: number;
+  /** 0 disables retries. Default 1. */
+  readonly attempts: number;
   /** Milliseconds. */
   readonly backoff?: number;
 }
 
 export interface HttpRouteRule {
   readonly name?: string;
-  /** Alternatives. Empty: the rule applies to all requests. */
+  /** Alternatives. Default: the prefix `/`. Empty: the rule applies to all requests. */
   readonly matches: readonly HttpRouteMatch[];
   readonly filters: readonly RouteFilter[];
   readonly backendRefs: readonly HttpBackendReference[];
@@ -108,7 +108,7 @@ function decodeRule(rule: Fields): HttpRouteRule {
   warnOfIgnored(rule, "sessionPersistence", "istiod does not implement it; use a DestinationRule's consistentHash");
   const decoded: HttpRouteRule = {
     ...optionalText(rule, "name", sectionNameRule),
-    matches: rule.list("matches").map(decodeMatch),
+    matches: rule.has("matches") ? rule.list("matches").map(decodeMatch) : [everyRequest],
     filters: decodeFilters(rule, httpFilterTypes),
     backendRefs: rule.list("backendRefs").map((ref) => {
       warnOfOthers(ref, [...backendFields, "filters"]);
@@ -186,7 +186,7 @@ function decodeRetry(retry: Fields): HttpRouteRetry {
   warnOfOthers(retry, ["codes", "attempts", "backoff"]);
   return {
     codes: decodeCodes(retry),
-    ...optionalInteger(retry, "attempts", 0, 2 ** 31 - 1),
+    attempts: optionalInteger(retry, "attempts", 0, 2 ** 31 - 1).attempts ?? 1,
     ...optionalDuration(retry, "backoff"),
   };
 }
