@@ -9,7 +9,7 @@ export const controllers = {
   remote: "istio.io/unmanaged-gateway",
 } as const;
 
-/** How istiod serves the Gateways of a GatewayClass. */
+/** A GatewayClass whose Gateways istiod serves. */
 export interface ServedClass {
   /** Name of the controller, such as `istio.io/gateway-controller`. */
   readonly controller: string;

@@ -13,8 +13,8 @@ import type { ListenerParent } from "./attachable-listener.js";
 export type ListenerConflict = "ProtocolConflict" | "HostnameConflict";
 
 /**
- * The listeners of a Gateway (`namespace/name`), by `kind/namespace/name/listener` of their owners, that lose to others:
- * listeners of the Gateway come before those of ListenerSets, and those of older ListenerSets before those of others.
+ * The listeners of a Gateway (`namespace/name`), by `kind/namespace/name/listener` of their owners, that lose to
+ * others: listeners of the Gateway come before those of ListenerSets, and those of older ListenerSets before those of others.
  * Source: pilot/pkg/config/kube/gatewaycommon/listener_conflict.go.
  */
 const conflictsOfGateway = query(
@@ -89,7 +89,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const httpLike = ["HTTP", "HTTPS", "TLS"];
 const layer4 = ["TCP", "UDP"];
 
-/** The accepted listeners of one port: at most one for each hostname, or one of TCP or UDP, or one of another protocol. */
+/** The accepted listeners of one port: one for each hostname, or one of TCP or UDP, or one of another protocol. */
 class PortListeners {
   /** The first listener by what others of the port must not have: a hostname, `layer 4`, or a protocol. */
   readonly #first = new Map<string, { readonly protocol: string; readonly at: number }>();

@@ -29,7 +29,7 @@ const terminateModeOption = "gateway.istio.io/tls-terminate-mode";
 const cipherSuitesOption = "gateway.istio.io/tls-cipher-suites";
 const mostCertificates = 2;
 
-/** Returns the TLS settings of a listener's server. Source: `buildTLS` in pilot/pkg/config/kube/gateway/conversion.go. */
+/** Returns the TLS settings of a server. Source: `buildTLS` in pilot/pkg/config/kube/gateway/conversion.go. */
 export function buildListenerTls(q: QueryContext, input: ListenerTlsInput): BuiltTls {
   const { tls, isAutoPassthrough } = input;
   const { mode = "Terminate" } = tls;

@@ -1,6 +1,7 @@
 import type { ParentReference } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
-import { attachableListeners, type AttachableListener } from "../listeners/attachable-listener.js";
+import { attachableListeners } from "../gateways/derived-gateways.js";
+import type { AttachableListener } from "../listeners/attachable-listener.js";
 import { hostsOverlap, isSubsetOf, isWildcard } from "./hostnames.js";
 import { isMeshParent, parentOf, parentOrder, type RouteParent } from "./parent.js";
 import { gatewayApiGroup, type RouteBinding, routeBinding, type RouteReference } from "./route.js";

@@ -34,7 +34,7 @@ export interface AssignedAddresses {
   readonly areUsable: boolean;
 }
 
-/** What is known about one port of a Service, or about a hostname. */
+/** A fact about one port of a Service, or about a hostname. */
 interface Finding {
   readonly internal?: string;
   readonly internalIps?: readonly string[];
@@ -44,7 +44,10 @@ interface Finding {
   readonly isUnusable?: true;
 }
 
-/** The addresses at which Services serve ports. Source: `ResolveGatewayInstances` in pilot/pkg/config/kube/gatewaycommon/context.go. */
+/**
+ * The addresses at which Services serve ports. Source: `ResolveGatewayInstances` in
+ * pilot/pkg/config/kube/gatewaycommon/context.go.
+ */
 export const assignedAddresses = query(
   "gatewayApiAssignedAddresses",
   (q, { namespace, hostnames, ports }: AssignedServices): AssignedAddresses => {

@@ -17,8 +17,8 @@ export interface ListenerSetStatus {
 const accepted: StatusFault = { reason: "Accepted", message: "Resource accepted" };
 
 /**
- * The status of a ListenerSet (`namespace/name`); undefined if istiod does not serve the Gateway that it extends. Source:
- * pilot/pkg/config/kube/gatewaycommon/conversion.go.
+ * The status of a ListenerSet (`namespace/name`); undefined if istiod does not serve the Gateway that it extends.
+ * Source: pilot/pkg/config/kube/gatewaycommon/conversion.go.
  */
 export const listenerSetStatus = query(
   "gatewayApiListenerSetStatus",
