@@ -9,6 +9,7 @@ import {
   type ListenerConflict,
   outboundListenerConflicts,
 } from "@istiod/xds-generators";
+import { declarationOfRoutes, declarationOfServer, type DeclaredField } from "./declared-objects.js";
 import { ignoredConfig, type IgnoredConfig, objectReference } from "./ignored-config.js";
 
 /**
@@ -51,19 +52,23 @@ const sidecarListenerConflicts = query(
   },
 );
 
+function withKey({ kind, namespace, name, field }: DeclaredField): ReturnType<typeof describe> {
+  return { kind, key: `${namespace}/${name}`, field };
+}
+
 function describe(
   view: View<Proxy>,
   source: ChainSource,
 ): { readonly kind: string; readonly key: string; readonly field: string } {
   switch (source.kind) {
     case "route":
-      return { kind: "VirtualService", key: source.virtualService, field: source.field };
+      return withKey(declarationOfRoutes(view, source.virtualService, source.field));
     case "subset":
       return { kind: "DestinationRule", key: source.rule, field: `spec.subsets[${source.index}]` };
     case "policy":
       return { kind: source.object, key: source.policy, field: "spec" };
     case "server":
-      return { kind: "Gateway", key: source.gateway, field: `spec.servers[${source.index}]` };
+      return withKey(declarationOfServer(view, source.gateway, source.index));
     case "egress":
     case "ingress":
       return { kind: "Sidecar", key: source.sidecar, field: `spec.${source.kind}[${source.listener}]` };

@@ -41,7 +41,8 @@ const collections: ReadonlyMap<string, Collection<unknown>> = new Map(
 );
 
 /** Names of the collections of kinds, which are their names unless several kinds have the same. */
-const namesOf = (kinds: readonly Kind[]): ReadonlySet<string> => new Set(kinds.map(({ collection }) => collection.name));
+const namesOf = (kinds: readonly Kind[]): ReadonlySet<string> =>
+  new Set(kinds.map(({ collection }) => collection.name));
 const kindNames = namesOf(allKinds);
 const clusterScopedKinds = namesOf(allKinds.filter(({ scope }) => scope === "cluster"));
 const perClusterKinds = namesOf(allKinds.filter(({ key }) => key === clusterKey));

@@ -12,6 +12,7 @@ import { ingressVirtualService } from "../ingress/ingress-virtual-services.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { exportScope, type ExportScope, isExportedTo } from "../visibility/export-to.js";
 import { mergeDelegate } from "./delegates.js";
+import { derivedFrom, type GatewayApiSource } from "./derived-from.js";
 import { resolveNames } from "./resolve-names.js";
 
 /**
@@ -35,6 +36,8 @@ export interface ResolvedVirtualService {
   readonly name: string;
   readonly creationTimestamp: number;
   readonly semantics: RouteSemantics;
+  /** Routes of the Gateway API that it stands for; none if it is declared or stands for Ingresses. */
+  readonly derivedFrom: readonly GatewayApiSource[];
   readonly spec: VirtualService;
   readonly exportedTo: ExportScope;
   /** The merged delegates, `namespace/name`. */
@@ -62,6 +65,7 @@ export const virtualService = query("virtualService", (q, key: string): Resolved
     name: object.name,
     creationTimestamp: object.creationTimestamp,
     semantics,
+    derivedFrom: derivedFrom(object.annotations),
     exportedTo: exportedTo(q, object),
   };
   if (semantics !== "virtual-service" || spec.http.every((route) => route.delegate === undefined)) {

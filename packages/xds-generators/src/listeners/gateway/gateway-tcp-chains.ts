@@ -62,9 +62,8 @@ function registryOfPort(sni: Map<number, SniHostRegistry>, port: number): SniHos
 function tcpRoute(q: QueryContext, server: BoundServer, recorder?: ConflictRecorder): TcpProxyPlan | undefined {
   let first: { readonly proxy: TcpProxyPlan | undefined; readonly source: ChainSource } | undefined;
   for (const routes of boundRoutes(q, server)) {
-    for (const [i, { match, route }] of routes.tcp.entries()) {
-      if (route.length === 0 || (match.length > 0 && !match.some((each) => appliesToServer(each, server)))) continue;
-      const source: ChainSource = { kind: "route", virtualService: routes.key, field: `spec.tcp[${i}]` };
+    for (const { route, field } of portRoutes(routes, server)) {
+      const source: ChainSource = { kind: "route", virtualService: routes.key, field };
       if (first === undefined) {
         first = { proxy: serverProxyPlan(q, server, route, routes), source };
         if (recorder === undefined) return first.proxy;
@@ -75,6 +74,31 @@ function tcpRoute(q: QueryContext, server: BoundServer, recorder?: ConflictRecor
     }
   }
   return first?.proxy;
+}
+
+/** A route for all connections to a server. */
+interface PortRoute {
+  readonly route: readonly RouteDestination[];
+  readonly field: string;
+}
+
+/**
+ * Returns the routes of a VirtualService for all connections to a server: TCP routes, then TLS routes of a TLSRoute if
+ * the server terminates TLS, since its host selects the connections. Source: `buildGatewayNetworkFiltersFromTCPRoutes`.
+ */
+function portRoutes({ tcp, tls, ofTlsRoute }: TcpAndTlsRoutes, server: BoundServer): readonly PortRoute[] {
+  const ofTcp = tcp.flatMap(({ match, route }, i): readonly PortRoute[] =>
+    route.length > 0 && (match.length === 0 || match.some((each) => appliesToServer(each, server)))
+      ? [{ route, field: `spec.tcp[${i}]` }]
+      : [],
+  );
+  if (!ofTlsRoute || server.tls === undefined) return ofTcp;
+  const ofTls = tls.flatMap(({ match, route }, i) =>
+    match.flatMap((each, j): readonly PortRoute[] =>
+      route.length > 0 && appliesToServer(each, server) ? [{ route, field: `spec.tls[${i}].match[${j}]` }] : [],
+    ),
+  );
+  return [...ofTcp, ...ofTls];
 }
 
 /** Returns a chain for each match of each TLS route, except matches with an SNI host that is already in use. */

@@ -14,14 +14,16 @@ export interface TcpAndTlsRoutes {
   readonly hosts: readonly string[];
   readonly tcp: readonly TCPRoute[];
   readonly tls: readonly TLSRoute[];
+  /** Reports whether a TLSRoute of the Gateway API declares them: they also apply where a gateway terminates TLS. */
+  readonly ofTlsRoute: boolean;
 }
 
 /** The TCP and TLS routes of a VirtualService; undefined if it has none. Unaffected by edits of HTTP routes. */
 export const tcpAndTlsRoutes = query("tcpAndTlsRoutes", (q, key: string): TcpAndTlsRoutes | undefined => {
-  const spec = q.call(virtualService, key)?.spec;
-  return spec === undefined || (spec.tcp.length === 0 && spec.tls.length === 0)
-    ? undefined
-    : { key, hosts: spec.hosts, tcp: spec.tcp, tls: spec.tls };
+  const found = q.call(virtualService, key);
+  if (found === undefined || (found.spec.tcp.length === 0 && found.spec.tls.length === 0)) return undefined;
+  const { hosts, tcp, tls } = found.spec;
+  return { key, hosts, tcp, tls, ofTlsRoute: found.derivedFrom.some(({ kind }) => kind === "TLSRoute") };
 });
 
 /** Returns the TCP and TLS routes for a host, in order of precedence. */

@@ -1,0 +1,25 @@
+/** An object of the Gateway API that an object of Istio stands for. */
+export interface GatewayApiSource {
+  /** For example `HTTPRoute` or `Gateway`. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Annotation of objects that are generated from the Gateway API: `kind/name.namespace` of each source. */
+const parentsAnnotation = "internal.istio.io/parents";
+
+/**
+ * Returns the objects of the Gateway API that an object with annotations stands for, the oldest first; none if it was
+ * declared as it is. The name of a listener, `kind/name/listener.namespace`, is left out.
+ */
+export function derivedFrom(annotations: Readonly<Record<string, string>>): readonly GatewayApiSource[] {
+  const parents = annotations[parentsAnnotation] ?? "";
+  const sources = parents.split(",").flatMap((parent): readonly (readonly [string, GatewayApiSource])[] => {
+    const dot = parent.lastIndexOf(".");
+    const [kind = "", name] = parent.slice(0, dot).split("/");
+    const namespace = parent.slice(dot + 1);
+    return name === undefined ? [] : [[`${kind}/${namespace}/${name}`, { kind, namespace, name }]];
+  });
+  return [...new Map(sources).values()];
+}
