@@ -11,7 +11,7 @@ export {
 export { type InjectorValues, parseValues } from "./config/values.js";
 export { type Decision, type DecisionReason, decideInjection, type InjectionPolicy } from "./decide-injection.js";
 export { InjectorError, type InjectorErrorCode } from "./errors.js";
-export { canonicalQuantities } from "./go-types/canonical-quantities.js";
+export { storedForm } from "./go-types/stored-form.js";
 export type { JsonObject } from "./go-types/json.js";
 export { decodePod, type InjectionInput, injectPod } from "./inject/inject-pod.js";
 export { type NativeSidecarMode, type NodeVersion, usesNativeSidecars } from "./inject/native-sidecars.js";

@@ -299,6 +299,26 @@ describe("an apply without effect", () => {
     expect(isApplied(serviceOf(same, { name: "other", port: 54 }), observed53, by)).toBe(false);
   });
 
+  it("is not sent if the server has omitted empty values", () => {
+    const fields = { "f:metadata": { "f:annotations": {} }, "f:spec": { "f:type": {} } };
+    const served = {
+      metadata: { ...cart.metadata, managedFields: [{ manager: "istiod", operation: "Apply", fieldsV1: fields }] },
+    };
+    const appliedOf = (annotations: object, type: string) => ({
+      metadata: { ...cart.metadata, annotations },
+      spec: { type },
+    });
+    expect(isApplied(appliedOf({}, "") as KubernetesObject, { ...served, spec: {} } as KubernetesObject, by)).toBe(
+      true,
+    );
+    expect(
+      isApplied(appliedOf({ a: "" }, "") as KubernetesObject, { ...served, spec: {} } as KubernetesObject, by),
+    ).toBe(false);
+    expect(isApplied(appliedOf({}, "x") as KubernetesObject, { ...served, spec: {} } as KubernetesObject, by)).toBe(
+      false,
+    );
+  });
+
   it("is not assumed if others have changed a value, or the manager has not applied the object", () => {
     const changed = { ...observed, spec: { ...observed.spec, selector: { app: "other" } } };
     expect(isApplied(desired, changed, by)).toBe(false);

@@ -131,7 +131,11 @@ class ControllerRun implements RunningController {
     try {
       return this.#view.follow(this.#controller.write, key);
     } catch (error) {
-      this.#options.log.error({ err: error, key }, `${this.#controller.name} cannot compute the desired state`);
+      const { message } = error as Error;
+      this.#options.log.error(
+        { err: error, key },
+        `${this.#controller.name} cannot compute the desired state: ${message}`,
+      );
       return undefined;
     }
   }

@@ -154,10 +154,11 @@ export function gatewayDeploymentController(options: GatewayDeploymentOptions): 
     [...q.keys(gateways)].flatMap((key) => {
       const objects = q.call(rendered, key);
       if (objects === undefined) return [];
-      if ("problem" in objects) return [key];
       return [
         ...(q.call(needsVersion, key) ? [`${key}/Gateway`] : []),
-        ...objects.objects.map(({ kind, metadata }) => `${key}/${kind}/${metadata?.name}`),
+        ...("problem" in objects
+          ? [`${key}/problem`]
+          : objects.objects.map(({ kind, metadata }) => `${key}/${kind}/${metadata?.name}`)),
       ];
     }),
   );
@@ -170,8 +171,8 @@ export function gatewayDeploymentController(options: GatewayDeploymentOptions): 
     const key = `${in_}/${name}`;
     const objects = q.call(rendered, key);
     if (objects === undefined) return undefined;
+    if (kind === "Gateway") return versionWrite({ namespace: in_, name });
     if ("problem" in objects) throw new ManagedGatewayError(`Gateway ${key}: ${objects.problem}`);
-    if (kind === "Gateway") return versionWrite({ namespace: in_, name }, q.read(gateways, key)?.resourceVersion);
     const type = gatewayObjectKinds.find((known) => known.type.kind === kind)?.type;
     const desired = objects.objects.find((object) => object.kind === kind && object.metadata?.name === objectName);
     const observed = existing.get(kind ?? "");
@@ -238,15 +239,18 @@ function overlaysIn({ namespace, name, data }: ObservedOverlays): Overlays {
   return { source: `ConfigMap ${namespace}/${name}`, data };
 }
 
-/** Returns the write of the version of this controller, which permission to write the status suffices for. */
-function versionWrite(gateway: { readonly namespace: string; readonly name: string }, base: string | undefined): Write {
+/**
+ * Returns the write of the version of this controller, by the permission to write the status. Servers may ignore the
+ * annotation there, so that it is written once, and not again for each version of the Gateway.
+ */
+function versionWrite(gateway: { readonly namespace: string; readonly name: string }): Write {
   const annotations = { [versionAnnotation]: String(controllerVersion) };
   return {
     action: "apply",
     type: gatewayType,
     subresource: "status",
     object: { metadata: { ...gateway, annotations } },
-    base,
+    base: undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-import { canonicalQuantities, type JsonObject } from "@istiod/injector";
+import { storedForm, type JsonObject } from "@istiod/injector";
 import { isApplied, type KubernetesObject } from "@istiod/kubernetes";
 
 type StringMap = Readonly<Record<string, string>>;
@@ -44,10 +44,13 @@ export function gatewayPayload(
   const { isManaged, object } = existing.value;
   if (!isManaged || object === undefined) return undefined;
   const payload = desired.kind === "Deployment" ? withFormerSelector(desired, object) : desired;
-  if (isApplied(canonicalQuantities(payload.kind ?? "", payload as JsonObject), object, { fieldManager }))
-    return undefined;
-  return { ...payload, metadata: { ...payload.metadata, resourceVersion: existing.resourceVersion } };
+  if (isApplied(stored(payload), stored({ ...object, kind: payload.kind ?? "" }), { fieldManager })) return undefined;
+  const { resourceVersion } = existing;
+  return { ...payload, metadata: { ...payload.metadata, ...(resourceVersion && { resourceVersion }) } };
 }
+
+/** Returns an object in a form that does not depend on how it was written. */
+const stored = (object: KubernetesObject): KubernetesObject => storedForm(object.kind ?? "", object as JsonObject);
 
 interface Deployment extends KubernetesObject {
   readonly spec?: {

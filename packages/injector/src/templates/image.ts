@@ -11,7 +11,11 @@ export const proxyImage = (values: InjectorValues, imageType: string, annotation
 
 /** Returns the image of agentgateway. The annotation `gateway.istio.io/agentgatewayImage` chooses its variant. */
 export const agentgatewayImage = (values: InjectorValues, imageType: string, annotations: Annotations): string =>
-  taggedImage(values, "agentgateway", annotations["gateway.istio.io/agentgatewayImage"] ?? (imageType || values.variant));
+  taggedImage(
+    values,
+    "agentgateway",
+    annotations["gateway.istio.io/agentgatewayImage"] ?? (imageType || values.variant),
+  );
 
 /** Returns the image of the container that redirects traffic. */
 export const proxyInitImage = (values: InjectorValues, annotations: Annotations): string =>

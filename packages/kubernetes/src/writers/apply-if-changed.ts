@@ -50,7 +50,8 @@ function isEqualIn(fields: object, desired: unknown, observed: unknown): boolean
   // With ".", only the map or list itself is owned, and others may own its members.
   if (members.length === 0 && "." in fields)
     return desired !== undefined && observed !== undefined && sizeOf(desired) === 0;
-  if (members.length === 0) return isDeepStrictEqual(withoutUndefined(desired), observed);
+  if (members.length === 0)
+    return isDeepStrictEqual(plainJson(desired), plainJson(observed)) || isOmitted(desired, observed);
   const matched = new Set<unknown>();
   return (
     sizeOf(desired) === members.length &&
@@ -59,8 +60,19 @@ function isEqualIn(fields: object, desired: unknown, observed: unknown): boolean
       const seen = memberOf(observed, key);
       // Keys are distinct, so each needs an item of its own.
       if (key.startsWith("k:") && matched.size === matched.add(wanted).size) return false;
-      return wanted !== undefined && seen !== undefined && isEqualIn(inner as object, wanted, seen);
+      return wanted !== undefined && isEqualIn(inner as object, wanted, seen);
     })
+  );
+}
+
+/** Reports whether an absent value is an empty one that was applied, which servers of built-in types omit. */
+function isOmitted(desired: unknown, observed: unknown): boolean {
+  if (observed !== undefined) return false;
+  return (
+    desired === "" ||
+    desired === 0 ||
+    desired === false ||
+    (desired !== null && typeof desired === "object" && sizeOf(desired) === 0)
   );
 }
 
@@ -77,7 +89,7 @@ function memberOf(value: unknown, key: string): unknown {
   if (!Array.isArray(value)) return undefined;
   if (key.startsWith("i:")) return value[Number(name)] as unknown;
   const wanted = JSON.parse(name) as unknown;
-  if (key.startsWith("v:")) return value.find((item) => isDeepStrictEqual(item, wanted)) as unknown;
+  if (key.startsWith("v:")) return value.find((item) => isDeepStrictEqual(plainJson(item), wanted)) as unknown;
   const keys = Object.entries(wanted as object);
   return value.find((item) =>
     keys.every(([field, expected]) => (item as Readonly<Record<string, unknown>>)[field] === expected),
@@ -97,6 +109,7 @@ function desiredItem(list: unknown, key: string): unknown {
   ) as unknown;
 }
 
-function withoutUndefined(value: unknown): unknown {
+/** Returns JSON without undefined members, and with the usual prototypes. */
+function plainJson(value: unknown): unknown {
   return typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }

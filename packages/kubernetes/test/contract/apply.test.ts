@@ -28,6 +28,21 @@ contract("server-side apply", (server) => {
     ]);
   });
 
+  it("does not make the applier the owner of defaults", async () => {
+    const service = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "defaulted", annotations: {} },
+      spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+    };
+    const { body } = await server.http.apply(`${services}/defaulted`, service, "one");
+    expect(body.spec.externalTrafficPolicy).toBe("Cluster");
+    expect(fieldsOf(body, "one")).toEqual({
+      "f:metadata": { "f:annotations": {} },
+      "f:spec": { "f:type": {}, "f:ports": { 'k:{"port":80,"protocol":"TCP"}': { ".": {}, "f:port": {} } } },
+    });
+  });
+
   it("requires a field manager", async () => {
     const contentType = "application/apply-patch+yaml";
     const { status, body } = await server.http.send("PATCH", `${configMaps}/x`, { body: configMap("x"), contentType });

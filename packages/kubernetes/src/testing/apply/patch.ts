@@ -63,7 +63,9 @@ async function applyObject(state: ServerState, request: PatchRequest): Promise<P
   const existing = state.store.get(resourceKey(target.type), objectKey(target.namespace, target.name));
   if (existing === undefined) {
     if (target.subresource !== undefined || config.metadata.uid !== undefined) throw notFound(target.type, target.name);
-    const track = (object: ApiObject): ApiObject => applyConfig(undefined, object, writer, force, schema);
+    // The applier owns what it sent, without the defaults of the server.
+    const applied = applyConfig(undefined, reducedConfig(config, target), writer, force, schema);
+    const track = (object: ApiObject): ApiObject => withManagedFields(object, applied);
     return { object: await createObject(state, target, config, options, track), isCreated: true };
   }
   let applied: ApiObject | undefined;
