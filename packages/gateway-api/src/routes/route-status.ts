@@ -8,14 +8,7 @@ import { isMeshParent, parentOrder } from "./parent.js";
 import { routeBinding, type RouteReference } from "./route.js";
 import { type Denial, isIsolatedTo, type RouteAttachment, routeAttachments } from "./route-attachments.js";
 import type { RouteProblem } from "./route-problem.js";
-
-/** A condition of a status, without the time of its transition and the generation, which the writer adds. */
-export interface StatusCondition {
-  readonly type: string;
-  readonly status: "True" | "False";
-  readonly reason: string;
-  readonly message: string;
-}
+import type { StatusCondition } from "../status/conditions.js";
 
 /** The status of a route at one of its parents. */
 export interface RouteParentStatus {
