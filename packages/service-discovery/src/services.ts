@@ -10,6 +10,7 @@ import {
 import type { Service, ServicePort } from "./model/service.js";
 import { clusterSetService } from "./multi-cluster/imports.js";
 import { addressesOf } from "./service-entry/convert-service-entry.js";
+import { backendKeys, backendNamespacesOf } from "./service-entry/backend-entries.js";
 import { settings } from "./settings/features.js";
 import {
   entryService,
@@ -115,7 +116,7 @@ const portsOfHost = query("portsOfHost", (q, hostname: string): readonly Service
 export const serviceOrder = query("serviceOrder", (q): readonly string[] => {
   const keys = new Set(q.keys(kubernetesServicesByName).map((at) => kubernetesKey(q, at)));
   if (settings.clusterSetHosts(q)) for (const at of q.keys(serviceImportsByName)) keys.add(clusterSetKey(at));
-  for (const key of q.keys(serviceEntriesByKey)) keys.add(key);
+  for (const key of [...q.keys(serviceEntriesByKey), ...backendKeys(q)]) keys.add(key);
   const ranked: Rank[] = [];
   for (const key of keys) {
     const [namespace, hostname] = splitKey(key);
@@ -170,7 +171,10 @@ const entriesByHost = index(serviceEntries, "serviceHosts", (entry) => entry.spe
  * namespace.
  */
 export const servicesByHostname = query("servicesByHostname", (q, hostname: string): readonly string[] => {
-  const namespaces = new Set(q.read(entriesByHost, hostname).map((entry) => entry.namespace));
+  const namespaces = new Set([
+    ...q.read(entriesByHost, hostname).map((entry) => entry.namespace),
+    ...backendNamespacesOf(q, hostname),
+  ]);
   const [, namespace] = hostname.split(".");
   if (namespace !== undefined && parseKubernetesHostname(q, namespace, hostname) !== undefined)
     namespaces.add(namespace);

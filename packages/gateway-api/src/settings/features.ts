@@ -12,11 +12,7 @@ export const features = {
   ambient,
   clusterSetHosts: discoveryFeatures.multiClusterHost,
   enabled: booleanFeature("PILOT_ENABLE_GATEWAY_API", true, "serve the Kubernetes Gateway API"),
-  alpha: booleanFeature(
-    "PILOT_ENABLE_ALPHA_GATEWAY_API",
-    false,
-    "enable the experimental kinds of the Gateway API: XBackend and XBackendTrafficPolicy",
-  ),
+  alpha: discoveryFeatures.alphaGatewayApi,
   inferenceExtension: booleanFeature(
     "ENABLE_GATEWAY_API_INFERENCE_EXTENSION",
     false,

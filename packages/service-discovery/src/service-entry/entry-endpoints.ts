@@ -1,4 +1,4 @@
-import { serviceEntries, type ServiceEntryObject } from "@istiod/config-schema";
+import type { ServiceEntryObject } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { ServicePort as EntryPort } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import { withTopology } from "../labels.js";
@@ -9,7 +9,7 @@ import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { convertWorkloadEntry, UNIX_PREFIX } from "../workloads/workload-entry.js";
 import { addressesOf } from "./convert-service-entry.js";
 import { resolutionOf } from "./resolution.js";
-import { serviceEntriesOf } from "./entry-service.js";
+import { serviceEntriesOf, serviceEntryNamed } from "./entry-service.js";
 import { servedWorkloads } from "./served-workloads.js";
 
 /**
@@ -67,7 +67,7 @@ export const endpointsByEntry = query(
 const endpointsOfEntry = query(
   "endpointsOfServiceEntry",
   (q, at: { readonly namespace: string; readonly name: string; readonly hostname: string }): readonly Endpoint[] => {
-    const entry = q.read(serviceEntries, `${at.namespace}/${at.name}`);
+    const entry = serviceEntryNamed(q, `${at.namespace}/${at.name}`);
     if (entry === undefined) return [];
     const { spec } = entry;
     const resolution = resolutionOf(entry);

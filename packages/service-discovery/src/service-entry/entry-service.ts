@@ -4,6 +4,7 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import type { Service } from "../model/service.js";
 import { settings } from "../settings/features.js";
 import { visibilityLimit } from "../settings/mesh.js";
+import { backendEntriesOf, backendEntryNamed } from "./backend-entries.js";
 import { addressesInStatus, addressesOf, allocatesAddresses, convertServiceEntry } from "./convert-service-entry.js";
 import { type HashedAddresses, hashedAddresses } from "./hashed-addresses.js";
 
@@ -12,11 +13,16 @@ export const serviceEntriesByKey = index(serviceEntries, "byKey", (entry) =>
   entry.spec.hosts.map((host) => `${entry.namespace}/${host}`),
 );
 
-/** Returns the ServiceEntries that declare a service key (`namespace/host`), by age and name. */
+/** Returns the ServiceEntries that declare a service key (`namespace/host`), also for XBackends, by age and name. */
 export function serviceEntriesOf(q: QueryContext, key: string): readonly ServiceEntryObject[] {
-  return [...q.read(serviceEntriesByKey, key)].sort(
+  return [...q.read(serviceEntriesByKey, key), ...backendEntriesOf(q, key)].sort(
     (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
   );
+}
+
+/** Returns the ServiceEntry `namespace/name`, which may stand for an XBackend. */
+export function serviceEntryNamed(q: QueryContext, key: string): ServiceEntryObject | undefined {
+  return q.read(serviceEntries, key) ?? backendEntryNamed(q, key);
 }
 
 /** One host of a ServiceEntry at one address. */
@@ -31,7 +37,7 @@ export interface EntryDeclaration {
 export const entryService = query(
   "entryService",
   (q, at: EntryDeclaration & { readonly id: string }): Service | undefined => {
-    const entry = q.read(serviceEntries, `${at.namespace}/${at.objectName}`);
+    const entry = serviceEntryNamed(q, `${at.namespace}/${at.objectName}`);
     if (entry === undefined || !entry.spec.hosts.includes(at.hostname) || !addressesOf(entry).includes(at.address))
       return undefined;
     return convertServiceEntry(entry, at, {

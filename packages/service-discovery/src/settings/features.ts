@@ -96,6 +96,11 @@ export const features = {
   multiClusterServices,
   multiClusterHost,
   multiClusterLocal,
+  alphaGatewayApi: booleanFeature(
+    "PILOT_ENABLE_ALPHA_GATEWAY_API",
+    false,
+    "enable the experimental kinds of the Gateway API: XBackend and XBackendTrafficPolicy",
+  ),
   exportsAll: booleanFeature(
     "ENABLE_MCS_AUTO_EXPORT",
     false,

@@ -21,7 +21,7 @@ export interface BackendTls {
 
 export interface BackendSpec {
   readonly type: "ExternalHostname" | "EndpointSelector";
-  /** Number of the port. 0 if it is not set. */
+  /** Number of the port. */
   readonly port: number;
   /** For example `HTTP`, `H2C` or `TCP`. */
   readonly protocol?: string;
@@ -61,7 +61,7 @@ export const backendKind = declareKind<BackendSpec, undefined>({
     return {
       spec: {
         type: requiredEnum(spec, "type", ["ExternalHostname", "EndpointSelector"]),
-        port: spec.object("port").optionalPort("number").number ?? 0,
+        port: spec.object("port").port("number"),
         ...spec.optionalString("protocol"),
         ...(external.present && {
           externalHostname: requiredString(external, "hostname", isSubdomain, "a domain name in lower case"),
