@@ -18,6 +18,8 @@ export interface ConfigObject<S, T = undefined> {
   readonly creationTimestamp: number;
   /** Version by an API server, of kinds whose generated configuration names it. Empty if unknown, absent elsewhere. */
   readonly resourceVersion?: string;
+  /** Generation by an API server, of kinds whose status istiod writes. Absent if unknown. */
+  readonly generation?: number;
   readonly spec: S;
   readonly status?: T;
   /** Negative conditions of the status, of the types that the kind keeps. Absent if there are none. */

@@ -11,6 +11,7 @@ import {
   readEnvelope,
   readKeys,
   readManifest,
+  readGeneration,
   readResourceVersion,
   type Envelope,
 } from "./manifest.js";
@@ -178,6 +179,7 @@ function readObject(
     annotations: readKeys(manifest, "annotations", kind.annotations, report),
     creationTimestamp: readCreationTimestamp(manifest, report),
     ...(kind.hasVersions && { resourceVersion: readResourceVersion(manifest) }),
+    ...(kind.hasGeneration && readGeneration(manifest)),
     spec: content?.spec,
     ...(content?.status !== undefined && { status: content.status }),
     ...(conditions.length > 0 && { conditions }),

@@ -166,6 +166,12 @@ const expectedNames: Readonly<Record<NameRule, string>> = {
 /** Maximum size of all annotations of an object in bytes, with their keys. */
 const maxAnnotationsSize = 256 * 1024;
 
+/** Returns the generation of the object by the API server, if it is known. */
+export function readGeneration(manifest: Manifest): { readonly generation?: number } {
+  const generation = record(manifest.body["metadata"])?.["generation"];
+  return typeof generation === "number" ? { generation } : {};
+}
+
 /** Returns the version of the object by the API server; empty if it is unknown. */
 export function readResourceVersion(manifest: Manifest): string {
   const value = record(manifest.body["metadata"])?.["resourceVersion"];

@@ -65,6 +65,8 @@ export interface KindDeclaration<S, T> {
   readonly conditions?: readonly string[];
   /** Set for kinds whose generated configuration names the version of the object: each version is another object. */
   readonly hasVersions?: true;
+  /** Set for kinds whose status istiod writes, for the generation that it was computed from. */
+  readonly hasGeneration?: true;
   key(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string;
   /** Decodes the content of a document. Returns undefined if it reported that it cannot be decoded. */
   decode(manifest: Manifest, report: Report): Content<S, T> | undefined;

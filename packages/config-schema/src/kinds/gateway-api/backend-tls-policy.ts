@@ -46,6 +46,7 @@ export const backendTlsPolicyKind = declareKind<BackendTlsPolicySpec, undefined>
   fields: {
     spec: { targetRefs: { ...referenceFields, sectionName: true }, validation: backendTlsValidationFields },
   },
+  hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");

@@ -57,6 +57,7 @@ export const backendTrafficPolicyKind = declareKind<BackendTrafficPolicySpec, un
       sessionPersistence: { type: true },
     },
   },
+  hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");

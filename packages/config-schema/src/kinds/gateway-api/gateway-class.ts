@@ -27,6 +27,7 @@ export const gatewayClassKind = declareKind<GatewayClassSpec, undefined>({
   labels: isIstioKey,
   annotations: isIstioKey,
   fields: { spec: { controllerName: true, parametersRef: referenceFields, description: true } },
+  hasGeneration: true,
   key: ({ name }) => name,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");

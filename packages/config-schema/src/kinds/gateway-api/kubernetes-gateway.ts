@@ -95,6 +95,7 @@ export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefine
       },
     },
   },
+  hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");

@@ -37,6 +37,7 @@ export const listenerSetKind = declareKind<ListenerSetSpec, undefined>({
   annotations: isIstioKey,
   conditions: ["Accepted", "Programmed", "ResolvedRefs"],
   fields: { spec: { parentRef: referenceFields, listeners: listenerFields } },
+  hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");

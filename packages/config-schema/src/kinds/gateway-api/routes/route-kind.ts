@@ -33,6 +33,7 @@ export function routeKind<S>({ of, versions, key, decode }: RouteKindDeclaration
     annotations: isIstioKey,
     conditions: ["Accepted", "Programmed", "ResolvedRefs"],
     fields: { spec: true },
+    hasGeneration: true,
     key,
     decode: (manifest, report) => ({ spec: decode(Fields.of(manifest.body, report).object("spec")) }),
   });
