@@ -62,6 +62,10 @@ interface MergeWrite extends WriteTarget {
   readonly action: "merge";
   readonly name: ObjectName;
   readonly fields: object;
+  /** `true`: conditions without `lastTransitionTime` get the time of the write. Default: false. */
+  readonly stampsTransitions?: boolean;
+  /** Treatment of fields that the type does not have. Default: `Strict`, an error. */
+  readonly fieldValidation?: "Strict" | "Ignore";
 }
 
 /** Deletes the observed object. One that does not exist any more is success. */
@@ -76,6 +80,8 @@ interface DeleteWrite extends WriteTarget {
 export interface ExecuteOptions {
   readonly fieldManager: string;
   readonly signal: AbortSignal;
+  /** Returns the time in milliseconds since the Unix epoch. Default: `Date.now`. */
+  readonly now?: () => number;
 }
 
 /**
@@ -87,7 +93,7 @@ export interface ExecuteOptions {
 export async function executeWrite(
   client: ApiClient,
   write: Write,
-  { fieldManager, signal }: ExecuteOptions,
+  { fieldManager, signal, now = Date.now }: ExecuteOptions,
 ): Promise<KubernetesObject | undefined> {
   const subresource = write.subresource === undefined ? {} : { subresource: write.subresource };
   const options = { fieldManager, signal, ...subresource };
@@ -103,8 +109,11 @@ export async function executeWrite(
       });
     case "patch":
       return patchObject(client, write.type, write.name, { json: write.operations }, options);
-    case "merge":
-      return patchObject(client, write.type, write.name, { merge: write.fields }, options);
+    case "merge": {
+      const merge = write.stampsTransitions === true ? stamped(write.fields, now()) : write.fields;
+      const validation = write.fieldValidation && { fieldValidation: write.fieldValidation };
+      return patchObject(client, write.type, write.name, { merge }, { ...options, ...validation });
+    }
     case "delete":
       await unlessCode("not-found", deleteObject(client, write.type, write.name, preconditions(write, signal)));
       return undefined;
@@ -113,6 +122,18 @@ export async function executeWrite(
 
 function preconditions({ uid, resourceVersion }: DeleteWrite, signal: AbortSignal) {
   return { uid, signal, ...(resourceVersion !== undefined && { resourceVersion }) };
+}
+
+/** Returns a value whose conditions all have a `lastTransitionTime`. @param now milliseconds since the Unix epoch */
+function stamped(value: object, now: number): object {
+  const lastTransitionTime = `${new Date(now).toISOString().slice(0, 19)}Z`;
+  const stamp = (part: unknown, name?: string): unknown => {
+    if (Array.isArray(part)) return part.map((item) => stamp(item, name));
+    if (!isRecord(part)) return part;
+    if (name === "conditions") return { lastTransitionTime, ...part };
+    return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, stamp(item, key)]));
+  };
+  return stamp(value) as object;
 }
 
 /** Returns an object with some fields set. Objects are merged, and all other values replaced. */

@@ -1,0 +1,40 @@
+/** A condition of a status that istiod computes. */
+export interface DesiredCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A condition as API servers have it. Without `lastTransitionTime`, it gets the time of the write. */
+export interface Condition extends DesiredCondition {
+  readonly observedGeneration?: number;
+  readonly lastTransitionTime?: string;
+}
+
+/**
+ * Returns conditions with those that are desired. The time of a transition stays unless the status changes. Conditions of
+ * other types stay as they are, unless their type is one that istiod would write.
+ *
+ * @param own types that istiod writes, desired or not
+ */
+export function mergeConditions(
+  observed: readonly Condition[],
+  desired: readonly DesiredCondition[],
+  { generation, own }: { readonly generation: number; readonly own: ReadonlySet<string> },
+): readonly Condition[] {
+  const wanted = new Map(desired.map((condition) => [condition.type, condition]));
+  const kept = observed.flatMap((before): readonly Condition[] => {
+    const after = wanted.get(before.type);
+    if (after === undefined) return own.has(before.type) ? [] : [before];
+    wanted.delete(before.type);
+    return [merged(before, after, generation)];
+  });
+  return [...kept, ...[...wanted.values()].map((added) => ({ ...added, observedGeneration: generation }))];
+}
+
+function merged(before: Condition, after: DesiredCondition, observedGeneration: number): Condition {
+  const { lastTransitionTime } = before;
+  const hasTransition = before.status !== after.status || lastTransitionTime === undefined;
+  return { ...after, observedGeneration, ...(!hasTransition && { lastTransitionTime }) };
+}

@@ -1,0 +1,72 @@
+import {
+  type ConfigObject,
+  gatewayClasses,
+  gatewayClassKind,
+  grpcRouteKind,
+  grpcRoutes,
+  httpRouteKind,
+  httpRoutes,
+  type Kind,
+  kubernetesGatewayKind,
+  kubernetesGateways,
+  listenerSetKind,
+  listenerSets,
+  tcpRouteKind,
+  tcpRoutes,
+  tlsRouteKind,
+  tlsRoutes,
+} from "@istiod/config-schema";
+import {
+  gatewayClassStatus,
+  gatewayStatus,
+  listenerSetStatus,
+  type RouteReference,
+  routeStatus,
+} from "@istiod/gateway-api";
+import type { Collection, Query } from "@istiod/incremental";
+import type { DesiredStatus } from "./merge-status.js";
+
+/** A kind of objects whose status istiod writes. */
+export interface StatusKind {
+  readonly kind: Kind;
+  /** Its objects, as the mesh has them. */
+  readonly objects: Collection<ConfigObject<unknown>>;
+  /** The status of an object by its key; undefined if istiod has none for it. */
+  readonly status: Query<never, DesiredStatus | undefined>;
+  /** Returns the argument of the query for a key. */
+  readonly argument: (key: string) => unknown;
+  /** Returns the key for an argument of the query; undefined if the query has it for another kind. */
+  readonly keyOf: (argument: unknown) => string | undefined;
+}
+
+/** The kinds of the Gateway API whose status istiod writes. */
+export const statusKinds: readonly StatusKind[] = [
+  byKey(gatewayClassKind, gatewayClasses, gatewayClassStatus),
+  byKey(kubernetesGatewayKind, kubernetesGateways, gatewayStatus),
+  byKey(listenerSetKind, listenerSets, listenerSetStatus),
+  ofRoutes("HTTPRoute", httpRouteKind, httpRoutes),
+  ofRoutes("GRPCRoute", grpcRouteKind, grpcRoutes),
+  ofRoutes("TCPRoute", tcpRouteKind, tcpRoutes),
+  ofRoutes("TLSRoute", tlsRouteKind, tlsRoutes),
+];
+
+function byKey(
+  kind: Kind,
+  objects: Collection<ConfigObject<unknown>>,
+  status: Query<string, DesiredStatus | undefined>,
+): StatusKind {
+  return { kind, objects, status, argument: (key) => key, keyOf: (key) => key as string };
+}
+
+function ofRoutes(name: RouteReference["kind"], kind: Kind, objects: Collection<ConfigObject<unknown>>): StatusKind {
+  return {
+    kind,
+    objects,
+    status: routeStatus,
+    argument: (key): RouteReference => ({ kind: name, key }),
+    keyOf: (argument) => {
+      const route = argument as RouteReference;
+      return route.kind === name ? route.key : undefined;
+    },
+  };
+}
