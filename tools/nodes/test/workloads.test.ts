@@ -1,4 +1,6 @@
+import { customResourceDefinitions } from "@istiod/cluster";
 import { expect, test } from "vitest";
+import type { Stored } from "../src/kube/objects.js";
 import { patience, pods, unavailable, useRig } from "./rig.js";
 
 const holder = useRig();
@@ -142,3 +144,33 @@ test("a pod reaches the API server, and the machine a load balancer", async (con
   await expect.poll(request, patience).toMatchObject({ host: "edge", path: "/x" });
   expect(rig.errors).toEqual([]);
 }, 180_000);
+
+test("objects end with owners of other types, and remain while the type of an owner is not served", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const kind = { group: "shop.example", versions: ["v1"], kind: "Shelf", plural: "shelves", namespaced: true };
+  for (const definition of customResourceDefinitions([kind]))
+    await rig.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+  const shelves = "/apis/shop.example/v1/namespaces/default/shelves";
+  const shelf = { apiVersion: "shop.example/v1", kind: "Shelf" };
+  const create = async () => rig.create(shelves, { ...shelf, metadata: { name: "fruit", namespace: "default" } });
+  await expect.poll(() => create().catch((error: unknown) => error), patience).toBeUndefined();
+  const { metadata } = await rig.get<Stored>(`${shelves}/fruit`);
+  const configMaps = "/api/v1/namespaces/default/configmaps";
+  for (const [name, owner] of Object.entries({ owned: shelf, unknown: { ...shelf, kind: "Other" } })) {
+    const ownerReferences = [{ ...owner, name: "fruit", uid: metadata.uid }];
+    await rig.create(configMaps, { metadata: { name, namespace: "default", ownerReferences } });
+  }
+  // The collector has looked at both when it has removed an object that was created later.
+  const ownerReferences = [{ ...shelf, name: "fruit", uid: "of-another" }];
+  await rig.create(configMaps, { metadata: { name: "later", namespace: "default", ownerReferences } });
+  await expect
+    .poll(() => rig.get(`${configMaps}/later`).catch((error: unknown) => error), patience)
+    .toMatchObject({ code: "not-found" });
+  expect((await rig.get<Stored>(`${configMaps}/owned`)).metadata.name).toBe("owned");
+  await rig.remove(`${shelves}/fruit`);
+  await expect
+    .poll(() => rig.get(`${configMaps}/owned`).catch((error: unknown) => error), patience)
+    .toMatchObject({ code: "not-found" });
+  expect((await rig.get<Stored>(`${configMaps}/unknown`)).metadata.name).toBe("unknown");
+}, 120_000);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiClient, ApiError, resourcePath, type ResourceType } from "@istiod/kubernetes";
+import { discoverType } from "../kube/discover-type.js";
 
 /** An object of any kind. */
 export interface AnyObject {
@@ -72,16 +73,8 @@ export class ObjectApplier {
     const key = `${apiVersion}/${kind}`;
     const known = this.#types.get(key);
     if (known) return known;
-    const [group = "", version = ""] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
-    const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-    const { resources } = await this.#client.json<{ resources: { name: string; kind: string; namespaced: boolean }[] }>(
-      {
-        path,
-      },
-    );
-    for (const { name, kind: served, namespaced } of resources)
-      if (!name.includes("/"))
-        this.#types.set(`${apiVersion}/${served}`, { group, version, kind: served, plural: name, namespaced });
-    return this.#types.get(key);
+    const found = await discoverType(this.#client, apiVersion, kind);
+    if (found) this.#types.set(key, found);
+    return found;
   }
 }
