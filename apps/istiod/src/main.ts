@@ -68,7 +68,7 @@ function istiodCommand(): Command {
   );
   program.addCommand(authzCommand(meshes, { print, warn, exit }));
   program.addCommand(validateCommand({ print, exit, stdin: () => text(process.stdin) }));
-  program.addCommand(statusCommand({ print, warn, exit }));
+  program.addCommand(statusCommand(meshes, { print, warn, exit }));
   program.addCommand(replicasCommand({ print, exit }));
   program.addCommand(proxyConfigCommand(meshes, print, warn));
   program.addCommand(proxyStatusCommand({ print, warn, exit }));

@@ -67,7 +67,7 @@ async function run(
 }
 
 const replicas = (...args: readonly string[]) => run(replicasCommand, ...args);
-const status = (...args: readonly string[]) => run(statusCommand, name, ...args);
+const status = (...args: readonly string[]) => run((output) => statusCommand(offlineMeshes({}), output), name, ...args);
 const proxyStatus = (...args: readonly string[]) => run(proxyStatusCommand, ...args);
 const explain = (...args: readonly string[]) =>
   run(({ print, warn, exit }) => explainCommand(offlineMeshes({}), print, warn, exit), ...args);

@@ -1,6 +1,7 @@
 import { statusCommand } from "@istiod/commands";
 import { expect, test, vi } from "vitest";
 import { folder, serve } from "./serving.js";
+import { offlineMeshes } from "../src/offline-mesh.js";
 
 const until = { timeout: 30_000, interval: 20 };
 const reason = 'belongs to revision "canary" (label istio.io/rev), and this istiod is revision "stable"';
@@ -30,7 +31,7 @@ test(
     });
     let out = "";
     let exit = -1;
-    await statusCommand({
+    await statusCommand(offlineMeshes({}), {
       print: (text) => (out += text),
       warn: () => undefined,
       exit: (status) => (exit = status),

@@ -1,4 +1,5 @@
 import { statusCommand } from "@istiod/commands";
+import { offlineMeshes } from "../src/offline-mesh.js";
 
 /** Runs `istiod status` against a running istiod. */
 export async function runStatus(
@@ -7,7 +8,7 @@ export async function runStatus(
 ): Promise<{ readonly exit: number | undefined; readonly text: string }> {
   let exit: number | undefined;
   let text = "";
-  const command = statusCommand({
+  const command = statusCommand(offlineMeshes({}), {
     print: (more) => (text += more),
     warn: (more) => (text += more),
     exit: (code) => (exit = code),

@@ -4,6 +4,7 @@ import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { listenerType } from "@istiod/xds-server";
 import { expect, test, vi } from "vitest";
 import { client, folder, serve } from "./serving.js";
+import { offlineMeshes } from "../src/offline-mesh.js";
 
 const until = { timeout: 30_000, interval: 20 };
 const mesh = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n";
@@ -74,7 +75,12 @@ test.for(Object.entries(clients))(
     expect([table.warned, table.status]).toEqual([said, 0]);
     const other = await run(proxyStatusCommand, "--istiod", istiod.http, "-n", "other");
     expect(other.warned).toBe("");
-    const status = await run(statusCommand, "Service/shop/cart", "--istiod", istiod.http);
+    const status = await run(
+      (output) => statusCommand(offlineMeshes({}), output),
+      "Service/shop/cart",
+      "--istiod",
+      istiod.http,
+    );
     expect(status.out).toContain(`\n${said}`);
     expect(status.out).not.toContain("good-1.shop~shop.svc.cluster.local is not served");
   },

@@ -13,7 +13,11 @@ import {
   statusExit,
   statusExits,
 } from "@istiod/replicas";
+import { absentFiles } from "./absent-files.js";
 import { istiodHelp, istiodUrls, noAnswer } from "./control-plane-flags.js";
+import { type MeshFlags, meshFlags } from "./mesh-flags.js";
+import type { OfflineMeshes } from "./offline-mesh.js";
+import { exitOfFiles, formatFileStatuses, rejectedObjects, statusesOfFiles } from "./status-of-files.js";
 
 export interface StatusOutput {
   readonly print: (text: string) => void;
@@ -44,20 +48,27 @@ const statusFlags = {
   }),
 } as const;
 
-type StatusFlags = SettingValues<typeof statusFlags>;
+type StatusFlags = SettingValues<typeof statusFlags> & MeshFlags;
 
 const pollMs = 250;
 
-/** The command `istiod status`: prints the number of proxies of all replicas on which objects are live. */
-export function statusCommand({ print, warn, exit }: StatusOutput): Command {
+/**
+ * The command `istiod status`: prints the number of proxies of all replicas on which objects are live, or the statuses
+ * of the Gateway API's objects of a directory.
+ */
+export function statusCommand(meshes: OfflineMeshes, statusOutput: StatusOutput): Command {
+  const { print, warn, exit } = statusOutput;
+  const ofFiles = filesReport(meshes, statusOutput);
   return new SettingsCommand("status")
     .description(
-      "Print the number of affected proxies of all replicas on which objects are live, or from which deleted objects are gone. Exit status: 0 if all are, 1 if not all are yet, 2 on errors, 3 if an object is rejected, 4 if an object has no effect or an unresolved reference, 5 if a replica does not answer.",
+      "Print the number of affected proxies of all replicas on which objects are live, or from which deleted objects are gone. With --configDir, print the statuses that istiod would write of the Gateway API's objects in the directory. Exit status: 0 if all are, 1 if not all are yet, 2 on errors, 3 if an object is rejected, 4 if an object has no effect or an unresolved reference, 5 if a replica does not answer.",
     )
     .argument("[objects...]", "KIND/NAMESPACE/NAME; default: the objects that changed last")
     .addSettings(statusFlags, {})
+    .addSettings(meshFlags, meshes.env)
     .action(async (objects: readonly string[], flags: StatusFlags) => {
       try {
+        if (flags.configDir !== "") return await ofFiles(objects, flags);
         const names = objects.map((object) => formatName(parseName(object)));
         const status = await awaited(httpReplicas(istiodUrls(flags.istiod)), names, flags);
         if (status.replicas.length === 0) throw noAnswer(status);
@@ -68,6 +79,22 @@ export function statusCommand({ print, warn, exit }: StatusOutput): Command {
         exit(statusExits.failed);
       }
     });
+}
+
+type FilesReport = (objects: readonly string[], flags: StatusFlags) => Promise<void>;
+
+function filesReport({ readMesh }: OfflineMeshes, { print, warn, exit }: StatusOutput): FilesReport {
+  return async (objects, flags) => {
+    const { istiod, wait, output } = flags;
+    if (istiod.length > 0 || wait) throw new Error("--configDir: files have no proxies; leave out --istiod and --wait");
+    for (const sentence of await absentFiles(flags)) warn(`${sentence}\n`);
+    const mesh = await readMesh(flags);
+    const rejected = rejectedObjects(mesh);
+    rejected.forEach(warn);
+    const statuses = statusesOfFiles(mesh, objects);
+    print(output === "json" ? `${JSON.stringify(statuses, undefined, 2)}\n` : formatFileStatuses(statuses));
+    exit(rejected.length > 0 ? statusExits.rejected : exitOfFiles(statuses));
+  };
 }
 
 /** Asks for the status, with `--wait` until it is final. A replica that does not answer may do so later, or be gone. */

@@ -13,3 +13,5 @@ export { listenerSetStatus, type ListenerSetStatus } from "./status/listener-set
 export { inferencePoolServiceName } from "./routes/backends.js";
 export { type RouteReference } from "./routes/route.js";
 export { type RouteParentStatus, type RouteStatus, routeStatus } from "./routes/route-status.js";
+export type { Attachment, ObjectStatus } from "./status/object-status.js";
+export { type StatusKind, statusKinds } from "./status/status-kinds.js";

@@ -1,12 +1,11 @@
+import { type ObjectStatus, type StatusKind, statusKinds } from "@istiod/gateway-api";
 import type { Commit, Database, Query, View } from "@istiod/incremental";
 import { type Clock, monotonicClock } from "@istiod/runtime";
-import type { DesiredStatus } from "./merge-status.js";
-import { type StatusKind, statusKinds } from "./status-kinds.js";
 
 /** The status that an object should have, and the generation of the object that it was computed from. */
 export interface ComputedStatus {
   readonly generation: number;
-  readonly status: DesiredStatus;
+  readonly status: ObjectStatus;
 }
 
 /** Statuses that have changed, by kind and key. Undefined: istiod has none for the object. */
@@ -111,7 +110,7 @@ class Following<C> {
 
   #statusOf(kind: StatusKind, key: string): ComputedStatus | undefined {
     const { database, onError } = this.#options;
-    const query = kind.status as Query<unknown, DesiredStatus | undefined>;
+    const query = kind.status as Query<unknown, ObjectStatus | undefined>;
     const argument = kind.argument(key);
     const object = database.read(kind.objects, key);
     if (object === undefined) {

@@ -1,3 +1,4 @@
+import { type StatusKind, statusKinds } from "@istiod/gateway-api";
 import { collection, type Collection, query } from "@istiod/incremental";
 import type { KubernetesObject, ResourceType } from "@istiod/kubernetes";
 import type { Controller, Observed, Watch } from "../controller/controller.js";
@@ -7,7 +8,6 @@ import { discovery, type Scope } from "../inputs/discovery.js";
 import { revisionTags } from "../inputs/revision-tags.js";
 import type { ComputedStatus, StatusChanges } from "./desired-statuses.js";
 import { type ObservedStatus, statusChange } from "./merge-status.js";
-import { type StatusKind, statusKinds } from "./status-kinds.js";
 
 export interface GatewayStatusOptions extends Scope {
   /** Revision of this istiod. */

@@ -1,3 +1,4 @@
+import type { Attachment, ObjectStatus } from "@istiod/gateway-api";
 import { isDeepStrictEqual } from "node:util";
 import { type Condition, type DesiredCondition, mergeConditions } from "./conditions.js";
 
@@ -5,26 +6,6 @@ import { type Condition, type DesiredCondition, mergeConditions } from "./condit
 interface Listener {
   readonly name: string;
   readonly conditions: readonly DesiredCondition[];
-}
-
-/** What istiod says of an object at one of the objects that it is attached to. */
-interface Attachment {
-  readonly controllerName: string;
-  readonly conditions: readonly DesiredCondition[];
-}
-
-/** A status that istiod computes, without times and generations. Parts that are absent stay as they are. */
-export interface DesiredStatus {
-  readonly conditions?: readonly DesiredCondition[];
-  readonly listeners?: readonly Listener[];
-  /** Empty: those of an earlier status stay. */
-  readonly addresses?: readonly object[];
-  readonly attachedListenerSets?: number;
-  readonly supportedFeatures?: readonly { readonly name: string }[];
-  /** Entries of other controllers are not among them, and stay. */
-  readonly parents?: readonly (Attachment & { readonly parentRef: object })[];
-  /** Entries of other controllers are not among them, and stay. */
-  readonly ancestors?: readonly (Attachment & { readonly ancestorRef: object })[];
 }
 
 /** A status as API servers have it. */
@@ -71,7 +52,7 @@ const ownTypes: ReadonlySet<string> = new Set([
  */
 export function statusChange(
   observed: ObservedStatus,
-  desired: DesiredStatus,
+  desired: ObjectStatus,
   options: MergeOptions,
 ): ObservedStatus | undefined {
   const merge = (before: readonly Condition[] | undefined, after: readonly DesiredCondition[]): readonly Condition[] =>

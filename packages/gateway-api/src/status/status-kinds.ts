@@ -16,15 +16,13 @@ import {
   tlsRouteKind,
   tlsRoutes,
 } from "@istiod/config-schema";
-import {
-  gatewayClassStatus,
-  gatewayStatus,
-  listenerSetStatus,
-  type RouteReference,
-  routeStatus,
-} from "@istiod/gateway-api";
 import type { Collection, Query } from "@istiod/incremental";
-import type { DesiredStatus } from "./merge-status.js";
+import { gatewayClassStatus } from "../classes/gateway-class-status.js";
+import { routeStatus } from "../routes/route-status.js";
+import type { RouteReference } from "../routes/route.js";
+import { gatewayStatus } from "./gateway-status.js";
+import { listenerSetStatus } from "./listener-set-status.js";
+import type { ObjectStatus } from "./object-status.js";
 
 /** A kind of objects whose status istiod writes. */
 export interface StatusKind {
@@ -32,7 +30,7 @@ export interface StatusKind {
   /** Its objects, as the mesh has them. */
   readonly objects: Collection<ConfigObject<unknown>>;
   /** The status of an object by its key; undefined if istiod has none for it. */
-  readonly status: Query<never, DesiredStatus | undefined>;
+  readonly status: Query<never, ObjectStatus | undefined>;
   /** Returns the argument of the query for a key. */
   readonly argument: (key: string) => unknown;
   /** Returns the key for an argument of the query; undefined if the query has it for another kind. */
@@ -53,7 +51,7 @@ export const statusKinds: readonly StatusKind[] = [
 function byKey(
   kind: Kind,
   objects: Collection<ConfigObject<unknown>>,
-  status: Query<string, DesiredStatus | undefined>,
+  status: Query<string, ObjectStatus | undefined>,
 ): StatusKind {
   return { kind, objects, status, argument: (key) => key, keyOf: (key) => key as string };
 }
