@@ -1,6 +1,6 @@
 import type { StatusCondition } from "./conditions.js";
 
-/** What istiod says of an object at one of the objects that it is attached to. */
+/** The conditions of an object at one of the objects that it is attached to. */
 export interface Attachment {
   readonly controllerName: string;
   readonly conditions: readonly StatusCondition[];
