@@ -2,6 +2,14 @@ export { controllers, servedClass, type ServedClass } from "./classes/gateway-cl
 export { gatewayClassStatus, type GatewayClassStatus } from "./classes/gateway-class-status.js";
 export { attachableListeners, gatewayApiGateways } from "./gateways/derived-gateways.js";
 export { type AttachableListener, type ListenerParent, type RouteKind } from "./listeners/attachable-listener.js";
+export { backendPolicyHosts, backendPolicyRules } from "./policies/derived-destination-rules.js";
+export {
+  type AncestorStatus,
+  backendStatus,
+  backendTlsPolicyStatus,
+  backendTrafficPolicyStatus,
+  type PolicyStatus,
+} from "./policies/policy-status.js";
 export { type CrossNamespaceReference, isGranted } from "./references/reference-grants.js";
 export { attachedRoutes, routesNaming } from "./routes/attached-routes.js";
 export { gatewayApiVirtualService, gatewayApiVirtualServiceKeys } from "./routes/derived-virtual-services.js";

@@ -167,5 +167,5 @@ function missingEntries(entries: SecretEntries, expected: readonly (readonly str
   const found =
     names.length <= 3 ? names.join(", ") : `${names.slice(0, 3).join(", ")}, and ${names.length - 3} more...`;
   const sets = expected.map((set) => (set.length === 1 ? set.join("") : `(${set.join(" and ")})`)).join(" or ");
-  return `found secret, but didn't have expected keys ${sets}; found: ${found}`;
+  return `found secret, but didn't have expected keys ${sets}; found: ${found === "" ? "none of these" : found}`;
 }

@@ -1,4 +1,5 @@
 import { type DestinationRuleObject, destinationRules, hostBucket, hostBuckets } from "@istiod/config-schema";
+import { backendPolicyRules } from "@istiod/gateway-api";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features } from "../mesh/features.js";
 import { mesh, rootNamespace } from "../mesh/mesh-config.js";
@@ -65,12 +66,18 @@ export const rulesByNamespace = query(
   },
 );
 
-/** Returns all rules for a host, in all namespaces, those of more specific hosts first. */
+/**
+ * Returns all rules for a host, in all namespaces, those of more specific hosts first. Some stand for policies of the
+ * Gateway API.
+ */
 export function rulesForHost(q: QueryContext, host: string): readonly DestinationRuleObject[] {
   return rulesByPattern(q, host).flat();
 }
 
-/** Returns the rules for a host by their hosts, the most specific first, in order of precedence. */
+/**
+ * Returns the rules for a host by their hosts, also those that stand for policies of the Gateway API, the most specific
+ * first, in order of precedence.
+ */
 function rulesByPattern(q: QueryContext, host: string): readonly (readonly DestinationRuleObject[])[] {
   const domain = features.domainSuffix(q);
   const partial = q
@@ -83,6 +90,7 @@ function rulesByPattern(q: QueryContext, host: string): readonly (readonly Desti
   return patterns.map((pattern) =>
     hostBuckets(pattern, domain)
       .flatMap((bucket) => q.read(byHost, bucket))
+      .concat(q.call(backendPolicyRules, pattern))
       .sort(byPrecedence),
   );
 }
