@@ -2,7 +2,10 @@ import {
   type ServerTLSSettings,
   ServerTLSSettings_TLSmode as TlsMode,
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { secrets } from "@istiod/config-schema";
+import { isGranted } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
+import { features } from "../mesh/features.js";
 import { verifiedAsServiceAccount, verifiedInNamespace, verifiedNamespace } from "../proxy/facts.js";
 import { isVerifiedWorkload } from "../proxy/verified-workload.js";
 import { ruleRefersToSecret } from "../traffic-policy/credential-rules.js";
@@ -18,6 +21,7 @@ import { ownSecretPermission, type SecretPermission } from "./secret-permissions
 import { servesOnVerifiedWorkload } from "./verified-router.js";
 
 const serviceAccountAnnotation = "internal.istio.io/service-account-name";
+const parentsAnnotation = "internal.istio.io/parents";
 const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 
 /**
@@ -44,8 +48,8 @@ const accessOf: Readonly<Record<SecretPermission, CredentialAccess>> = {
  * client's authenticated identity. The client's Pod or WorkloadEntry must be known, and selected by a Gateway that
  * refers to the Secret, or be a client of a DestinationRule that does, and where permissions are required, its service
  * account must have that to list Secrets in its namespace, except for root certificates, which are public. Names of the
- * form `kubernetes-gateway://namespace/name` are granted only for Gateways in that namespace, to the service account that
- * the Gateway was generated for, if any. Source: pilot/pkg/xds/sds.go and `VerifiedCertificateReferences` in
+ * form `kubernetes-gateway://namespace/name` are granted only for Gateways in that namespace, and those that a
+ * ReferenceGrant permits, to the service account that the Gateway was generated for, if any. Source: pilot/pkg/xds/sds.go and `VerifiedCertificateReferences` in
  * pilot/pkg/model/gateway.go, which grant the other names to every proxy whose service account may list Secrets.
  */
 export const credentialAccess = query("credentialAccess", (q, resourceName: string): CredentialAccess => {
@@ -54,12 +58,13 @@ export const credentialAccess = query("credentialAccess", (q, resourceName: stri
   if (reference === undefined || own === undefined) return "not-referenced";
   const { source, name, namespace = own } = reference;
   if (source === "configmap") return "not-referenced";
-  if (!q.ask(verifiedInNamespace, namespace)) return "other-namespace";
+  const isOwn = q.ask(verifiedInNamespace, namespace);
+  if (!isOwn && source !== "kubernetes-gateway") return "other-namespace";
   if (!q.ask(isVerifiedWorkload)) return "unknown-workload";
   const isReferenced =
     gatewayRefersTo(q, { source, namespace, name }) ||
     (source === "kubernetes" && q.call(ruleRefersToSecret, { namespace, name }));
-  if (!isReferenced) return "not-referenced";
+  if (!isReferenced) return isOwn ? "not-referenced" : "other-namespace";
   if (source !== "kubernetes" || name.endsWith(rootCertificatesSuffix)) return "granted";
   const permission = q.call(ownSecretPermission);
   return permission === undefined ? "not-reviewed" : accessOf[permission];
@@ -110,11 +115,36 @@ function namesOf({
   ];
 }
 
-/** Reports whether a Gateway is in the Secret's namespace, and was generated for the client, if for anyone. */
-function isOfGateway(q: QueryContext, key: string, { namespace }: CredentialReference): boolean {
-  if (!key.startsWith(`${namespace}/`)) return false;
+/**
+ * Reports whether the client serves a Gateway in the namespace of its workloads, and that Gateway may use a Secret: it is
+ * in the Gateway's namespace, or a ReferenceGrant permits the reference. Istio's own Gateways use the grants of the
+ * Gateway API's.
+ *
+ * @param target in a namespace
+ */
+function isOfGateway(q: QueryContext, key: string, { namespace = "", name }: CredentialReference): boolean {
   const annotations = q.call(gatewayObject, key)?.annotations ?? {};
   const account = annotations[serviceAccountAnnotation] ?? "";
-  const owner = annotations[parentNamespaceAnnotation];
-  return (account === "" || q.ask(verifiedAsServiceAccount, account)) && (!owner || q.ask(verifiedInNamespace, owner));
+  const own = key.slice(0, key.indexOf("/"));
+  const owner = annotations[parentNamespaceAnnotation] || own;
+  if (!q.ask(verifiedInNamespace, owner)) return false;
+  if (account !== "" && !q.ask(verifiedAsServiceAccount, account)) return false;
+  const isOfListenerSet = annotations[parentsAnnotation]?.startsWith("ListenerSet/") === true;
+  if (namespace === own && (isOfListenerSet || own === owner)) return true;
+  const kind = isOfListenerSet ? "ListenerSet" : "Gateway";
+  const from = { group: "gateway.networking.k8s.io", kind, namespace: isOfListenerSet ? own : owner };
+  return secretsRead(q, namespace, name).every((secret) =>
+    q.call(isGranted, { from, to: { group: "", kind: "Secret", namespace, name: secret } }),
+  );
+}
+
+/**
+ * Returns the names of the Secrets that are read for a credential: for root certificates, those of a Secret with a key,
+ * and also of one with the suffix, if there is one.
+ */
+function secretsRead(q: QueryContext, namespace: string, name: string): readonly string[] {
+  if (!name.endsWith(rootCertificatesSuffix)) return [name];
+  const withKey = name.slice(0, -rootCertificatesSuffix.length);
+  const hasOwn = q.read(secrets, `${features.clusterId(q)}/${namespace}/${name}`) !== undefined;
+  return hasOwn ? [withKey, name] : [withKey];
 }
