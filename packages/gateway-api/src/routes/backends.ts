@@ -28,6 +28,8 @@ export interface ResolvedBackend {
   /** Absent if requests for the backend fail. */
   readonly destination?: BackendDestination;
   readonly problem?: RouteProblem;
+  /** Set if the destination is valid and yet receives nothing, with the reason. */
+  readonly note?: string;
   /** Reports that the problem disables all rules of the route. */
   readonly isFatal?: true;
 }
@@ -91,10 +93,21 @@ function withPort({ port }: BackendObjectReference, host: string, problem: Route
   return { destination: { host, port }, ...(problem !== undefined && { problem }) };
 }
 
-/** Reports whether the config cluster has a Service. */
-const hasService = query("gatewayApiHasService", (q, { namespace, name }: Target): boolean => {
-  return q.read(services, `${configCluster(q)}/${namespace}/${name}`) !== undefined;
-});
+/** The numbers of the ports of a Service of the config cluster; undefined if it does not exist. */
+const servicePorts = query("gatewayApiServicePorts", (q, { namespace, name }: Target): readonly number[] | undefined =>
+  q.read(services, `${configCluster(q)}/${namespace}/${name}`)?.spec.ports.map(({ port }) => port),
+);
+
+/** Returns a note on a port that a Service does not have; undefined if it has the port, or does not exist. */
+export function missingPort(
+  q: QueryContext,
+  { namespace, name }: Target,
+  port: number | undefined,
+): string | undefined {
+  const ports = q.call(servicePorts, { namespace, name });
+  if (ports === undefined || ports.length === 0 || port === undefined || ports.includes(port)) return undefined;
+  return `Service ${namespace}/${name} has no port ${port}`;
+}
 
 function ofService(
   q: QueryContext,
@@ -102,7 +115,10 @@ function ofService(
   ref: BackendObjectReference,
   host: string,
 ): ResolvedBackend {
-  return withPort(ref, host, q.call(hasService, { namespace, name }) ? undefined : notFound(host));
+  const exists = q.call(servicePorts, { namespace, name }) !== undefined;
+  const resolved = withPort(ref, host, exists ? undefined : notFound(host));
+  const note = missingPort(q, { namespace, name }, ref.port);
+  return note === undefined ? resolved : { ...resolved, note };
 }
 
 /** Reports whether a namespace declares a host. */

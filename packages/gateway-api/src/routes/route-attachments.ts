@@ -2,6 +2,7 @@ import type { ParentReference } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { attachableListeners } from "../gateways/derived-gateways.js";
 import type { AttachableListener } from "../listeners/attachable-listener.js";
+import { features } from "../settings/features.js";
 import { hostsOverlap, isSubsetOf, isWildcard } from "./hostnames.js";
 import { isMeshParent, parentOf, parentOrder, type RouteParent } from "./parent.js";
 import { gatewayApiGroup, type RouteBinding, routeBinding, type RouteReference } from "./route.js";
@@ -44,7 +45,7 @@ export const routeAttachments = query(
   "gatewayApiRouteAttachments",
   (q, route: RouteReference): readonly RouteAttachment[] => {
     const binding = q.call(routeBinding, route);
-    if (binding === undefined) return [];
+    if (binding === undefined || !features.enabled(q)) return [];
     return binding.parentRefs
       .flatMap((parentRef, index) => {
         const parent = parentOf(parentRef, binding.namespace);

@@ -1,13 +1,14 @@
 import type { ParentReference } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { features } from "../settings/features.js";
-import { convertedHttpRules } from "./conversion/http-rules.js";
+import { missingPort } from "./backends.js";
+import { type ConvertedRules, convertedHttpRules } from "./conversion/http-rules.js";
 import { convertedTcpRules, convertedTlsRules } from "./conversion/l4-rules.js";
 import { hostsOverlap } from "./hostnames.js";
 import { isMeshParent, parentOrder } from "./parent.js";
 import { routeBinding, type RouteReference } from "./route.js";
+import { firstTcpRoute } from "./tcp-precedence.js";
 import { type Denial, isIsolatedTo, type RouteAttachment, routeAttachments } from "./route-attachments.js";
-import type { RouteProblem } from "./route-problem.js";
 import type { StatusCondition } from "../status/conditions.js";
 
 /** The status of a route at one of its parents. */
@@ -53,7 +54,7 @@ interface ParentAttachments {
 function statusAt(q: QueryContext, route: RouteReference, at: ParentAttachments): RouteParentStatus {
   const { parentRef, attachments } = at;
   const inMesh = attachments.some(({ parent }) => isMeshParent(parent));
-  const conditions: StatusCondition[] = [acceptedCondition(at), refsCondition(problemOf(q, route, inMesh))];
+  const conditions: StatusCondition[] = [acceptedCondition(q, route, at), refsCondition(rulesOf(q, route, inMesh))];
   if (features.ambient(q)) {
     const [{ waypointProblem } = {}] = attachments;
     const message = waypointProblem ?? "All waypoints resolved";
@@ -62,17 +63,18 @@ function statusAt(q: QueryContext, route: RouteReference, at: ParentAttachments)
   return { parentRef, controllerName: features.controllerName(q), conditions };
 }
 
-/** Returns the problem of a route's rules. */
-function problemOf(q: QueryContext, { kind, key }: RouteReference, inMesh: boolean): RouteProblem | undefined {
-  if (kind === "TCPRoute") return q.call(convertedTcpRules, { key, inMesh }).problem;
-  if (kind === "TLSRoute") return q.call(convertedTlsRules, { key, inMesh }).problem;
-  return q.call(convertedHttpRules, { kind, key, inMesh }).problem;
+function rulesOf(q: QueryContext, { kind, key }: RouteReference, inMesh: boolean): ConvertedRules<unknown> {
+  if (kind === "TCPRoute") return q.call(convertedTcpRules, { key, inMesh });
+  if (kind === "TLSRoute") return q.call(convertedTlsRules, { key, inMesh });
+  return q.call(convertedHttpRules, { kind, key, inMesh });
 }
 
-function refsCondition(problem: RouteProblem | undefined): StatusCondition {
+/** Returns the condition ResolvedRefs. Its message also has what resolves and has no effect. */
+function refsCondition({ problem, notes }: ConvertedRules<unknown>): StatusCondition {
+  const message = [problem?.message ?? "All references resolved", ...new Set(notes)].join("; ");
   return problem === undefined
-    ? { type: "ResolvedRefs", status: "True", reason: "ResolvedRefs", message: "All references resolved" }
-    : { type: "ResolvedRefs", status: "False", ...problem };
+    ? { type: "ResolvedRefs", status: "True", reason: "ResolvedRefs", message }
+    : { type: "ResolvedRefs", status: "False", reason: problem.reason, message };
 }
 
 /** The reasons of denials, the one that is reported first. */
@@ -83,11 +85,20 @@ const denialOrder: readonly Denial["reason"][] = [
 ];
 
 /** Returns the condition Accepted: true if any listener accepts the route, else with the first reason. */
-function acceptedCondition({ attachments, hostnames }: ParentAttachments): StatusCondition {
+function acceptedCondition(
+  q: QueryContext,
+  route: RouteReference,
+  { attachments, hostnames }: ParentAttachments,
+): StatusCondition {
   const accepting = attachments.filter(({ denied }) => denied === undefined);
   if (accepting.length > 0) {
     const valid = accepting.length > 1 ? `Route was valid, bound to ${accepting.length} parents` : "Route was valid";
-    const message = [valid, ...noteOnHosts(accepting, hostnames)].join("; ");
+    const notes = [
+      ...notesOnHosts(route, accepting, hostnames),
+      ...notesOnPort(q, accepting),
+      ...notesOnPrecedence(q, route, accepting),
+    ];
+    const message = [valid, ...notes].join("; ");
     return { type: "Accepted", status: "True", reason: "Accepted", message };
   }
   const denials = attachments.flatMap(({ denied }) => denied ?? []);
@@ -96,9 +107,16 @@ function acceptedCondition({ attachments, hostnames }: ParentAttachments): Statu
   return { type: "Accepted", status: "False", reason: reason ?? "NoMatchingParent", message: messages.join("; ") };
 }
 
-/** Returns a note on hostnames that no listener serves, although the route is accepted. */
-function noteOnHosts(accepting: readonly RouteAttachment[], hostnames: readonly string[]): readonly string[] {
-  if (accepting.some(({ parent }) => isMeshParent(parent))) return [];
+/** Returns notes on hostnames without effect, although the route is accepted. */
+function notesOnHosts(
+  { kind }: RouteReference,
+  accepting: readonly RouteAttachment[],
+  hostnames: readonly string[],
+): readonly string[] {
+  if (accepting.some(({ parent }) => isMeshParent(parent)))
+    return kind === "TLSRoute" || hostnames.length === 0
+      ? []
+      : ["hostnames have no effect on parents in the mesh, whose own hosts apply"];
   const unserved = hostnames.filter(
     (host) =>
       !accepting.some(
@@ -107,4 +125,27 @@ function noteOnHosts(accepting: readonly RouteAttachment[], hostnames: readonly 
       ),
   );
   return unserved.length === 0 ? [] : [`no effect on ${unserved.join(", ")}, which no listener of the parent has`];
+}
+
+/** Returns a note on a port that the Service a route attaches to does not have. */
+function notesOnPort(q: QueryContext, accepting: readonly RouteAttachment[]): readonly string[] {
+  return accepting.flatMap(({ parent, parentRef }) =>
+    parent.kind === "Service" ? (missingPort(q, parent, parentRef.port) ?? []) : [],
+  );
+}
+
+/** Returns notes on listeners whose connections another TCPRoute has. */
+function notesOnPrecedence(
+  q: QueryContext,
+  { kind, key }: RouteReference,
+  accepting: readonly RouteAttachment[],
+): readonly string[] {
+  if (kind !== "TCPRoute") return [];
+  return accepting.flatMap(({ parent, sectionName }) => {
+    if (parent.kind !== "Gateway" && parent.kind !== "ListenerSet") return [];
+    const first = q.call(firstTcpRoute, { parent: { ...parent, kind: parent.kind }, sectionName });
+    return first === undefined || first === key
+      ? []
+      : [`no effect on listener ${sectionName}, whose connections TCPRoute ${first} has, which takes precedence`];
+  });
 }

@@ -71,7 +71,7 @@ function targetsOfName(
   const parts = name.split("~");
   const host = parts.at(-1) ?? "";
   const [namespace = "", gateway = ""] = parts;
-  if (parts.length === 5 && parts[2] === gatewayApiSuffix) return [gatewayTarget(namespace, gateway, host)];
+  if (parts.length >= 5 && parts[2] === gatewayApiSuffix) return [gatewayTarget(namespace, gateway, host)];
   if (parts.length > 3) return [];
   const entries = entriesWithHost(host).map((key) => meshTarget(namespace, "ServiceEntry", key));
   const suffix = `.svc.${domain}`;

@@ -37,6 +37,8 @@ export interface ConvertedRules<T> {
   /** Empty if a problem disables all rules. */
   readonly routes: readonly T[];
   readonly problem?: RouteProblem;
+  /** What is valid and has no effect. */
+  readonly notes: readonly string[];
 }
 
 /** An HTTPRoute or GRPCRoute, as clients in the mesh or gateways apply it. */
@@ -52,7 +54,7 @@ export const convertedHttpRules = query(
   "gatewayApiHttpRules",
   (q, { kind, key, inMesh }: RulesOf): ConvertedRules<HTTPRoute> => {
     const object = kind === "HTTPRoute" ? q.read(httpRoutes, key) : q.read(grpcRoutes, key);
-    if (object === undefined) return { routes: [] };
+    if (object === undefined) return { routes: [], notes: [] };
     const { namespace, name, spec } = object;
     const backendOf = (ref: RouteBackend["ref"]): RouteBackend => ({
       routeKind: kind,
@@ -61,18 +63,19 @@ export const convertedHttpRules = query(
       needsGrant: !inMesh,
     });
     const routes: HTTPRoute[] = [];
+    const notes = new Set<string>();
     let problem: RouteProblem | undefined;
     try {
       for (const [i, rule] of spec.rules.entries()) {
-        const converted = convertRule({ q, kind, backendOf }, rule, rule.name ?? `${namespace}.${name}.${i}`);
+        const converted = convertRule({ q, kind, backendOf, notes }, rule, rule.name ?? `${namespace}.${name}.${i}`);
         problem = converted.problem ?? problem;
         for (const route of converted.routes) routes.push(route);
       }
     } catch (error) {
       if (!(error instanceof InvalidRouteError)) throw error;
-      return { routes: [], problem: { reason: error.reason, message: error.message } };
+      return { routes: [], problem: { reason: error.reason, message: error.message }, notes: [] };
     }
-    return { routes: inPrecedence(routes), ...(problem !== undefined && { problem }) };
+    return { routes: inPrecedence(routes), ...(problem !== undefined && { problem }), notes: [...notes] };
   },
 );
 
@@ -80,13 +83,14 @@ interface Conversion {
   readonly q: QueryContext;
   readonly kind: RouteReference["kind"];
   backendOf(ref: RouteBackend["ref"]): RouteBackend;
+  readonly notes: Set<string>;
 }
 
 function convertRule(
   conversion: Conversion,
   rule: HttpRouteRule | GrpcRouteRule,
   name: string,
-): ConvertedRules<HTTPRoute> {
+): Omit<ConvertedRules<HTTPRoute>, "notes"> {
   const { route, problem } = convertActions(conversion, rule, name);
   const matches: readonly (HTTPMatchRequest | undefined)[] =
     rule.matches.length === 0
@@ -151,7 +155,7 @@ function applyFilters(route: HTTPRoute, filters: readonly RouteFilter[]): void {
  * @throws InvalidRouteError for one of a GRPCRoute
  */
 function mirrorsOf(
-  { q, kind, backendOf }: Conversion,
+  { q, kind, backendOf, notes }: Conversion,
   filters: readonly RouteFilter[],
 ): { readonly mirrors: readonly HTTPMirrorPolicy[]; readonly problem?: RouteProblem | undefined } {
   const mirrors: HTTPMirrorPolicy[] = [];
@@ -161,7 +165,8 @@ function mirrorsOf(
     const resolved = q.call(resolvedBackend, backendOf(filter.requestMirror.backendRef));
     if (resolved.problem !== undefined && kind === "GRPCRoute") throw new InvalidRouteError(resolved.problem);
     if (resolved.problem !== undefined) problem = resolved.problem;
-    else mirrors.push(mirrorOf(filter.requestMirror, resolved.destination));
+    if (resolved.note !== undefined) notes.add(resolved.note);
+    if (resolved.problem === undefined) mirrors.push(mirrorOf(filter.requestMirror, resolved.destination));
   }
   return { mirrors, problem };
 }
@@ -200,7 +205,7 @@ function applyRetries(
 }
 
 function destinationsOf(
-  { q, backendOf }: Conversion,
+  { q, backendOf, notes }: Conversion,
   backendRefs: readonly HttpBackendReference[],
 ): { readonly destinations: readonly HTTPRouteDestination[]; readonly problem?: RouteProblem | undefined } {
   let problem: RouteProblem | undefined;
@@ -209,6 +214,7 @@ function destinationsOf(
     const resolved = q.call(resolvedBackend, backendOf(ref));
     if (resolved.problem !== undefined && resolved.isFatal) throw new InvalidRouteError(resolved.problem);
     problem = resolved.problem ?? problem;
+    if (resolved.note !== undefined) notes.add(resolved.note);
     checkFilters(filters, ["RequestHeaderModifier", "ResponseHeaderModifier"]);
     const headers = headersOf(filters);
     return create(HTTPRouteDestinationSchema, {

@@ -28,7 +28,7 @@ export const convertedTcpRules = query(
   "gatewayApiTcpRules",
   (q, { key, inMesh }: L4RulesOf): ConvertedRules<TCPRoute> => {
     const object = q.read(tcpRoutes, key);
-    if (object === undefined) return { routes: [] };
+    if (object === undefined) return { routes: [], notes: [] };
     const backendOf = (ref: RouteBackend["ref"]): RouteBackend => ({
       routeKind: "TCPRoute",
       namespace: object.namespace,
@@ -36,8 +36,8 @@ export const convertedTcpRules = query(
       needsGrant: !inMesh,
     });
     return convertAll(object.spec.rules, (rule) => {
-      const { destinations, problem } = destinationsOf(q, rule, backendOf);
-      return { route: create(TCPRouteSchema, { route: [...destinations] }), problem };
+      const { destinations, ...found } = destinationsOf(q, rule, backendOf);
+      return { route: create(TCPRouteSchema, { route: [...destinations] }), ...found };
     });
   },
 );
@@ -47,7 +47,7 @@ export const convertedTlsRules = query(
   "gatewayApiTlsRules",
   (q, { key, inMesh }: L4RulesOf): ConvertedRules<TLSRoute> => {
     const object = q.read(tlsRoutes, key);
-    if (object === undefined) return { routes: [] };
+    if (object === undefined) return { routes: [], notes: [] };
     const backendOf = (ref: RouteBackend["ref"]): RouteBackend => ({
       routeKind: "TLSRoute",
       namespace: object.namespace,
@@ -56,30 +56,38 @@ export const convertedTlsRules = query(
     });
     const match = [{ sniHosts: [...allWhenEmpty(object.spec.hostnames)] }];
     return convertAll(object.spec.rules, (rule) => {
-      const { destinations, problem } = destinationsOf(q, rule, backendOf);
+      const { destinations, ...found } = destinationsOf(q, rule, backendOf);
       const hasMatch = weightSum(rule.backendRefs) > 0;
-      return { route: create(TLSRouteSchema, { ...(hasMatch && { match }), route: [...destinations] }), problem };
+      return { route: create(TLSRouteSchema, { ...(hasMatch && { match }), route: [...destinations] }), ...found };
     });
   },
 );
 
+/** What is wrong with the backends of a rule. */
+interface Found {
+  readonly problem: RouteProblem | undefined;
+  readonly notes: readonly string[];
+}
+
 function convertAll<T>(
   rules: readonly L4RouteRule[],
-  convert: (rule: L4RouteRule) => { readonly route: T; readonly problem: RouteProblem | undefined },
+  convert: (rule: L4RouteRule) => Found & { readonly route: T },
 ): ConvertedRules<T> {
   let problem: RouteProblem | undefined;
   const routes: T[] = [];
+  const notes: string[] = [];
   try {
     for (const rule of rules) {
       const converted = convert(rule);
       problem = converted.problem ?? problem;
       routes.push(converted.route);
+      notes.push(...converted.notes);
     }
   } catch (error) {
     if (!(error instanceof InvalidRouteError)) throw error;
-    return { routes: [], problem: { reason: error.reason, message: error.message } };
+    return { routes: [], problem: { reason: error.reason, message: error.message }, notes: [] };
   }
-  return { routes, ...(problem !== undefined && { problem }) };
+  return { routes, ...(problem !== undefined && { problem }), notes };
 }
 
 /** A destination that never exists: the API requires connections to be rejected where no backend has a weight. */
@@ -92,16 +100,18 @@ function destinationsOf(
   q: QueryContext,
   { backendRefs }: L4RouteRule,
   backendOf: (ref: RouteBackend["ref"]) => RouteBackend,
-): { readonly destinations: readonly RouteDestination[]; readonly problem: RouteProblem | undefined } {
+): Found & { readonly destinations: readonly RouteDestination[] } {
   if (weightSum(backendRefs) === 0)
-    return { destinations: [create(RouteDestinationSchema, nowhere)], problem: undefined };
+    return { destinations: [create(RouteDestinationSchema, nowhere)], problem: undefined, notes: [] };
   let problem: RouteProblem | undefined;
+  const notes: string[] = [];
   const destinations = weighted(backendRefs).map(({ backend, weight }) => {
     const { weight: _weight, ...ref } = backend;
     const resolved = q.call(resolvedBackend, backendOf(ref));
     if (resolved.problem !== undefined && resolved.isFatal) throw new InvalidRouteError(resolved.problem);
     problem = resolved.problem ?? problem;
+    if (resolved.note !== undefined) notes.push(resolved.note);
     return create(RouteDestinationSchema, { destination: destinationMessage(resolved.destination), weight });
   });
-  return { destinations, problem };
+  return { destinations, problem, notes };
 }
