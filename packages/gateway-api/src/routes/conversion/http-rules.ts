@@ -37,7 +37,7 @@ export interface ConvertedRules<T> {
   /** Empty if a problem disables all rules. */
   readonly routes: readonly T[];
   readonly problem?: RouteProblem;
-  /** What is valid and has no effect. */
+  /** Notes on parts that are valid and have no effect. */
   readonly notes: readonly string[];
 }
 
@@ -47,8 +47,8 @@ export interface RulesOf extends RouteReference {
 }
 
 /**
- * The rules of an HTTPRoute or GRPCRoute, one with at most one match for each match, in the order of precedence. Source:
- * pilot/pkg/config/kube/gateway/conversion.go.
+ * The rules of an HTTPRoute or GRPCRoute, one with at most one match for each match, in the order of precedence.
+ * Source: pilot/pkg/config/kube/gateway/conversion.go.
  */
 export const convertedHttpRules = query(
   "gatewayApiHttpRules",

@@ -63,7 +63,7 @@ export const convertedTlsRules = query(
   },
 );
 
-/** What is wrong with the backends of a rule. */
+/** Faults of the backends of a rule. */
 interface Found {
   readonly problem: RouteProblem | undefined;
   readonly notes: readonly string[];

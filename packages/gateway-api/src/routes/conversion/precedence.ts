@@ -2,8 +2,8 @@ import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v
 
 /**
  * Returns routes in the order of precedence of the Gateway API: exact paths, prefixes, then patterns, each from the
- * longest to the shortest; then by a method, by the number of headers, and by that of query parameters. Among equals the
- * order is kept. Source: `sortHTTPRoutes`.
+ * longest to the shortest; then by a method, by the number of headers, and by that of query parameters. Among equals
+ * the order is kept. Source: `sortHTTPRoutes`.
  */
 export function inPrecedence(routes: readonly HTTPRoute[]): readonly HTTPRoute[] {
   return routes
