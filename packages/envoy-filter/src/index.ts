@@ -1,6 +1,6 @@
 export { type AbsentFilter } from "./apply/absent-filters.js";
 export { addedClusters, patchCluster, patchEncodedCluster, patchesOfCluster } from "./apply/cluster.js";
-export { addedListeners, mayPatchListener, patchListener } from "./apply/listener.js";
+export { addedListeners, type EncodedListener, ListenerPatcher } from "./apply/listener.js";
 export type { ListenerPlace } from "./apply/listener-place.js";
 export {
   patchEncodedRoutes,

@@ -5,13 +5,13 @@ import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v
 import {
   decodePatch,
   Effects,
+  ListenerPatcher,
   type ListenerPlace,
   patchCluster,
   patchEncodedCluster,
   type Patch,
   type PatchEffect,
   type Patches,
-  patchListener,
   patchEncodedRoutes,
 } from "@istiod/envoy-filter";
 import {
@@ -70,9 +70,17 @@ export function onListener(
   place: Partial<ListenerPlace> = {},
 ): Result {
   const message = fromJson(ListenerSchema, listener, { registry });
-  const effects = new Effects();
-  const remains = patchListener(message, patchesOf(written), { context: Context.SIDECAR_OUTBOUND, ...place }, effects);
-  return { json: remains ? toJson(ListenerSchema, message, { registry }) : undefined, effects: effects.toArray() };
+  const patcher = new ListenerPatcher(patchesOf(written), { context: Context.SIDECAR_OUTBOUND, ...place });
+  const patch = (): Result => {
+    const effects = new Effects();
+    const patched = patcher.patch({ name: message.name, bytes: toBinary(ListenerSchema, message) }, effects);
+    const json = patched && toJson(ListenerSchema, fromBinary(ListenerSchema, patched.bytes), { registry });
+    return { json, effects: effects.toArray() };
+  };
+  const result = patch();
+  // The results that a patcher keeps are those that it computes.
+  expect(patch()).toEqual(result);
+  return result;
 }
 
 export function onRoutes(routes: JsonValue, written: readonly Written[], context = Context.SIDECAR_OUTBOUND): Result {

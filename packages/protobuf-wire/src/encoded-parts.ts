@@ -22,6 +22,15 @@ export function encodeMessageField(field: number, parts: readonly Uint8Array[]):
   return encoded;
 }
 
+/** Returns the parts of a field whose value is a message in encoded parts, which are not copied. */
+export function messageFieldParts(field: number, parts: readonly Uint8Array[]): readonly Uint8Array[] {
+  const length = lengthOf(parts);
+  const tag = tagOf(field, "delimited");
+  const header = new Uint8Array(varintSize(tag) + varintSize(length));
+  writeVarint(header, writeVarint(header, 0, tag), length);
+  return [header, ...parts];
+}
+
 /** Encodes a string field; empty if the string is empty. */
 export function encodeStringField(field: number, text: string): Uint8Array {
   if (text === "") return nothing;

@@ -1,5 +1,11 @@
 export { ByteQueue } from "./byte-queue.js";
-export { encodeMessageField, encodeStringField, encodeVarintField, joinEncoded } from "./encoded-parts.js";
+export {
+  encodeMessageField,
+  encodeStringField,
+  encodeVarintField,
+  joinEncoded,
+  messageFieldParts,
+} from "./encoded-parts.js";
 export { FieldReader, readStringField } from "./field-reader.js";
 export { delimitedFieldSize, writeDelimitedHeader, writeString } from "./field-writer.js";
 export { encodeFrame, type Frame, framePrefixLength, FrameReader, readFrameLength } from "./grpc-frame.js";

@@ -3,7 +3,7 @@ import { startBareEnvoy, whyNoEnvoy } from "@istiod/e2e";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { registry } from "@istiod/envoy-api/registry";
 import { findEnvoy } from "@istiod/envoy-binary";
-import { decodePatch, Effects, patchListener } from "@istiod/envoy-filter";
+import { decodePatch, Effects, ListenerPatcher } from "@istiod/envoy-filter";
 import {
   EnvoyFilter_EnvoyConfigObjectPatchSchema as ConfigPatchSchema,
   EnvoyFilter_PatchContext as Context,
@@ -56,8 +56,9 @@ function patchedListener(typedConfig: JsonObject) {
       patch: { operation: "INSERT_FIRST", value },
     }),
   );
-  patchListener(listener, { [patch.applyTo]: [patch] }, { context: Context.SIDECAR_OUTBOUND }, new Effects());
-  return resource("l", toBinary(ListenerSchema, listener));
+  const patcher = new ListenerPatcher({ [patch.applyTo]: [patch] }, { context: Context.SIDECAR_OUTBOUND });
+  const patched = patcher.patch({ name: "l", bytes: toBinary(ListenerSchema, listener) }, new Effects());
+  return resource("l", patched!.bytes);
 }
 
 it("Envoy converts the configuration of a type that istiod does not know", async ({ skip }) => {

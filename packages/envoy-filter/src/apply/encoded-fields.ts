@@ -2,7 +2,7 @@ import { FieldReader } from "@istiod/protobuf-wire";
 
 /** An encoded message, split into the elements of one list and everything else. */
 export interface SplitMessage {
-  /** Fields of other numbers, each with its tag. */
+  /** Fields of other numbers with their tags. */
   readonly rest: readonly Uint8Array[];
   /** The encoded elements, without tags. */
   readonly elements: readonly Uint8Array[];
@@ -13,11 +13,21 @@ export function splitAt(bytes: Uint8Array, field: number): SplitMessage {
   const reader = new FieldReader(bytes);
   const rest: Uint8Array[] = [];
   const elements: Uint8Array[] = [];
+  let from = 0;
   while (reader.next()) {
-    if (reader.field === field) elements.push(bytes.subarray(reader.from, reader.to));
-    else rest.push(bytes.subarray(reader.start, reader.to));
+    if (reader.field !== field) continue;
+    if (reader.start > from) rest.push(bytes.subarray(from, reader.start));
+    elements.push(bytes.subarray(reader.from, reader.to));
+    from = reader.to;
   }
+  if (bytes.length > from) rest.push(bytes.subarray(from));
   return { rest, elements };
+}
+
+/** Splits an encoded message that consists of parts of whole fields. */
+export function splitParts(parts: readonly Uint8Array[], field: number): SplitMessage {
+  const split = parts.map((part) => splitAt(part, field));
+  return { rest: split.flatMap(({ rest }) => rest), elements: split.flatMap(({ elements }) => elements) };
 }
 
 /** Returns a string field of an encoded message: its last occurrence, as protobuf merges; empty if it has none. */

@@ -1,15 +1,13 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
-import type { Listener } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import {
-  type Filter,
   type FilterChain,
+  type FilterChainMatch,
   FilterChainSchema,
   FilterSchema,
 } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import {
   HttpConnectionManagerSchema,
-  type HttpFilter,
   HttpFilterSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
@@ -17,118 +15,169 @@ import {
   EnvoyFilter_ApplyTo as ApplyTo,
   EnvoyFilter_Patch_Operation as Operation,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
-import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
-import { filterChainMatches, httpFilterOf, listenerMatches, networkFilterOf } from "../match/listener-match.js";
+import { encodeStringField, joinEncoded, messageFieldParts } from "@istiod/protobuf-wire";
+import {
+  type ChainIdentity,
+  filterChainMatches,
+  httpFilterOf,
+  type ListenerIdentity,
+  listenerMatches,
+  networkFilterOf,
+} from "../match/listener-match.js";
 import { patchesIn } from "../match/match.js";
 import type { Effects, Patch, Patches } from "../patch.js";
 import { packedName } from "../value/packed.js";
-import { withAbsentFilters } from "./absent-filters.js";
-import { splitAt, stringIn } from "./encoded-fields.js";
+import { splitAt, splitParts, stringIn } from "./encoded-fields.js";
+import { type EncodedFilter, EncodedFilters, isNamed } from "./encoded-filters.js";
 import type { ListenerPlace } from "./listener-place.js";
-import { mergeFilter, mergeValue, typedConfigOf } from "./merge-value.js";
-import { isMerge, patchList, valueOf } from "./named-list.js";
+import { mergeValue } from "./merge-value.js";
+import { encodedValueOf, isMerge } from "./named-list.js";
 import { patchEncodedRoutes } from "./route-configuration.js";
 import { mergeChainSocket } from "./transport-socket.js";
 
+const { number: filtersField } = FilterChainSchema.field.filters;
 const connectionManager = "envoy.filters.network.http_connection_manager";
 
-/** Patches that match a listener, by what they apply to. */
-interface Scoped {
-  readonly listener: Listener;
+/** A listener by what its patches match, and what is applied to its filter chains. */
+export interface ChainScope {
+  readonly listener: ListenerIdentity;
   readonly patches: Patches;
   readonly place: ListenerPlace;
-  readonly effects: Effects;
 }
 
-/** Patches the filter chains of a listener in place. A chain without filters is removed, as in Istio. */
-export function patchFilterChains(listener: Listener, patches: Patches, place: ListenerPlace, effects: Effects): void {
-  const scoped: Scoped = { listener, patches, place, effects };
-  const kept = listener.filterChains.filter((chain) => chain.filters.length > 0 && patchFilterChain(chain, scoped));
-  const fallback = listener.defaultFilterChain;
-  if (fallback !== undefined && fallback.filters.length > 0 && !patchFilterChain(fallback, scoped))
-    delete listener.defaultFilterChain;
+/** Returns the encoded filter chains that patches add to a listener. One without filters is not added, as in Istio. */
+export function addedFilterChains({ listener, patches, place }: ChainScope, effects: Effects): readonly Uint8Array[] {
+  const added: Uint8Array[] = [];
   for (const patch of patchesIn(patches, ApplyTo.FILTER_CHAIN, place.context)) {
     if (patch.operation !== Operation.ADD || !listenerMatches(patch, listener)) continue;
     effects.apply(patch, () => {
-      const added = valueOf(FilterChainSchema, patch) as FilterChain;
-      if (added.filters.length === 0) return false;
-      kept.push(added);
+      const chain = encodedValueOf(FilterChainSchema, patch);
+      if (splitAt(chain, filtersField).elements.length === 0) return false;
+      added.push(chain);
       return true;
     });
   }
-  listener.filterChains = kept;
+  return added;
+}
+
+/**
+ * Returns an encoded filter chain and its filters with the patches; undefined if it is removed. One without filters is,
+ * as in Istio. It is decoded only if a patch depends on more than the names of its filters.
+ */
+export function patchEncodedChain(bytes: Uint8Array, scope: ChainScope, effects: Effects): Uint8Array | undefined {
+  if (splitAt(bytes, filtersField).elements.length === 0) return undefined;
+  const merged = mergeIntoChain(bytes, scope, effects);
+  if (merged === undefined) return undefined;
+  const { rest, elements } = splitAt(merged, filtersField);
+  const filters = patchNetworkFilters(elements, new LazyChain(rest), scope, effects);
+  return joinEncoded([...rest, ...filters.flatMap((filter) => messageFieldParts(filtersField, [filter]))]);
+}
+
+/** The fields of an encoded filter chain that patches match, decoded when one is first read. */
+class LazyChain implements ChainIdentity {
+  readonly #fields: readonly Uint8Array[];
+  #chain: FilterChain | undefined;
+
+  constructor(fields: readonly Uint8Array[]) {
+    this.#fields = fields;
+  }
+
+  get name(): string {
+    return this.#decoded.name;
+  }
+
+  get filterChainMatch(): FilterChainMatch | undefined {
+    return this.#decoded.filterChainMatch;
+  }
+
+  get #decoded(): FilterChain {
+    return (this.#chain ??= fromBinary(FilterChainSchema, joinEncoded(this.#fields)));
+  }
+}
+
+/** Applies the patches of filter chains. Returns undefined if the chain is removed. */
+function mergeIntoChain(bytes: Uint8Array, scope: ChainScope, effects: Effects): Uint8Array | undefined {
+  const { listener, patches, place } = scope;
+  const ofListener = patchesIn(patches, ApplyTo.FILTER_CHAIN, place.context).filter(
+    (patch) => patch.operation !== Operation.ADD && listenerMatches(patch, listener),
+  );
+  if (ofListener.length === 0) return bytes;
+  const chain = fromBinary(FilterChainSchema, bytes);
+  for (const patch of ofListener) {
+    // A chain that an earlier patch changed may no longer match.
+    if (!filterChainMatches(patch, listener, chain)) continue;
+    if (patch.operation === Operation.REMOVE) {
+      effects.apply(patch, () => true);
+      return undefined;
+    }
+    if (isMerge(patch)) effects.apply(patch, () => mergeChainValue(chain, patch));
+  }
+  return toBinary(FilterChainSchema, chain);
+}
+
+function mergeChainValue(chain: FilterChain, patch: Patch): void {
+  if (patch.value !== undefined && mergeChainSocket(chain, patch.value as FilterChain)) return;
+  mergeValue(FilterChainSchema, chain, patch);
 }
 
 /** Returns the patches of a kind that match a filter chain. */
-function patchesOfChain(applyTo: ApplyTo, chain: FilterChain, { listener, patches, place }: Scoped): readonly Patch[] {
+function patchesOfChain(
+  applyTo: ApplyTo,
+  chain: ChainIdentity,
+  { listener, patches, place }: ChainScope,
+): readonly Patch[] {
   return patchesIn(patches, applyTo, place.context).filter(
     (patch) => listenerMatches(patch, listener) && filterChainMatches(patch, listener, chain),
   );
 }
 
-/** Patches a filter chain and its filters. Reports whether the chain remains. */
-function patchFilterChain(chain: FilterChain, scoped: Scoped): boolean {
-  const { listener, patches, place, effects } = scoped;
-  for (const patch of patchesIn(patches, ApplyTo.FILTER_CHAIN, place.context)) {
-    // A chain that an earlier patch changed may no longer match.
-    if (!listenerMatches(patch, listener) || !filterChainMatches(patch, listener, chain)) continue;
-    if (patch.operation === Operation.REMOVE) {
-      effects.apply(patch, () => true);
-      return false;
-    }
-    if (isMerge(patch)) effects.apply(patch, () => mergeIntoChain(chain, patch));
-  }
-  patchNetworkFilters(chain, scoped);
-  return true;
+function patchNetworkFilters(
+  encoded: readonly Uint8Array[],
+  chain: ChainIdentity,
+  scope: ChainScope,
+  effects: Effects,
+): readonly Uint8Array[] {
+  const patches = patchesOfChain(ApplyTo.NETWORK_FILTER, chain, scope);
+  const ofHttp = patchesOfChain(ApplyTo.HTTP_FILTER, chain, scope);
+  const filters = new EncodedFilters(FilterSchema, networkFilterOf);
+  return filters.patch(encoded, patches, scope.place.absentNetworkFilters ?? [], effects, (filter) =>
+    filter.name === connectionManager ? patchManager(filter, ofHttp, scope, effects) : filter,
+  );
 }
 
-function mergeIntoChain(chain: FilterChain, patch: Patch): void {
-  if (patch.value !== undefined && mergeChainSocket(chain, patch.value as FilterChain)) return;
-  mergeValue(FilterChainSchema, chain, patch);
-}
-
-function patchNetworkFilters(chain: FilterChain, scoped: Scoped): void {
-  const { place, effects } = scoped;
-  const patches = patchesOfChain(ApplyTo.NETWORK_FILTER, chain, scoped);
-  const ofHttp = patchesOfChain(ApplyTo.HTTP_FILTER, chain, scoped);
-  withAbsentFilters(FilterSchema, chain.filters, place.absentNetworkFilters ?? [], () => {
-    for (const patch of patches) {
-      const selects = selectsNamed(networkFilterOf(patch));
-      effects.apply(patch, () => patchList({ schema: FilterSchema, elements: chain.filters, selects }, patch));
-    }
-    for (const filter of chain.filters) {
-      for (const patch of patches)
-        if (patch.operation === Operation.MERGE && isNamed(filter, networkFilterOf(patch)))
-          effects.apply(patch, () => mergeFilter(filter, patch, "rename"));
-      if (filter.name === connectionManager) patchManager(filter, ofHttp, scoped);
-    }
-  });
-}
-
-/**
- * Patches the HTTP filters of a connection manager, and its routes if they are within it. Only these fields of it are
- * decoded.
- */
-function patchManager(filter: Filter, ofChain: readonly Patch[], { patches, place, effects }: Scoped): void {
-  const packed = typedConfigOf(filter);
-  if (packed === undefined || packedName(packed) !== HttpConnectionManagerSchema.typeName) return;
+/** Patches the HTTP filters of a connection manager, and its routes if they are within it. */
+function patchManager(
+  filter: EncodedFilter,
+  ofChain: readonly Patch[],
+  { patches, place }: ChainScope,
+  effects: Effects,
+): EncodedFilter {
+  const { typedConfig } = FilterSchema.field;
+  const split = splitAt(filter.bytes, typedConfig.number);
+  const packed = fromBinary(AnySchema, joinEncoded(split.elements));
+  if (packedName(packed) !== HttpConnectionManagerSchema.typeName) return filter;
   const matching = ofChain.filter((patch) => isNamed(filter, networkFilterOf(patch)));
-  const fields = HttpConnectionManagerSchema.field;
-  let { rest, elements } = splitAt(packed.value, fields.httpFilters.number);
+  const { httpFilters, routeConfig } = HttpConnectionManagerSchema.field;
+  let { rest, elements } = splitAt(packed.value, httpFilters.number);
   if (place.patchesInlineRoutes !== undefined) {
-    const inline = splitAt(joinEncoded(rest), fields.routeConfig.number);
+    const inline = splitParts(rest, routeConfig.number);
     const routes = inline.elements.length === 0 ? undefined : joinEncoded(inline.elements);
     const patched = routes && patchInlineRoutes(routes, patches, place, effects);
-    if (patched !== undefined) rest = [...inline.rest, encodeMessageField(fields.routeConfig.number, [patched])];
+    if (patched !== undefined) rest = [...inline.rest, ...messageFieldParts(routeConfig.number, [patched])];
   }
   if (matching.length > 0) {
-    const httpFilters = elements.map((each) => fromBinary(HttpFilterSchema, each));
-    patchHttpFilters(httpFilters, matching, place, effects);
-    elements = httpFilters.map((each) => toBinary(HttpFilterSchema, each));
+    const filters = new EncodedFilters(HttpFilterSchema, httpFilterOf);
+    elements = filters.patch(elements, matching, place.absentHttpFilters ?? [], effects);
   }
-  const filters = elements.map((each) => encodeMessageField(fields.httpFilters.number, [each]));
-  const value = joinEncoded([...rest, ...filters]);
-  filter.configType = { case: "typedConfig", value: create(AnySchema, { typeUrl: packed.typeUrl, value }) };
+  const { typeUrl, value } = AnySchema.field;
+  const config = messageFieldParts(typedConfig.number, [
+    encodeStringField(typeUrl.number, packed.typeUrl),
+    ...messageFieldParts(value.number, [
+      ...rest,
+      ...elements.flatMap((each) => messageFieldParts(httpFilters.number, [each])),
+    ]),
+  ]);
+  return { name: filter.name, bytes: joinEncoded([...split.rest, ...config]) };
 }
 
 function patchInlineRoutes(
@@ -141,30 +190,4 @@ function patchInlineRoutes(
   return patchesInlineRoutes?.(name) === true
     ? patchEncodedRoutes(bytes, name, patches, { context }, effects)
     : undefined;
-}
-
-function patchHttpFilters(
-  elements: HttpFilter[],
-  patches: readonly Patch[],
-  { absentHttpFilters = [] }: ListenerPlace,
-  effects: Effects,
-): void {
-  withAbsentFilters(HttpFilterSchema, elements, absentHttpFilters, () => {
-    for (const patch of patches) {
-      const selects = selectsNamed(httpFilterOf(patch));
-      effects.apply(patch, () => patchList({ schema: HttpFilterSchema, elements, selects }, patch));
-    }
-    for (const filter of elements)
-      for (const patch of patches)
-        if (patch.operation === Operation.MERGE && isNamed(filter, httpFilterOf(patch)))
-          effects.apply(patch, () => mergeFilter(filter, patch, "rename"));
-  });
-}
-
-function selectsNamed(name: string | undefined): ((filter: { readonly name: string }) => boolean) | undefined {
-  return name === undefined ? undefined : (filter) => filter.name === name;
-}
-
-function isNamed(filter: { readonly name: string }, name: string | undefined): boolean {
-  return name === undefined || filter.name === name;
 }

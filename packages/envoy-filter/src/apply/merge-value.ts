@@ -28,7 +28,7 @@ export function mergeEncoded(schema: DescMessage, into: Uint8Array, patch: Patch
 const mergeable = new WeakMap<Message, Uint8Array>();
 
 /** A filter, by the fields that merging concerns. */
-interface Configured {
+export interface Configured {
   name: string;
   configType: { case: "typedConfig"; value: Any } | { case: string | undefined; value?: unknown };
 }

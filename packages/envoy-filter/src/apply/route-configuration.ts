@@ -22,7 +22,7 @@ export interface RoutePatches extends HostPatches {
   readonly ofConfiguration: readonly Patch[];
 }
 
-/** What patches make of a part. */
+/** A part after its patches. */
 interface PatchedPart {
   readonly part: RoutesPart;
   /** Names of virtual hosts that are to be removed from all parts. */
@@ -72,7 +72,8 @@ export function routePatchesOf(patches: Patches, name: string, place: RoutePlace
 
 /**
  * Applies the same patches to any number of encoded route configurations. Results are kept with the parts
- * and their pieces, so that only changed pieces of a configuration are patched again. Source: pilot/pkg/networking/core/envoyfilter/rc_patch.go.
+ * and their pieces, so that only changed pieces of a configuration are patched again.
+ * Source: pilot/pkg/networking/core/envoyfilter/rc_patch.go.
  */
 export class RoutesPatcher {
   readonly #ofConfiguration: readonly Patch[];

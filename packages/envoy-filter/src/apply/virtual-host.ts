@@ -6,9 +6,10 @@ import {
   VirtualHostSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { EnvoyFilter_Patch_Operation as Operation } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import { matchesOneRoute, routeMatches, virtualHostMatches } from "../match/route-match.js";
 import type { Effects, Patch } from "../patch.js";
-import { stringIn, stringsIn } from "./encoded-fields.js";
+import { splitAt, stringIn, stringsIn } from "./encoded-fields.js";
 import { mergeEncoded, mergeValue } from "./merge-value.js";
 import { isMerge, patchList, valueOf } from "./named-list.js";
 
@@ -27,8 +28,8 @@ export interface PatchedHost {
 }
 
 /**
- * Applies patches to an encoded virtual host and its routes. It is decoded only if a patch of a route or a replaced list
- * matches.
+ * Applies patches to an encoded virtual host and its routes. It is decoded only if patches replace lists, or do more
+ * with its routes than merging into all.
  */
 export function patchEncodedHost(bytes: Uint8Array, { ofHosts, ofRoutes }: HostPatches, effects: Effects): PatchedHost {
   let patched = bytes;
@@ -65,6 +66,8 @@ function mergedOrReplaced(bytes: Uint8Array, patch: Patch): Uint8Array | undefin
 }
 
 function patchRoutes(bytes: Uint8Array, patches: readonly Patch[], effects: Effects): Uint8Array {
+  if (patches.every((patch) => patch.operation === Operation.MERGE && !matchesOneRoute(patch)))
+    return mergeIntoAllRoutes(bytes, patches, effects);
   const host = fromBinary(VirtualHostSchema, bytes);
   const removed = new Set(host.routes.filter((route) => !mergeIntoRoute(route, patches, effects)));
   for (const patch of patches) {
@@ -72,10 +75,22 @@ function patchRoutes(bytes: Uint8Array, patches: readonly Patch[], effects: Effe
     if (patch.operation === Operation.INSERT_FIRST && selects !== undefined && !host.routes.some(selects)) continue;
     // Routes are removed one by one above, and cannot be replaced.
     if (patch.operation === Operation.REMOVE || patch.operation === Operation.REPLACE) continue;
-    effects.apply(patch, () => patchList({ schema: RouteSchema, elements: host.routes, selects }, patch));
+    const newElement = (): Route => valueOf(RouteSchema, patch) as Route;
+    effects.apply(patch, () => patchList({ elements: host.routes, newElement, selects }, patch));
   }
   if (removed.size > 0) host.routes = host.routes.filter((route) => !removed.has(route));
   return toBinary(VirtualHostSchema, host);
+}
+
+function mergeIntoAllRoutes(bytes: Uint8Array, patches: readonly Patch[], effects: Effects): Uint8Array {
+  const { number: field } = VirtualHostSchema.field.routes;
+  const { rest, elements } = splitAt(bytes, field);
+  const routes = elements.map((route) => {
+    let merged = route;
+    for (const patch of patches) effects.apply(patch, () => void (merged = mergeEncoded(RouteSchema, merged, patch)));
+    return encodeMessageField(field, [merged]);
+  });
+  return joinEncoded([...rest, ...routes]);
 }
 
 /** Reports whether a patch matches a route that is not removed. */

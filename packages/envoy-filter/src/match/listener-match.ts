@@ -6,8 +6,19 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { Patch } from "../patch.js";
 
+/** The fields of a listener that patches match. */
+export type ListenerIdentity = Pick<Listener, "name" | "address">;
+
+/** The fields of a filter chain that patches match. */
+export type ChainIdentity = Pick<FilterChain, "name" | "filterChainMatch">;
+
 /** Listeners for captured traffic of all ports. The ports are matched by their filter chains. */
 const virtualListeners: readonly string[] = ["virtualInbound", "virtualOutbound"];
+
+/** Reports whether a listener is for captured traffic of all ports. */
+export function isVirtualListener({ name }: Pick<Listener, "name">): boolean {
+  return virtualListeners.includes(name);
+}
 
 function listenerMatchOf({ match }: Patch): ListenerMatch | undefined {
   return match?.objectTypes.case === "listener" ? match.objectTypes.value : undefined;
@@ -20,11 +31,11 @@ export function listenerNameMatches(patch: Patch, name: string): boolean {
 }
 
 /** Reports whether a patch matches a listener. */
-export function listenerMatches(patch: Patch, { name, address }: Listener): boolean {
+export function listenerMatches(patch: Patch, { name, address }: ListenerIdentity): boolean {
   const match = listenerMatchOf(patch);
   if (match === undefined) return true;
   if (match.name !== "" && match.name !== name) return false;
-  if (patch.applyTo !== ApplyTo.LISTENER && virtualListeners.includes(name)) return true;
+  if (patch.applyTo !== ApplyTo.LISTENER && isVirtualListener({ name })) return true;
   if (match.portNumber === 0) return true;
   if (address?.address.case !== "socketAddress") return false;
   const { portSpecifier } = address.address.value;
@@ -32,22 +43,24 @@ export function listenerMatches(patch: Patch, { name, address }: Listener): bool
 }
 
 /** Reports whether a patch matches a filter chain of a listener that it matches. */
-export function filterChainMatches(patch: Patch, listener: Listener, chain: FilterChain): boolean {
+export function filterChainMatches(patch: Patch, listener: ListenerIdentity, chain: ChainIdentity): boolean {
   const match = listenerMatchOf(patch);
   if (match === undefined) return true;
-  const own = chain.filterChainMatch;
-  const isVirtual = virtualListeners.includes(listener.name);
-  if (isVirtual && match.portNumber > 0 && (own?.destinationPort ?? 0) !== match.portNumber) return false;
+  const destinationPort = (): number => chain.filterChainMatch?.destinationPort ?? 0;
+  if (isVirtualListener(listener) && match.portNumber > 0 && destinationPort() !== match.portNumber) return false;
   const wanted = match.filterChain;
-  if (wanted === undefined) return true;
   return (
-    (wanted.name === "" || wanted.name === chain.name) &&
-    (wanted.sni === "" || (own?.serverNames ?? []).includes(wanted.sni)) &&
-    (wanted.transportProtocol === "" || wanted.transportProtocol === own?.transportProtocol) &&
-    (wanted.applicationProtocols === "" ||
-      wanted.applicationProtocols.split(",").every((protocol) => own?.applicationProtocols.includes(protocol))) &&
-    (wanted.destinationPort === 0 || wanted.destinationPort === own?.destinationPort)
+    wanted === undefined ||
+    ((wanted.name === "" || wanted.name === chain.name) &&
+      (wanted.sni === "" || (chain.filterChainMatch?.serverNames ?? []).includes(wanted.sni)) &&
+      (wanted.transportProtocol === "" || wanted.transportProtocol === chain.filterChainMatch?.transportProtocol) &&
+      (wanted.applicationProtocols === "" || hasProtocols(chain, wanted.applicationProtocols.split(","))) &&
+      (wanted.destinationPort === 0 || wanted.destinationPort === destinationPort()))
   );
+}
+
+function hasProtocols({ filterChainMatch: match }: ChainIdentity, protocols: readonly string[]): boolean {
+  return protocols.every((protocol) => match?.applicationProtocols.includes(protocol));
 }
 
 /** Returns the name of the listener filter that a patch matches; undefined if it names none. */

@@ -1,11 +1,5 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import {
-  type AbsentFilter,
-  addedListeners,
-  mayPatchListener,
-  patchListener,
-  type PatchContext,
-} from "@istiod/envoy-filter";
+import { toBinary } from "@bufbuild/protobuf";
+import { type AbsentFilter, addedListeners, ListenerPatcher, type PatchContext } from "@istiod/envoy-filter";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { query, type QueryContext } from "@istiod/incremental";
 import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
@@ -32,11 +26,13 @@ export function listenerPatcher(q: QueryContext, { context }: PatchedPart): Patc
     ...absent,
     ...(context === Context.SIDECAR_INBOUND && { patchesInlineRoutes: isInboundRoute }),
   };
-  return patcherOf(patches, JSON.stringify([context, absent]), () => (unpatched, effects) => {
-    if (!mayPatchListener(patches, unpatched.name, place)) return unpatched;
-    const listener = fromBinary(ListenerSchema, unpatched.bytes);
-    if (!patchListener(listener, patches, place, effects)) return undefined;
-    return effects.changed ? patchedResource(listener.name, toBinary(ListenerSchema, listener), unpatched) : unpatched;
+  return patcherOf(patches, JSON.stringify([context, absent]), () => {
+    const patcher = new ListenerPatcher(patches, place);
+    return (unpatched, effects) => {
+      const patched = patcher.patch(unpatched, effects);
+      if (patched === undefined) return undefined;
+      return effects.changed ? patchedResource(patched.name, patched.bytes, unpatched) : unpatched;
+    };
   });
 }
 
