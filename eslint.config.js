@@ -104,15 +104,7 @@ const ignorant = {
     "mesh-source",
     "validation",
   ],
-  controllers: [
-    "config-xds",
-    "xds-generators",
-    "explain",
-    ...encoding,
-    "xds-server",
-    "push-report",
-    "mesh-source",
-  ],
+  controllers: ["config-xds", "xds-generators", "explain", ...encoding, "xds-server", "push-report", "mesh-source"],
   "status-page": order,
   "proxy-config": order.filter((name) => name !== "envoy-api" && name !== "resources"),
   replicas: order.filter(

@@ -144,8 +144,7 @@ function objectCommands({ database, server, clusters }: MeshCommandsOptions): re
     {
       name: "krtz",
       about: "Number of objects of each kind",
-      answer: () =>
-        json(Object.fromEntries(allKinds.map(({ collection: of }) => [of.name, database.keys(of).length]))),
+      answer: () => json(Object.fromEntries(allKinds.map(({ collection: of }) => [of.name, database.keys(of).length]))),
     },
   ];
 }
