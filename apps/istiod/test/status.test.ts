@@ -67,10 +67,10 @@ test.each([
     "sidecars are injected only by an istiod that is connected to a cluster; set its fields in PROXY_CONFIG of each agent",
   ],
   [
-    "HTTPRoute/shop/a",
+    "UDPRoute/shop/a",
     "{rules: []}",
     "gateway.networking.k8s.io/v1",
-    "the Gateway API is not supported yet; write a VirtualService",
+    "Istio does not route UDP",
   ],
 ])(
   "an accepted object that nothing reads has no effect, with the reason, and is not waited for: %s",

@@ -31,6 +31,14 @@ const analyzedOnly = new Set([
   "ServiceAccount",
 ]);
 
+/** Variables without which istiod does not read some kinds. */
+const variables = [
+  "ENABLE_MCS_SERVICE_DISCOVERY",
+  "ENABLE_MCS_HOST",
+  "PILOT_ENABLE_ALPHA_GATEWAY_API",
+  "ENABLE_GATEWAY_API_INFERENCE_EXTENSION",
+];
+
 /** Returns the names of the collections that generation for proxies reads. */
 function readByGenerators(): ReadonlySet<string> {
   const database = new Database<Proxy>();
@@ -38,7 +46,7 @@ function readByGenerators(): ReadonlySet<string> {
   const documents = objects.map(text).join("\n---\n");
   database.commit((tx) => {
     if (defaults !== undefined) tx.set(meshConfig, meshConfigKey, defaults);
-    for (const variable of ["ENABLE_MCS_SERVICE_DISCOVERY", "ENABLE_MCS_HOST"]) tx.set(environment, variable, "true");
+    for (const variable of variables) tx.set(environment, variable, "true");
     setObjects(
       tx,
       readText(documents, "mesh.yaml", { kinds }).flatMap((reading) => reading.objects),

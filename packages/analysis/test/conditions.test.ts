@@ -52,11 +52,22 @@ describe("negative conditions", () => {
   });
 });
 
-describe("a route of the Gateway API", () => {
-  it("has no effect", () => {
-    const text = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\n";
+describe("an object of the Gateway API", () => {
+  it("has no effect if Istio does not support its kind", () => {
+    const text = "apiVersion: gateway.networking.k8s.io/v1\nkind: UDPRoute\nmetadata: {name: a}\n";
     expect(messagesOf("mesh.WithoutEffectAnalyzer", text)).toEqual([
-      "MESH0002 HTTPRoute default/a 2: HTTPRoute has no effect: the Gateway API is not supported yet; write a VirtualService",
+      "MESH0002 UDPRoute default/a 2: UDPRoute has no effect: Istio does not route UDP",
+    ]);
+  });
+
+  it("has no effect without the variable that enables its kind", () => {
+    const text = `apiVersion: gateway.networking.x-k8s.io/v1alpha1
+kind: XBackend
+metadata: {name: a}
+spec: {type: ExternalHostname, externalHostname: {hostname: a.example}, port: {number: 80}}
+`;
+    expect(messagesOf("mesh.WithoutEffectAnalyzer", text)).toEqual([
+      "MESH0002 XBackend default/a 2: XBackend has no effect: istiod reads it only with PILOT_ENABLE_ALPHA_GATEWAY_API",
     ]);
   });
 });

@@ -104,10 +104,10 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     says: ["expected networking.istio.io/v1"],
   },
   "a kind that is not supported": {
-    yaml: "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a, namespace: shop}\n",
+    yaml: "apiVersion: gateway.networking.k8s.io/v1\nkind: UDPRoute\nmetadata: {name: a, namespace: shop}\n",
     code: "MESH0002",
     at: "kind:",
-    says: ["HTTPRoute", "not supported yet"],
+    says: ["UDPRoute", "Istio does not route UDP"],
   },
   "a field that nothing reads": {
     yaml: route(

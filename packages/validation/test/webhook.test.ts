@@ -127,15 +127,15 @@ it.each([
   ],
   [
     "gateway.networking.k8s.io/v1",
-    "HTTPRoute",
+    "UDPRoute",
     {},
-    "HTTPRoute has no effect: the Gateway API is not supported yet; write a VirtualService",
+    "UDPRoute has no effect: Istio does not route UDP",
   ],
   [
     "gateway.networking.x-k8s.io/v1alpha1",
-    "XBackend",
+    "XListenerSet",
     {},
-    "XBackend has no effect: the Gateway API is not supported yet; write a ServiceEntry",
+    "XListenerSet has no effect: it is superseded; write a ListenerSet",
   ],
 ])("warns of what has no effect: %s %s", async (apiVersion, kind, spec, warning) => {
   const { allowed, warnings } = await answerTo({ apiVersion, kind, metadata: { name: "a", namespace: "shop" }, spec });

@@ -15,6 +15,8 @@ export interface Document {
 }
 
 const networking = "networking.istio.io/v1";
+const gatewayApi = "gateway.networking.k8s.io/v1";
+const experimental = "gateway.networking.x-k8s.io/v1alpha1";
 const security = "security.istio.io/v1";
 const of = (
   apiVersion: string,
@@ -177,6 +179,80 @@ export const objects: readonly Document[] = [
     ],
   }),
   spec("networking.istio.io/v1beta1", "ProxyConfig", "web", { concurrency: 1 }),
+  spec(gatewayApi, "GatewayClass", "shops", { controllerName: "istio.io/gateway-controller" }, ""),
+  spec(gatewayApi, "Gateway", "front", {
+    gatewayClassName: "shops",
+    addresses: [{ type: "Hostname", value: "gate" }],
+    allowedListeners: { namespaces: { from: "Same" } },
+    listeners: [
+      { name: "http", port: 80, protocol: "HTTP" },
+      { name: "tcp", port: 3306, protocol: "TCP" },
+      { name: "tls", port: 8443, protocol: "TLS", tls: { mode: "Passthrough" } },
+    ],
+  }),
+  spec(gatewayApi, "ListenerSet", "more", {
+    parentRef: { name: "front" },
+    listeners: [
+      {
+        name: "https",
+        port: 443,
+        protocol: "HTTPS",
+        hostname: "more.example",
+        tls: { certificateRefs: [{ name: "more-cert", namespace: "vault" }] },
+      },
+    ],
+  }),
+  spec("gateway.networking.k8s.io/v1beta1", "ReferenceGrant", "certificates", {
+    from: [{ group: "gateway.networking.k8s.io", kind: "ListenerSet", namespace: "shop" }],
+    to: [{ group: "", kind: "Secret" }],
+  }),
+  spec(gatewayApi, "HTTPRoute", "front", {
+    parentRefs: [{ name: "front" }],
+    hostnames: ["front.example"],
+    rules: [
+      { backendRefs: [{ name: "cart", port: 80 }] },
+      {
+        matches: [{ path: { value: "/partner" } }],
+        backendRefs: [{ group: "gateway.networking.x-k8s.io", kind: "XBackend", name: "partner" }],
+      },
+      {
+        matches: [{ path: { value: "/model" } }],
+        backendRefs: [{ group: "inference.networking.k8s.io", kind: "InferencePool", name: "model" }],
+      },
+    ],
+  }),
+  spec(gatewayApi, "GRPCRoute", "front", {
+    parentRefs: [{ name: "front" }],
+    hostnames: ["grpc.example"],
+    rules: [{ backendRefs: [{ name: "cart", port: 80 }] }],
+  }),
+  spec(gatewayApi, "TCPRoute", "front", {
+    parentRefs: [{ name: "front", sectionName: "tcp" }],
+    rules: [{ backendRefs: [{ name: "db", port: 3306 }] }],
+  }),
+  spec(gatewayApi, "TLSRoute", "front", {
+    parentRefs: [{ name: "front", sectionName: "tls" }],
+    hostnames: ["tls.example"],
+    rules: [{ backendRefs: [{ name: "cart", port: 80 }] }],
+  }),
+  spec(gatewayApi, "BackendTLSPolicy", "api", {
+    targetRefs: [{ group: "networking.istio.io", kind: "ServiceEntry", name: "api" }],
+    validation: { hostname: "api.example", caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "shop-ca" }] },
+  }),
+  spec(experimental, "XBackendTrafficPolicy", "db", {
+    targetRefs: [{ group: "", kind: "Service", name: "db" }],
+    retryConstraint: { budget: { percent: 10 } },
+  }),
+  spec(experimental, "XBackend", "partner", {
+    type: "ExternalHostname",
+    externalHostname: { hostname: "partner.example" },
+    port: { number: 8443 },
+  }),
+  spec("inference.networking.k8s.io/v1", "InferencePool", "model", {
+    selector: { matchLabels: { app: "model" } },
+    targetPorts: [{ number: 8000 }],
+    endpointPickerRef: { name: "picker", port: { number: 9002 } },
+  }),
   spec(security, "PeerAuthentication", "default", { mtls: { mode: "STRICT" } }),
   spec(security, "RequestAuthentication", "web", { ...selector, jwtRules: [{ issuer: "me", jwks: unverifiableJwks }] }),
   spec(security, "AuthorizationPolicy", "web", { ...selector, rules: [{ to: [{ operation: { paths: ["/x"] } }] }] }),

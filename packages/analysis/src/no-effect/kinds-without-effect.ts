@@ -1,5 +1,9 @@
 import {
   analysisKinds,
+  backends,
+  backendTrafficPolicies,
+  gatewayApiKinds,
+  inferencePools,
   type Kind,
   kindsWithoutEffect,
   multiClusterKinds,
@@ -8,10 +12,32 @@ import {
   serviceImports,
 } from "@istiod/config-schema";
 import { type Collection, query, type QueryContext } from "@istiod/incremental";
+import { gatewayApiFeatures } from "@istiod/gateway-api";
 import { discoverySettings } from "@istiod/service-discovery";
 
+interface ConditionalKind {
+  readonly of: Collection<unknown>;
+  readonly isRead: (q: QueryContext) => boolean;
+  readonly variable: string;
+}
+
 /** Kinds that istiod reads only if an environment variable enables them. */
-const conditional = [
+const conditional: readonly ConditionalKind[] = [
+  ...gatewayApiKinds.map(({ collection: of }) => ({
+    of,
+    isRead: gatewayApiFeatures.enabled,
+    variable: gatewayApiFeatures.enabled.variable,
+  })),
+  ...[backends, backendTrafficPolicies].map((of) => ({
+    of,
+    isRead: gatewayApiFeatures.alpha,
+    variable: gatewayApiFeatures.alpha.variable,
+  })),
+  {
+    of: inferencePools,
+    isRead: gatewayApiFeatures.inferenceExtension,
+    variable: gatewayApiFeatures.inferenceExtension.variable,
+  },
   { of: serviceExports, isRead: discoverySettings.exportedOnly, variable: "ENABLE_MCS_SERVICE_DISCOVERY" },
   {
     of: serviceImports,
@@ -22,8 +48,11 @@ const conditional = [
 
 /** The kinds that have no effect in some control plane. */
 export const kindsThatMayLackEffect: readonly Kind[] = [
-  ...kindsWithoutEffect({ injection: "", registration: "" }).keys(),
-  ...multiClusterKinds(),
+  ...new Set([
+    ...kindsWithoutEffect({ injection: "", registration: "" }).keys(),
+    ...multiClusterKinds(),
+    ...gatewayApiKinds,
+  ]),
 ];
 
 /** The reasons why kinds have no effect in this control plane, by the identities of their collections. */

@@ -1,36 +1,11 @@
-import { backendKind } from "../kinds/gateway-api/backend.js";
-import { backendTlsPolicyKind } from "../kinds/gateway-api/backend-tls-policy.js";
-import { backendTrafficPolicyKind } from "../kinds/gateway-api/backend-traffic-policy.js";
-import { gatewayClassKind } from "../kinds/gateway-api/gateway-class.js";
 import { experimentalListenerSetKind, udpRouteKind } from "../kinds/gateway-api/other-kinds.js";
-import { grpcRouteKind } from "../kinds/gateway-api/routes/grpc-route.js";
-import { httpRouteKind } from "../kinds/gateway-api/routes/http-route.js";
-import { tcpRouteKind, tlsRouteKind } from "../kinds/gateway-api/routes/l4-routes.js";
-import { inferencePoolKind } from "../kinds/gateway-api/inference-pool.js";
-import { kubernetesGatewayKind } from "../kinds/gateway-api/kubernetes-gateway.js";
-import { listenerSetKind } from "../kinds/gateway-api/listener-set.js";
-import { referenceGrantKind } from "../kinds/gateway-api/reference-grant.js";
 import { proxyConfigKind } from "../kinds/istio/proxy-config.js";
 import { workloadGroupKind } from "../kinds/istio/workload-group.js";
 import type { Kind } from "../kinds/kind.js";
 import type { AbsentReaders, ObjectReader } from "./absent-readers.js";
 
-const notYet = "the Gateway API is not supported yet";
-
 /** Kinds that nothing reads, with the reason. */
 const unread: ReadonlyMap<Kind, string> = new Map([
-  [gatewayClassKind, notYet],
-  [kubernetesGatewayKind, `${notYet}; write a Gateway of networking.istio.io`],
-  [listenerSetKind, notYet],
-  [referenceGrantKind, notYet],
-  [httpRouteKind, `${notYet}; write a VirtualService`],
-  [grpcRouteKind, `${notYet}; write a VirtualService`],
-  [tcpRouteKind, `${notYet}; write a VirtualService`],
-  [tlsRouteKind, `${notYet}; write a VirtualService`],
-  [backendTlsPolicyKind, `${notYet}; write a DestinationRule`],
-  [backendTrafficPolicyKind, `${notYet}; write a DestinationRule`],
-  [backendKind, `${notYet}; write a ServiceEntry`],
-  [inferencePoolKind, notYet],
   [udpRouteKind, "Istio does not route UDP"],
   [experimentalListenerSetKind, "it is superseded; write a ListenerSet"],
 ]);
