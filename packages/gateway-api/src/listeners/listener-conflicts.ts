@@ -14,8 +14,8 @@ export type ListenerConflict = "ProtocolConflict" | "HostnameConflict";
 
 /**
  * The listeners of a Gateway (`namespace/name`), by `kind/namespace/name/listener` of their owners, that lose to
- * others: listeners of the Gateway come before those of ListenerSets, and those of older ListenerSets before those of others.
- * Source: pilot/pkg/config/kube/gatewaycommon/listener_conflict.go.
+ * others: listeners of the Gateway come before those of ListenerSets, and those of older ListenerSets before those of
+ * others. Source: pilot/pkg/config/kube/gatewaycommon/listener_conflict.go.
  */
 const conflictsOfGateway = query(
   "gatewayApiListenerConflicts",

@@ -19,7 +19,7 @@ export interface TlsPolicyTarget {
   readonly fault?: StatusFault;
 }
 
-/** The TLS settings that a BackendTLSPolicy (`namespace/name`) declares; undefined if there is none, or it is ignored. */
+/** The TLS settings that a BackendTLSPolicy (`namespace/name`) declares; undefined if it is ignored, or absent. */
 export const tlsOfPolicy = query("gatewayApiTlsOfPolicy", (q, key: string): BuiltBackendTls | undefined => {
   const policy = q.read(backendTlsPolicies, key);
   return policy === undefined || isIgnoredPolicy(policy)

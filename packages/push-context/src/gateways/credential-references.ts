@@ -49,8 +49,9 @@ const accessOf: Readonly<Record<SecretPermission, CredentialAccess>> = {
  * refers to the Secret, or be a client of a DestinationRule that does, and where permissions are required, its service
  * account must have that to list Secrets in its namespace, except for root certificates, which are public. Names of the
  * form `kubernetes-gateway://namespace/name` are granted only for Gateways in that namespace, and those that a
- * ReferenceGrant permits, to the service account that the Gateway was generated for, if any. Source: pilot/pkg/xds/sds.go and `VerifiedCertificateReferences` in
- * pilot/pkg/model/gateway.go, which grant the other names to every proxy whose service account may list Secrets.
+ * ReferenceGrant permits, to the service account that the Gateway was generated for, if any. Source:
+ * pilot/pkg/xds/sds.go and `VerifiedCertificateReferences` in pilot/pkg/model/gateway.go, which grant the other names
+ * to every proxy whose service account may list Secrets.
  */
 export const credentialAccess = query("credentialAccess", (q, resourceName: string): CredentialAccess => {
   const reference = credentialReference(resourceName);
@@ -116,8 +117,8 @@ function namesOf({
 }
 
 /**
- * Reports whether the client serves a Gateway in the namespace of its workloads, and that Gateway may use a Secret: it is
- * in the Gateway's namespace, or a ReferenceGrant permits the reference. Istio's own Gateways use the grants of the
+ * Reports whether the client serves a Gateway in the namespace of its workloads, and that Gateway may use a Secret: it
+ * is in the Gateway's namespace, or a ReferenceGrant permits the reference. Istio's own Gateways use the grants of the
  * Gateway API's.
  *
  * @param target in a namespace

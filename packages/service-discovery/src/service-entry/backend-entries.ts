@@ -37,7 +37,7 @@ export function backendKeys(q: QueryContext): readonly string[] {
   return settings.alphaGatewayApi(q) ? q.keys(backendsByKey) : [];
 }
 
-/** Returns the ServiceEntry (`namespace/name`) that stands for an XBackend; undefined if the name is not that of one. */
+/** Returns the ServiceEntry (`namespace/name`) that stands for an XBackend; undefined if the name is not of one. */
 export function backendEntryNamed(q: QueryContext, key: string): ServiceEntryObject | undefined {
   return key.endsWith(suffix) && settings.alphaGatewayApi(q)
     ? backendEntry(q, key.slice(0, -suffix.length))

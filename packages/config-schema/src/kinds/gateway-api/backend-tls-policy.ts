@@ -3,13 +3,10 @@ import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
+import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
 import { declareKind } from "../kind.js";
-import {
-  type BackendTlsValidation,
-  backendTlsValidationFields,
-  decodeBackendTlsValidation,
-} from "./backend-tls-validation.js";
-import { decodeLocalReference, type LocalReference, referenceFields } from "./references.js";
+import { type BackendTlsValidation, decodeBackendTlsValidation } from "./backend-tls-validation.js";
+import { decodeLocalReference, type LocalReference } from "./references.js";
 
 /** A backend of a policy's namespace, or one of its ports. */
 export interface SectionReference extends LocalReference {
@@ -43,13 +40,13 @@ export const backendTlsPolicyKind = declareKind<BackendTlsPolicySpec, undefined>
   collection: backendTlsPolicies,
   labels: isIstioKey,
   annotations: isIstioKey,
-  fields: {
-    spec: { targetRefs: { ...referenceFields, sectionName: true }, validation: backendTlsValidationFields },
-  },
+  fields: { spec: true },
   hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
+    warnOfIgnored(spec, "options", "Istio has no options of policies");
+    warnOfOthers(spec, ["targetRefs", "validation", "options"]);
     return {
       spec: {
         targetRefs: spec

@@ -1,8 +1,8 @@
 import type { Fields } from "../../decoding/fields.js";
+import { warnOfOthers } from "./routes/fields.js";
 import { isSubdomain } from "../../validation/kubernetes/names.js";
-import type { SelectedFields } from "../selected-fields.js";
 import { expectedHostname, isAnyText, isGatewayApiHostname, requiredEnum, requiredString } from "./checked-fields.js";
-import { decodeLocalReference, type LocalReference, referenceFields } from "./references.js";
+import { decodeLocalReference, type LocalReference } from "./references.js";
 
 /** Validation of the certificate of a backend. */
 export interface BackendTlsValidation {
@@ -15,15 +15,9 @@ export interface BackendTlsValidation {
   readonly subjectAltNames: readonly string[];
 }
 
-export const backendTlsValidationFields: SelectedFields = {
-  caCertificateRefs: referenceFields,
-  wellKnownCACertificates: true,
-  hostname: true,
-  subjectAltNames: { type: true, hostname: true, uri: true },
-};
-
 /** Decodes the validation of a backend's certificate. */
 export function decodeBackendTlsValidation(fields: Fields): BackendTlsValidation {
+  warnOfOthers(fields, ["caCertificateRefs", "wellKnownCACertificates", "hostname", "subjectAltNames"]);
   return {
     caCertificateRefs: fields.list("caCertificateRefs").map(decodeLocalReference),
     ...fields.optionalString("wellKnownCACertificates"),

@@ -3,9 +3,10 @@ import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
+import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
 import { declareKind } from "../kind.js";
 import { expectedDuration, isGatewayApiDuration, optionalChecked } from "./checked-fields.js";
-import { decodeLocalReference, type LocalReference, referenceFields } from "./references.js";
+import { decodeLocalReference, type LocalReference } from "./references.js";
 
 /** Limits of retries. */
 export interface RetryConstraint {
@@ -47,20 +48,13 @@ export const backendTrafficPolicyKind = declareKind<BackendTrafficPolicySpec, un
   collection: backendTrafficPolicies,
   labels: isIstioKey,
   annotations: isIstioKey,
-  fields: {
-    spec: {
-      targetRefs: referenceFields,
-      retryConstraint: {
-        budget: { percent: true, interval: true },
-        minRetryRate: { count: true, interval: true },
-      },
-      sessionPersistence: { type: true },
-    },
-  },
+  fields: { spec: true },
   hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
+    warnOfIgnored(spec, "sessionPersistence", "Istio does not implement it; use a DestinationRule's consistentHash");
+    warnOfOthers(spec, ["targetRefs", "retryConstraint", "sessionPersistence"]);
     const retries = spec.object("retryConstraint");
     return {
       spec: {
@@ -75,6 +69,7 @@ export const backendTrafficPolicyKind = declareKind<BackendTrafficPolicySpec, un
 function decodeRetryConstraint(fields: Fields): RetryConstraint {
   const budget = fields.object("budget");
   const rate = fields.object("minRetryRate");
+  warnOfIgnored(rate, "interval", "Envoy limits concurrent retries, of which there may always be count");
   return {
     budget: {
       ...optionalInteger(budget, "percent", 0, 100),

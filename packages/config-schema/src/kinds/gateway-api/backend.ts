@@ -4,12 +4,9 @@ import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isSubdomain } from "../../validation/kubernetes/names.js";
 import { isIstioKey } from "../istio/istio-keys.js";
+import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
 import { declareKind } from "../kind.js";
-import {
-  type BackendTlsValidation,
-  backendTlsValidationFields,
-  decodeBackendTlsValidation,
-} from "./backend-tls-validation.js";
+import { type BackendTlsValidation, decodeBackendTlsValidation } from "./backend-tls-validation.js";
 import { requiredEnum, requiredString } from "./checked-fields.js";
 
 /** TLS settings of connections to a backend. */
@@ -44,19 +41,14 @@ export const backendKind = declareKind<BackendSpec, undefined>({
   collection: backends,
   labels: isIstioKey,
   annotations: isIstioKey,
-  fields: {
-    spec: {
-      type: true,
-      port: { number: true },
-      protocol: true,
-      externalHostname: { hostname: true },
-      tls: { mode: true, validation: backendTlsValidationFields },
-    },
-  },
+  fields: { spec: true },
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
     const external = spec.object("externalHostname");
+    warnOfIgnored(spec, "sessionPersistence", "Istio does not implement it");
+    warnOfIgnored(spec, "endpointSelector", "Istio serves XBackends of the type ExternalHostname only");
+    warnOfOthers(spec, [...specFields, "sessionPersistence", "endpointSelector"]);
     const tls = spec.object("tls");
     return {
       spec: {
@@ -72,8 +64,12 @@ export const backendKind = declareKind<BackendSpec, undefined>({
   },
 });
 
+const specFields = ["type", "port", "protocol", "externalHostname", "tls"];
+
 function decodeTls(fields: Fields): BackendTls {
   const validation = fields.object("validation");
+  warnOfIgnored(fields, "clientCertificateRef", "Istio presents no certificates to XBackends");
+  warnOfOthers(fields, ["mode", "validation", "clientCertificateRef"]);
   return {
     mode: fields.string("mode"),
     ...(validation.present && { validation: decodeBackendTlsValidation(validation) }),

@@ -2,9 +2,10 @@ import { collection } from "@istiod/incremental";
 import type { ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { isIstioKey } from "../istio/istio-keys.js";
+import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
 import { declareKind } from "../kind.js";
 import { isAnyText, requiredString } from "./checked-fields.js";
-import { decodeFullReference, type FullReference, referenceFields } from "./references.js";
+import { decodeFullReference, type FullReference } from "./references.js";
 
 export interface GatewayClassSpec {
   /** Controller of the class, such as `istio.io/gateway-controller`. */
@@ -26,12 +27,18 @@ export const gatewayClassKind = declareKind<GatewayClassSpec, undefined>({
   collection: gatewayClasses,
   labels: isIstioKey,
   annotations: isIstioKey,
-  fields: { spec: { controllerName: true, parametersRef: referenceFields, description: true } },
+  fields: { spec: true },
   hasGeneration: true,
   key: ({ name }) => name,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
     const parametersRef = spec.object("parametersRef");
+    warnOfIgnored(
+      spec,
+      "parametersRef",
+      "defaults of a class are ConfigMaps with the label gateway.istio.io/defaults-for-class",
+    );
+    warnOfOthers(spec, ["controllerName", "parametersRef", "description"]);
     return {
       spec: {
         controllerName: requiredString(spec, "controllerName", isAnyText, "the name of a controller: domain/path"),

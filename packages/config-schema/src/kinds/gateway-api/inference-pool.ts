@@ -4,9 +4,10 @@ import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { checkSelectorLabels } from "../../validation/kubernetes/fields.js";
 import { isIstioKey } from "../istio/istio-keys.js";
+import { warnOfOthers } from "./routes/fields.js";
 import { declareKind } from "../kind.js";
 import { optionalEnum } from "./checked-fields.js";
-import { decodeReference, type ObjectReference, referenceFields } from "./references.js";
+import { decodeReference, type ObjectReference } from "./references.js";
 
 /** The service that picks an endpoint of a pool for each request. */
 export interface EndpointPicker extends ObjectReference {
@@ -38,18 +39,12 @@ export const inferencePoolKind = declareKind<InferencePoolSpec, undefined>({
   collection: inferencePools,
   labels: isIstioKey,
   annotations: isIstioKey,
-  fields: {
-    spec: {
-      selector: { matchLabels: true },
-      targetPorts: { number: true },
-      appProtocol: true,
-      endpointPickerRef: { ...referenceFields, port: { number: true }, failureMode: true },
-    },
-  },
+  fields: { spec: true },
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
     const labels = spec.object("selector");
+    warnOfOthers(spec, ["selector", "targetPorts", "appProtocol", "endpointPickerRef"]);
     const selector = labels.stringMap("matchLabels");
     checkSelectorLabels(labels, "matchLabels", selector);
     const picker = spec.object("endpointPickerRef");
@@ -60,7 +55,7 @@ export const inferencePoolKind = declareKind<InferencePoolSpec, undefined>({
         targetPorts: spec.list("targetPorts").map((target) => target.port("number")),
         ...spec.optionalString("appProtocol"),
         endpointPicker: {
-          ...decodeReference(picker),
+          ...decodeReference(picker, ["port", "failureMode"]),
           ...(port !== undefined && { port }),
           ...optionalEnum(picker, "failureMode", ["FailOpen", "FailClose"]),
         },

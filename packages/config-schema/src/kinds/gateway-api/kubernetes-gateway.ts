@@ -2,11 +2,11 @@ import { collection } from "@istiod/incremental";
 import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
 import { declareKind } from "../kind.js";
-import type { SelectedFields } from "../selected-fields.js";
 import { isAnyText, optionalEnum, requiredString } from "./checked-fields.js";
-import { decodeListeners, type KubernetesGatewayListener, listenerFields } from "./listener.js";
-import { decodeNamespaceSelection, type NamespaceSelection, namespaceSelectionFields } from "./namespace-selection.js";
+import { decodeListeners, type KubernetesGatewayListener } from "./listener.js";
+import { decodeNamespaceSelection, type NamespaceSelection } from "./namespace-selection.js";
 import {
   decodeFullReference,
   decodeLocalReference,
@@ -14,7 +14,6 @@ import {
   type FullReference,
   type LocalReference,
   type ObjectReference,
-  referenceFields,
 } from "./references.js";
 
 /** An address that a Gateway requests. */
@@ -67,8 +66,6 @@ export const kubernetesGateways = collection<KubernetesGatewayObject>("Kubernete
   filter: discoveryNamespacesFilter,
 });
 
-const validationFields: SelectedFields = { caCertificateRefs: referenceFields, mode: true };
-
 export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefined>({
   kind: "Gateway",
   group: "gateway.networking.k8s.io",
@@ -79,33 +76,18 @@ export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefine
   labels: "all",
   annotations: (key) => key !== "kubectl.kubernetes.io/last-applied-configuration",
   conditions: ["Accepted", "Programmed", "ResolvedRefs"],
-  fields: {
-    spec: {
-      gatewayClassName: true,
-      listeners: listenerFields,
-      addresses: { type: true, value: true },
-      infrastructure: { labels: true, annotations: true, parametersRef: referenceFields },
-      allowedListeners: { namespaces: namespaceSelectionFields },
-      tls: {
-        frontend: {
-          default: { validation: validationFields },
-          perPort: { port: true, tls: { validation: validationFields } },
-        },
-        backend: { clientCertificateRef: referenceFields },
-      },
-    },
-  },
+  fields: { spec: true },
   hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
+    warnOfIgnored(spec, "defaultScope", "no Gateway of istiod is a default Gateway; name the Gateways in parentRefs");
+    warnOfOthers(spec, [...specFields, "defaultScope"]);
     return {
       spec: {
         gatewayClassName: requiredString(spec, "gatewayClassName", isAnyText, "the name of a GatewayClass"),
         listeners: decodeListeners(spec, true),
-        addresses: spec
-          .list("addresses")
-          .map((address) => ({ ...address.optionalString("type"), value: address.string("value") })),
+        addresses: spec.list("addresses").map(decodeAddress),
         ...decodeInfrastructure(spec.object("infrastructure")),
         ...decodeAllowedListeners(spec.object("allowedListeners")),
         ...decodeTls(spec.object("tls")),
@@ -113,6 +95,14 @@ export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefine
     };
   },
 });
+
+const specFields = ["gatewayClassName", "listeners", "addresses", "infrastructure", "allowedListeners", "tls"];
+
+function decodeAddress(address: Fields): GatewayAddress {
+  warnOfIgnored(address, "routability", "Istio does not implement it");
+  warnOfOthers(address, ["type", "value", "routability"]);
+  return { ...address.optionalString("type"), value: address.string("value") };
+}
 
 function decodeInfrastructure(fields: Fields): Pick<KubernetesGatewaySpec, "infrastructure"> {
   if (!fields.present) return {};
@@ -137,6 +127,7 @@ function decodeTls(fields: Fields): Pick<KubernetesGatewaySpec, "tls"> {
   const frontend = fields.object("frontend");
   const backend = fields.object("backend");
   const certificate = backend.object("clientCertificateRef");
+  warnOfIgnored(backend, "clientCertificateRef", "Istio checks the certificate, but presents it to no backend");
   return {
     tls: {
       ...(frontend.present && {

@@ -3,9 +3,10 @@ import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
+import { warnOfOthers } from "./routes/fields.js";
 import { declareKind } from "../kind.js";
-import { decodeListeners, type KubernetesGatewayListener, listenerFields } from "./listener.js";
-import { decodeReference, type ObjectReference, referenceFields } from "./references.js";
+import { decodeListeners, type KubernetesGatewayListener } from "./listener.js";
+import { decodeReference, type ObjectReference } from "./references.js";
 
 export interface ListenerSetSpec {
   /** The object whose listeners the set extends, by default a Gateway of its namespace. */
@@ -36,11 +37,12 @@ export const listenerSetKind = declareKind<ListenerSetSpec, undefined>({
   labels: isIstioKey,
   annotations: isIstioKey,
   conditions: ["Accepted", "Programmed", "ResolvedRefs"],
-  fields: { spec: { parentRef: referenceFields, listeners: listenerFields } },
+  fields: { spec: true },
   hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
+    warnOfOthers(spec, ["parentRef", "listeners"]);
     return {
       spec: { parentRef: decodeReference(spec.object("parentRef")), listeners: decodeListeners(spec, false) },
     };

@@ -1,27 +1,22 @@
+import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
 import type { Fields } from "../../decoding/fields.js";
 import { expectedSubdomain } from "../../validation/kubernetes/fields.js";
 import { isSubdomain } from "../../validation/kubernetes/names.js";
-import type { SelectedFields } from "../selected-fields.js";
 import {
   expectedHostname,
   isAnyText,
   isGatewayApiHostname,
   optionalChecked,
+  optionalEnum,
   requiredString,
 } from "./checked-fields.js";
-import { decodeNamespaceSelection, type NamespaceSelection, namespaceSelectionFields } from "./namespace-selection.js";
-import {
-  decodeGroupKind,
-  decodeReference,
-  type GroupKind,
-  type ObjectReference,
-  referenceFields,
-} from "./references.js";
+import { decodeNamespaceSelection, type NamespaceSelection } from "./namespace-selection.js";
+import { decodeGroupKind, decodeReference, type GroupKind, type ObjectReference } from "./references.js";
 
 /** TLS settings of a listener. */
 export interface ListenerTls {
-  /** For example `Terminate` or `Passthrough`. Absent: `Terminate`. */
-  readonly mode?: string;
+  /** Absent: `Terminate`. */
+  readonly mode?: "Terminate" | "Passthrough";
   /** References to certificates, by default Secrets. */
   readonly certificateRefs: readonly ObjectReference[];
   readonly options: Readonly<Record<string, string>>;
@@ -47,15 +42,6 @@ export interface KubernetesGatewayListener {
   readonly allowedRoutes?: AllowedRoutes;
 }
 
-export const listenerFields: SelectedFields = {
-  name: true,
-  hostname: true,
-  port: true,
-  protocol: true,
-  tls: { mode: true, certificateRefs: referenceFields, options: true },
-  allowedRoutes: { namespaces: namespaceSelectionFields, kinds: { group: true, kind: true } },
-};
-
 /**
  * Decodes the listeners of a spec, and reports names that several of them have.
  *
@@ -74,6 +60,8 @@ export function decodeListeners(spec: Fields, portRequired: boolean): readonly K
 function decodeListener(fields: Fields, portRequired: boolean): KubernetesGatewayListener {
   const tls = fields.object("tls");
   const allowedRoutes = fields.object("allowedRoutes");
+  warnOfIgnored(fields, "filters", "Istio does not apply filters of listeners; write them in routes");
+  warnOfOthers(fields, ["name", "hostname", "port", "protocol", "tls", "allowedRoutes", "filters"]);
   return {
     name: requiredString(fields, "name", isSubdomain, expectedSubdomain),
     ...optionalChecked(fields, "hostname", isGatewayApiHostname, expectedHostname),
@@ -84,15 +72,32 @@ function decodeListener(fields: Fields, portRequired: boolean): KubernetesGatewa
   };
 }
 
+/** Options of TLS that Istio reads. */
+const tlsOptions = [
+  "gateway.istio.io/tls-terminate-mode",
+  "gateway.istio.io/tls-cipher-suites",
+  "gateway.istio.io/listener-protocol",
+];
+
 function decodeTls(tls: Fields): ListenerTls {
+  warnOfOthers(tls, ["mode", "certificateRefs", "options"]);
+  const options = tls.stringMap("options");
+  for (const name of Object.keys(options))
+    if (!tlsOptions.includes(name))
+      tls.warn(
+        ["options", name],
+        `is unknown and has no effect; Istio reads ${tlsOptions.join(", ")}`,
+        "unsupported-field",
+      );
   return {
-    ...tls.optionalString("mode"),
-    certificateRefs: tls.list("certificateRefs").map(decodeReference),
-    options: tls.stringMap("options"),
+    ...optionalEnum(tls, "mode", ["Terminate", "Passthrough"]),
+    certificateRefs: tls.list("certificateRefs").map((ref) => decodeReference(ref)),
+    options,
   };
 }
 
 function decodeAllowedRoutes(routes: Fields): AllowedRoutes {
+  warnOfOthers(routes, ["namespaces", "kinds"]);
   const namespaces = routes.object("namespaces");
   return {
     ...(namespaces.present && { namespaces: decodeNamespaceSelection(namespaces) }),

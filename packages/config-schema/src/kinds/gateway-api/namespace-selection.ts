@@ -1,6 +1,5 @@
 import type { Fields } from "../../decoding/fields.js";
 import { checkSelectorLabels } from "../../validation/kubernetes/fields.js";
-import type { SelectedFields } from "../selected-fields.js";
 import { optionalEnum } from "./checked-fields.js";
 
 /** A Kubernetes label selector. */
@@ -21,11 +20,6 @@ export interface NamespaceSelection {
   /** Selects the labels of namespaces, if `from` is `Selector`. */
   readonly selector?: ObjectSelector;
 }
-
-export const namespaceSelectionFields: SelectedFields = {
-  from: true,
-  selector: { matchLabels: true, matchExpressions: { key: true, operator: true, values: true } },
-};
 
 /** Decodes a selection of namespaces. */
 export function decodeNamespaceSelection(fields: Fields): NamespaceSelection {

@@ -5,6 +5,7 @@ import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { expectedLabel } from "../../validation/kubernetes/fields.js";
 import { isLowerCaseLabel } from "../../validation/kubernetes/names.js";
 import { isIstioKey } from "../istio/istio-keys.js";
+import { warnOfOthers } from "./routes/fields.js";
 import { declareKind } from "../kind.js";
 import { isAnyText, requiredString } from "./checked-fields.js";
 import { decodeGroupKind, type GroupKind } from "./references.js";
@@ -59,10 +60,11 @@ export const referenceGrantKind = declareKind<ReferenceGrantSpec, undefined>({
   collection: referenceGrants,
   labels: isIstioKey,
   annotations: isIstioKey,
-  fields: { spec: { from: { group: true, kind: true, namespace: true }, to: { group: true, kind: true, name: true } } },
+  fields: { spec: true },
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
+    warnOfOthers(spec, ["from", "to"]);
     return {
       spec: {
         from: spec.list("from").map((from) => ({

@@ -1,7 +1,7 @@
 import type { Fields } from "../../decoding/fields.js";
 import { expectedLabel, expectedSubdomain } from "../../validation/kubernetes/fields.js";
 import { isLowerCaseLabel, isSubdomain } from "../../validation/kubernetes/names.js";
-import type { SelectedFields } from "../selected-fields.js";
+import { warnOfOthers } from "./routes/fields.js";
 import { isAnyText, optionalChecked, requiredString } from "./checked-fields.js";
 
 /** A reference to an object. Absent fields have defaults that depend on where the reference is. */
@@ -28,8 +28,6 @@ export interface FullReference extends LocalReference {
   readonly namespace?: string;
 }
 
-export const referenceFields: SelectedFields = { group: true, kind: true, name: true, namespace: true };
-
 const isGroup = isSubdomain;
 const expectedGroup = `an API group: ${expectedSubdomain}`;
 const isKind = (text: string): boolean => text.length <= 63 && /^[a-zA-Z](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?$/.test(text);
@@ -37,8 +35,13 @@ const expectedKind = "a kind: at most 63 letters, digits and inner hyphens";
 const isObjectName = (text: string): boolean => text.length <= 253 && isAnyText(text);
 const expectedName = "a name of at most 253 characters";
 
-/** Decodes a reference whose group, kind and namespace have defaults. */
-export function decodeReference(fields: Fields): ObjectReference {
+/**
+ * Decodes a reference whose group, kind and namespace have defaults.
+ *
+ * @param others names of further fields, which are not decoded
+ */
+export function decodeReference(fields: Fields, others: readonly string[] = []): ObjectReference {
+  warnOfOthers(fields, ["group", "kind", "name", "namespace", ...others]);
   return {
     ...(fields.has("group") && { group: groupOf(fields) }),
     ...optionalChecked(fields, "kind", isKind, expectedKind),
