@@ -32,7 +32,12 @@ const versions: Readonly<Record<string, readonly string[]>> = {
     object(
       "ListenerSet",
       "more",
-      { spec: { parentRef: { name, namespace: "edge" }, listeners: [{ ...http, name: "a", hostname: "a.example" }, http] } },
+      {
+        spec: {
+          parentRef: { name, namespace: "edge" },
+          listeners: [{ ...http, name: "a", hostname: "a.example" }, http],
+        },
+      },
       { namespace: "shop" },
     ),
   ),
