@@ -46,8 +46,8 @@ function protocolOf({ kind }: RouteReference): "tcp" | "tls" {
 }
 
 /**
- * Returns the hosts of a route at a gateway. Those of a TLSRoute are within the hostname of the listener. A TCPRoute has
- * none, and all connections to the listener.
+ * Returns the hosts of a route at a gateway. Those of a TLSRoute are within the hostname of the listener. A TCPRoute
+ * has none, and all connections to the listener.
  */
 function hostsAt(
   q: QueryContext,
