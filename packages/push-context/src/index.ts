@@ -119,6 +119,7 @@ export {
   type RoutedServers,
   routedServers,
 } from "./routing/routed-servers.js";
+export { routeDeclarations } from "./routing/declared-objects.js";
 export { derivedFrom, type GatewayApiSource } from "./routing/derived-from.js";
 export { type ResolvedVirtualService, type RouteSemantics, virtualService } from "./routing/virtual-service.js";
 

@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { failedServices, failedVirtualServices, mergedGateway } from "@istiod/push-context";
+import { failedServices, failedVirtualServices, mergedGateway, routeDeclarations } from "@istiod/push-context";
 import { type Failure, ResourceSet } from "@istiod/resources";
 import { splitKey, keyOfId } from "@istiod/service-discovery";
 import { serviceObject } from "./attempt.js";
@@ -68,7 +68,7 @@ export const failedVirtualHosts = query("failedVirtualHosts", (q, name: string):
     hosts.map((host) => ({
       name,
       part: { name: `${host.toLowerCase()}:`, match: "start" as const, replaced: true as const },
-      objects: [`VirtualService ${key}`],
+      objects: q.call(routeDeclarations, key),
       message,
     })),
   ),

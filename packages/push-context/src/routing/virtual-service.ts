@@ -52,8 +52,7 @@ const semanticsAnnotation = "internal.istio.io/route-semantics";
  * delegate (has no hosts).
  */
 export const virtualService = query("virtualService", (q, key: string): ResolvedVirtualService | undefined => {
-  const object =
-    q.read(virtualServices, key) ?? q.call(gatewayApiVirtualService, key) ?? q.call(ingressVirtualService, key);
+  const object = objectOf(q, key);
   if (object === undefined || object.spec.hosts.length === 0) {
     return undefined;
   }
@@ -73,6 +72,17 @@ export const virtualService = query("virtualService", (q, key: string): Resolved
   }
   return { ...base, ...mergeDelegates(q, object, spec) };
 });
+
+/** Returns a VirtualService that is declared or stands for other objects. */
+function objectOf(q: QueryContext, key: string): VirtualServiceObject | undefined {
+  const derived = isDerivedName(key) ? q.call(gatewayApiVirtualService, key) : undefined;
+  return derived ?? q.read(virtualServices, key) ?? q.call(ingressVirtualService, key);
+}
+
+/** Reports whether a VirtualService may stand for routes of the Gateway API: no API server has names with a tilde. */
+function isDerivedName(key: string): boolean {
+  return key.includes("~");
+}
 
 /** A delegate: a VirtualService without hosts. */
 const delegate = query("delegateVirtualService", (q, key: string) => {

@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
+import { routeDeclarations, scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { resourcesOf } from "../../attempt.js";
 import { listenerName } from "../listener-address.js";
@@ -39,7 +39,7 @@ function listenersOf(q: QueryContext, plans: readonly OutboundPlan[]): ResourceS
         ...new Set(
           chains.flatMap((chain) =>
             chain.kind === "tcp" && chain.virtualService !== undefined
-              ? [`VirtualService ${chain.virtualService}`]
+              ? q.call(routeDeclarations, chain.virtualService)
               : [],
           ),
         ),

@@ -1,6 +1,6 @@
 import { VirtualHost_TlsRequirementType as TlsRequirement } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
-import { isProxylessGrpc, serversOfRoute } from "@istiod/push-context";
+import { isProxylessGrpc, routeDeclarations, serversOfRoute } from "@istiod/push-context";
 import type { Failure, Resource } from "@istiod/resources";
 import { attempt } from "../../attempt.js";
 import { failedVirtualHosts } from "../../failed-services.js";
@@ -39,7 +39,7 @@ function attemptHost(q: QueryContext, host: GatewayVirtualHost, failures: Failur
     () => ({
       name: "",
       part: { name: host.name },
-      objects: [...new Set(host.routes.map(({ virtualService }) => `VirtualService ${virtualService}`))],
+      objects: [...new Set(host.routes.flatMap((each) => q.call(routeDeclarations, each.virtualService)))],
     }),
   );
 }

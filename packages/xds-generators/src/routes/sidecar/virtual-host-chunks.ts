@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { query, type QueryContext } from "@istiod/incremental";
+import { routeDeclarations } from "@istiod/push-context";
 import { type Failure, type ResourcePart, resourcePart } from "@istiod/resources";
 import { attempt, serviceObject } from "../../attempt.js";
 import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../virtual-host.js";
@@ -34,7 +35,7 @@ export function attemptHost(q: QueryContext, host: VirtualHostRequest, failures:
       name: "",
       part: { name: host.name },
       objects: [
-        ...(host.virtualService === undefined ? [] : [`VirtualService ${host.virtualService}`]),
+        ...(host.virtualService === undefined ? [] : q.call(routeDeclarations, host.virtualService)),
         ...(host.service === undefined ? [] : [serviceObject(host.service)]),
       ],
     }),
