@@ -63,10 +63,9 @@ function comparable({ addresses = [], conditions, listeners = [], attachedListen
 
 const keyOf = ({ metadata: { namespace = "default", name } }: PeerDocument): string => `${namespace}/${name}`;
 
-describe("Gateways of the cases of Istio's own suite", () => {
-  if (peerCases.length === 0) test.skip(withoutPeerCases, () => undefined);
-
-  test.each(peerCases)("%s: statuses", (name) => {
+describe.each(peerCases.length === 0 ? [undefined] : peerCases)("Gateways of case %s", (name) => {
+  test("statuses", ({ skip }) => {
+    if (name === undefined) return skip(true, withoutPeerCases);
     const view = peerMesh(name).db.view(undefined);
     const documents = expectedStatuses(name).filter(({ kind }) => kind === "Gateway" || kind === "ListenerSet");
     for (const document of documents) {
@@ -77,7 +76,8 @@ describe("Gateways of the cases of Istio's own suite", () => {
     }
   });
 
-  test.each(peerCases)("%s: derived Gateways", (name) => {
+  test("derived Gateways", ({ skip }) => {
+    if (name === undefined) return skip(true, withoutPeerCases);
     const view = peerMesh(name).db.view(undefined);
     const derived = Object.values(view.call(gatewayApiGateways)).map(({ namespace, name: own, annotations, spec }) => ({
       key: `${namespace}/${own}`,
