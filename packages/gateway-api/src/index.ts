@@ -3,6 +3,7 @@ export { gatewayClassStatus, type GatewayClassStatus } from "./classes/gateway-c
 export { attachableListeners, gatewayApiGateways } from "./gateways/derived-gateways.js";
 export { type AttachableListener, type ListenerParent, type RouteKind } from "./listeners/attachable-listener.js";
 export { backendPolicyHosts, backendPolicyRules } from "./policies/derived-destination-rules.js";
+export { inferencePoolStatus, type InferencePoolStatus } from "./policies/inference-pool-status.js";
 export {
   type AncestorStatus,
   backendStatus,
