@@ -443,6 +443,22 @@ describe("ListenerSets", () => {
     });
   });
 
+  test("validate clients by the roots of the Gateway, in its namespace", () => {
+    const ref = { group: "", kind: "ConfigMap", name: "roots" };
+    const tls = { frontend: { default: { validation: { caCertificateRefs: [ref] } } } };
+    const built = mesh(
+      gateway([http], { allowedListeners: { namespaces: { from: "All" } }, tls }),
+      set("a", [https({ name: "own" })]),
+      secret("own", "shop"),
+      roots("roots", "shop"),
+    );
+    expect(Object.keys(built.servers())).toEqual(["edge/front http"]);
+    built.apply(roots("roots", "edge"));
+    expect(built.servers()).toMatchObject({
+      "shop/a https": { tls: { mode: "MUTUAL", caCertCredentialName: "configmap://edge/roots-cacert" } },
+    });
+  });
+
   test("have ports of their protocols by default", () => {
     const built = mesh(
       gateway([{ ...http, port: 8080 }], { allowedListeners: { namespaces: { from: "All" } } }),

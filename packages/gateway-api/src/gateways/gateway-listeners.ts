@@ -60,6 +60,7 @@ export const builtListeners = query(
         labels: object.labels,
         servedClass: of,
         ofGateway: gateway.spec.tls,
+        gatewayNamespace: gateway.namespace,
         conflict: q.call(listenerConflict, { gateway: gatewayKey, owner, name: listener.name }),
       }),
     );

@@ -19,6 +19,8 @@ export interface ListenerTlsInput {
   readonly tls: ListenerTls;
   /** Settings of the Gateway, for the validation of clients. */
   readonly ofGateway: GatewayTls | undefined;
+  /** Namespace of the Gateway, to which its references are relative. */
+  readonly gatewayNamespace: string;
   readonly port: number;
   readonly user: CredentialUser;
   /** The listener passes TLS connections of other networks to where their SNI says. */
@@ -81,14 +83,14 @@ const optionalModes: Readonly<Record<string, TlsMode | undefined>> = {
 function setClientValidation(
   q: QueryContext,
   settings: ServerTLSSettings,
-  { ofGateway, port, user, option }: ListenerTlsInput & { readonly option: string | undefined },
+  { ofGateway, gatewayNamespace, port, option }: ListenerTlsInput & { readonly option: string | undefined },
 ): StatusFault | undefined {
   const validation = validationOfPort(ofGateway, port);
   const [ref, ...others] = validation?.caCertificateRefs ?? [];
   if (validation === undefined || ref === undefined) return undefined;
   if (others.length > 0)
     return { reason: "InvalidCACertificateRef", message: "only one caCertificateRef is supported" };
-  const roots = rootsCredential(q, ref, user);
+  const roots = rootsCredential(q, ref, { kind: "Gateway", namespace: gatewayNamespace });
   if ("fault" in roots) return roots.fault;
   const isInsecure = validation.mode === "AllowInsecureFallback";
   const ofOption = option === "MUTUAL" || option === "OPTIONAL_MUTUAL" ? optionalModes[option] : undefined;

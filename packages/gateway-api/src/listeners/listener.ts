@@ -31,6 +31,7 @@ export interface ListenerInput {
   readonly servedClass: ServedClass;
   /** TLS settings of the Gateway. */
   readonly ofGateway: GatewayTls | undefined;
+  readonly gatewayNamespace: string;
   readonly conflict: ListenerConflict | undefined;
 }
 
@@ -83,10 +84,13 @@ function conflictConditions(
   ];
 }
 
-function tlsOf(q: QueryContext, { listener, owner, labels, ofGateway }: ListenerInput): BuiltTls | undefined {
+function tlsOf(
+  q: QueryContext,
+  { listener, owner, labels, ofGateway, gatewayNamespace }: ListenerInput,
+): BuiltTls | undefined {
   const { tls, port } = listener;
   const isAutoPassthrough = isNetworkGateway(listener, labels);
-  return tls && buildListenerTls(q, { tls, ofGateway, port, user: owner, isAutoPassthrough });
+  return tls && buildListenerTls(q, { tls, ofGateway, gatewayNamespace, port, user: owner, isAutoPassthrough });
 }
 
 const listenerMode = "gateway.istio.io/listener-protocol";

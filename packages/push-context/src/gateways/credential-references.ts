@@ -132,6 +132,8 @@ function isOfGateway(q: QueryContext, key: string, { namespace = "", name }: Cre
   if (account !== "" && !q.ask(verifiedAsServiceAccount, account)) return false;
   const isOfListenerSet = annotations[parentsAnnotation]?.startsWith("ListenerSet/") === true;
   if (namespace === own && (isOfListenerSet || own === owner)) return true;
+  // Roots that the Gateway of a ListenerSet declares for its clients.
+  if (namespace === owner && name.endsWith(rootCertificatesSuffix)) return true;
   const kind = isOfListenerSet ? "ListenerSet" : "Gateway";
   const from = { group: "gateway.networking.k8s.io", kind, namespace: isOfListenerSet ? own : owner };
   return secretsRead(q, namespace, name).every((secret) =>

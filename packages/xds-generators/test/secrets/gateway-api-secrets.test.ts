@@ -124,6 +124,25 @@ describe("Secrets of Gateways of the Gateway API", () => {
     expect(ask(mesh, "vault/front", "vault")).not.toEqual(granted);
   });
 
+  it("with roots that the Gateway of a ListenerSet declares are served from the namespace of the Gateway", () => {
+    const caCertificateRefs = [{ group: "", kind: "Secret", name: "roots" }];
+    const set = document({
+      apiVersion: gatewayApi,
+      kind: "ListenerSet",
+      metadata: { name: "more", namespace: "vault" },
+      spec: { parentRef: { name: "front", namespace: "edge" }, listeners: [listener("front")] },
+    });
+    const more = {
+      allowedListeners: { namespaces: { from: "All" } },
+      tls: { frontend: { default: { validation: { caCertificateRefs } } } },
+    };
+    const mesh = new TestMesh(workloads + secret("front", "vault") + secret("roots", "edge") + set);
+    expect(ask(mesh, "edge/roots-cacert")).not.toEqual(granted);
+    mesh.apply(gateway([listener("x")], more));
+    expect(ask(mesh, "edge/roots-cacert")).toEqual(granted);
+    expect(ask(mesh, "edge/roots")).not.toEqual(granted);
+  });
+
   it("with roots of clients are served only with a grant for the Secret itself", () => {
     const tls = {
       frontend: {
