@@ -66,12 +66,7 @@ test.each([
     "networking.istio.io/v1beta1",
     "sidecars are injected only by an istiod that is connected to a cluster; set its fields in PROXY_CONFIG of each agent",
   ],
-  [
-    "UDPRoute/shop/a",
-    "{rules: []}",
-    "gateway.networking.k8s.io/v1",
-    "Istio does not route UDP",
-  ],
+  ["UDPRoute/shop/a", "{rules: []}", "gateway.networking.k8s.io/v1", "Istio does not route UDP"],
 ])(
   "an accepted object that nothing reads has no effect, with the reason, and is not waited for: %s",
   async (name, spec, apiVersion, reason) => {
