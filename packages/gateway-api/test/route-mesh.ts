@@ -56,7 +56,10 @@ type Conditions = Readonly<Record<string, string>>;
 export class RouteMesh extends YamlMesh<unknown> {
   /** The VirtualServices that stand for routes, by `namespace/name`, in JSON. */
   virtualServices(): Readonly<
-    Record<string, { readonly hosts: readonly string[]; readonly http?: readonly HttpJson[] }>
+    Record<
+      string,
+      { readonly hosts: readonly string[]; readonly gateways: readonly string[]; readonly http?: readonly HttpJson[] }
+    >
   > {
     const view = this.db.view(undefined);
     return Object.fromEntries(
