@@ -49,11 +49,11 @@ export async function startDiscovery(
     const security = await openSecurity(startup, mesh);
     const serving = openServing(startup, mesh, security);
     const analysis = openAnalysis(startup, mesh);
-    const { routes: webhooks, injectionTemplates } = await openWebhooks(startup, mesh, analysis);
+    const { routes: webhooks, injectionTemplates, injection } = await openWebhooks(startup, mesh, analysis);
     const introspection = openIntrospection(startup, mesh, security, { ...serving, injectionTemplates, analysis });
     const addresses = await openListeners(startup, { security, serving, introspection, webhooks, http });
     const webhookRoots = await startWebhookControllers(startup, mesh, security);
-    openControllers(startup, mesh, { ...security, ...introspection, webhookRoots });
+    openControllers(startup, mesh, { ...security, ...introspection, webhookRoots, injection });
     if (values.readyFile) await writeAtomically(values.readyFile, `${new Date().toISOString()}\n`);
     log.info({ addresses }, "ready");
     if (variables.analysis.read(env) !== "off") void analysis.start();

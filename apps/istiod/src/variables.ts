@@ -1,4 +1,5 @@
 import { type Feature, multiClusterGroup, productBounds } from "@istiod/config-schema";
+import { gatewayApiFeatures } from "@istiod/gateway-api";
 import { features } from "@istiod/push-context";
 import { discoveryFeatures } from "@istiod/service-discovery";
 import {
@@ -239,6 +240,7 @@ export const featureGroups: Readonly<Record<string, SettingTable>> = {
   "Bounds of objects": settingsOf(productBounds),
   "Service discovery": settingsOf(discoveryFeatures),
   "Proxy configuration": settingsOf(features, { ...discoveryFeatures, ...productBounds }),
+  "Gateway API": settingsOf(gatewayApiFeatures, { ...features, ...discoveryFeatures }),
 };
 
 /** Names of all variables that istiod reads. */

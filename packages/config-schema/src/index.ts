@@ -201,7 +201,12 @@ export {
   rejectedPeerAuthenticationsByNamespace,
   peerAuthenticationKind,
 } from "./kinds/istio/peer-authentication.js";
-export { type ProxyConfigObject, proxyConfigsByNamespace, proxyConfigKind } from "./kinds/istio/proxy-config.js";
+export {
+  type ProxyConfigObject,
+  proxyConfigs,
+  proxyConfigsByNamespace,
+  proxyConfigKind,
+} from "./kinds/istio/proxy-config.js";
 export {
   type RequestAuthenticationObject,
   requestAuthentications,

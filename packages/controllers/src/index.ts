@@ -10,7 +10,7 @@ export { type PlannedWrite, planWrites } from "./controller/plan-writes.js";
 export { type Write } from "./controller/write.js";
 export { type DefaultRevision, followDefaultRevision } from "./leadership/default-revision.js";
 export { type Candidacy, type CandidateOptions, type Led, runElected } from "./leadership/elected.js";
-export { type Lock, locks } from "./leadership/locks.js";
+export { gatewayDeploymentLock, gatewayStatusLock, type Lock, locks } from "./leadership/locks.js";
 export {
   type AnalysisResults,
   analysisKey,
@@ -37,14 +37,22 @@ export { serviceExportController, type ServiceExportOptions } from "./service-ex
 export { ipAllocationController, type IpAllocationOptions } from "./ip-allocation/ip-allocation-controller.js";
 export { type AddressPrefix, parsePrefix } from "./ip-allocation/address-prefix.js";
 export { namespaceController, type NamespaceControllerOptions } from "./root-certificates/namespace-controller.js";
+export { gatewayDeploymentController } from "./managed-gateways/gateway-deployment-controller.js";
+export { type GatewayDeploymentOptions, type GatewayDeploymentSources } from "./managed-gateways/gateway-inputs.js";
+export { gatewayClassController } from "./managed-gateways/gateway-class-controller.js";
 export {
-  gatewayDeploymentController,
-  type GatewayDeploymentOptions,
-  type GatewayDeploymentSources,
-} from "./managed-gateways/gateway-deployment-controller.js";
+  type ComputedStatus,
+  DesiredStatuses,
+  type DesiredStatusesOptions,
+  type StatusChanges,
+} from "./gateway-status/desired-statuses.js";
+export { gatewayStatusController, type GatewayStatusOptions } from "./gateway-status/gateway-status-controller.js";
+export { type DesiredStatus, type ObservedStatus, statusChange } from "./gateway-status/merge-status.js";
+export { type StatusKind, statusKinds } from "./gateway-status/status-kinds.js";
 export { type BuiltInClass, builtInClasses, type ClassSettings } from "./managed-gateways/managed-classes.js";
 export { ManagedGatewayError } from "./managed-gateways/managed-gateway-error.js";
 export { type ManagedGatewaySettings, renderGateway, type RenderInput } from "./managed-gateways/render-gateway.js";
+export { type KubernetesVersion, kubernetesVersion } from "./inputs/kubernetes-version.js";
 export { type Source } from "./inputs/source.js";
 export { type DistributedText } from "./root-certificates/distributed-text.js";
 export { type RootCertificates } from "./root-certificates/root-certificates.js";

@@ -78,6 +78,31 @@ export const controllerVariables = {
     },
     { min: 1 },
   ),
+  gatewayStatus: booleanSetting({
+    variable: "PILOT_ENABLE_GATEWAY_API_STATUS",
+    default: true,
+    help: "write the status of the Gateway API's objects",
+  }),
+  gatewayDeployments: booleanSetting({
+    variable: "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER",
+    default: true,
+    help: "deploy the Gateways of the Gateway API: a Deployment, a Service and a ServiceAccount for each",
+  }),
+  gatewayClasses: booleanSetting({
+    variable: "PILOT_ENABLE_GATEWAY_API_GATEWAYCLASS_CONTROLLER",
+    default: true,
+    help: "create the GatewayClasses that istiod serves",
+  }),
+  copiesGatewayMetadata: booleanSetting({
+    variable: "PILOT_ENABLE_GATEWAY_API_COPY_LABELS_ANNOTATIONS",
+    default: true,
+    help: "copy the labels and annotations of a Gateway without spec.infrastructure to the objects that are deployed for it",
+  }),
+  agentgateway: booleanSetting({
+    variable: "PILOT_ENABLE_AGENTGATEWAY",
+    default: false,
+    help: "deploy Gateways of the class istio-agentgateway; istiod does not configure agentgateway yet",
+  }),
   nodeUntaint: booleanSetting({
     variable: "PILOT_ENABLE_NODE_UNTAINT_CONTROLLERS",
     default: false,

@@ -16,6 +16,7 @@ import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubern
 import type { Proxy } from "@istiod/push-context";
 import { instanceIdentity } from "../controllers/instance-identity.js";
 import { type ControllerInputs, ownControllers, remoteControllers } from "../controllers/controllers-of-cluster.js";
+import { gatewayControllers } from "../controllers/gateway-controllers.js";
 import { distributedRoots } from "../serving-roots.js";
 import { variables } from "../variables.js";
 import type { LockedController } from "../controllers/controllers-of-cluster.js";
@@ -23,12 +24,14 @@ import type { Introspection } from "./introspection.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
 import type { Startup } from "./startup.js";
+import type { Webhooks } from "./webhooks.js";
 
 /** The parts of istiod whose state controllers write. */
 export interface ControllerSources
   extends Pick<Security, "authority" | "servingRoots">, Pick<Introspection, "analysis"> {
   /** CA bundle of the webhooks, if it is known. */
   readonly webhookRoots: RootCertificates | undefined;
+  readonly injection: Webhooks["injection"];
 }
 
 /**
@@ -41,7 +44,7 @@ const electionTiming = { leaseDurationMs: 20_000, retryPeriodMs: 4_000 };
 export function openControllers(
   startup: Startup,
   mesh: Mesh,
-  { authority, servingRoots, analysis, webhookRoots }: ControllerSources,
+  { authority, servingRoots, analysis, webhookRoots, injection }: ControllerSources,
 ): void {
   const { values, env, log, closers } = startup;
   const { client, database, remoteAccess } = mesh;
@@ -63,7 +66,8 @@ export function openControllers(
       "ENABLE_CLUSTER_TRUST_BUNDLE_API=true: the revocation lists in ca-crl.pem are not distributed, as ConfigMaps alone can have them",
     );
   const candidate = candidateOptions(startup);
-  const own = runControllers(ownControllers(inputs), { ...candidate, client });
+  const gateways = gatewayControllers({ startup, mesh, client, injection, settings: inputs.mesh });
+  const own = runControllers([...ownControllers(inputs), ...gateways], { ...candidate, client });
   closers.defer(() => own());
 
   const isExternal = variables.externalIstiod.read(env);

@@ -7,11 +7,12 @@ import {
   injectionWebhookMetrics,
   probeValidation,
   runController,
+  type Source,
   validationWebhookController,
   validationWebhookMetrics,
   type WriteListener,
 } from "@istiod/controllers";
-import { followInjector } from "@istiod/injector";
+import { followInjector, type InjectorDocuments } from "@istiod/injector";
 import type { Proxy } from "@istiod/push-context";
 import type { Site, Route } from "@istiod/admin-server";
 import { variables } from "../variables.js";
@@ -32,7 +33,14 @@ export interface Webhooks {
   readonly routes: WebhookRoutes;
   /** Returns the texts of the injection templates by name; undefined if injection is not configured. */
   readonly injectionTemplates: () => Readonly<Record<string, string>> | undefined;
+  /** The configuration of injection, with the templates of managed gateways. */
+  readonly injection: Source<InjectorDocuments>;
 }
+
+const noInjection = {
+  injectionTemplates: () => undefined,
+  injection: { current: () => undefined, onChange: () => () => undefined },
+} as const;
 
 /**
  * Opens the admission webhooks. Without a cluster there are none, as in Istio, also where injection is configured by
@@ -44,7 +52,7 @@ export async function openWebhooks(
   analysis: LiveAnalysis<Proxy>,
 ): Promise<Webhooks> {
   const { values, env, log, meter, closers } = startup;
-  if (client === undefined) return { routes: new Map(), injectionTemplates: () => undefined };
+  if (client === undefined) return { routes: new Map(), ...noInjection };
   const validationLog = log.child({ scope: "validationServer" });
   const warnings = addedWarnings({
     analysis,
@@ -52,13 +60,13 @@ export async function openWebhooks(
     onError: (err) => validationLog.warn({ err }, "analysis of an object failed, answering without its findings"),
   });
   const routes = new Map<string, Route>([["/validate", routeOf(validationHandler(validationLog, meter, warnings))]]);
-  if (!variables.injectionEnabled.read(env)) return { routes, injectionTemplates: () => undefined };
+  if (!variables.injectionEnabled.read(env)) return { routes, ...noInjection };
   const injectLog = log.child({ scope: "inject" });
   const places = await injectorPlaces(client, values.namespace, env);
   const source = await followInjector(places, { environment: env, now: Date.now }, injectLog);
   closers.defer(() => source.stop());
   routes.set("/inject", injectionRoute({ database, source, env, log: injectLog, meter }));
-  return { routes, injectionTemplates: () => source.current()?.templates };
+  return { routes, injectionTemplates: () => source.current()?.templates, injection: source };
 }
 
 function routeOf(handler: AdmissionHandler): Route {

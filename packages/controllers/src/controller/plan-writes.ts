@@ -3,7 +3,7 @@ import { apiVersionOf, type KubernetesObject } from "@istiod/kubernetes";
 import { allObserved, type Controller, type Watch } from "./controller.js";
 import type { Write } from "./write.js";
 
-/** What a controller wants to do about one of its objects: a write, or the reason why it cannot tell. */
+/** A write that a controller needs for a key, or the reason why it cannot compute one. */
 export type PlannedWrite =
   { readonly key: string; readonly write: Write } | { readonly key: string; readonly error: Error };
 

@@ -13,8 +13,8 @@ export interface Condition extends DesiredCondition {
 }
 
 /**
- * Returns conditions with those that are desired. The time of a transition stays unless the status changes. Conditions of
- * other types stay as they are, unless their type is one that istiod would write.
+ * Returns conditions with those that are desired. The time of a transition stays unless the status changes. Conditions
+ * of other types stay as they are, unless their type is one that istiod would write.
  *
  * @param own types that istiod writes, desired or not
  */

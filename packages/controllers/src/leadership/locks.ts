@@ -14,3 +14,13 @@ export const locks = {
   analysis: { name: "istio-analyze-leader", storage: "configmap" },
   ipAllocation: { name: "istio-ip-autoallocate", storage: "configmap" },
 } as const satisfies Readonly<Record<string, Lock>>;
+
+/** Returns the lock of the objects of managed gateways. Each revision has one, because each has Gateways of its own. */
+export function gatewayDeploymentLock(revision: string): Lock {
+  return { name: `istio-gateway-deployment-${revision}`, storage: "lease" };
+}
+
+/** Returns the lock of the statuses of the Gateway API, of which each revision has one. */
+export function gatewayStatusLock(revision: string): Lock {
+  return { name: `istio-gateway-status-leader-${revision}`, storage: "lease" };
+}

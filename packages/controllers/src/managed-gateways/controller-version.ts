@@ -4,7 +4,7 @@ export const versionAnnotation = "gateway.istio.io/controller-version";
 /** The version of this controller. Of several controllers, that with the largest version manages a Gateway. */
 export const controllerVersion = 5;
 
-/** Whether this controller manages a Gateway. */
+/** The decision whether this controller manages a Gateway. */
 export interface Takeover {
   /** False if a newer controller manages it. */
   readonly isOurs: boolean;

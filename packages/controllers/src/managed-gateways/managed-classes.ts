@@ -1,4 +1,4 @@
-/** What the controller of a GatewayClass decides about the objects of its Gateways. */
+/** Properties of the objects of Gateways, by the controller of their GatewayClass. */
 export interface ManagedClass {
   /** Name of the controller, as in `spec.controllerName` of a GatewayClass. */
   readonly controller: string;
@@ -81,7 +81,7 @@ export function builtInClasses(settings: ClassSettings): readonly BuiltInClass[]
   return classes.filter((known) => known !== false);
 }
 
-/** Returns what a controller decides about the objects of its Gateways; undefined if it deploys none. */
+/** Returns the properties of the objects of a controller's Gateways; undefined if it deploys none. */
 export function managedClass(controller: string, settings: ClassSettings): ManagedClass | undefined {
   return managedClasses(settings).find((known) => known.controller === controller);
 }

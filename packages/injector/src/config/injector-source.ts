@@ -16,6 +16,8 @@ export interface InjectorSource {
   current(): InjectorDocuments | undefined;
   /** Empty if there is a configuration. */
   readonly fault: string;
+  /** Calls a listener after each change. Returns a function that ends this. */
+  onChange(listener: () => void): () => void;
   stop(): void;
 }
 
@@ -61,6 +63,7 @@ class FollowedInjector implements InjectorSource {
   #documents: InjectorDocuments | undefined;
   #texts: readonly (string | undefined)[] = [];
   #reading: Promise<void> = Promise.resolve();
+  readonly #listeners = new Set<() => void>();
   fault = "the configuration of injection was not read yet";
 
   constructor(places: InjectorPlaces, options: FunctionOptions, log: InjectorLog) {
@@ -87,7 +90,13 @@ class FollowedInjector implements InjectorSource {
     return this.#documents;
   }
 
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
   stop(): void {
+    this.#listeners.clear();
     this.#places.config.stop();
     this.#places.values.stop();
   }
@@ -102,6 +111,7 @@ class FollowedInjector implements InjectorSource {
       this.#documents = parse(...texts, this.#options);
       this.fault = "";
       this.#log.info("injection configuration loaded");
+      for (const listener of this.#listeners) listener();
     } catch (error) {
       const { message } = error as Error;
       if (this.#documents === undefined) {
