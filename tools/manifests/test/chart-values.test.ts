@@ -174,7 +174,12 @@ test.each([
   ["istiod", "env.pilot_trace_sampling=2", ["env.pilot_trace_sampling"]],
   ["istiod", "env.Pilot_Enable_Ambient=true", ["env.Pilot_Enable_Ambient"]],
   ["istiod", "env.PILOT_ENABLE_AMBIENT=true", ["env.PILOT_ENABLE_AMBIENT"]],
-  ["istiod", "gatewayClasses.istio.deployment.spec.replicas=2", ["gatewayClasses"]],
+  ["istiod", "gatewayClasses.istio.deployment.spec.replicas=2", []],
+  [
+    "istiod",
+    "gatewayClasses.istio.deployment.spec.replicas=2,env.PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER=false",
+    ["gatewayClasses"],
+  ],
   ["istiod", "profile=ambient", ["profile ambient", "env.PILOT_ENABLE_AMBIENT"]],
   ["istiod", "profile=demo", []],
   ["gateway", "service.port=80", ["service.port"]],

@@ -44,7 +44,11 @@ test.for(Object.keys(permissions))("istiod may do what its controllers need: %s"
     permissions[name as keyof typeof permissions];
   const value = optional[name];
   const objects = await charts.render("istiod", ...(value === undefined ? [] : ["--set", value]));
-  const cluster = grants(rulesOf(objects, "ClusterRole", "istiod-clusterrole-istio-system"));
+  const cluster = grants(
+    ["istiod-clusterrole-istio-system", "istiod-gateway-controller-istio-system"].flatMap((role) =>
+      rulesOf(objects, "ClusterRole", role),
+    ),
+  );
   const namespace = grants(rulesOf(objects, "Role", "istiod"));
   const missing = [
     ...[...grants(needed.cluster)].filter((grant) => !cluster.has(grant)),
@@ -84,6 +88,7 @@ test("istiod may write nothing that its code does not write", async () => {
   ]);
   for (const [kind, name] of [
     ["ClusterRole", "istiod-clusterrole-istio-system"],
+    ["ClusterRole", "istiod-gateway-controller-istio-system"],
     ["Role", "istiod"],
     ["ClusterRole", "istio-reader-clusterrole-istio-system"],
   ] as const) {

@@ -1,4 +1,7 @@
 import { analyzedTypes } from "../analysis-status/analyzed-types.js";
+import { pluralOf } from "../controller/plural.js";
+import { statusKinds } from "../gateway-status/status-kinds.js";
+import { gatewayObjectKinds } from "../managed-gateways/gateway-object-kinds.js";
 
 /** A rule of a Role or ClusterRole. */
 export interface PolicyRule {
@@ -26,9 +29,12 @@ const tags: readonly PolicyRule[] = [
   },
 ];
 
+const gatewayApi = "gateway.networking.k8s.io";
+const tagServices: PolicyRule = { apiGroups: [""], resources: ["services"], verbs: read };
+
 /**
  * The permissions of each controller, and of leader election. Those of `leaderElection` are needed by all of them but
- * `webhooks` and `workloadRegistration`. With another `MCS_API_GROUP`, the rules of `serviceExports` have that group.
+ * `webhooks`, `workloadRegistration` and `gatewayClasses`. With another `MCS_API_GROUP`, the rules of `serviceExports` have that group.
  */
 export const permissions = {
   leaderElection: {
@@ -109,6 +115,36 @@ export const permissions = {
       ...analyzedTypes.flatMap(({ group, plural }): readonly PolicyRule[] => [
         { apiGroups: [group], resources: [plural], verbs: read },
         { apiGroups: [group], resources: [`${plural}/status`], verbs: ["patch"] },
+      ]),
+    ],
+  },
+  gatewayClasses: {
+    cluster: [{ apiGroups: [gatewayApi], resources: ["gatewayclasses"], verbs: [...read, "create"] }],
+  },
+  gatewayDeployments: {
+    cluster: [
+      namespaces,
+      ...tags,
+      { apiGroups: [gatewayApi], resources: ["gatewayclasses", "gateways", "listenersets"], verbs: read },
+      { apiGroups: [gatewayApi], resources: ["gateways/status"], verbs: ["patch"] },
+      { apiGroups: [""], resources: ["configmaps"], verbs: read },
+      ...gatewayObjectKinds.map(
+        ({ type: { group, plural } }): PolicyRule => ({
+          apiGroups: [group],
+          resources: [plural],
+          verbs: [...read, "create", "patch"],
+        }),
+      ),
+    ],
+  },
+  gatewayStatus: {
+    cluster: [
+      namespaces,
+      tagServices,
+      ...tags,
+      ...statusKinds.flatMap(({ kind: { group, kind } }): readonly PolicyRule[] => [
+        { apiGroups: [group], resources: [pluralOf(kind)], verbs: read },
+        { apiGroups: [group], resources: [`${pluralOf(kind)}/status`], verbs: ["patch"] },
       ]),
     ],
   },
