@@ -47,8 +47,7 @@ export {
   type StatusChanges,
 } from "./gateway-status/desired-statuses.js";
 export { gatewayStatusController, type GatewayStatusOptions } from "./gateway-status/gateway-status-controller.js";
-export { type DesiredStatus, type ObservedStatus, statusChange } from "./gateway-status/merge-status.js";
-export { type StatusKind, statusKinds } from "./gateway-status/status-kinds.js";
+export { type ObservedStatus, statusChange } from "./gateway-status/merge-status.js";
 export { type BuiltInClass, builtInClasses, type ClassSettings } from "./managed-gateways/managed-classes.js";
 export { ManagedGatewayError } from "./managed-gateways/managed-gateway-error.js";
 export { type ManagedGatewaySettings, renderGateway, type RenderInput } from "./managed-gateways/render-gateway.js";

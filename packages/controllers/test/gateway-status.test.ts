@@ -1,10 +1,5 @@
-import {
-  type ComputedStatus,
-  type DesiredStatus,
-  gatewayStatusController,
-  type StatusChanges,
-  statusKinds,
-} from "@istiod/controllers";
+import { type ComputedStatus, gatewayStatusController, type StatusChanges } from "@istiod/controllers";
+import { type ObjectStatus, statusKinds } from "@istiod/gateway-api";
 import type { ResourceType } from "@istiod/kubernetes";
 import { expect, it } from "vitest";
 import { eventually, meshSettings, testCluster, type TestCluster } from "./support/cluster.js";
@@ -71,7 +66,7 @@ async function start() {
 const statusOf = ({ server }: TestCluster, kind: string, name = "edge"): unknown =>
   server.objects.get({ apiVersion: `${group}/v1`, kind, namespace: "shop", name })?.["status"];
 
-const computed = (generation: number, status: DesiredStatus): ComputedStatus => ({ generation, status });
+const computed = (generation: number, status: ObjectStatus): ComputedStatus => ({ generation, status });
 
 it("conditions are written with generation and time, once, and a transition has a time of its own", async () => {
   const { cluster, statuses, create } = await start();

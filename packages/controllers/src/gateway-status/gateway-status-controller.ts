@@ -1,4 +1,4 @@
-import { type StatusKind, statusKinds } from "@istiod/gateway-api";
+import { controllers as gatewayApiControllers, type StatusKind, statusKinds } from "@istiod/gateway-api";
 import { collection, type Collection, query } from "@istiod/incremental";
 import type { KubernetesObject, ResourceType } from "@istiod/kubernetes";
 import type { Controller, Observed, Watch } from "../controller/controller.js";
@@ -44,7 +44,7 @@ export function gatewayStatusController(options: GatewayStatusOptions): Controll
   const { revision, systemNamespace, statuses, controllerName, namespace } = options;
   const discovered = discovery(options);
   const tags = revisionTags({ revision, systemNamespace, discovered });
-  const controllers = new Set([controllerName]);
+  const controllers = new Set([controllerName, gatewayApiControllers.waypoint]);
   const entries = new Map(statusKinds.map((kind): [string, Entry] => [kind.kind.kind, entryOf(kind)]));
   const targets = query("gatewayApiObjects", (q): readonly string[] =>
     [...entries].flatMap(([name, { desired }]) => [...q.keys(desired)].map((key) => `${name}/${key}`)),
@@ -59,7 +59,12 @@ export function gatewayStatusController(options: GatewayStatusOptions): Controll
     const [name = "", in_ = ""] = key.split("/").reverse();
     if (object.value.generation !== computed.generation) return undefined;
     if (!q.call(tags.isMine, { namespace: in_, revision: object.value.revision })) return undefined;
-    const merging = { generation: computed.generation, namespace: in_, controllers };
+    const merging = {
+      generation: computed.generation,
+      namespace: in_,
+      controllers,
+      mostEntries: entry.kind.mostEntries,
+    };
     const status = statusChange(object.value.status, computed.status, merging);
     const { resourceVersion } = object;
     return (

@@ -33,6 +33,8 @@ export interface MergeOptions {
   readonly namespace: string;
   /** Names of istiod's controllers, whose entries it may remove. */
   readonly controllers: ReadonlySet<string>;
+  /** The most entries of a list of parents or ancestors. */
+  readonly mostEntries: number;
 }
 
 /** Types of the conditions that istiod may write. */
@@ -95,7 +97,7 @@ function mergeAttachments(
   observed: readonly ObservedAttachment[] = [],
   desired: readonly (Attachment & ObservedAttachment)[],
   merge: (before: readonly Condition[] | undefined, after: readonly DesiredCondition[]) => readonly Condition[],
-  { namespace, controllers }: MergeOptions,
+  { namespace, controllers, mostEntries }: MergeOptions,
 ): readonly ObservedAttachment[] {
   const keyOf = (entry: ObservedAttachment): string =>
     `${entry.controllerName ?? ""} ${referenceKey(entry[field] ?? {}, namespace)}`;
@@ -111,7 +113,7 @@ function mergeAttachments(
     wanted.delete(key);
     return [mergedWith(before, entry)];
   });
-  return [...kept, ...[...wanted.values()].map((entry) => mergedWith(undefined, entry))];
+  return [...kept, ...[...wanted.values()].map((entry) => mergedWith(undefined, entry))].slice(0, mostEntries);
 }
 
 interface Reference {

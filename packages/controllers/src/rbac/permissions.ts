@@ -1,6 +1,6 @@
+import { statusKinds } from "@istiod/gateway-api";
 import { analyzedTypes } from "../analysis-status/analyzed-types.js";
 import { pluralOf } from "../controller/plural.js";
-import { statusKinds } from "../gateway-status/status-kinds.js";
 import { gatewayObjectKinds } from "../managed-gateways/gateway-object-kinds.js";
 
 /** A rule of a Role or ClusterRole. */
@@ -128,13 +128,11 @@ export const permissions = {
       { apiGroups: [gatewayApi], resources: ["gatewayclasses", "gateways", "listenersets"], verbs: read },
       { apiGroups: [gatewayApi], resources: ["gateways/status"], verbs: ["patch"] },
       { apiGroups: [""], resources: ["configmaps"], verbs: read },
-      ...gatewayObjectKinds.map(
-        ({ type: { group, plural } }): PolicyRule => ({
-          apiGroups: [group],
-          resources: [plural],
-          verbs: [...read, "create", "patch"],
-        }),
-      ),
+      ...gatewayObjectKinds.map(({ type: { group, plural } }): PolicyRule => ({
+        apiGroups: [group],
+        resources: [plural],
+        verbs: [...read, "create", "patch"],
+      })),
     ],
   },
   gatewayStatus: {

@@ -1,4 +1,10 @@
 import {
+  backendKind,
+  backends,
+  backendTlsPolicies,
+  backendTlsPolicyKind,
+  backendTrafficPolicies,
+  backendTrafficPolicyKind,
   type ConfigObject,
   gatewayClasses,
   gatewayClassKind,
@@ -18,6 +24,7 @@ import {
 } from "@istiod/config-schema";
 import type { Collection, Query } from "@istiod/incremental";
 import { gatewayClassStatus } from "../classes/gateway-class-status.js";
+import { backendStatus, backendTlsPolicyStatus, backendTrafficPolicyStatus } from "../policies/policy-status.js";
 import { routeStatus } from "../routes/route-status.js";
 import type { RouteReference } from "../routes/route.js";
 import { gatewayStatus } from "./gateway-status.js";
@@ -35,6 +42,8 @@ export interface StatusKind {
   readonly argument: (key: string) => unknown;
   /** Returns the key for an argument of the query; undefined if the query has it for another kind. */
   readonly keyOf: (argument: unknown) => string | undefined;
+  /** The most entries that the list of parents or ancestors in a status can have, with those of other controllers. */
+  readonly mostEntries: number;
 }
 
 /** The kinds of the Gateway API whose status istiod writes. */
@@ -46,6 +55,9 @@ export const statusKinds: readonly StatusKind[] = [
   ofRoutes("GRPCRoute", grpcRouteKind, grpcRoutes),
   ofRoutes("TCPRoute", tcpRouteKind, tcpRoutes),
   ofRoutes("TLSRoute", tlsRouteKind, tlsRoutes),
+  { ...byKey(backendTlsPolicyKind, backendTlsPolicies, backendTlsPolicyStatus), mostEntries: 16 },
+  { ...byKey(backendTrafficPolicyKind, backendTrafficPolicies, backendTrafficPolicyStatus), mostEntries: 16 },
+  byKey(backendKind, backends, backendStatus),
 ];
 
 function byKey(
@@ -53,7 +65,7 @@ function byKey(
   objects: Collection<ConfigObject<unknown>>,
   status: Query<string, ObjectStatus | undefined>,
 ): StatusKind {
-  return { kind, objects, status, argument: (key) => key, keyOf: (key) => key as string };
+  return { kind, objects, status, argument: (key) => key, keyOf: (key) => key as string, mostEntries: 32 };
 }
 
 function ofRoutes(name: RouteReference["kind"], kind: Kind, objects: Collection<ConfigObject<unknown>>): StatusKind {
@@ -66,5 +78,6 @@ function ofRoutes(name: RouteReference["kind"], kind: Kind, objects: Collection<
       const route = argument as RouteReference;
       return route.kind === name ? route.key : undefined;
     },
+    mostEntries: 32,
   };
 }

@@ -42,6 +42,7 @@ export const backendKind = declareKind<BackendSpec, undefined>({
   labels: isIstioKey,
   annotations: isIstioKey,
   fields: { spec: true },
+  hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
