@@ -4,6 +4,11 @@ import {
   analyzedTypes,
   clusterTrustBundleController,
   type Controller,
+  gatewayClassController,
+  gatewayDeploymentController,
+  gatewayDeploymentLock,
+  gatewayStatusController,
+  gatewayStatusLock,
   ingressStatusController,
   injectionWebhookController,
   ipAllocationController,
@@ -20,6 +25,7 @@ import {
   runController,
   runElected,
   serviceExportController,
+  statusKinds,
   validationWebhookController,
   WorkloadRegistration,
 } from "@istiod/controllers";
@@ -27,12 +33,21 @@ import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import type { ObjectInput } from "@istiod/kubernetes/testing";
 import { expect, it, onTestFinished } from "vitest";
+import { chartInjection, constant, defaultSettings } from "./support/managed-gateways.js";
 import { Changeable, eventually, meshSettings, RecordedLog, testCluster } from "./support/cluster.js";
 
 const mesh = meshSettings({ ingressControllerMode: Mode.DEFAULT, ingressService: "gateway" });
 const roots = new Changeable("root 1");
+const gatewayGroup = "gateway.networking.k8s.io";
+const gatewayTypes = [
+  { kind: "GatewayClass", plural: "gatewayclasses", namespaced: false },
+  { kind: "Gateway", plural: "gateways", namespaced: true },
+  { kind: "ListenerSet", plural: "listenersets", namespaced: true },
+  { kind: "HTTPRoute", plural: "httproutes", namespaced: true },
+].map((type) => ({ group: gatewayGroup, version: "v1", ...type }));
 const custom = [
   ...analyzedTypes,
+  ...gatewayTypes,
   {
     group: "multicluster.x-k8s.io",
     version: "v1alpha1",
@@ -61,6 +76,12 @@ const objects: readonly ObjectInput[] = [
     spec: { rules: [] },
   },
   {
+    apiVersion: `${gatewayGroup}/v1`,
+    kind: "Gateway",
+    metadata: { namespace: "shop", name: "edge", generation: 1 },
+    spec: { gatewayClassName: "istio", listeners: [{ name: "http", port: 80, protocol: "HTTP" }] },
+  },
+  {
     apiVersion: "v1",
     kind: "Node",
     metadata: { name: "n1" },
@@ -86,6 +107,30 @@ const analyzed = new Map([
   ],
 ]);
 
+const gatewayDeployments = gatewayDeploymentController({
+  mesh,
+  systemNamespace: "istio-system",
+  settings: defaultSettings,
+  sources: {
+    injection: constant(chartInjection()),
+    proxyConfigs: constant([]),
+    kubeVersion: constant({ number: 128 }),
+  },
+});
+const gatewayStatuses = gatewayStatusController({
+  mesh,
+  revision: "default",
+  systemNamespace: "istio-system",
+  controllerName: "istio.io/gateway-controller",
+  statuses: {
+    follow: (changed) => {
+      const kind = statusKinds.find(({ kind: { kind } }) => kind === "Gateway");
+      const conditions = [{ type: "Accepted", status: "True", reason: "Accepted", message: "" }];
+      if (kind) changed(new Map([[kind, new Map([["shop/edge", { generation: 1, status: { conditions } }]])]]));
+      return () => undefined;
+    },
+  },
+});
 const cases: readonly (readonly [keyof typeof permissions, Lock, Controller])[] = [
   ["namespaces", locks.namespaces, namespaceController({ roots, mesh })],
   ["clusterTrustBundles", locks.namespaces, clusterTrustBundleController(roots)],
@@ -98,6 +143,9 @@ const cases: readonly (readonly [keyof typeof permissions, Lock, Controller])[] 
   ["serviceExports", locks.serviceExports, serviceExportController({ mesh })],
   ["analysisStatus", locks.analysis, analysisStatusController({ mesh, results: new Changeable(analyzed) })],
   ["nodeUntaint", locks.nodeUntaint, nodeUntaintController({ namespace: "istio-system" })],
+  ["gatewayDeployments", gatewayDeploymentLock("default"), gatewayDeployments],
+  ["gatewayStatus", gatewayStatusLock("default"), gatewayStatuses],
+  ["gatewayClasses", gatewayDeploymentLock("default"), gatewayClassController(defaultSettings)],
 ];
 
 it("every controller has its permissions in a case below", () => {
@@ -164,7 +212,10 @@ it.each(cases)("%s works with its permissions and those of leader election alone
   });
   onTestFinished(() => candidacy.stop());
   const isLock = (write: string): boolean => write.includes(lock.name) || write.includes("istio-system/configmaps");
-  await eventually(() => expect(cluster.writes().filter((write) => !isLock(write))).not.toEqual([]));
+  const expected = name === "gatewayDeployments" ? 4 : 1;
+  await eventually(() =>
+    expect(cluster.writes().filter((write) => !isLock(write)).length).toBeGreaterThanOrEqual(expected),
+  );
   expect(log.lines.filter((line) => !line.startsWith("info"))).toEqual([]);
 });
 

@@ -157,7 +157,9 @@ class ControllerRun implements RunningController {
       this.#options.onWrite?.(write, error);
       const details = { err: error, action: write.action };
       const message = `${name}: ${describeWrite(write)}: ${(error as Error).message}`;
-      if (isRetriable(error)) log.info(details, message);
+      // A conflict is followed by the observation of the other write.
+      const isConflict = error instanceof ApiError && error.code === "conflict";
+      if (isRetriable(error) || isConflict) log.info(details, message);
       else log.warn(details, message);
       throw error;
     }
