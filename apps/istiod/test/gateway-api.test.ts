@@ -89,6 +89,11 @@ test("a Gateway is deployed, its proxy is served the routes, and all objects get
       ["istio-remote", "True"],
     ]);
   }, until);
+  const istioClass = server.objects.get({ apiVersion: `${group}/v1`, kind: "GatewayClass", name: "istio" });
+  const { supportedFeatures = [] } = istioClass?.["status"] as { readonly supportedFeatures?: { name: string }[] };
+  const features = supportedFeatures.map(({ name }) => name);
+  expect(features).toEqual(expect.arrayContaining(["Gateway", "HTTPRoute", "HTTPRouteRequestTimeout", "Mesh"]));
+  expect(features).toEqual([...features].sort());
   const leases = server.objects.list({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
