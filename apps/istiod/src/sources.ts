@@ -54,7 +54,7 @@ export function meshSources(
   values: MeshFlags,
   env: NodeJS.ProcessEnv,
   files: Partial<ConfigFileFlags> = {},
-  { configSources = [], client, places }: ClusterOptions = {},
+  { configSources = [], client, places, warn = () => undefined }: ClusterOptions = {},
 ): MeshSources {
   if (!values.configDir && configSources.length === 0 && client === undefined)
     throw new Error(
@@ -75,7 +75,7 @@ export function meshSources(
     ? open({ ...ofCluster(values.configDir), ...(files.stateDir && { stateDirectory: files.stateDir }) })
     : undefined;
   const stateDir = isConfigElsewhere ? "" : (files.stateDir ?? "");
-  const cluster = client && clusterSource(client, values, env, { isConfigElsewhere, stateDir });
+  const cluster = client && clusterSource(client, values, env, { isConfigElsewhere, stateDir, warn });
   const configured = openConfigSources(configSources, client !== undefined, {
     directory: (path) => open(ofCluster(path)),
     server: (url, tlsSettings) => xdsConfigSource({ url, tlsSettings, values, files, env }),
@@ -115,6 +115,8 @@ export interface ClusterOptions {
   readonly client?: ApiClient | undefined;
   /** Default: the files that the flags name */
   readonly places?: MeshPlaces;
+  /** Receives warnings about the cluster. Default: none does. */
+  readonly warn?: (message: string) => void;
 }
 
 type NamedSource = readonly [Source, { readonly name: string; readonly location: string }];

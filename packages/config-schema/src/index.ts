@@ -104,6 +104,11 @@ export {
   listenerSets,
   listenerSetsByGateway,
 } from "./kinds/gateway-api/listener-set.js";
+export {
+  gatewayApiReleaseAnnotation,
+  unsupportedDefinition,
+  type UnsupportedDefinition,
+} from "./kinds/gateway-api/minimum-releases.js";
 export { type NamespaceSelection, type ObjectSelector } from "./kinds/gateway-api/namespace-selection.js";
 export {
   type GrantedReference,

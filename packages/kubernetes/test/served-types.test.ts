@@ -4,11 +4,11 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 const until = { timeout: 20_000, interval: 10 };
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const carts = (versions: readonly string[]): string =>
+const carts = (versions: readonly string[], release = ""): string =>
   JSON.stringify({
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: "carts.shop.example" },
+    metadata: { name: "carts.shop.example", annotations: { release } },
     spec: {
       group: "shop.example",
       scope: "Namespaced",
@@ -46,6 +46,7 @@ function follow(client: ApiClient, refreshMs?: number) {
       failed: (error) => void errors.push(error),
     },
     random: () => 0,
+    ignores: (name, annotations) => name === "carts.shop.example" && annotations["release"] === "old",
     ...(refreshMs !== undefined && { refreshMs }),
   });
   onTestFinished(() => types.stop());
@@ -86,6 +87,22 @@ test("a custom type begins when its definition is established, in each served ve
   await vi.waitFor(() => expect(versionsOf("carts")).toEqual([]), until);
   await admin.json({ method: "POST", path: definitions, body: carts(["v2"]) });
   await vi.waitFor(() => expect(versionsOf("carts")).toEqual(["v2"]), until);
+});
+
+test("a definition that is ignored serves nothing until it is replaced by one that is not", async () => {
+  const { admin } = await start();
+  await admin.json({ method: "POST", path: definitions, body: carts(["v1"], "old") });
+  const { versionsOf, reports } = follow(admin, 50);
+  await vi.waitFor(() => expect(reports).toHaveLength(1), until);
+  expect(versionsOf("carts")).toEqual([]);
+  const patch = { metadata: { annotations: { release: "new" } } };
+  await admin.json({
+    method: "PATCH",
+    path: `${definitions}/carts.shop.example`,
+    headers: { "content-type": "application/merge-patch+json" },
+    body: JSON.stringify(patch),
+  });
+  await vi.waitFor(() => expect(versionsOf("carts")).toEqual(["v1"]), until);
 });
 
 test("failures end no type", async () => {

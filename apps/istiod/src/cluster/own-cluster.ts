@@ -19,12 +19,25 @@ export function clusterSource(
   client: ApiClient,
   values: MeshFlags,
   env: Environment,
-  { isConfigElsewhere, stateDir }: { readonly isConfigElsewhere: boolean; readonly stateDir: string },
+  {
+    isConfigElsewhere,
+    stateDir,
+    warn,
+  }: {
+    readonly isConfigElsewhere: boolean;
+    readonly stateDir: string;
+    readonly warn: (message: string) => void;
+  },
 ): KubernetesSource {
   const kinds = isConfigElsewhere ? [...kubernetesKinds, ...ingressKinds] : allKinds;
   return new KubernetesSource({
     cluster: values.clusterID,
-    reader: clusterReader(client),
+    reader: clusterReader(client, {
+      onUnsupported: (name, { release, minimum }) =>
+        warn(
+          `CRD ${name} has ${release === "" ? "no version" : `version ${release}`} of the Gateway API, below the minimum version ${minimum}: its objects are not processed`,
+        ),
+    }),
     kinds: withMultiClusterKinds(kinds, env),
     revision: variables.revision.read(env),
     namespace: variables.watchNamespace.read(env),

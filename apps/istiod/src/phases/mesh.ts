@@ -44,7 +44,12 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
     log.warn(`waiting for the mesh configuration, istiod is not ready: ${error.message}`);
   const configSources = await readConfigSources((await meshPlaces(values, env, client, onWaiting)).meshConfig);
   const places = await meshPlaces(values, env, client);
-  const sources = meshSources(values, env, values, { configSources, client, places });
+  const sources = meshSources(values, env, values, {
+    configSources,
+    client,
+    places,
+    warn: (message) => log.warn(message),
+  });
   if (client === undefined) for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);
   const database = new Database<Proxy>({
     onObserverError: (error) => log.error({ err: error }, "commit observer failed"),

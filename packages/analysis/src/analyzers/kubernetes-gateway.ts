@@ -5,10 +5,12 @@ import {
   customResourceDefinitionKind,
   type CustomResourceDefinitionObject,
   customResourceDefinitions,
+  gatewayApiReleaseAnnotation,
   requestAuthenticationKind,
   requestAuthentications,
   telemetries,
   telemetryKind,
+  unsupportedDefinition,
   wasmPluginKind,
   wasmPlugins,
 } from "@istiod/config-schema";
@@ -61,34 +63,14 @@ function checkSelector(
   );
 }
 
-const versionAnnotation = "gateway.networking.k8s.io/bundle-version";
-
-/** The minimum release of the Gateway API by CRD. Older CRDs and their objects are ignored. */
-const minimumVersions: Readonly<Record<string, readonly [number, number, number]>> = {
-  "grpcroutes.gateway.networking.k8s.io": [1, 1, 0],
-  "backendtlspolicies.gateway.networking.k8s.io": [1, 4, 0],
-  "tlsroutes.gateway.networking.k8s.io": [1, 5, 0],
-  "tcproutes.gateway.networking.k8s.io": [1, 6, 0],
-};
-
 function checkVersion({ name, annotations }: CustomResourceDefinitionObject, { report }: AnalysisContext): void {
-  const minimum = Object.hasOwn(minimumVersions, name) ? minimumVersions[name] : undefined;
-  const installed = parseVersion(annotations[versionAnnotation] ?? "");
-  if (minimum === undefined || installed === undefined) return;
-  const at = installed.findIndex((part, i) => part !== minimum[i]);
-  if (at < 0 || (installed[at] ?? 0) > (minimum[at] ?? 0)) return;
+  const unsupported = unsupportedDefinition(name, annotations);
+  // Without a release, a definition may be one that is not the Gateway API's own.
+  if (unsupported === undefined || !/^v?\d/.test(unsupported.release)) return;
+  const { release, minimum } = unsupported;
   report(
     "IST0176",
-    ["metadata", "annotations", versionAnnotation],
-    `CRD ${name} of the Gateway API has version ${annotations[versionAnnotation]}, but v${minimum.join(".")} is the minimum, so its objects are ignored; install a newer release of the Gateway API`,
+    ["metadata", "annotations", gatewayApiReleaseAnnotation],
+    `CRD ${name} of the Gateway API has version ${release}, but ${minimum} is the minimum, so its objects are ignored; install a newer release of the Gateway API`,
   );
-}
-
-/**
- * Parses the numbers of a semantic version, ignoring its prerelease. Minor and patch may be missing. Returns undefined
- * if it is not a version.
- */
-function parseVersion(text: string): readonly number[] | undefined {
-  const match = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/.exec(text);
-  return match?.slice(1).map((part) => Number(part ?? 0));
 }

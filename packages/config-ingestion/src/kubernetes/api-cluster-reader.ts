@@ -1,3 +1,4 @@
+import { unsupportedDefinition, type UnsupportedDefinition } from "@istiod/config-schema";
 import { type ApiClient, type KubernetesObject, Reflector, resourcePath, ServedTypes } from "@istiod/kubernetes";
 import type { Clock } from "@istiod/runtime";
 import type { ClusterReader } from "./cluster-reader.js";
@@ -6,6 +7,8 @@ export interface ClusterReaderOptions {
   readonly clock?: Clock;
   /** Receives failed attempts to follow objects. Default: states tell them. */
   readonly onError?: (error: unknown) => void;
+  /** Receives CustomResourceDefinitions whose objects are not read, because they are of an old release. */
+  readonly onUnsupported?: (name: string, unsupported: UnsupportedDefinition) => void;
 }
 
 /** Milliseconds in which the server must answer a list. */
@@ -15,7 +18,12 @@ const listTimeoutMs = 5000;
 export function clusterReader(client: ApiClient, options: ClusterReaderOptions = {}): ClusterReader {
   return {
     followServed(handler) {
-      const types = new ServedTypes({ client, handler, ...(options.clock && { clock: options.clock }) });
+      const ignores = (name: string, annotations: Readonly<Record<string, string>>): boolean => {
+        const unsupported = unsupportedDefinition(name, annotations);
+        if (unsupported !== undefined) options.onUnsupported?.(name, unsupported);
+        return unsupported !== undefined;
+      };
+      const types = new ServedTypes({ client, handler, ignores, ...(options.clock && { clock: options.clock }) });
       types.start();
       return () => types.stop();
     },

@@ -3,6 +3,7 @@ import type { FieldTree } from "../decoding/projection.js";
 
 /** A CustomResourceDefinition, reduced to the fields that say what it serves. */
 export interface CustomResourceDefinition {
+  readonly metadata?: { readonly name?: string; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec?: {
     readonly group?: string;
     readonly scope?: string;
@@ -21,6 +22,7 @@ export const customResourceDefinitions: ResourceType = {
 };
 
 export const definitionFields: FieldTree = {
+  metadata: { annotations: true },
   spec: {
     group: true,
     scope: true,

@@ -29,6 +29,11 @@ export interface ServedTypesOptions {
   readonly clock?: Clock;
   /** Returns a number from 0 to 1, for jitter. Default `Math.random`. */
   readonly random?: () => number;
+  /**
+   * Reports whether the types of a CustomResourceDefinition are treated as not served. Called for each version of the
+   * definition. Default: none are.
+   */
+  readonly ignores?: (name: string, annotations: Readonly<Record<string, string>>) => boolean;
   /** Milliseconds between readings of types that are no custom resources. Default 600,000. */
   readonly refreshMs?: number;
 }
@@ -114,7 +119,10 @@ export class ServedTypes {
   #onDefinitions(events: readonly ReflectorEvent<CustomResourceDefinition>[]): void {
     for (const event of events) {
       this.#customNames.add(event.name);
-      if (event.type === "set") this.#custom.set(event.name, typesOfDefinition(event.object));
+      const ignores = this.#options.ignores ?? (() => false);
+      if (event.type === "set" && ignores(event.name, event.object.metadata?.annotations ?? {}))
+        this.#custom.set(event.name, []);
+      else if (event.type === "set") this.#custom.set(event.name, typesOfDefinition(event.object));
       else this.#custom.delete(event.name);
     }
     if (this.#canWatchDefinitions !== undefined) this.#report();
