@@ -1,4 +1,11 @@
-import { type ApiClient, ApiError, createApiClient, type ResourceType, ServedTypes } from "@istiod/kubernetes";
+import {
+  type ApiClient,
+  ApiError,
+  createApiClient,
+  patchObject,
+  type ResourceType,
+  ServedTypes,
+} from "@istiod/kubernetes";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 
@@ -95,13 +102,15 @@ test("a definition that is ignored serves nothing until it is replaced by one th
   const { versionsOf, reports } = follow(admin, 50);
   await vi.waitFor(() => expect(reports).toHaveLength(1), until);
   expect(versionsOf("carts")).toEqual([]);
-  const patch = { metadata: { annotations: { release: "new" } } };
-  await admin.json({
-    method: "PATCH",
-    path: `${definitions}/carts.shop.example`,
-    headers: { "content-type": "application/merge-patch+json" },
-    body: JSON.stringify(patch),
-  });
+  const type = {
+    group: "apiextensions.k8s.io",
+    version: "v1",
+    kind: "CustomResourceDefinition",
+    plural: "customresourcedefinitions",
+    namespaced: false,
+  };
+  const merge = { metadata: { annotations: { release: "new" } } };
+  await patchObject(admin, type, { name: "carts.shop.example" }, { merge });
   await vi.waitFor(() => expect(versionsOf("carts")).toEqual(["v1"]), until);
 });
 
