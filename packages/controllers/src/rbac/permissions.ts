@@ -34,7 +34,8 @@ const tagServices: PolicyRule = { apiGroups: [""], resources: ["services"], verb
 
 /**
  * The permissions of each controller, and of leader election. Those of `leaderElection` are needed by all of them but
- * `webhooks`, `workloadRegistration` and `gatewayClasses`. With another `MCS_API_GROUP`, the rules of `serviceExports` have that group.
+ * `webhooks`, `workloadRegistration` and `gatewayClasses`. With another `MCS_API_GROUP`, the rules of `serviceExports`
+ * have that group.
  */
 export const permissions = {
   leaderElection: {
