@@ -1,7 +1,7 @@
 /**
  * The features of the Gateway API 1.7 that ordinary gateways and the mesh have, by their names in `pkg/features`, in
- * the order that a status requires. They are those of the standard channel that Istio supports too. Not among them: client
- * certificates to backends (`GatewayBackendClientCertificate`), answers to misdirected requests
+ * the order that a status requires. They are those of the standard channel that Istio supports too. Not among them are
+ * client certificates to backends (`GatewayBackendClientCertificate`), answers to misdirected requests
  * (`GatewayHTTPSListenerDetectMisdirectedRequests`), UDPRoutes, and the experimental channel.
  */
 export const supportedFeatures: readonly string[] = [
