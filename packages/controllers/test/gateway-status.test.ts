@@ -19,8 +19,13 @@ const types = [
 ];
 
 const time = "2020-01-01T00:00:00Z";
-const condition = (name: string, status = "True", message = "fine") => ({ type: name, status, reason: name, message });
-const known = (name: string, status = "True", message = "fine") => ({
+const condition = (name: string, status: "True" | "False" = "True", message = "fine") => ({
+  type: name,
+  status,
+  reason: name,
+  message,
+});
+const known = (name: string, status: "True" | "False" = "True", message = "fine") => ({
   ...condition(name, status, message),
   observedGeneration: 1,
   lastTransitionTime: time,
