@@ -324,7 +324,7 @@ const timeouts = optional(
 );
 const retry = optional(
   record({
-    attempts: optional(constantFrom(0, 1, 5)),
+    attempts: constantFrom(0, 1, 5),
     backoff: optional(constantFrom("25ms", "1s")),
     codes: optional(some(constantFrom(500, 503)).map(unique((code) => code))),
   }),

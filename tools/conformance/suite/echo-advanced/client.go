@@ -25,6 +25,9 @@ func request(args []string) error {
 	if flags.NArg() != 1 {
 		return fmt.Errorf("%d URLs: must be one", flags.NArg())
 	}
+	if address, found := strings.CutPrefix(flags.Arg(0), "grpc://"); found {
+		return requestGRPC(address, *headers, *count, *timeout)
+	}
 	client := &http.Client{
 		Timeout:       *timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -39,12 +42,17 @@ func request(args []string) error {
 		if err != nil {
 			return err
 		}
-		for line := range strings.Lines(lines) {
-			fmt.Printf("[%d] %s", index, line)
-		}
-		fmt.Println()
+		printAnswer(index, lines)
 	}
 	return nil
+}
+
+// printAnswer prints the lines of an answer, which an empty line ends.
+func printAnswer(index int, lines string) {
+	for line := range strings.Lines(lines) {
+		fmt.Printf("[%d] %s", index, line)
+	}
+	fmt.Println()
 }
 
 // send returns a response as lines, in the form of the server's answers.
@@ -76,8 +84,12 @@ func send(client *http.Client, method, url string, headers []string) (string, er
 	var lines bytes.Buffer
 	fmt.Fprintf(&lines, "Url=%s\nStatusCode=%d\n", url, response.StatusCode)
 	writeHeaders(&lines, "ResponseHeader", response.Header)
-	for line := range strings.Lines(string(body)) {
-		fmt.Fprintln(&lines, "body", strings.TrimSuffix(line, "\n"))
-	}
+	writeBody(&lines, string(body))
 	return lines.String(), nil
+}
+
+func writeBody(w io.Writer, body string) {
+	for line := range strings.Lines(body) {
+		fmt.Fprintln(w, "body", strings.TrimSuffix(line, "\n"))
+	}
 }

@@ -24,13 +24,13 @@ func serve(args []string) error {
 	plain := flags.IntSlice("port", nil, "ports of HTTP/1.1 and HTTP/2")
 	secure := flags.IntSlice("tls", nil, "ports among those that are served with TLS")
 	tcp := flags.IntSlice("tcp", nil, "ports that echo bytes")
-	flags.IntSlice("grpc", nil, "ignored: no profile that is run calls methods in the mesh")
+	grpc := flags.IntSlice("grpc", nil, "ports of gRPC")
 	flags.String("crt", "", "ignored: the certificate is generated")
 	flags.String("key", "", "ignored: the certificate is generated")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if len(*plain)+len(*tcp) == 0 {
+	if len(*plain)+len(*tcp)+len(*grpc) == 0 {
 		*plain = []int{8080}
 	}
 	failed := make(chan error)
@@ -39,6 +39,9 @@ func serve(args []string) error {
 	}
 	for _, port := range *tcp {
 		go func() { failed <- serveTCP(port) }()
+	}
+	for _, port := range *grpc {
+		go func() { failed <- serveGRPC(port) }()
 	}
 	return <-failed
 }
