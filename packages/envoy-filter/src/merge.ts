@@ -60,6 +60,15 @@ function mergeMap(into: ReflectMap, from: ReflectMap): void {
  * @throws PatchError if the types differ
  */
 export function mergePacked(into: Any, from: Any): Any {
+  return create(AnySchema, { typeUrl: into.typeUrl, value: joinEncoded([into.value, packedAddition(into, from)]) });
+}
+
+/**
+ * Returns the bytes that merge a packed message into another one, if they are appended to those of the other.
+ *
+ * @throws PatchError if the types differ
+ */
+export function packedAddition(into: Pick<Any, "typeUrl">, from: Any): Uint8Array {
   if (packedName(into) !== packedName(from))
     throw new PatchError(`typed_config is ${packedName(from)}, expected ${packedName(into)} as in the configuration`);
   let added = mergeablePacked.get(from);
@@ -68,7 +77,7 @@ export function mergePacked(into: Any, from: Any): Any {
     added = source === undefined ? new Uint8Array(0) : mergeableBytes(source.schema, source.message);
     mergeablePacked.set(from, added);
   }
-  return create(AnySchema, { typeUrl: into.typeUrl, value: joinEncoded([into.value, added]) });
+  return added;
 }
 
 /** The mergeable bytes of packed messages of patches, which are merged into many resources. */

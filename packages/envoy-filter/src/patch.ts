@@ -39,29 +39,36 @@ export class PatchError extends Error {
 /** Collects the effects of patches on one resource: each patch once, and failures before successes. */
 export class Effects {
   readonly #byPatch = new Map<string, PatchEffect>();
+  #changed = false;
 
   /** Applies a patch at a place that it matches. A patch that fails there is skipped; the place stays as it was. */
   apply({ id }: Patch, change: () => boolean | void): void {
     try {
-      if (change() !== false && !this.#byPatch.has(id)) this.#byPatch.set(id, { patch: id });
+      if (change() === false) return;
+      this.#changed = true;
+      this.#add({ patch: id });
     } catch (error) {
       if (!(error instanceof PatchError)) throw error;
-      this.#byPatch.set(id, { patch: id, failure: error.message });
+      this.#add({ patch: id, failure: error.message });
     }
   }
 
-  /** Adds effects of patches on a part of the resource. */
-  addAll(effects: readonly PatchEffect[]): void {
-    for (const effect of effects)
-      if (effect.failure !== undefined || !this.#byPatch.has(effect.patch)) this.#byPatch.set(effect.patch, effect);
+  /** Adds the effects of patches on a part of the resource. */
+  addAll(part: Effects): void {
+    for (const effect of part.#byPatch.values()) this.#add(effect);
+    this.#changed ||= part.#changed;
   }
 
-  /** Reports whether a patch changed something. */
+  /** Reports whether a patch changed something, also if it failed elsewhere in the resource. */
   get changed(): boolean {
-    return [...this.#byPatch.values()].some(({ failure }) => failure === undefined);
+    return this.#changed;
   }
 
   toArray(): readonly PatchEffect[] {
     return [...this.#byPatch.values()];
+  }
+
+  #add(effect: PatchEffect): void {
+    if (effect.failure !== undefined || !this.#byPatch.has(effect.patch)) this.#byPatch.set(effect.patch, effect);
   }
 }

@@ -61,6 +61,34 @@ it("the route configuration of a gateway's HTTPS server is matched by its parts"
   expect([{ portName: "x" }, { gateway: "gate/shop" }, { portNumber: 80 }].map(effects)).toEqual([0, 0, 0]);
 });
 
+it("virtual hosts are removed by their names, also where another patch added or renamed one", () => {
+  const named = (name: string): object => ({ vhost: { name } });
+  const patches = [
+    written("VIRTUAL_HOST", "MERGE", { name: "a" }, named("b")),
+    written("VIRTUAL_HOST", "ADD", host("a", "new")),
+    written("VIRTUAL_HOST", "ADD", host("c", "new")),
+    written("VIRTUAL_HOST", "REMOVE", undefined, { vhost: { domainName: "a.com" } }),
+  ];
+  const { json } = onRoutes(routes, patches, Context.GATEWAY);
+  expect(((json as JsonObject)["virtualHosts"] as JsonObject[]).map(({ name }) => name)).toEqual(["c"]);
+});
+
+it.each<[string, readonly string[]]>([
+  ["MERGE", ["a", "b", "c"]],
+  ["MERGE_AND_REPLACE_LIST", ["c"]],
+])("%s of a route configuration with virtual hosts", (operation, names) => {
+  const patches = [
+    written("ROUTE_CONFIGURATION", operation, { virtual_hosts: [host("c", "r")] }),
+    written("HTTP_ROUTE", "MERGE", { route: { timeout: "2s" } }),
+  ];
+  const hosts = (onRoutes(routes, patches, Context.GATEWAY).json as JsonObject)["virtualHosts"] as JsonObject[];
+  expect(hosts.map(({ name }) => name)).toEqual(names);
+  const timeouts = hosts.flatMap(({ routes: own }) =>
+    (own as { route: JsonObject }[]).map(({ route }) => route["timeout"]),
+  );
+  expect(new Set(timeouts)).toEqual(new Set(["2s"]));
+});
+
 it("a patch of another context has no effect", () => {
   const patch = { ...written("ROUTE_CONFIGURATION", "MERGE", { name: "x" }), match: { context: "SIDECAR_INBOUND" } };
   expect(onRoutes(routes, [patch]).effects).toEqual([]);

@@ -1,4 +1,4 @@
-import { FieldReader } from "@istiod/protobuf-wire";
+import { FieldReader, joinEncoded } from "@istiod/protobuf-wire";
 
 /** An encoded message, split into the elements of one list and everything else. */
 export interface SplitMessage {
@@ -28,6 +28,12 @@ export function splitAt(bytes: Uint8Array, field: number): SplitMessage {
 export function splitParts(parts: readonly Uint8Array[], field: number): SplitMessage {
   const split = parts.map((part) => splitAt(part, field));
   return { rest: split.flatMap(({ rest }) => rest), elements: split.flatMap(({ elements }) => elements) };
+}
+
+/** Returns a message field of an encoded message, merged from its occurrences; empty if it has none. */
+export function messageIn(bytes: Uint8Array, field: number): Uint8Array {
+  const { elements } = splitAt(bytes, field);
+  return elements.length === 1 && elements[0] !== undefined ? elements[0] : joinEncoded(elements);
 }
 
 /** Returns a string field of an encoded message: its last occurrence, as protobuf merges; empty if it has none. */

@@ -1,9 +1,13 @@
-import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
+import { FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { EnvoyFilter_Patch_Operation as Operation } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { Effects, Patch } from "../patch.js";
 import { type AbsentFilter, withAbsentFilters } from "./absent-filters.js";
-import { stringIn } from "./encoded-fields.js";
-import { type Configured, mergeFilter } from "./merge-value.js";
+import { encodeStringField, joinEncoded, messageFieldParts } from "@istiod/protobuf-wire";
+import { packedAddition } from "../merge.js";
+import { splitAt, splitParts, stringIn } from "./encoded-fields.js";
+import { typedConfigOf, valueOfMerge } from "./merge-value.js";
 import { encodedValueOf, patchList } from "./named-list.js";
 
 /** An encoded filter. */
@@ -12,10 +16,11 @@ export interface EncodedFilter {
   readonly bytes: Uint8Array;
 }
 
-/** The number of the field for the name, of network and HTTP filters. */
-const nameField = 1;
+/** The fields of network and HTTP filters. */
+const { name, typedConfig } = FilterSchema.field;
+const [nameField, typedConfigField] = [name.number, typedConfig.number];
 
-/** Applies patches to encoded filters of a kind. Those that patches merge into are decoded. */
+/** Applies patches to encoded filters of a kind: network filters or HTTP filters, which have the same fields. */
 export class EncodedFilters {
   readonly #schema: DescMessage;
   readonly #nameOf: (patch: Patch) => string | undefined;
@@ -54,14 +59,30 @@ export class EncodedFilters {
     return elements.map(({ bytes }) => bytes);
   }
 
+  /** Merges patches by the type of the configuration. A filter without packed configuration stays as it is. */
   #merge(encoded: EncodedFilter, merges: readonly Patch[], effects: Effects): EncodedFilter {
-    let filter: (Message & Configured) | undefined;
+    if (merges.every((patch) => !isNamed(encoded, this.#nameOf(patch)))) return encoded;
+    const { rest, elements } = splitAt(encoded.bytes, typedConfigField);
+    if (elements.length === 0) return encoded;
+    const packed = joinEncoded(elements);
+    const into = { typeUrl: stringIn(packed, AnySchema.field.typeUrl.number) };
+    const added: Uint8Array[] = [];
+    let { name } = encoded;
     for (const patch of merges) {
-      if (!isNamed(filter ?? encoded, this.#nameOf(patch))) continue;
-      const decoded = (filter ??= fromBinary(this.#schema, encoded.bytes) as Message & Configured);
-      effects.apply(patch, () => mergeFilter(decoded, patch, "rename"));
+      if (!isNamed({ name }, this.#nameOf(patch))) continue;
+      effects.apply(patch, () => {
+        const from = valueOfMerge(patch);
+        const config = typedConfigOf(from);
+        if (config !== undefined) added.push(packedAddition(into, config));
+        name = from.name || name;
+      });
     }
-    return filter === undefined ? encoded : { name: filter.name, bytes: toBinary(this.#schema, filter) };
+    const { number: valueField } = AnySchema.field.value;
+    const own = splitAt(packed, valueField);
+    const value = messageFieldParts(valueField, [...own.elements, ...added]);
+    const named = splitParts(rest, nameField).rest;
+    const config = messageFieldParts(typedConfigField, [...own.rest, ...value]);
+    return { name, bytes: joinEncoded([encodeStringField(nameField, name), ...named, ...config]) };
   }
 }
 

@@ -27,7 +27,7 @@ import {
 import { patchesIn } from "../match/match.js";
 import type { Effects, Patch, Patches } from "../patch.js";
 import { packedName } from "../value/packed.js";
-import { splitAt, splitParts, stringIn } from "./encoded-fields.js";
+import { messageIn, splitAt, splitParts, stringIn } from "./encoded-fields.js";
 import { type EncodedFilter, EncodedFilters, isNamed } from "./encoded-filters.js";
 import type { ListenerPlace } from "./listener-place.js";
 import { mergeValue } from "./merge-value.js";
@@ -153,12 +153,13 @@ function patchManager(
   effects: Effects,
 ): EncodedFilter {
   const { typedConfig } = FilterSchema.field;
-  const split = splitAt(filter.bytes, typedConfig.number);
-  const packed = fromBinary(AnySchema, joinEncoded(split.elements));
-  if (packedName(packed) !== HttpConnectionManagerSchema.typeName) return filter;
+  const { typeUrl, value } = AnySchema.field;
+  const packed = messageIn(filter.bytes, typedConfig.number);
+  const url = stringIn(packed, typeUrl.number);
+  if (packedName({ typeUrl: url }) !== HttpConnectionManagerSchema.typeName) return filter;
   const matching = ofChain.filter((patch) => isNamed(filter, networkFilterOf(patch)));
   const { httpFilters, routeConfig } = HttpConnectionManagerSchema.field;
-  let { rest, elements } = splitAt(packed.value, httpFilters.number);
+  let { rest, elements } = splitAt(messageIn(packed, value.number), httpFilters.number);
   if (place.patchesInlineRoutes !== undefined) {
     const inline = splitParts(rest, routeConfig.number);
     const routes = inline.elements.length === 0 ? undefined : joinEncoded(inline.elements);
@@ -169,15 +170,14 @@ function patchManager(
     const filters = new EncodedFilters(HttpFilterSchema, httpFilterOf);
     elements = filters.patch(elements, matching, place.absentHttpFilters ?? [], effects);
   }
-  const { typeUrl, value } = AnySchema.field;
   const config = messageFieldParts(typedConfig.number, [
-    encodeStringField(typeUrl.number, packed.typeUrl),
+    encodeStringField(typeUrl.number, url),
     ...messageFieldParts(value.number, [
       ...rest,
       ...elements.flatMap((each) => messageFieldParts(httpFilters.number, [each])),
     ]),
   ]);
-  return { name: filter.name, bytes: joinEncoded([...split.rest, ...config]) };
+  return { name: filter.name, bytes: joinEncoded([...splitAt(filter.bytes, typedConfig.number).rest, ...config]) };
 }
 
 function patchInlineRoutes(

@@ -18,11 +18,11 @@ import {
   listenerNameMatches,
 } from "../match/listener-match.js";
 import { addsIn, patchesIn } from "../match/match.js";
-import { Effects, type Patch, type PatchContext, type PatchEffect, type Patches } from "../patch.js";
+import { Effects, type Patch, type PatchContext, type Patches } from "../patch.js";
 import { splitAt, splitParts } from "./encoded-fields.js";
 import { addedFilterChains, type ChainScope, patchEncodedChain } from "./filter-chain.js";
 import type { ListenerPlace } from "./listener-place.js";
-import { mergeFilter, mergeValue } from "./merge-value.js";
+import { mergeListenerFilter, mergeValue } from "./merge-value.js";
 import { isMerge, patchList, valueOf } from "./named-list.js";
 
 const chainKinds = [ApplyTo.FILTER_CHAIN, ApplyTo.NETWORK_FILTER, ApplyTo.HTTP_FILTER] as const;
@@ -52,7 +52,7 @@ export interface EncodedListener {
 interface PatchedChain {
   /** Absent: the chain is removed. */
   readonly bytes?: Uint8Array | undefined;
-  readonly effects: readonly PatchEffect[];
+  readonly effects: Effects;
 }
 
 const { filterChains, defaultFilterChain } = ListenerSchema.field;
@@ -106,14 +106,20 @@ export class ListenerPatcher {
   }
 
   #patchChains(elements: readonly Uint8Array[], scope: ChainScope, effects: Effects): readonly Uint8Array[] {
-    const matching = chainPatchesKey(scope);
+    // Others have a single chain, of which equal ones are rare.
+    const matching = isVirtualListener(scope.listener) ? chainPatchesKey(scope) : undefined;
     return elements.flatMap((element) => {
-      const key = `${matching} ${hash("sha256", element, "base64")}`;
-      const result = this.#chains.get(key) ?? patchedChain(element, scope);
-      this.#keep(key, result);
+      const result = matching === undefined ? patchedChain(element, scope) : this.#keptChain(matching, element, scope);
       effects.addAll(result.effects);
       return result.bytes ?? [];
     });
+  }
+
+  #keptChain(matching: string, element: Uint8Array, scope: ChainScope): PatchedChain {
+    const key = `${matching} ${hash("sha256", element, "base64")}`;
+    const result = this.#chains.get(key) ?? patchedChain(element, scope);
+    this.#keep(key, result);
+    return result;
   }
 
   #keep(key: string, result: PatchedChain): void {
@@ -185,7 +191,7 @@ function replacesChains({ operation, value }: Patch): boolean {
 
 function patchedChain(bytes: Uint8Array, scope: ChainScope): PatchedChain {
   const effects = new Effects();
-  return { bytes: patchEncodedChain(bytes, scope, effects), effects: effects.toArray() };
+  return { bytes: patchEncodedChain(bytes, scope, effects), effects };
 }
 
 /** Returns a key of everything that the patching of a listener's filter chains depends on, except for the chains. */
@@ -193,7 +199,7 @@ function chainPatchesKey({ listener, patches, place }: ChainScope): string {
   const matching = chainKinds.flatMap((kind) =>
     patchesIn(patches, kind, place.context).filter((patch) => listenerMatches(patch, listener)),
   );
-  return JSON.stringify([isVirtualListener(listener), ...matching.map(({ id }) => id)]);
+  return JSON.stringify([listener.name, ...matching.map(({ id }) => id)]);
 }
 
 function patchListenerFilters(listener: Listener, patch: Patch): boolean {
@@ -204,7 +210,7 @@ function patchListenerFilters(listener: Listener, patch: Patch): boolean {
   if (patch.operation !== Operation.MERGE) return patchList({ elements, newElement, selects }, patch);
   // As in Istio, each listener filter is merged, if the patch names one at all.
   if (selects === undefined) return false;
-  const merged = elements.map((filter) => mergeFilter(filter, patch, "keep-name"));
+  const merged = elements.map((filter) => mergeListenerFilter(filter, patch));
   return merged.includes(true);
 }
 

@@ -28,7 +28,7 @@ export function mergeEncoded(schema: DescMessage, into: Uint8Array, patch: Patch
 const mergeable = new WeakMap<Message, Uint8Array>();
 
 /** A filter, by the fields that merging concerns. */
-export interface Configured {
+interface Configured {
   name: string;
   configType: { case: "typedConfig"; value: Any } | { case: string | undefined; value?: unknown };
 }
@@ -39,18 +39,25 @@ export function typedConfigOf({ configType }: Configured): Any | undefined {
 }
 
 /**
- * Merges a patch of a filter into a filter, by the type of its configuration. Reports whether it could: a filter
- * without packed configuration stays as it is.
+ * Merges a patch of a listener filter into a listener filter, by the type of its configuration. Its name stays. Reports
+ * whether it could: a filter without packed configuration stays as it is.
  *
  * @throws PatchError if the types differ
  */
-export function mergeFilter(into: Configured, { value }: Patch, names: "rename" | "keep-name"): boolean {
+export function mergeListenerFilter(into: Configured, patch: Patch): boolean {
   const own = typedConfigOf(into);
   if (own === undefined) return false;
-  if (value === undefined) throw new PatchError("patch.value is missing, expected a value to merge");
-  const from = value as Message & Configured;
-  const added = typedConfigOf(from);
+  const added = typedConfigOf(valueOfMerge(patch));
   if (added !== undefined) into.configType = { case: "typedConfig", value: mergePacked(own, added) };
-  if (names === "rename" && from.name !== "") into.name = from.name;
   return true;
+}
+
+/**
+ * Returns the value of a patch that merges into a filter.
+ *
+ * @throws PatchError if it has none
+ */
+export function valueOfMerge({ value }: Patch): Message & Configured {
+  if (value === undefined) throw new PatchError("patch.value is missing, expected a value to merge");
+  return value as Message & Configured;
 }

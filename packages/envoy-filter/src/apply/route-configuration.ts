@@ -8,7 +8,7 @@ import {
 import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import { patchesIn } from "../match/match.js";
 import { routeConfigurationMatches, type RoutePlace } from "../match/route-match.js";
-import { Effects, type Patch, type PatchEffect, type Patches } from "../patch.js";
+import { Effects, type Patch, type Patches } from "../patch.js";
 import { splitAt } from "./encoded-fields.js";
 import { mergeEncoded } from "./merge-value.js";
 import { isMerge, valueOf } from "./named-list.js";
@@ -27,7 +27,7 @@ interface PatchedPart {
   readonly part: RoutesPart;
   /** Names of virtual hosts that are to be removed from all parts. */
   readonly removed: readonly string[];
-  readonly effects: readonly PatchEffect[];
+  readonly effects: Effects;
 }
 
 /** A part, split into virtual hosts and the fields of the configuration itself. */
@@ -131,7 +131,7 @@ export class RoutesPatcher {
       patched = {
         part: isSame ? part : pieces.flatMap((piece) => piece.part),
         removed: pieces.flatMap(({ removed }) => removed),
-        effects: effects.toArray(),
+        effects,
       };
       this.#parts.set(part, patched);
     }
@@ -167,7 +167,7 @@ function patchHosts(piece: Uint8Array, patches: HostPatches): PatchedPart {
   return {
     part: isSame ? [piece] : [...rest, ...kept.map(({ patched }) => encodeHost(patched.bytes))],
     removed: removed.map(({ patched }) => identifyHost(patched.bytes).name),
-    effects: effects.toArray(),
+    effects,
   };
 }
 

@@ -31,15 +31,18 @@ export function listenerNameMatches(patch: Patch, name: string): boolean {
 }
 
 /** Reports whether a patch matches a listener. */
-export function listenerMatches(patch: Patch, { name, address }: ListenerIdentity): boolean {
+export function listenerMatches(patch: Patch, listener: ListenerIdentity): boolean {
   const match = listenerMatchOf(patch);
   if (match === undefined) return true;
-  if (match.name !== "" && match.name !== name) return false;
-  if (patch.applyTo !== ApplyTo.LISTENER && isVirtualListener({ name })) return true;
-  if (match.portNumber === 0) return true;
-  if (address?.address.case !== "socketAddress") return false;
+  if (match.name !== "" && match.name !== listener.name) return false;
+  if (patch.applyTo !== ApplyTo.LISTENER && isVirtualListener(listener)) return true;
+  return match.portNumber === 0 || match.portNumber === portOf(listener);
+}
+
+function portOf({ address }: ListenerIdentity): number | undefined {
+  if (address?.address.case !== "socketAddress") return undefined;
   const { portSpecifier } = address.address.value;
-  return (portSpecifier.case === "portValue" ? portSpecifier.value : 0) === match.portNumber;
+  return portSpecifier.case === "portValue" ? portSpecifier.value : 0;
 }
 
 /** Reports whether a patch matches a filter chain of a listener that it matches. */

@@ -3,7 +3,7 @@ import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
 import { messageType } from "./message-types.js";
 
 /** Returns the full name of the message in an `Any`. */
-export function packedName({ typeUrl }: Any): string {
+export function packedName({ typeUrl }: Pick<Any, "typeUrl">): string {
   return typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
 }
 

@@ -31,7 +31,7 @@ export function routePatcher(q: QueryContext): Patcher | undefined {
   });
 }
 
-/** Patches route configurations part by part, so that a part that did not change is neither patched nor hashed again. */
+/** Patches route configurations part by part: an unchanged part is neither patched nor hashed again. */
 class RoutePatching {
   readonly #patches: Patches;
   readonly #place: RoutePlace;
