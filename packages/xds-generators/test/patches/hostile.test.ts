@@ -91,7 +91,7 @@ interface Hostile {
 const hostilePatch: fc.Arbitrary<Hostile> = fc
   .record({
     valid: randomPatch as fc.Arbitrary<Hostile>,
-    value: fc.option(value, { nil: undefined }),
+    value: fc.option(value, { nil: undefined, freq: 1 }),
     proxyVersion: fc.option(pattern, { nil: undefined, freq: 9 }),
     applyTo: fc.option(fc.constantFrom("BOOTSTRAP", "INVALID"), { nil: undefined, freq: 15 }),
   })
@@ -170,7 +170,7 @@ it("hostile EnvoyFilters are rejected or applied alone", { timeout: 60_000 + cas
     }),
     { numRuns: cases, seed },
   );
-  expect(applied).toBeGreaterThan(cases / 20);
+  expect(applied).toBeGreaterThan(cases / 100);
   expect(rejected).toBeGreaterThan(0);
   if (cases >= 1000) expect(skipped).toBeGreaterThan(cases / 500);
 });
