@@ -87,17 +87,22 @@ interface Hostile {
   readonly patch: object;
 }
 
+/** A value in one of some cases, else undefined. */
+function oneIn<T>(cases: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
+  return fc.oneof({ weight: 1, arbitrary }, { weight: cases - 1, arbitrary: fc.constant(undefined) });
+}
+
 /** A patch with a match of its kind and any value, operation or pattern. */
 const hostilePatch: fc.Arbitrary<Hostile> = fc
   .record({
     valid: randomPatch as fc.Arbitrary<Hostile>,
-    value: fc.option(value, { nil: undefined, freq: 1 }),
-    proxyVersion: fc.option(pattern, { nil: undefined, freq: 9 }),
-    applyTo: fc.option(fc.constantFrom("BOOTSTRAP", "INVALID"), { nil: undefined, freq: 15 }),
+    value: oneIn(2, value),
+    proxyVersion: oneIn(10, pattern),
+    applyTo: oneIn(15, fc.constantFrom("BOOTSTRAP", "INVALID")),
   })
   .map(({ valid, value: other, proxyVersion, applyTo }) => ({
     applyTo: applyTo ?? valid.applyTo,
-    match: { ...valid.match, ...(proxyVersion !== undefined && { proxy: { proxyVersion } }) },
+    match: { ...valid.match, context: "ANY", ...(proxyVersion !== undefined && { proxy: { proxyVersion } }) },
     patch: { ...valid.patch, ...(other !== undefined && { value: other }) },
   }));
 
@@ -117,7 +122,7 @@ function rejectionOf(apply: () => void): string | undefined {
   }
 }
 
-const cases = Number(process.env["HOSTILE_FILTER_CASES"] ?? 30);
+const cases = Number(process.env["HOSTILE_FILTER_CASES"] ?? 60);
 const seed = Number(process.env["HOSTILE_FILTER_SEED"] ?? 1);
 
 it("hostile EnvoyFilters are rejected or applied alone", { timeout: 60_000 + cases * 500 }, () => {
@@ -170,7 +175,7 @@ it("hostile EnvoyFilters are rejected or applied alone", { timeout: 60_000 + cas
     }),
     { numRuns: cases, seed },
   );
-  expect(applied).toBeGreaterThan(cases / 100);
   expect(rejected).toBeGreaterThan(0);
-  if (cases >= 1000) expect(skipped).toBeGreaterThan(cases / 500);
+  expect(applied).toBeGreaterThan(0);
+  if (cases >= 1000) expect(skipped).toBeGreaterThan(0);
 });
