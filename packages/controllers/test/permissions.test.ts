@@ -25,10 +25,10 @@ import {
   runController,
   runElected,
   serviceExportController,
-  statusKinds,
   validationWebhookController,
   WorkloadRegistration,
 } from "@istiod/controllers";
+import { type ObjectStatus, statusKinds } from "@istiod/gateway-api";
 import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import type { ObjectInput } from "@istiod/kubernetes/testing";
@@ -125,8 +125,10 @@ const gatewayStatuses = gatewayStatusController({
   statuses: {
     follow: (changed) => {
       const kind = statusKinds.find(({ kind: { kind } }) => kind === "Gateway");
-      const conditions = [{ type: "Accepted", status: "True", reason: "Accepted", message: "" }];
-      if (kind) changed(new Map([[kind, new Map([["shop/edge", { generation: 1, status: { conditions } }]])]]));
+      const status: ObjectStatus = {
+        conditions: [{ type: "Accepted", status: "True", reason: "Accepted", message: "" }],
+      };
+      if (kind) changed(new Map([[kind, new Map([["shop/edge", { generation: 1, status }]])]]));
       return () => undefined;
     },
   },
