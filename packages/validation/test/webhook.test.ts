@@ -125,12 +125,7 @@ it.each([
     { url: "oci://a/b", verificationKey: "key" },
     "verificationKey: has no effect: Istio does not implement it either; set sha256",
   ],
-  [
-    "gateway.networking.k8s.io/v1",
-    "UDPRoute",
-    {},
-    "UDPRoute has no effect: Istio does not route UDP",
-  ],
+  ["gateway.networking.k8s.io/v1", "UDPRoute", {}, "UDPRoute has no effect: Istio does not route UDP"],
   [
     "gateway.networking.x-k8s.io/v1alpha1",
     "XListenerSet",
