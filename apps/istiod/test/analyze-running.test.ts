@@ -87,8 +87,8 @@ describe("istiod analyze of a running istiod", () => {
   test("logs a finding about several objects once, with their number", async () => {
     const route = (name: string): string =>
       JSON.stringify({
-        apiVersion: "gateway.networking.k8s.io/v1",
-        kind: "HTTPRoute",
+        apiVersion: "gateway.networking.k8s.io/v1alpha2",
+        kind: "UDPRoute",
         metadata: { name, namespace: "shop" },
         spec: {},
       });
@@ -103,7 +103,7 @@ describe("istiod analyze of a running istiod", () => {
             scope: "analysis",
             code: "MESH0002",
             count: 3,
-            object: "HTTPRoute shop/a",
+            object: "UDPRoute shop/a",
           }),
         ),
       5000,
