@@ -51,6 +51,6 @@ test("istiod reads and writes a cluster with the permissions of the chart, witho
   // The proxy records what is forbidden.
   const asIstiod = createApiClient(await parseKubeconfig(kubeconfig));
   onTestFinished(() => asIstiod.close());
-  await expect(asIstiod.json({ path: "/apis/apps/v1/deployments" })).rejects.toMatchObject({ code: "forbidden" });
-  expect(proxy.forbidden).toEqual(["GET /apis/apps/v1/deployments"]);
+  await expect(asIstiod.json({ path: "/apis/apps/v1/daemonsets" })).rejects.toMatchObject({ code: "forbidden" });
+  expect(proxy.forbidden).toEqual(["GET /apis/apps/v1/daemonsets"]);
 }, 240_000);
