@@ -127,7 +127,6 @@ export {
 export {
   type BackendObjectReference,
   type BackendReference,
-  type LocalObjectReference,
   type ParentReference,
   type RouteParents,
 } from "./kinds/gateway-api/routes/references.js";

@@ -3,10 +3,10 @@ import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
-import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
+import { warnOfIgnored, warnOfOthers } from "./field-rules.js";
 import { declareKind } from "../kind.js";
 import { type BackendTlsValidation, decodeBackendTlsValidation } from "./backend-tls-validation.js";
-import { decodeLocalReference, type LocalReference } from "./references.js";
+import { decodeLocalReference, type LocalReference, targetKeys } from "./references.js";
 
 /** A backend of a policy's namespace, or one of its ports. */
 export interface SectionReference extends LocalReference {
@@ -27,9 +27,9 @@ export const backendTlsPolicies = collection<BackendTlsPolicyObject>("BackendTLS
 });
 
 /** BackendTLSPolicies by `namespace/kind/name` of the objects that they apply to. */
-export const backendTlsPoliciesByTarget = index(backendTlsPolicies, "byTarget", ({ namespace, spec }) => [
-  ...new Set(spec.targetRefs.map(({ kind, name }) => `${namespace}/${kind}/${name}`)),
-]);
+export const backendTlsPoliciesByTarget = index(backendTlsPolicies, "byTarget", ({ namespace, spec }) =>
+  targetKeys(spec.targetRefs, namespace),
+);
 
 export const backendTlsPolicyKind = declareKind<BackendTlsPolicySpec, undefined>({
   kind: "BackendTLSPolicy",

@@ -1,5 +1,5 @@
 import type { Fields } from "../../decoding/fields.js";
-import { warnOfOthers } from "./routes/fields.js";
+import { warnOfOthers } from "./field-rules.js";
 import { isSubdomain } from "../../validation/kubernetes/names.js";
 import { expectedHostname, isAnyText, isGatewayApiHostname, requiredEnum, requiredString } from "./checked-fields.js";
 import { decodeLocalReference, type LocalReference } from "./references.js";

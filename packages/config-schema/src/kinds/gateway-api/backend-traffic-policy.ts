@@ -3,10 +3,10 @@ import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
-import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
+import { optionalInteger, warnOfIgnored, warnOfOthers } from "./field-rules.js";
 import { declareKind } from "../kind.js";
 import { expectedDuration, isGatewayApiDuration, optionalChecked } from "./checked-fields.js";
-import { decodeLocalReference, type LocalReference } from "./references.js";
+import { decodeLocalReference, type LocalReference, targetKeys } from "./references.js";
 
 /** Limits of retries. */
 export interface RetryConstraint {
@@ -35,9 +35,9 @@ export const backendTrafficPolicies = collection<BackendTrafficPolicyObject>("XB
 });
 
 /** XBackendTrafficPolicies by `namespace/kind/name` of the objects that they apply to. */
-export const backendTrafficPoliciesByTarget = index(backendTrafficPolicies, "byTarget", ({ namespace, spec }) => [
-  ...new Set(spec.targetRefs.map(({ kind, name }) => `${namespace}/${kind}/${name}`)),
-]);
+export const backendTrafficPoliciesByTarget = index(backendTrafficPolicies, "byTarget", ({ namespace, spec }) =>
+  targetKeys(spec.targetRefs, namespace),
+);
 
 export const backendTrafficPolicyKind = declareKind<BackendTrafficPolicySpec, undefined>({
   kind: "XBackendTrafficPolicy",
@@ -82,15 +82,4 @@ function decodeRetryConstraint(fields: Fields): RetryConstraint {
       },
     }),
   };
-}
-
-function optionalInteger<N extends string>(
-  fields: Fields,
-  name: N,
-  min: number,
-  max: number,
-): { readonly [K in N]?: number } {
-  const value = fields.integer(name);
-  if (value !== undefined && (value < min || value > max)) fields.fault([name], value, `${min} to ${max}`);
-  return (value === undefined ? {} : { [name]: value }) as { readonly [K in N]?: number };
 }

@@ -4,7 +4,7 @@ import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isSubdomain } from "../../validation/kubernetes/names.js";
 import { isIstioKey } from "../istio/istio-keys.js";
-import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
+import { warnOfIgnored, warnOfOthers } from "./field-rules.js";
 import { declareKind } from "../kind.js";
 import { type BackendTlsValidation, decodeBackendTlsValidation } from "./backend-tls-validation.js";
 import { requiredEnum, requiredString } from "./checked-fields.js";

@@ -1,5 +1,6 @@
 import type { Fields } from "../../decoding/fields.js";
 import { isSubdomain } from "../../validation/kubernetes/names.js";
+import { durationForm } from "./field-rules.js";
 
 /** Returns a string that must be set and satisfy a rule. Another one is reported, and read as given. */
 export function requiredString(
@@ -55,7 +56,7 @@ export const expectedHostname = "a domain name in lower case, whose first label 
 
 /** Reports whether a string is a duration of the Gateway API (GEP-2257), such as `1h30m`. */
 export function isGatewayApiDuration(text: string): boolean {
-  return /^([0-9]{1,5}(h|m|s|ms)){1,4}$/.test(text);
+  return durationForm.test(text);
 }
 
 export const expectedDuration = "a duration of up to four numbers with units, such as 1h30m or 500ms";

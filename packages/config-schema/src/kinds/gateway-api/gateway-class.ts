@@ -2,7 +2,7 @@ import { collection } from "@istiod/incremental";
 import type { ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { isIstioKey } from "../istio/istio-keys.js";
-import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
+import { warnOfIgnored, warnOfOthers } from "./field-rules.js";
 import { declareKind } from "../kind.js";
 import { isAnyText, requiredString } from "./checked-fields.js";
 import { decodeFullReference, type FullReference } from "./references.js";

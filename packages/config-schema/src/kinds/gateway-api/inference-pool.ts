@@ -4,7 +4,7 @@ import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { checkSelectorLabels } from "../../validation/kubernetes/fields.js";
 import { isIstioKey } from "../istio/istio-keys.js";
-import { warnOfOthers } from "./routes/fields.js";
+import { warnOfOthers } from "./field-rules.js";
 import { declareKind } from "../kind.js";
 import { optionalEnum } from "./checked-fields.js";
 import { decodeReference, type ObjectReference } from "./references.js";

@@ -2,7 +2,7 @@ import { collection } from "@istiod/incremental";
 import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
-import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
+import { warnOfIgnored, warnOfOthers } from "./field-rules.js";
 import { declareKind } from "../kind.js";
 import { isAnyText, optionalEnum, requiredString } from "./checked-fields.js";
 import { decodeListeners, type KubernetesGatewayListener } from "./listener.js";

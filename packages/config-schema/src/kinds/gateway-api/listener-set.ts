@@ -3,7 +3,7 @@ import { meshKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
-import { warnOfOthers } from "./routes/fields.js";
+import { warnOfOthers } from "./field-rules.js";
 import { declareKind } from "../kind.js";
 import { decodeListeners, type KubernetesGatewayListener } from "./listener.js";
 import { decodeReference, type ObjectReference } from "./references.js";

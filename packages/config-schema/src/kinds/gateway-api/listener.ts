@@ -1,4 +1,4 @@
-import { warnOfIgnored, warnOfOthers } from "./routes/fields.js";
+import { warnOfIgnored, warnOfOthers } from "./field-rules.js";
 import type { Fields } from "../../decoding/fields.js";
 import { expectedSubdomain } from "../../validation/kubernetes/fields.js";
 import { isSubdomain } from "../../validation/kubernetes/names.js";

@@ -5,7 +5,7 @@ import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { expectedLabel } from "../../validation/kubernetes/fields.js";
 import { isLowerCaseLabel } from "../../validation/kubernetes/names.js";
 import { isIstioKey } from "../istio/istio-keys.js";
-import { warnOfOthers } from "./routes/fields.js";
+import { warnOfOthers } from "./field-rules.js";
 import { declareKind } from "../kind.js";
 import { isAnyText, requiredString } from "./checked-fields.js";
 import { decodeGroupKind, type GroupKind } from "./references.js";

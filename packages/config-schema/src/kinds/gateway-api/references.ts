@@ -1,8 +1,8 @@
 import type { Fields } from "../../decoding/fields.js";
 import { expectedLabel, expectedSubdomain } from "../../validation/kubernetes/fields.js";
 import { isLowerCaseLabel, isSubdomain } from "../../validation/kubernetes/names.js";
-import { warnOfOthers } from "./routes/fields.js";
-import { isAnyText, optionalChecked, requiredString } from "./checked-fields.js";
+import { kindName, objectName, warnOfOthers } from "./field-rules.js";
+import { optionalChecked, requiredString } from "./checked-fields.js";
 
 /** A reference to an object. Absent fields have defaults that depend on where the reference is. */
 export interface ObjectReference {
@@ -30,10 +30,7 @@ export interface FullReference extends LocalReference {
 
 const isGroup = isSubdomain;
 const expectedGroup = `an API group: ${expectedSubdomain}`;
-const isKind = (text: string): boolean => text.length <= 63 && /^[a-zA-Z](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?$/.test(text);
 const expectedKind = "a kind: at most 63 letters, digits and inner hyphens";
-const isObjectName = (text: string): boolean => text.length <= 253 && isAnyText(text);
-const expectedName = "a name of at most 253 characters";
 
 /**
  * Decodes a reference whose group, kind and namespace have defaults.
@@ -44,8 +41,8 @@ export function decodeReference(fields: Fields, others: readonly string[] = []):
   warnOfOthers(fields, ["group", "kind", "name", "namespace", ...others]);
   return {
     ...(fields.has("group") && { group: groupOf(fields) }),
-    ...optionalChecked(fields, "kind", isKind, expectedKind),
-    name: requiredString(fields, "name", isObjectName, expectedName),
+    ...optionalChecked(fields, "kind", kindName.isValid, expectedKind),
+    name: requiredString(fields, "name", objectName.isValid, objectName.expected),
     ...optionalChecked(fields, "namespace", isLowerCaseLabel, expectedLabel),
   };
 }
@@ -54,8 +51,8 @@ export function decodeReference(fields: Fields, others: readonly string[] = []):
 export function decodeLocalReference(fields: Fields): LocalReference {
   return {
     group: groupOf(fields),
-    kind: requiredString(fields, "kind", isKind, expectedKind),
-    name: requiredString(fields, "name", isObjectName, expectedName),
+    kind: requiredString(fields, "kind", kindName.isValid, expectedKind),
+    name: requiredString(fields, "name", objectName.isValid, objectName.expected),
   };
 }
 
@@ -75,7 +72,7 @@ export interface GroupKind {
 export function decodeGroupKind(fields: Fields, defaultGroup = ""): GroupKind {
   return {
     group: fields.has("group") ? groupOf(fields) : defaultGroup,
-    kind: requiredString(fields, "kind", isKind, expectedKind),
+    kind: requiredString(fields, "kind", kindName.isValid, expectedKind),
   };
 }
 
@@ -83,4 +80,9 @@ function groupOf(fields: Fields): string {
   const group = fields.string("group");
   if (group !== "" && !isGroup(group)) fields.fault(["group"], group, expectedGroup);
   return group;
+}
+
+/** Returns `namespace/kind/name` of the objects of a namespace that references name, each once. */
+export function targetKeys(refs: readonly LocalReference[], namespace: string): readonly string[] {
+  return [...new Set(refs.map(({ kind, name }) => `${namespace}/${kind}/${name}`))];
 }

@@ -1,4 +1,5 @@
 import type { Fields } from "../../../decoding/fields.js";
+import type { LocalReference } from "../references.js";
 import { headerFormatFault } from "../../../validation/format-string/header-format.js";
 import {
   anyText,
@@ -11,13 +12,12 @@ import {
   text,
   type TextRule,
   warnOfOthers,
-} from "./fields.js";
+} from "../field-rules.js";
 import {
   backendObjectFields,
   type BackendObjectReference,
   decodeBackendObject,
   decodeLocalObject,
-  type LocalObjectReference,
 } from "./references.js";
 
 export interface HttpHeader {
@@ -89,7 +89,7 @@ export type RouteFilter =
   | { readonly type: "URLRewrite"; readonly urlRewrite: UrlRewrite }
   | { readonly type: "CORS"; readonly cors: CorsFilter }
   | { readonly type: "ExternalAuth"; readonly externalAuth: ExternalAuth }
-  | { readonly type: "ExtensionRef"; readonly extensionRef: LocalObjectReference };
+  | { readonly type: "ExtensionRef"; readonly extensionRef: LocalReference };
 
 export type RouteFilterType = RouteFilter["type"];
 

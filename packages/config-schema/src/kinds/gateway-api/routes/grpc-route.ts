@@ -12,7 +12,7 @@ import {
   warnOfIgnored,
   warnOfOthers,
   anyText,
-} from "./fields.js";
+} from "../field-rules.js";
 import { decodeValueMatch, type HttpBackendReference, type ValueMatch } from "./http-route.js";
 import { backendFields, decodeBackend, decodeParents, routeParentFields } from "./references.js";
 import { decodeFilters, grpcFilterTypes, type RouteFilter } from "./filters.js";

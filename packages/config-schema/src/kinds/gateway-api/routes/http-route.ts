@@ -15,7 +15,7 @@ import {
   text,
   warnOfIgnored,
   warnOfOthers,
-} from "./fields.js";
+} from "../field-rules.js";
 import { backendFields, type BackendReference, decodeBackend, decodeParents, routeParentFields } from "./references.js";
 import { decodeFilters, httpFilterTypes, type RouteFilter } from "./filters.js";
 import { checkRuleNames, decodeHostnames, routeKind, type RouteSpec } from "./route-kind.js";

@@ -3,7 +3,7 @@ import { meshKey, type ConfigObject } from "../../../config-object.js";
 import type { Fields } from "../../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
 import type { Kind } from "../../kind.js";
-import { optionalText, sectionNameRule, warnOfOthers } from "./fields.js";
+import { optionalText, sectionNameRule, warnOfOthers } from "../field-rules.js";
 import {
   backendFields,
   type BackendReference,

@@ -10,7 +10,8 @@ import {
   text,
   warnOfIgnored,
   warnOfOthers,
-} from "./fields.js";
+} from "../field-rules.js";
+import type { LocalReference } from "../references.js";
 
 /** Reference of a route to what it attaches to, as declared. */
 export interface ParentReference {
@@ -42,13 +43,6 @@ export interface BackendObjectReference {
 export interface BackendReference extends BackendObjectReference {
   /** Proportion of the traffic, relative to the sum of weights. 0 to 1,000,000; default 1. */
   readonly weight: number;
-}
-
-/** Reference to an object in the same namespace. */
-export interface LocalObjectReference {
-  readonly group: string;
-  readonly kind: string;
-  readonly name: string;
 }
 
 /** Parents of a route of any kind. */
@@ -105,7 +99,7 @@ export function decodeBackend(ref: Fields): BackendReference {
   return { ...decodeBackendObject(ref), weight: optionalInteger(ref, "weight", 0, 1_000_000).weight ?? 1 };
 }
 
-export function decodeLocalObject(ref: Fields): LocalObjectReference {
+export function decodeLocalObject(ref: Fields): LocalReference {
   warnOfOthers(ref, ["group", "kind", "name"]);
   return {
     group: text(ref, "group", groupName, "required"),

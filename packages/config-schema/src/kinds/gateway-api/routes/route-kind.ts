@@ -3,7 +3,7 @@ import type { ConfigObject } from "../../../config-object.js";
 import { Fields } from "../../../decoding/fields.js";
 import { isIstioKey } from "../../istio/istio-keys.js";
 import { declareKind, type Kind } from "../../kind.js";
-import { hostnameRule } from "./fields.js";
+import { hostnameRule } from "../field-rules.js";
 import type { RouteParents } from "./references.js";
 
 /** Fields of all kinds of routes with hostnames. */

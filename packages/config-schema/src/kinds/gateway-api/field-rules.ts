@@ -1,7 +1,7 @@
 import { parseGoDuration } from "@istiod/settings";
-import type { Fields } from "../../../decoding/fields.js";
-import { isLowerCaseLabel, isSubdomain } from "../../../validation/kubernetes/names.js";
-import { regexFault } from "../../../validation/regex/regex.js";
+import type { Fields } from "../../decoding/fields.js";
+import { isLowerCaseLabel, isSubdomain } from "../../validation/kubernetes/names.js";
+import { regexFault } from "../../validation/regex/regex.js";
 
 /** A rule of a string. */
 export interface TextRule {
@@ -32,6 +32,7 @@ export const groupName: TextRule = {
   expected: "an API group, or empty for the core group",
 };
 
+/** Kind of an object. */
 export const kindName = matching(/^[a-zA-Z](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?$/, 63, "a kind, such as Service");
 
 export const sectionNameRule: TextRule = {
@@ -97,7 +98,8 @@ export function optionalInteger<N extends string>(
   return { [name]: value } as { readonly [K in N]?: number };
 }
 
-const durationForm = /^(?:[0-9]{1,5}(?:h|m|s|ms)){1,4}$/;
+/** The form of durations of the Gateway API (GEP-2257), such as `1h30m`. */
+export const durationForm = /^(?:[0-9]{1,5}(?:h|m|s|ms)){1,4}$/;
 
 /**
  * Returns `{name: milliseconds}` for a duration in the form of GEP-2257, such as `1h30m`; an empty object if it is
