@@ -1,13 +1,9 @@
-/** A condition of a status that istiod computes. */
-export interface DesiredCondition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
+import type { StatusCondition } from "@istiod/gateway-api";
 
 /** A condition as API servers have it. Without `lastTransitionTime`, it gets the time of the write. */
-export interface Condition extends DesiredCondition {
+export interface Condition extends Omit<StatusCondition, "status"> {
+  /** `True`, `False` or `Unknown`. */
+  readonly status: string;
   readonly observedGeneration?: number;
   readonly lastTransitionTime?: string;
 }
@@ -20,7 +16,7 @@ export interface Condition extends DesiredCondition {
  */
 export function mergeConditions(
   observed: readonly Condition[],
-  desired: readonly DesiredCondition[],
+  desired: readonly StatusCondition[],
   { generation, own }: { readonly generation: number; readonly own: ReadonlySet<string> },
 ): readonly Condition[] {
   const wanted = new Map(desired.map((condition) => [condition.type, condition]));
@@ -33,7 +29,7 @@ export function mergeConditions(
   return [...kept, ...[...wanted.values()].map((added) => ({ ...added, observedGeneration: generation }))];
 }
 
-function merged(before: Condition, after: DesiredCondition, observedGeneration: number): Condition {
+function merged(before: Condition, after: StatusCondition, observedGeneration: number): Condition {
   const { lastTransitionTime } = before;
   const hasTransition = before.status !== after.status || lastTransitionTime === undefined;
   return { ...after, observedGeneration, ...(!hasTransition && { lastTransitionTime }) };

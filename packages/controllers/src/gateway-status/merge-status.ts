@@ -1,17 +1,11 @@
-import type { Attachment, ObjectStatus } from "@istiod/gateway-api";
+import type { Attachment, ObjectStatus, StatusCondition } from "@istiod/gateway-api";
 import { isDeepStrictEqual } from "node:util";
-import { type Condition, type DesiredCondition, mergeConditions } from "./conditions.js";
-
-/** Conditions of something that has a name, as a listener. */
-interface Listener {
-  readonly name: string;
-  readonly conditions: readonly DesiredCondition[];
-}
+import { type Condition, mergeConditions } from "./conditions.js";
 
 /** A status as API servers have it. */
 export interface ObservedStatus {
   readonly conditions?: readonly Condition[];
-  readonly listeners?: readonly (Listener & { readonly conditions?: readonly Condition[] })[];
+  readonly listeners?: readonly { readonly name: string; readonly conditions?: readonly Condition[] }[];
   readonly addresses?: readonly object[];
   readonly attachedListenerSets?: number;
   readonly supportedFeatures?: readonly { readonly name: string }[];
@@ -57,7 +51,7 @@ export function statusChange(
   desired: ObjectStatus,
   options: MergeOptions,
 ): ObservedStatus | undefined {
-  const merge = (before: readonly Condition[] | undefined, after: readonly DesiredCondition[]): readonly Condition[] =>
+  const merge = (before: readonly Condition[] | undefined, after: readonly StatusCondition[]): readonly Condition[] =>
     mergeConditions(before ?? [], after, { generation: options.generation, own: ownTypes });
   const {
     conditions,
@@ -96,7 +90,7 @@ function mergeAttachments(
   field: "parentRef" | "ancestorRef",
   observed: readonly ObservedAttachment[] = [],
   desired: readonly (Attachment & ObservedAttachment)[],
-  merge: (before: readonly Condition[] | undefined, after: readonly DesiredCondition[]) => readonly Condition[],
+  merge: (before: readonly Condition[] | undefined, after: readonly StatusCondition[]) => readonly Condition[],
   { namespace, controllers, mostEntries }: MergeOptions,
 ): readonly ObservedAttachment[] {
   const keyOf = (entry: ObservedAttachment): string =>

@@ -6,6 +6,7 @@ import { isAllowedListenerSet } from "../listeners/allowed-listeners.js";
 import { type BuiltListener, buildListener } from "../listeners/listener.js";
 import { listenerConflict, portOf } from "../listeners/listener-conflicts.js";
 import { type GatewayServices, gatewayServices } from "./gateway-services.js";
+import { gatewayApiGroup } from "../names.js";
 
 /** A Gateway that istiod serves. */
 export interface ServedGateway {
@@ -30,9 +31,9 @@ export function isUnserved({ services: { hostnames, fault } }: ServedGateway): b
 export const gatewayOfListenerSet = query("gatewayApiGatewayOfListenerSet", (q, key: string): string | undefined => {
   const set = q.read(listenerSets, key);
   if (set === undefined) return undefined;
-  const { group = "gateway.networking.k8s.io", kind = "Gateway", namespace = set.namespace, name } = set.spec.parentRef;
+  const { group = gatewayApiGroup, kind = "Gateway", namespace = set.namespace, name } = set.spec.parentRef;
   const gateway = `${namespace}/${name}`;
-  const isGateway = group === "gateway.networking.k8s.io" && kind === "Gateway";
+  const isGateway = group === gatewayApiGroup && kind === "Gateway";
   return isGateway && q.call(servedGateway, gateway) !== undefined ? gateway : undefined;
 });
 

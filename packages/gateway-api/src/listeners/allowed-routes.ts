@@ -2,6 +2,7 @@ import type { AllowedRoutes, KubernetesGatewayListener } from "@istiod/config-sc
 import type { QueryContext } from "@istiod/incremental";
 import { selectedNamespaces } from "../references/namespaces.js";
 import type { RouteKind } from "./attachable-listener.js";
+import { gatewayApiGroup } from "../names.js";
 
 /** The kinds of routes that a listener accepts, of those that it names. */
 export interface SupportedKinds {
@@ -10,14 +11,14 @@ export interface SupportedKinds {
   readonly namesOthers: boolean;
 }
 
-const group = "gateway.networking.k8s.io";
-
 /** Returns the kinds of routes that a listener accepts: those of its protocol, or of these the ones that it names. */
 export function supportedKinds({ protocol, tls, allowedRoutes }: KubernetesGatewayListener): SupportedKinds {
-  const ofProtocol = kindsOfProtocol(protocol, tls?.mode).map((kind) => ({ group, kind }));
+  const ofProtocol = kindsOfProtocol(protocol, tls?.mode).map((kind) => ({ group: gatewayApiGroup, kind }));
   const named = allowedRoutes?.kinds ?? [];
   if (named.length === 0) return { kinds: ofProtocol, namesOthers: false };
-  const kinds = ofProtocol.filter(({ kind }) => named.some((each) => each.group === group && each.kind === kind));
+  const kinds = ofProtocol.filter(({ kind }) =>
+    named.some((each) => each.group === gatewayApiGroup && each.kind === kind),
+  );
   return { kinds, namesOthers: kinds.length !== named.length };
 }
 

@@ -9,6 +9,7 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { isGranted } from "../references/reference-grants.js";
 import type { StatusFault } from "../status/conditions.js";
+import { gatewayApiGroup } from "../names.js";
 
 /** An object that refers to credentials: a Gateway or a ListenerSet. */
 export interface CredentialUser {
@@ -94,7 +95,7 @@ interface Permission {
 
 function isPermitted(q: QueryContext, { ref, kind, user }: Permission): boolean {
   return q.call(isGranted, {
-    from: { group: "gateway.networking.k8s.io", kind: user.kind, namespace: user.namespace },
+    from: { group: gatewayApiGroup, kind: user.kind, namespace: user.namespace },
     to: { group: "", kind, namespace: ref.namespace, name: ref.name },
   });
 }

@@ -1,6 +1,7 @@
 import { grpcRoutes, httpRoutes, tcpRoutes, tlsRoutes } from "@istiod/config-schema";
 import { type Index, index, query } from "@istiod/incremental";
 import type { PolicyTarget } from "./policy-target.js";
+import { gatewayApiGroup } from "../names.js";
 
 interface RouteFields {
   readonly namespace: string;
@@ -49,8 +50,6 @@ export const gatewaysOfBackend = query(
     return [...new Set(gateways)].sort();
   },
 );
-
-const gatewayApiGroup = "gateway.networking.k8s.io";
 
 function gatewayKey(
   { group = gatewayApiGroup, kind = "Gateway", namespace, name }: Reference,

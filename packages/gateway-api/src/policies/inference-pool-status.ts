@@ -3,6 +3,7 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import { routeStatus } from "../routes/route-status.js";
 import { features } from "../settings/features.js";
 import { condition, type StatusCondition, type StatusFault } from "../status/conditions.js";
+import { gatewayApiGroup } from "../names.js";
 
 /** The status of an InferencePool for a Gateway whose routes name it. */
 export interface InferencePoolParentStatus {
@@ -20,7 +21,6 @@ export interface InferencePoolStatus {
   readonly parents: readonly InferencePoolParentStatus[];
 }
 
-const gatewayApiGroup = "gateway.networking.k8s.io";
 const poolGroup = "inference.networking.k8s.io";
 
 /** HTTPRoutes by the InferencePools (`namespace/name`) that they name. */

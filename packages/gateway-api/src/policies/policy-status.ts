@@ -15,6 +15,7 @@ import { tlsOfBackend } from "./backend-resource.js";
 import { targetsOfTlsPolicy, tlsOfPolicy } from "./backend-tls-policy.js";
 import { targetsOfTrafficPolicy } from "./backend-traffic-policy.js";
 import { ignoreAnnotation, isIgnoredPolicy, type PolicyTarget } from "./policy-target.js";
+import { gatewayApiGroup } from "../names.js";
 
 /** The status of a policy for one of its ancestors: a backend, for clients in the mesh, or a Gateway. */
 export interface AncestorStatus {
@@ -115,7 +116,7 @@ function gatewayAncestor(
   conditions: readonly StatusCondition[],
 ): AncestorStatus {
   return {
-    ancestorRef: { group: "gateway.networking.k8s.io", kind: "Gateway", ...at },
+    ancestorRef: { group: gatewayApiGroup, kind: "Gateway", ...at },
     controllerName: features.controllerName(q),
     conditions,
   };

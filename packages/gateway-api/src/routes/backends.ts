@@ -4,8 +4,9 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { declarationsOf, service } from "@istiod/service-discovery";
 import { isGranted } from "../references/reference-grants.js";
 import { features } from "../settings/features.js";
-import { gatewayApiGroup, type RouteReference } from "./route.js";
+import { type RouteReference } from "./route.js";
 import type { RouteProblem } from "./route-problem.js";
+import { gatewayApiGroup } from "../names.js";
 
 /** A reference of a route to a backend. */
 export interface RouteBackend {

@@ -6,11 +6,11 @@ import { tcpRoutesAtPort, tlsRoutesForMesh, tlsRoutesOfListener } from "./conver
 import { convertedTcpRules, convertedTlsRules } from "./conversion/l4-rules.js";
 import { derivedVirtualService } from "./derived-virtual-service.js";
 import { intersectHosts } from "./hostnames.js";
-import { gatewayApiSuffix } from "./http-parts.js";
 import { meshHosts } from "./mesh-hosts.js";
 import { isMeshParent } from "./parent.js";
 import { routeBinding, type RouteReference } from "./route.js";
 import { acceptedAttachments, allWhenEmpty, type RouteAttachment, routeAttachments } from "./route-attachments.js";
+import { gatewayApiSuffix } from "../names.js";
 
 /** One host of a TCPRoute or TLSRoute at one gateway. */
 interface L4Part {

@@ -1,5 +1,5 @@
 import type { ParentReference } from "@istiod/config-schema";
-import { gatewayApiGroup } from "./route.js";
+import { gatewayApiGroup } from "../names.js";
 
 /** An object that routes attach to. */
 export interface RouteParent {

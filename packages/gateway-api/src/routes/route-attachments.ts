@@ -5,8 +5,9 @@ import type { AttachableListener } from "../listeners/attachable-listener.js";
 import { features } from "../settings/features.js";
 import { hostsOverlap, isSubsetOf, isWildcard } from "./hostnames.js";
 import { isMeshParent, parentOf, parentOrder, type RouteParent } from "./parent.js";
-import { gatewayApiGroup, type RouteBinding, routeBinding, type RouteReference } from "./route.js";
+import { type RouteBinding, routeBinding, type RouteReference } from "./route.js";
 import { hasForeignWaypoint, lacksWaypoint, meshParentLabels } from "./waypoints.js";
+import { compareTexts, gatewayApiGroup } from "../names.js";
 
 /** The reason why a route is not attached to a listener or an object of the mesh. */
 export interface Denial {
@@ -55,7 +56,7 @@ export const routeAttachments = query(
           : listenerAttachments(q, { route, binding, parent, parentRef, index });
       })
       .map((attachment) => ({ attachment, order: parentOrder(attachment.parentRef, binding.namespace) }))
-      .sort((a, b) => compare(a.order, b.order))
+      .sort((a, b) => compareTexts(a.order, b.order))
       .map(({ attachment }) => attachment);
   },
 );
@@ -155,7 +156,7 @@ export function allWhenEmpty(hostnames: readonly string[]): readonly string[] {
 
 /** Returns the attachments of a route that are not denied, sorted by their Istio Gateway. */
 export function acceptedAttachments(attachments: readonly RouteAttachment[]): readonly RouteAttachment[] {
-  return attachments.filter(({ denied }) => denied === undefined).sort((a, b) => compare(a.gateway, b.gateway));
+  return attachments.filter(({ denied }) => denied === undefined).sort((a, b) => compareTexts(a.gateway, b.gateway));
 }
 
 /**
@@ -166,8 +167,4 @@ export function isIsolatedTo({ hostname, otherHostnames }: RouteAttachment, host
   if (hostname !== "" && !isWildcard(hostname)) return true;
   if (hostname !== "" && !hostsOverlap(host, hostname)) return false;
   return !otherHostnames.some((other) => hostname.length <= other.length && isSubsetOf(host, other));
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -16,8 +16,6 @@ export interface RouteReference {
   readonly key: string;
 }
 
-export const gatewayApiGroup = "gateway.networking.k8s.io";
-
 /** The collections of the kinds of routes, in the order in which their VirtualServices are listed. */
 export const routeCollections: Readonly<
   Record<RouteReference["kind"], Collection<ConfigObject<RouteParents & { readonly hostnames?: readonly string[] }>>>

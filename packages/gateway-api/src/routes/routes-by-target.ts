@@ -1,10 +1,10 @@
 import { grpcRoutes, httpRoutes, type RouteParents, serviceEntries } from "@istiod/config-schema";
 import { index, query } from "@istiod/incremental";
 import { features } from "../settings/features.js";
-import { gatewayApiSuffix } from "./http-parts.js";
 import { isMeshParent, parentOf } from "./parent.js";
 import type { RouteReference } from "./route.js";
 import { allWhenEmpty } from "./route-attachments.js";
+import { gatewayApiSuffix } from "../names.js";
 
 interface RouteFields {
   readonly namespace: string;
