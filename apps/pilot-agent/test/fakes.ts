@@ -1,6 +1,6 @@
 import http2 from "node:http2";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import type { SecureContextOptions } from "node:tls";
 import { join } from "node:path";
@@ -51,6 +51,7 @@ export const TOKEN = "token-of-shop-cart";
 export class FakeIstiod {
   readonly sessions = new Set<http2.ServerHttp2Session>();
   readonly headers: http2.IncomingHttpHeaders[] = [];
+  readonly #connections = new Set<Socket>();
   #server: http2.Http2Server | http2.Http2SecureServer | undefined;
   port = 0;
   /** Called for each connection. */
@@ -127,6 +128,10 @@ export class FakeIstiod {
           handler,
         )
       : http2.createServer(handler);
+    this.#server.on("connection", (connection: Socket) => {
+      this.#connections.add(connection);
+      connection.on("close", () => this.#connections.delete(connection));
+    });
     this.#server.on("session", (session: http2.ServerHttp2Session) => {
       this.sessions.add(session);
       this.onSession(session);
@@ -142,6 +147,8 @@ export class FakeIstiod {
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => (this.#server ? this.#server.close(() => resolve()) : resolve()));
     for (const session of this.sessions) session.destroy();
+    // Those whose handshake has not ended have no session.
+    for (const connection of this.#connections) connection.destroy();
     await closed;
     this.#server = undefined;
   }

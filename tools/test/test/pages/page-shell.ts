@@ -8,7 +8,7 @@ import { claimPlaces, type Places } from "./places.js";
 
 /** A command that hangs longer than this is killed. */
 const longestCommandMs = 60_000;
-const longestStartMs = 60_000;
+const longestStartMs = 30_000;
 const longestEndMs = 10_000;
 
 export interface CommandResult {

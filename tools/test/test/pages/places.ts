@@ -1,5 +1,4 @@
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 
 /** Ports on which istiod's commands listen, or ask, unless told otherwise. */
 const istiodPorts = [8080, 9876, 15010, 15012, 15014, 15017] as const;
@@ -31,8 +30,9 @@ export interface Places {
 
 /** Claims free ports, and an address of 127.0.0.0/8 for each of `addresses`. */
 export async function claimPlaces(): Promise<Places> {
-  const free = await Promise.all(istiodPorts.map(freePort));
-  const byPort = new Map<string, string>(istiodPorts.map((port, i) => [String(port), String(free[i])]));
+  const free = new Set<number>();
+  while (free.size < istiodPorts.length) free.add(await freePort());
+  const byPort = new Map<string, string>([...free].map((port, i) => [String(istiodPorts[i]), String(port)]));
   const byMoved = new Map<string, string>([...byPort].map(([from, to]) => [to, from]));
   const third = 1 + Math.floor(Math.random() * 250);
   const second = 130 + Math.floor(Math.random() * 60);
@@ -54,10 +54,19 @@ export async function claimPlaces(): Promise<Places> {
   };
 }
 
+/** Ports below those that systems assign, so that no other process is given one before istiod listens on it. */
+const lowestPort = 20_000;
+const portCount = 12_000;
+
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = lowestPort + Math.floor(Math.random() * portCount);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) =>
+      server.once("error", () => resolve(false)).listen(port, () => resolve(true)),
+    );
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
