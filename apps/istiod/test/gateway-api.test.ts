@@ -114,8 +114,13 @@ test("a Gateway is deployed, its proxy is served the routes, and all objects get
   });
   const proxy = client(istiod, "delta", node);
   proxy.subscribe(routeType, ["http.80"]);
-  const [config] = decoded(RouteConfigurationSchema, await proxy.accept(routeType));
-  expect(config?.virtualHosts.flatMap(({ routes }) => routes.map(({ action }) => action.case))).toEqual(["route"]);
+  const actions = async (): Promise<readonly unknown[]> => {
+    const [config] = decoded(RouteConfigurationSchema, await proxy.accept(routeType));
+    return (config?.virtualHosts ?? []).flatMap(({ routes }) => routes.map(({ action }) => action.case));
+  };
+  // The Service of the Gateway, by which the proxy is found, may arrive after the first response.
+  const first = await actions();
+  expect(first.length > 0 ? first : await actions()).toEqual(["route"]);
 });
 
 test("variables turn the controllers off", async () => {
