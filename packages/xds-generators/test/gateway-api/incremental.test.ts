@@ -2,7 +2,8 @@ import { mint } from "@istiod/ca/testing";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { TestMesh } from "../mesh.js";
-import { gatewayMesh, gatewayMeshProxies, randomObjects } from "./random-objects.js";
+import { gatewayMesh, gatewayMeshProxies } from "./gateway-mesh.js";
+import { randomObjects } from "./random-objects.js";
 
 const types = [
   "envoy.config.cluster.v3.Cluster",
