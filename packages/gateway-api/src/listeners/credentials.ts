@@ -26,7 +26,7 @@ const rootsSuffix = "-cacert";
 /** Returns the certificate and key that a reference names: those of a Secret that Envoy can read. */
 export function certificateCredential(q: QueryContext, ref: ObjectReference, user: CredentialUser): Credential {
   const { namespace = user.namespace, name } = ref;
-  // Whether the Secret of another namespace exists is not revealed without a grant.
+  // The existence of a Secret of another namespace is not revealed without a grant.
   if (namespace !== user.namespace && !isPermitted(q, { ref: { ...ref, namespace }, kind: "Secret", user }))
     return refused(`certificateRef ${name}/${namespace} not accessible to a Gateway in namespace "${user.namespace}"`);
   const fault = q.call(certificateFault, certificateKey(ref, namespace));
