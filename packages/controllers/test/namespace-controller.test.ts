@@ -52,6 +52,7 @@ describe("the ConfigMap istio-ca-root-cert", () => {
     await cluster.server.objects.create(namespace("later"));
     roots.set("root 1");
     await eventually(() => expect(dataOf(cluster, "later")).toEqual(root));
+    await eventually(() => expect(dataOf(cluster, "shop")).toEqual(root));
     expect(cluster.writes().filter((write) => write.includes("/shop/"))).toHaveLength(1);
     roots.set("root 2");
     await eventually(() => expect(dataOf(cluster, "shop")).toEqual({ "root-cert.pem": "root 2" }));

@@ -147,6 +147,8 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect([isLive(status), isIneffective(status)]).toEqual([false, true]);
     mesh.commit(virtualService("shop/cart", "2s"));
     const response = await web.next(toyType);
+    // The other proxy settles without a response.
+    await expect.poll(async () => (await mesh.status("VirtualService/lost/cart")).settling).toBe(1);
     const meanwhile = await mesh.status("VirtualService/lost/cart");
     expect(formatStatus(meanwhile)).toBe(
       "VirtualService/lost/cart: reaches none of 2 connected proxies yet; 1 still settling",

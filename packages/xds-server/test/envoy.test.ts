@@ -244,7 +244,9 @@ describe.each(variants)("a real Envoy that rejects resources, %s", (variant) => 
       source.put(routeType, ...changed);
       await expect.poll(texts, { timeout: 10_000 }).toEqual(["2", "2", "2", "1", expect.stringMatching(/404|closed/)]);
       await expect.poll(() => stateOf(server, "r4"), { timeout: 10_000 }).toBe("rejected");
-      expect(["r1", "r2", "r3"].map((name) => stateOf(server, name))).toEqual(Array(3).fill("acknowledged"));
+      await expect
+        .poll(() => ["r1", "r2", "r3"].map((name) => stateOf(server, name)), { timeout: 10_000 })
+        .toEqual(Array(3).fill("acknowledged"));
 
       // Another server knows nothing of the rejected response, and of the versions before it.
       await server.close({ graceMs: 0 });
