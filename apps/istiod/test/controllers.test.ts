@@ -25,7 +25,8 @@ async function cluster(): Promise<ApiServer> {
 const rootsIn = ({ objects }: ApiServer, namespace: string): string | undefined =>
   (
     objects.get({ apiVersion: "v1", kind: "ConfigMap", namespace, name: "istio-ca-root-cert" }) as
-      { readonly data?: Readonly<Record<string, string>> } | undefined
+      | { readonly data?: Readonly<Record<string, string>> }
+      | undefined
   )?.data?.["root-cert.pem"];
 
 const locksOf = ({ objects }: ApiServer): Readonly<Record<string, string>> =>

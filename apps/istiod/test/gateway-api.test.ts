@@ -67,7 +67,8 @@ interface Status extends Conditions {
 
 function found({ objects }: ApiServer, apiVersion: string, kind: string, name: string) {
   return objects.get({ apiVersion, kind, namespace: "shop", name }) as
-    (KubernetesObject & { readonly status?: Status }) | undefined;
+    | (KubernetesObject & { readonly status?: Status })
+    | undefined;
 }
 
 const accepted = ({ conditions = [] }: Conditions = {}): string | undefined =>

@@ -14,7 +14,15 @@ import { reasonOf } from "@istiod/runtime";
  * - `module`: a Wasm module cannot be fetched.
  */
 export type AgentErrorCode =
-  "option" | "configuration" | "file" | "address" | "envoy" | "authority" | "redirection" | "discovery" | "module";
+  | "option"
+  | "configuration"
+  | "file"
+  | "address"
+  | "envoy"
+  | "authority"
+  | "redirection"
+  | "discovery"
+  | "module";
 
 /** The error of this package. */
 export class AgentError extends Error {

@@ -1,6 +1,13 @@
 /** Reason for which a request is answered without a verdict. */
 export type AdmissionErrorCode =
-  "method" | "media-type" | "empty" | "too-large" | "malformed" | "unsupported" | "overloaded" | "deadline";
+  | "method"
+  | "media-type"
+  | "empty"
+  | "too-large"
+  | "malformed"
+  | "unsupported"
+  | "overloaded"
+  | "deadline";
 
 const statuses: Readonly<Record<AdmissionErrorCode, number>> = {
   method: 405,

@@ -4,7 +4,8 @@ import { CaError } from "./errors.js";
 
 /** The types of keys that the CA generates. */
 export type KeyType =
-  { readonly type: "rsa"; readonly bits: number } | { readonly type: "ecdsa"; readonly curve: "P-256" | "P-384" };
+  | { readonly type: "rsa"; readonly bits: number }
+  | { readonly type: "ecdsa"; readonly curve: "P-256" | "P-384" };
 
 /** Accepted RSA key sizes. The minimum follows NIST SP 800-57. The maximum bounds the cost of verification. */
 export const rsaBits = { min: 2048, max: 8192 } as const;

@@ -71,7 +71,8 @@ const apiVersions = {
 
 function found({ server }: TestCluster, kind: keyof typeof apiVersions, name = "edge-istio") {
   return server.objects.get({ apiVersion: apiVersions[kind], kind, namespace: "shop", name }) as
-    (KubernetesObject & { readonly spec: Record<string, unknown> }) | undefined;
+    | (KubernetesObject & { readonly spec: Record<string, unknown> })
+    | undefined;
 }
 
 function portsOf(cluster: TestCluster, name?: string): readonly string[] | undefined {

@@ -26,7 +26,8 @@ const service = (loadBalancer: readonly object[], externalIPs: readonly string[]
 const statusOf = ({ server }: TestCluster, name: string): unknown =>
   (
     server.objects.get({ apiVersion: "networking.k8s.io/v1", kind: "Ingress", namespace: "shop", name })?.["status"] as
-      { readonly loadBalancer?: { readonly ingress?: unknown } } | undefined
+      | { readonly loadBalancer?: { readonly ingress?: unknown } }
+      | undefined
   )?.loadBalancer?.ingress;
 
 async function start(mesh: Changeable<ReturnType<ReturnType<typeof meshSettings>["current"]>>) {

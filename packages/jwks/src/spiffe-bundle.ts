@@ -5,7 +5,8 @@ const maxKeys = 200;
 
 /** The roots of a SPIFFE bundle, or the reason why it is not usable. */
 export type SpiffeBundle =
-  { readonly roots: readonly string[]; readonly fault?: never } | { readonly roots?: never; readonly fault: string };
+  | { readonly roots: readonly string[]; readonly fault?: never }
+  | { readonly roots?: never; readonly fault: string };
 
 /**
  * Reads the X.509 roots of a SPIFFE bundle, in PEM: the keys for `x509-svid` of a JWK set, each with exactly one

@@ -3,7 +3,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The kinds of values; each is a word of pflag or of Go's `pkg/env`. */
 export type SettingType =
-  "string" | "boolean" | "integer" | "number" | "duration" | "list" | "stringArray" | "map" | "enum";
+  | "string"
+  | "boolean"
+  | "integer"
+  | "number"
+  | "duration"
+  | "list"
+  | "stringArray"
+  | "map"
+  | "enum";
 
 /** A declaration of a flag, of an environment variable, or of a value that can be set by both. */
 export interface SettingOptions<T> {

@@ -14,7 +14,11 @@ import { validate } from "./verdict.js";
 
 /** Reason of a verdict that is not a plain acceptance, as a label of Istio's metric. */
 export type FailureReason =
-  "unsupported_operation" | "yaml_decode_error" | "unknown_type" | "crd_conversion_error" | "invalid_resource";
+  | "unsupported_operation"
+  | "yaml_decode_error"
+  | "unknown_type"
+  | "crd_conversion_error"
+  | "invalid_resource";
 
 /** A decision of the validation webhook. */
 export interface ValidationEvent {

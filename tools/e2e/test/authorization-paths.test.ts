@@ -47,7 +47,7 @@ function statusOf(address: string, { workload, target }: Row): Promise<string> {
 }
 
 const decisionOf = (status: string): string =>
-  (({ 200: "allow", 403: "deny" }) as Readonly<Record<string, PathDecision>>)[status] ?? status;
+  ({ 200: "allow", 403: "deny" } as Readonly<Record<string, PathDecision>>)[status] ?? status;
 
 function evaluated({ decision }: Check): string {
   if (decision.outcome === "allow") return "allow";

@@ -5,7 +5,8 @@ import type { Write } from "./write.js";
 
 /** A write that a controller needs for a key, or the reason why it cannot compute one. */
 export type PlannedWrite =
-  { readonly key: string; readonly write: Write } | { readonly key: string; readonly error: Error };
+  | { readonly key: string; readonly write: Write }
+  | { readonly key: string; readonly error: Error };
 
 /**
  * Returns the writes that a controller begins with if an API server has these objects, in order. Nothing is written.

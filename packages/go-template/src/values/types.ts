@@ -1,6 +1,16 @@
 /** Kinds of values, with the names of Go's `reflect.Kind`. */
 export type Kind =
-  "bool" | IntegerKind | "float64" | "string" | "slice" | "map" | "struct" | "ptr" | "func" | "interface" | "any value";
+  | "bool"
+  | IntegerKind
+  | "float64"
+  | "string"
+  | "slice"
+  | "map"
+  | "struct"
+  | "ptr"
+  | "func"
+  | "interface"
+  | "any value";
 
 /** Kinds of integers. */
 export type IntegerKind = SignedKind | UnsignedKind;

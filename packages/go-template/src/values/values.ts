@@ -5,7 +5,17 @@ import { type GoType, type IntegerKind, wrapInteger } from "./types.js";
  * `interface {}`, a `bigint` is an `int`, a `number` is a `float64`.
  */
 export type Value =
-  null | boolean | string | number | bigint | GoInteger | GoList | GoMap | GoStruct | GoPointer | GoFunction;
+  | null
+  | boolean
+  | string
+  | number
+  | bigint
+  | GoInteger
+  | GoList
+  | GoMap
+  | GoStruct
+  | GoPointer
+  | GoFunction;
 
 /** An integer of another type than `int`. */
 export class GoInteger {

@@ -34,7 +34,8 @@ export interface Extension extends TargetedPolicy {
   readonly match: readonly Pick<TrafficSelector, "mode" | "ports">[];
   readonly type: "http" | "network";
   readonly config:
-    { readonly case: "wasm"; readonly value: WasmModule } | { readonly case: "lua"; readonly value: LuaConfig };
+    | { readonly case: "wasm"; readonly value: WasmModule }
+    | { readonly case: "lua"; readonly value: LuaConfig };
 }
 
 /** Start of the names of filters. Source: pilot/pkg/model/extensions.go. */

@@ -10,7 +10,8 @@ export type ServerKind = "memory" | "real";
 
 /** Starts the server, or changes the readiness of Pods: `rate` a second, for some seconds. */
 export type ServerRequest =
-  { readonly start: MeshOptions; readonly kind: ServerKind } | { readonly rate: number; readonly seconds: number };
+  | { readonly start: MeshOptions; readonly kind: ServerKind }
+  | { readonly rate: number; readonly seconds: number };
 
 export interface ServerAnswer {
   readonly error?: string;

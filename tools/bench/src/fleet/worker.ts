@@ -3,7 +3,8 @@ import { FleetPart, type PartOptions } from "./part.js";
 
 /** Commands to a thread with a part of the fleet. Each is acknowledged, and `report` returns a report. */
 export type PartCommand =
-  { readonly do: "connect" | "drop" | "report" } | { readonly do: "reset"; readonly connecting: boolean };
+  | { readonly do: "connect" | "drop" | "report" }
+  | { readonly do: "reset"; readonly connecting: boolean };
 
 if (parentPort !== null) {
   const port = parentPort;

@@ -32,7 +32,8 @@ const serviceAccount = (kind: PodKind): ObjectInput => ({
 /** Returns the self-signed root of an istiod that reads the API server, in PEM. */
 export function selfSignedRoot({ objects }: Pick<ApiServer, "objects">): string {
   const secret = objects.get({ apiVersion: "v1", kind: "Secret", namespace: system, name: "istio-ca-secret" }) as
-    { readonly data?: Readonly<Record<string, string>> } | undefined;
+    | { readonly data?: Readonly<Record<string, string>> }
+    | undefined;
   return Buffer.from(secret?.data?.["ca-cert.pem"] ?? "", "base64").toString();
 }
 

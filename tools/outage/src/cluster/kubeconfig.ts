@@ -3,7 +3,8 @@ export const istiodUser = "istiod";
 
 /** Credentials in a kubeconfig. */
 export type KubeconfigUser =
-  { readonly token: string } | { readonly "client-certificate-data": string; readonly "client-key-data": string };
+  | { readonly token: string }
+  | { readonly "client-certificate-data": string; readonly "client-key-data": string };
 
 /** Returns a kubeconfig as JSON, which is YAML. */
 export function kubeconfigOf(server: string, user: KubeconfigUser, certificateAuthority?: string): string {
