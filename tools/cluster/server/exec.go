@@ -1,29 +1,22 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	utilexec "k8s.io/utils/exec"
 )
-
-// execSocketAnnotation of a Node is the path of a Unix socket on which the node executes commands in containers.
-const execSocketAnnotation = "cluster.istiod.local/exec-socket"
 
 const (
 	execIdleTimeout   = 4 * time.Hour
@@ -44,20 +37,9 @@ func (*execREST) ConnectMethods() []string { return []string{http.MethodGet, htt
 func (*execREST) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
 
 func (r *execREST) Connect(ctx context.Context, name string, _ runtime.Object, responder rest.Responder) (http.Handler, error) {
-	found, err := r.pods.Get(ctx, name, &metav1.GetOptions{})
+	pod, socket, err := nodeOfPod(ctx, r.pods, r.nodes, name)
 	if err != nil {
 		return nil, err
-	}
-	pod := found.(*corev1.Pod)
-	if pod.Spec.NodeName == "" {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", name))
-	}
-	if found, err = r.nodes.Get(request.WithNamespace(ctx, ""), pod.Spec.NodeName, &metav1.GetOptions{}); err != nil {
-		return nil, err
-	}
-	socket := found.(*corev1.Node).Annotations[execSocketAnnotation]
-	if socket == "" {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("node %s does not execute commands", pod.Spec.NodeName))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		query := req.URL.Query()
@@ -84,12 +66,8 @@ func execContainer(pod *corev1.Pod, name string) (string, error) {
 	if name == "" {
 		return pod.Spec.Containers[0].Name, nil
 	}
-	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for _, container := range containers {
-			if container.Name == name {
-				return name, nil
-			}
-		}
+	if slices.Contains(containerNames(pod), name) {
+		return name, nil
 	}
 	return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, pod.Name))
 }
@@ -105,29 +83,13 @@ func (e nodeExecutor) ExecInContainer(
 	ctx context.Context, _, _, container string, command []string, _ io.Reader, stdout, stderr io.WriteCloser,
 	_ bool, _ <-chan remotecommand.TerminalSize, _ time.Duration,
 ) error {
-	body, err := json.Marshal(map[string]any{
+	response, err := askNode(ctx, e.socket, "exec", map[string]any{
 		"namespace": e.pod.Namespace, "pod": e.pod.Name, "container": container, "command": command,
 	})
 	if err != nil {
 		return err
 	}
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://node/exec", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", e.socket)
-	}}
-	defer transport.CloseIdleConnections()
-	response, err := transport.RoundTrip(post)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		message, _ := io.ReadAll(io.LimitReader(response.Body, maxExecFrame))
-		return errors.New(string(message))
-	}
+	defer response.Close()
 	outputs := map[byte]io.Writer{remotecommand.StreamStdOut: io.Discard, remotecommand.StreamStdErr: io.Discard}
 	if stdout != nil {
 		outputs[remotecommand.StreamStdOut] = stdout
@@ -135,7 +97,7 @@ func (e nodeExecutor) ExecInContainer(
 	if stderr != nil {
 		outputs[remotecommand.StreamStdErr] = stderr
 	}
-	return copyFrames(response.Body, outputs)
+	return copyFrames(response, outputs)
 }
 
 // copyFrames copies outputs until the frame of the exit status.

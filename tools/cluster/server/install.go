@@ -31,7 +31,9 @@ func (s *server) install(stored []*resource, config *genericapiserver.Recommende
 	}
 	core := groups[corev1.SchemeGroupVersion]
 	s.bindTokens(core)
-	core["pods/exec"] = &execREST{pods: core["pods"].(rest.Getter), nodes: core["nodes"].(rest.Getter)}
+	pods, nodes := core["pods"].(rest.Getter), core["nodes"].(rest.Getter)
+	core["pods/exec"] = &execREST{pods: pods, nodes: nodes}
+	core["pods/log"] = &logREST{pods: pods, nodes: nodes}
 	codecs := newCodecs(s.scheme)
 	versions := map[string][]schema.GroupVersion{}
 	for version := range groups {

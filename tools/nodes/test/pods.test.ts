@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import { Exec, KubeConfig, type V1Status } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
@@ -119,7 +120,6 @@ test("probes over HTTP, TCP, gRPC and a command decide readiness", async (contex
   await expect.poll(readiness, patience).toEqual({ http: true, tcp: true, grpc: true, exec: false });
   const { metadata, spec } = await rig.pod("probed");
   expect(isReady(await rig.pod("probed"))).toBe("False");
-  const { writeFile } = await import("node:fs/promises");
   await writeFile(`${rig.nodes.directory}/${spec.nodeName}/${metadata.uid}/volumes/shared/ok`, "");
   await expect.poll(async () => isReady(await rig.pod("probed")), patience).toBe("True");
   await rig.remove(`${pods}/probed`);
@@ -216,4 +216,56 @@ test("a command runs in a container, as by kubectl exec", async (context) => {
   await expect(run("none", ["true"])).rejects.toBeDefined();
   await expect(run("main", ["true"], "absent")).rejects.toBeDefined();
   await rig.remove(`${pods}/entered`);
+}, 120_000);
+
+test("the API server sends the output of a container, as by kubectl logs", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const script = 'seq 1 30000; echo 1 >> /state/runs; while [ ! -e "/state/go" ]; do sleep 0.1; done; echo last';
+  const volumeMounts = [{ name: "state", mountPath: "/state" }];
+  await rig.create(pods, {
+    metadata: { name: "logged", namespace: "default" },
+    spec: {
+      volumes: [{ name: "state", emptyDir: {} }],
+      terminationGracePeriodSeconds: 1,
+      initContainers: [shell("first", "echo prepared")],
+      containers: [shell("main", script, { volumeMounts }), shell("other", "exec sleep 1000")],
+    },
+  });
+  const path = `${pods}/logged/log`;
+  const logs = (query: Record<string, string | number | boolean>, of = path): Promise<string> =>
+    rig.text(of, { container: "main", ...query });
+  await expect.poll(() => logs({ tailLines: 1 }).catch(() => ""), patience).toBe("30000\n");
+  expect(await logs({})).toBe(`${Array.from({ length: 30_000 }, (_, i) => i + 1).join("\n")}\n`);
+  expect(await logs({ tailLines: 2 })).toBe("29999\n30000\n");
+  expect(await logs({ tailLines: 20_000 })).toMatch(/^10001\n(.*\n)*30000\n$/);
+  expect(await logs({ tailLines: 0 })).toBe("");
+  expect(await logs({ limitBytes: 4 })).toBe("1\n2\n");
+  expect(await logs({ container: "first" })).toBe("prepared\n");
+  expect(await logs({ container: "other" })).toBe("");
+  const later = new Date(Date.now() + 60_000).toISOString();
+  await expect.poll(() => logs({ sinceTime: later }), patience).toBe("");
+  expect(await logs({ sinceSeconds: 3600, tailLines: 1 })).toBe("30000\n");
+
+  const { metadata, spec } = await rig.pod("logged");
+  const followed = await rig.client.send({ path, query: { container: "main", follow: true, tailLines: 1 } });
+  const parts: string[] = [];
+  for await (const part of followed.body) {
+    parts.push(Buffer.from(part).toString());
+    await writeFile(`${rig.nodes.directory}/${spec.nodeName}/${metadata.uid}/volumes/state/go`, "");
+  }
+  expect(parts).toEqual(["30000\n", "last\n"]);
+  await expect.poll(() => logs({ previous: true, tailLines: 1 }).catch(() => ""), patience).toBe("last\n");
+
+  const refused = (query: Record<string, string | number | boolean>, of?: string): Promise<string> =>
+    logs(query, of).catch((error: unknown) => (error as Error).message);
+  expect(await refused({ container: "first", previous: true })).toContain("has not been restarted");
+  expect(await refused({ container: "none" })).toContain("container none is not valid for pod logged");
+  expect(await refused({ container: "" })).toContain("one must be named: main, other, first");
+  expect(await refused({ timestamps: true })).toContain("timestamps are not supported");
+  expect(await refused({ tailLines: -1 })).toContain('tailLines is "-1": must be an integer of at least 0');
+  expect(await refused({ sinceTime: "yesterday" })).toContain('sinceTime is "yesterday": must be a time');
+  expect(await refused({ sinceTime: later, sinceSeconds: 1 })).toContain("only one of");
+  expect(await refused({}, `${pods}/absent/log`)).toContain("not found");
+  await rig.remove(`${pods}/logged`);
 }, 120_000);

@@ -4,6 +4,7 @@ import { type Nodes, nodesUnavailable, startNodes } from "@istiod/nodes";
 import { afterAll, beforeAll } from "vitest";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import type { Pod } from "../src/kube/objects.js";
 
 export const unavailable = (await clusterUnavailable()) ?? (await nodesUnavailable());
@@ -18,6 +19,8 @@ export interface Rig {
   create(path: string, object: object): Promise<void>;
   patch(path: string, object: object): Promise<void>;
   get<T = Pod>(path: string): Promise<T>;
+  /** Returns an answer that is not JSON. */
+  text(path: string, query: Readonly<Record<string, string | number | boolean>>): Promise<string>;
   pod(name: string): Promise<Pod>;
   pods(labels: string): Promise<Pod[]>;
   /** Returns the output of a container, of all its restarts. */
@@ -64,6 +67,7 @@ function rigOf(client: ApiClient, nodes: Nodes, errors: unknown[], kubeconfig: s
     create: (path, object) => send("POST", path, object),
     patch: (path, object) => send("PATCH", path, object),
     get,
+    text: async (path, query) => await text((await client.send({ path, query })).body),
     pod,
     pods: async (labels) => {
       const query = { labelSelector: labels };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container, ContainerState, ContainerStatus } from "../kube/objects.js";
 import { type ActionTarget, execute } from "./actions.js";
+import { logFile, recordLogTimes } from "./container-logs.js";
 import { type ContainerProcess, launchContainer, type LaunchOptions } from "./launch.js";
 import { repeatProbe } from "./probe-loop.js";
 
@@ -55,6 +56,10 @@ export class ContainerRunner {
 
   get restarts(): number {
     return this.#restarts;
+  }
+
+  get isRunning(): boolean {
+    return this.#process !== undefined;
   }
 
   get status(): ContainerStatus {
@@ -138,7 +143,8 @@ export class ContainerRunner {
     const { directory } = this.#options;
     const scratch = join(directory, `root-${attempt}`);
     await mkdir(scratch, { recursive: true });
-    const log = await open(join(directory, `${attempt}.log`), "a");
+    const file = logFile(directory, attempt);
+    const log = await open(file, "a");
     const process = launchContainer({ ...launch, scratch, output: log.fd });
     await log.close();
     this.#process = process;
@@ -147,6 +153,7 @@ export class ContainerRunner {
     this.#restarts = attempt;
     this.#set({ running: { startedAt } });
     const ended = new AbortController();
+    recordLogTimes(file, ended.signal);
     this.#observe(process, ended.signal);
     const { exitCode, signal } = await process.exited;
     ended.abort();

@@ -9,8 +9,9 @@ import { types } from "../kube/types.js";
 import { patchStatus } from "../kube/write-status.js";
 import type { Namespaces } from "../network/commands.js";
 import type { PodNetwork } from "../network/pod-network.js";
-import { startExecServer } from "./exec-server.js";
+import { readLogs } from "./container-logs.js";
 import type { Images } from "./images.js";
+import { type LogRequest, startNodeServer } from "./node-server.js";
 import type { LaunchContext } from "./pod-launch.js";
 import { PodRunner } from "./pod-runner.js";
 import { PodVolumes, withAccountVolume, writeNameFiles } from "./pod-volumes.js";
@@ -41,7 +42,7 @@ export class NodeAgent {
   readonly #options: NodeOptions;
   readonly #pods = new Map<string, RunningPod>();
   readonly #addresses = new Set<number>();
-  #stopExecServer: (() => void) | undefined;
+  #stopServer: (() => void) | undefined;
   #isStopped = false;
 
   constructor(options: NodeOptions) {
@@ -51,11 +52,14 @@ export class NodeAgent {
   /** Registers the node and starts its pods. */
   async start(): Promise<void> {
     const { cluster, directory } = this.#options;
-    const socket = join(directory, "exec.sock");
-    this.#stopExecServer = await startExecServer(socket, async ({ namespace, pod, container, command }) => {
-      const running = this.#pods.get(cluster.pods.get(`${namespace}/${pod}`)?.metadata.uid ?? "");
-      if (!running) throw new Error(`pod ${namespace}/${pod} is not running`);
-      return await running.runner.inside(container, command);
+    const socket = join(directory, "node.sock");
+    this.#stopServer = await startNodeServer(socket, {
+      inside: async ({ namespace, pod, container, command }) => {
+        const running = this.#pods.get(cluster.pods.get(`${namespace}/${pod}`)?.metadata.uid ?? "");
+        if (!running) throw new Error(`pod ${namespace}/${pod} is not running`);
+        return await running.runner.inside(container, command);
+      },
+      logs: (request) => this.#logs(request),
     });
     await this.#register(socket);
     cluster.pods.listen((pod, previous) => this.#changed(pod, previous));
@@ -72,7 +76,7 @@ export class NodeAgent {
   /** Kills all containers, and leaves the objects as they are. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#stopExecServer?.();
+    this.#stopServer?.();
     await Promise.all([...this.#pods.values()].map(({ runner }) => runner.stop(0)));
   }
 
@@ -90,6 +94,17 @@ export class NodeAgent {
     if (!isDeepStrictEqual(conditions(pod.status), conditions(previous?.status))) running.runner.report();
     if (!isDeepStrictEqual(pod.metadata.labels, previous?.metadata.labels)) running.update();
     else if (!isDeepStrictEqual(pod.metadata.annotations, previous?.metadata.annotations)) running.update();
+  }
+
+  /** Returns the output of a container, also of one that has ended. */
+  #logs({ namespace, pod: name, container, ...selection }: LogRequest): AsyncIterable<Buffer> {
+    const { cluster, directory } = this.#options;
+    const pod = cluster.pods.get(`${namespace}/${name}`);
+    if (!pod) throw new Error(`pod ${namespace}/${name} is not known on this node`);
+    const { uid } = pod.metadata;
+    const folder = join(directory, uid, "containers", container);
+    const isRunning = (attempt: number): boolean => this.#pods.get(uid)?.runner.isRunning(container, attempt) ?? false;
+    return readLogs({ folder, container: `${container} of pod ${namespace}/${name}`, isRunning }, selection);
   }
 
   #run(first: Pod): void {
@@ -182,7 +197,7 @@ export class NodeAgent {
     throw new Error(`node ${this.#options.name}: no address left, at most 253 pods`);
   }
 
-  /** @param socket Unix socket on which the API server sends commands for containers */
+  /** @param socket Unix socket on which the API server sends requests for containers */
   async #register(socket: string): Promise<void> {
     const { cluster, name, labels, network } = this.#options;
     const node = await cluster.client.json<Stored>({
@@ -196,7 +211,7 @@ export class NodeAgent {
         metadata: {
           name,
           labels: { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", ...labels },
-          annotations: { "cluster.istiod.local/exec-socket": socket },
+          annotations: { "cluster.istiod.local/node-socket": socket },
         },
       }),
     });

@@ -70,6 +70,11 @@ export class PodRunner {
     return await runner.inside(command);
   }
 
+  /** Reports whether a container runs, and was started a number of times before. */
+  isRunning(container: string, attempt: number): boolean {
+    return this.#all.some(({ name, restarts, isRunning }) => name === container && restarts === attempt && isRunning);
+  }
+
   /** Writes the status again, for example because conditions of others have changed. */
   report(): void {
     const { pod, hostIP, write } = this.#environment;

@@ -5,6 +5,7 @@ import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import type { LogSelection } from "./container-logs.js";
 
 /** A command for a container, as the API server of `tools/cluster` sends it. */
 interface ExecRequest {
@@ -21,22 +22,41 @@ interface ExecRequest {
  */
 export type Inside = (request: ExecRequest) => Promise<readonly string[]>;
 
+/** A container whose output is asked for. */
+export interface LogRequest extends LogSelection {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+}
+
+/**
+ * Returns the output of a container.
+ *
+ * @throws Error if there is none
+ */
+export type Logs = (request: LogRequest) => AsyncIterable<Buffer>;
+
+interface NodeAnswers {
+  readonly inside: Inside;
+  readonly logs: Logs;
+}
+
 const STDOUT = 1;
 const STDERR = 2;
 const EXIT_STATUS = 3;
 
 /**
- * Executes commands in containers for requests on a Unix socket, to which only this user can connect. The response is a
- * sequence of frames: one byte with the number of the output, the length in 32 bits, and the bytes. The last frame has
- * the exit status in decimal.
+ * Answers the API server's requests on a Unix socket, to which only this user can connect: `/exec` executes a command
+ * in a container, and `/logs` sends what a container has written. An error is a response with status 400 and its text.
  *
  * @returns a function that stops the server, and the commands that still run
  */
-export async function startExecServer(socket: string, inside: Inside): Promise<() => void> {
+export async function startNodeServer(socket: string, { inside, logs }: NodeAnswers): Promise<() => void> {
   const server = createServer((request, response) => {
-    execute(request, response, inside).catch((error: unknown) => {
-      if (!response.headersSent) response.writeHead(500);
-      response.end(error instanceof Error ? error.message : String(error));
+    const answer = request.url === "/logs" ? sendLogs(request, response, logs) : execute(request, response, inside);
+    answer.catch((error: unknown) => {
+      if (response.headersSent) return response.destroy();
+      return response.writeHead(400).end(error instanceof Error ? error.message : String(error));
     });
   });
   server.listen({ path: socket });
@@ -47,6 +67,21 @@ export async function startExecServer(socket: string, inside: Inside): Promise<(
   };
 }
 
+async function sendLogs(request: IncomingMessage, response: ServerResponse, logs: Logs): Promise<void> {
+  const parts = logs(JSON.parse(await text(request)) as LogRequest)[Symbol.asyncIterator]();
+  // The head is sent when it is known that there is a log.
+  let part = await parts.next();
+  response.writeHead(200).flushHeaders();
+  response.once("close", () => void parts.return?.());
+  for (; part.done !== true && !response.closed; part = await parts.next())
+    if (!response.write(part.value)) await Promise.race([once(response, "drain"), once(response, "close")]);
+  response.end();
+}
+
+/**
+ * Executes a command. The response is a sequence of frames: one byte with the number of the output, the length in 32
+ * bits, and the bytes. The last frame has the exit status in decimal.
+ */
 async function execute(request: IncomingMessage, response: ServerResponse, inside: Inside): Promise<void> {
   const [file = "", ...args] = await inside(JSON.parse(await text(request)) as ExecRequest);
   const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
