@@ -15,6 +15,7 @@ export { gatewayApiGroup, gatewayApiSuffix } from "./names.js";
 export { type CrossNamespaceReference, isGranted } from "./references/reference-grants.js";
 export { attachedRoutes, routesNaming } from "./routes/attached-routes.js";
 export { gatewayApiVirtualService, gatewayApiVirtualServiceKeys } from "./routes/derived-virtual-services.js";
+export { tlsRouteHostname } from "./routes/l4-virtual-services.js";
 export { features as gatewayApiFeatures } from "./settings/features.js";
 export { type StatusCondition } from "./status/conditions.js";
 export { gatewayStatus, type GatewayStatus, type StatusAddress } from "./status/gateway-status.js";

@@ -74,6 +74,47 @@ describe("a rule", () => {
     ]);
   });
 
+  describe("of a backend rewrite", () => {
+    const rewriteTo = (path: string, hostname = ""): string =>
+      `[{type: URLRewrite, urlRewrite: {${hostname && `hostname: ${hostname}, `}${
+        path && `path: {type: ReplaceFullPath, replaceFullPath: ${path}}`
+      }}}]`;
+    const toBackends = (...filters: readonly string[]): string =>
+      `backendRefs: [${filters.map((each) => `{name: cart, port: 80, filters: ${each}}`).join(", ")}]`;
+    const toHost = (hostname: string): object => ({ headers: { request: { set: { ":authority": hostname } } } });
+
+    test("the host for each destination, and the path for the rule", () => {
+      const rewrite = { uriRegexRewrite: { match: "/.*", rewrite: "/b" } };
+      expect(rulesOf(`[{${toBackends(rewriteTo("/b"))}}]`)).toEqual([{ ...everything, rewrite, route: [cart] }]);
+      const two = toBackends(rewriteTo("/b", "a.example"), rewriteTo("/b"));
+      expect(rulesOf(`[{${two}}]`)).toEqual([
+        {
+          ...everything,
+          rewrite,
+          route: [
+            { ...cart, ...toHost("a.example"), weight: 1 },
+            { ...cart, weight: 1 },
+          ],
+        },
+      ]);
+      // A backend without requests rewrites nothing.
+      const unused = `backendRefs: [{name: cart, port: 80, weight: 0, filters: ${rewriteTo("/c")}}, {name: cart, port: 80}]`;
+      expect(rulesOf(`[{${unused}}]`)).toEqual([{ ...everything, route: [cart] }]);
+    });
+
+    test.each([
+      [toBackends(rewriteTo("/b"), rewriteTo("/c")), "must replace the path for all backends of a rule alike"],
+      [toBackends(rewriteTo("/b"), "[]"), "must replace the path for all backends of a rule alike"],
+      [
+        `filters: ${rewriteTo("", "a.example")}, ${toBackends(rewriteTo("/b"))}`,
+        "a rule and its backends must not both have URLRewrite filters",
+      ],
+    ])("%s: %s", (rule, message) => {
+      expect(refsOf(`[{${rule}}]`)).toMatch(/^False InvalidFilter: /);
+      expect(refsOf(`[{${rule}}]`)).toContain(message);
+    });
+  });
+
   test.each([
     ["{}", { redirectCode: 302, derivePort: "FROM_REQUEST_PORT" }],
     ["{scheme: https, statusCode: 308}", { redirectCode: 308, scheme: "https", derivePort: "FROM_PROTOCOL_DEFAULT" }],
@@ -212,8 +253,8 @@ describe("backends", () => {
       "namespace may not be set",
     ],
     [
-      "{name: cart, port: 80, filters: [{type: URLRewrite, urlRewrite: {}}]}",
-      'False InvalidFilter: unsupported filter type "URLRewrite"',
+      "{name: cart, port: 80, filters: [{type: RequestMirror, requestMirror: {backendRef: {name: cart, port: 80}}}]}",
+      'False InvalidFilter: unsupported filter type "RequestMirror"',
     ],
   ])("%s disables all rules: %s", (ref, expected) => {
     const rules = `[{${toCart}}, {matches: [{path: {value: /a}}], backendRefs: [${ref}]}]`;

@@ -55,6 +55,20 @@ describe("BackendTLSPolicies", () => {
     });
   });
 
+  test("let GRPCRoutes use HTTP/2 to the ports that they name", () => {
+    const route = (port: number): string =>
+      object("GRPCRoute", "calls", { spec: { rules: [{ backendRefs: [{ name: "cart", port }] }] } });
+    const connectionPool = { http: { h2UpgradePolicy: "UPGRADE" } };
+    const one = tlsPolicy("one", { targetRefs: [{ ...target, sectionName: "p-443" }] });
+    expect(policies(mesh(one, route(80)))).toEqual(policies(mesh(one)));
+    expect(policies(mesh(one, route(443)))).toEqual({
+      [cart]: [{ portLevelSettings: [{ port: { number: 443 }, tls: system, connectionPool }] }],
+    });
+    expect(policies(mesh(tlsPolicy("all"), route(443)))).toEqual({
+      [cart]: [{ tls: system, portLevelSettings: [{ port: { number: 443 }, tls: system, connectionPool }] }],
+    });
+  });
+
   test("validate certificates by the roots and names that they declare", () => {
     const subjectAltNames = [
       { type: "Hostname", hostname: "a.example" },

@@ -69,6 +69,7 @@ export {
   hostsOverlap,
   intersectHosts,
   isSubsetOfHost,
+  mostSpecificMatch,
 } from "./visibility/host-names.js";
 export {
   type EgressListener,

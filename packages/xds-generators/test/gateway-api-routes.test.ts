@@ -94,6 +94,49 @@ describe("HTTPRoutes at a gateway", () => {
     expect(host.routes.map(({ name }: Json) => name)).toEqual(["shop.r-1.0", "shop.r-0.0"]);
   });
 
+  describe("of hostnames of which a listener leaves the same", () => {
+    const rulesAt = (
+      hostname: string,
+      routes: readonly (readonly [host: string, value: string])[],
+    ): readonly Json[] => {
+      const objects = routes.map(([host, value], second) =>
+        gatewayApi(
+          "HTTPRoute",
+          `shop/r-${second}`,
+          { parentRefs, hostnames: host === "" ? [] : [host], rules: [{ ...path(value), ...toCart }] },
+          second,
+        ),
+      );
+      const listener = { name: "http", port: 80, protocol: "HTTP", hostname };
+      const hosts = hostsOf(router(new TestMesh(services + front([listener]) + objects.join(""))));
+      return hosts.map(({ domains, routes: rules }) => [domains[0], ...rules.map(({ name }: Json) => name)]);
+    };
+
+    it("come in the order of their own hostnames, whatever their age and paths", () => {
+      const routes = [
+        ["", "/a/b/c/d"],
+        ["*.example", "/a/b/c"],
+        ["*.a.example", "/a/b"],
+        ["x.a.example", "/a"],
+      ] as const;
+      expect(rulesAt("x.a.example", routes)).toEqual([
+        ["x.a.example", "shop.r-3.0", "shop.r-2.0", "shop.r-1.0", "shop.r-0.0"],
+      ]);
+      // At the wildcard, the exact hostname is another host.
+      expect(rulesAt("*.a.example", routes)).toEqual([
+        ["*.a.example", "shop.r-2.0", "shop.r-1.0", "shop.r-0.0"],
+        ["x.a.example", "shop.r-3.0"],
+      ]);
+    });
+
+    it("hide those of less specific ones by a rule for all requests, but not the contrary", () => {
+      const newer = [["*.example", "/a"], ["a.example", "/"]] as const; // prettier-ignore
+      expect(rulesAt("a.example", newer)).toEqual([["a.example", "shop.r-1.0", "shop.r-0.0"]]);
+      const older = [["*.example", "/"], ["a.example", "/a"]] as const; // prettier-ignore
+      expect(rulesAt("a.example", older)).toEqual([["a.example", "shop.r-1.0", "shop.r-0.0"]]);
+    });
+  });
+
   it("remove a prefix, and mirror a fraction of requests", () => {
     const filters = [
       { type: "URLRewrite", urlRewrite: { path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/" } } },
@@ -189,6 +232,32 @@ describe("TCP and TLS at a gateway", () => {
     expect(chain.transportSocket).toBeUndefined();
     expect(filterOf(chain, tcpProxy).cluster).toBe("outbound|80||cart.shop.svc.cluster.local");
   });
+
+  it.each(["Passthrough", "Terminate"])(
+    "of TLSRoutes with the same host at a listener (%s), the one with the more specific hostname applies",
+    (mode) => {
+      const options = { "gateway.istio.io/tls-terminate-mode": "ISTIO_MUTUAL" };
+      const tls = mode === "Passthrough" ? { mode } : { mode, options };
+      const listener = { name: "tls", port: 8443, protocol: "TLS", hostname: "a.b.example", tls };
+      const route = (name: string, hostname: string, backend: string, second: number): string => {
+        const rules = [{ backendRefs: [{ name: backend, port: 80 }] }];
+        return gatewayApi("TLSRoute", `shop/${name}`, { parentRefs, hostnames: [hostname], rules }, second);
+      };
+      const clustersOf = (...routes: readonly string[]): readonly Json[] => {
+        const mesh = new TestMesh(services + front([listener]) + routes.join(""));
+        const { filterChains } = listenerOf(router(mesh), "0.0.0.0_8443");
+        return filterChains.map((chain: Json) => filterOf(chain, tcpProxy).cluster);
+      };
+      const wide = route("wide", "*.example", "old", 0);
+      expect(clustersOf(wide)).toEqual(["outbound|80||old.shop.svc.cluster.local"]);
+      expect(clustersOf(wide, route("exact", "a.b.example", "cart", 1))).toEqual([
+        "outbound|80||cart.shop.svc.cluster.local",
+      ]);
+      expect(clustersOf(wide, route("narrow", "*.b.example", "cart", 1))).toEqual([
+        "outbound|80||cart.shop.svc.cluster.local",
+      ]);
+    },
+  );
 
   it("a TLSRoute receives the connections whose TLS its listener terminates", () => {
     const listener = {

@@ -10,6 +10,8 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   type ClientTLSSettings,
+  ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as H2UpgradePolicy,
+  ConnectionPoolSettingsSchema,
   DestinationRuleSchema,
   LoadBalancerSettingsSchema,
   type TrafficPolicy,
@@ -22,14 +24,9 @@ import { features } from "../settings/features.js";
 import { tlsOfBackend } from "./backend-resource.js";
 import { targetsOfTlsPolicy, tlsOfPolicy } from "./backend-tls-policy.js";
 import { retryBudgetOf, targetsOfTrafficPolicy } from "./backend-traffic-policy.js";
+import { grpcPorts, type TargetHost } from "./grpc-ports.js";
 import { policyTarget, type PolicyTarget } from "./policy-target.js";
 import { gatewayApiSuffix } from "../names.js";
-
-/** A host of an object that a policy applies to. */
-interface PolicyHost {
-  readonly target: PolicyTarget;
-  readonly host: string;
-}
 
 /**
  * The DestinationRules that stand for policies of a host's backends, one for each object that declares the host, in its
@@ -60,7 +57,7 @@ const targetsByHost = query("gatewayApiPolicyTargetsByHost", (q): Readonly<Recor
   return Object.fromEntries(sorted);
 });
 
-function policyHosts(q: QueryContext): readonly PolicyHost[] {
+function policyHosts(q: QueryContext): readonly TargetHost[] {
   return [
     ...q.keys(backendTlsPolicies).flatMap((key) => q.call(hostsOfTlsPolicy, key)),
     ...(features.alpha(q)
@@ -72,7 +69,7 @@ function policyHosts(q: QueryContext): readonly PolicyHost[] {
   ];
 }
 
-const hostsOfTlsPolicy = query("gatewayApiHostsOfTlsPolicy", (q, key: string): readonly PolicyHost[] =>
+const hostsOfTlsPolicy = query("gatewayApiHostsOfTlsPolicy", (q, key: string): readonly TargetHost[] =>
   q
     .call(targetsOfTlsPolicy, key)
     .flatMap(({ target, hosts, fault }) =>
@@ -80,13 +77,13 @@ const hostsOfTlsPolicy = query("gatewayApiHostsOfTlsPolicy", (q, key: string): r
     ),
 );
 
-const hostsOfTrafficPolicy = query("gatewayApiHostsOfTrafficPolicy", (q, key: string): readonly PolicyHost[] =>
+const hostsOfTrafficPolicy = query("gatewayApiHostsOfTrafficPolicy", (q, key: string): readonly TargetHost[] =>
   q
     .call(targetsOfTrafficPolicy, key)
     .flatMap(({ target, hosts }) => (target === undefined ? [] : hosts.map((host) => ({ target, host })))),
 );
 
-const hostsOfBackend = query("gatewayApiHostsOfBackend", (q, key: string): readonly PolicyHost[] => {
+const hostsOfBackend = query("gatewayApiHostsOfBackend", (q, key: string): readonly TargetHost[] => {
   const backend = q.read(backends, key);
   const hostname = backend?.spec.externalHostname;
   if (backend === undefined || hostname === undefined || q.call(tlsOfBackend, key).tls === undefined) return [];
@@ -111,7 +108,7 @@ interface PolicyPart {
 
 const derivedRule = query(
   "gatewayApiDerivedDestinationRule",
-  (q, { target, host }: PolicyHost): DestinationRuleObject => {
+  (q, { target, host }: TargetHost): DestinationRuleObject => {
     const parts = partsOf(q, target, host);
     return {
       kind: "DestinationRule",
@@ -121,7 +118,10 @@ const derivedRule = query(
       annotations: { "internal.istio.io/parents": [...new Set(parts.map(({ source }) => source))].join(",") },
       creationTimestamp: 0,
       cluster: "",
-      spec: create(DestinationRuleSchema, { host, trafficPolicy: trafficPolicyOf(parts, portNumbers(q, target)) }),
+      spec: create(DestinationRuleSchema, {
+        host,
+        trafficPolicy: trafficPolicyOf(parts, portNumbers(q, target), q.call(grpcPorts, { target, host })),
+      }),
     };
   },
 );
@@ -202,8 +202,17 @@ function portNumbers(q: QueryContext, { kind, namespace, name }: PolicyTarget): 
   return new Map("fault" in found ? [] : found.ports.map((port) => [port.name, port.number]));
 }
 
-/** Merges what policies declare. Of several that declare the same field, the first one applies. */
-function trafficPolicyOf(parts: readonly PolicyPart[], ports: ReadonlyMap<string, number>): TrafficPolicy {
+const http2 = create(ConnectionPoolSettingsSchema, { http: { h2UpgradePolicy: H2UpgradePolicy.UPGRADE } });
+
+/**
+ * Merges what policies declare. Of several that declare the same field, the first one applies. Backends of GRPCRoutes
+ * have HTTP/2, which TLS would not negotiate otherwise where the port does not state its protocol.
+ */
+function trafficPolicyOf(
+  parts: readonly PolicyPart[],
+  ports: ReadonlyMap<string, number>,
+  ofGrpc: readonly number[],
+): TrafficPolicy {
   const tls = parts.find(
     (part) => part.section === undefined && part.port === undefined && part.tls !== undefined,
   )?.tls;
@@ -213,6 +222,11 @@ function trafficPolicyOf(parts: readonly PolicyPart[], ports: ReadonlyMap<string
     const number = part.port ?? (part.section === undefined ? undefined : ports.get(part.section));
     if (number === undefined || part.tls === undefined || byPort.has(number)) continue;
     byPort.set(number, create(TrafficPolicy_PortTrafficPolicySchema, { port: { number }, tls: part.tls }));
+  }
+  for (const number of ofGrpc) {
+    const own =
+      byPort.get(number) ?? create(TrafficPolicy_PortTrafficPolicySchema, { port: { number }, ...(tls && { tls }) });
+    if (own.tls !== undefined) byPort.set(number, Object.assign(own, { connectionPool: http2 }));
   }
   return create(TrafficPolicySchema, {
     ...(tls && { tls }),

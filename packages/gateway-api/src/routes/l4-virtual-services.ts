@@ -5,7 +5,7 @@ import { type VirtualService, VirtualServiceSchema } from "@istiod/istio-api/net
 import { tcpRoutesAtPort, tlsRoutesForMesh, tlsRoutesOfListener } from "./conversion/constrained-routes.js";
 import { convertedTcpRules, convertedTlsRules } from "./conversion/l4-rules.js";
 import { derivedVirtualService } from "./derived-virtual-service.js";
-import { intersectHosts } from "./hostnames.js";
+import { intersectHosts, isSubsetOf } from "./hostnames.js";
 import { meshHosts } from "./mesh-hosts.js";
 import { isMeshParent } from "./parent.js";
 import { routeBinding, type RouteReference } from "./route.js";
@@ -86,6 +86,23 @@ export const l4VirtualService = query(
     });
   },
 );
+
+/**
+ * The most specific hostname of a TLSRoute that includes the host of a VirtualService (`namespace/name`) that stands
+ * for it; undefined if the VirtualService does not stand for a TLSRoute at a gateway. A listener with a hostname may
+ * leave less of it.
+ */
+export const tlsRouteHostname = query("gatewayApiTlsRouteHostname", (q, key: string): string | undefined => {
+  const [namespace, name = ""] = key.split("/");
+  const [routeName, protocol] = name.split("~");
+  const route: RouteReference = { kind: "TLSRoute", key: `${namespace}/${routeName}` };
+  const part = protocol === "tls" ? q.call(l4Parts, route).find((candidate) => candidate.name === name) : undefined;
+  if (part === undefined || isMeshParent(part.attachment.parent)) return undefined;
+  const hostnames = q.call(routeBinding, route)?.hostnames ?? [];
+  // An exact name is its own hostname; of several wildcards the longest is the most specific.
+  const including = allWhenEmpty(hostnames).filter((hostname) => isSubsetOf(part.host, hostname));
+  return including.toSorted((a, b) => b.length - a.length)[0];
+});
 
 function tcpSpec(q: QueryContext, key: string, { attachment, host }: L4Part): VirtualService {
   const inMesh = isMeshParent(attachment.parent);

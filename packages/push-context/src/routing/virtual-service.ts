@@ -1,6 +1,6 @@
 import { clone } from "@bufbuild/protobuf";
 import { type VirtualServiceObject, virtualServices } from "@istiod/config-schema";
-import { gatewayApiVirtualService } from "@istiod/gateway-api";
+import { gatewayApiVirtualService, tlsRouteHostname } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   type HTTPRoute,
@@ -38,6 +38,8 @@ export interface ResolvedVirtualService {
   readonly semantics: RouteSemantics;
   /** Routes of the Gateway API that it stands for; none if it is declared or stands for Ingresses. */
   readonly derivedFrom: readonly GatewayApiSource[];
+  /** The hostname of the TLSRoute that it stands for, which includes its host. */
+  readonly declaredHost?: string;
   readonly spec: VirtualService;
   readonly exportedTo: ExportScope;
   /** The merged delegates, `namespace/name`. */
@@ -58,13 +60,16 @@ export const virtualService = query("virtualService", (q, key: string): Resolved
   }
   const semantics = semanticsOf(object);
   const spec = semantics === "gateway-api" ? object.spec : withResolvedNames(q, object);
+  const sources = derivedFrom(object.annotations);
+  const declaredHost = sources.some(({ kind }) => kind === "TLSRoute") ? q.call(tlsRouteHostname, key) : undefined;
   const base = {
     key,
     namespace: object.namespace,
     name: object.name,
     creationTimestamp: object.creationTimestamp,
     semantics,
-    derivedFrom: derivedFrom(object.annotations),
+    derivedFrom: sources,
+    ...(declaredHost !== undefined && { declaredHost }),
     exportedTo: exportedTo(q, object),
   };
   if (semantics !== "virtual-service" || spec.http.every((route) => route.delegate === undefined)) {

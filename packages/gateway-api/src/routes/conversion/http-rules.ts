@@ -24,6 +24,7 @@ import {
 import { type RouteBackend, resolvedBackend } from "../backends.js";
 import type { RouteReference } from "../route.js";
 import { InvalidRouteError, joinProblems, type RouteProblem } from "../route-problem.js";
+import { addBackendRewrites } from "./backend-rewrites.js";
 import { corsPolicy } from "./cors.js";
 import { headersOf } from "./headers.js";
 import { grpcMatch, httpMatch } from "./matches.js";
@@ -121,6 +122,7 @@ function convertActions(
   }
   const { destinations, problem } = destinationsOf(conversion, backendRefs);
   route.route = [...destinations];
+  addBackendRewrites(route, filters, backendRefs);
   return { route, problem: joinProblems(problem, mirrorProblem) };
 }
 
@@ -215,7 +217,7 @@ function destinationsOf(
     if (resolved.problem !== undefined && resolved.isFatal) throw new InvalidRouteError(resolved.problem);
     problem = resolved.problem ?? problem;
     if (resolved.note !== undefined) notes.add(resolved.note);
-    checkFilters(filters, ["RequestHeaderModifier", "ResponseHeaderModifier"]);
+    checkFilters(filters, ["RequestHeaderModifier", "ResponseHeaderModifier", "URLRewrite"]);
     const headers = headersOf(filters);
     return create(HTTPRouteDestinationSchema, {
       destination: destinationMessage(resolved.destination),

@@ -3,6 +3,7 @@ import { ServerTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/
 import type { RouteDestination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import {
   type BoundServer,
+  bySpecificity,
   chainExtensions,
   features,
   hostsForNamespace,
@@ -129,16 +130,39 @@ function passthroughChains(
 
 /**
  * Returns the TCP and TLS routes of VirtualServices that are bound to the server's Gateway and share a host with the
- * server.
+ * server. Those of TLSRoutes with the same host are in the order of the hostnames that they were declared for.
  */
 function boundRoutes(q: QueryContext, server: BoundServer): readonly TcpAndTlsRoutes[] {
-  return [...new Set(q.call(virtualServicesForGateway, server.gateway))].flatMap((key) => {
+  const bound = [...new Set(q.call(virtualServicesForGateway, server.gateway))].flatMap((key) => {
     const routes = q.call(tcpAndTlsRoutes, key);
     const served = hostsForNamespace(server.hosts, splitKey(key)[0]);
     return routes !== undefined && routes.hosts.some((host) => served.some((own) => hostsOverlap(own, host)))
       ? [routes]
       : [];
   });
+  return inOrderOfHostnames(bound);
+}
+
+/**
+ * Sorts the TLSRoutes of each host by the hostnames that they were declared for, of which a listener may have left the
+ * same: exact ones first, then longer wildcards. Each host keeps its places among the others. Source: `hostnames` of
+ * TLSRoute in the Gateway API 1.7, feature GatewayRouteHostnameIntersectionPrecedence.
+ */
+function inOrderOfHostnames(bound: readonly TcpAndTlsRoutes[]): readonly TcpAndTlsRoutes[] {
+  const places = new Map<string, number[]>();
+  for (const [place, { declaredHost, hosts }] of bound.entries()) {
+    const [host = ""] = hosts;
+    const ofHost = places.get(host) ?? [];
+    if (declaredHost !== undefined) ofHost.push(place);
+    places.set(host, ofHost);
+  }
+  const sorted = [...bound];
+  for (const ofHost of places.values()) {
+    const routes = ofHost.flatMap((place) => bound[place] ?? []);
+    routes.sort((a, b) => bySpecificity(a.declaredHost ?? "", b.declaredHost ?? ""));
+    for (const [i, own] of routes.entries()) sorted[ofHost[i] ?? 0] = own;
+  }
+  return sorted;
 }
 
 function appliesToServer(

@@ -16,6 +16,8 @@ export interface TcpAndTlsRoutes {
   readonly tls: readonly TLSRoute[];
   /** Reports whether a TLSRoute of the Gateway API declares them: they also apply where a gateway terminates TLS. */
   readonly ofTlsRoute: boolean;
+  /** The hostname of the TLSRoute, which includes the host. */
+  readonly declaredHost?: string;
 }
 
 /** The TCP and TLS routes of a VirtualService; undefined if it has none. Unaffected by edits of HTTP routes. */
@@ -23,7 +25,14 @@ export const tcpAndTlsRoutes = query("tcpAndTlsRoutes", (q, key: string): TcpAnd
   const found = q.call(virtualService, key);
   if (found === undefined || (found.spec.tcp.length === 0 && found.spec.tls.length === 0)) return undefined;
   const { hosts, tcp, tls } = found.spec;
-  return { key, hosts, tcp, tls, ofTlsRoute: found.derivedFrom.some(({ kind }) => kind === "TLSRoute") };
+  return {
+    key,
+    hosts,
+    tcp,
+    tls,
+    ofTlsRoute: found.derivedFrom.some(({ kind }) => kind === "TLSRoute"),
+    ...(found.declaredHost !== undefined && { declaredHost: found.declaredHost }),
+  };
 });
 
 /** Returns the TCP and TLS routes for a host, in order of precedence. */

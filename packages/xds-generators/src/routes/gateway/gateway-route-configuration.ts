@@ -39,7 +39,7 @@ function attemptHost(q: QueryContext, host: GatewayVirtualHost, failures: Failur
     () => ({
       name: "",
       part: { name: host.name },
-      objects: [...new Set(host.routes.flatMap((each) => q.call(routeDeclarations, each.virtualService)))],
+      objects: [...new Set(host.tiers.flat().flatMap((each) => q.call(routeDeclarations, each.virtualService)))],
     }),
   );
 }
@@ -58,10 +58,10 @@ export interface UnreachableRoute {
  * reached.
  */
 export const unreachableRoutes = query("unreachableRoutes", (q, name: string): readonly UnreachableRoute[] =>
-  (q.call(gatewayVirtualHosts, name) ?? []).flatMap(({ domains: [host = ""], routes }) => {
-    const catchAlls = routes.filter((request) =>
-      q.call(virtualServiceRoutes, request).some(({ catchAll }) => catchAll),
-    );
+  (q.call(gatewayVirtualHosts, name) ?? []).flatMap(({ domains: [host = ""], tiers }) => {
+    const catchAlls = tiers
+      .flat()
+      .filter((request) => q.call(virtualServiceRoutes, request).some(({ catchAll }) => catchAll));
     const shadowedBy = catchAlls[0]?.virtualService ?? "";
     const unreachable = new Map(
       catchAlls
@@ -75,7 +75,7 @@ export const unreachableRoutes = query("unreachableRoutes", (q, name: string): r
 /** A virtual host of a gateway, encoded as an element of a route configuration's virtual hosts. */
 const gatewayVirtualHost = query(
   "gatewayVirtualHost",
-  (q, { name, domains, routes, requiresTls, session }: GatewayVirtualHost): Uint8Array =>
+  (q, { name, domains, tiers, requiresTls, session }: GatewayVirtualHost): Uint8Array =>
     encodeVirtualHost(
       {
         name,
@@ -84,7 +84,9 @@ const gatewayVirtualHost = query(
         requireTls: requiresTls ? TlsRequirement.ALL : TlsRequirement.NONE,
         typedPerFilterConfig: session === undefined ? {} : { [statefulSessionFilter]: sessionConfig(session) },
       },
-      catchAllsLast(routes.flatMap((request) => q.call(virtualServiceRoutes, request))).map(({ bytes }) => bytes),
+      tiers
+        .flatMap((tier) => catchAllsLast(tier.flatMap((request) => q.call(virtualServiceRoutes, request))))
+        .map(({ bytes }) => bytes),
     ),
 );
 

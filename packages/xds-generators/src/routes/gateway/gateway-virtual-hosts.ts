@@ -6,6 +6,7 @@ import {
   intersectHosts,
   features,
   hostsForNamespace,
+  mostSpecificMatch,
   routedHosts,
   scopedService,
   scopeOf,
@@ -27,8 +28,11 @@ import { hasRoutes, type RouteRequest } from "../route/virtual-service-routes.js
 export interface GatewayVirtualHost {
   readonly name: string;
   readonly domains: readonly string[];
-  /** The routes of VirtualServices, in order. */
-  readonly routes: readonly RouteRequest[];
+  /**
+   * The routes of VirtualServices, in order. All routes of a tier precede those of the next: only routes of the Gateway
+   * API have more than one, see {@link tiersOf}.
+   */
+  readonly tiers: readonly (readonly RouteRequest[])[];
   /** True if plaintext requests are redirected to HTTPS. */
   readonly requiresTls: boolean;
   readonly session?: SessionKey;
@@ -76,8 +80,11 @@ export const gatewayVirtualHosts = query(
           const session = destinations.find((destination) => destination.host === host)?.session;
           const draft = byHost.get(host) ?? newHostDraft(host, server, session);
           byHost.set(host, draft);
-          if (header?.semantics !== "ingress" || !draft.routes.some((other) => other.virtualService === virtualService))
-            draft.routes.push(request);
+          const isIngress = header?.semantics === "ingress";
+          if (!isIngress || !draft.routes.some((other) => other.request.virtualService === virtualService)) {
+            const declaredHost = mostSpecificMatch(host, lowerCase(header?.hosts)) ?? host;
+            draft.routes.push({ request, declaredHost, isFromGatewayApi: header?.semantics === "gateway-api" });
+          }
           draft.requiresTls ||= redirectsToHttps(server);
         }
       }
@@ -88,7 +95,9 @@ export const gatewayVirtualHosts = query(
       }
     }
     const hosts = features.routeCollapse(q) ? collapseHosts(byHost) : [...byHost.values()];
-    return hosts.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+    return hosts
+      .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+      .map(({ routes, ...host }) => ({ ...host, tiers: tiersOf(routes) }));
   },
 );
 
@@ -121,10 +130,38 @@ const gatewayDestinations = query(
   },
 );
 
+/** Routes of a VirtualService for one host. */
+interface HostRoutes {
+  readonly request: RouteRequest;
+  /** The host of the VirtualService that includes the host of the routes. */
+  readonly declaredHost: string;
+  readonly isFromGatewayApi: boolean;
+}
+
+/**
+ * Returns the routes of one host in the order of the hosts that they were declared for, of which a listener may have
+ * left the same: those of exact hosts first, then those of longer wildcards. Source: `hostnames` of HTTPRoute in the
+ * Gateway API 1.7, feature GatewayRouteHostnameIntersectionPrecedence. Istio's own VirtualServices keep their order.
+ */
+function tiersOf(routes: readonly HostRoutes[]): readonly (readonly RouteRequest[])[] {
+  if (!routes.every(({ isFromGatewayApi }) => isFromGatewayApi)) return [routes.map(({ request }) => request)];
+  const tiers = new Map<string, RouteRequest[]>();
+  for (const { declaredHost, request } of routes) {
+    const tier = tiers.get(declaredHost) ?? [];
+    tier.push(request);
+    tiers.set(declaredHost, tier);
+  }
+  return [...tiers].sort(([a], [b]) => bySpecificity(a, b)).map(([, requests]) => requests);
+}
+
+function lowerCase(hosts: readonly string[] = []): readonly string[] {
+  return hosts.map((host) => host.toLowerCase());
+}
+
 interface HostDraft {
   readonly name: string;
   readonly domains: string[];
-  readonly routes: RouteRequest[];
+  readonly routes: HostRoutes[];
   requiresTls: boolean;
   readonly session?: SessionKey;
 }
@@ -151,7 +188,9 @@ function collapseHosts(byHost: ReadonlyMap<string, HostDraft>): HostDraft[] {
   const out: HostDraft[] = [];
   const lastWith = new Map<string, HostDraft>();
   for (const [host, draft] of [...byHost].sort(([a], [b]) => bySpecificity(a, b))) {
-    const id = JSON.stringify(draft.routes.map(({ gateway, virtualService }) => [gateway, virtualService]));
+    const id = JSON.stringify(
+      draft.routes.map(({ request: { gateway, virtualService } }) => [gateway, virtualService]),
+    );
     const same = lastWith.get(id);
     if (same?.requiresTls === draft.requiresTls) {
       same.domains.push(host);
