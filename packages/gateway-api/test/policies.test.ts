@@ -41,7 +41,7 @@ function faultsOf(status: PolicyStatus | undefined): unknown {
 }
 
 const cart = "cart.edge.svc.cluster.local";
-const system = { mode: "SIMPLE", sni: "cart.example" };
+const system = { mode: "SIMPLE", sni: "cart.example", subjectAltNames: ["cart.example"] };
 
 describe("BackendTLSPolicies", () => {
   test("set the TLS settings of a Service, of all ports or one", () => {
@@ -149,7 +149,9 @@ describe("BackendTLSPolicies", () => {
     ]);
     expect(faultsOf(built.ask(backendTlsPolicyStatus, "edge/b"))).toEqual([["Service cart"]]);
     built.remove(tlsPolicy("b"));
-    expect(policies(built)).toEqual({ [cart]: [{ tls: { ...system, sni: "young.example" } }] });
+    expect(policies(built)).toEqual({
+      [cart]: [{ tls: { ...system, sni: "young.example", subjectAltNames: ["young.example"] } }],
+    });
     expect(faultsOf(built.ask(backendTlsPolicyStatus, "edge/a"))).toEqual([["Service cart"]]);
   });
 

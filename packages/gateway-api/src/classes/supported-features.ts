@@ -1,9 +1,8 @@
 /**
  * The features of the Gateway API 1.7 that ordinary gateways and the mesh have, by their names in `pkg/features`, in
- * the order that a status requires. They are those of the standard channel that Istio supports too. Not among them are
- * features whose tests of the conformance suite fail: client certificates to backends, answers to misdirected requests,
- * routes of a wildcard host for what routes of an exact one do not match, rewrites at a backend, routes in the mesh by
- * the address of a Service instead of its host, and UDPRoutes. docs/gateway-api-conformance.md has the results.
+ * the order that a status requires. They are of the standard channel. Not among them are features whose tests of the
+ * conformance suite fail: client certificates to backends, answers to misdirected requests, routes in the mesh by the
+ * address of a Service instead of its host, and UDPRoutes. docs/gateway-api-conformance.md has the results.
  */
 export const supportedFeatures: readonly string[] = [
   "BackendTLSPolicy",
@@ -18,6 +17,7 @@ export const supportedFeatures: readonly string[] = [
   "GatewayHTTPListenerIsolation",
   "GatewayInfrastructure",
   "GatewayPort8080",
+  "GatewayRouteHostnameIntersectionPrecedence",
   "GatewayStaticAddresses",
   "HTTPRoute",
   "HTTPRoute303RedirectStatusCode",
@@ -27,6 +27,7 @@ export const supportedFeatures: readonly string[] = [
   "HTTPRouteBackendProtocolWebSocket",
   "HTTPRouteBackendRequestHeaderModification",
   "HTTPRouteBackendTimeout",
+  "HTTPRouteBackendURLRewrite",
   "HTTPRouteCORS",
   "HTTPRouteHostRewrite",
   "HTTPRouteMethodMatching",

@@ -22,8 +22,9 @@ export interface BuiltBackendTls {
 const invalidCredential = "invalid://";
 
 /**
- * Returns the TLS settings of connections to a backend. Connections fail if the certificates that the validation names
- * cannot be used.
+ * Returns the TLS settings of connections to a backend. Its certificate must have one of the names that the validation
+ * lists, or else its hostname, as the Gateway API requires; Istio would accept any name then. Connections fail if the
+ * certificates that the validation names cannot be used.
  *
  * @param namespace of the object that declares the validation
  * @param hostname SNI if the validation has none
@@ -34,11 +35,9 @@ export function buildBackendTls(
   { namespace, hostname = "" }: { readonly namespace: string; readonly hostname?: string },
 ): BuiltBackendTls {
   const { subjectAltNames = [], wellKnownCACertificates, caCertificateRefs: [ref, ...others] = [] } = validation ?? {};
-  const settings = create(ClientTLSSettingsSchema, {
-    mode: TlsMode.SIMPLE,
-    sni: validation?.hostname || hostname,
-    subjectAltNames: [...subjectAltNames],
-  });
+  const sni = validation?.hostname || hostname;
+  const names = subjectAltNames.length > 0 || sni === "" ? subjectAltNames : [sni];
+  const settings = create(ClientTLSSettingsSchema, { mode: TlsMode.SIMPLE, sni, subjectAltNames: [...names] });
   if (wellKnownCACertificates !== undefined)
     return wellKnownCACertificates === "System"
       ? { settings }
