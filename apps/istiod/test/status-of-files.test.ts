@@ -80,7 +80,9 @@ describe("istiod status --configDir", () => {
     const { out, exit } = await status([foreign, service, route("cart", { parent: "none" })]);
     expect(exit).toBe(4);
     expect(out).toContain("Gateway/shop/other: not served by istiod\n");
-    expect(out).toContain("HTTPRoute/shop/cart: not attached: istiod serves none of its parentRefs\n");
+    expect(out).toContain(
+      "HTTPRoute/shop/cart: not attached: istiod serves none of its parentRefs\n  not attached: there is no Gateway shop/none\n",
+    );
     expect((await status([foreign])).exit).toBe(0);
   });
 

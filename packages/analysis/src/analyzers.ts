@@ -7,6 +7,7 @@ import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
 import { deprecationAnalyzers } from "./analyzers/deprecation.js";
 import { destinationRuleAnalyzers } from "./analyzers/destination-rule/destination-rule.js";
 import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
+import { gatewayApiStatusAnalyzer } from "./analyzers/gateway-api-status.js";
 import { gatewayAnalyzers } from "./analyzers/gateway/gateway.js";
 import { injectionAnalyzers } from "./analyzers/injection/injection.js";
 import { kubernetesGatewayAnalyzers } from "./analyzers/kubernetes-gateway.js";
@@ -33,6 +34,7 @@ export const analyzers: readonly Analyzer[] = [
   ...gatewayAnalyzers,
   ...injectionAnalyzers,
   ...kubernetesGatewayAnalyzers,
+  gatewayApiStatusAnalyzer,
   ...meshNetworksAnalyzers,
   ...serviceAnalyzers,
   ...serviceEntryAnalyzers,

@@ -78,4 +78,24 @@ export const mistakeTypes = {
     level: "Error",
     description: "The key of a credential is not that of its certificate, or proxies cannot use it.",
   },
+  MESH0062: {
+    name: "NotAccepted",
+    level: "Error",
+    description: "An object of the Gateway API, one of its listeners, or its attachment to a parent is not accepted.",
+  },
+  MESH0063: {
+    name: "UnresolvedReference",
+    level: "Error",
+    description: "An object of the Gateway API refers to what does not exist, is not permitted, or is not supported.",
+  },
+  MESH0064: {
+    name: "NotAttached",
+    level: "Warning",
+    description: "An object of the Gateway API has a parent or a class that istiod does not serve.",
+  },
+  MESH0065: {
+    name: "PartWithoutEffect",
+    level: "Warning",
+    description: "A part of an accepted object of the Gateway API has no effect, or a less secure one than usual.",
+  },
 } as const satisfies Readonly<Record<string, MessageType>>;

@@ -1,5 +1,12 @@
 import { formatProblem } from "@istiod/config-schema";
-import { type ObjectStatus, type StatusCondition, statusKinds } from "@istiod/gateway-api";
+import {
+  isAboutAddresses,
+  isFault,
+  type ObjectStatus,
+  placedConditions,
+  statusKinds,
+  type UnservedReference,
+} from "@istiod/gateway-api";
 import type { Query } from "@istiod/incremental";
 import { noProxy } from "@istiod/push-context";
 import { statusExits } from "@istiod/replicas";
@@ -13,6 +20,8 @@ export interface FileStatus {
   readonly name: string;
   /** Absent if istiod would write none, because the object belongs to another controller. */
   readonly status?: ObjectStatus;
+  /** Reasons for which istiod serves none of the object's parents, or not all of them. Absent if there are none. */
+  readonly notAttached?: readonly string[];
 }
 
 /**
@@ -24,13 +33,23 @@ export interface FileStatus {
  */
 export function statusesOfFiles({ database }: OfflineMesh, named: readonly string[]): readonly FileStatus[] {
   const view = database.view(noProxy);
-  const all = statusKinds.flatMap(({ kind, objects, status, argument }) =>
+  const all = statusKinds.flatMap(({ kind, objects, status, argument, unserved }) =>
     [...database.keys(objects)].sort().flatMap((key): readonly FileStatus[] => {
       const object = database.read(objects, key);
       if (object === undefined) return [];
       const found = view.call(status as Query<unknown, ObjectStatus | undefined>, argument(key));
       const { namespace, name } = object;
-      return [{ kind: kind.kind, namespace, name, ...(found && { status: ofConfiguration(found) }) }];
+      const reasons = unserved as Query<unknown, readonly UnservedReference[]> | undefined;
+      const notAttached = reasons === undefined ? [] : view.call(reasons, argument(key)).map(({ reason }) => reason);
+      return [
+        {
+          kind: kind.kind,
+          namespace,
+          name,
+          ...(found && { status: ofConfiguration(found) }),
+          ...(notAttached.length > 0 && { notAttached }),
+        },
+      ];
     }),
   );
   view.release();
@@ -44,50 +63,12 @@ function nameOf({ kind, namespace, name }: FileStatus): string {
   return namespace === "" ? `${kind}/${name}` : `${kind}/${namespace}/${name}`;
 }
 
-const addressReasons = ["AddressNotAssigned", "AddressNotUsable"];
-
 function ofConfiguration({ addresses: _, ...status }: ObjectStatus): ObjectStatus {
   if (status.conditions === undefined) return status;
-  return { ...status, conditions: status.conditions.filter(({ reason }) => !addressReasons.includes(reason)) };
+  return { ...status, conditions: status.conditions.filter((each) => !isAboutAddresses(each)) };
 }
 
-/** A condition of an object, and what of the object it is about. */
-interface PlacedCondition extends StatusCondition {
-  /** `listener http`, `parent Gateway web`, or empty for the object itself. */
-  readonly place: string;
-}
-
-function conditionsOf({
-  conditions = [],
-  listeners = [],
-  parents = [],
-  ancestors = [],
-}: ObjectStatus): PlacedCondition[] {
-  const at = (place: string, of: readonly StatusCondition[]): readonly PlacedCondition[] =>
-    of.map((condition) => ({ ...condition, place }));
-  return [
-    ...at("", conditions),
-    ...listeners.flatMap((listener) => at(`listener ${listener.name}`, listener.conditions)),
-    ...parents.flatMap(({ parentRef, ...parent }) => at(`parent ${formatReference(parentRef)}`, parent.conditions)),
-    ...ancestors.flatMap(({ ancestorRef, ...of }) => at(`ancestor ${formatReference(ancestorRef)}`, of.conditions)),
-  ];
-}
-
-function formatReference(reference: object): string {
-  const { kind = "Gateway", namespace, name, sectionName, port } = reference as Readonly<Record<string, unknown>>;
-  const owner = namespace === undefined ? "" : `${String(namespace)}/`;
-  const section = sectionName === undefined ? "" : `, listener ${String(sectionName)}`;
-  return `${String(kind)} ${owner}${String(name)}${section}${port === undefined ? "" : `, port ${String(port)}`}`;
-}
-
-/** Types of conditions that are faults where they are true. */
-const faultsIfTrue = ["Conflicted", "OverlappingTLSConfig", "InsecureFrontendValidationMode"];
-
-function isFault({ type, status }: StatusCondition): boolean {
-  return status === (faultsIfTrue.includes(type) ? "True" : "False");
-}
-
-/** Returns a report of statuses: a line for each object, and one for each fault. */
+/** Returns a report of statuses: a line for each object, and one for each fault and each part without effect. */
 export function formatFileStatuses(statuses: readonly FileStatus[]): string {
   if (statuses.length === 0) return "no objects of the Gateway API\n";
   return statuses.map((each) => `${[nameOf(each) + summary(each), ...faultLines(each)].join("\n  ")}\n`).join("");
@@ -97,18 +78,20 @@ function summary({ status }: FileStatus): string {
   if (status === undefined) return ": not served by istiod";
   if (status.parents?.length === 0) return ": not attached: istiod serves none of its parentRefs";
   if (status.ancestors?.length === 0) return ": not attached: istiod serves none of its targetRefs";
-  const accepted = conditionsOf(status).filter(({ type }) => type === "Accepted");
+  const accepted = placedConditions(status).filter(({ type }) => type === "Accepted");
   const isAccepted = accepted.every(({ status: value }) => value === "True");
   const routes = (status.listeners ?? []).map(({ name, attachedRoutes = 0 }) => `${name}: ${attachedRoutes}`);
   return `: ${isAccepted ? "accepted" : "not accepted"}${routes.length === 0 ? "" : `; routes: ${routes.join(", ")}`}`;
 }
 
-function faultLines({ status }: FileStatus): readonly string[] {
-  return (status === undefined ? [] : conditionsOf(status))
-    .filter(isFault)
-    .map(({ place, type, status: value, reason, message }) =>
-      [...(place === "" ? [] : [place]), `${type} is ${value}`, reason, message].join(": "),
-    );
+function faultLines({ status, notAttached = [] }: FileStatus): readonly string[] {
+  const faults = (status === undefined ? [] : placedConditions(status)).flatMap((condition) => {
+    const { place, type, status: value, reason, message, notes = [] } = condition;
+    const at = place === "" ? [] : [place];
+    if (isFault(condition)) return [[...at, `${type} is ${value}`, reason, message].join(": ")];
+    return notes.map((note) => [...at, note].join(": "));
+  });
+  return [...notAttached.map((reason) => `not attached: ${reason}`), ...faults];
 }
 
 /** Returns lines about objects that files have and that are rejected. */
@@ -121,8 +104,15 @@ export function rejectedObjects({ problems }: OfflineMesh): readonly string[] {
  * resolved or a route has no parent.
  */
 export function exitOfFiles(statuses: readonly FileStatus[]): number {
-  const faults = statuses.flatMap(({ status }) => (status === undefined ? [] : conditionsOf(status).filter(isFault)));
+  const faults = statuses.flatMap(({ status }) =>
+    status === undefined ? [] : placedConditions(status).filter(isFault),
+  );
   if (faults.some(({ type }) => !type.startsWith("Resolved"))) return statusExits.rejected;
-  const isUnattached = statuses.some(({ status }) => status?.parents?.length === 0 || status?.ancestors?.length === 0);
+  const isUnattached = statuses.some(
+    ({ status, notAttached }) =>
+      (status !== undefined && notAttached !== undefined) ||
+      status?.parents?.length === 0 ||
+      status?.ancestors?.length === 0,
+  );
   return faults.length > 0 || isUnattached ? statusExits.ineffective : statusExits.live;
 }

@@ -34,6 +34,8 @@ export interface NegativeCondition {
   readonly status: string;
   readonly reason: string;
   readonly message: string;
+  /** The controller that wrote it, of conditions at a parent. */
+  readonly controllerName?: string;
   /** Path of the condition from the root of the object. */
   readonly path: FieldPath;
 }

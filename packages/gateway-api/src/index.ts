@@ -25,4 +25,13 @@ export { inferencePoolServiceName } from "./routes/backends.js";
 export { type RouteReference } from "./routes/route.js";
 export { type RouteParentStatus, type RouteStatus, routeStatus } from "./routes/route-status.js";
 export type { Attachment, ObjectStatus } from "./status/object-status.js";
+export {
+  formatReference,
+  isAboutAddresses,
+  isFault,
+  type PlacedCondition,
+  placedConditions,
+  type PlacesOfSpec,
+} from "./status/placed-conditions.js";
+export type { UnservedReference } from "./status/unserved-reasons.js";
 export { type StatusKind, statusKinds } from "./status/status-kinds.js";

@@ -10,9 +10,13 @@ import type { FieldPath } from "./report.js";
 export function readNegativeConditions({ body }: Manifest, types: readonly string[]): readonly NegativeCondition[] {
   const status = record(body["status"]);
   if (status === undefined) return [];
-  const parents = list(status["parents"]).flatMap((parent, i) =>
-    conditionsOf(parent, ["status", "parents", i, "conditions"], types),
-  );
+  const parents = list(status["parents"]).flatMap((parent, i) => {
+    const controllerName = record(parent)?.["controllerName"];
+    return conditionsOf(parent, ["status", "parents", i, "conditions"], types).map((condition) => ({
+      ...condition,
+      ...(typeof controllerName === "string" && { controllerName }),
+    }));
+  });
   return [...conditionsOf(status, ["status", "conditions"], types), ...parents];
 }
 

@@ -1,7 +1,7 @@
 import type { StatusCondition } from "@istiod/gateway-api";
 
 /** A condition as API servers have it. Without `lastTransitionTime`, it gets the time of the write. */
-export interface Condition extends Omit<StatusCondition, "status"> {
+export interface Condition extends Omit<StatusCondition, "status" | "notes"> {
   /** `True`, `False` or `Unknown`. */
   readonly status: string;
   readonly observedGeneration?: number;
@@ -26,11 +26,16 @@ export function mergeConditions(
     wanted.delete(before.type);
     return [merged(before, after, generation)];
   });
-  return [...kept, ...[...wanted.values()].map((added) => ({ ...added, observedGeneration: generation }))];
+  return [...kept, ...[...wanted.values()].map((added) => ({ ...fieldsOf(added), observedGeneration: generation }))];
+}
+
+/** Returns the fields that the API has of a condition. */
+function fieldsOf({ type, status, reason, message }: StatusCondition): Omit<StatusCondition, "notes"> {
+  return { type, status, reason, message };
 }
 
 function merged(before: Condition, after: StatusCondition, observedGeneration: number): Condition {
   const { lastTransitionTime } = before;
   const hasTransition = before.status !== after.status || lastTransitionTime === undefined;
-  return { ...after, observedGeneration, ...(!hasTransition && { lastTransitionTime }) };
+  return { ...fieldsOf(after), observedGeneration, ...(!hasTransition && { lastTransitionTime }) };
 }

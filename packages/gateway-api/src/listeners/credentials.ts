@@ -1,7 +1,9 @@
 import { configCluster, configMaps, type FullReference, type ObjectReference, secrets } from "@istiod/config-schema";
 import {
+  type CertificateUse,
   findKeyPair,
   findRootCertificates,
+  keyPairFault,
   malformedKeyPairFault,
   rootsFault,
   type SecretEntries,
@@ -18,7 +20,13 @@ export interface CredentialUser {
 }
 
 /** The name of a credential for SDS, or the reason for which it cannot be used. */
-export type Credential = { readonly name: string } | { readonly fault: StatusFault };
+export type Credential =
+  | {
+      readonly name: string;
+      /** Set if the status of the API does not call it a fault, and proxies do not get it all the same. */
+      readonly note?: string;
+    }
+  | { readonly fault: StatusFault };
 
 /** Suffix of the names of credentials that have only root certificates. */
 const rootsSuffix = "-cacert";
@@ -29,36 +37,36 @@ export function certificateCredential(q: QueryContext, ref: ObjectReference, use
   // The existence of a Secret of another namespace is not revealed without a grant.
   if (namespace !== user.namespace && !isPermitted(q, { ref: { ...ref, namespace }, kind: "Secret", user }))
     return refused(`certificateRef ${name}/${namespace} not accessible to a Gateway in namespace "${user.namespace}"`);
-  const fault = q.call(certificateFault, certificateKey(ref, namespace));
-  return fault === undefined
-    ? { name: `kubernetes-gateway://${namespace}/${name}` }
-    : {
-        fault: {
-          reason: "InvalidCertificateRef",
-          message: `invalid certificate reference ${certificateText(ref)}, ${fault}`,
-        },
-      };
+  const { fault, note } = q.call(certificateCheck, certificateKey(ref, namespace, "server"));
+  if (fault !== undefined)
+    return {
+      fault: {
+        reason: "InvalidCertificateRef",
+        message: `invalid certificate reference ${certificateText(ref)}, ${fault}`,
+      },
+    };
+  return { name: `kubernetes-gateway://${namespace}/${name}`, ...(note !== undefined && { note }) };
 }
 
-/** Returns the fault of the client certificate that a Gateway refers to; undefined if it can be used. */
-export function clientCertificateFault(
+/** Returns the fault of the client certificate that a Gateway refers to, or a note on why proxies do not get it. */
+export function clientCertificateCheck(
   q: QueryContext,
   ref: ObjectReference,
   user: CredentialUser,
-): StatusFault | undefined {
+): { readonly fault?: StatusFault; readonly note?: string } {
   const { namespace = user.namespace, name } = ref;
   if (namespace !== user.namespace && !isPermitted(q, { ref: { ...ref, namespace }, kind: "Secret", user }))
-    return {
-      reason: "RefNotPermitted",
-      message: `clientCertificateRef ${name}/${namespace} not accessible to a Gateway in namespace "${user.namespace}" (missing a ReferenceGrant?)`,
-    };
-  const fault = q.call(certificateFault, certificateKey(ref, namespace));
-  return fault === undefined
-    ? undefined
-    : {
-        reason: "InvalidClientCertificateRef",
-        message: `invalid clientCertificateRef ${certificateText(ref)}, ${fault}`,
-      };
+    return refused(
+      `clientCertificateRef ${name}/${namespace} not accessible to a Gateway in namespace "${user.namespace}"`,
+    );
+  const { fault, note } = q.call(certificateCheck, certificateKey(ref, namespace, "client"));
+  if (fault === undefined) return note === undefined ? {} : { note };
+  return {
+    fault: {
+      reason: "InvalidClientCertificateRef",
+      message: `invalid clientCertificateRef ${certificateText(ref)}, ${fault}`,
+    },
+  };
 }
 
 /** Returns the root certificates that a reference names: those of a ConfigMap or Secret that Envoy can read. */
@@ -83,7 +91,7 @@ export function rootsCredential(q: QueryContext, ref: FullReference, user: Crede
     : { fault: { reason: "InvalidCACertificateRef", message: `${text}, ${fault}` } };
 }
 
-function refused(message: string): Credential {
+function refused(message: string): { readonly fault: StatusFault } {
   return { fault: { reason: "RefNotPermitted", message: `${message} (missing a ReferenceGrant?)` } };
 }
 
@@ -104,31 +112,48 @@ interface CertificateKey {
   readonly isSecret: boolean;
   readonly namespace: string;
   readonly name: string;
+  readonly use: CertificateUse;
 }
 
-function certificateKey({ group = "", kind = "Secret", name }: ObjectReference, namespace: string): CertificateKey {
-  return { isSecret: group === "" && kind === "Secret", namespace, name };
+function certificateKey(
+  { group = "", kind = "Secret", name }: ObjectReference,
+  namespace: string,
+  use: CertificateUse,
+): CertificateKey {
+  return { isSecret: group === "" && kind === "Secret", namespace, name, use };
 }
 
 function certificateText({ group = "", kind = "", name, namespace = "" }: ObjectReference): string {
   return `${group}/${kind}/${name}.${namespace}`;
 }
 
-/** The reason for which a Secret of the config cluster is no certificate of a server; undefined if it is one. */
-const certificateFault = query(
-  "gatewayApiCertificateFault",
-  (q, { isSecret, namespace, name }: CertificateKey): string | undefined => {
-    if (!isSecret) return "only secret is allowed";
+interface CertificateCheck {
+  /** The reason for which a Secret has no certificate that a reference can name. */
+  readonly fault?: string;
+  /** The reason for which proxies do not get a certificate that is well-formed: Envoy does not take it. */
+  readonly note?: string;
+}
+
+/** The faults of a Secret of the config cluster as a certificate. */
+const certificateCheck = query(
+  "gatewayApiCertificateCheck",
+  (q, { isSecret, namespace, name, use }: CertificateKey): CertificateCheck => {
+    if (!isSecret) return { fault: "only secret is allowed" };
     const secret = q.read(secrets, `${configCluster(q)}/${namespace}/${name}`);
-    if (secret === undefined) return `secret ${namespace}/${name} not found`;
+    if (secret === undefined) return { fault: `secret ${namespace}/${name} not found` };
     const pair = findKeyPair(secret.spec.data);
     if (pair === undefined)
-      return missingEntries(secret.spec.data, [
-        ["cert", "key"],
-        ["tls.crt", "tls.key"],
-      ]);
-    const fault = malformedKeyPairFault(pair);
-    return fault === undefined ? undefined : `the certificate is malformed: ${fault}`;
+      return {
+        fault: missingEntries(secret.spec.data, [
+          ["cert", "key"],
+          ["tls.crt", "tls.key"],
+        ]),
+      };
+    const malformed = malformedKeyPairFault(pair);
+    if (malformed !== undefined) return { fault: `the certificate is malformed: ${malformed}` };
+    const unusable = keyPairFault(pair, use);
+    if (unusable === undefined) return {};
+    return { note: `proxies do not get the certificate of secret ${namespace}/${name}: ${unusable}` };
   },
 );
 

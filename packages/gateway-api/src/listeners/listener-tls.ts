@@ -7,12 +7,14 @@ import {
   ServerTLSSettingsSchema,
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import type { StatusFault } from "../status/conditions.js";
-import { certificateCredential, type CredentialUser, rootsCredential } from "./credentials.js";
+import { certificateCredential, type Credential, type CredentialUser, rootsCredential } from "./credentials.js";
 
 /** TLS settings of a server, and the fault because of which it does not serve. */
 export interface BuiltTls {
   readonly settings: ServerTLSSettings;
   readonly fault?: StatusFault;
+  /** Parts that are valid, or left out, and not served. */
+  readonly notes?: readonly string[];
 }
 
 export interface ListenerTlsInput {
@@ -65,7 +67,13 @@ function terminatedTls(q: QueryContext, input: ListenerTlsInput): BuiltTls {
   const fault = setClientValidation(q, settings, { ...input, option });
   if (fault !== undefined) return { settings, fault };
   settings.cipherSuites = ciphersOf(tls);
-  return { settings };
+  return { settings, notes: certificates.flatMap(noteOf) };
+}
+
+/** Returns the reason for which a certificate is not served, although the listener is. */
+function noteOf(found: Credential): readonly string[] {
+  if ("fault" in found) return [`left out: ${found.fault.message}`];
+  return found.note === undefined ? [] : [found.note];
 }
 
 const noCertificate: StatusFault = {

@@ -3,7 +3,13 @@ import type { GatewayTls, KubernetesGatewayListener } from "@istiod/config-schem
 import type { QueryContext } from "@istiod/incremental";
 import { type Server, ServerSchema } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import type { ServedClass } from "../classes/gateway-classes.js";
-import { condition, sortedConditions, type StatusCondition, type StatusFault } from "../status/conditions.js";
+import {
+  condition,
+  sortedConditions,
+  type StatusCondition,
+  type StatusFault,
+  withNotes,
+} from "../status/conditions.js";
 import { hostsOf, supportedKinds } from "./allowed-routes.js";
 import type { ListenerParent, RouteKind } from "./attachable-listener.js";
 import type { ListenerConflict } from "./listener-conflicts.js";
@@ -65,7 +71,10 @@ export function buildListener(q: QueryContext, input: ListenerInput): BuiltListe
       condition("Accepted", { reason: "Accepted", message: noErrors }, faults.accepted),
       condition("Programmed", { reason: "Programmed", message: noErrors }, faults.programmed),
       { type: "Conflicted", status: "False", reason: "NoConflicts", message: noErrors },
-      condition("ResolvedRefs", { reason: "ResolvedRefs", message: noErrors }, kindsFault ?? tls?.fault),
+      withNotes(
+        condition("ResolvedRefs", { reason: "ResolvedRefs", message: noErrors }, kindsFault ?? tls?.fault),
+        tls?.notes ?? [],
+      ),
     ]),
   };
 }

@@ -9,7 +9,7 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { controllers } from "../classes/gateway-classes.js";
 import { features } from "../settings/features.js";
-import { condition, enumeration, type StatusCondition, type StatusFault } from "../status/conditions.js";
+import { condition, type StatusCondition, type StatusFault, withNotes } from "../status/conditions.js";
 import { gatewaysOfBackend } from "./backend-gateways.js";
 import { tlsOfBackend } from "./backend-resource.js";
 import { targetsOfTlsPolicy, tlsOfPolicy } from "./backend-tls-policy.js";
@@ -33,10 +33,13 @@ export interface PolicyStatus {
 /** The most ancestors that the status of a policy, and that of an XBackend, can have. */
 const mostAncestors = { policy: 16, backend: 32 };
 
-const valid = (reason: string, note?: string): StatusFault => ({
-  reason,
-  message: note === undefined ? "Configuration is valid" : `Configuration is valid; ${note}`,
-});
+const valid = (reason: string): StatusFault => ({ reason, message: "Configuration is valid" });
+
+/** Returns the condition Accepted. A note on a part without effect is given unless there is a fault. */
+function acceptedCondition(note: string | undefined, fault: StatusFault | undefined): StatusCondition {
+  const accepted = condition("Accepted", valid("Accepted"), fault);
+  return fault === undefined && note !== undefined ? withNotes(accepted, [note]) : accepted;
+}
 
 /** The status of a BackendTLSPolicy (`namespace/name`); undefined if there is none. */
 export const backendTlsPolicyStatus = query("gatewayApiTlsPolicyStatus", (q, key: string): PolicyStatus | undefined => {
@@ -46,7 +49,7 @@ export const backendTlsPolicyStatus = query("gatewayApiTlsPolicyStatus", (q, key
   if (tls === undefined) return ignoredStatus(policy.spec.targetRefs);
   const targets = q.call(targetsOfTlsPolicy, key);
   const conditionsFor = (fault: StatusFault | undefined): readonly StatusCondition[] => [
-    condition("Accepted", valid("Accepted", tls.note), fault ?? tls.accepted),
+    acceptedCondition(tls.note, fault ?? tls.accepted),
     condition("ResolvedRefs", valid("ResolvedRefs"), tls.resolvedRefs),
   ];
   const ofTargets = targets.map(({ ref, fault }) => meshAncestor(ref, conditionsFor(fault)));
@@ -62,6 +65,16 @@ function gatewaysOf(q: QueryContext, targets: readonly { readonly target?: Polic
   return [...new Set(found)].sort();
 }
 
+const unsupportedFields = "Istio does not support the following fields: sessionPersistence";
+/** The condition of a policy with fields that istiod does not implement, in the words of the original. */
+const partlySupported: StatusCondition = {
+  type: "Accepted",
+  status: "True",
+  reason: "Accepted",
+  message: `Configuration is valid, but ${unsupportedFields}`,
+  notes: [unsupportedFields],
+};
+
 /** The status of an XBackendTrafficPolicy (`namespace/name`); undefined if there is none that istiod serves. */
 export const backendTrafficPolicyStatus = query(
   "gatewayApiTrafficPolicyStatus",
@@ -69,17 +82,14 @@ export const backendTrafficPolicyStatus = query(
     const policy = q.read(backendTrafficPolicies, key);
     if (policy === undefined || !features.enabled(q) || !features.alpha(q)) return undefined;
     if (isIgnoredPolicy(policy)) return ignoredStatus(policy.spec.targetRefs);
-    const unsupported = policy.spec.sessionPersistence ? ["sessionPersistence"] : [];
-    const holds: StatusFault =
-      unsupported.length === 0
-        ? valid("Accepted")
-        : {
-            reason: "Accepted",
-            message: `Configuration is valid, but Istio does not support the following fields: ${enumeration(unsupported)}`,
-          };
+    const hasUnsupported = policy.spec.sessionPersistence !== undefined;
     const ancestors = q
       .call(targetsOfTrafficPolicy, key)
-      .map(({ ref, fault }) => meshAncestor(ref, [condition("Accepted", holds, fault)]));
+      .map(({ ref, fault }) =>
+        meshAncestor(ref, [
+          fault === undefined && hasUnsupported ? partlySupported : condition("Accepted", valid("Accepted"), fault),
+        ]),
+      );
     return { ancestors: ancestors.slice(0, mostAncestors.policy) };
   },
 );
@@ -91,7 +101,7 @@ export const backendStatus = query("gatewayApiBackendStatus", (q, key: string): 
   const { namespace, name } = backend;
   const { tls, fault } = q.call(tlsOfBackend, key);
   const conditions = [
-    condition("Accepted", valid("Accepted", tls?.note), fault ?? tls?.accepted),
+    acceptedCondition(tls?.note, fault ?? tls?.accepted),
     condition("ResolvedRefs", valid("ResolvedRefs"), tls?.resolvedRefs),
   ];
   const own = meshAncestor({ group: "gateway.networking.x-k8s.io", kind: "XBackend", name }, conditions);

@@ -1,3 +1,5 @@
+import { CycleError, isOutOfStack } from "@istiod/incremental";
+
 /** A problem of a route, by the reason of its condition ResolvedRefs. */
 export interface RouteProblem {
   readonly reason:
@@ -25,4 +27,17 @@ export class InvalidRouteError extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/**
+ * Returns the problem for an error of a conversion, which disables all rules of the route. One that is no
+ * {@link InvalidRouteError} is a fault of istiod, or of what it accepted, and harms no other route.
+ *
+ * @throws the errors of the evaluation itself
+ */
+export function problemOf(error: unknown): RouteProblem {
+  if (error instanceof InvalidRouteError) return { reason: error.reason, message: error.message };
+  if (error instanceof CycleError || isOutOfStack(error)) throw error;
+  const why = error instanceof Error ? error.message : String(error);
+  return { reason: "InvalidConfiguration", message: `the rules cannot be converted: ${why}` };
 }

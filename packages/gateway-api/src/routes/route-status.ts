@@ -9,7 +9,7 @@ import { isMeshParent, parentOrder } from "./parent.js";
 import { routeBinding, type RouteReference } from "./route.js";
 import { firstTcpRoute } from "./tcp-precedence.js";
 import { type Denial, isIsolatedTo, type RouteAttachment, routeAttachments } from "./route-attachments.js";
-import type { StatusCondition } from "../status/conditions.js";
+import { condition, type StatusCondition, withNotes } from "../status/conditions.js";
 
 /** The status of a route at one of its parents. */
 export interface RouteParentStatus {
@@ -69,12 +69,10 @@ function rulesOf(q: QueryContext, { kind, key }: RouteReference, inMesh: boolean
   return q.call(convertedHttpRules, { kind, key, inMesh });
 }
 
-/** Returns the condition ResolvedRefs. Its message also has what resolves and has no effect. */
+/** Returns the condition ResolvedRefs, with notes on what resolves and has no effect. */
 function refsCondition({ problem, notes }: ConvertedRules<unknown>): StatusCondition {
-  const message = [problem?.message ?? "All references resolved", ...new Set(notes)].join("; ");
-  return problem === undefined
-    ? { type: "ResolvedRefs", status: "True", reason: "ResolvedRefs", message }
-    : { type: "ResolvedRefs", status: "False", reason: problem.reason, message };
+  const holds = { reason: "ResolvedRefs", message: "All references resolved" };
+  return withNotes(condition("ResolvedRefs", holds, problem), notes);
 }
 
 /** The reasons of denials, the one that is reported first. */
@@ -98,8 +96,7 @@ function acceptedCondition(
       ...notesOnPort(q, accepting),
       ...notesOnPrecedence(q, route, accepting),
     ];
-    const message = [valid, ...notes].join("; ");
-    return { type: "Accepted", status: "True", reason: "Accepted", message };
+    return withNotes({ type: "Accepted", status: "True", reason: "Accepted", message: valid }, notes);
   }
   const denials = attachments.flatMap(({ denied }) => denied ?? []);
   const reason = denialOrder.find((candidate) => denials.some((denial) => denial.reason === candidate));

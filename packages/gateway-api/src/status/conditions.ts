@@ -4,6 +4,8 @@ export interface StatusCondition {
   readonly status: "True" | "False";
   readonly reason: string;
   readonly message: string;
+  /** The parts of the message that name what is valid and has no effect. They are no field of the API's conditions. */
+  readonly notes?: readonly string[];
 }
 
 /** The reason for which something is not as it is declared. */
@@ -16,6 +18,12 @@ export interface StatusFault {
 /** Returns a condition that is true, or that is false because of a fault. */
 export function condition(type: string, holds: StatusFault, fault?: StatusFault): StatusCondition {
   return fault === undefined ? { type, status: "True", ...holds } : { type, status: "False", ...fault };
+}
+
+/** Returns a condition whose message ends with notes. */
+export function withNotes(of: StatusCondition, notes: readonly string[]): StatusCondition {
+  const distinct = [...new Set(notes)];
+  return distinct.length === 0 ? of : { ...of, message: [of.message, ...distinct].join("; "), notes: distinct };
 }
 
 /** Returns conditions in the order of their types, in which Istio writes them. */

@@ -3,9 +3,9 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { isIP } from "node:net";
 import type { ServedClass } from "../classes/gateway-classes.js";
 import { builtListeners, isUnserved, servedGateway, type ServedGateway } from "../gateways/gateway-listeners.js";
-import { clientCertificateFault } from "../listeners/credentials.js";
+import { clientCertificateCheck } from "../listeners/credentials.js";
 import { assignedAddresses, type AssignedAddresses } from "./assigned-addresses.js";
-import { condition, sortedConditions, type StatusCondition, type StatusFault } from "./conditions.js";
+import { condition, sortedConditions, type StatusCondition, type StatusFault, withNotes } from "./conditions.js";
 import { type ListenerStatus, listenerStatuses } from "./listener-status.js";
 import { programmedCondition } from "./programmed-condition.js";
 
@@ -115,8 +115,9 @@ function parametersFault(q: QueryContext, { namespace, spec }: KubernetesGateway
 
 function resolvedRefsCondition(q: QueryContext, { namespace, spec }: KubernetesGatewayObject): StatusCondition {
   const ref = spec.tls?.backend?.clientCertificateRef;
-  const fault = ref && clientCertificateFault(q, ref, { kind: "Gateway", namespace });
-  return condition("ResolvedRefs", { reason: "ResolvedRefs", message: "All references resolved" }, fault);
+  const { fault, note } = ref === undefined ? {} : clientCertificateCheck(q, ref, { kind: "Gateway", namespace });
+  const holds = { reason: "ResolvedRefs", message: "All references resolved" };
+  return withNotes(condition("ResolvedRefs", holds, fault), note === undefined ? [] : [note]);
 }
 
 /** Returns the condition that a Gateway lets clients in whose certificates are not valid. */

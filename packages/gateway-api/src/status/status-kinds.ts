@@ -30,6 +30,7 @@ import type { RouteReference } from "../routes/route.js";
 import { gatewayStatus } from "./gateway-status.js";
 import { listenerSetStatus } from "./listener-set-status.js";
 import type { ObjectStatus } from "./object-status.js";
+import { type UnservedReference, unservedGateway, unservedListenerSet, unservedParents } from "./unserved-reasons.js";
 
 /** A kind of objects whose status istiod writes. */
 export interface StatusKind {
@@ -42,6 +43,8 @@ export interface StatusKind {
   readonly argument: (key: string) => unknown;
   /** Returns the key for an argument of the query; undefined if the query has it for another kind. */
   readonly keyOf: (argument: unknown) => string | undefined;
+  /** The reasons for which istiod has no status for an object, or at some of its parents; called like `status`. */
+  readonly unserved?: Query<never, readonly UnservedReference[]>;
   /** The most entries that the list of parents or ancestors in a status can have, with those of other controllers. */
   readonly mostEntries: number;
 }
@@ -49,8 +52,8 @@ export interface StatusKind {
 /** The kinds of the Gateway API whose status istiod writes. */
 export const statusKinds: readonly StatusKind[] = [
   byKey(gatewayClassKind, gatewayClasses, gatewayClassStatus),
-  byKey(kubernetesGatewayKind, kubernetesGateways, gatewayStatus),
-  byKey(listenerSetKind, listenerSets, listenerSetStatus),
+  { ...byKey(kubernetesGatewayKind, kubernetesGateways, gatewayStatus), unserved: unservedGateway },
+  { ...byKey(listenerSetKind, listenerSets, listenerSetStatus), unserved: unservedListenerSet },
   ofRoutes("HTTPRoute", httpRouteKind, httpRoutes),
   ofRoutes("GRPCRoute", grpcRouteKind, grpcRoutes),
   ofRoutes("TCPRoute", tcpRouteKind, tcpRoutes),
@@ -65,7 +68,14 @@ function byKey(
   objects: Collection<ConfigObject<unknown>>,
   status: Query<string, ObjectStatus | undefined>,
 ): StatusKind {
-  return { kind, objects, status, argument: (key) => key, keyOf: (key) => key as string, mostEntries: 32 };
+  return {
+    kind,
+    objects,
+    status,
+    argument: (key) => key,
+    keyOf: (key) => key as string,
+    mostEntries: 32,
+  };
 }
 
 function ofRoutes(name: RouteReference["kind"], kind: Kind, objects: Collection<ConfigObject<unknown>>): StatusKind {
@@ -78,6 +88,7 @@ function ofRoutes(name: RouteReference["kind"], kind: Kind, objects: Collection<
       const route = argument as RouteReference;
       return route.kind === name ? route.key : undefined;
     },
+    unserved: unservedParents,
     mostEntries: 32,
   };
 }

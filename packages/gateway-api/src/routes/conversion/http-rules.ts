@@ -23,7 +23,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { type RouteBackend, resolvedBackend } from "../backends.js";
 import type { RouteReference } from "../route.js";
-import { InvalidRouteError, joinProblems, type RouteProblem } from "../route-problem.js";
+import { InvalidRouteError, joinProblems, problemOf, type RouteProblem } from "../route-problem.js";
 import { addBackendRewrites } from "./backend-rewrites.js";
 import { corsPolicy } from "./cors.js";
 import { headersOf } from "./headers.js";
@@ -73,8 +73,7 @@ export const convertedHttpRules = query(
         for (const route of converted.routes) routes.push(route);
       }
     } catch (error) {
-      if (!(error instanceof InvalidRouteError)) throw error;
-      return { routes: [], problem: { reason: error.reason, message: error.message }, notes: [] };
+      return { routes: [], problem: problemOf(error), notes: [] };
     }
     return { routes: inPrecedence(routes), ...(problem !== undefined && { problem }), notes: [...notes] };
   },

@@ -11,7 +11,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { type RouteBackend, resolvedBackend } from "../backends.js";
 import { allWhenEmpty } from "../route-attachments.js";
-import { InvalidRouteError, type RouteProblem } from "../route-problem.js";
+import { InvalidRouteError, problemOf, type RouteProblem } from "../route-problem.js";
 import type { ConvertedRules } from "./http-rules.js";
 import { destinationMessage } from "./messages.js";
 import { weighted, weightSum } from "./weights.js";
@@ -84,8 +84,7 @@ function convertAll<T>(
       notes.push(...converted.notes);
     }
   } catch (error) {
-    if (!(error instanceof InvalidRouteError)) throw error;
-    return { routes: [], problem: { reason: error.reason, message: error.message }, notes: [] };
+    return { routes: [], problem: problemOf(error), notes: [] };
   }
   return { routes, ...(problem !== undefined && { problem }), notes };
 }
