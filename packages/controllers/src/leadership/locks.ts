@@ -3,6 +3,8 @@ export interface Lock {
   readonly name: string;
   /** ConfigMaps are the older form, which other revisions of Istio in the same cluster still use. */
   readonly storage: "configmap" | "lease";
+  /** The lock that earlier releases of Istio hold for the same writes. Whoever holds it at the start is waited for. */
+  readonly predecessor?: Lock;
 }
 
 /** Istio's leader locks, so that its control planes and this one exclude each other. */
@@ -20,7 +22,12 @@ export function gatewayDeploymentLock(revision: string): Lock {
   return { name: `istio-gateway-deployment-${revision}`, storage: "lease" };
 }
 
-/** Returns the lock of the statuses of the Gateway API, of which each revision has one. */
+/**
+ * Returns the lock of the statuses of the Gateway API, of which each revision has one. Earlier releases of Istio have
+ * one for all revisions. Source: `checkAndRunNonRevisionLeaderElectionIfRequired` in
+ * pilot/pkg/bootstrap/configcontroller.go.
+ */
 export function gatewayStatusLock(revision: string): Lock {
-  return { name: `istio-gateway-status-leader-${revision}`, storage: "lease" };
+  const name = "istio-gateway-status-leader";
+  return { name: `${name}-${revision}`, storage: "lease", predecessor: { name, storage: "configmap" } };
 }
