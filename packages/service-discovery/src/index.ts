@@ -55,6 +55,7 @@ export {
   type ResolvedAddress,
   type ResolveHostname,
 } from "./network/gateway-resolution.js";
+export { isAutoPassthrough } from "./network/gateway-resources.js";
 export { networkGateways } from "./network/gateways.js";
 
 export {

@@ -48,6 +48,34 @@ describe("gateways of networks", () => {
     expect(addresses({}, "evil")).toHaveLength(2);
   });
 
+  test("are Gateways of the Gateway API with a network label, at each address and listener for other networks", () => {
+    const resource = (namespace: string, spec: object, name = "peer"): string => `---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: ${name}, namespace: ${namespace}, labels: {topology.istio.io/network: far}}
+spec: ${JSON.stringify({ gatewayClassName: "istio-remote", ...spec })}
+`;
+    const listeners = [
+      { name: "mtls", port: 15443, protocol: "TLS", tls: { mode: "Passthrough" } },
+      { name: "hbone", port: 15008, protocol: "HBONE" },
+      { name: "web", port: 80, protocol: "HTTP" },
+    ];
+    const addresses = [{ value: "203.0.113.2" }, { type: "Hostname", value: "far.example.com" }];
+    const mesh = new Mesh(resource("istio-system", { listeners, addresses }));
+    const at = (address: string) => [
+      { ...gateway, address, port: 15008, hbonePort: 15008 },
+      { ...gateway, address, port: 15443 },
+    ];
+    expect(mesh.ask(networkGateways)).toEqual([...at("203.0.113.2"), ...at("far.example.com")]);
+    mesh.apply(resource("istio-system", { listeners: listeners.slice(0, 1), addresses: addresses.slice(0, 1) }));
+    expect(mesh.ask(networkGateways)).toEqual([{ ...gateway, address: "203.0.113.2" }]);
+    // Gateways of other namespaces take no part of the traffic to a network, like Services.
+    mesh.apply(resource("evil", { listeners, addresses: [{ value: "203.0.113.66" }] }, "thief"));
+    expect(mesh.ask(networkGateways)).toHaveLength(1);
+    expect(mesh.set("ISTIOD_NETWORK_GATEWAY_NAMESPACES", "evil").ask(networkGateways)).toHaveLength(3);
+    expect(mesh.set("PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API", "false").ask(networkGateways)).toEqual([]);
+  });
+
   test("that others add by label take no part of the traffic to a network", () => {
     const mesh = new Mesh(gatewayYaml("a", "203.0.113.2"));
     const before = mesh.ask(gatewaysTo, { network: "far", cluster: "any", form: "resolved" });

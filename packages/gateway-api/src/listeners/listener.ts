@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { GatewayTls, KubernetesGatewayListener } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import { type Server, ServerSchema } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { isAutoPassthrough } from "@istiod/service-discovery";
 import type { ServedClass } from "../classes/gateway-classes.js";
 import {
   condition,
@@ -98,18 +99,17 @@ function tlsOf(
   { listener, owner, labels, ofGateway, gatewayNamespace }: ListenerInput,
 ): BuiltTls | undefined {
   const { tls, port } = listener;
-  const isAutoPassthrough = isNetworkGateway(listener, labels);
-  return tls && buildListenerTls(q, { tls, ofGateway, gatewayNamespace, port, user: owner, isAutoPassthrough });
-}
-
-const listenerMode = "gateway.istio.io/listener-protocol";
-const networkLabel = "topology.istio.io/network";
-const networkPortLabel = "networking.istio.io/gatewayPort";
-
-/** Reports whether a listener passes connections of other networks to where their SNI says. */
-function isNetworkGateway({ tls, port }: KubernetesGatewayListener, labels: Readonly<Record<string, string>>): boolean {
-  if (tls?.options[listenerMode] === "auto-passthrough") return true;
-  return labels[networkLabel] !== undefined && String(port) === (labels[networkPortLabel] ?? "15443");
+  return (
+    tls &&
+    buildListenerTls(q, {
+      tls,
+      ofGateway,
+      gatewayNamespace,
+      port,
+      user: owner,
+      isAutoPassthrough: isAutoPassthrough(labels, listener),
+    })
+  );
 }
 
 interface ListenerFaults {

@@ -33,11 +33,7 @@ export const features = {
     true,
     "let Gateways bind to existing Services that their addresses name",
   ),
-  remoteGateways: booleanFeature(
-    "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",
-    true,
-    "take Gateways with the label topology.istio.io/network for gateways of other networks",
-  ),
+  remoteGateways: discoveryFeatures.gatewayResources,
   waypoints: featureWhen(
     ambient,
     booleanFeature("PILOT_ENABLE_AMBIENT_WAYPOINTS", true, "serve the GatewayClass of waypoints; in ambient mode only"),

@@ -2,6 +2,7 @@ import { meshNetworks, meshNetworksKey, services } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { kubernetesHostname } from "../kubernetes/hostname.js";
 import { kubernetesServiceInCluster } from "../kubernetes/kubernetes-service.js";
+import { gatewaysOfResources } from "./gateway-resources.js";
 import { NETWORK_LABEL } from "../labels.js";
 import { portNumbered, type Service } from "../model/service.js";
 import type { NetworkGateway } from "../model/workload.js";
@@ -17,12 +18,12 @@ const gatewayServices = index(services, "networkGateways", ({ labels }) =>
 );
 
 /**
- * All network gateways, sorted and deduplicated: those of MeshNetworks, Services named there, and labeled Services of
- * the root namespace and of ISTIOD_NETWORK_GATEWAY_NAMESPACES. Hostnames are not resolved. Source:
- * `kube/controller/network.go`, `pilot/pkg/model/network.go`.
+ * All network gateways, sorted and deduplicated: those of MeshNetworks, Services named there, and labeled Services and
+ * Gateways of the Gateway API, of the root namespace and of ISTIOD_NETWORK_GATEWAY_NAMESPACES. Hostnames are not
+ * resolved. Source: `kube/controller/network.go`, `pilot/pkg/model/network.go`.
  */
 export const networkGateways = query("networkGateways", (q): readonly NetworkGateway[] => {
-  const all = [...gatewaysByAddress(q), ...gatewaysByLabel(q), ...gatewaysByServiceName(q)];
+  const all = [...gatewaysByAddress(q), ...gatewaysByLabel(q), ...gatewaysByServiceName(q), ...gatewaysOfResources(q)];
   const distinct = new Map(all.map((gateway) => [JSON.stringify(gateway), gateway]));
   return [...distinct.values()].sort(byAddress);
 });

@@ -96,6 +96,11 @@ export const features = {
   multiClusterServices,
   multiClusterHost,
   multiClusterLocal,
+  gatewayResources: booleanFeature(
+    "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",
+    true,
+    "take Gateways with the label topology.istio.io/network for gateways of other networks",
+  ),
   alphaGatewayApi: booleanFeature(
     "PILOT_ENABLE_ALPHA_GATEWAY_API",
     false,

@@ -1,4 +1,10 @@
-import { serviceKind, type ServiceObject, services } from "@istiod/config-schema";
+import {
+  type ConfigObject,
+  kubernetesGatewayKind,
+  kubernetesGateways,
+  serviceKind,
+  services,
+} from "@istiod/config-schema";
 import { mayHaveNetworkGateways } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
@@ -8,15 +14,15 @@ export const networkGatewayAnalyzer: Analyzer = {
   name: "mesh.NetworkGatewayAnalyzer",
   description: "Checks that gateways of networks are in namespaces that may have them",
   codes: ["MESH0022"],
-  rules: [rule(serviceKind, services, checkService)],
+  rules: [rule(serviceKind, services, checkLabel), rule(kubernetesGatewayKind, kubernetesGateways, checkLabel)],
 };
 
-function checkService({ namespace, labels }: ServiceObject, { q, report }: AnalysisContext): void {
+function checkLabel({ kind, namespace, labels }: ConfigObject<unknown, unknown>, { q, report }: AnalysisContext): void {
   const network = labels[label] ?? "";
   if (network === "" || mayHaveNetworkGateways(q, namespace)) return;
   report(
     "MESH0022",
     ["metadata", "labels", label],
-    `the Service is no gateway of network ${network}, because only Services of the root namespace are; ISTIOD_NETWORK_GATEWAY_NAMESPACES=${namespace} allows it`,
+    `the ${kind} is no gateway of network ${network}, because only ${kind}s of the root namespace are; ISTIOD_NETWORK_GATEWAY_NAMESPACES=${namespace} allows it`,
   );
 }
