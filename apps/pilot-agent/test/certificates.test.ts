@@ -10,6 +10,7 @@ import {
   type Secret as EnvoySecret,
   SecretSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import { mint, mintRevocationList } from "@istiod/ca/testing";
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
 import { FakeClock } from "@istiod/runtime/testing";
 import { afterAll, describe, expect, it } from "vitest";
@@ -19,7 +20,7 @@ import { AgentError } from "../src/errors.js";
 import { expectedName } from "../src/certificates/control-plane-tls.js";
 import { readSecret, watchSecret } from "../src/certificates/file-secret.js";
 import { generateCsr, type KeySettings } from "../src/certificates/csr.js";
-import { type Secret, parseSecretFiles, type SecretSource } from "../src/certificates/secret.js";
+import { parseListedRoots, parseSecretFiles, type Secret, type SecretSource } from "../src/certificates/secret.js";
 import { type IssuedCertificate, WorkloadCertificate } from "../src/certificates/workload-certificate.js";
 import { WorkloadFiles } from "../src/certificates/workload-files.js";
 import { workloadSecrets } from "../src/certificates/workload-secrets.js";
@@ -283,6 +284,10 @@ describe("a file secret", () => {
     });
     expect(parseSecretFiles("file-root:/a/r.pem")).toEqual({ kind: "roots", path: "/a/r.pem" });
     expect(parseSecretFiles("file-root:system")).toEqual({ kind: "system roots" });
+    for (const roots of ["ROOTCA", "file-root:system", "file-root:/a/r.pem"])
+      expect(parseListedRoots(`${roots}~/a/crl.pem`)).toEqual({ roots, path: "/a/crl.pem" });
+    for (const name of ["ROOTCA", "file-root:~/c", "file-root:a~", "file-root:a~b~c", "default~/c", "file-cert:a~b"])
+      expect(parseListedRoots(name)).toBeUndefined();
     for (const name of ["default", "file-cert:/a", "file-cert:a~b~c", "file-root:", "kubernetes://x"])
       expect(parseSecretFiles(name)).toBeUndefined();
   });
@@ -492,6 +497,36 @@ describe("SDS", () => {
       .poll(() => types()[0]?.at(-1)?.value)
       .toMatchObject({ certificateChain: { specifier: { case: "inlineBytes" } } });
     for (const { leave } of subscriptions) leave();
+  });
+
+  it("serves roots with revocation lists of a file, and not without the lists", async () => {
+    const directory = await scratch();
+    const root = await mint({ ca: true, subject: "CN=root" });
+    const list = await mintRevocationList(root);
+    await put(join(directory, "r.pem"), root.pem);
+    const { client } = await serve(
+      workloadSecrets({ directory, files: new WorkloadFiles(directory), quiet: 10, log: silentLog }),
+    );
+    const { received, leave } = await subscribe(client, ["file-root:r.pem~crl.pem"]);
+    const contexts = () => received.map(({ type }) => (type.case === "validationContext" ? type.value : undefined));
+    const lists = (): string | undefined => contexts().at(-1)?.crl?.specifier.value?.toString();
+    const required = { trustedCa: { specifier: { case: undefined } } };
+    await expect.poll(contexts).toMatchObject([required]);
+    const written = async (text: string): Promise<number> => {
+      const before = received.length;
+      await put(join(directory, "crl.pem"), text);
+      return before;
+    };
+    const before = await written(list);
+    await expect.poll(() => received.length).toBe(before + 1);
+    expect(lists()).toBe(list);
+    // An invalid file keeps the last good lists; an empty one clears them.
+    await written("garbage");
+    const cleared = await written("");
+    await expect.poll(() => received.length).toBe(cleared + 1);
+    expect(contexts().at(-1)).toMatchObject({ trustedCa: { specifier: { case: "inlineBytes" } }, crl: undefined });
+    expect(received.map(({ name }) => name)).toEqual(received.map(() => "file-root:r.pem~crl.pem"));
+    leave();
   });
 
   it("rejects unknown secrets", async () => {

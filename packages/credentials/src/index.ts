@@ -10,5 +10,6 @@ export {
   firstListExpiry,
   keyPairFault,
   malformedKeyPairFault,
+  revocationListsFault,
   rootsFault,
 } from "./key-material.js";

@@ -116,7 +116,11 @@ export function rootsFault({ certificates: roots, crl: list }: RootCertificates)
   if (blocks.some(isMalformedPart)) return "a root certificate is malformed";
   if (!blocks.some(({ name }) => certificateBlocks.includes(name) || name === trustedBlock))
     return "there is no root certificate in PEM";
-  if (list === undefined) return undefined;
+  return list === undefined ? undefined : revocationListsFault(list);
+}
+
+/** Returns the reason for which Envoy rejects revocation lists; undefined if it takes them. */
+export function revocationListsFault(list: Uint8Array): string | undefined {
   const lists = pemBlocks(list);
   if (lists.some(isMalformedPart)) return "a revocation list is malformed";
   return lists.some(({ name }) => name === listBlock) ? undefined : "there is no revocation list in PEM";

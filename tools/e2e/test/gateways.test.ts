@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { mint, type Minted, mintRevocationList } from "@istiod/ca/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { certificateFor, eventually, type Mesh, startMesh, type TestCertificates, whyNoEnvoy } from "@istiod/e2e";
 
@@ -119,6 +120,10 @@ spec:
     bind: "{{ingress}}"
     hosts: [roots.example]
     tls: {mode: MUTUAL, serverCertificate: own/cert.pem, privateKey: own/key.pem, caCertificates: late/root.pem}
+  - port: {number: 8443, protocol: HTTPS, name: https-lists}
+    bind: "{{ingress}}"
+    hosts: [lists.example]
+    tls: {mode: MUTUAL, serverCertificate: own/cert.pem, privateKey: own/key.pem, caCertificates: own/clients.pem, caCrl: late/crl.pem}
   - port: {number: 8443, protocol: HTTPS, name: https-name}
     bind: "{{ingress}}"
     hosts: [name.example]
@@ -132,7 +137,7 @@ apiVersion: networking.istio.io/v1
 kind: VirtualService
 metadata: {name: files, namespace: shop}
 spec:
-  hosts: [pair.example, roots.example, name.example, own.example]
+  hosts: [pair.example, roots.example, lists.example, name.example, own.example]
   gateways: [files]
   http: [{route: [{destination: {host: cart}}]}]
 `;
@@ -143,11 +148,14 @@ describe("a gateway", () => {
   let shop: TestCertificates;
   let vault: TestCertificates;
   let own: TestCertificates;
+  let clients: { readonly root: Minted; readonly valid: Minted; readonly revoked: Minted };
   beforeAll(async () => {
     if (reason) return;
     [shop, vault, own] = (await Promise.all(
       ["shop", "vault", "own"].map((name) => certificateFor(`${name}.example`)),
     )) as [TestCertificates, TestCertificates, TestCertificates];
+    const root = await mint({ ca: true, subject: "CN=clients" });
+    clients = { root, valid: await mint({ issuer: root }), revoked: await mint({ issuer: root }) };
     mesh = await startMesh({
       objects: ingress(shop) + "---" + egress,
       workloads: [
@@ -158,7 +166,11 @@ describe("a gateway", () => {
           app: "ingress",
           proxy: "router",
           namespace: "edge",
-          files: { "own/cert.pem": own.server.cert, "own/key.pem": own.server.key },
+          files: {
+            "own/cert.pem": own.server.cert,
+            "own/key.pem": own.server.key,
+            "own/clients.pem": root.pem,
+          },
         },
         { app: "egress", proxy: "router", namespace: "edge" },
         { app: "outside", proxy: "none", namespace: "outside" },
@@ -214,9 +226,11 @@ describe("a gateway", () => {
       8000,
     );
     expect(await enter("shop.example", { ca: shop.root })).toBe(404);
-    for (const host of ["pair.example", "roots.example", "name.example"])
+    for (const host of ["pair.example", "roots.example", "lists.example", "name.example"])
       await expect(enter(host, { isUnverified: true })).rejects.toThrow();
     await expect(enter("roots.example", { isUnverified: true, ...own.server })).rejects.toThrow();
+    const as = ({ pem, keyPem }: Minted) => ({ isUnverified: true, cert: pem, key: keyPem });
+    await expect(enter("lists.example", as(clients.valid))).rejects.toThrow();
 
     await mesh.apply("files.yaml", withFiles.replaceAll("own.example", "renamed.example"));
     await eventually(
@@ -227,7 +241,9 @@ describe("a gateway", () => {
 
     const late = join(mesh.work, "agents", "ingress", "late");
     await mkdir(late);
+    const { serialNumber } = clients.revoked.certificate;
     await Promise.all([
+      writeFile(join(late, "crl.pem"), await mintRevocationList(clients.root, { revoked: [serialNumber] })),
       writeFile(join(late, "cert.pem"), shop.server.cert),
       writeFile(join(late, "key.pem"), shop.server.key),
       writeFile(join(late, "root.pem"), own.root),
@@ -243,6 +259,18 @@ describe("a gateway", () => {
       20_000,
     );
     await expect(enter("roots.example", { ca: own.root })).rejects.toThrow();
+    await eventually(
+      "the revocation list is used",
+      async () => (await enter("lists.example", as(clients.valid))) === 200,
+      20_000,
+    );
+    await expect(enter("lists.example", as(clients.revoked))).rejects.toThrow();
+    await writeFile(join(late, "crl.pem"), await mintRevocationList(clients.root));
+    await eventually(
+      "a later list is used without a change of the configuration",
+      async () => (await enter("lists.example", as(clients.revoked))) === 200,
+      20_000,
+    );
   }, 60_000);
 
   it("was configured by what the proxies accepted whole", () => {

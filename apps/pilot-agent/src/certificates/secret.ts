@@ -24,6 +24,7 @@ export interface SecretSource {
 const FILE_CERTIFICATE = "file-cert:";
 const FILE_ROOTS = "file-root:";
 const SYSTEM_ROOTS = "file-root:system";
+const SEPARATOR = "~";
 
 /** Files that a secret's name refers to. */
 export type SecretFiles =
@@ -36,14 +37,37 @@ export function isFileSecret(name: string): boolean {
   return name.startsWith(FILE_CERTIFICATE) || name.startsWith(FILE_ROOTS);
 }
 
+/** Reports whether a secret is a trust bundle, by its name. */
+export function isRootsName(name: string): boolean {
+  return name.startsWith(WORKLOAD_ROOTS) || name.startsWith(FILE_ROOTS);
+}
+
+/** Roots that are verified together with revocation lists of a file. */
+export interface ListedRoots {
+  /** Name of the secret with the roots. */
+  readonly roots: string;
+  /** Path of the revocation lists. */
+  readonly path: string;
+}
+
+/**
+ * Parses `<roots>~<path of revocation lists>`, in which the roots are `ROOTCA` or those of a file; `undefined` for any
+ * other name.
+ */
+export function parseListedRoots(name: string): ListedRoots | undefined {
+  const [roots = "", path, ...rest] = name.split(SEPARATOR);
+  const isRoots = roots === WORKLOAD_ROOTS || (roots.startsWith(FILE_ROOTS) && roots !== FILE_ROOTS);
+  return isRoots && path && rest.length === 0 ? { roots, path } : undefined;
+}
+
 /** Parses `file-cert:<chain>~<key>`, `file-root:<path>` and `file-root:system`; `undefined` for any other name. */
 export function parseSecretFiles(name: string): SecretFiles | undefined {
   if (name === SYSTEM_ROOTS) return { kind: "system roots" };
   if (name.startsWith(FILE_ROOTS)) {
     const path = name.slice(FILE_ROOTS.length);
-    return path === "" ? undefined : { kind: "roots", path };
+    return path === "" || path.includes(SEPARATOR) ? undefined : { kind: "roots", path };
   }
   if (!name.startsWith(FILE_CERTIFICATE)) return undefined;
-  const [chain, key, ...rest] = name.slice(FILE_CERTIFICATE.length).split("~");
+  const [chain, key, ...rest] = name.slice(FILE_CERTIFICATE.length).split(SEPARATOR);
   return chain && key && rest.length === 0 ? { kind: "certificate", chain, key } : undefined;
 }

@@ -3,9 +3,11 @@ import { resolve } from "node:path";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import { watchSecret } from "./file-secret.js";
+import { watchListedRoots } from "./listed-roots.js";
 import {
   isFileSecret,
   type Secret,
+  parseListedRoots,
   parseSecretFiles,
   type SecretSource,
   WORKLOAD_CERTIFICATE,
@@ -48,10 +50,20 @@ export interface WorkloadSecretsOptions {
 export function workloadSecrets(options: WorkloadSecretsOptions): SecretSource {
   return {
     watch(name, listener, missing) {
+      const onMissing = missing && { onMissing: missing };
+      const listed = parseListedRoots(name);
+      if (listed !== undefined) {
+        const path = resolve(options.directory, listed.path);
+        return watchListedRoots(
+          (roots) => this.watch(listed.roots, roots, missing),
+          { ...options, ...onMissing, path },
+          listener,
+        );
+      }
       if (name === WORKLOAD_CERTIFICATE) return watchWorkloadSecret(options, "certificate", listener);
       if (name === WORKLOAD_ROOTS)
         return watchTrustedRoots((roots) => watchWorkloadSecret(options, "roots", roots), options, listener);
-      return watchNamedFiles({ ...options, ...(missing && { onMissing: missing }) }, name, listener);
+      return watchNamedFiles({ ...options, ...onMissing }, name, listener);
     },
   };
 }

@@ -88,6 +88,8 @@ export function buildNodeMetadata(inputs: NodeInputs): NodeMetadata {
     DNS_PROXY_ADDR: env["DNS_PROXY_ADDR"] || undefined,
     credential: inputs.credentialSocket ? "true" : undefined,
     "file-credential": inputs.filesSocket ? "true" : undefined,
+    // Tells istiod that the agent serves roots together with revocation lists, which Istio's agent does not.
+    FILE_CRL: "true",
   };
   const booleans = BOOLEANS.filter((name) => isTrue(raw[name])).map((name) => [name, "true"]);
   const metadata = { ...raw, ...Object.fromEntries(booleans), ...withoutAbsent(known) };

@@ -12,7 +12,7 @@ import {
   SecretSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import type { PrivateKeyProvider } from "@istiod/istio-api/mesh/v1alpha1/proxy";
-import type { Secret } from "../certificates/secret.js";
+import { isRootsName, type Secret } from "../certificates/secret.js";
 
 /**
  * Builds the secret that Envoy receives.
@@ -40,7 +40,7 @@ export function unusableSecret(name: string): EnvoySecret {
   const empty = create(DataSourceSchema);
   return create(SecretSchema, {
     name,
-    type: name.startsWith("file-root:")
+    type: isRootsName(name)
       ? { case: "validationContext", value: { trustedCa: empty } }
       : { case: "tlsCertificate", value: { certificateChain: empty, privateKey: empty } },
   });

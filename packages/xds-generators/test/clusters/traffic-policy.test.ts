@@ -350,6 +350,24 @@ describe("TLS settings of a policy", () => {
     expect(skipping.typedExtensionProtocolOptions[httpOptions].upstreamHttpProtocolOptions).toEqual({ autoSni: true });
   });
 
+  it("revocation lists are served by an agent that can, together with the roots, and else read by Envoy", () => {
+    const tls = { mode: "SIMPLE", caCertificates: "/ca.pem", caCrl: "/crl.pem" };
+    expect(tlsOf(clusterWith({ tls })).commonTlsContext.combinedValidationContext).toMatchObject({
+      defaultValidationContext: { crl: { filename: "/crl.pem" } },
+      validationContextSdsSecretConfig: { name: "file-root:/ca.pem" },
+    });
+    const named = (settings: object): unknown => {
+      const cluster = clusterWith({ tls: settings }, { proxy: { metadata: { FILE_CRL: "true" } } });
+      const { defaultValidationContext, validationContextSdsSecretConfig } =
+        tlsOf(cluster).commonTlsContext.combinedValidationContext;
+      expect(defaultValidationContext).not.toHaveProperty("crl");
+      return validationContextSdsSecretConfig.name;
+    };
+    expect(named(tls)).toBe("file-root:/ca.pem~/crl.pem");
+    expect(named({ mode: "SIMPLE", caCrl: "/crl.pem" })).toBe("file-root:system~/crl.pem");
+    expect(named({ mode: "SIMPLE", caCertificates: "/ca.pem" })).toBe("file-root:/ca.pem");
+  });
+
   it("MUTUAL has the policy's certificates", () => {
     const cluster = clusterWith({
       tls: { mode: "MUTUAL", clientCertificate: "/c.pem", privateKey: "/k.pem", caCertificates: "/ca.pem" },

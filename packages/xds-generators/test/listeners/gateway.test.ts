@@ -152,6 +152,23 @@ describe("HTTPS", () => {
       validationContextSdsSecretConfig: { name: "file-root:/ca.pem" },
     });
   });
+
+  it("uses revocation lists through an agent that serves them with the roots, and else lets Envoy read them", () => {
+    const files = { serverCertificate: "/c.pem", privateKey: "/k.pem", caCertificates: "/ca.pem" };
+    const roots = (tls: object, metadata: Record<string, string>): readonly [unknown, unknown] => {
+      const mesh = new TestMesh(gateway([server(443, "HTTPS", ["a.example.com"], { tls })]));
+      const [chain] = listenerOf(mesh.proxy({ ...router, metadata }), "0.0.0.0_443").filterChains;
+      const { defaultValidationContext, validationContextSdsSecretConfig } = secrets(chain).combinedValidationContext;
+      return [validationContextSdsSecretConfig.name, defaultValidationContext.crl?.filename];
+    };
+    const mutual = { mode: "MUTUAL", ...files, caCrl: "/crl.pem" };
+    const own = { mode: "ISTIO_MUTUAL", caCrl: "/crl.pem" };
+    expect(roots(mutual, {})).toEqual(["file-root:/ca.pem", "/crl.pem"]);
+    expect(roots(mutual, { FILE_CRL: "true" })).toEqual(["file-root:/ca.pem~/crl.pem", undefined]);
+    expect(roots(own, { FILE_CRL: "true" })).toEqual(["ROOTCA~/crl.pem", undefined]);
+    // Another server has the workload's roots, which serves no lists of files.
+    expect(roots(own, { FILE_CRL: "true", "file-credential": "true" })).toEqual(["ROOTCA", "/crl.pem"]);
+  });
 });
 
 describe("TCP and TLS servers", () => {

@@ -28,6 +28,7 @@ import {
   credentialSecret,
   externalSecretPrefix,
   fileSecret,
+  servesRevocationLists,
   isConfigMapCredential,
   workloadCertificate,
   workloadRoots,
@@ -181,15 +182,17 @@ function applyCertificateFiles(
     common.validationContextType = { case: "validationContext", value: create(ValidationSchema) };
     return;
   }
+  const { caCrl } = settings;
   const roots = settings.caCertificates === "" ? "system" : settings.caCertificates;
+  const listed = caCrl !== "" && servesRevocationLists(q);
   common.validationContextType = {
     case: "combinedValidationContext",
     value: create(CombinedSchema, {
       defaultValidationContext: {
         matchSubjectAltNames: names.map((name) => exactMatcher(name)),
-        ...(settings.caCrl !== "" && { crl: { specifier: { case: "filename" as const, value: settings.caCrl } } }),
+        ...(caCrl !== "" && !listed && { crl: { specifier: { case: "filename" as const, value: caCrl } } }),
       },
-      validationContextSdsSecretConfig: fileSecret(`file-root:${roots}`, ownFileServer),
+      validationContextSdsSecretConfig: fileSecret(`file-root:${roots}${listed ? `~${caCrl}` : ""}`, ownFileServer),
     }),
   };
 }

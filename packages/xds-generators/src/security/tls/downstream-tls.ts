@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { DataSourceSchema, type TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { QuicDownstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/quic/v3/quic_transport";
 import {
   type CertificateValidationContext,
@@ -25,7 +25,7 @@ import { prefixMatcher } from "../../envoy/string-matcher.js";
 import { tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { enforceCompliance } from "./compliance.js";
-import { agentSecret, fileSecret, workloadCertificate, workloadRoots } from "./sds-secret.js";
+import { agentSecret, fileSecret, servesRevocationLists, workloadCertificate, workloadRoots } from "./sds-secret.js";
 
 /** The payload of a TLS connection. */
 export type TlsPayload = "http" | "tcp" | "http3";
@@ -88,13 +88,15 @@ export function downstreamQuicSocket(context: DownstreamTlsContext): TransportSo
 interface FileCredentials {
   readonly certificates: readonly { readonly certificate: string; readonly key: string }[];
   readonly roots: string;
+  /** Revocation lists in addition to the roots. Default: none. */
+  readonly lists?: string;
 }
 
 /** Sets certificates from files or of the workload itself and, with `validation`, the roots that verify peers. */
 export function applyFileCredentials(
   q: QueryContext,
   common: CommonTlsContext,
-  { certificates, roots }: FileCredentials,
+  { certificates, roots, lists = "" }: FileCredentials,
   validation: CertificateValidationContext | undefined,
 ): void {
   const ownFileServer = q.ask(rawMetadata, "file-credential") === "true";
@@ -104,11 +106,19 @@ export function applyFileCredentials(
     secret(certificate === "" || key === "" ? "" : `file-cert:${certificate}~${key}`, workloadCertificate),
   );
   if (validation === undefined) return;
+  // Another server than the agent may serve the workload's own roots.
+  const listed = lists !== "" && servesRevocationLists(q) && (roots !== "" || !ownFileServer);
+  const suffix = listed ? `~${lists}` : "";
+  if (lists !== "" && !listed)
+    validation.crl = create(DataSourceSchema, { specifier: { case: "filename", value: lists } });
   common.validationContextType = {
     case: "combinedValidationContext",
     value: create(CombinedSchema, {
       defaultValidationContext: validation,
-      validationContextSdsSecretConfig: secret(roots === "" ? "" : `file-root:${roots}`, workloadRoots),
+      validationContextSdsSecretConfig: secret(
+        roots === "" ? "" : `file-root:${roots}${suffix}`,
+        `${workloadRoots}${suffix}`,
+      ),
     }),
   };
 }

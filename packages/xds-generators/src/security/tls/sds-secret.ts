@@ -10,6 +10,8 @@ import {
   type SdsSecretConfig,
   SdsSecretConfigSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import type { QueryContext } from "@istiod/incremental";
+import { rawMetadata } from "@istiod/push-context";
 import { duration } from "../../envoy/duration.js";
 import { externalSdsCluster, rootCertificatesSuffix } from "../../resource-names.js";
 
@@ -35,13 +37,22 @@ export function isConfigMapCredential(name: string): boolean {
 
 /** A secret from the agent. The workload's own secrets are awaited without a timeout. */
 export function agentSecret(name: string): SdsSecretConfig {
-  const own = name === workloadCertificate || name === workloadRoots;
+  const own = name === workloadCertificate || name === workloadRoots || name.startsWith(`${workloadRoots}~`);
   return secretFrom(name, "sds-grpc", own ? { initialFetchTimeout: duration(0) } : {});
 }
 
 /** A secret with files, from the agent or, if the proxy has one (`ownFileServer`), from its own file server. */
 export function fileSecret(name: string, ownFileServer: boolean): SdsSecretConfig {
   return ownFileServer ? secretFrom(name, "sds-files-grpc") : agentSecret(name);
+}
+
+/**
+ * Reports whether the agent serves revocation lists of a file together with roots, by names such as
+ * `file-root:<roots>~<lists>`. Envoy reads a file itself only when it accepts a listener or cluster: it rejects all of it
+ * if the file is absent, and does not notice changes.
+ */
+export function servesRevocationLists(q: QueryContext): boolean {
+  return q.ask(rawMetadata, "FILE_CRL") === "true";
 }
 
 /** A secret from another SDS server, by cluster name. */

@@ -51,7 +51,12 @@ export function serverTlsContext(
   const required = payload !== "http3" && (mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL);
   const validates = required || mode === Mode.OPTIONAL_MUTUAL;
   if (mode === Mode.ISTIO_MUTUAL) {
-    applyFileCredentials(q, common, serverFileCredentials(q), validates ? fileValidation(settings) : undefined);
+    applyFileCredentials(
+      q,
+      common,
+      { ...serverFileCredentials(q), lists: settings.caCrl },
+      validates ? fileValidation(settings) : undefined,
+    );
   } else if (settings.credentialNames.length > 0 || settings.credentialName !== "") {
     applyCredentials(q, common, settings);
   } else {
@@ -60,7 +65,11 @@ export function serverTlsContext(
       key: privateKey,
     }));
     const one = { certificate: settings.serverCertificate, key: settings.privateKey };
-    const files = { certificates: certificates.length > 0 ? certificates : [one], roots: settings.caCertificates };
+    const files = {
+      certificates: certificates.length > 0 ? certificates : [one],
+      roots: settings.caCertificates,
+      lists: settings.caCrl,
+    };
     applyFileCredentials(q, common, files, validates ? fileValidation(settings) : undefined);
   }
   if (mode === Mode.SIMPLE || mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL)
@@ -75,10 +84,9 @@ function alpnOf(q: QueryContext, { mode, alpnProtocols }: ServerTLSSettings, pay
   return mode === Mode.ISTIO_MUTUAL && payload === "tcp" ? metadataExchangeAlpn(q) : httpAlpn;
 }
 
-function fileValidation({ subjectAltNames, caCrl, insecureSkipVerify }: ServerTLSSettings) {
+function fileValidation({ subjectAltNames, insecureSkipVerify }: ServerTLSSettings) {
   return create(CertificateValidationContextSchema, {
     matchSubjectAltNames: subjectAltNames.map((name) => exactMatcher(name)),
-    ...(caCrl !== "" && { crl: { specifier: { case: "filename", value: caCrl } } }),
     ...(insecureSkipVerify === true && acceptUntrusted),
   });
 }
