@@ -162,6 +162,7 @@ const depConstraints = [
       "pkg:istio-api",
       "pkg:resources",
       "pkg:config-schema",
+      "pkg:credentials",
       "pkg:redirection",
     ],
   },

@@ -62,6 +62,7 @@ function nodeInputs({ proxy, options, env, identity, log }: WriteBootstrapInputs
     workloadIdentitySocket: options.workloadIdentitySocket,
     credentialSocket: identity.credentialSocket,
     filesSocket: identity.filesSocket !== undefined,
+    servesRevocationLists: true,
     log,
   };
 }

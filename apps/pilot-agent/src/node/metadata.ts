@@ -43,6 +43,8 @@ export interface NodeInputs {
   readonly credentialSocket?: boolean;
   /** Reports whether another process serves the workload's certificate, and the agent only certificate files. */
   readonly filesSocket?: boolean;
+  /** Reports whether the agent serves roots together with revocation lists of a file, which Istio's agent does not. */
+  readonly servesRevocationLists?: boolean;
   readonly log?: Log;
 }
 
@@ -88,8 +90,7 @@ export function buildNodeMetadata(inputs: NodeInputs): NodeMetadata {
     DNS_PROXY_ADDR: env["DNS_PROXY_ADDR"] || undefined,
     credential: inputs.credentialSocket ? "true" : undefined,
     "file-credential": inputs.filesSocket ? "true" : undefined,
-    // Tells istiod that the agent serves roots together with revocation lists, which Istio's agent does not.
-    FILE_CRL: "true",
+    FILE_CRL: inputs.servesRevocationLists ? "true" : undefined,
   };
   const booleans = BOOLEANS.filter((name) => isTrue(raw[name])).map((name) => [name, "true"]);
   const metadata = { ...raw, ...Object.fromEntries(booleans), ...withoutAbsent(known) };

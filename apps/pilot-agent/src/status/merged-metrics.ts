@@ -4,7 +4,9 @@ import { LimitedLog } from "@istiod/logging";
 import { type PeerWorkload, StandardMetricsText } from "@istiod/standard-metrics";
 import type { Log } from "../log.js";
 import type { AgentMetrics } from "./metrics.js";
-import { type Scrape, scrapeApplication, scrapeEnvoy, type ScrapeTarget } from "./scrape.js";
+import { acceptedOpenMetrics, type MetricsFormat, OPEN_METRICS_TYPE } from "./metrics-format.js";
+import { openMetricsOf } from "./open-metrics-comments.js";
+import { type ApplicationScrape, type Scrape, scrapeApplication, scrapeEnvoy, type ScrapeTarget } from "./scrape.js";
 
 export interface MergedMetricsOptions {
   readonly metrics: AgentMetrics;
@@ -23,6 +25,22 @@ const SCRAPE_TIMEOUT = 10_000;
 const MAX_SCRAPE_TIMEOUT = 60_000;
 /** Part of the scraper's timeout for applications, so that a slow one does not make it discard Envoy's metrics. */
 const APPLICATION_SHARE = 0.8;
+const END_OF_OPEN_METRICS = "# EOF\n";
+
+/** Properties of a scraper's request. */
+export interface ScrapeRequest {
+  /** Query of Envoy's metrics, with its question mark. */
+  readonly query: string;
+  /** Seconds, from X-Prometheus-Scrape-Timeout-Seconds. */
+  readonly timeout: number;
+  /** The header `accept`. */
+  readonly accept: string | undefined;
+}
+
+interface OpenScrape {
+  readonly url: string;
+  readonly scrape: ApplicationScrape;
+}
 
 /** The metrics of the agent, Envoy and the application. The failure of one does not affect the others. */
 export class MergedMetrics {
@@ -35,53 +53,53 @@ export class MergedMetrics {
   }
 
   /**
-   * Writes the metrics and ends the response.
-   *
-   * @param query query of Envoy's metrics, with its question mark
-   * @param scraperTimeout seconds, from X-Prometheus-Scrape-Timeout-Seconds
+   * Writes the metrics and ends the response. They are in OpenMetrics, with the exemplars of applications, if there are
+   * applications and the scraper prefers it.
    */
-  async write(response: ServerResponse, query: string, scraperTimeout: number): Promise<void> {
+  async write(response: ServerResponse, request: ScrapeRequest): Promise<void> {
     const { metrics, envoyMetrics, applications, applicationHost } = this.#options;
     metrics.scrapes.inc();
-    const timeout = Math.ceil(
-      Math.min(scraperTimeout > 0 ? scraperTimeout * 1000 : SCRAPE_TIMEOUT, MAX_SCRAPE_TIMEOUT),
-    );
+    const seconds = request.timeout;
+    const timeout = Math.ceil(Math.min(seconds > 0 ? seconds * 1000 : SCRAPE_TIMEOUT, MAX_SCRAPE_TIMEOUT));
+    const version = applications.length > 0 ? acceptedOpenMetrics(request.accept) : undefined;
+    const format = version === undefined ? "text" : "openmetrics";
     const abort = new AbortController();
     response.once("close", () => abort.abort());
     const { signal } = abort;
-    const scraped = applications.map(({ port, path }) =>
-      this.#scrapeApplication(
-        `http://${applicationHost}:${port}${path}`,
-        Math.ceil(timeout * APPLICATION_SHARE),
-        signal,
-      ),
-    );
-    response.writeHead(200, { "content-type": metrics.registry.contentType });
-    await write(response, await metrics.registry.metrics());
+    const scraped = applications.map(({ port, path }): OpenScrape => {
+      const url = `http://${applicationHost}:${port}${path}`;
+      const share = Math.ceil(timeout * APPLICATION_SHARE);
+      return { url, scrape: scrapeApplication({ url, timeout: share, signal }, format) };
+    });
+    const openMetrics = `${OPEN_METRICS_TYPE}; version=${version}; charset=utf-8`;
+    response.writeHead(200, { "content-type": version === undefined ? metrics.registry.contentType : openMetrics });
+    await write(response, inFormat(await metrics.registry.metrics(), format));
     if (envoyMetrics !== undefined) {
-      const scrape = { url: `${envoyMetrics}${query}`, timeout, signal };
-      await this.#writeEnvoy(scrape, response).catch((error: unknown) => this.#failed("envoy", reasonOf(error)));
+      const scrape = { url: `${envoyMetrics}${request.query}`, timeout, signal };
+      await this.#writeEnvoy(scrape, format, response).catch((error: unknown) =>
+        this.#failed("envoy", reasonOf(error)),
+      );
     }
-    for (const text of scraped) await write(response, await text);
-    response.end();
+    for (const application of scraped) await this.#writeApplication(application, response);
+    response.end(version === undefined ? "" : END_OF_OPEN_METRICS);
   }
 
   /** Writes Envoy's metrics, with Istio's in place of the statistics that a stock Envoy records for them. */
-  async #writeEnvoy(scrape: Scrape, response: ServerResponse): Promise<void> {
+  async #writeEnvoy(scrape: Scrape, format: MetricsFormat, response: ServerResponse): Promise<void> {
     const { workload } = this.#options;
     const standard = workload && new StandardMetricsText(workload);
-    await scrapeEnvoy(scrape, (lines) => write(response, standard ? standard.push(lines) : lines));
-    if (standard) for (const part of standard.end()) await write(response, part);
+    const pass = (lines: Buffer | string): Promise<void> => write(response, inFormat(lines, format));
+    await scrapeEnvoy(scrape, (lines) => pass(standard ? standard.push(lines) : lines));
+    if (standard) for (const part of standard.end()) await pass(part);
   }
 
-  async #scrapeApplication(url: string, timeout: number, signal: AbortSignal): Promise<string> {
+  /** Writes an application's metrics as they arrive. */
+  async #writeApplication({ url, scrape }: OpenScrape, response: ServerResponse): Promise<void> {
     try {
-      const { text, dropped } = await scrapeApplication({ url, timeout, signal });
+      const dropped = await scrape.pass((lines) => write(response, lines));
       if (dropped > 0) this.#failed("application", `metrics from ${url}: dropped ${dropped} malformed lines`);
-      return text;
     } catch (error) {
       this.#failed("application", reasonOf(error));
-      return "";
     }
   }
 
@@ -89,6 +107,11 @@ export class MergedMetrics {
     this.#options.metrics.scrapeFailures.inc({ type });
     this.#log.write("warn", reason);
   }
+}
+
+/** Returns whole lines of the agent or Envoy, which have no timestamps, in a format. */
+function inFormat(lines: Buffer | string, format: MetricsFormat): Buffer | string {
+  return format === "text" ? lines : openMetricsOf(lines.toString("utf8"));
 }
 
 /** Writes a part and waits until the client has read enough of the earlier ones. */

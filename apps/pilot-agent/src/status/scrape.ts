@@ -1,5 +1,8 @@
+import { PassThrough, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { AgentError } from "../errors.js";
 import { MetricLines } from "./metric-lines.js";
+import { acceptOf, formatOf, type MetricsFormat } from "./metrics-format.js";
 
 /** An application's metrics endpoint. */
 export interface ScrapeTarget {
@@ -49,29 +52,55 @@ export interface Scrape {
   readonly signal?: AbortSignal;
 }
 
-/** Well-formed lines of an application's metrics. */
-export interface ApplicationMetrics {
-  readonly text: string;
-  /** The number of malformed lines. */
-  readonly dropped: number;
+/** An application's metrics, which are read while they wait to be passed on. */
+export interface ApplicationScrape {
+  /**
+   * Passes well-formed lines on as they arrive, in the format of the merged metrics. Returns the number of malformed
+   * ones.
+   *
+   * @throws AgentError `envoy` that names the URL
+   */
+  pass(write: (lines: string) => Promise<void>): Promise<number>;
 }
 
-/** Fetches an application's metrics in text format. @throws AgentError `envoy` that names the URL */
-export async function scrapeApplication(scrape: Scrape): Promise<ApplicationMetrics> {
-  try {
-    const lines = new MetricLines();
-    const texts: string[] = [];
-    let size = 0;
-    for await (const piece of await open(scrape)) {
-      size += piece.length;
-      if (size > MAX_BODY_BYTES) throw new Error(`more than ${MAX_BODY_BYTES} bytes`);
-      texts.push(lines.push(Buffer.from(piece)));
-    }
-    texts.push(lines.end());
-    return { text: texts.join(""), dropped: lines.dropped };
-  } catch (error) {
+/** Starts to read an application's metrics in a format of the merged ones. */
+export function scrapeApplication(scrape: Scrape, to: MetricsFormat): ApplicationScrape {
+  const read = new PassThrough({ highWaterMark: MAX_BODY_BYTES, encoding: "utf8" });
+  let dropped = 0;
+  const lines = applicationLines(scrape, to, (count) => (dropped = count));
+  const done = pipeline(Readable.from(lines, { objectMode: false }), read).catch((error: unknown) => {
     throw AgentError.from(error, "envoy", `failed scraping metrics from ${scrape.url}`);
+  });
+  read.on("error", () => undefined);
+  done.catch(() => undefined);
+  return {
+    async pass(write) {
+      try {
+        for await (const part of read) await write(part as string);
+      } catch {
+        // `done` has the reason.
+      }
+      await done;
+      return dropped;
+    },
+  };
+}
+
+async function* applicationLines(
+  scrape: Scrape,
+  to: MetricsFormat,
+  droppedLines: (count: number) => void,
+): AsyncGenerator<string> {
+  const { contentType, body } = await open(scrape, to);
+  const lines = new MetricLines({ from: formatOf(contentType), to });
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.length;
+    if (size > MAX_BODY_BYTES) throw new Error(`more than ${MAX_BODY_BYTES} bytes`);
+    yield lines.push(Buffer.from(piece));
   }
+  yield lines.end();
+  droppedLines(lines.dropped);
 }
 
 /**
@@ -82,7 +111,7 @@ export async function scrapeApplication(scrape: Scrape): Promise<ApplicationMetr
 export async function scrapeEnvoy(scrape: Scrape, write: (lines: Buffer) => Promise<void>): Promise<void> {
   try {
     let rest = Buffer.alloc(0);
-    for await (const piece of await open(scrape)) {
+    for await (const piece of (await open(scrape, "text")).body) {
       const bytes = Buffer.concat([rest, piece]);
       const end = bytes.lastIndexOf("\n") + 1;
       rest = bytes.subarray(end);
@@ -94,17 +123,24 @@ export async function scrapeEnvoy(scrape: Scrape, write: (lines: Buffer) => Prom
   }
 }
 
+interface Response {
+  readonly contentType: string | null;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
 /** Sends a request and follows redirects to the same host and port. */
-async function open({ url, timeout, signal }: Scrape): Promise<AsyncIterable<Uint8Array>> {
+async function open({ url, timeout, signal: given }: Scrape, format: MetricsFormat): Promise<Response> {
   const ends = AbortSignal.timeout(timeout);
+  const signal = given ? AbortSignal.any([ends, given]) : ends;
   let target = new URL(url);
   for (let count = 0; count <= MAX_REDIRECTS; count++) {
     const response = await fetch(target, {
-      signal: signal ? AbortSignal.any([ends, signal]) : ends,
-      headers: { accept: "text/plain;version=0.0.4" },
+      signal,
+      headers: { accept: acceptOf[format] },
       redirect: "manual",
     });
-    if (response.ok) return response.body ?? new Blob([]).stream();
+    if (response.ok)
+      return { contentType: response.headers.get("content-type"), body: response.body ?? new Blob([]).stream() };
     await response.body?.cancel();
     const location = response.headers.get("location");
     if (response.status < 300 || response.status > 399 || location === null || !URL.canParse(location, target.href))

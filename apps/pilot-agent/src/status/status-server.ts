@@ -136,7 +136,8 @@ export class StatusServer {
     const release = this.#take("scrapes", this.#scrapes, request.socket.remoteAddress);
     if (!release) return respond(response, 503, "too many scrapes at the same time\n");
     try {
-      await this.#merged.write(response, query, Number(request.headers["x-prometheus-scrape-timeout-seconds"]));
+      const { accept, "x-prometheus-scrape-timeout-seconds": timeout } = request.headers;
+      await this.#merged.write(response, { query, timeout: Number(timeout), accept });
     } finally {
       release();
     }

@@ -48,8 +48,8 @@ export function fileSecret(name: string, ownFileServer: boolean): SdsSecretConfi
 
 /**
  * Reports whether the agent serves revocation lists of a file together with roots, by names such as
- * `file-root:<roots>~<lists>`. Envoy reads a file itself only when it accepts a listener or cluster: it rejects all of it
- * if the file is absent, and does not notice changes.
+ * `file-root:<roots>~<lists>`. Envoy reads a file itself only when it accepts a listener or cluster: it rejects all of
+ * it if the file is absent, and does not notice changes.
  */
 export function servesRevocationLists(q: QueryContext): boolean {
   return q.ask(rawMetadata, "FILE_CRL") === "true";
