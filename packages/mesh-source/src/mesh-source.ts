@@ -10,7 +10,7 @@ import {
   type SecretReader,
   type VerifiedIdentity,
 } from "@istiod/push-context";
-import { endpointType, type Resource, type ResourceSet, xdsType } from "@istiod/resources";
+import { endpointType, type Resource, ResourceSet, xdsType } from "@istiod/resources";
 import { type Clock, monotonicClock, reasonOf, shortened } from "@istiod/runtime";
 import { endpointServices, generators, lookups, secretLookup, unknownLoadAssignment } from "@istiod/xds-generators";
 import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
@@ -158,7 +158,10 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return undefined;
   }
 
-  resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
+  resources(client: MeshClient, typeUrl: string, wildcard = true): ResourceSet | undefined {
+    // gRPC libraries name what they subscribe to, of which only that is generated.
+    if (!wildcard && client.proxy.metadata.GENERATOR === "grpc" && Object.hasOwn(lookups, typeUrl))
+      return ResourceSet.empty;
     if (isConfigType(typeUrl)) return client.view.follow(servedConfig, typeUrl);
     const generator = Object.hasOwn(generators, typeUrl) ? generators[typeUrl] : undefined;
     if (!generator) return undefined;
@@ -305,6 +308,7 @@ export function readProxy(node: Node, clusterAliases: Readonly<Record<string, st
         : {}),
       extensions: extensionNames(node.extensions),
       ...envoyVersion(node),
+      ...userAgent(node),
     });
   } catch (error) {
     if (error instanceof ProxyNodeError) throw new ConnectError(shortened(error.message), Code.InvalidArgument);
@@ -317,4 +321,12 @@ function envoyVersion({ userAgentVersionType: { case: kind, value } }: Node): {
 } {
   const version = kind === "userAgentBuildVersion" ? value.version : undefined;
   return version === undefined ? {} : { envoyVersion: [version.majorNumber, version.minorNumber] };
+}
+
+function userAgent({ userAgentName: name, userAgentVersionType: { case: kind, value } }: Node): {
+  readonly userAgent?: { readonly name: string; readonly version: string };
+} {
+  return name === "" || name === "envoy"
+    ? {}
+    : { userAgent: { name, version: kind === "userAgentVersion" ? value : "" } };
 }

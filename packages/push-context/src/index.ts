@@ -59,6 +59,19 @@ export {
 export { workloadOfPod } from "./pod-proxies/pod-metadata.js";
 export { podProxies, podProxy, proxyNamed } from "./pod-proxies/pod-proxies.js";
 
+export {
+  type GrpcClient,
+  grpcClientOf,
+  grpcEndsCallsEarly,
+  type GrpcFeature,
+  grpcFeatures,
+  type GrpcLanguage,
+  grpcLanguageNames,
+  grpcSupports,
+  languagesWithout,
+  supportsFeature,
+} from "./proxyless/grpc-client.js";
+
 export { features } from "./mesh/features.js";
 export { mesh, rootNamespace } from "./mesh/mesh-config.js";
 

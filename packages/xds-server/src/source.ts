@@ -20,8 +20,11 @@ export interface ResourceSource<C = unknown> {
    * Returns the resources of a type for a client; undefined if the source does not serve the type. All of them are sent
    * for a wildcard subscription, otherwise those that the client subscribes to. Must return the same object while
    * nothing has changed, or a set that shares unchanged parts with it: sets are compared by identity first.
+   *
+   * @param wildcard whether the client subscribes to all resources. Default: true. Otherwise a source may return fewer of them and
+   *   leave the others to `lookup`
    */
-  resources(client: C, typeUrl: string): ResourceSet | undefined;
+  resources(client: C, typeUrl: string, wildcard?: boolean): ResourceSet | undefined;
 
   /**
    * Reports whether clients may subscribe to a type. A request of any other type gets an empty response without a

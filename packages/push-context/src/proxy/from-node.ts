@@ -16,6 +16,8 @@ export interface Node {
   readonly extensions?: readonly string[];
   /** The version of Envoy: major and minor. */
   readonly envoyVersion?: readonly [major: number, minor: number];
+  /** The program and its version as text; gRPC libraries report themselves so. */
+  readonly userAgent?: { readonly name: string; readonly version: string };
 }
 
 /**
@@ -68,6 +70,7 @@ export function proxyFromNode(node: Node): Proxy {
     rawMetadata,
     ...(node.extensions === undefined || node.extensions.length === 0 ? {} : { extensions: node.extensions }),
     ...(node.envoyVersion && { envoyVersion: node.envoyVersion }),
+    ...(node.userAgent && { userAgent: node.userAgent }),
   };
 }
 

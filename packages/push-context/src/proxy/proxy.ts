@@ -53,6 +53,8 @@ export interface Proxy {
   readonly extensions?: readonly string[];
   /** The version of Envoy that the proxy reports, major and minor; absent if it reports none. */
   readonly envoyVersion?: readonly [major: number, minor: number];
+  /** The program that the node names, with its version as text; absent if it names none, as Envoy does. */
+  readonly userAgent?: { readonly name: string; readonly version: string };
   /** Absent if the proxy was not authenticated, as on a plaintext port. It then receives no secrets. */
   readonly verifiedIdentity?: VerifiedIdentity;
 }

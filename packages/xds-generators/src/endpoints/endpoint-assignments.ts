@@ -4,6 +4,7 @@ import type { TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destin
 import {
   askMetadata,
   destinationRuleFor,
+  isProxylessGrpc,
   mergedGateway,
   portPolicy,
   subsetPolicy,
@@ -25,8 +26,9 @@ import { clusterNameOf, type EdsCluster, loadAssignment, loadAssignmentByName } 
 
 const EDS = Cluster_DiscoveryType.EDS;
 
-/** The load assignments of all EDS clusters of the client (EDS). */
+/** The load assignments of all EDS clusters of the client (EDS). Proxyless gRPC applications request theirs by name. */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
+  if (q.ask(isProxylessGrpc)) return ResourceSet.empty;
   const outbound = q.call(serviceChunks).map((chunk) => q.call(outboundAssignments, chunk));
   const passthrough = hasAutoPassthrough(q)
     ? q.call(scopeServices, scopeOf(q)).map((service) => attemptAssignments(q, { service, sniDnat: true }))

@@ -70,8 +70,20 @@ export const loadAssignment = query("loadAssignment", (q, cluster: EdsCluster): 
 );
 
 function buildAssignment(q: QueryContext, name: string, cluster: EdsCluster): Resource {
+  return assignmentResource(name, groupsOf(q, cluster));
+}
+
+function groupsOf(q: QueryContext, cluster: EdsCluster): readonly LocalityGroup<EncodedMember>[] {
   const { preference, groups } = q.call(reachableEndpoints, cluster);
-  return assignmentResource(name, mergeGateways(applyLocalityPreference(q, groups, preference), withGatewayWeight));
+  return mergeGateways(applyLocalityPreference(q, groups, preference), withGatewayWeight);
+}
+
+/** Returns the endpoints of an outbound cluster by name; none for an unknown service or port. */
+export function assignedGroups(q: QueryContext, clusterName: string): readonly LocalityGroup<EncodedMember>[] {
+  const name = parseClusterName(clusterName);
+  const service = name && q.call(serviceInScope, { scope: scopeOf(q), hostname: name.hostname });
+  if (name === undefined || service === undefined) return [];
+  return groupsOf(q, { service, port: name.port, subset: name.subset, sniDnat: false });
 }
 
 function assignmentResource(name: string, groups: readonly LocalityGroup<EncodedMember>[]): Resource {

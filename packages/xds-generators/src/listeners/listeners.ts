@@ -4,6 +4,7 @@ import { features, ipMode, isProxylessGrpc, mesh, proxyType } from "@istiod/push
 import { type Failure, ResourceSet } from "@istiod/resources";
 import { attempt, type Attempted, resourcesOf } from "../attempt.js";
 import { failedServiceListeners } from "../failed-services.js";
+import { grpcListeners } from "../grpc/listeners.js";
 import { terminatesTunnels } from "../hbone.js";
 import { gatewayListeners } from "./gateway/gateway-listeners.js";
 import { connectOriginateListener } from "./hbone/connect-originate.js";
@@ -19,12 +20,13 @@ import { httpProxyListener, virtualOutbound } from "./outbound/virtual-outbound.
 
 /** All listeners of the client (LDS). */
 export const listeners = query("listeners", (q): ResourceSet =>
-  ResourceSet.union(q.call(unpatchedListeners).map((part) => patchListeners(q, part))),
+  q.ask(isProxylessGrpc)
+    ? q.call(grpcListeners)
+    : ResourceSet.union(q.call(unpatchedListeners).map((part) => patchListeners(q, part))),
 );
 
 /** The listeners of the client as they are before patches, and those that patches add. */
 export const unpatchedListeners = query("unpatchedListeners", (q): readonly PatchedPart[] => {
-  // Proxyless gRPC applications request listeners by name.
   if (q.ask(isProxylessGrpc)) return [];
   switch (q.ask(proxyType)) {
     case "sidecar":

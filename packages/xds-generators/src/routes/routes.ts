@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { mergedGateway, proxyType, scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
+import { isProxylessGrpc, mergedGateway, proxyType, scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { resourcesOf } from "../attempt.js";
 import { failedGatewayResources } from "../failed-services.js";
@@ -38,6 +38,7 @@ function unpatchedRouteConfiguration(q: QueryContext, name: string): Resource {
 }
 
 function routeNames(q: QueryContext): readonly string[] {
+  if (q.ask(isProxylessGrpc)) return [];
   switch (q.ask(proxyType)) {
     case "router":
       return q.call(gatewayRouteNames);

@@ -110,7 +110,7 @@ function answerOf<C>({ onDemand, unreadAnswers }: ServerContext<C>, node: Node):
 
 function bindSource<C>(source: ResourceSource<C>, client: C, failed: ClientSource["failed"]): ClientSource {
   return {
-    resources: (typeUrl) => source.resources(client, typeUrl),
+    resources: (typeUrl, wildcard) => source.resources(client, typeUrl, wildcard),
     lookup: source.lookup && ((typeUrl, name) => source.lookup?.(client, typeUrl, name)),
     isFailing: (typeUrl, name) => source.isFailing?.(client, typeUrl, name) ?? false,
     serves: (typeUrl) => source.serves?.(typeUrl, client) ?? true,

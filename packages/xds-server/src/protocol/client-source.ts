@@ -2,7 +2,7 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 
 /** A resource source bound to one client. */
 export interface ClientSource {
-  resources(typeUrl: string): ResourceSet | undefined;
+  resources(typeUrl: string, wildcard: boolean): ResourceSet | undefined;
   /** Undefined if the source has no resources outside its sets. */
   readonly lookup: ((typeUrl: string, name: string) => Resource | undefined) | undefined;
   /** Reports whether a resource exists and cannot be generated now. */
@@ -15,10 +15,10 @@ export interface ClientSource {
   failed(typeUrl: string, error: unknown): void;
 }
 
-/** Returns the current set of a type; undefined if the source does not serve the type or threw. */
+/** Returns the current set of a type without a wildcard subscription; undefined if the source does not serve the type or threw. */
 export function currentSet(source: ClientSource, typeUrl: string): ResourceSet | undefined {
   try {
-    return source.resources(typeUrl);
+    return source.resources(typeUrl, false);
   } catch (error) {
     source.failed(typeUrl, error);
     return undefined;

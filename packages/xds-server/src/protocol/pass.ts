@@ -81,7 +81,7 @@ export class Pass {
     let set: ResourceSet;
     try {
       type.failed = true;
-      set = this.#source.resources(type.typeUrl) ?? ResourceSet.empty;
+      set = this.#source.resources(type.typeUrl, type.wildcard) ?? ResourceSet.empty;
       type.failed = false;
     } catch (error) {
       this.#source.failed(type.typeUrl, error);

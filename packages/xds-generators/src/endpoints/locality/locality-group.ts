@@ -54,3 +54,9 @@ export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Reado
   }
   return out;
 }
+
+/** Renumbers priorities without gaps, starting at 0. */
+export function compactPriorities<M extends Weighted>(groups: readonly LocalityGroup<M>[]): readonly LocalityGroup<M>[] {
+  const used = [...new Set(groups.map(({ priority }) => priority))].sort((a, b) => a - b);
+  return groups.map((group) => ({ ...group, priority: used.indexOf(group.priority) }));
+}

@@ -5,7 +5,7 @@ import type {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { isLabelled, label, type Locality, locality, type LocalitySetting, proxyType } from "@istiod/push-context";
 import { NETWORK_LABEL, splitLocality } from "@istiod/service-discovery";
-import { groupBy, type LocalityGroup, totalWeight, type Weighted } from "./locality-group.js";
+import { compactPriorities, groupBy, type LocalityGroup, totalWeight, type Weighted } from "./locality-group.js";
 
 /** The locality preference of a client. */
 export interface LocalityPreference {
@@ -147,12 +147,6 @@ function prioritizeByLabels<M extends Weighted>(
         .map(([priority, members]) => ({ ...group, members, weight: totalWeight(members), priority }));
     }),
   );
-}
-
-/** Renumbers priorities without gaps, starting at 0. */
-function compactPriorities<M extends Weighted>(groups: readonly LocalityGroup<M>[]): readonly LocalityGroup<M>[] {
-  const used = [...new Set(groups.map(({ priority }) => priority))].sort((a, b) => a - b);
-  return groups.map((group) => ({ ...group, priority: used.indexOf(group.priority) }));
 }
 
 /** Reports whether `region/zone/subzone`, in which `*` and missing parts match anything, matches a locality. */

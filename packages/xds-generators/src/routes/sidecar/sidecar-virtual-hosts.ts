@@ -9,7 +9,7 @@ import { chunkHosts, replaceHosts, type VirtualHostChunk } from "./virtual-host-
 import { type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
 
 /** A port of an egress listener, for clients in one namespace. */
-interface SidecarPort extends EgressPort {
+export interface SidecarPort extends EgressPort {
   /** The namespace in the client's DNS domain, if a service in it has the port. */
   readonly localNamespace?: string | undefined;
 }
@@ -70,7 +70,7 @@ function sameHosts(a: SidecarVirtualHosts, b: SidecarVirtualHosts): boolean {
   );
 }
 
-function sidecarKey(at: SidecarPort): string {
+export function sidecarKey(at: SidecarPort): string {
   return `${at.localNamespace ?? ""} ${egressPortKey(at)}`;
 }
 

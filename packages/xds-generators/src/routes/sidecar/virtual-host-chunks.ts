@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { query, type QueryContext } from "@istiod/incremental";
+import { type Query, query, type QueryContext } from "@istiod/incremental";
 import { routeDeclarations } from "@istiod/push-context";
 import { type Failure, type ResourcePart, resourcePart } from "@istiod/resources";
 import { attempt, serviceObject } from "../../attempt.js";
@@ -26,10 +26,19 @@ export const encodedChunk = query(
   { key: (newChunk) => newChunk.key },
 );
 
-/** Returns an encoded virtual host, or undefined and adds a failure of a route configuration whose name is not set. */
-export function attemptHost(q: QueryContext, host: VirtualHostRequest, failures: Failure[]): Uint8Array | undefined {
+/**
+ * Returns an encoded virtual host, or undefined and adds a failure of a route configuration whose name is not set.
+ *
+ * @param encoded the query that builds it. Default: {@link virtualHost}
+ */
+export function attemptHost(
+  q: QueryContext,
+  host: VirtualHostRequest,
+  failures: Failure[],
+  encoded: Query<VirtualHostRequest, Uint8Array> = virtualHost,
+): Uint8Array | undefined {
   return attempt(
-    () => q.call(virtualHost, host),
+    () => q.call(encoded, host),
     failures,
     () => ({
       name: "",

@@ -7,14 +7,16 @@ import {
   RBACSchema,
 } from "@istiod/envoy-api/envoy/config/rbac/v3/rbac";
 import type { ApplicablePolicy } from "@istiod/push-context";
-import { anyPermission, notPermission } from "./permission.js";
-import { anyPrincipal, notPrincipal, type PeerIdentitySource } from "./principal.js";
+import { anyPermission, notPermission, type Permission } from "./permission.js";
+import { anyPrincipal, notPrincipal, type PeerIdentitySource, type Principal } from "./principal.js";
 import { rulePolicy } from "./rule-policy.js";
 import type { TrustDomains } from "./trust-domains.js";
 
 export interface AuthorizationOptions {
   readonly trustDomains: TrustDomains;
   readonly identity: PeerIdentitySource;
+  /** See `rulePolicy`. */
+  readonly canEvaluate?: (term: Permission | Principal) => boolean;
 }
 
 export function rbacRules(

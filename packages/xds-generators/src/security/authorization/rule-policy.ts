@@ -22,6 +22,8 @@ interface RuleOptions extends RuleContext {
   readonly tcp: boolean;
   readonly action: RBAC_Action;
   readonly trustDomains: TrustDomains;
+  /** Reports whether the client evaluates a term. Others count as attributes that cannot be expressed. Default: all. */
+  readonly canEvaluate?: (term: Permission | Principal) => boolean;
 }
 
 /** Some of the values, and none of the others. */
@@ -116,7 +118,7 @@ function operationRequirements(o: Operation | undefined): readonly Requirement<P
   ];
 }
 
-function allOf<T>(
+function allOf<T extends Permission | Principal>(
   requirements: readonly Requirement<T>[],
   algebra: TermAlgebra<T>,
   options: RuleOptions,
@@ -132,7 +134,7 @@ function allOf<T>(
   return algebra.every(terms.length === 0 ? [algebra.any] : terms);
 }
 
-function anyOf<T>(
+function anyOf<T extends Permission | Principal>(
   attribute: Attribute<T>,
   values: readonly string[],
   algebra: TermAlgebra<T>,
@@ -141,11 +143,13 @@ function anyOf<T>(
   if (values.length === 0) return undefined;
   const isSupported = !(options.tcp && attribute.httpOnly === true);
   const strict = options.action === RBAC_Action.ALLOW;
+  const expressed = (term: T | undefined): readonly T[] =>
+    term === undefined || options.canEvaluate?.(term) === false ? [] : [term];
   if ("all" in attribute) {
-    return (isSupported ? attribute.all(values, options) : undefined) ?? (strict ? "void" : undefined);
+    const [term] = isSupported ? expressed(attribute.all(values, options)) : [];
+    return term ?? (strict ? "void" : undefined);
   }
-  const terms = isSupported ? values.map((value) => attribute.each(value, options)) : [];
-  const translated = terms.flatMap((term) => (term === undefined ? [] : [term]));
+  const translated = isSupported ? values.flatMap((value) => expressed(attribute.each(value, options))) : [];
   if (strict && translated.length < values.length) return "void";
   return translated.length === 0 ? undefined : algebra.some(translated);
 }

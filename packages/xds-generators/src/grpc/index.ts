@@ -1,0 +1,4 @@
+export { grpcCluster } from "./clusters.js";
+export { grpcLoadAssignment } from "./endpoints.js";
+export { grpcListener } from "./listeners.js";
+export { grpcRouteConfiguration } from "./routes.js";
