@@ -7,6 +7,7 @@ import { type AgentInputs, readContext } from "./startup/context.js";
 import { openToken } from "./startup/credentials.js";
 import { startHealthCheck, startDnsService, startXdsProxy } from "./startup/discovery.js";
 import { startProxy } from "./startup/envoy.js";
+import { writeGrpcBootstrap } from "./grpc/grpc-bootstrap.js";
 import { startIdentity } from "./startup/identity.js";
 import { Shutdown, superviseAgent } from "./startup/shutdown.js";
 import { readinessCheck, startStatusServer } from "./startup/status.js";
@@ -55,9 +56,10 @@ async function start(inputs: AgentInputs, closers: Closers): Promise<Agent> {
   const identity = await startIdentity(context, token, metrics, closers);
   const names = await startDnsService(context, metrics, closers);
   const xdsProxy = await startXdsProxy(context, metrics, { token, identity, names }, closers);
+  const grpc = await writeGrpcBootstrap(context, identity);
   const envoyReadiness = options.disableEnvoy ? undefined : new EnvoyReadiness(admin);
   startHealthCheck(context, xdsProxy, envoyReadiness, closers);
-  const checkReady = readinessCheck(context, { metrics, identity, names, envoyReadiness, shutdown });
+  const checkReady = readinessCheck(context, { metrics, identity, names, envoyReadiness, grpc, shutdown });
   const status = await startStatusServer(context, { metrics, names, checkReady, shutdown }, closers);
   const envoy = options.disableEnvoy ? undefined : await startProxy(context, identity, shutdown, closers);
 

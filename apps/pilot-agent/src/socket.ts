@@ -14,21 +14,25 @@ const MAX_PATH_BYTES = 107;
 /** Mode of directories in which users may replace their own files only, such as /tmp. */
 const STICKY = 0o1000;
 
+/** Who may connect to a socket: the user of the agent, or all that reach it, such as the containers of a pod. */
+export type SocketUsers = "owner" | "all";
+
 /**
- * Listens on a Unix socket that only this user can connect to. Its directory is created for this user only if absent,
+ * Listens on a Unix socket that by default only this user can connect to. Its directory is then created for this user only if absent,
  * and becomes private if this user owns it, unless it is shared by others as /tmp is. A stale socket is replaced.
  *
  * @throws AgentError `address`, also if the socket or its directory belongs to another user than root, or is a link
  */
-export async function listenOnSocket(server: Server, path: string): Promise<void> {
+export async function listenOnSocket(server: Server, path: string, users: SocketUsers = "owner"): Promise<void> {
   const listenPath = shortPath(path);
   try {
-    await preparePrivateDirectory(dirname(path));
+    if (users === "owner") await preparePrivateDirectory(dirname(path));
+    else await mkdir(dirname(path), { recursive: true, mode: 0o755 });
     await checkSocket(path);
     if (await acceptsConnections(path)) throw new AgentError("address", `socket ${path} is served by another process`);
     await rm(path, { force: true });
     await listen(server, () => withPrivateUmask(() => server.listen({ path: listenPath, backlog: listenBacklog })));
-    await chmod(path, 0o600);
+    await chmod(path, users === "owner" ? 0o600 : 0o666);
   } catch (error) {
     throw AgentError.from(error, "address", `socket ${path} cannot be listened on`);
   }

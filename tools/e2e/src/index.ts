@@ -7,7 +7,7 @@ export {
 } from "./mesh/application.js";
 export { type Answered, call, type CallOptions } from "./mesh/call.js";
 export { eventually } from "./eventually.js";
-export { type LogLine, whyNoProcess } from "./istiod/istiod.js";
+export { type LogLine, refusalsIn as rejectionsIn, startIstiodInProcess, whyNoProcess } from "./istiod/istiod.js";
 export { type Mesh, type MeshOptions, startMesh } from "./mesh/mesh.js";
 export { requireEnvoy, whyNoEnvoy } from "./envoy/require-envoy.js";
 export { type Workload, type WorkloadOptions } from "./mesh/workload.js";

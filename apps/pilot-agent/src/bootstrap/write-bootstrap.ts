@@ -44,7 +44,8 @@ function listenerPorts({ statusPort, prometheusPort, secureMetricsPort, secureMe
   return { statusPort, prometheusPort, secureMetricsPort, secureMergedMetricsPort };
 }
 
-function nodeInputs({ proxy, options, env, identity, log }: WriteBootstrapInputs): NodeInputs {
+/** Returns what the metadata of the agent's node is built from. */
+export function nodeInputs({ proxy, options, env, identity, log }: WriteBootstrapInputs): NodeInputs {
   const { config, addresses, podLabels, podAnnotations } = proxy;
   return {
     env,

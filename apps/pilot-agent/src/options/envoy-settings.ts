@@ -68,6 +68,11 @@ export const envoySettings = {
     default: false,
     help: "do not start Envoy, for workloads that are xDS clients themselves",
   }),
+  grpcBootstrap: stringSetting({
+    variable: "GRPC_XDS_BOOTSTRAP",
+    default: "./etc/istio/proxy/grpc-bootstrap.json",
+    help: "file to which the bootstrap of gRPC applications without a proxy is written; empty to disable",
+  }),
   bootstrapOverride: stringSetting({
     variable: "ISTIO_BOOTSTRAP_OVERRIDE",
     default: "",

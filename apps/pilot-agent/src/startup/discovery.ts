@@ -41,6 +41,11 @@ export interface XdsProxyInputs {
   readonly names: DnsService | undefined;
 }
 
+/** Returns the path of the socket that xDS clients of this pod connect to. */
+export function xdsSocket({ proxy, resolvePath }: Pick<AgentContext, "proxy" | "resolvePath">): string {
+  return resolvePath(join(proxy.config.configPath, "XDS"));
+}
+
 /** Starts the xDS proxy between Envoy and istiod. @throws AgentError `address` or `file` */
 export async function startXdsProxy(
   context: AgentContext,
@@ -48,10 +53,10 @@ export async function startXdsProxy(
   { token, identity, names }: XdsProxyInputs,
   closers: Closers,
 ): Promise<XdsProxy> {
-  const { options, proxy, env, clock, log, resolvePath } = context;
+  const { options, proxy, env, clock, log } = context;
   const tls = discoveryTls(options, proxy.config);
   const xdsProxy = new XdsProxy({
-    socket: resolvePath(join(proxy.config.configPath, "XDS")),
+    socket: xdsSocket(context),
     upstream: {
       address: proxy.config.discoveryAddress,
       ...(tls ? { tls } : {}),
@@ -70,6 +75,7 @@ export async function startXdsProxy(
     rewriters: { [extensionConfigType]: extensionRewriter(context, metrics) },
     events: countedEvents(metrics),
     maxMessageBytes: options.xdsMaxMessageBytes,
+    servesApplications: options.disableEnvoy,
     log,
   });
   closers.defer(loggedClose("xDS proxy", () => xdsProxy.close(), log));

@@ -4,6 +4,7 @@ import type { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";
 import { drainEnvoy } from "../envoy/termination.js";
 import { AgentError } from "../errors.js";
+import type { GrpcReadiness } from "../grpc/grpc-bootstrap.js";
 import { peerWorkload } from "../node/peer-workload.js";
 import { appProbes } from "../probes/app-probes.js";
 import type { AgentMetrics } from "../status/metrics.js";
@@ -20,18 +21,20 @@ export interface ReadinessInputs {
   readonly identity: WorkloadIdentity;
   readonly names: DnsService | undefined;
   readonly envoyReadiness: EnvoyReadiness | undefined;
+  readonly grpc: GrpcReadiness;
   readonly shutdown: Shutdown;
 }
 
 /** Returns the proxy's readiness check. Its first success sets the startup duration metric. */
 export function readinessCheck({ clock, startedAt }: AgentContext, inputs: ReadinessInputs): ReadinessCheck {
-  const { metrics, identity, names, envoyReadiness, shutdown } = inputs;
+  const { metrics, identity, names, envoyReadiness, grpc, shutdown } = inputs;
   let wasReady = false;
   return async () => {
     if (shutdown.isRequested) throw new AgentError("envoy", "the agent is shutting down");
     identity.checkValid();
     await envoyReadiness?.check();
     names?.checkReady();
+    await grpc.check();
     if (!wasReady) metrics.startupDuration.set((clock.now() - startedAt) / 1000);
     wasReady = true;
   };

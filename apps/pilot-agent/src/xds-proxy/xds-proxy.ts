@@ -20,8 +20,13 @@ export interface XdsProxyOptions {
   readonly events?: XdsProxyEvents;
   /** Maximum size of a message in either direction, in bytes. Default: 256 MiB. */
   readonly maxMessageBytes?: number;
-  /** Maximum number of connections to the socket. Default: 8. */
+  /** Maximum number of connections to the socket. Default: 8, or 64 if it serves applications. */
   readonly maxConnections?: number;
+  /**
+   * True if the applications of the pod are xDS clients: all users may connect, and each client has its own stream. An
+   * Envoy has one, so that its next stream closes the former. Default: false.
+   */
+  readonly servesApplications?: boolean;
   readonly log?: Log;
 }
 
@@ -37,7 +42,7 @@ const UNIMPLEMENTED = "12";
 const UNAVAILABLE = "14";
 
 /**
- * Forwards Envoy's aggregated discovery streams to istiod. Each of Envoy's streams has its own upstream connection. If
+ * Forwards aggregated discovery streams of Envoy, or of gRPC applications, to istiod. Each of Envoy's streams has its own upstream connection. If
  * the connection fails, Envoy's stream ends too; Envoy keeps its configuration, reconnects with backoff, and states the
  * versions that it has in `initial_resource_versions`. Messages are forwarded as bytes; only their type URL is decoded.
  */
@@ -54,7 +59,7 @@ export class XdsProxy {
     this.#log = options.log ?? silentLog;
     this.#limitedLog = new LimitedLog(this.#log);
     this.#server = new SocketServer({
-      ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
+      maxConnections: options.maxConnections ?? (options.servesApplications === true ? 64 : 8),
       maxStreams: MAX_STREAMS,
       maxSessionMemory: 1024,
       limited: () => {
@@ -74,7 +79,8 @@ export class XdsProxy {
 
   /** Starts listening. @throws AgentError `address` */
   async start(): Promise<void> {
-    await listenOnSocket(this.#server.http, this.#options.socket);
+    const { socket, servesApplications = false } = this.#options;
+    await listenOnSocket(this.#server.http, socket, servesApplications ? "all" : "owner");
   }
 
   /** Closes every stream and stops listening. */
@@ -104,10 +110,14 @@ export class XdsProxy {
         if (this.#active === proxied) this.#active = undefined;
       },
     });
-    if (this.#active) this.#limitedLog.write("warn", "registered overlapping stream; closing previous");
-    this.#active?.end(CANCELLED, "Envoy opened another stream");
+    if (this.#options.servesApplications !== true) this.#active?.end(CANCELLED, this.#overlap());
     this.#active = proxied;
     void this.#connect(proxied);
+  }
+
+  #overlap(): string {
+    this.#limitedLog.write("warn", "registered overlapping stream; closing previous");
+    return "Envoy opened another stream";
   }
 
   /**

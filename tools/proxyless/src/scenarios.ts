@@ -1,0 +1,367 @@
+import { eventually } from "@istiod/e2e";
+import type { Channel } from "./channel.js";
+import type { Library } from "./libraries.js";
+import { host, port, type ProxylessMesh } from "./proxyless-mesh.js";
+
+/** A behavior of the matrix. It throws an Error with what was seen instead. */
+export interface Scenario {
+  readonly name: string;
+  readonly run: (rig: Rig) => Promise<void>;
+}
+
+/** What a scenario uses. The servers v1 and v2 run, at the addresses 11 and 12. */
+export interface Rig {
+  readonly mesh: ProxylessMesh;
+  readonly library: Library;
+  /** A client with plaintext credentials. */
+  readonly channel: Channel;
+}
+
+/** The service with the endpoints of servers: a version and an address number each. */
+export function service(mesh: ProxylessMesh, versions: readonly (readonly [version: string, at: number])[]): string {
+  const endpoint = ([version, at]: readonly [string, number]): string =>
+    `  - {address: ${mesh.address(at)}, labels: {version: ${version}}, locality: ${version}, serviceAccount: ${version}}`;
+  return `apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: echo, namespace: test}
+spec:
+  hosts: [${host}]
+  location: MESH_INTERNAL
+  resolution: STATIC
+  ports: [{number: ${port}, name: grpc, protocol: GRPC}]
+  endpoints:
+${versions.map(endpoint).join("\n")}
+`;
+}
+
+export const bothVersions = [
+  ["v1", 11],
+  ["v2", 12],
+] as const;
+
+/** Subsets by version, with a traffic policy in YAML. */
+export function destinationRule(policy?: string): string {
+  return `apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: echo, namespace: test}
+spec:
+  host: ${host}
+${policy === undefined ? "" : `  trafficPolicy: ${policy}\n`}  subsets: [{name: v1, labels: {version: v1}}, {name: v2, labels: {version: v2}}]
+`;
+}
+
+/** The routes of the service, in YAML. */
+export function virtualService(http: string): string {
+  return `apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: echo, namespace: test}
+spec:
+  hosts: [${host}]
+  http: ${http}
+`;
+}
+
+const to = (subset: string, weight = 100): string =>
+  `{destination: {host: ${host}, subset: ${subset}}, weight: ${weight}}`;
+const anywhere = `route: [{destination: {host: ${host}}}]`;
+
+/** Waits until all answers of some calls satisfy a condition. */
+async function until(
+  what: string,
+  channel: Channel,
+  is: (answers: readonly string[]) => boolean,
+  calls = {},
+): Promise<void> {
+  let seen: readonly string[] = [];
+  await eventually(
+    what,
+    async () => {
+      seen = await channel.answers({ count: 10, ...calls });
+      return is(seen);
+    },
+    slowMs,
+    200,
+  ).catch(() => {
+    throw new Error(`${what}, but ${[...new Set(seen)].join(", ")} answered`);
+  });
+}
+
+/** Some libraries wait for a minute before they connect to istiod again. */
+const slowMs = 90_000;
+
+const only = (name: string) => (answers: readonly string[]) => answers.every((answer) => answer === name);
+const oneOf =
+  (...names: readonly string[]) =>
+  (answers: readonly string[]) =>
+    names.every((name) => answers.includes(name)) && answers.every((answer) => names.includes(answer));
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: "load balancing",
+    run: ({ channel }) => until("both servers answer", channel, oneOf("v1", "v2")),
+  },
+  {
+    name: "weights",
+    run: async ({ mesh, channel }) => {
+      await mesh.write("routes", virtualService(`[{route: [${to("v1", 20)}, ${to("v2", 80)}]}]`));
+      await until("v2 has 80 of 100 calls", channel, (answers) => share(answers, "v2", 60, 95), { count: 100 });
+      await mesh.write("routes", virtualService(`[{route: [${to("v1", 90)}, ${to("v2", 10)}]}]`));
+      await until("v2 has 10 of 100 calls", channel, (answers) => share(answers, "v2", 1, 28), { count: 100 });
+    },
+  },
+  {
+    name: "header match",
+    run: async ({ mesh, channel }) => {
+      const match = `match: [{headers: {user: {exact: jason}}}], route: [${to("v2")}]`;
+      await mesh.write("routes", virtualService(`[{${match}}, {route: [${to("v1")}]}]`));
+      await until("v1 answers others", channel, only("v1"));
+      await until("v2 answers jason", channel, only("v2"), { metadata: { user: "jason" } });
+    },
+  },
+  {
+    name: "inverted header match",
+    run: async ({ mesh, channel }) => {
+      const match = `match: [{withoutHeaders: {user: {exact: jason}}}], route: [${to("v2")}]`;
+      await mesh.write("routes", virtualService(`[{${match}}, {route: [${to("v1")}]}]`));
+      await until("v1 answers jason", channel, only("v1"), { metadata: { user: "jason" } });
+      await until("v2 answers ann", channel, only("v2"), { metadata: { user: "ann" } });
+      await until("v2 answers without a user", channel, only("v2"));
+    },
+  },
+  {
+    name: "subset",
+    run: async ({ mesh, channel }) => {
+      await mesh.write("routes", virtualService(`[{route: [${to("v2")}]}]`));
+      await until("v2 answers", channel, only("v2"));
+    },
+  },
+  {
+    name: "timeout",
+    run: async ({ mesh, channel }) => {
+      await mesh.write("routes", virtualService(`[{timeout: 1s, ${anywhere}}]`));
+      await until("slow calls end", channel, only("code 4"), { count: 1, metadata: { sleep: "6000" } });
+      const [slow] = await channel.call({ metadata: { sleep: "6000" } });
+      if (slow === undefined || slow.duration > 4000) throw new Error(`ended after ${slow?.duration} ms`);
+      await until("fast calls succeed", channel, oneOf("v1", "v2"), { metadata: { sleep: "200" } });
+    },
+  },
+  {
+    name: "retry",
+    run: async ({ mesh, channel }) => {
+      const policy = "retries: {attempts: 3, retryOn: unavailable}";
+      await mesh.write("routes", virtualService(`[{${policy}, route: [${to("v1")}]}]`));
+      let key = 0;
+      await eventually("two failures are retried", async () => {
+        const [answer] = await channel.answers({ metadata: { fail: `14/2/${key++}` } });
+        return answer === "v1";
+      });
+    },
+  },
+  {
+    name: "fault",
+    run: async ({ mesh, channel }) => {
+      const abort = "fault: {abort: {grpcStatus: RESOURCE_EXHAUSTED, percentage: {value: 100}}}";
+      await mesh.write(
+        "routes",
+        virtualService(`[{match: [{headers: {fault: {exact: abort}}}], ${abort}, ${anywhere}}, {${anywhere}}]`),
+      );
+      await until("calls are aborted", channel, only("code 8"), { metadata: { fault: "abort" } });
+      await until("other calls succeed", channel, oneOf("v1", "v2"));
+    },
+  },
+  {
+    name: "direct response and redirect",
+    run: async ({ mesh, channel }) => {
+      const refused = "match: [{headers: {refuse: {exact: yes}}}], directResponse: {status: 403}";
+      const moved = "match: [{headers: {move: {exact: yes}}}], redirect: {uri: /elsewhere}";
+      await mesh.write(
+        "routes",
+        virtualService(`[{${refused}}, {${moved}}, {${anywhere}}]`.replaceAll(": yes", ': "yes"')),
+      );
+      await until("calls are refused", channel, only("code 7"), { metadata: { refuse: "yes" } });
+      await until("redirected calls fail", channel, only("code 2"), { metadata: { move: "yes" } });
+      await until("other calls succeed", channel, oneOf("v1", "v2"));
+    },
+  },
+  {
+    name: "consistent hash",
+    run: async ({ mesh, channel }) => {
+      await mesh.write("rule", destinationRule("{loadBalancer: {consistentHash: {httpHeaderName: user}}}"));
+      let users = 0;
+      await until("one server answers a user", channel, (answers) => new Set(answers).size === 1, {
+        count: 30,
+        metadata: { user: "ann" },
+      });
+      await eventually("both servers have users", async () => {
+        const answers = new Set<string>();
+        for (let i = 0; i < 20; i++)
+          (await channel.answers({ metadata: { user: `user-${users++}` } })).forEach((each) => answers.add(each));
+        return answers.has("v1") && answers.has("v2");
+      });
+    },
+  },
+  {
+    name: "least request",
+    run: async ({ mesh, channel }) => {
+      await mesh.write("rule", destinationRule("{loadBalancer: {simple: LEAST_REQUEST}}"));
+      await until("both servers answer", channel, oneOf("v1", "v2"), { count: 40 });
+    },
+  },
+  {
+    name: "locality failover",
+    run: async ({ mesh, library }) => {
+      await mesh.write("rule", destinationRule("{outlierDetection: {failurePercentageThreshold: 50}}"));
+      const channel = await mesh.client(library, { region: "v1" });
+      try {
+        await until("the server of the region answers", channel, only("v1"));
+        await mesh.write(
+          "service",
+          service(mesh, [
+            ["v1", 13],
+            ["v2", 12],
+          ]),
+        );
+        await until("the other region answers", channel, only("v2"));
+      } finally {
+        await channel.close();
+      }
+    },
+  },
+  {
+    name: "mTLS strict",
+    run: async ({ mesh, library }) => {
+      await mesh.write("strict", peerAuthentication("STRICT"));
+      await mesh.write("rule", destinationRule("{tls: {mode: ISTIO_MUTUAL}}"));
+      await mesh.write("service", service(mesh, [["secure", 14]]));
+      const server = await mesh.serve(library, { name: "secure", at: 14, secure: true });
+      const [secure, plain] = [await mesh.client(library, { secure: true }), await mesh.client(library)];
+      let next: Channel | undefined;
+      try {
+        await until("the secure client is answered", secure, only("secure"));
+        const [answer] = await plain.answers({ deadline: 3000 });
+        if (!answer?.startsWith("code")) throw new Error(`the client without TLS was answered by ${answer}`);
+        await mesh.write(
+          "rule",
+          destinationRule("{tls: {mode: ISTIO_MUTUAL, subjectAltNames: [spiffe://cluster.local/ns/test/sa/other]}}"),
+        );
+        // Connections that are open stay open.
+        next = await mesh.client(library, { secure: true });
+        await until("a server with another identity is rejected", next, only("code 14"), {
+          count: 2,
+          deadline: 2000,
+        });
+      } finally {
+        for (const each of [secure, plain, next]) await each?.close();
+        await server.kill();
+      }
+    },
+  },
+  {
+    name: "RBAC deny",
+    run: async ({ mesh, channel }) => {
+      await mesh.write("policy", authorizationPolicy("DENY", 'when: [{key: "request.headers[user]", values: [eve]}]'));
+      await until("eve is denied", channel, only("code 7"), { metadata: { user: "eve" } });
+      await until("others are not", channel, oneOf("v1", "v2"));
+    },
+  },
+  {
+    name: "RBAC allow of an identity",
+    run: async ({ mesh, library }) => {
+      await mesh.write("strict", peerAuthentication("STRICT"));
+      await mesh.write("rule", destinationRule("{tls: {mode: ISTIO_MUTUAL}}"));
+      await mesh.write("service", service(mesh, [["secure", 14]]));
+      await mesh.write(
+        "policy",
+        authorizationPolicy("ALLOW", "from: [{source: {principals: [cluster.local/ns/test/sa/client]}}]"),
+      );
+      const server = await mesh.serve(library, { name: "secure", at: 14, secure: true });
+      const secure = await mesh.client(library, { secure: true });
+      try {
+        await until("the client is answered", secure, only("secure"));
+        await mesh.write(
+          "policy",
+          authorizationPolicy("ALLOW", "from: [{source: {principals: [cluster.local/ns/test/sa/other]}}]"),
+        );
+        await until("the client is denied", secure, only("code 7"));
+      } finally {
+        await secure.close();
+        await server.kill();
+      }
+    },
+  },
+  {
+    name: "EDS drain",
+    run: async ({ mesh, channel }) => {
+      await until("both servers answer", channel, oneOf("v1", "v2"));
+      await mesh.write("service", service(mesh, [["v2", 12]]));
+      const codes = new Set<number>();
+      await eventually("v2 answers", async () => {
+        const results = await channel.call({ count: 10 });
+        results.forEach(({ code }) => codes.add(code));
+        return results.every(({ answer }) => answer === "v2");
+      });
+      if (codes.size > 1) throw new Error(`calls failed with ${[...codes].join()}`);
+    },
+  },
+  {
+    name: "istiod restart",
+    run: async ({ mesh, channel }) => {
+      await until("both servers answer", channel, oneOf("v1", "v2"));
+      await mesh.stopIstiod();
+      await until("both servers answer without istiod", channel, oneOf("v1", "v2"));
+      await mesh.startIstiod();
+      await mesh.write("routes", virtualService(`[{route: [${to("v2")}]}]`));
+      const codes = new Set<number>();
+      await eventually(
+        "v2 answers",
+        async () => {
+          const results = await channel.call({ count: 5 });
+          results.forEach(({ code }) => codes.add(code));
+          return results.every(({ answer }) => answer === "v2");
+        },
+        slowMs,
+        500,
+      );
+      if (codes.size > 1) throw new Error(`calls failed with ${[...codes].join()}`);
+    },
+  },
+  {
+    name: "removal",
+    run: async ({ mesh, channel }) => {
+      await mesh.write("routes", virtualService(`[{route: [${to("v2")}]}]`));
+      await until("v2 answers", channel, only("v2"));
+      await mesh.write("routes", "");
+      await until("both servers answer without routes", channel, oneOf("v1", "v2"));
+      await mesh.write("service", "");
+      await until(
+        "calls fail without the service",
+        channel,
+        (answers) => answers.every((each) => each.startsWith("code")),
+        { count: 1, deadline: 1000 },
+      );
+      await mesh.write("service", service(mesh, bothVersions));
+      await until("both servers answer again", channel, oneOf("v1", "v2"), { deadline: 2000 });
+    },
+  },
+];
+
+function share(answers: readonly string[], name: string, least: number, most: number): boolean {
+  const count = answers.filter((answer) => answer === name).length;
+  return count >= least && count <= most && answers.every((answer) => !answer.startsWith("code"));
+}
+
+function peerAuthentication(mode: string): string {
+  return `apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: test}
+spec: {mtls: {mode: ${mode}}}
+`;
+}
+
+function authorizationPolicy(action: string, rule: string): string {
+  return `apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: echo, namespace: test}
+spec: {action: ${action}, rules: [{${rule}}]}
+`;
+}
