@@ -1,6 +1,9 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readSettings } from "@istiod/settings";
-import { iptablesCommand } from "../src/commands/iptables.js";
+import { cleanIptablesCommand, iptablesCommand } from "../src/commands/iptables.js";
 import { captureTable } from "../src/options/capture-table.js";
 import { captureConfig } from "../src/redirection/capture-config.js";
 
@@ -65,6 +68,43 @@ describe("pilot-agent istio-iptables", () => {
     expect(out).toContain("-A ISTIO_DROP -j DROP\n");
   });
 
+  it("prints the transaction of nftables with --native-nftables", async () => {
+    const { code, out } = await run(["-b", "80,8000:8010", "-i", "*", "--native-nftables", "--dry-run"]);
+    expect(code).toBe(0);
+    expect(out.split("\n").slice(0, 2)).toEqual(["add table inet istio-proxy-nat", "flush table inet istio-proxy-nat"]);
+    expect(out).toContain("istio-inbound meta l4proto tcp tcp dport 8000-8010 counter jump istio-in-redirect\n");
+    expect(out).toContain("add rule inet istio-proxy-nat istio-output counter jump istio-redirect\n");
+    expect((await run(["-n"], { NATIVE_NFTABLES: "true" })).out).toContain("add table inet istio-proxy-nat\n");
+  });
+
+  it.each([
+    ["istio-iptables", ["--cleanup-only"]],
+    ["istio-clean-iptables", []],
+  ])("%s %j removes the tables by nft alone", async (name, args) => {
+    const directory = await mkdtemp(join(tmpdir(), "nft-"));
+    await writeFile(join(directory, "nft"), `#!/bin/sh\nexec /bin/cat >${join(directory, "transaction")}\n`, {
+      mode: 0o755,
+    });
+    const command = { "istio-iptables": iptablesCommand, "istio-clean-iptables": cleanIptablesCommand }[name];
+    const codes: number[] = [];
+    await command?.({ PATH: directory }, (code) => codes.push(code)).parseAsync([...args, "--native-nftables"], {
+      from: "user",
+    });
+    expect(codes).toEqual([0]);
+    expect(await readFile(join(directory, "transaction"), "utf8")).toBe(
+      ["nat", "mangle", "raw"]
+        .map((table) => `add table inet istio-proxy-${table}\ndelete table inet istio-proxy-${table}\n`)
+        .join(""),
+    );
+    await rm(directory, { recursive: true });
+  });
+
+  it("names nft if it is missing", async () => {
+    await expect(run(["-b", "80", "--native-nftables"], { PATH: "/nowhere" })).rejects.toThrow(
+      /nft cannot be run: .*; install nftables 1\.0\.1 or later/,
+    );
+  });
+
   it("adds rules for IPv6 if the Pod's first address is IPv6, or any in dual stack", async () => {
     const of = async (env: Readonly<Record<string, string>>, ...addresses: string[]): Promise<boolean> =>
       (await captureConfig(readSettings(captureTable, env), addresses)).ipv6;
@@ -79,7 +119,6 @@ describe("pilot-agent istio-iptables", () => {
       ["--force-iptables-binary", "old"],
       'invalid value "old" for --force-iptables-binary: expected one of legacy, nft',
     ],
-    [["--native-nftables"], "--native-nftables is not supported"],
     [["-b", "http", "-n"], 'inboundPorts: "http": must be a port'],
   ])("rejects %j", async (args, message) => {
     await expect(run(args)).rejects.toThrow(message);

@@ -73,6 +73,17 @@ export const defaultCaptureConfig: CaptureConfig = {
   loopback: "127.0.0.1/32",
 };
 
+/** Port of the agent's DNS server. */
+export const AGENT_DNS_PORT = "15053";
+
+/** Mark of the proxy's connections to itself, as distinct from its connections to the application. */
+export const PROXY_TO_PROXY_MARK = "1338";
+
+/** Reports whether DNS queries are redirected: to a server that is known, or to any. */
+export function capturesDns({ redirectDns, captureAllDns, dnsServers }: CaptureConfig): boolean {
+  return redirectDns && (captureAllDns || dnsServers.length > 0);
+}
+
 /** Splits a comma-separated list. */
 export function splitList(text: string): string[] {
   return text.split(",").filter((item) => item !== "");

@@ -1,8 +1,11 @@
-export { applyCapture, type ApplyOptions, type ApplyResult, removeCapture } from "./apply.js";
+export { applyCapture, type ApplyOptions, type ApplyResult, removeCapture } from "./iptables/apply.js";
 export { type CaptureConfig, defaultCaptureConfig } from "./capture-config.js";
-export { buildCaptureRules } from "./capture-rules.js";
+export { buildCaptureRules } from "./iptables/capture-rules.js";
 export { type CommandResult, type CommandRunner, localRunner } from "./command-runner.js";
 export { RedirectionError } from "./errors.js";
-export { formatRestoreInput, type Rule, type Table } from "./rule.js";
+export { formatRestoreInput, type Rule, type Table } from "./iptables/rule.js";
+export { applyNftCapture, type NftOptions, removeNftCapture } from "./nftables/apply-nft.js";
+export { buildNftCaptureRules } from "./nftables/nft-capture-rules.js";
+export { formatNftTransaction, type NftRule, type NftTable } from "./nftables/nft-rule.js";
 export { validateCaptureConfig } from "./validation.js";
 export { verifyCapture, type VerifyOptions } from "./verify.js";

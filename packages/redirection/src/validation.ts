@@ -10,7 +10,7 @@ const NUMBER = /^\d{1,10}$/;
 const MAX_OWNER_GROUPS = 64;
 
 /**
- * Validates a configuration, so that only ports, addresses, owners and interfaces become arguments of iptables.
+ * Validates a configuration, so that only ports, addresses, owners and interfaces become parts of rules.
  *
  * @throws RedirectionError `setting` that names the setting
  */

@@ -14,13 +14,25 @@ type Env = Readonly<Record<string, string | undefined>>;
  * @returns the environment in which `iptables-nft`, `iptables-legacy` and their like are found and run; `undefined`
  *   where there are none
  */
-export async function findIptables(env: Env = process.env, cache = CACHE): Promise<Env | undefined> {
+export function findIptables(env: Env = process.env, cache = CACHE): Promise<Env | undefined> {
+  return find({ program: "iptables-restore", fetched: "xtables-nft-multi" }, env, cache);
+}
+
+/** Finds nftables in the same way. @returns the environment in which `nft` is found and runs */
+export function findNftables(env: Env = process.env, cache = CACHE): Promise<Env | undefined> {
+  return find({ program: "nft", fetched: "nft" }, env, cache);
+}
+
+async function find(
+  { program, fetched }: { readonly program: string; readonly fetched: string },
+  env: Env,
+  cache: string,
+): Promise<Env | undefined> {
   // Not everybody's PATH has the folders of the administrator's programs.
   const path = [...(env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"].filter((folder) => folder !== "");
-  for (const folder of path)
-    if (await executable(join(folder, "iptables-restore"))) return { ...env, PATH: path.join(delimiter) };
+  for (const folder of path) if (await executable(join(folder, program))) return { ...env, PATH: path.join(delimiter) };
   const programs = join(cache, "usr/sbin");
-  if (!(await executable(join(programs, "xtables-nft-multi")))) return undefined;
+  if (!(await executable(join(programs, fetched)))) return undefined;
   const [triplet = ""] = (await readdir(join(cache, "usr/lib"))).filter((name) => name.includes("-linux-gnu"));
   const libraries = join(cache, "usr/lib", triplet);
   return {

@@ -1,2 +1,2 @@
-export { CACHE, findIptables } from "./find-iptables.js";
-export { installIptables, PACKAGES } from "./install-iptables.js";
+export { CACHE, findIptables, findNftables } from "./find-iptables.js";
+export { installIptables } from "./install-iptables.js";

@@ -1,8 +1,8 @@
-import { findIptables } from "./find-iptables.js";
+import { findIptables, findNftables } from "./find-iptables.js";
 import { installIptables } from "./install-iptables.js";
 
 const USAGE =
-  "usage: istiod-iptables find | install\n  find     say whether there is an iptables on this machine\n  install  fetch one, unless there is one\n";
+  "usage: istiod-iptables find | install\n  find     say whether there are iptables and nftables on this machine\n  install  fetch them, unless they are there\n";
 
 async function run(command: string | undefined): Promise<number> {
   if (command !== "find" && command !== "install") {
@@ -10,8 +10,9 @@ async function run(command: string | undefined): Promise<number> {
     return 2;
   }
   if (command === "install") await installIptables();
-  if (await findIptables()) return 0;
-  process.stderr.write("no iptables found: install it, or run `npx istiod-iptables install`\n");
+  const missing = [...((await findIptables()) ? [] : ["iptables"]), ...((await findNftables()) ? [] : ["nftables"])];
+  if (missing.length === 0) return 0;
+  process.stderr.write(`no ${missing.join(" and no ")} found: install it, or run \`npx istiod-iptables install\`\n`);
   return 1;
 }
 

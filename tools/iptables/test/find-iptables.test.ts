@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findIptables } from "@istiod/iptables-binary";
+import { findIptables, findNftables } from "@istiod/iptables-binary";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 let directory: string;
@@ -32,4 +32,17 @@ test("what was fetched comes with its libraries", async ({ skip }) => {
     LD_LIBRARY_PATH: join(cache, "usr/lib/x86_64-linux-gnu"),
     XTABLES_LIBDIR: join(cache, "usr/lib/x86_64-linux-gnu/xtables"),
   });
+});
+
+test("nftables is found alone, in the same places", async ({ skip }) => {
+  await program(join(directory, "bin/nft"));
+  const env = { PATH: join(directory, "bin") };
+  expect((await findNftables(env, join(directory, "none")))?.["PATH"]).toBe(`${env.PATH}:/usr/sbin:/sbin`);
+  const cache = join(directory, "cache");
+  await program(join(cache, "usr/sbin/nft"));
+  await mkdir(join(cache, "usr/lib/x86_64-linux-gnu"), { recursive: true });
+  const found = await findNftables({ PATH: "/nowhere" }, cache);
+  skip(found?.["LD_LIBRARY_PATH"] === undefined, "this machine has nftables of its own");
+  expect(found?.["PATH"]).toBe(`${join(cache, "usr/sbin")}:/nowhere:/usr/sbin:/sbin`);
+  expect(await findNftables({ PATH: "/nowhere" }, join(directory, "none"))).toBeUndefined();
 });

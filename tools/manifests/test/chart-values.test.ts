@@ -88,7 +88,6 @@ describe("values", () => {
     ["istiod", "autoscaleMax=2", "must not be below autoscaleMin, which is 3"],
     ["istiod", "global.proxy.tracer=jaeger", "must be zipkin, datadog, lightstep, stackdriver or none"],
     ["istiod", "telemetry.v2.prometheus.configOverride.a=b", "was removed from Istio"],
-    ["istiod", "global.nativeNftables=true", "global.nativeNftables is true: is not supported yet"],
     ["gateway", "kind=StatefulSet", "must be Deployment or DaemonSet"],
     ["gateway", "service.ports=null", "service.ports is empty"],
   ])("%s rejects %s", async (chart, value, reason) => {

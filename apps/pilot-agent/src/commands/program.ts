@@ -8,14 +8,14 @@ import { checkOptions } from "../options/read-options.js";
 import { type Options, optionTable } from "../options/table.js";
 import { parseProxyType } from "../proxy.js";
 import { ISTIO_VERSION } from "../version.js";
-import { iptablesCommand } from "./iptables.js";
+import { cleanIptablesCommand, iptablesCommand } from "./iptables.js";
 import { openLog } from "./open-log.js";
 import { handleUnexpectedErrors } from "../startup/unexpected-errors.js";
 import { requestAdmin } from "./request.js";
 import { waitUntilReady } from "./wait.js";
 
 /**
- * Builds the command line of pilot-agent. `proxy` and `istio-iptables` call `exit` with the exit code of the process.
+ * Builds the command line of pilot-agent. `proxy`, `istio-iptables` and `istio-clean-iptables` call `exit` with the exit code of the process.
  */
 export function program(env: Environment, exit: (code: number) => void): Command {
   const command = new Command("pilot-agent")
@@ -23,6 +23,7 @@ export function program(env: Environment, exit: (code: number) => void): Command
     .exitOverride(rethrow);
   command.addCommand(proxyCommand(env, exit).exitOverride(rethrow));
   command.addCommand(iptablesCommand(env, exit).exitOverride(rethrow));
+  command.addCommand(cleanIptablesCommand(env, exit).exitOverride(rethrow));
   command.addCommand(waitCommand(env).exitOverride(rethrow));
   command.addCommand(requestCommand(env).exitOverride(rethrow));
   command

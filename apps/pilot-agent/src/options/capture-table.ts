@@ -223,7 +223,7 @@ export const captureTable = {
     flag: "native-nftables",
     variable: "NATIVE_NFTABLES",
     default: false,
-    help: "apply rules by nft; not supported",
+    help: "apply the rules by nft in place of iptables; one transaction replaces those of an earlier run",
   }),
   binary: enumSetting<"" | "legacy" | "nft">(
     {

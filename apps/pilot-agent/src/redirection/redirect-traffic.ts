@@ -1,15 +1,20 @@
 import {
   applyCapture,
+  applyNftCapture,
   type ApplyOptions,
   buildCaptureRules,
+  buildNftCaptureRules,
   type CaptureConfig,
+  type CommandRunner,
+  formatNftTransaction,
   formatRestoreInput,
   localRunner,
   RedirectionError,
   removeCapture,
+  removeNftCapture,
   verifyCapture,
 } from "@istiod/redirection";
-import { type Environment, SettingError } from "@istiod/settings";
+import type { Environment } from "@istiod/settings";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import { workloadAddresses } from "../node/addresses.js";
@@ -26,16 +31,16 @@ const VALIDATION_FAILED = 126;
  * @throws AgentError `option` or `redirection`
  */
 export async function redirectTraffic(options: CaptureOptions, env: Environment, log: Log): Promise<number> {
-  if (options.nftables) throw new SettingError("--native-nftables is not supported: rules are applied by iptables");
   const addresses = workloadAddresses("").filter((address) => !["127.0.0.1", "::1"].includes(address));
   const config = await captureConfig(options, addresses);
   try {
     if (options.dryRun) {
-      for (const version of [4, 6] as const)
-        process.stdout.write(formatRestoreInput(buildCaptureRules(config, version)));
+      process.stdout.write(formatRules(options, config));
       return 0;
     }
-    await changeRules(options, config, env, log);
+    const { networkNamespace } = options;
+    const run = localRunner(networkNamespace === "" ? [] : ["nsenter", `--net=${networkNamespace}`, "--"], env);
+    await (options.nftables ? changeNftRules : changeRules)(options, config, run, log);
   } catch (error) {
     if (!(error instanceof RedirectionError)) throw error;
     throw AgentError.from(error, error.code === "setting" ? "option" : "redirection", "traffic cannot be redirected");
@@ -43,12 +48,34 @@ export async function redirectTraffic(options: CaptureOptions, env: Environment,
   return options.validate ? validate(options, config, log) : 0;
 }
 
-async function changeRules(options: CaptureOptions, config: CaptureConfig, env: Environment, log: Log): Promise<void> {
-  const { networkNamespace, binary, reconcile, force, cleanupOnly, skipApply } = options;
-  const run = localRunner(networkNamespace === "" ? [] : ["nsenter", `--net=${networkNamespace}`, "--"], env);
+function formatRules({ nftables }: CaptureOptions, config: CaptureConfig): string {
+  if (nftables) return formatNftTransaction(buildNftCaptureRules(config));
+  return ([4, 6] as const).map((version) => formatRestoreInput(buildCaptureRules(config, version))).join("");
+}
+
+async function changeRules(
+  { binary, reconcile, force, cleanupOnly, skipApply }: CaptureOptions,
+  config: CaptureConfig,
+  run: CommandRunner,
+  log: Log,
+): Promise<void> {
   const applyOptions: ApplyOptions = { run, ...(binary !== "" && { binary }), reconcile, force };
   if (cleanupOnly) await removeCapture(config, applyOptions);
   else if (!skipApply) log.info(`rules: ${await applyCapture(config, applyOptions)}`);
+}
+
+async function changeNftRules(
+  { binary, cleanupOnly, skipApply }: CaptureOptions,
+  config: CaptureConfig,
+  run: CommandRunner,
+  log: Log,
+): Promise<void> {
+  if (binary !== "") log.warn("--force-iptables-binary has no effect with --native-nftables");
+  if (cleanupOnly) await removeNftCapture({ run });
+  else if (!skipApply) {
+    await applyNftCapture(config, { run });
+    log.info("rules: applied");
+  }
 }
 
 async function validate({ probePort, probeTimeout }: CaptureOptions, config: CaptureConfig, log: Log): Promise<number> {

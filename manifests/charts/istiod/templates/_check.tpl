@@ -29,10 +29,6 @@
 {{- if and .Values.autoscaleEnabled (lt (int .Values.autoscaleMax) (int .Values.autoscaleMin)) -}}
   {{- fail (printf "autoscaleMax is %d: must not be below autoscaleMin, which is %d" (int .Values.autoscaleMax) (int .Values.autoscaleMin)) -}}
 {{- end -}}
-{{- /* The agent applies rules by iptables only, so that istio-init of every injected Pod would fail. */ -}}
-{{- if .Values.global.nativeNftables -}}
-  {{- fail "global.nativeNftables is true: is not supported yet, traffic is redirected by iptables; remove it" -}}
-{{- end -}}
 {{- range list "telemetry.v2.prometheus.configOverride" "telemetry.v2.stackdriver.configOverride" "telemetry.v2.stackdriver.disableOutbound" "telemetry.v2.stackdriver.outboundAccessLogging" "global.tracer.stackdriver.debug" "global.tracer.stackdriver.maxNumberOfAttributes" "global.tracer.stackdriver.maxNumberOfAnnotations" "global.tracer.stackdriver.maxNumberOfMessageEvents" -}}
   {{- if include "istiod.given" (dict "values" $.Values._original "path" .) -}}
     {{- fail (printf "%s was removed from Istio" .) -}}

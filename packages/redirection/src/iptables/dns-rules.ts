@@ -1,9 +1,6 @@
-import type { AddressFamily } from "./address-family.js";
-import { type CaptureConfig, splitList } from "./capture-config.js";
+import type { AddressFamily } from "../address-family.js";
+import { AGENT_DNS_PORT, type CaptureConfig, splitList } from "../capture-config.js";
 import { appendRule, type Rule } from "./rule.js";
-
-/** Port of the agent's DNS server. */
-const DNS_PORT = "15053";
 
 /** Returns the rules that redirect DNS queries to the agent. */
 export function dnsRedirectRules({ captureAllDns }: CaptureConfig, { dnsServers }: AddressFamily): Rule[] {
@@ -12,10 +9,10 @@ export function dnsRedirectRules({ captureAllDns }: CaptureConfig, { dnsServers 
     appendRule("raw", "OUTPUT", "-j ISTIO_OUTPUT_DNS"),
     ...(destinations.length > 0 ? [appendRule("nat", "ISTIO_OUTPUT", "-j ISTIO_OUTPUT_DNS")] : []),
     ...destinations.map((destination) =>
-      appendRule("nat", "ISTIO_OUTPUT_DNS", `-p tcp --dport 53${destination} -j REDIRECT --to-ports ${DNS_PORT}`),
+      appendRule("nat", "ISTIO_OUTPUT_DNS", `-p tcp --dport 53${destination} -j REDIRECT --to-ports ${AGENT_DNS_PORT}`),
     ),
     ...destinations.map((destination) =>
-      appendRule("nat", "ISTIO_OUTPUT_DNS", `-p udp --dport 53${destination} -j REDIRECT --to-port ${DNS_PORT}`),
+      appendRule("nat", "ISTIO_OUTPUT_DNS", `-p udp --dport 53${destination} -j REDIRECT --to-port ${AGENT_DNS_PORT}`),
     ),
   ];
 }
@@ -33,7 +30,7 @@ export function dnsConntrackRules({ captureAllDns, proxyUid, proxyGid }: Capture
   return [
     ...owners.flatMap((owner) => [
       appendRule("raw", "ISTIO_OUTPUT_DNS", `-p udp --dport 53 -m owner ${owner} -j CT --zone 1`),
-      appendRule("raw", "ISTIO_OUTPUT_DNS", `-p udp --sport ${DNS_PORT} -m owner ${owner} -j CT --zone 2`),
+      appendRule("raw", "ISTIO_OUTPUT_DNS", `-p udp --sport ${AGENT_DNS_PORT} -m owner ${owner} -j CT --zone 2`),
     ]),
     ...(servers.length > 0 ? [appendRule("raw", "PREROUTING", "-j ISTIO_INBOUND")] : []),
     ...servers.flatMap((server) => [

@@ -1,9 +1,9 @@
-import type { CaptureConfig } from "./capture-config.js";
+import type { CaptureConfig } from "../capture-config.js";
 import { buildCaptureRules } from "./capture-rules.js";
-import { type CommandRunner, runChecked } from "./command-runner.js";
+import { type CommandRunner, runChecked } from "../command-runner.js";
 import { findIptables, type IptablesCommands } from "./iptables-commands.js";
 import { hasDelta, readState } from "./iptables-state.js";
-import { applyRoutes } from "./routes.js";
+import { applyRoutes } from "../routes.js";
 import { formatRestoreInput, istioChains, istioJump, type Rule } from "./rule.js";
 
 /** Options of {@link applyCapture} and {@link removeCapture}. */

@@ -1,4 +1,4 @@
-import type { CommandRunner } from "./command-runner.js";
+import type { CommandRunner } from "../command-runner.js";
 import type { IptablesCommands } from "./iptables-commands.js";
 import { istioChains, type Rule, type Table } from "./rule.js";
 

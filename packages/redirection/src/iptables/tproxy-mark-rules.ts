@@ -1,9 +1,6 @@
-import type { AddressFamily } from "./address-family.js";
-import { type CaptureConfig, splitList } from "./capture-config.js";
+import type { AddressFamily } from "../address-family.js";
+import { type CaptureConfig, PROXY_TO_PROXY_MARK, splitList } from "../capture-config.js";
 import { appendRule, insertRule, type Rule } from "./rule.js";
-
-/** Mark of the proxy's connections to itself, as distinct from its connections to the application. */
-const PROXY_TO_PROXY_MARK = "1338";
 
 /**
  * Returns the rules that mark connections, by which packets between a transparent proxy and the application are routed.

@@ -1,5 +1,5 @@
-import type { CommandRunner } from "./command-runner.js";
-import { RedirectionError } from "./errors.js";
+import type { CommandRunner } from "../command-runner.js";
+import { RedirectionError } from "../errors.js";
 
 /** Commands of one iptables implementation, for one IP family. */
 export interface IptablesCommands {

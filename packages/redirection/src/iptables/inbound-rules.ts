@@ -1,5 +1,5 @@
-import type { AddressFamily } from "./address-family.js";
-import { type CaptureConfig, splitList } from "./capture-config.js";
+import type { AddressFamily } from "../address-family.js";
+import { type CaptureConfig, splitList } from "../capture-config.js";
 import { appendRule, type Rule } from "./rule.js";
 
 /** Returns the rules that redirect inbound connections to the proxy, by NAT or by TPROXY. */

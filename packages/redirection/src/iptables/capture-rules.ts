@@ -1,10 +1,10 @@
-import { addressFamily, type AddressFamily } from "./address-family.js";
-import { type CaptureConfig, parseRanges, splitList } from "./capture-config.js";
+import { addressFamily, type AddressFamily } from "../address-family.js";
+import { type CaptureConfig, capturesDns, parseRanges, splitList } from "../capture-config.js";
 import { dnsConntrackRules, dnsRedirectRules } from "./dns-rules.js";
 import { inboundRules } from "./inbound-rules.js";
 import { appendRule, insertRule, type Rule } from "./rule.js";
 import { tproxyMarkRules } from "./tproxy-mark-rules.js";
-import { validateCaptureConfig } from "./validation.js";
+import { validateCaptureConfig } from "../validation.js";
 
 /**
  * Builds the rules that capture a pod's traffic, for one IP family. Chains, rules and their order are those of Istio's
@@ -16,7 +16,7 @@ export function buildCaptureRules(config: CaptureConfig, version: 4 | 6): Rule[]
   validateCaptureConfig(config);
   if (version === 6 && !config.ipv6) return [];
   const family = addressFamily(config, version);
-  const capturesDns = config.redirectDns && (config.captureAllDns || config.dnsServers.length > 0);
+  const hasDns = capturesDns(config);
   return [
     ...excludedInterfaceRules(config),
     // Each rule is inserted before the previous one.
@@ -32,9 +32,9 @@ export function buildCaptureRules(config: CaptureConfig, version: 4 | 6): Rule[]
     ),
     // The proxy's passthrough connections to the application.
     appendRule("nat", "ISTIO_OUTPUT", `-o lo -s ${family.passthroughSource} -j RETURN`),
-    ...proxyTrafficRules(config, family, capturesDns),
+    ...proxyTrafficRules(config, family, hasDns),
     ...ownerGroupRules(config),
-    ...(capturesDns ? [...dnsRedirectRules(config, family), ...dnsConntrackRules(config, family)] : []),
+    ...(hasDns ? [...dnsRedirectRules(config, family), ...dnsConntrackRules(config, family)] : []),
     appendRule("nat", "ISTIO_OUTPUT", `-d ${family.loopback} -j RETURN`),
     ...family
       .ranges(parseRanges(config.outboundRangesExclude))
@@ -69,17 +69,17 @@ function invalidPacketRules({ dropInvalid }: CaptureConfig): Rule[] {
  * Excludes the proxy's own traffic, except for calls of a pod to itself through its Service's address, which are
  * inbound as well.
  */
-function proxyTrafficRules(config: CaptureConfig, { loopback }: AddressFamily, capturesDns: boolean): Rule[] {
+function proxyTrafficRules(config: CaptureConfig, { loopback }: AddressFamily, hasDns: boolean): Rule[] {
   const { proxyUid, proxyGid, inboundTunnelPort } = config;
   const capturesLoopback = parseRanges(config.outboundRanges).loopback;
-  const appTraffic = capturesDns ? "-o lo -p tcp ! --dport 53" : "-o lo";
+  const appTraffic = hasDns ? "-o lo -p tcp ! --dport 53" : "-o lo";
   const ownerRules = (owner: string, ports: string): Rule[] => [
     appendRule("nat", "ISTIO_OUTPUT", `-o lo ! -d ${loopback} -p tcp ${ports} -m owner ${owner} -j ISTIO_IN_REDIRECT`),
     ...(capturesLoopback ? [] : [appendRule("nat", "ISTIO_OUTPUT", `${appTraffic} -m owner ! ${owner} -j RETURN`)]),
     appendRule("nat", "ISTIO_OUTPUT", `-m owner ${owner} -j RETURN`),
   ];
   const noTunnel = `! --dport ${inboundTunnelPort}`;
-  const noTunnelOrDns = capturesDns ? `-m multiport ! --dports 53,${inboundTunnelPort}` : noTunnel;
+  const noTunnelOrDns = hasDns ? `-m multiport ! --dports 53,${inboundTunnelPort}` : noTunnel;
   return [
     ...splitList(proxyUid).flatMap((uid) => ownerRules(`--uid-owner ${uid}`, noTunnelOrDns)),
     ...splitList(proxyGid).flatMap((gid) => ownerRules(`--gid-owner ${gid}`, noTunnel)),
