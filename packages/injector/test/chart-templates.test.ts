@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { injectResources } from "@istiod/injector";
 import {
   absence,
@@ -29,6 +30,29 @@ describe("templates and values of the chart give the pods of the reference", () 
       "sidecar",
       "waypoint",
     ]);
+  });
+
+  it.each([
+    ["true", ["--native-nftables"]],
+    ["false", []],
+  ])("istio-init redirects by nft where global.nativeNftables is %s", (value, flags) => {
+    const setFlags = [`values.global.nativeNftables=${value}`];
+    const files = filesOf({ input: "", want: "", setFlags }, installation);
+    const { config, values, meshConfig } = parseFiles(files);
+    const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: a}]}}";
+    const { output } = injectResources(pod, {
+      templates: config.templates,
+      values,
+      meshConfig,
+      revision: "",
+      nativeSidecars: false,
+      compliancePolicy: "",
+    });
+    const { spec } = parse(output.split("\n---\n")[0] ?? "") as {
+      spec: { initContainers: [{ name: string; args: string[] }] };
+    };
+    const [init] = spec.initContainers;
+    expect([init.name, init.args.filter((argument) => argument.includes("nft"))]).toEqual(["istio-init", flags]);
   });
 
   it.each(cases)("$input becomes $want, also after another injection", (reference) => {

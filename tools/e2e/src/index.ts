@@ -29,8 +29,8 @@ export {
   type RedirectedMeshOptions,
   type RedirectedWorkload,
 } from "./redirected/redirected-mesh.js";
-export { makePodNetwork, type PodNetwork, whyNoRedirection } from "./redirected/pod-network.js";
-export { whyNoPods } from "./redirected/pod.js";
+export { makePodNetwork, type PodNetwork, type RulesOf, whyNoRedirection } from "./redirected/pod-network.js";
+export { type Pod, startPod, whyNoPods } from "./redirected/pod.js";
 export { rotationEvents, type RotationEvent } from "./rotation/events.js";
 export { RotationRig, type RotationOptions } from "./rotation/rotation-rig.js";
 export { failuresOf as rotationFailures, runEvent as runRotationEvent } from "./rotation/run-event.js";

@@ -7,11 +7,13 @@ import {
   whyNoPods,
   whyNoRedirection,
   type RedirectedMesh,
+  type RulesOf,
 } from "@istiod/e2e";
 import { decode, encode } from "dns-packet";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-const reason = (await whyNoEnvoy()) ?? (await whyNoRedirection()) ?? whyNoPods();
+const noEnvoy = await whyNoEnvoy();
+const reason = noEnvoy ?? (await whyNoRedirection()) ?? whyNoPods();
 const spiffe = (app: string): string => `spiffe://cluster.local/ns/shop/sa/${app}`;
 
 const mutualTls = (mode: string): string => `
@@ -230,13 +232,16 @@ describe("traffic that is led through proxies", () => {
   });
 });
 
-describe("traffic that is led through transparent proxies", () => {
+describe.each<RulesOf>(["iptables", "nftables"])("traffic that %s leads through transparent proxies", (rules) => {
+  let reason: string | undefined;
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
   let mesh: RedirectedMesh;
   beforeAll(async () => {
+    reason = noEnvoy ?? (await whyNoRedirection(rules)) ?? whyNoPods();
     if (reason) return;
     mesh = await startRedirectedMesh({
       inbound: "TPROXY",
+      rules,
       workloads: [
         { app: "client", httpPorts: [] },
         { app: "web", httpPorts: [8000, 7777] },
@@ -250,6 +255,12 @@ describe("traffic that is led through transparent proxies", () => {
     const { status, seen } = await mesh.http("client", "http://web:8000/", { at: mesh.service("web") });
     expect([status, seen?.peer]).toEqual([200, spiffe("client")]);
     expect(seen?.from).toBe(mesh.address("client"));
+  });
+
+  it("of questions for names comes to the agent", async () => {
+    expect(await mesh.dns("client", "web.shop.svc.cluster.local", mesh.gateway)).toEqual({
+      addresses: [mesh.service("web")],
+    });
   });
 
   it("does so from outside the mesh, on any port", async () => {

@@ -1,7 +1,8 @@
-import { findIptables } from "@istiod/iptables-binary";
+import { findIptables, findNftables } from "@istiod/iptables-binary";
 import {
   type CaptureConfig,
   applyCapture,
+  applyNftCapture,
   defaultCaptureConfig,
   localRunner,
   type CommandRunner,
@@ -17,14 +18,15 @@ export interface PodNetwork {
   /** Creates the network of the nth pod, from 1. */
   add(pod: string, n: number): Promise<void>;
   /** Redirects a pod's traffic to its proxy. */
-  capture(pod: string, capture: Partial<CaptureConfig>): Promise<void>;
+  capture(pod: string, capture: Partial<CaptureConfig>, rules?: RulesOf): Promise<void>;
   close(): Promise<void>;
 }
 
+/** The program that applies rules. */
+export type RulesOf = "iptables" | "nftables";
+
 /** Creates the bridge. */
 export async function makePodNetwork(subnet: Subnet): Promise<PodNetwork> {
-  const env = await findIptables();
-  if (!env) throw new Error("no iptables: ask whyNoRedirection() first");
   const bridge = `e2e${subnet.id}`;
   const gateway = subnet.pod(254);
   const pods: string[] = [];
@@ -47,8 +49,7 @@ export async function makePodNetwork(subnet: Subnet): Promise<PodNetwork> {
       await must(localRunner(), `ip -n ${inner} link set eth0 up`);
       await must(localRunner(), `ip -n ${inner} route add default via ${gateway}`);
     },
-    capture: async (pod, capture) =>
-      void (await applyCapture({ ...defaultCaptureConfig, ...capture }, { run: localRunner(inside(pod), env) })),
+    capture: (pod, capture, rules = "iptables") => applyRules(rules, inside(pod), capture),
     close: async () => {
       for (const pod of pods) await localRunner()("ip", ["netns", "del", namespace(pod)]);
       await localRunner()("ip", ["link", "del", bridge]);
@@ -57,25 +58,34 @@ export async function makePodNetwork(subnet: Subnet): Promise<PodNetwork> {
 }
 
 /** Returns the reason why traffic cannot be redirected on this machine; undefined if it can. */
-export async function whyNoRedirection(): Promise<string | undefined> {
+export async function whyNoRedirection(rules: RulesOf = "iptables"): Promise<string | undefined> {
   if (process.platform !== "linux") return "redirection needs Linux";
   if (process.getuid?.() !== 0) return "redirection needs root";
-  const env = await findIptables();
-  if (!env) return "no iptables: install it, or run `npx istiod-iptables install`";
+  if (!(await environmentOf(rules))) return `no ${rules}: install it, or run \`npx istiod-iptables install\``;
   const name = `e2e-try-${process.pid}`;
   const made = await localRunner()("ip", ["netns", "add", name]);
   if (made.code !== 0) return `cannot create network namespaces: ${made.stderr.trim()}`;
   try {
-    await applyCapture(
-      { ...defaultCaptureConfig, outboundRanges: "*", inboundPorts: "*" },
-      { run: localRunner(["ip", "netns", "exec", name], env) },
-    );
+    await applyRules(rules, ["ip", "netns", "exec", name], { outboundRanges: "*", inboundPorts: "*" });
     return undefined;
   } catch (error) {
     return `the kernel does not support the redirection rules: ${(error as Error).message.split("\n")[0]}`;
   } finally {
     await localRunner()("ip", ["netns", "del", name]);
   }
+}
+
+function environmentOf(rules: RulesOf): ReturnType<typeof findIptables> {
+  return rules === "iptables" ? findIptables() : findNftables();
+}
+
+async function applyRules(rules: RulesOf, inside: readonly string[], capture: Partial<CaptureConfig>): Promise<void> {
+  const env = await environmentOf(rules);
+  if (!env) throw new Error(`no ${rules}: ask whyNoRedirection() first`);
+  const run = localRunner(inside, env);
+  const config = { ...defaultCaptureConfig, ...capture };
+  if (rules === "iptables") await applyCapture(config, { run });
+  else await applyNftCapture(config, { run });
 }
 
 async function must(run: CommandRunner, line: string): Promise<void> {

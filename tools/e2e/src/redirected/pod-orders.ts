@@ -11,10 +11,14 @@ export interface PodSettings {
   readonly http2Ports: readonly number[];
   /** Ports that echo TCP. */
   readonly tcpPorts: readonly number[];
+  /** Ports that answer with their number over TCP, and over UDP on loopback. */
+  readonly numberedPorts?: readonly number[];
   /** Ports that echo what comes over TLS. */
   readonly tlsPorts: readonly number[];
   /** The certificate of `tlsPorts`, PEM. */
   readonly certificate?: { readonly key: string; readonly cert: string };
+  /** The user and group of the process. Default: 65534, which is not that of a proxy. */
+  readonly user?: number;
 }
 
 /** A request to send from a pod. */
@@ -31,7 +35,7 @@ export type PodOrder = { readonly id: number } & (
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
     }
-  | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly text: string }
+  | { readonly kind: "tcp" | "udp"; readonly host: string; readonly port: number; readonly text: string }
   | {
       readonly kind: "tls";
       readonly host: string;

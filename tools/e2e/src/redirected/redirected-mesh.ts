@@ -14,7 +14,7 @@ import { createWorkDirectory } from "../mesh/work-directory.js";
 import { place, servicePort, type Workload, workloadNamed, type WorkloadOptions } from "../mesh/workload.js";
 import { type Pod, proxyGroup, startPod, startPodProxy } from "./pod.js";
 import type { PodAnswer, PodSettings } from "./pod-orders.js";
-import { makePodNetwork, type PodNetwork } from "./pod-network.js";
+import { makePodNetwork, type PodNetwork, type RulesOf } from "./pod-network.js";
 
 /** A workload in a pod of its own. istiod has no objects for one with proxy `none`. */
 export interface RedirectedWorkload extends WorkloadOptions {
@@ -33,6 +33,8 @@ export interface RedirectedMeshOptions {
   readonly workloads: readonly RedirectedWorkload[];
   /** The interception mode of inbound connections. Default: REDIRECT. */
   readonly inbound?: "REDIRECT" | "TPROXY";
+  /** The program that applies the rules. Default: iptables. */
+  readonly rules?: RulesOf;
   /** Istio objects, YAML. `{{name}}` expands to a workload's address. */
   readonly objects?: string;
   /** Environment variables of istiod. */
@@ -86,7 +88,7 @@ export interface RedirectedMesh {
  */
 export async function startRedirectedMesh(options: RedirectedMeshOptions): Promise<RedirectedMesh> {
   const envoy = await requireEnvoy();
-  const { inbound = "REDIRECT", objects = "", istiodEnv = {} } = options;
+  const { inbound = "REDIRECT", rules = "iptables", objects = "", istiodEnv = {} } = options;
   const closers = new Closers();
   return closers.closeOnError(async () => {
     const subnet = await claimSubnet();
@@ -110,7 +112,7 @@ export async function startRedirectedMesh(options: RedirectedMeshOptions): Promi
     const istiod = await startIstiodInProcess(places);
     closers.defer(() => istiod.kill());
     for (const [n, w] of workloads.entries()) await network.add(w.name, n + 1);
-    const pods = await startPods(workloads, { envoy, inbound, network, istiod: places }, closers);
+    const pods = await startPods(workloads, { envoy, inbound, rules, network, istiod: places }, closers);
     return runningMesh({ subnet, network, places, workloads, pods, istiod, config, close: () => closers.close() });
   });
 }
@@ -118,6 +120,7 @@ export async function startRedirectedMesh(options: RedirectedMeshOptions): Promi
 interface PodContext {
   readonly envoy: string;
   readonly inbound: "REDIRECT" | "TPROXY";
+  readonly rules: RulesOf;
   readonly network: PodNetwork;
   readonly istiod: IstiodPlaces;
 }
@@ -159,8 +162,8 @@ function podSettings(workload: PlacedWorkload): PodSettings {
   return { name, version, httpPorts, http2Ports, tcpPorts, tlsPorts, ...(certificate && { certificate }) };
 }
 
-function captureTraffic(pod: string, { network, inbound }: PodContext): Promise<void> {
-  return network.capture(pod, {
+function captureTraffic(pod: string, { network, inbound, rules }: PodContext): Promise<void> {
+  const capture = {
     ...proxyOwner(inbound),
     inboundMode: inbound,
     inboundPorts: "*",
@@ -168,7 +171,8 @@ function captureTraffic(pod: string, { network, inbound }: PodContext): Promise<
     outboundRanges: "*",
     redirectDns: true,
     dnsServers: [network.gateway],
-  });
+  };
+  return network.capture(pod, capture, rules);
 }
 
 /**
