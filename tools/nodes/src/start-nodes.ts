@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { builtInImages } from "./agent/built-in-images.js";
-import type { Images } from "./agent/images.js";
+import { unpackLayout } from "./agent/image-layout.js";
+import type { Images, ImageSources } from "./agent/images.js";
 import { NodeAgent } from "./agent/node-agent.js";
 import { startDeployments } from "./controllers/deployments.js";
 import { startEndpointSlices } from "./controllers/endpoint-slices.js";
@@ -26,7 +27,7 @@ export interface NodesOptions {
   /** Number of nodes, at most 200. Default 2. */
   readonly nodes?: number;
   /** Images in addition to the built-in ones, or instead of them. */
-  readonly images?: Images;
+  readonly images?: ImageSources;
   /** Milliseconds before the second restart of a container, doubled for each further one. Default 1000. */
   readonly restartBackoffMs?: number;
   /** Receives failures of the controllers and nodes, which repeat what failed. */
@@ -69,7 +70,7 @@ export async function startNodes(options: NodesOptions): Promise<Nodes> {
     closers.push(
       ...(await startControllers(cluster, network, Buffer.from(access.cluster.caData ?? "", "base64").toString())),
     );
-    const images = { ...(await builtInImages()), ...options.images };
+    const images = { ...(await builtInImages()), ...(await unpackedImages(options.images ?? {}, directory)) };
     for (let index = 1; index <= nodes; index++) {
       const folder = join(directory, `node-${index}`);
       await mkdir(folder);
@@ -85,6 +86,16 @@ export async function startNodes(options: NodesOptions): Promise<Nodes> {
     await stop();
     throw error;
   }
+}
+
+/** Unpacks images that are layouts below a folder. */
+async function unpackedImages(sources: ImageSources, directory: string): Promise<Images> {
+  const roots = join(directory, "images");
+  await mkdir(roots);
+  const images = Object.entries(sources).map(
+    async ([name, image]) => [name, "layout" in image ? await unpackLayout(image.layout, roots) : image] as const,
+  );
+  return Object.fromEntries(await Promise.all(images));
 }
 
 /** Third number of the addresses of machines; nodes have those up to 200, and load balancers 254. */

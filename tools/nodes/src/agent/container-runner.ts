@@ -145,7 +145,7 @@ export class ContainerRunner {
     await mkdir(scratch, { recursive: true });
     const file = logFile(directory, attempt);
     const log = await open(file, "a");
-    const process = launchContainer({ ...launch, scratch, output: log.fd });
+    const process = await launchContainer({ ...launch, scratch, output: log.fd });
     await log.close();
     this.#process = process;
     const startedAt = new Date().toISOString();

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { guarded } from "../network/commands.js";
+import { resolveInRoot } from "./resolve-in-root.js";
 
 export interface Mount {
   readonly source: string;
@@ -23,6 +24,9 @@ export interface LaunchOptions {
   readonly namespaces: number;
   /** An empty folder, which the container's root file system is mounted at. */
   readonly scratch: string;
+  /** Folder of the image's files; undefined for those of this machine. */
+  readonly imageRoot?: string | undefined;
+  readonly isRootReadOnly?: boolean;
   readonly mounts: readonly Mount[];
   /** Files of this machine by the path of a link to them. */
   readonly links: Readonly<Record<string, string>>;
@@ -45,63 +49,58 @@ export interface ContainerProcess {
   inside(command: readonly string[]): Promise<readonly string[]>;
 }
 
+/** Argument of the first process of a started container, which waits for the container's own process. */
+const INIT = "container-init";
+
 /**
- * The root file system is this machine's, with changes in memory. Links in paths of mounts must be resolved in the
- * container's root, so that mounts are made in two steps: by number outside, and by path inside.
+ * The root file system has the image's files, with changes in memory. It is prepared from outside with the programs of
+ * this machine, because an image may have none.
  */
-const OUTER = `set -e
-scratch=$1 directory=$2; shift 2
+const PREPARE = `set -e
+scratch=$1 lower=$2 directory=$3 access=$4; shift 4
 mount -t tmpfs tmpfs "$scratch"
 mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
 root=$scratch/root
-mount -t overlay overlay -o "lowerdir=/,upperdir=$scratch/upper,workdir=$scratch/work" "$root"
+mount -t overlay overlay -o "lowerdir=$lower,upperdir=$scratch/upper,workdir=$scratch/work" "$root"
+mkdir -p "$root/dev" "$root/proc" "$root/sys" "$root$directory"
 mount -t tmpfs -o mode=755 tmpfs "$root/dev"
 for name in null zero full random urandom tty; do : > "$root/dev/$name"; mount --bind "/dev/$name" "$root/dev/$name"; done
 mkdir -m 1777 "$root/dev/shm"; ln -s /proc/self/fd "$root/dev/fd"
 for name in stdin:0 stdout:1 stderr:2; do ln -s "/proc/self/fd/\${name#*:}" "$root/dev/\${name%:*}"; done
 mount --rbind /sys "$root/sys"
 mount -t proc proc "$root/proc"
-mkdir "$root/.mounts"
 count=$1; shift; i=0
 while [ "$i" -lt "$count" ]; do
-  if [ -d "$1" ]; then mkdir "$root/.mounts/$i"; else : > "$root/.mounts/$i"; fi
-  mount --bind "$1" "$root/.mounts/$i"
-  shift; i=$((i + 1))
-done
-inner=$1; shift
-exec chroot "$root" sh -c "$inner" "$directory" "$@"`;
-
-/** Argument of the first process of a started container, which waits for the container's own process. */
-const INIT = "container-init";
-
-const INNER = `set -e
-count=$1; shift; i=0
-while [ "$i" -lt "$count" ]; do
-  if [ -d "/.mounts/$i" ]; then mkdir -p "$1"; else mkdir -p "$(dirname "$1")"; [ -e "$1" ] || : > "$1"; fi
-  mount --bind "/.mounts/$i" "$1"
-  if [ "$2" = ro ]; then mount -o remount,bind,ro "$1"; fi
-  umount "/.mounts/$i"
-  shift 2; i=$((i + 1))
+  target=$root$2
+  if [ -d "$1" ]; then mkdir -p "$target"; else mkdir -p "$(dirname "$target")"; [ -e "$target" ] || : > "$target"; fi
+  mount --bind "$1" "$target"
+  if [ "$3" = ro ]; then mount -o remount,bind,ro "$target"; fi
+  shift 3; i=$((i + 1))
 done
 count=$1; shift; i=0
-while [ "$i" -lt "$count" ]; do mkdir -p "$(dirname "$1")"; ln -sfn "$2" "$1"; shift 2; i=$((i + 1)); done
-mkdir -p "$0"; cd "$0"
+while [ "$i" -lt "$count" ]; do mkdir -p "$(dirname "$root$1")"; ln -sfn "$2" "$root$1"; shift 2; i=$((i + 1)); done
+if [ "$access" = ro ]; then mount -o remount,bind,ro "$root"; fi
 exec sh -c '"$@"; exit $?' ${INIT} "$@"`;
 
 /** Starts a container. Its processes end with this one. */
-export function launchContainer(options: LaunchOptions): ContainerProcess {
-  const { namespaces, scratch, directory, env, command, output } = options;
-  const mounts = [...options.mounts].sort((a, b) => (a.target < b.target ? -1 : 1));
+export async function launchContainer(options: LaunchOptions): Promise<ContainerProcess> {
+  const { namespaces, scratch, command, output, imageRoot = "/", isRootReadOnly = false } = options;
+  const directory = await resolveInRoot(imageRoot, options.directory);
+  const mounts = await Promise.all(
+    options.mounts.map(async (mount) => ({ ...mount, target: await resolveInRoot(imageRoot, mount.target) })),
+  );
+  mounts.sort((a, b) => (a.target < b.target ? -1 : 1));
   const links = Object.entries(options.links);
-  const variables = [...env].map(([name, value]) => `${name}=${value}`);
   const args = [
     ...["nsenter", "-t", String(namespaces), "-n", "-u", "--"],
-    ...["unshare", "-m", "-p", "-f", "--kill-child", "--propagation", "private", "--", "sh", "-c", OUTER, "launch"],
-    ...[scratch, directory, String(mounts.length), ...mounts.map(({ source }) => source), INNER],
-    ...[String(mounts.length), ...mounts.flatMap(({ target, readOnly }) => [target, readOnly ? "ro" : "rw"])],
+    ...["unshare", "-m", "-p", "-f", "--kill-child", "--propagation", "private", "--", "sh", "-c", PREPARE, "launch"],
+    ...[scratch, imageRoot, directory, isRootReadOnly ? "ro" : "rw"],
+    ...[
+      String(mounts.length),
+      ...mounts.flatMap(({ source, target, readOnly }) => [source, target, readOnly ? "ro" : "rw"]),
+    ],
     ...[String(links.length), ...links.flat()],
-    ...identityCommand(options.identity),
-    ...["env", "-i", ...variables, ...command],
+    ...enterRoot(options, directory, command),
   ];
   const [file, ...guard] = guarded;
   const child = spawn(file, [...guard, ...args], { stdio: ["ignore", output, output] });
@@ -116,14 +115,40 @@ export function launchContainer(options: LaunchOptions): ContainerProcess {
   const inside = async (inner: readonly string[]): Promise<readonly string[]> => {
     const first = await pid();
     if (first === undefined) throw new Error("container not running");
-    const enter = ["nsenter", "-t", String(first), "-n", "-u", "-m", "-p", "-r", "-w", "--"];
-    return [...guarded, ...enter, ...identityCommand(options.identity), "env", "-i", ...variables, ...inner];
+    const enter = ["nsenter", "-t", String(first), "-n", "-u", "-m", "-p", "--"];
+    return [...guarded, ...enter, ...enterRoot(options, directory, inner)];
   };
   return { exited, pid, kill, inside };
 }
 
+/** Returns a command that runs in the root of a container, as its user. */
+function enterRoot(options: LaunchOptions, directory: string, command: readonly string[]): readonly string[] {
+  const { scratch, imageRoot, identity, env } = options;
+  const root = `${scratch}/root`;
+  const variables = ["env", "-i", ...[...env].map(([name, value]) => `${name}=${value}`)];
+  // The files of this machine have programs that change the folder, and the user in one step.
+  if (imageRoot === undefined)
+    return ["chroot", root, ...identityCommand(identity), ...variables, "-C", directory, ...command];
+  const { user, group, groups } = identity;
+  const userOptions = [`--userspec=+${user}:+${group}`, `--groups=${groups.map((id) => `+${id}`).join(",")}`];
+  return [...capabilityCommand(identity), ...variables, CHROOT, ...userOptions, root, ...command];
+}
+
+const CHROOT = "/usr/sbin/chroot";
+
+/** Keeps the added capabilities of a user other than root beyond the change of the user by another program. */
+function capabilityCommand({ user, capabilities }: Identity): string[] {
+  if (user === 0 || capabilities.length === 0) return [];
+  const names = capabilityNames(capabilities);
+  return ["setpriv", "--securebits=+no_setuid_fixup", `--inh-caps=${names}`, `--ambient-caps=${names}`, "--"];
+}
+
+function capabilityNames(capabilities: readonly string[]): string {
+  return capabilities.map((name) => `+${name.toLowerCase().replace(/^cap_/, "")}`).join(",");
+}
+
 function identityCommand({ user, group, groups, capabilities }: Identity): string[] {
-  const names = capabilities.map((name) => `+${name.toLowerCase().replace(/^cap_/, "")}`).join(",");
+  const names = capabilityNames(capabilities);
   return [
     ...["setpriv", "--reuid", String(user), "--regid", String(group)],
     ...(groups.length > 0 ? ["--groups", groups.join(",")] : ["--clear-groups"]),

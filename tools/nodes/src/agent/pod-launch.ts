@@ -3,7 +3,7 @@ import { join, posix } from "node:path";
 import type { Container, Pod } from "../kube/objects.js";
 import { environmentOf, type EnvSources } from "./environment.js";
 import { expand } from "./expand.js";
-import { imageName, type Images } from "./images.js";
+import { type Image, imageName, type Images } from "./images.js";
 import { type Launch, UnknownImageError } from "./container-runner.js";
 import type { Identity, Mount } from "./launch.js";
 import type { PodVolumes } from "./pod-volumes.js";
@@ -27,6 +27,10 @@ export async function launchOf(pod: Pod, container: Container, context: LaunchCo
   const image = context.images[imageName(container.image)];
   if (!image)
     throw new UnknownImageError(`image ${container.image}: the registry has no ${imageName(container.image)}`);
+  const directory = container.workingDir ?? "/";
+  if (image.root !== undefined && directory !== "/")
+    throw new Error(`workingDir ${directory}: containers of an image with files of its own run in /`);
+  const identity = identityOf(pod, container, image);
   const env = environmentOf(pod, container, context.sources, image.env);
   const entrypoint = container.command?.map((word) => expand(word, env)) ?? image.entrypoint;
   // As in Kubernetes: a command without args does not get the arguments of the image.
@@ -35,8 +39,10 @@ export async function launchOf(pod: Pod, container: Container, context: LaunchCo
     namespaces: context.namespaces,
     mounts: await mountsOf(pod, container, env, context),
     links: image.files ?? {},
-    identity: identityOf(pod, container),
-    directory: container.workingDir ?? "/",
+    imageRoot: image.root,
+    isRootReadOnly: container.securityContext?.readOnlyRootFilesystem ?? false,
+    identity,
+    directory,
     env,
     command: [...entrypoint, ...args],
   };
@@ -64,12 +70,16 @@ async function mountsOf(
   return mounts;
 }
 
-function identityOf({ spec }: Pod, { securityContext = {} }: Container): Identity {
-  const { runAsUser, runAsGroup, fsGroup, supplementalGroups = [] } = spec.securityContext ?? {};
-  const user = securityContext.runAsUser ?? runAsUser ?? 0;
+/** @throws Error if the container must not run as root, and would */
+function identityOf({ spec }: Pod, { securityContext = {} }: Container, image: Image): Identity {
+  const { runAsUser, runAsGroup, runAsNonRoot, fsGroup, supplementalGroups = [] } = spec.securityContext ?? {};
+  const user = securityContext.runAsUser ?? runAsUser ?? image.user ?? 0;
+  // Programs of this machine, which stand for an image, have no user.
+  if (image.root !== undefined && user === 0 && (securityContext.runAsNonRoot ?? runAsNonRoot))
+    throw new Error("container has runAsNonRoot and image will run as root");
   return {
     user,
-    group: securityContext.runAsGroup ?? runAsGroup ?? 0,
+    group: securityContext.runAsGroup ?? runAsGroup ?? image.group ?? 0,
     groups: [...supplementalGroups, ...(fsGroup === undefined ? [] : [fsGroup])],
     capabilities: securityContext.capabilities?.add ?? [],
   };

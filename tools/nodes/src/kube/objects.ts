@@ -99,6 +99,8 @@ export interface Probe extends Action {
 export interface SecurityContext {
   readonly runAsUser?: number;
   readonly runAsGroup?: number;
+  readonly runAsNonRoot?: boolean;
+  readonly readOnlyRootFilesystem?: boolean;
   readonly allowPrivilegeEscalation?: boolean;
   readonly capabilities?: { readonly add?: readonly string[] };
 }
@@ -213,6 +215,7 @@ export interface PodSpec {
   readonly securityContext?: {
     readonly runAsUser?: number;
     readonly runAsGroup?: number;
+    readonly runAsNonRoot?: boolean;
     readonly fsGroup?: number;
     readonly supplementalGroups?: readonly number[];
     readonly sysctls?: readonly { readonly name: string; readonly value: string }[];

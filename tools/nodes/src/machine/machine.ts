@@ -59,7 +59,7 @@ export async function createMachine({ name, address, network, ...options }: Mach
       const names = { "/etc/resolv.conf": `nameserver ${network.hostAddress}\n`, "/etc/hosts": hostsOf(name, address) };
       const mounts = await writeFiles(join(own, "files"), { ...names, ...files });
       const log = await open(join(directory, `${program}.log`), "a");
-      const started = launchContainer({
+      const started = await launchContainer({
         namespaces: namespaces.pid,
         scratch,
         mounts,
