@@ -1,7 +1,7 @@
 import type { DebianPackage } from "./downloads/debian-packages.js";
 import type { Architecture, Lock } from "./lock.js";
 import { type Application, applicationLayer } from "./root/application.js";
-import { networkToolsLayer } from "./root/network-tools.js";
+import { toolsLayer } from "./root/tools.js";
 import type { NpmPackage } from "./root/npm-packages.js";
 import { envoyLayer, nodeLayer, type Program } from "./root/programs.js";
 import { systemLayer, USER } from "./root/system.js";
@@ -50,7 +50,7 @@ export const IMAGES: Readonly<Record<string, ImageDefinition>> = {
         systemLayer(architecture, lock),
         nodeLayer(architecture, lock),
         envoyLayer(architecture, lock),
-        networkToolsLayer(architecture, lock),
+        toolsLayer(architecture, lock),
         applicationLayer(PILOT_AGENT, root),
       ]),
   },

@@ -4,7 +4,7 @@ import { currentPackages } from "./downloads/debian-packages.js";
 import { currentEnvoy } from "./downloads/envoy.js";
 import { currentNode } from "./downloads/node.js";
 import { type Lock, LOCK, readLock } from "./lock.js";
-import { NETWORK_TOOLS } from "./root/network-tools.js";
+import { TOOLS } from "./root/tools.js";
 import { SYSTEM } from "./root/system.js";
 
 export interface LockOptions {
@@ -19,7 +19,7 @@ export async function updateLock(options: LockOptions = {}): Promise<Lock> {
   await mkdir(CACHE, { recursive: true });
   const previous = await readLock();
   const [node, envoy] = [options.node ?? previous.node.version, options.envoy ?? previous.envoy.version];
-  const names = [...Object.keys(SYSTEM), ...Object.keys(NETWORK_TOOLS)].toSorted();
+  const names = [...Object.keys(SYSTEM), ...Object.keys(TOOLS)].toSorted();
   const lock: Lock = {
     node: { version: node, amd64: await currentNode("amd64", node), arm64: await currentNode("arm64", node) },
     envoy: { version: envoy, amd64: await currentEnvoy("amd64", envoy), arm64: await currentEnvoy("arm64", envoy) },

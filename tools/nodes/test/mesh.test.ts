@@ -9,6 +9,8 @@ import { workloadFiles } from "../src/machine/workload-files.js";
 import { VerdictRun } from "../src/verdicts/run-verdicts.js";
 import { deniedObjects, ineffectiveObjects } from "../src/verdicts/bad-objects.js";
 import { goodObjects } from "../src/verdicts/good-objects.js";
+import { builtImages, imagesUnavailable } from "./built-images.js";
+import { execute } from "./execute.js";
 import { patience as usual, unavailable as noNodes, useRig } from "./rig.js";
 
 const noEnvoy = (await findEnvoy()) === undefined ? "there is no Envoy: npm run envoy:install" : undefined;
@@ -17,7 +19,8 @@ const noBundle = apps.every((bundle) => existsSync(bundle)) ? undefined : "there
 const unavailable = noNodes ?? noEnvoy ?? noBundle;
 const patience = { ...usual, timeout: 300_000 };
 
-const holder = useRig();
+// The charts' Pods run from the images if these are built, and otherwise by the programs of this machine.
+const holder = useRig(builtImages);
 let gateway = "";
 
 interface Answer {
@@ -78,6 +81,28 @@ test("requests pass an injected gateway and injected Pods with mutual TLS", asyn
     ],
   });
 }, 400_000);
+
+test("istiod and the proxies run from their images: as a user of their own, read-only and without a shell", async (context) => {
+  context.skip(unavailable ?? imagesUnavailable, unavailable ?? imagesUnavailable);
+  const report = `const fs = require("node:fs"), isThere = (path) => fs.existsSync(path);
+    const written = (() => { try { fs.writeFileSync("/written", ""); return "written"; } catch ({ code }) { return code; } })();
+    console.log(JSON.stringify({ user: process.getuid(), written, shell: isThere("/bin/sh"), apt: isThere("/usr/bin/apt-get"),
+      envoy: isThere("/usr/local/bin/envoy"), iptables: isThere("/usr/sbin/iptables-nft") }));`;
+  const containers = [
+    ["istio-system", "app=istiod", "discovery", false],
+    ["bookinfo", "app=details", "istio-proxy", true],
+    ["istio-ingress", "istio=ingressgateway", "istio-proxy", true],
+  ] as const;
+  for (const [namespace, labels, container, isProxy] of containers) {
+    const query = { labelSelector: labels };
+    const path = `/api/v1/namespaces/${namespace}/pods`;
+    const { items } = await holder.rig.client.json<{ items: { metadata: { name: string } }[] }>({ path, query });
+    const pod = items[0]?.metadata.name ?? "";
+    const { stdout } = await execute(holder.rig.kubeconfig, { namespace, pod, container }, ["node", "-e", report]);
+    const tools = { envoy: isProxy, iptables: isProxy };
+    expect(JSON.parse(stdout), namespace).toEqual({ user: 1337, written: "EROFS", shell: false, apt: false, ...tools });
+  }
+}, 100_000);
 
 test("STRICT mutual TLS refuses plaintext from outside of the mesh", async (context) => {
   context.skip(unavailable !== undefined, unavailable);

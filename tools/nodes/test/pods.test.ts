@@ -1,8 +1,7 @@
 import { writeFile } from "node:fs/promises";
-import { PassThrough } from "node:stream";
-import { Exec, KubeConfig, type V1Status } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import type { Pod } from "../src/kube/objects.js";
+import { execute } from "./execute.js";
 import { patience, pods, unavailable, useRig } from "./rig.js";
 
 const holder = useRig();
@@ -192,17 +191,8 @@ test("a command runs in a container, as by kubectl exec", async (context) => {
     },
   });
   await expect.poll(async () => isReady(await rig.pod("entered")), patience).toBe("True");
-  const kubeconfig = new KubeConfig();
-  kubeconfig.loadFromString(rig.kubeconfig);
-  const run = async (container: string, command: string[], pod = "entered") => {
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-    const status = await new Promise<V1Status>((resolve, reject) => {
-      const exec = new Exec(kubeconfig).exec("default", pod, container, command, stdout, stderr, null, false, resolve);
-      exec.catch(reject);
-    });
-    const read = (stream: PassThrough): string => String((stream.read() as Buffer | null) ?? "");
-    return { stdout: read(stdout), stderr: read(stderr), status };
-  };
+  const run = (container: string, command: string[], pod = "entered") =>
+    execute(rig.kubeconfig, { pod, container }, command);
   const script = 'cat /tmp/where; hostname; echo "$0" >&2; exit 7';
   expect(await run("main", ["sh", "-c", script, "a b"])).toMatchObject({
     stdout: "inside\nentered\n",

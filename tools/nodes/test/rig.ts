@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from "vitest";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import type { ImageSources } from "../src/agent/images.js";
 import type { Pod } from "../src/kube/objects.js";
 
 export const unavailable = (await clusterUnavailable()) ?? (await nodesUnavailable());
@@ -30,8 +31,8 @@ export interface Rig {
   readonly errors: unknown[];
 }
 
-/** Starts an API server with two nodes for the tests of a file. */
-export function useRig(): { readonly rig: Rig } {
+/** Starts an API server with two nodes for the tests of a file. @param images in addition to those of this machine */
+export function useRig(images: ImageSources = {}): { readonly rig: Rig } {
   const holder: { rig: Rig } = {} as { rig: Rig };
   const closers: (() => unknown)[] = [];
   beforeAll(async () => {
@@ -40,7 +41,8 @@ export function useRig(): { readonly rig: Rig } {
     closers.push(() => cluster.stop());
     const errors: unknown[] = [];
     const { kubeconfig } = cluster;
-    const nodes = await startNodes({ kubeconfig, restartBackoffMs: 100, onError: (error) => errors.push(error) });
+    const onError = (error: unknown): unknown => errors.push(error);
+    const nodes = await startNodes({ kubeconfig, images, restartBackoffMs: 100, onError });
     closers.push(() => nodes.stop());
     const client = createApiClient(await parseKubeconfig(kubeconfig), { qps: 1000, burst: 1000 });
     closers.push(() => client.close());

@@ -3,8 +3,12 @@ import type { Architecture, Lock } from "../lock.js";
 import { addDebianFiles, LIBRARIES, type Selection } from "./debian-files.js";
 import { addLink, type Tree } from "./tree.js";
 
-/** Programs that redirect traffic in the init container, with their libraries: iptables, nft and ip. */
-export const NETWORK_TOOLS: Selection = {
+/**
+ * Programs that the agent runs, with their libraries: iptables, nft and ip redirect traffic in the init container, and
+ * mkfifo creates an output that Envoy can open where that of the container is another user's.
+ */
+export const TOOLS: Selection = {
+  coreutils: [/^usr\/bin\/mkfifo$/],
   iproute2: [/^usr\/bin\/ip$/],
   iptables: [
     /^usr\/sbin\/xtables-(nft|legacy)-multi$/,
@@ -27,6 +31,8 @@ export const NETWORK_TOOLS: Selection = {
   libnfnetlink0: [LIBRARIES],
   libnftables1: [LIBRARIES],
   libnftnl11: [LIBRARIES],
+  "libpcre2-8-0": [LIBRARIES],
+  libselinux1: [LIBRARIES],
   libtinfo6: [LIBRARIES],
   libxtables12: [LIBRARIES],
   zlib1g: [LIBRARIES],
@@ -37,10 +43,10 @@ const ALTERNATIVES = ["", "-save", "-restore"].flatMap((suffix) =>
   ["iptables", "ip6tables"].map((family) => [`${family}${suffix}`, `${family}-nft${suffix}`] as const),
 );
 
-export async function networkToolsLayer(architecture: Architecture, lock: Lock) {
-  const packages = await debianPackages(Object.keys(NETWORK_TOOLS), architecture, lock);
+export async function toolsLayer(architecture: Architecture, lock: Lock) {
+  const packages = await debianPackages(Object.keys(TOOLS), architecture, lock);
   const tree: Tree = new Map();
-  await addDebianFiles(tree, packages, NETWORK_TOOLS);
+  await addDebianFiles(tree, packages, TOOLS);
   for (const [name, target] of ALTERNATIVES) addLink(tree, `usr/sbin/${name}`, target);
-  return { name: "network tools", tree, packages };
+  return { name: "tools", tree, packages };
 }
