@@ -7,7 +7,8 @@ import { type Clock, monotonicClock } from "@istiod/runtime";
 import { expect, it, onTestFinished } from "vitest";
 import { Changeable, eventually, meshSettings, RecordedLog } from "./support/cluster.js";
 
-const losses = 100;
+/** Losses of leadership to force. */
+const losses = Number(process.env["LEADERSHIP_LOSSES"] ?? 25);
 const namespaces = Array.from({ length: 10 }, (_, at) => `n-${at}`);
 /** Istio's lease of 30 s lasts half a second. */
 const speed = 60;

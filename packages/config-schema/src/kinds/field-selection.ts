@@ -19,7 +19,10 @@ const commonMetadata: SelectedFields = {
 };
 
 const conditionFields: SelectedFields = { type: true, status: true, reason: true, message: true };
-const statusConditions: SelectedFields = { conditions: conditionFields, parents: { controllerName: true, conditions: conditionFields } };
+const statusConditions: SelectedFields = {
+  conditions: conditionFields,
+  parents: { controllerName: true, conditions: conditionFields },
+};
 
 /**
  * Returns the fields of a kind's objects that decoding reads, and those that identify their versions. Decoding an

@@ -56,7 +56,9 @@ export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Reado
 }
 
 /** Renumbers priorities without gaps, starting at 0. */
-export function compactPriorities<M extends Weighted>(groups: readonly LocalityGroup<M>[]): readonly LocalityGroup<M>[] {
+export function compactPriorities<M extends Weighted>(
+  groups: readonly LocalityGroup<M>[],
+): readonly LocalityGroup<M>[] {
   const used = [...new Set(groups.map(({ priority }) => priority))].sort((a, b) => a - b);
   return groups.map((group) => ({ ...group, priority: used.indexOf(group.priority) }));
 }
