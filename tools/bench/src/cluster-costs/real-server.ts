@@ -6,7 +6,13 @@ import type { FilledServer } from "./in-memory-server.js";
 
 /** Number of requests at the same time. */
 const concurrency = 16;
-const clusterScoped = new Set(["Namespace", "Node", "CustomResourceDefinition", "MutatingWebhookConfiguration"]);
+const clusterScoped = new Set([
+  "CustomResourceDefinition",
+  "GatewayClass",
+  "MutatingWebhookConfiguration",
+  "Namespace",
+  "Node",
+]);
 
 /** Starts the API server of `@istiod/cluster`. @throws Error if it is not built */
 export async function realServer(): Promise<FilledServer> {
@@ -66,7 +72,7 @@ const isExisting = (error: unknown): boolean =>
 
 function collectionOf({ apiVersion = "", kind = "", metadata }: ObjectInput): string {
   const name = kind.toLowerCase();
-  const plural = /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;
+  const plural = /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : name.endsWith("s") ? `${name}es` : `${name}s`;
   const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   return clusterScoped.has(kind)
     ? `${root}/${plural}`

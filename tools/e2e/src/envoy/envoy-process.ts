@@ -11,6 +11,8 @@ export interface EnvoyProcessOptions {
   readonly xds: { readonly host: string; readonly port: number };
   /** Names of additional static clusters, all with the xDS server as endpoint. */
   readonly clusters?: readonly string[];
+  /** Its node, as in Envoy's bootstrap. Default: named `bare`, without metadata. */
+  readonly node?: { readonly id: string; readonly cluster: string; readonly metadata: object };
 }
 
 /** An Envoy with a minimal bootstrap: its xDS server and admin interface. */
@@ -28,10 +30,11 @@ export async function startEnvoyProcess({
   address,
   xds,
   clusters = [],
+  node = { id: "bare", cluster: "bare", metadata: {} },
 }: EnvoyProcessOptions): Promise<EnvoyProcess> {
   const directory = await mkdtemp(join(tmpdir(), "istiod-e2e-bare-"));
   const file = join(directory, "bootstrap.json");
-  await writeFile(file, JSON.stringify(bootstrap(address, xds, clusters)));
+  await writeFile(file, JSON.stringify({ node, ...bootstrap(address, xds, clusters) }));
   // Access logs open /dev/stdout, which fails if it is a socket, as under a test runner.
   const output = await open(join(directory, "output"), "w");
   const envoy = spawn(
@@ -83,7 +86,6 @@ function bootstrap(address: string, xds: EnvoyProcessOptions["xds"], clusters: r
     typed_config: { "@type": "type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener" },
   };
   return {
-    node: { id: "bare", cluster: "bare" },
     layered_runtime: { layers: [{ name: "static", static_layer: runtime }] },
     bootstrap_extensions: [internalListeners],
     admin: { address: { socket_address: { address, port_value: 15000 } } },
