@@ -10,7 +10,9 @@ export { type PlannedWrite, planWrites } from "./controller/plan-writes.js";
 export { type Write } from "./controller/write.js";
 export { type DefaultRevision, followDefaultRevision } from "./leadership/default-revision.js";
 export { type Candidacy, type CandidateOptions, type Led, runElected } from "./leadership/elected.js";
-export { gatewayDeploymentLock, gatewayStatusLock, type Lock, locks } from "./leadership/locks.js";
+export { gatewayDeploymentLock, gatewayStatusLock, inferencePoolLock, type Lock, locks } from "./leadership/locks.js";
+export { DesiredPoolServices } from "./inference-pools/desired-pool-services.js";
+export { inferencePoolController, type InferencePoolOptions } from "./inference-pools/inference-pool-controller.js";
 export {
   type AnalysisResults,
   analysisKey,

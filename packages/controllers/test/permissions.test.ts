@@ -9,6 +9,8 @@ import {
   gatewayDeploymentLock,
   gatewayStatusController,
   gatewayStatusLock,
+  inferencePoolController,
+  inferencePoolLock,
   ingressStatusController,
   injectionWebhookController,
   ipAllocationController,
@@ -49,6 +51,13 @@ const custom = [
   ...analyzedTypes,
   ...gatewayTypes,
   {
+    group: "inference.networking.k8s.io",
+    version: "v1",
+    kind: "InferencePool",
+    plural: "inferencepools",
+    namespaced: true,
+  },
+  {
     group: "multicluster.x-k8s.io",
     version: "v1alpha1",
     kind: "ServiceExport",
@@ -80,6 +89,12 @@ const objects: readonly ObjectInput[] = [
     kind: "Gateway",
     metadata: { namespace: "shop", name: "edge", generation: 1 },
     spec: { gatewayClassName: "istio", listeners: [{ name: "http", port: 80, protocol: "HTTP" }] },
+  },
+  {
+    apiVersion: "inference.networking.k8s.io/v1",
+    kind: "InferencePool",
+    metadata: { namespace: "shop", name: "model" },
+    spec: { targetPorts: [{ number: 8000 }] },
   },
   {
     apiVersion: "v1",
@@ -133,6 +148,19 @@ const gatewayStatuses = gatewayStatusController({
     },
   },
 });
+const poolServices = inferencePoolController({
+  mesh,
+  revision: "default",
+  systemNamespace: "istio-system",
+  services: {
+    follow: (changed) => {
+      const ports = [{ name: "http-0", port: 54321, targetPort: 8000 }];
+      const pool = { namespace: "shop", pool: "model", labels: { "istio.io/inferencepool-name": "model" } };
+      changed([{ ...pool, name: "model-ip-1", selector: { app: "model" }, ports }]);
+      return () => undefined;
+    },
+  },
+});
 const cases: readonly (readonly [keyof typeof permissions, Lock, Controller])[] = [
   ["namespaces", locks.namespaces, namespaceController({ roots, mesh })],
   ["clusterTrustBundles", locks.namespaces, clusterTrustBundleController(roots)],
@@ -147,6 +175,7 @@ const cases: readonly (readonly [keyof typeof permissions, Lock, Controller])[] 
   ["nodeUntaint", locks.nodeUntaint, nodeUntaintController({ namespace: "istio-system" })],
   ["gatewayDeployments", gatewayDeploymentLock("default"), gatewayDeployments],
   ["gatewayStatus", gatewayStatusLock("default"), gatewayStatuses],
+  ["inferencePools", inferencePoolLock("default"), poolServices],
   ["gatewayClasses", gatewayDeploymentLock("default"), gatewayClassController(defaultSettings)],
 ];
 

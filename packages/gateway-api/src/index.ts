@@ -1,9 +1,14 @@
+export { type InferencePoolService, inferencePoolServices } from "./policies/inference-pool-service.js";
 export { controllers, servedClass, type ServedClass } from "./classes/gateway-classes.js";
 export { gatewayClassStatus, type GatewayClassStatus } from "./classes/gateway-class-status.js";
 export { attachableListeners, gatewayApiGateways } from "./gateways/derived-gateways.js";
 export { type AttachableListener, type ListenerParent, type RouteKind } from "./listeners/attachable-listener.js";
 export { backendPolicyHosts, backendPolicyRules } from "./policies/derived-destination-rules.js";
-export { inferencePoolStatus, type InferencePoolStatus } from "./policies/inference-pool-status.js";
+export {
+  gatewaysOfInferencePools,
+  inferencePoolStatus,
+  type InferencePoolStatus,
+} from "./policies/inference-pool-status.js";
 export {
   type AncestorStatus,
   backendStatus,

@@ -55,6 +55,13 @@ export {
   type ResolvedAddress,
   type ResolveHostname,
 } from "./network/gateway-resolution.js";
+export {
+  type EndpointPicker,
+  endpointPickerOf,
+  inferencePoolLabels,
+  inferencePoolSemantics,
+  isInferencePool,
+} from "./inference-pools.js";
 export { isAutoPassthrough } from "./network/gateway-resources.js";
 export { networkGateways } from "./network/gateways.js";
 

@@ -1,12 +1,15 @@
 import { proxyConfigs } from "@istiod/config-schema";
 import {
   type ClassSettings,
+  DesiredPoolServices,
   DesiredStatuses,
   gatewayClassController,
   gatewayDeploymentController,
   gatewayDeploymentLock,
   gatewayStatusController,
   gatewayStatusLock,
+  inferencePoolController,
+  inferencePoolLock,
   kubernetesVersion,
   type MeshSettings,
   type Source,
@@ -39,6 +42,8 @@ export function gatewayControllers(inputs: GatewayControllerInputs): readonly Lo
     controllers.push({ lock: gatewayStatusLock(revision), controller: statusController(inputs, revision) });
   if (variables.gatewayDeployments.read(env))
     controllers.push({ lock: gatewayDeploymentLock(revision), controller: deploymentController(inputs) });
+  if (gatewayApiFeatures.inferenceExtension.setting.read(env))
+    controllers.push({ lock: inferencePoolLock(revision), controller: poolController(inputs, revision) });
   // Replicas create the same classes.
   if (variables.gatewayClasses.read(env)) controllers.push({ controller: gatewayClassController(classSettings(env)) });
   return controllers;
@@ -59,6 +64,15 @@ function statusController({ startup, mesh, settings }: GatewayControllerInputs, 
     controllerName: gatewayApiFeatures.controllerName.setting.read(env),
     concurrency: variables.statusWorkers.read(env),
     statuses,
+  });
+}
+
+function poolController({ startup: { values, env }, mesh, settings }: GatewayControllerInputs, revision: string) {
+  return inferencePoolController({
+    ...scopeOf(env, settings),
+    revision,
+    systemNamespace: values.namespace,
+    services: new DesiredPoolServices(mesh.database, noProxy),
   });
 }
 

@@ -61,7 +61,9 @@ export function statusChange(
     supportedFeatures,
     parents,
     ancestors,
+    ownGateways,
   } = desired;
+  const merging = { ...options, ownGateways: new Set(ownGateways) };
   const status: ObservedStatus = {
     ...(conditions && { conditions: merge(observed.conditions, conditions) }),
     ...(listeners && {
@@ -73,8 +75,8 @@ export function statusChange(
     ...(addresses.length > 0 && { addresses }),
     ...(attachedListenerSets !== undefined && { attachedListenerSets }),
     ...(supportedFeatures && { supportedFeatures }),
-    ...(parents && { parents: mergeAttachments("parentRef", observed.parents, parents, merge, options) }),
-    ...(ancestors && { ancestors: mergeAttachments("ancestorRef", observed.ancestors, ancestors, merge, options) }),
+    ...(parents && { parents: mergeAttachments("parentRef", observed.parents, parents, merge, merging) }),
+    ...(ancestors && { ancestors: mergeAttachments("ancestorRef", observed.ancestors, ancestors, merge, merging) }),
   };
   const changed = Object.entries(status).filter(
     ([field, value]) => !isEqual(value, (observed as Readonly<Record<string, unknown>>)[field]),
@@ -91,7 +93,7 @@ function mergeAttachments(
   observed: readonly ObservedAttachment[] = [],
   desired: readonly (Attachment & ObservedAttachment)[],
   merge: (before: readonly Condition[] | undefined, after: readonly StatusCondition[]) => readonly Condition[],
-  { namespace, controllers, mostEntries }: MergeOptions,
+  { namespace, controllers, mostEntries, ownGateways }: MergeOptions & { readonly ownGateways: ReadonlySet<string> },
 ): readonly ObservedAttachment[] {
   const keyOf = (entry: ObservedAttachment): string =>
     `${entry.controllerName ?? ""} ${referenceKey(entry[field] ?? {}, namespace)}`;
@@ -103,11 +105,21 @@ function mergeAttachments(
   const kept = observed.flatMap((before): readonly ObservedAttachment[] => {
     const key = keyOf(before);
     const entry = wanted.get(key);
-    if (entry === undefined) return controllers.has(before.controllerName ?? "") ? [] : [before];
+    if (entry === undefined) {
+      const isOwn = controllers.has(before.controllerName ?? "") || isOf(ownGateways, before[field] ?? {}, namespace);
+      return isOwn ? [] : [before];
+    }
     wanted.delete(key);
     return [mergedWith(before, entry)];
   });
   return [...kept, ...[...wanted.values()].map((entry) => mergedWith(undefined, entry))].slice(0, mostEntries);
+}
+
+/** Reports whether a reference is to one of some Gateways, or the placeholder that definitions of InferencePool set. */
+function isOf(gateways: ReadonlySet<string>, { kind = "Gateway", name, ...reference }: Reference, namespace: string) {
+  if (gateways.size === 0) return false;
+  if (kind === "Status" && name === "default") return true;
+  return kind === "Gateway" && gateways.has(`${reference.namespace ?? namespace}/${name}`);
 }
 
 interface Reference {

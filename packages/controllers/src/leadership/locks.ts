@@ -22,6 +22,11 @@ export function gatewayDeploymentLock(revision: string): Lock {
   return { name: `istio-gateway-deployment-${revision}`, storage: "lease" };
 }
 
+/** Returns the lock of the Services of InferencePools, of which each revision has one. */
+export function inferencePoolLock(revision: string): Lock {
+  return { name: `istio-gateway-inferencepool-${revision}`, storage: "lease" };
+}
+
 /**
  * Returns the lock of the statuses of the Gateway API, of which each revision has one. Earlier releases of Istio have
  * one for all revisions. Source: `checkAndRunNonRevisionLeaderElectionIfRequired` in

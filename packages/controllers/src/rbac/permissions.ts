@@ -147,6 +147,15 @@ export const permissions = {
       ]),
     ],
   },
+  inferencePools: {
+    cluster: [
+      namespaces,
+      tagServices,
+      ...tags,
+      { apiGroups: ["inference.networking.k8s.io"], resources: ["inferencepools"], verbs: read },
+      { apiGroups: [""], resources: ["services"], verbs: [...read, "create", "patch"] },
+    ],
+  },
   nodeUntaint: {
     cluster: [
       { apiGroups: [""], resources: ["pods"], verbs: read },

@@ -1,4 +1,12 @@
-import { configCluster, httpRoutes, type InferencePoolObject, inferencePools, services } from "@istiod/config-schema";
+import {
+  configCluster,
+  httpRoutes,
+  type InferencePoolObject,
+  inferencePools,
+  kubernetesGateways,
+  services,
+} from "@istiod/config-schema";
+import { servedGateway } from "../gateways/gateway-listeners.js";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { routeStatus } from "../routes/route-status.js";
 import { features } from "../settings/features.js";
@@ -19,6 +27,8 @@ export interface InferencePoolParentStatus {
 export interface InferencePoolStatus {
   /** Those of istiod. The entries of other controllers stay. */
   readonly parents: readonly InferencePoolParentStatus[];
+  /** The Gateways (`namespace/name`) that istiod serves. */
+  readonly ownGateways: readonly string[];
 }
 
 const poolGroup = "inference.networking.k8s.io";
@@ -43,8 +53,10 @@ export const inferencePoolStatus = query(
     const pool = q.read(inferencePools, key);
     if (pool === undefined || !features.enabled(q) || !features.inferenceExtension(q)) return undefined;
     const resolvedRefs = resolvedRefsCondition(q, pool);
+    const ownGateways = q.call(servedGateways);
     const parents = [...acceptedByGateway(q, key)].sort(([a], [b]) => (a < b ? -1 : 1));
     return {
+      ownGateways,
       parents: parents.map(([gateway, accepted]) => {
         const [namespace = "", name = ""] = gateway.split("/");
         return {
@@ -54,6 +66,10 @@ export const inferencePoolStatus = query(
       }),
     };
   },
+);
+
+const servedGateways = query("gatewayApiServedGateways", (q): readonly string[] =>
+  q.keys(kubernetesGateways).filter((key) => q.call(servedGateway, key) !== undefined),
 );
 
 /** Returns the condition Accepted for each Gateway: true if it accepts a route to the pool. */
@@ -95,3 +111,14 @@ function resolvedRefsCondition(q: QueryContext, { namespace, spec }: InferencePo
     ? condition("ResolvedRefs", holds, { reason, message: `Referenced ExtensionRef not found ${name}` })
     : condition("ResolvedRefs", holds);
 }
+
+/** The Gateways (`namespace/name`) that routes to InferencePools name, whether or not they accept them. Sorted. */
+export const gatewaysOfInferencePools = query("gatewaysOfInferencePools", (q): readonly string[] => {
+  if (!features.enabled(q) || !features.inferenceExtension(q)) return [];
+  const gateways = q
+    .keys(inferencePools)
+    .filter((key) => q.read(inferencePools, key)?.spec.endpointPicker.port !== undefined)
+    .flatMap((key) => q.call(inferencePoolStatus, key)?.parents ?? [])
+    .map(({ parentRef: { namespace, name } }) => `${namespace}/${name}`);
+  return [...new Set(gateways)].sort();
+});

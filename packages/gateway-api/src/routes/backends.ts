@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type BackendObjectReference, backends, configCluster, inferencePools, services } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
-import { declarationsOf, service } from "@istiod/service-discovery";
+import { declarationsOf, endpointPickerOf, service } from "@istiod/service-discovery";
 import { isGranted } from "../references/reference-grants.js";
 import { features } from "../settings/features.js";
 import { type RouteReference } from "./route.js";
@@ -153,8 +153,6 @@ export function inferencePoolServiceName(pool: string): string {
   return `${pool.slice(0, maxServiceName - suffix.length)}${suffix}`;
 }
 
-const pickerLabels = ["service", "port", "failure-mode"].map((part) => `istio.io/inferencepool-extension-${part}`);
-
 function ofInferencePool(q: QueryContext, { namespace, name }: Target): ResolvedBackend {
   if (!features.inferenceExtension(q))
     return failed(
@@ -168,7 +166,7 @@ function ofInferencePool(q: QueryContext, { namespace, name }: Target): Resolved
   const found = q.call(service, `${namespace}/${host}`);
   if (found === undefined) return { problem: notFound(host) };
   const destination = { host, port: found.ports[0]?.number ?? 0 };
-  return pickerLabels.every((label) => (found.labels[label] ?? "") !== "")
+  return endpointPickerOf(q, found) !== undefined
     ? { destination }
     : {
         destination,

@@ -2,7 +2,8 @@ import type { StatusCondition } from "./conditions.js";
 
 /** The conditions of an object at one of the objects that it is attached to. */
 export interface Attachment {
-  readonly controllerName: string;
+  /** Absent in statuses of InferencePools, which have no field for it. */
+  readonly controllerName?: string;
   readonly conditions: readonly StatusCondition[];
 }
 
@@ -22,6 +23,8 @@ export interface ObjectStatus {
   readonly supportedFeatures?: readonly { readonly name: string }[];
   /** Entries of other controllers are not among them, and stay. */
   readonly parents?: readonly (Attachment & { readonly parentRef: object })[];
+  /** The Gateways (`namespace/name`) of istiod, whose entries are istiod's although they name no controller. */
+  readonly ownGateways?: readonly string[];
   /** Entries of other controllers are not among them, and stay. */
   readonly ancestors?: readonly (Attachment & { readonly ancestorRef: object })[];
 }

@@ -12,6 +12,8 @@ import {
   grpcRoutes,
   httpRouteKind,
   httpRoutes,
+  inferencePoolKind,
+  inferencePools,
   type Kind,
   kubernetesGatewayKind,
   kubernetesGateways,
@@ -24,6 +26,7 @@ import {
 } from "@istiod/config-schema";
 import type { Collection, Query } from "@istiod/incremental";
 import { gatewayClassStatus } from "../classes/gateway-class-status.js";
+import { inferencePoolStatus } from "../policies/inference-pool-status.js";
 import { backendStatus, backendTlsPolicyStatus, backendTrafficPolicyStatus } from "../policies/policy-status.js";
 import { routeStatus } from "../routes/route-status.js";
 import type { RouteReference } from "../routes/route.js";
@@ -61,6 +64,7 @@ export const statusKinds: readonly StatusKind[] = [
   { ...byKey(backendTlsPolicyKind, backendTlsPolicies, backendTlsPolicyStatus), mostEntries: 16 },
   { ...byKey(backendTrafficPolicyKind, backendTrafficPolicies, backendTrafficPolicyStatus), mostEntries: 16 },
   byKey(backendKind, backends, backendStatus),
+  byKey(inferencePoolKind, inferencePools, inferencePoolStatus),
 ];
 
 function byKey(

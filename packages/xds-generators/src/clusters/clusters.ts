@@ -14,7 +14,7 @@ import {
   servedSubsets,
 } from "@istiod/push-context";
 import { type Failure, type Resource, ResourceSet } from "@istiod/resources";
-import { isWildcardHost, keyOfId, splitKey } from "@istiod/service-discovery";
+import { isInferencePool, isWildcardHost, keyOfId, splitKey } from "@istiod/service-discovery";
 import { allOfService, attempt, type Attempted, attemptSet, resourcesOf, serviceObject } from "../attempt.js";
 import { failedServiceResources } from "../failed-services.js";
 import { opensTunnels, terminatesTunnels } from "../hbone.js";
@@ -82,7 +82,9 @@ const chunkClusters = query(
 const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): ResourceSet => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.resolution === "Alias") return ResourceSet.empty;
-  const ports = service.ports.filter(({ protocol }) => protocol !== "UDP");
+  // All endpoints of an InferencePool are in the cluster of its first port.
+  const ofService = isInferencePool(service) ? service.ports.slice(0, 1) : service.ports;
+  const ports = ofService.filter(({ protocol }) => protocol !== "UDP");
   if (service.resolution === "DynamicDNS" && isWildcardHost(service.hostname)) {
     const resolvable = ports.filter(({ protocol }) => resolvableProtocols.includes(protocol));
     return resourcesOf(

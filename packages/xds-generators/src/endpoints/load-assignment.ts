@@ -12,7 +12,14 @@ import {
   findSubset,
 } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { type Endpoint, endpoints, endpointSource, portNumbered } from "@istiod/service-discovery";
+import {
+  allEndpoints,
+  type Endpoint,
+  endpoints,
+  endpointSource,
+  isInferencePool,
+  portNumbered,
+} from "@istiod/service-discovery";
 import { outboundClusterName, parseClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
 import { type EncodedMember, encodeLoadAssignment, encodeMembers, withGatewayWeight } from "./encode-assignment.js";
 import { isResolvedByProxy } from "./endpoint-target.js";
@@ -102,10 +109,10 @@ const reachableEndpoints = query("reachableEndpoints", (q, cluster: EdsCluster):
   if (service === undefined || port === undefined || isResolvedByProxy(service)) return none;
   const { subset, sniDnat } = cluster;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
-  const all = q
-    .call(endpoints, { ...endpointSource(service), port: port.name })
-    .filter(hasUsableAddress)
-    .sort(byAddress);
+  const ofPort = isInferencePool(service)
+    ? q.call(allEndpoints, endpointSource(service))
+    : q.call(endpoints, { ...endpointSource(service), port: port.name });
+  const all = ofPort.filter(hasUsableAddress).sort(byAddress);
   const groups = reachableGroups(q, { service, port, subset, sniDnat }, rule, all, "resolved");
   const policy = subsetPolicy(rule?.trafficPolicy, findSubset(rule, subset)?.trafficPolicy, port.number);
   const setting = effectiveLocalitySetting(mesh(q), policy?.loadBalancer, service.trafficDistribution);

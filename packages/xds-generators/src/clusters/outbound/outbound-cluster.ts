@@ -6,6 +6,7 @@ import {
   type ConsolidatedRule,
   destinationRuleFor,
   portPolicy,
+  proxyType,
   subsetPolicy,
   type ScopedService,
   scopedService,
@@ -17,6 +18,7 @@ import { type Resource, resource } from "@istiod/resources";
 import {
   endpointSource,
   everyEndpointAcceptsTunnels,
+  isInferencePool,
   portNumbered,
   type Service,
   serviceIdentities,
@@ -121,6 +123,8 @@ function clusterShape(
     passthroughPort:
       discoveryType === Cluster_DiscoveryType.ORIGINAL_DST ? service.passthroughTargetPorts[port.number] : undefined,
     keepsDrainingHosts: subset === undefined && !ref.sniDnat && hasPersistentSessions(q, service),
+    hasPickedEndpoints:
+      isInferencePool(service) && subset === undefined && !ref.sniDnat && q.ask(proxyType) === "router",
     hasDestinationRule: rule !== undefined,
     isSubset: subset !== undefined,
     ...(!ref.sniDnat && {

@@ -3,6 +3,7 @@ import {
   type Cluster,
   Cluster_DiscoveryType,
   Cluster_EdsClusterConfigSchema,
+  Cluster_LbPolicy,
   Cluster_OriginalDstLbConfigSchema,
   ClusterSchema,
 } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
@@ -21,6 +22,7 @@ import {
   addServicesMetadata,
 } from "../cluster-metadata.js";
 import { dnsSettings } from "../dns-lookup.js";
+import { pickedEndpointPolicy } from "../../extensions/endpoint-picker.js";
 import { decodePolicy } from "../traffic-policy/policy-encoding.js";
 import {
   applyOutboundPolicy,
@@ -47,6 +49,8 @@ export interface OutboundClusterShape {
   readonly passthroughPort: number | undefined;
   /** True if persistent sessions may continue on draining endpoints. */
   readonly keepsDrainingHosts: boolean;
+  /** True for a gateway's cluster of an InferencePool, whose endpoints are picked for each request. */
+  readonly hasPickedEndpoints: boolean;
   /** True if a DestinationRule applies. */
   readonly hasDestinationRule: boolean;
   /** True if the cluster is one of a subset. */
@@ -89,6 +93,7 @@ export const outboundTemplate = query("outboundTemplate", (q, shape: OutboundClu
   if (shape.keepsDrainingHosts) keepDrainingHosts(cluster);
   const { protocol, trafficDistribution, tls } = shape;
   applyOutboundPolicy(q, draft, policy, { protocol, trafficDistribution, ...(tls && { tls: tlsTarget(shape, tls) }) });
+  if (shape.hasPickedEndpoints) usePickedEndpoints(cluster);
   addDiscoveryParts(q, cluster);
   if (shape.hboneOnly) addMetadata(cluster, { disable_mx: true });
   else if (shape.meshExternal && !shape.isSubset) addMetadata(cluster, { external: true });
@@ -97,6 +102,14 @@ export const outboundTemplate = query("outboundTemplate", (q, shape: OutboundClu
   const resolves = isDns(shape.discoveryType) && !hasDiscoveryType(cluster, Cluster_DiscoveryType.ORIGINAL_DST);
   return { template: compileTemplate(toBinary(ClusterSchema, finishCluster(draft))), hasInlineEndpoints: resolves };
 });
+
+/** Replaces the load balancing of a cluster by the choice of the endpoint picker. */
+function usePickedEndpoints(cluster: Cluster): void {
+  if (cluster.commonLbConfig?.localityConfigSpecifier.case === "localityWeightedLbConfig")
+    cluster.commonLbConfig.localityConfigSpecifier = { case: undefined };
+  cluster.lbPolicy = Cluster_LbPolicy.CLUSTER_PROVIDED;
+  cluster.loadBalancingPolicy = pickedEndpointPolicy();
+}
 
 /** Reports whether the proxy resolves the names of endpoints. */
 export function isDns(type: Cluster_DiscoveryType): boolean {

@@ -3,8 +3,9 @@ import {
   HttpConnectionManager_ForwardClientCertDetails as Forwarding,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { query, type QueryContext } from "@istiod/incremental";
-import { type ChainExtensions, features, proxyConfig } from "@istiod/push-context";
+import { type ChainExtensions, features, proxyConfig, routesToInferencePools } from "@istiod/push-context";
 import type { HttpFilter } from "../../envoy/filters.js";
+import { endpointPicking } from "../../extensions/endpoint-picker.js";
 import { httpExtensionFilters } from "../../extensions/extension-filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { httpAuthorization } from "../../security/authorization/client-authorization.js";
@@ -73,6 +74,7 @@ function gatewayFilters(q: QueryContext, { grpcWeb: web, extensions }: GatewayMa
     ...httpExtensionFilters(q, extensions.beforeAuthorization),
     ...authorization.local,
     ...httpExtensionFilters(q, extensions.afterAuthorization),
+    ...(routesToInferencePools(q) ? [endpointPicking] : []),
     ...(web ? [grpcWeb] : []),
     grpcStats,
     ...announceHttp(q),

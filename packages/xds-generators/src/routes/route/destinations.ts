@@ -11,7 +11,7 @@ import {
   type RouteSemantics,
   subsetPolicy,
 } from "@istiod/push-context";
-import type { Service } from "@istiod/service-discovery";
+import { type EndpointPicker, endpointPickerOf, isInferencePool, type Service } from "@istiod/service-discovery";
 import { outboundClusterName } from "../../resource-names.js";
 import { type SessionKey, sessionKeyOf } from "./stateful-session.js";
 
@@ -26,6 +26,8 @@ export interface DestinationTraits {
   /** The service's only port, if it differs from the request's. */
   readonly port?: number;
   readonly session?: SessionKey;
+  /** The server that picks an endpoint for each request, of an InferencePool. */
+  readonly picker?: EndpointPicker;
   /** The namespace of the service, if a DestinationRule has a consistent hash. */
   readonly hashNamespace?: string;
 }
@@ -45,10 +47,12 @@ export function destinationTraits(
 ): DestinationTraits | undefined {
   const [only] = service?.ports ?? [];
   const session = service && sessionKeyOf(q, service);
+  const picker = service && isInferencePool(service) ? endpointPickerOf(q, service) : undefined;
   const traits = {
     ...(aliasedHost === undefined ? {} : { aliasedHost }),
     ...(only !== undefined && service?.ports.length === 1 && only.number !== port ? { port: only.number } : {}),
     ...(session && { session }),
+    ...(picker && { picker }),
     ...(hashNamespace === undefined ? {} : { hashNamespace }),
   };
   return Object.keys(traits).length === 0 ? undefined : { host, ...traits };

@@ -12,7 +12,9 @@ import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http
 import type { QueryContext } from "@istiod/incremental";
 import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { ResolvedVirtualService } from "@istiod/push-context";
+import type { EndpointPicker } from "@istiod/service-discovery";
 import { configPath } from "../../config-metadata.js";
+import { endpointPickerFilter, endpointPickerOfRoute } from "../../extensions/endpoint-picker.js";
 import { parseClusterName } from "../../resource-names.js";
 import type { DestinationTraits } from "./destinations.js";
 import { corsConfig, corsFilter, faultConfig, faultFilter } from "./filter-config.js";
@@ -62,6 +64,9 @@ export function envoyRoute(
     sessions = sessionOf(route, context);
   }
   out.decorator = create(DecoratorSchema, { operation: operationOf(out, owner.name, context.port) });
+  // Only routes of the Gateway API lead to an InferencePool, and not to the Service that stands for it.
+  const picker = owner.semantics === "gateway-api" ? pickerOf(route, context) : undefined;
+  if (picker !== undefined) out.typedPerFilterConfig[endpointPickerFilter] = endpointPickerOfRoute(picker);
   if (route.fault !== undefined) {
     out.typedPerFilterConfig[faultFilter] = anyPack(HTTPFaultSchema, faultConfig(route.fault));
   }
@@ -75,6 +80,11 @@ export function envoyRoute(
     out.responseHeadersToAdd.push(http3AltSvc(context.port));
   }
   return out;
+}
+
+/** Returns the endpoint picker of a route: that of its last backend, if it is an InferencePool. */
+function pickerOf({ route }: HTTPRoute, { traitsOf }: RouteContext): EndpointPicker | undefined {
+  return traitsOf(route.at(-1)?.destination?.host ?? "")?.picker;
 }
 
 /** Advertises HTTP/3 at the port for a day (RFC 7838). */

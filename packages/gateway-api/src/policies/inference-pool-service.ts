@@ -1,0 +1,59 @@
+import { inferencePools } from "@istiod/config-schema";
+import { query } from "@istiod/incremental";
+import { inferencePoolLabels, inferencePoolSemantics } from "@istiod/service-discovery";
+import { inferencePoolServiceName } from "../routes/backends.js";
+import { inferencePoolStatus } from "./inference-pool-status.js";
+
+/** The headless Service by which the Pods of an InferencePool are found. */
+export interface InferencePoolService {
+  readonly namespace: string;
+  readonly name: string;
+  /** Name of the pool, which owns the Service. */
+  readonly pool: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly selector: Readonly<Record<string, string>>;
+  readonly ports: readonly {
+    readonly name: string;
+    readonly port: number;
+    readonly targetPort: number;
+    readonly appProtocol?: string;
+  }[];
+}
+
+/** The number of the first port of such a Service. Nobody sends requests to it. */
+const firstPort = 54_321;
+
+/**
+ * The Services that stand for InferencePools to which routes of istiod's Gateways lead, in order of their keys. Source:
+ * `translateShadowServiceToService` in pilot/pkg/config/kube/gateway/inferencepool_collection.go.
+ */
+export const inferencePoolServices = query("inferencePoolServices", (q): readonly InferencePoolService[] =>
+  q.keys(inferencePools).flatMap((key) => q.call(inferencePoolService, key) ?? []),
+);
+
+const inferencePoolService = query("inferencePoolService", (q, key: string): InferencePoolService | undefined => {
+  const pool = q.read(inferencePools, key);
+  const { endpointPicker, selector, targetPorts, appProtocol } = pool?.spec ?? {};
+  const hasParents = (q.call(inferencePoolStatus, key)?.parents.length ?? 0) > 0;
+  if (pool === undefined || endpointPicker?.port === undefined || !hasParents) return undefined;
+  const { semantics, pool: poolLabel, pickerService, pickerPort, pickerFailureMode } = inferencePoolLabels;
+  return {
+    namespace: pool.namespace,
+    name: inferencePoolServiceName(pool.name),
+    pool: pool.name,
+    labels: {
+      [poolLabel]: pool.name,
+      [pickerService]: endpointPicker.name,
+      [pickerPort]: String(endpointPicker.port),
+      [pickerFailureMode]: endpointPicker.failureMode ?? "FailClose",
+      [semantics]: inferencePoolSemantics,
+    },
+    selector: selector ?? {},
+    ports: (targetPorts ?? []).map((targetPort, i) => ({
+      name: `http-${i}`,
+      port: firstPort + i,
+      targetPort,
+      ...(appProtocol !== undefined && { appProtocol }),
+    })),
+  };
+});
