@@ -74,8 +74,9 @@ export function formatFileStatuses(statuses: readonly FileStatus[]): string {
   return statuses.map((each) => `${[nameOf(each) + summary(each), ...faultLines(each)].join("\n  ")}\n`).join("");
 }
 
-function summary({ status }: FileStatus): string {
+function summary({ kind, status }: FileStatus): string {
   if (status === undefined) return ": not served by istiod";
+  if (kind === "InferencePool" && status.parents?.length === 0) return ": not attached: no route of a Gateway names it";
   if (status.parents?.length === 0) return ": not attached: istiod serves none of its parentRefs";
   if (status.ancestors?.length === 0) return ": not attached: istiod serves none of its targetRefs";
   const accepted = placedConditions(status).filter(({ type }) => type === "Accepted");

@@ -50,7 +50,7 @@ export {
 } from "./gateway-status/desired-statuses.js";
 export { gatewayStatusController, type GatewayStatusOptions } from "./gateway-status/gateway-status-controller.js";
 export { type ObservedStatus, statusChange } from "./gateway-status/merge-status.js";
-export { type BuiltInClass, builtInClasses, type ClassSettings } from "./managed-gateways/managed-classes.js";
+export { type ClassSettings, type CreatedClass, createdClasses } from "./managed-gateways/managed-classes.js";
 export { ManagedGatewayError } from "./managed-gateways/managed-gateway-error.js";
 export { type ManagedGatewaySettings, renderGateway, type RenderInput } from "./managed-gateways/render-gateway.js";
 export { type KubernetesVersion, kubernetesVersion } from "./inputs/kubernetes-version.js";

@@ -1,5 +1,12 @@
 export { type InferencePoolService, inferencePoolServices } from "./policies/inference-pool-service.js";
-export { controllers, servedClass, type ServedClass } from "./classes/gateway-classes.js";
+export {
+  type BuiltInClass,
+  builtInClasses,
+  controllers,
+  type DefaultClassNames,
+  type GatewayRole,
+} from "./classes/built-in-classes.js";
+export { servedClass, type ServedClass } from "./classes/gateway-classes.js";
 export { gatewayClassStatus, type GatewayClassStatus } from "./classes/gateway-class-status.js";
 export { attachableListeners, gatewayApiGateways } from "./gateways/derived-gateways.js";
 export { type AttachableListener, type ListenerParent, type RouteKind } from "./listeners/attachable-listener.js";

@@ -1,4 +1,6 @@
 import {
+  backendTlsPolicies,
+  type BackendTlsPolicyObject,
   type HttpRouteObject,
   httpRoutes,
   kubernetesGateways,
@@ -8,6 +10,7 @@ import {
 import { YamlMesh } from "@istiod/config-schema/testing";
 import {
   attachedRoutes,
+  backendPolicyRules,
   gatewayApiVirtualService,
   gatewayApiVirtualServiceKeys,
   routeStatus,
@@ -101,6 +104,50 @@ describe.each([
       void mesh.db.commit((tx) => tx.set(services, "Kubernetes/shop/other", { ...service, name: "other" }));
     expect(costOf(add)).toBe(0);
   });
+});
+
+test("an edit of one of 5,000 policies of backends recomputes only what concerns its target", () => {
+  const names = Array.from({ length: 5_000 }, (_, i) => `backend-${i}`);
+  const mesh = new YamlMesh<unknown>(servicesOf("shop/backend-0"));
+  const service = mesh.db.read(services, "Kubernetes/shop/backend-0");
+  if (service === undefined) throw new Error("no Service");
+  const policyOf = (name: string, hostname: string): BackendTlsPolicyObject => ({
+    kind: "BackendTLSPolicy",
+    namespace: "shop",
+    name,
+    labels: {},
+    annotations: {},
+    creationTimestamp: 0,
+    cluster: "Kubernetes",
+    spec: {
+      targetRefs: [{ group: "", kind: "Service", name }],
+      validation: { hostname, wellKnownCACertificates: "System", caCertificateRefs: [], subjectAltNames: [] },
+    },
+  });
+  mesh.db.commit((tx) => {
+    for (const name of names) {
+      tx.set(services, `Kubernetes/shop/${name}`, { ...service, name });
+      tx.set(backendTlsPolicies, `shop/${name}`, policyOf(name, "a.example"));
+    }
+  });
+  const view = mesh.db.view(undefined);
+  const evaluateRules = (): readonly (string | undefined)[] =>
+    names.map(
+      (name) => view.call(backendPolicyRules, `${name}.shop.svc.cluster.local`)[0]?.spec.trafficPolicy?.tls?.sni,
+    );
+  expect(evaluateRules()).toEqual(names.map(() => "a.example"));
+  const costOf = (commit: () => void): number => {
+    const { recomputations } = mesh.db.stats();
+    commit();
+    evaluateRules();
+    return mesh.db.stats().recomputations - recomputations;
+  };
+  const edit = (): void =>
+    void mesh.db.commit((tx) => tx.set(backendTlsPolicies, "shop/backend-7", policyOf("backend-7", "b.example")));
+  expect(costOf(edit)).toBeLessThan(8);
+  expect(evaluateRules()[7]).toBe("b.example");
+  expect(costOf(() => void mesh.db.commit((tx) => tx.delete(backendTlsPolicies, "shop/backend-8")))).toBeLessThan(8);
+  expect(evaluateRules()[8]).toBeUndefined();
 });
 
 test("10,000 routes of one host are one VirtualService, of which an edit converts one route", () => {

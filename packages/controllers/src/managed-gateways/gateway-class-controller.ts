@@ -2,7 +2,7 @@ import { collection, query } from "@istiod/incremental";
 import type { ResourceType } from "@istiod/kubernetes";
 import { allObserved, type Controller, notServed, type Observed } from "../controller/controller.js";
 import type { Write } from "../controller/write.js";
-import { builtInClasses, type ClassSettings } from "./managed-classes.js";
+import { type ClassSettings, createdClasses } from "./managed-classes.js";
 
 const type: ResourceType = {
   group: "gateway.networking.k8s.io",
@@ -17,7 +17,7 @@ const type: ResourceType = {
  * controller is. Source: pilot/pkg/config/kube/gatewaycommon/gatewayclass.go.
  */
 export function gatewayClassController(settings: ClassSettings): Controller {
-  const classes = new Map(builtInClasses(settings).map((known) => [known.name, known]));
+  const classes = new Map(createdClasses(settings).map((known) => [known.name, known]));
   const observed = collection<Observed<true>>("GatewayClass");
   const targets = query("builtInClasses", (q): readonly string[] => {
     const isServed = q.read(allObserved, "") === true && q.read(notServed, `${type.group}/${type.kind}`) !== true;

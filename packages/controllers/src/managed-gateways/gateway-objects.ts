@@ -4,7 +4,7 @@ import { effectiveProxyConfig, selectorMatches } from "@istiod/injector";
 import type { KubernetesObject } from "@istiod/kubernetes";
 import { takeover } from "./controller-version.js";
 import type { GatewayDeploymentOptions, GatewayInputs } from "./gateway-inputs.js";
-import { builtInClasses, type ManagedClass, managedClass } from "./managed-classes.js";
+import { createdClasses, type ManagedClass, managedClass } from "./managed-classes.js";
 import { ManagedGatewayError } from "./managed-gateway-error.js";
 import type { Listener, NamespaceSelection, ObservedOverlays } from "./observed-gateway.js";
 import type { Overlays } from "./overlays.js";
@@ -63,7 +63,7 @@ function managedClassOf(
   { gateways, classes, discovered, tags }: GatewayInputs,
   { settings }: GatewayDeploymentOptions,
 ): Query<string, ManagedClass | undefined> {
-  const builtIn = new Map(builtInClasses(settings).map((known) => [known.name, known.controller]));
+  const builtIn = new Map(createdClasses(settings).map((known) => [known.name, known.controller]));
   return query("managedClass", (q, key: string): ManagedClass | undefined => {
     const gateway = q.read(gateways, key)?.value;
     const [namespace = ""] = key.split("/");

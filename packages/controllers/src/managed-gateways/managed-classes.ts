@@ -1,3 +1,11 @@
+import {
+  type BuiltInClass,
+  builtInClasses,
+  controllers,
+  type DefaultClassNames,
+  type GatewayRole,
+} from "@istiod/gateway-api";
+
 /** Properties of the objects of Gateways, by the controller of their GatewayClass. */
 export interface ManagedClass {
   /** Name of the controller, as in `spec.controllerName` of a GatewayClass. */
@@ -13,11 +21,7 @@ export interface ManagedClass {
 }
 
 /** The settings that decide which classes there are. */
-export interface ClassSettings {
-  /** Controller of the default class (`PILOT_GATEWAY_API_CONTROLLER_NAME`). */
-  readonly controllerName: string;
-  /** Name of the default class (`PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME`). */
-  readonly defaultClass: string;
+export interface ClassSettings extends DefaultClassNames {
   /** Waypoints are deployed (`PILOT_ENABLE_AMBIENT_WAYPOINTS`). */
   readonly hasWaypoints: boolean;
   /** East-west gateways of ambient mode are deployed (`AMBIENT_ENABLE_MULTI_NETWORK`). */
@@ -29,56 +33,32 @@ export interface ClassSettings {
 }
 
 /** A GatewayClass that istiod creates. */
-export interface BuiltInClass {
-  readonly name: string;
-  readonly controller: string;
-  readonly description: string;
-}
+export type CreatedClass = Pick<BuiltInClass, "name" | "controller" | "description">;
 
-const waypointController = "istio.io/mesh-controller";
-const eastWestController = "istio.io/eastwest-controller";
-const agentgatewayController = "istio.io/agentgateway-controller";
-const agentgatewayWaypointController = "istio.io/agentgateway-waypoint-controller";
+const agentgateway: CreatedClass = {
+  name: "istio-agentgateway",
+  controller: "istio.io/agentgateway-controller",
+  description: "Istio with Agentgateway",
+};
+const agentgatewayWaypoint: CreatedClass = {
+  name: "istio-agentgateway-waypoint",
+  controller: "istio.io/agentgateway-waypoint-controller",
+  description: "Istio with Agentgateway Waypoint",
+};
 
-/**
- * Returns the GatewayClasses that istiod creates. A Gateway may name one that does not exist yet. Source:
- * pilot/pkg/config/kube/gatewaycommon/classinfo.go.
- */
-export function builtInClasses(settings: ClassSettings): readonly BuiltInClass[] {
-  const classes: (BuiltInClass | false)[] = [
-    {
-      name: settings.defaultClass,
-      controller: settings.controllerName,
-      description: "The default Istio GatewayClass",
-    },
-    settings.hasRemote && {
-      name: "istio-remote",
-      controller: "istio.io/unmanaged-gateway",
-      description: "Remote to this cluster. Does not deploy or affect configuration.",
-    },
-    settings.hasWaypoints && {
-      name: "istio-waypoint",
-      controller: waypointController,
-      description: "The default Istio waypoint GatewayClass",
-    },
-    settings.hasEastWest && {
-      name: "istio-east-west",
-      controller: eastWestController,
-      description: "The default GatewayClass for Istio East West Gateways",
-    },
-    settings.hasAgentgateway && {
-      name: "istio-agentgateway",
-      controller: agentgatewayController,
-      description: "Istio with Agentgateway",
-    },
-    settings.hasAgentgateway &&
-      settings.hasWaypoints && {
-        name: "istio-agentgateway-waypoint",
-        controller: agentgatewayWaypointController,
-        description: "Istio with Agentgateway Waypoint",
-      },
+/** Returns the GatewayClasses that istiod creates. A Gateway may name one that does not exist yet. */
+export function createdClasses(settings: ClassSettings): readonly CreatedClass[] {
+  const isEnabled: Readonly<Record<GatewayRole, boolean>> = {
+    gateway: true,
+    remote: settings.hasRemote,
+    waypoint: settings.hasWaypoints,
+    "east-west": settings.hasEastWest,
+  };
+  return [
+    ...builtInClasses(settings).filter(({ role }) => isEnabled[role]),
+    ...(settings.hasAgentgateway ? [agentgateway] : []),
+    ...(settings.hasAgentgateway && settings.hasWaypoints ? [agentgatewayWaypoint] : []),
   ];
-  return classes.filter((known) => known !== false);
 }
 
 /** Returns the properties of the objects of a controller's Gateways; undefined if it deploys none. */
@@ -92,15 +72,15 @@ function managedClasses(settings: ClassSettings): readonly ManagedClass[] {
   const internal = "ClusterIP";
   return [
     named(controllerName, "kube-gateway", "istio.io-gateway-controller", balanced, true),
-    ...(hasWaypoints ? [named(waypointController, "waypoint", "istio.io-mesh-controller", internal)] : []),
-    ...(hasEastWest ? [named(eastWestController, "waypoint", "istio.io-eastwest-controller", balanced)] : []),
+    ...(hasWaypoints ? [named(controllers.waypoint, "waypoint", "istio.io-mesh-controller", internal)] : []),
+    ...(hasEastWest ? [named(controllers.eastWest, "waypoint", "istio.io-eastwest-controller", balanced)] : []),
     ...(hasAgentgateway
-      ? [named(agentgatewayController, "agentgateway", "istio.io-gateway-controller", balanced)]
+      ? [named(agentgateway.controller, "agentgateway", "istio.io-gateway-controller", balanced)]
       : []),
     ...(hasAgentgateway && hasWaypoints
       ? [
           named(
-            agentgatewayWaypointController,
+            agentgatewayWaypoint.controller,
             "agentgateway-waypoint",
             "istio.io-agentgateway-waypoint-controller",
             internal,

@@ -1,20 +1,13 @@
 import { gatewayClasses } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { features } from "../settings/features.js";
-
-/** Controllers of GatewayClasses that have fixed names. */
-export const controllers = {
-  waypoint: "istio.io/mesh-controller",
-  eastWest: "istio.io/eastwest-controller",
-  remote: "istio.io/unmanaged-gateway",
-} as const;
+import { builtInClasses, controllers, type GatewayRole } from "./built-in-classes.js";
 
 /** A GatewayClass whose Gateways istiod serves. */
 export interface ServedClass {
   /** Name of the controller, such as `istio.io/gateway-controller`. */
   readonly controller: string;
-  /** `gateway`: an ordinary one. `remote`: it is in another cluster, and only named here. */
-  readonly role: "gateway" | "waypoint" | "east-west" | "remote";
+  readonly role: GatewayRole;
   /** ListenerSets can add listeners to Gateways of the class. */
   readonly supportsListenerSets: boolean;
   /** The resources of a Gateway have its name, without the name of the class as suffix. */
@@ -30,18 +23,10 @@ export interface ServedClass {
 export const servedClass = query("gatewayApiServedClass", (q, name: string): ServedClass | undefined => {
   if (!features.enabled(q)) return undefined;
   const declared = q.read(gatewayClasses, name);
-  return classOf(q, declared === undefined ? builtinControllers(q)[name] : declared.spec.controllerName);
+  if (declared !== undefined) return classOf(q, declared.spec.controllerName);
+  const names = { controllerName: features.controllerName(q), defaultClass: features.defaultClass(q) };
+  return classOf(q, builtInClasses(names).find((builtIn) => builtIn.name === name)?.controller);
 });
-
-/** Returns the controllers of the classes that need no GatewayClass object, by the names of the classes. */
-function builtinControllers(q: QueryContext): Readonly<Record<string, string | undefined>> {
-  return {
-    [features.defaultClass(q)]: features.controllerName(q),
-    "istio-remote": controllers.remote,
-    "istio-waypoint": controllers.waypoint,
-    "istio-east-west": controllers.eastWest,
-  };
-}
 
 function classOf(q: QueryContext, controller: string | undefined): ServedClass | undefined {
   switch (controller) {

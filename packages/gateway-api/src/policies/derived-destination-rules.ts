@@ -6,8 +6,9 @@ import {
   backendTrafficPolicies,
   backendTrafficPoliciesByTarget,
   type DestinationRuleObject,
+  serviceEntriesByHost,
 } from "@istiod/config-schema";
-import { query, type QueryContext } from "@istiod/incremental";
+import { index, query, type QueryContext } from "@istiod/incremental";
 import {
   type ClientTLSSettings,
   ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as H2UpgradePolicy,
@@ -26,36 +27,57 @@ import { targetsOfTlsPolicy, tlsOfPolicy } from "./backend-tls-policy.js";
 import { retryBudgetOf, targetsOfTrafficPolicy } from "./backend-traffic-policy.js";
 import { grpcPorts, type TargetHost } from "./grpc-ports.js";
 import { policyTarget, type PolicyTarget } from "./policy-target.js";
-import { gatewayApiSuffix } from "../names.js";
+import { compareTexts, gatewayApiSuffix } from "../names.js";
 
 /**
  * The DestinationRules that stand for policies of a host's backends, one for each object that declares the host, in its
- * namespace. Source: `DestinationRuleCollection` in pilot/pkg/config/kube/gateway/backend_policies.go.
+ * namespace. They read the policies of these objects only. Source: `DestinationRuleCollection` in
+ * pilot/pkg/config/kube/gateway/backend_policies.go.
  */
 export const backendPolicyRules = query(
   "gatewayApiBackendPolicyRules",
-  (q, host: string): readonly DestinationRuleObject[] =>
-    (q.call(targetsByHost)[host] ?? []).map((target) => q.call(derivedRule, { target, host })),
+  (q, host: string): readonly DestinationRuleObject[] => {
+    if (!features.enabled(q)) return [];
+    return targetsDeclaring(q, host)
+      .filter((target) => hasPolicies(q, target))
+      .sort((a, b) => compareTexts(targetKey(a), targetKey(b)))
+      .flatMap((target) => q.call(derivedRule, { target, host }) ?? []);
+  },
 );
+
+/** XBackends by the host that they declare. */
+const backendsByHost = index(backends, "byHostForPolicies", ({ spec: { externalHostname } }) =>
+  externalHostname === undefined ? [] : [externalHostname],
+);
+
+/** Returns the objects of the config cluster that declare a host, and that policies can apply to. */
+function targetsDeclaring(q: QueryContext, host: string): readonly PolicyTarget[] {
+  const entries = q.read(serviceEntriesByHost, host).map(({ namespace, name }) => ({ namespace, name }));
+  const resources = features.alpha(q) ? q.read(backendsByHost, host) : [];
+  return [
+    ...serviceOfHost(q, host),
+    ...entries.map((entry): PolicyTarget => ({ kind: "ServiceEntry", ...entry })),
+    ...resources.map(({ namespace, name }): PolicyTarget => ({ kind: "XBackend", namespace, name })),
+  ];
+}
+
+/** Returns the Service that a host is of by its name, whether or not it exists. */
+function serviceOfHost(q: QueryContext, host: string): readonly PolicyTarget[] {
+  const suffix = `.svc.${features.domain(q)}`;
+  const [name, namespace, ...rest] = host.endsWith(suffix) ? host.slice(0, -suffix.length).split(".") : [];
+  return name === undefined || namespace === undefined || rest.length > 0 ? [] : [{ kind: "Service", namespace, name }];
+}
+
+/** Reports whether policies name a target. An XBackend has settings of its own. */
+function hasPolicies(q: QueryContext, target: PolicyTarget): boolean {
+  if (target.kind === "XBackend" || q.read(backendTlsPoliciesByTarget, targetKey(target)).length > 0) return true;
+  return features.alpha(q) && q.read(backendTrafficPoliciesByTarget, targetKey(target)).length > 0;
+}
 
 /** Hosts to which policies apply. */
 export const backendPolicyHosts = query("gatewayApiBackendPolicyHosts", (q): readonly string[] =>
-  Object.keys(q.call(targetsByHost)).sort(),
+  features.enabled(q) ? [...new Set(policyHosts(q).map(({ host }) => host))].sort() : [],
 );
-
-const targetsByHost = query("gatewayApiPolicyTargetsByHost", (q): Readonly<Record<string, readonly PolicyTarget[]>> => {
-  const hosts = new Map<string, Map<string, PolicyTarget>>();
-  if (!features.enabled(q)) return {};
-  for (const { host, target } of policyHosts(q)) {
-    const targets = hosts.get(host) ?? new Map<string, PolicyTarget>();
-    hosts.set(host, targets.set(`${target.namespace}/${target.kind}/${target.name}`, target));
-  }
-  const sorted = [...hosts].map(([host, targets]) => {
-    const keys = [...targets.keys()].sort();
-    return [host, keys.flatMap((key) => targets.get(key) ?? [])] as const;
-  });
-  return Object.fromEntries(sorted);
-});
 
 function policyHosts(q: QueryContext): readonly TargetHost[] {
   return [
@@ -106,10 +128,12 @@ interface PolicyPart {
   readonly retryBudget?: TrafficPolicy_RetryBudget;
 }
 
+/** The DestinationRule of a host of a target; undefined if no policy applies to it. */
 const derivedRule = query(
   "gatewayApiDerivedDestinationRule",
-  (q, { target, host }: TargetHost): DestinationRuleObject => {
+  (q, { target, host }: TargetHost): DestinationRuleObject | undefined => {
     const parts = partsOf(q, target, host);
+    if (parts.length === 0) return undefined;
     return {
       kind: "DestinationRule",
       namespace: target.namespace,

@@ -7,7 +7,7 @@ import {
   type SectionReference,
 } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
-import { controllers } from "../classes/gateway-classes.js";
+import { controllers } from "../classes/built-in-classes.js";
 import { features } from "../settings/features.js";
 import { condition, type StatusCondition, type StatusFault, withNotes } from "../status/conditions.js";
 import { gatewaysOfBackend } from "./backend-gateways.js";

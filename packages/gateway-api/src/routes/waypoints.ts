@@ -7,6 +7,7 @@ import {
   services,
 } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
+import { controllers } from "../classes/built-in-classes.js";
 import { features } from "../settings/features.js";
 import type { RouteParent } from "./parent.js";
 
@@ -14,9 +15,6 @@ type Labels = Readonly<Record<string, string>>;
 
 const waypointLabel = "istio.io/use-waypoint";
 const waypointNamespaceLabel = "istio.io/use-waypoint-namespace";
-
-/** Controller of the GatewayClass of waypoints. */
-const waypointController = "istio.io/mesh-controller";
 
 /** The labels of a Service or ServiceEntry of the config cluster; undefined if it does not exist. */
 export const meshParentLabels = query(
@@ -57,5 +55,6 @@ export const hasForeignWaypoint = query("gatewayApiHasForeignWaypoint", (q, pare
   const waypoint = q.read(kubernetesGateways, `${namespace}/${labels[waypointLabel]}`);
   const gatewayClass = waypoint && q.read(gatewayClasses, waypoint.spec.gatewayClassName);
   if (gatewayClass === undefined) return false;
-  return ![waypointController, features.controllerName(q)].includes(gatewayClass.spec.controllerName);
+  const ours: readonly string[] = [controllers.waypoint, features.controllerName(q)];
+  return !ours.includes(gatewayClass.spec.controllerName);
 });

@@ -6,7 +6,8 @@ import {
   type ParentReference,
 } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
-import { controllers, servedClass } from "../classes/gateway-classes.js";
+import { builtInClasses, controllers } from "../classes/built-in-classes.js";
+import { servedClass } from "../classes/gateway-classes.js";
 import { attachableListeners } from "../gateways/derived-gateways.js";
 import { gatewayOfListenerSet } from "../gateways/gateway-listeners.js";
 import { gatewayApiGroup } from "../names.js";
@@ -94,19 +95,23 @@ function listenersReason(q: QueryContext, kind: "Gateway" | "ListenerSet", key: 
 function classReason(q: QueryContext, name: string): string | undefined {
   if (!features.enabled(q) || q.call(servedClass, name) !== undefined) return undefined;
   const declared = q.read(gatewayClasses, name)?.spec.controllerName;
-  const setting = settingOf(declared, name);
+  const setting = settingOf(q, declared, name);
   if (setting !== undefined) return `GatewayClass ${name} is served only with ${setting}`;
   return declared === undefined ? `there is no GatewayClass ${name}` : undefined;
 }
 
 /** Returns the environment variables that a class of istiod needs; undefined for classes of other controllers. */
-function settingOf(controller: string | undefined, name: string): string | undefined {
-  const is = (own: string, builtin: string): boolean =>
-    controller === undefined ? name === builtin : controller === own;
-  if (is(controllers.remote, "istio-remote")) return features.remoteGateways.variable;
+function settingOf(q: QueryContext, declared: string | undefined, name: string): string | undefined {
+  const names = { controllerName: features.controllerName(q), defaultClass: features.defaultClass(q) };
   const ambient = features.ambient.variable;
-  if (is(controllers.waypoint, "istio-waypoint")) return `${ambient} and ${features.waypoints.variable}`;
-  return is(controllers.eastWest, "istio-east-west")
-    ? `${ambient} and ${features.eastWestGateways.variable}`
-    : undefined;
+  switch (declared ?? builtInClasses(names).find((builtIn) => builtIn.name === name)?.controller) {
+    case controllers.remote:
+      return features.remoteGateways.variable;
+    case controllers.waypoint:
+      return `${ambient} and ${features.waypoints.variable}`;
+    case controllers.eastWest:
+      return `${ambient} and ${features.eastWestGateways.variable}`;
+    default:
+      return undefined;
+  }
 }
