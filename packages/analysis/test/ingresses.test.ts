@@ -71,6 +71,45 @@ describe("a certificate of an Ingress that is not served", () => {
   });
 });
 
+describe("a path of an Ingress", () => {
+  const routes = (name: string, day: number, host: string, paths: readonly [string, string][]): string =>
+    ingress(name, day, []).replace(
+      '"rules":[]',
+      `"rules":${JSON.stringify([
+        {
+          host,
+          http: {
+            paths: paths.map(([path, pathType]) => ({
+              path,
+              pathType,
+              backend: { service: { name: "cart", port: { number: 80 } } },
+            })),
+          },
+        },
+      ])}`,
+    );
+  const shadowed = (text: string): readonly string[] =>
+    messagesIn(text, ["MESH0013"]).map((message) => message.replace(/^MESH0013 Ingress (\S+) \d+/, "$1"));
+
+  it("that an older one has for the same host gets no request", () => {
+    const old = routes("old", 1, "a.example", [
+      ["/", "Prefix"],
+      ["/cart", "Exact"],
+    ]);
+    expect(
+      shadowed(
+        old +
+          routes("young", 2, "a.example", [
+            ["/cart", "Exact"],
+            ["/cart", "Prefix"],
+          ]) +
+          routes("other", 3, "b.example", [["/cart", "Exact"]]),
+      ),
+    ).toEqual(['shop/young: path "/cart" of a.example gets no request: Ingress shop/old, which is older, has it too']);
+    expect(shadowed(old)).toEqual([]);
+  });
+});
+
 describe("an Ingress of the mesh's class by name", () => {
   const named = (className: string, annotations = {}): string =>
     `${JSON.stringify({

@@ -1,3 +1,4 @@
+export { shadowedIngressPaths } from "./ingress/ingress-virtual-services.js";
 export { applicablePatches, configPatch, type PatchRef } from "./envoy-filters/applicable-patches.js";
 export { appliesToWorkload, type AttachedWorkload, type TargetedPolicy } from "./attachment/policy-attachment.js";
 export { clientAddress, clientAddresses } from "./proxy/client-addresses.js";

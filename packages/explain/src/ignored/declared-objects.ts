@@ -17,13 +17,13 @@ const fieldsOfRoutes = [
 
 /**
  * Returns the objects that declare a field of a VirtualService (`namespace/name`), the oldest first: routes of the
- * Gateway API if it stands for them, else itself.
+ * Gateway API or Ingresses if it stands for them, else itself.
  */
 export function declarationsOfRoutes(view: View<Proxy>, key: string, field: string): readonly DeclaredField[] {
   const sources = view.call(virtualService, key)?.derivedFrom ?? [];
   if (sources.length === 0) return [{ ...objectReference("VirtualService", key), field }];
   const own = fieldsOfRoutes.find(({ prefix }) => field.startsWith(prefix))?.field ?? "spec";
-  return sources.map((source) => ({ ...source, field: own }));
+  return sources.map((source) => ({ ...source, field: source.kind === "Ingress" ? "spec.rules" : own }));
 }
 
 /** Returns the object that declares a field of a VirtualService; the oldest one if there are several. */

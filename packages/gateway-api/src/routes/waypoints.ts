@@ -55,6 +55,6 @@ export const hasForeignWaypoint = query("gatewayApiHasForeignWaypoint", (q, pare
   const waypoint = q.read(kubernetesGateways, `${namespace}/${labels[waypointLabel]}`);
   const gatewayClass = waypoint && q.read(gatewayClasses, waypoint.spec.gatewayClassName);
   if (gatewayClass === undefined) return false;
-  const ours: readonly string[] = [controllers.waypoint, features.controllerName(q)];
-  return !ours.includes(gatewayClass.spec.controllerName);
+  const served: readonly string[] = [controllers.waypoint, features.controllerName(q)];
+  return !served.includes(gatewayClass.spec.controllerName);
 });

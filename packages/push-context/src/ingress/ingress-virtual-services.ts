@@ -91,7 +91,10 @@ export const ingressVirtualService = query(
       namespace,
       name,
       labels: {},
-      annotations: { "internal.istio.io/route-semantics": "ingress" },
+      annotations: {
+        "internal.istio.io/parents": [...new Set(rules.map(({ ingress }) => parentName(ingress)))].join(","),
+        "internal.istio.io/route-semantics": "ingress",
+      },
       creationTimestamp: 0,
       cluster: features.clusterId(q),
       spec: create(VirtualServiceSchema, {
@@ -102,6 +105,11 @@ export const ingressVirtualService = query(
     };
   },
 );
+
+function parentName(ingress: string): string {
+  const [namespace = "", name = ""] = ingress.split("/");
+  return `Ingress/${name}.${namespace}`;
+}
 
 function gatewayOf(q: QueryContext, ingress: string): string {
   const [namespace = "", name = ""] = ingress.split("/");
@@ -148,6 +156,42 @@ function portNumber(q: QueryContext, namespace: string, { name, port }: IngressS
   return q
     .read(services, `${features.clusterId(q)}/${namespace}/${name}`)
     ?.spec.ports.find((candidate) => candidate.name === port)?.port;
+}
+
+/** A path of an Ingress that another one has, too. */
+export interface ShadowedPath {
+  /** Indexes in `spec.rules` and in the paths of the rule. */
+  readonly rule: number;
+  readonly path: number;
+  /** `*`: all hosts. */
+  readonly host: string;
+  /** The Ingress (`namespace/name`) that gets the requests: the oldest with the path. */
+  readonly owner: string;
+}
+
+/** The paths of an Ingress (`namespace/name`) that get no request, because an older one has the same host and path. */
+export const shadowedIngressPaths = query("shadowedIngressPaths", (q, key: string): readonly ShadowedPath[] =>
+  q.call(hostsOfRules, key).flatMap((host, rule) => {
+    if (host === undefined || !q.call(servedIngresses).includes(key)) return [];
+    const owners = q.call(ownersOfPaths, host);
+    return (q.read(ingresses, key)?.spec.rules[rule]?.paths ?? []).flatMap((path, index): readonly ShadowedPath[] => {
+      const owner = owners[matchKey(path)];
+      return owner === undefined || owner === key ? [] : [{ rule, path: index, host, owner }];
+    });
+  }),
+);
+
+/** The Ingress that gets the requests for each path of a host, by the match of the path. */
+const ownersOfPaths = query("ownersOfIngressPaths", (q, host: string): Readonly<Record<string, string>> => {
+  const owners: Record<string, string> = {};
+  for (const { ingress, index } of q.call(rulesByHost)[host] ?? [])
+    for (const path of q.read(ingresses, ingress)?.spec.rules[index]?.paths ?? []) owners[matchKey(path)] ??= ingress;
+  return owners;
+});
+
+function matchKey(path: IngressPath): string {
+  const { case: kind = "any", value = "" } = uriMatch(path)?.matchType ?? {};
+  return `${kind} ${value}`;
 }
 
 const matchAllPaths = ["", "*", "/*", ".*"];

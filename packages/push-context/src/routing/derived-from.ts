@@ -1,4 +1,4 @@
-/** An object of the Gateway API that an object of Istio stands for. */
+/** An object of the Gateway API, or an Ingress, that an object of Istio stands for. */
 export interface GatewayApiSource {
   /** For example `HTTPRoute` or `Gateway`. */
   readonly kind: string;
@@ -6,12 +6,12 @@ export interface GatewayApiSource {
   readonly name: string;
 }
 
-/** Annotation of objects that are generated from the Gateway API: `kind/name.namespace` of each source. */
+/** Annotation of generated objects, from the Gateway API or Ingresses: `kind/name.namespace` of each source. */
 const parentsAnnotation = "internal.istio.io/parents";
 
 /**
- * Returns the objects of the Gateway API that an object with annotations stands for, the oldest first; none if it was
- * declared as it is. The name of a listener, `kind/name/listener.namespace`, is left out.
+ * Returns the objects of the Gateway API, or the Ingresses, that an object with annotations stands for, the oldest
+ * first; none if it was declared as it is. The name of a listener, `kind/name/listener.namespace`, is left out.
  */
 export function derivedFrom(annotations: Readonly<Record<string, string>>): readonly GatewayApiSource[] {
   const parents = annotations[parentsAnnotation] ?? "";

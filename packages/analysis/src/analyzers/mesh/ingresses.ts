@@ -6,17 +6,18 @@ import {
   type IngressObject,
 } from "@istiod/config-schema";
 import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { lostTlsHosts, mesh, servedIngresses } from "@istiod/push-context";
+import { lostTlsHosts, mesh, servedIngresses, shadowedIngressPaths } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const ingressAnalyzer: Analyzer = {
   name: "mesh.IngressAnalyzer",
   description: "Checks that Ingresses, their certificates and default backends are served",
-  codes: ["MESH0003", "MESH0042", "MESH0060"],
+  codes: ["MESH0003", "MESH0013", "MESH0042", "MESH0060"],
   rules: [
     rule(ingressKind, ingresses, checkClass),
     rule(ingressKind, ingresses, checkCertificates),
     rule(ingressKind, ingresses, checkDefaultBackend),
+    rule(ingressKind, ingresses, checkPaths),
   ],
 };
 
@@ -43,6 +44,18 @@ function checkDefaultBackend({ namespace, name, spec }: IngressObject, { q, repo
     ["spec", "defaultBackend"],
     "defaultBackend has no effect: gateways do not route to it, and answer other requests with status 404; add a rule without a host, whose path is /",
   );
+}
+
+/** Reports paths whose requests an older Ingress gets. */
+function checkPaths({ namespace, name, spec }: IngressObject, { q, report }: AnalysisContext): void {
+  for (const { rule: at, path, host, owner } of q.call(shadowedIngressPaths, `${namespace}/${name}`)) {
+    const own = JSON.stringify(spec.rules[at]?.paths?.[path]?.path ?? "");
+    report(
+      "MESH0013",
+      ["spec", "rules", at, "http", "paths", path],
+      `path ${own} of ${host === "*" ? "all hosts" : host} gets no request: Ingress ${owner}, which is older, has it too`,
+    );
+  }
 }
 
 function checkCertificates({ namespace, name, spec }: IngressObject, { q, report }: AnalysisContext): void {
