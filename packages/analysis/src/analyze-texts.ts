@@ -19,6 +19,8 @@ import {
 } from "@istiod/config-schema";
 import { Database, type Transaction } from "@istiod/incremental";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { noProxy, type Proxy } from "@istiod/push-context";
+import type { Finding } from "./finding.js";
 import { isReported } from "./analyzers/schema.js";
 import { assumeIngressGateway } from "./assumed-ingress-gateway.js";
 import { findings, findingsOf } from "./findings.js";
@@ -62,6 +64,8 @@ export interface TextsToAnalyze {
    * Default: the current time.
    */
   readonly time?: number;
+  /** Returns findings in addition to those of analyzers, if all of them run. Default: none. */
+  readonly others?: (database: Database<Proxy>) => readonly Finding[];
 }
 
 export interface Analysis {
@@ -85,7 +89,7 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
   const own = input.environment?.["CLUSTER_ID"] || "Kubernetes";
   const ledgers = readFiles(files, own, input.revision);
   const problems = [...ledgers.values()].flatMap((ledger) => ledger.problems());
-  const database = new Database<undefined>();
+  const database = new Database<Proxy>();
   database.commit((tx) => {
     for (const [name, value] of Object.entries(input.environment ?? {})) tx.set(environment, name, value);
     writeNow(tx, input.time ?? Date.now());
@@ -99,10 +103,10 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
     lines,
     inMesh: (kind: string, path: FieldPath) => placeInMesh(input, kind, path),
   };
-  const found = database
-    .view(undefined)
-    .call(asked)
-    .filter((finding) => !isSuppressedByObject(database, finding));
+  const others = input.analyzers === undefined ? (input.others?.(database) ?? []) : [];
+  const found = [...database.view(noProxy).call(asked), ...others].filter(
+    (finding) => !isSuppressedByObject(database, finding),
+  );
   const reported =
     input.analyzers === undefined ? problems : problems.filter((problem) => isReported(problem, input.analyzers ?? []));
   const messages = [...reported.map(messageOfProblem), ...found.flatMap((finding) => messageAt(finding, places) ?? [])];

@@ -378,6 +378,11 @@ export const messageTypes = {
     level: "Warning",
     description: "The service of an extension provider, or its port, does not exist.",
   },
+  MESH0053: {
+    name: "PatchWithoutEffect",
+    level: "Warning",
+    description: "A patch of an EnvoyFilter matches no resource of the proxies that it is for, or is skipped.",
+  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

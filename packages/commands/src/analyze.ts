@@ -2,6 +2,7 @@ import {
   analyzers,
   analyzeTexts,
   type Analysis,
+  type Finding,
   type Format,
   formatMessages,
   formats,
@@ -15,6 +16,10 @@ import {
   type Suppression,
 } from "@istiod/analysis";
 import { clusterDirectory, type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
+import { envoyFilters } from "@istiod/config-schema";
+import { patchFindings } from "@istiod/explain";
+import type { Database } from "@istiod/incremental";
+import { podProxies, type Proxy } from "@istiod/push-context";
 import { booleanArgument, SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { meshFlags } from "./mesh-flags.js";
@@ -168,8 +173,18 @@ async function ofFiles(
     ...(networks && { meshNetworks: networks }),
     ...(values.revision !== undefined && { revision: values.revision }),
     ...(values.analyzer.length > 0 && { analyzers: values.analyzer }),
+    others: patchFindingsOfPods,
     environment: Object.fromEntries(variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
   });
+}
+
+/** Returns findings about patches of EnvoyFilters, as the proxies of the Pods would get them. */
+function patchFindingsOfPods(database: Database<Proxy>): readonly Finding[] {
+  if (database.keys(envoyFilters).length === 0) return [];
+  const clients = podProxies(database).map((proxy) => ({ proxy, view: database.view(proxy) }));
+  const found = patchFindings(database, clients);
+  for (const { view } of clients) view.release();
+  return found;
 }
 
 /** Reads the file of a flag. @throws Error if the command line names a file that does not exist */

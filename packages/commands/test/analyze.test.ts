@@ -244,3 +244,53 @@ test.each([
   const root = await folder({});
   await expect(analyze(args.map((arg) => (arg === "." ? root : arg)))).rejects.toThrow(message);
 });
+
+describe("patches of EnvoyFilters", () => {
+  const pod = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: cart-1
+  namespace: shop
+  labels: {app: cart, security.istio.io/tlsMode: istio}
+spec: {containers: [{name: app}], serviceAccountName: cart}
+status: {phase: Running, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}]}
+`;
+  const filter = (cluster: string, more = ""): string => `
+apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: {name: limits, namespace: shop}
+spec:
+  configPatches:
+  - applyTo: CLUSTER
+    match: {context: SIDECAR_OUTBOUND, cluster: {service: ${cluster}}}
+    patch: {operation: MERGE, value: {alt_stat_name: x}}
+${more}`;
+  const skipped = `
+  - applyTo: NETWORK_FILTER
+    match:
+      context: SIDECAR_INBOUND
+      listener: {filterChain: {filter: {name: envoy.filters.network.http_connection_manager}}}
+    patch:
+      operation: MERGE
+      value: {typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy}}
+`;
+  const patches = async (...objects: readonly string[]): Promise<readonly string[]> => {
+    const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
+    const root = await folder({ "mesh.yaml": [namespace, service, ...objects].join("---") });
+    const { out } = await analyze([root]);
+    return out.split("\n").flatMap((line) => (line.includes("MESH0053") ? [line.replace(/^.*?\) /, "")] : []));
+  };
+
+  test("that match nothing of the Pods' proxies, or are skipped, are found with their lines", async () => {
+    const proxy = "sidecar~10.0.0.1~cart-1.shop~shop.svc.cluster.local";
+    expect(await patches(pod, filter("cart.shop.svc.cluster.local"))).toEqual([]);
+    expect(await patches(pod, filter("crat.shop.svc.cluster.local", skipped))).toEqual([
+      `matches no CLUSTER of the one proxy that it is for, such as ${proxy}, so that it changes nothing`,
+      expect.stringMatching(new RegExp(`^is skipped on 1 of 1 proxies, such as ${proxy}: typed_config is `)) as string,
+    ]);
+  });
+
+  test("are not judged without proxies", async () =>
+    expect(await patches(filter("crat.shop.svc.cluster.local"))).toEqual([]));
+});

@@ -1,6 +1,6 @@
-import type { LiveAnalysis } from "@istiod/analysis";
+import { type LiveAnalysis, sortMessages } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
-import { type MeshClient, omittedParts, patchStatuses } from "@istiod/explain";
+import { type MeshClient, omittedParts, patchFindings, patchStatuses } from "@istiod/explain";
 import type { Collection } from "@istiod/incremental";
 import {
   type ChangeLog,
@@ -53,7 +53,10 @@ export function changeCommands(options: ChangeCommandsOptions): readonly DebugCo
     {
       name: "analyze",
       about: "Findings about the configuration, as istiod analyze -o json prints them",
-      answer: async () => ({ json: await analysis.messages() }),
+      answer: async () => {
+        const patches = await analysis.place(patchFindings(options.status.database, options.clients()));
+        return { json: sortMessages([...(await analysis.messages()), ...patches]) };
+      },
     },
     statusCommand(options),
   ];

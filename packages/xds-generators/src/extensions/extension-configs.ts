@@ -24,7 +24,7 @@ import { wasmConfig } from "./wasm-config.js";
 /** The configurations that patches add, and those of the Wasm extensions that apply to the client (ECDS). */
 export const extensionConfigs = query("extensionConfigs", (q): ResourceSet => {
   const wasm = q.call(applicableExtensions).flatMap(({ resourceName }) => q.call(extensionConfig, resourceName) ?? []);
-  const resources = [...q.call(extensionConfigsAdded), ...wasm];
+  const resources = [...q.call(extensionConfigsAdded).map(({ config }) => config), ...wasm];
   return resources.length === 0 ? ResourceSet.empty : ResourceSet.of(resources);
 });
 

@@ -11,15 +11,21 @@ import {
 import { type Resource, resource } from "@istiod/resources";
 import { extensionPatches } from "./client-patches.js";
 
+/** An extension configuration with the patch that adds it. */
+export interface AddedExtensionConfig {
+  readonly patch: string;
+  readonly config: Resource;
+}
+
 /**
  * The extension configurations that patches add. Clients request them by name. Source:
  * pilot/pkg/networking/core/envoyfilter/extension_configuration_patch.go.
  */
-export const extensionConfigsAdded = query("extensionConfigsAdded", (q): readonly Resource[] => {
+export const extensionConfigsAdded = query("extensionConfigsAdded", (q): readonly AddedExtensionConfig[] => {
   const patches = q.call(extensionPatches)?.[ApplyTo.EXTENSION_CONFIG] ?? [];
-  return patches.flatMap(({ operation, value }) => {
+  return patches.flatMap(({ id, operation, value }) => {
     if (operation !== Operation.ADD || value === undefined) return [];
     const config = value as TypedExtensionConfig;
-    return [resource(config.name, toBinary(TypedExtensionConfigSchema, config))];
+    return [{ patch: id, config: resource(config.name, toBinary(TypedExtensionConfigSchema, config)) }];
   });
 });

@@ -1,15 +1,17 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { addedClusters, addedListeners, type PatchEffect, type PatchContext } from "@istiod/envoy-filter";
 import { query, type QueryContext } from "@istiod/incremental";
-import {
-  EnvoyFilter_ApplyTo as ApplyTo,
-  EnvoyFilter_Patch_Operation as Operation,
-  EnvoyFilter_PatchContext as Context,
-} from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { applicablePatches, type PatchRef, proxyType } from "@istiod/push-context";
-import { unpatchedClusters } from "../clusters/index.js";
-import { unpatchedListeners } from "../listeners/index.js";
+import { type Resource, resource, type ResourceSet } from "@istiod/resources";
+import { clusters, unpatchedClusters } from "../clusters/index.js";
+import { extensionConfigs } from "../extensions/extension-configs.js";
+import { listeners, unpatchedListeners } from "../listeners/index.js";
 import { unpatchedRoutes } from "../routes/index.js";
-import { clusterPatches, decodedPatch, extensionPatches, listenerPatches, patchId } from "./client-patches.js";
+import { clusterPatches, decodedPatch, listenerPatches, patchId } from "./client-patches.js";
+import { extensionConfigsAdded } from "./extension-configs.js";
 import { clusterPatcher } from "./patched-clusters.js";
 import { listenerPatcher } from "./patched-listeners.js";
 import { routePatcher } from "./patched-routes.js";
@@ -59,16 +61,51 @@ class Tally {
   }
 }
 
-/** Returns the effects of the patches that add whole resources. */
+/** A resource that a patch adds. */
+interface Addition {
+  /** Noun of its type. */
+  readonly noun: "cluster" | "listener" | "extension configuration";
+  readonly patch: string;
+  readonly resource: Resource;
+}
+
+/** Returns the effects of the patches that add whole resources. Of several with one name, the first is sent. */
 function additions(q: QueryContext): readonly PatchEffect[] {
   const contexts: readonly PatchContext[] =
     q.ask(proxyType) === "router" ? [Context.GATEWAY] : [Context.SIDECAR_OUTBOUND, Context.SIDECAR_INBOUND];
-  const added = contexts.flatMap((context) => [
-    ...addedClusters(q.call(clusterPatches, context) ?? {}, context),
-    ...addedListeners(q.call(listenerPatches, context) ?? {}, context),
-  ]);
-  const extensions = (q.call(extensionPatches)?.[ApplyTo.EXTENSION_CONFIG] ?? []).filter(
-    ({ operation }) => operation === Operation.ADD,
+  const clustersOf = (context: PatchContext): readonly Addition[] =>
+    addedClusters(q.call(clusterPatches, context) ?? {}, context).map(({ patch, cluster }) => ({
+      noun: "cluster",
+      patch: patch.id,
+      resource: resource(cluster.name, toBinary(ClusterSchema, cluster)),
+    }));
+  const listenersOf = (context: PatchContext): readonly Addition[] =>
+    addedListeners(q.call(listenerPatches, context) ?? {}, context).map(({ patch, listener }) => ({
+      noun: "listener",
+      patch: patch.id,
+      resource: resource(listener.name, toBinary(ListenerSchema, listener)),
+    }));
+  const extensions = q.call(extensionConfigsAdded).map(({ patch, config }): Addition => ({
+    noun: "extension configuration",
+    patch,
+    resource: config,
+  }));
+  return [
+    ...effectsOf(contexts.flatMap(clustersOf), () => q.call(clusters)),
+    ...effectsOf(contexts.flatMap(listenersOf), () => q.call(listeners)),
+    ...effectsOf(extensions, () => q.call(extensionConfigs)),
+  ];
+}
+
+/** Returns the effects of additions of one type, by the resources that the client is sent. */
+function effectsOf(added: readonly Addition[], sent: () => ResourceSet): readonly PatchEffect[] {
+  if (added.length === 0) return [];
+  const set = sent();
+  // A patch of both contexts of a sidecar adds one resource.
+  const byPatch = new Map(added.map((addition) => [addition.patch, addition]));
+  return Array.from(byPatch.values(), ({ noun, patch, resource: { name, version } }) =>
+    set.get(name)?.version === version
+      ? { patch }
+      : { patch, failure: `another ${noun} has the name ${JSON.stringify(name)}` },
   );
-  return [...added.map(({ patch }) => patch), ...extensions].map(({ id }) => ({ patch: id }));
 }

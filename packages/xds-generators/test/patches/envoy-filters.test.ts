@@ -1,5 +1,6 @@
 import { applicablePatches } from "@istiod/push-context";
 import { difference } from "@istiod/resources";
+import { patchResults } from "@istiod/xds-generators";
 import { describe, expect, it } from "vitest";
 import { serviceYaml } from "../mesh-yaml.js";
 import { TestMesh, type TestProxy } from "../mesh.js";
@@ -23,6 +24,10 @@ const ofService = (name: string): object => ({ cluster: { service: `${name}.shop
 const lua = (name: string): object => ({
   name,
   typed_config: { "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua" },
+});
+const cors = (name: string): object => ({
+  name,
+  typed_config: { "@type": "type.googleapis.com/envoy.extensions.filters.http.cors.v3.Cors" },
 });
 const httpFilter = (operation: string, subFilter: string, name = "lua", context = "SIDECAR_OUTBOUND"): object => ({
   applyTo: "HTTP_FILTER",
@@ -155,6 +160,49 @@ it("extension configurations are those that patches add", () => {
   );
   expect(mesh.proxy().names(ecds)).toEqual(["ext"]);
   expect(mesh.proxy({ namespace: "other" }).names(ecds)).toEqual([]);
+});
+
+describe("patches that add resources of one name", () => {
+  const add = (applyTo: string, value: object, context = "ANY"): object => ({
+    applyTo,
+    match: { context },
+    patch: { operation: "ADD", value },
+  });
+  const results = (...patches: readonly object[]): readonly (readonly [number, readonly string[]])[] =>
+    new TestMesh(services + envoyFilter("a", patches))
+      .proxy()
+      .view.call(patchResults)
+      .map(({ resources, failures }) => [resources, failures]);
+  const taken = (noun: string, name: string): readonly string[] => [`another ${noun} has the name "${name}"`];
+  const listenerAt = (port: number): object => ({
+    name: "extra",
+    address: { socket_address: { address: "127.0.0.9", port_value: port } },
+  });
+
+  it.each([
+    ["extension configuration", "EXTENSION_CONFIG", lua("extra"), cors("extra")],
+    ["cluster", "CLUSTER", { name: "extra" }, { name: "extra", alt_stat_name: "b" }],
+    ["listener", "LISTENER", listenerAt(1), listenerAt(2)],
+  ])("count for the first %s, and are skipped for the others", (noun, applyTo, first, second) => {
+    expect(results(add(applyTo, first), add(applyTo, second))).toEqual([
+      [1, []],
+      [0, taken(noun, "extra")],
+    ]);
+    expect(results(add(applyTo, first), add(applyTo, first))).toEqual([
+      [1, []],
+      [1, []],
+    ]);
+  });
+
+  it("are skipped for a name that istiod generates, unless another patch removes it", () => {
+    const own = add("CLUSTER", { name: cart, alt_stat_name: "b" });
+    const remove = { applyTo: "CLUSTER", match: ofService("cart"), patch: { operation: "REMOVE" } };
+    expect(results(own)).toEqual([[0, taken("cluster", cart)]]);
+    expect(results(remove, own)).toEqual([
+      [1, []],
+      [1, []],
+    ]);
+  });
 });
 
 describe("what a patch costs", () => {
