@@ -19,6 +19,7 @@ import { serviceAnalyzers } from "./analyzers/service.js";
 import { sidecarAnalyzers } from "./analyzers/sidecar.js";
 import { telemetryAnalyzers } from "./analyzers/telemetry.js";
 import { virtualServiceAnalyzers } from "./analyzers/virtual-service/virtual-service.js";
+import { wasmPluginAnalyzers } from "./analyzers/wasm-plugin.js";
 import { webhookAnalyzers } from "./analyzers/webhooks/webhooks.js";
 import { quotedNearest } from "./suggestions.js";
 
@@ -40,6 +41,7 @@ export const analyzers: readonly Analyzer[] = [
   ...serviceEntryAnalyzers,
   ...sidecarAnalyzers,
   ...telemetryAnalyzers,
+  ...wasmPluginAnalyzers,
   ...virtualServiceAnalyzers,
   ...webhookAnalyzers,
   ...meshAnalyzers,

@@ -1,6 +1,9 @@
 import { serviceKind, type ServiceObject, services } from "@istiod/config-schema";
 import { kubernetesPortProtocol } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
+import { nearestNames } from "@istiod/settings";
+import { selectedPods } from "../queries/pods.js";
+import { listNames } from "../suggestions.js";
 import { isControlPlane, isManagedGateway } from "../queries/objects.js";
 import { checkConsistency } from "./multi-cluster-service.js";
 
@@ -11,6 +14,12 @@ export const serviceAnalyzers: readonly Analyzer[] = [
     description: "Checks that the names of service ports select a protocol",
     codes: ["IST0118", "IST0150"],
     rules: [rule(serviceKind, services, checkPortNames)],
+  },
+  {
+    name: "service.TargetPortAnalyzer",
+    description: "Checks that workloads of a service declare the ports that it names",
+    codes: ["MESH0041"],
+    rules: [rule(serviceKind, services, checkTargetPorts)],
   },
   {
     name: "services.MultiClusterServiceAnalyzer",
@@ -40,5 +49,26 @@ function checkPortNames(service: ServiceObject, { report }: AnalysisContext): vo
         `port ${port.port} ${name}, which selects no protocol, so that it is detected or treated as TCP; name it <protocol>[-<suffix>], such as http-web, or set appProtocol`,
       );
     }
+  }
+}
+
+function checkTargetPorts(service: ServiceObject, { q, report }: AnalysisContext): void {
+  const { namespace, spec } = service;
+  if (spec.selector === undefined || isControlPlane(service) || isManagedGateway(service)) return;
+  const named = [...spec.ports.entries()].filter(([, { targetPort }]) => /[a-z]/i.test(String(targetPort ?? "")));
+  if (named.length === 0) return;
+  const selected = q.call(selectedPods, { namespace, labels: spec.selector });
+  if (selected.length === 0) return;
+  const declared = new Set(selected.flatMap(({ ports = [] }) => ports.flatMap(({ name }) => name || [])));
+  for (const [i, { port, targetPort }] of named) {
+    const name = String(targetPort);
+    if (declared.has(name)) continue;
+    const near = nearestNames(name, [...declared]);
+    const others = declared.size === 0 ? "they name none" : `they have ${listNames([...declared].sort())}`;
+    report(
+      "MESH0041",
+      ["spec", "ports", i, "targetPort"],
+      `is ${JSON.stringify(name)}, and no selected workload has a port of this name, so that port ${port} has no endpoints: ${near.length === 0 ? others : `did you mean ${near.map((each) => JSON.stringify(each)).join(" or ")}?`}`,
+    );
   }
 }

@@ -2,9 +2,13 @@ import {
   destinationRuleKind,
   destinationRules,
   endpointSlicesByService,
+  envoyFilterKind,
+  envoyFilters,
   type FieldPath,
   peerAuthenticationKind,
   peerAuthentications,
+  proxyConfigKind,
+  proxyConfigs,
   requestAuthenticationKind,
   requestAuthentications,
   serviceEntries,
@@ -12,6 +16,8 @@ import {
   serviceKind,
   type ServiceObject,
   services,
+  wasmPluginKind,
+  wasmPlugins,
   workloadEntries,
   workloadEntryKind,
   type WorkloadEntryObject,
@@ -39,6 +45,15 @@ export const selectorAnalyzer: Analyzer = {
     ),
     rule(requestAuthenticationKind, requestAuthentications, ({ namespace, spec }, context) =>
       checkSelector(namespace, spec.selector?.matchLabels, ["spec", "selector", "matchLabels"], context),
+    ),
+    rule(wasmPluginKind, wasmPlugins, ({ namespace, spec }, context) =>
+      checkSelector(namespace, spec.selector?.matchLabels, ["spec", "selector", "matchLabels"], context),
+    ),
+    rule(proxyConfigKind, proxyConfigs, ({ namespace, spec }, context) =>
+      checkSelector(namespace, spec.selector?.matchLabels, ["spec", "selector", "matchLabels"], context),
+    ),
+    rule(envoyFilterKind, envoyFilters, ({ namespace, spec }, context) =>
+      checkSelector(namespace, spec.workloadSelector?.labels, ["spec", "workloadSelector", "labels"], context),
     ),
     rule(workloadEntryKind, workloadEntries, checkWorkloadEntry),
     rule(serviceEntryKind, serviceEntries, ({ namespace, spec }, context) =>
