@@ -32,10 +32,17 @@ const environment = {
   PILOT_ENABLE_ALPN_FILTER: "false",
 };
 
+/** Writes the mesh configuration of both, without what only an Envoy with an agent has: certificates. */
+async function meshConfiguration(work: string): Promise<string> {
+  const file = join(work, "mesh.yaml");
+  await writeFile(file, "enableAutoMtls: false\ndefaultProviders: {}\n");
+  return file;
+}
+
 /** Starts the built istiod. */
-export async function startOurs({ kubeconfig, debounce }: ControlPlaneOptions): Promise<ControlPlane> {
+export async function startOurs({ kubeconfig, work, debounce }: ControlPlaneOptions): Promise<ControlPlane> {
   const env = { ...environment, PILOT_DEBOUNCE_AFTER: debounce };
-  const istiod = await startIstiod({ kubeconfig, env });
+  const istiod = await startIstiod({ kubeconfig, env, flags: { meshConfig: await meshConfiguration(work) } });
   return { pid: istiod.pid, port: istiod.xds.port, stop: () => istiod.stop() };
 }
 
@@ -51,8 +58,7 @@ export async function startOriginal(
   { kubeconfig, work, debounce }: ControlPlaneOptions,
 ): Promise<ControlPlane> {
   const [port, http, monitoring] = [await freePort(), await freePort(), await freePort()];
-  const meshConfig = join(work, "mesh.yaml");
-  await writeFile(meshConfig, "defaultProviders: {}\n");
+  const meshConfig = await meshConfiguration(work);
   const flags = {
     kubeconfig,
     meshConfig,
