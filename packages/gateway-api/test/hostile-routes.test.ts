@@ -1,0 +1,89 @@
+import { gatewayApiGateways, routeStatus } from "@istiod/gateway-api";
+import { beforeAll, expect, test } from "vitest";
+import { gateway, gatewayApi, httpListener, RouteMesh, servicesOf } from "./route-mesh.js";
+
+const toCart = "rules: [{matches: [{path: {value: /}}], backendRefs: [{name: cart, port: 80}]}]";
+const route = (key: string, spec: string, age = 0): string => gatewayApi("HTTPRoute", key, `{${spec}}`, age);
+const set = (key: string, parentRef: string, listener: string): string =>
+  gatewayApi("ListenerSet", key, `{parentRef: ${parentRef}, listeners: [${listener}]}`);
+
+/** A Gateway with one route of a careful user, and what it is derived to. */
+const innocent = [
+  servicesOf("shop/cart", "evil/cart", "shop/vault"),
+  gateway("edge/front", `[${httpListener("http")}, {name: own, port: 81, protocol: HTTP}]`),
+  route("shop/web", `parentRefs: [{name: front, namespace: edge}], hostnames: [shop.example], ${toCart}`),
+].join("");
+
+const hostile = {
+  "takes paths of a host of another namespace, later": route(
+    "evil/late",
+    `parentRefs: [{name: front, namespace: edge, sectionName: http}], hostnames: [shop.example], ${toCart}`,
+    9,
+  ),
+  "is not allowed by the listener": route(
+    "evil/own",
+    `parentRefs: [{name: front, namespace: edge, sectionName: own}], ${toCart}`,
+  ),
+  "leads to another namespace without a grant": route(
+    "evil/steal",
+    "parentRefs: [{name: front, namespace: edge}], hostnames: [evil.example], rules: [{backendRefs: [{name: vault, namespace: shop, port: 80}]}]",
+  ),
+  "has a filter that is not supported": route(
+    "evil/filter",
+    "parentRefs: [{name: front, namespace: edge}], hostnames: [evil.example], rules: [{filters: [{type: ExtensionRef, extensionRef: {group: a, kind: B, name: c}}]}]",
+  ),
+  "has a ListenerSet that is its own parent as parent":
+    set("evil/self", "{kind: ListenerSet, name: self}", httpListener("a")) +
+    route("evil/of-self", `parentRefs: [{kind: ListenerSet, name: self}], ${toCart}`),
+  "has one of two ListenerSets that are each other's parents":
+    set("evil/one", "{kind: ListenerSet, name: two}", httpListener("a")) +
+    set("evil/two", "{kind: ListenerSet, name: one}", httpListener("a")) +
+    route("evil/of-one", `parentRefs: [{kind: ListenerSet, name: one}], ${toCart}`),
+  "has a ListenerSet that the Gateway does not allow":
+    set("evil/more", "{name: front, namespace: edge}", httpListener("a", "hostname: shop.example")) +
+    route("evil/of-more", `parentRefs: [{kind: ListenerSet, name: more}], hostnames: [shop.example], ${toCart}`),
+} as const;
+
+let alone: { readonly virtualServices: unknown; readonly gateways: unknown };
+const derived = (mesh: RouteMesh) => ({
+  virtualServices: mesh.virtualServices(),
+  gateways: mesh.db.view(undefined).call(gatewayApiGateways),
+});
+beforeAll(() => {
+  alone = derived(new RouteMesh(innocent));
+});
+
+test("all hostile routes together harm neither the route of another namespace nor its listener", () => {
+  const mesh = new RouteMesh(innocent + Object.values(hostile).join(""));
+  const { virtualServices, gateways } = derived(mesh);
+  expect(gateways).toEqual(alone.gateways);
+  const [key] = Object.keys(alone.virtualServices as object);
+  const { http = [] } = (virtualServices as ReturnType<RouteMesh["virtualServices"]>)[key ?? ""] ?? {};
+  expect(http[0]).toEqual((alone.virtualServices as ReturnType<RouteMesh["virtualServices"]>)[key ?? ""]?.http?.[0]);
+  expect(mesh.statuses("HTTPRoute", "shop/web")).toEqual(new RouteMesh(innocent).statuses("HTTPRoute", "shop/web"));
+});
+
+test.each<[keyof typeof hostile, string, readonly (readonly string[])[]]>([
+  ["takes paths of a host of another namespace, later", "evil/late", [["True Accepted", "True ResolvedRefs"]]],
+  ["is not allowed by the listener", "evil/own", [["False NotAllowedByListeners", "True ResolvedRefs"]]],
+  ["leads to another namespace without a grant", "evil/steal", [["True Accepted", "False RefNotPermitted"]]],
+  ["has a filter that is not supported", "evil/filter", [["True Accepted", "False InvalidFilter"]]],
+  ["has a ListenerSet that is its own parent as parent", "evil/of-self", []],
+  ["has one of two ListenerSets that are each other's parents", "evil/of-one", []],
+  ["has a ListenerSet that the Gateway does not allow", "evil/of-more", []],
+])("a route that %s says so in its status", (name, key, expected) => {
+  const mesh = new RouteMesh(innocent + hostile[name]);
+  const parents = mesh.db.view(undefined).call(routeStatus, { kind: "HTTPRoute", key })?.parents ?? [];
+  const found = parents.map(({ conditions }) =>
+    ["Accepted", "ResolvedRefs"].map((type) => {
+      const condition = conditions.find((each) => each.type === type);
+      return `${condition?.status} ${condition?.reason}`;
+    }),
+  );
+  expect(found).toEqual(expected);
+});
+
+test("no route of another namespace gets what a ReferenceGrant would have to permit", () => {
+  const mesh = new RouteMesh(innocent + hostile["leads to another namespace without a grant"]);
+  expect(JSON.stringify(mesh.virtualServices())).not.toContain("vault");
+});
