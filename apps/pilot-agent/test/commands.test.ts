@@ -121,6 +121,7 @@ describe("the command line", () => {
     const { err } = await run(args, {
       AGENT_DIRECTORY: await scratch(),
       WASM_PURGE_INTERVAL: "1h",
+      ISTIO_BOOTSTRAP: "y.json",
       JWT_POLICY: "third-party-jwt",
       CREDENTIAL_IDENTITY_PROVIDER: "x",
       ISTIO_META_OWNER: "x",
@@ -134,6 +135,7 @@ describe("the command line", () => {
     expect(lines).toEqual([
       "--stsPort=15463 is ignored: the agent exchanges no tokens",
       "--templateFile=x.json is ignored: Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
+      "ISTIO_BOOTSTRAP=y.json is ignored: Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
       "unknown flag --controlPlaneBootstrap=false is ignored",
       "unknown flag --proxyLogLevell=debug is ignored; did you mean --proxyLogLevel?",
       "environment variables without effect are ignored: CREDENTIAL_IDENTITY_PROVIDER, WASM_PURGE_INTERVAL",

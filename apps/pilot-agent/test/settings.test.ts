@@ -128,6 +128,12 @@ describe("the proxy configuration", () => {
     });
     expect(overlayMesh(defaultProxyConfig(), "trustDomain: x", "m")).toMatchObject({ statusPort: 15020 });
     expect(overlay(defaultProxyConfig(), "", "x")).toEqual(defaultProxyConfig());
+    const warnings: string[] = [];
+    overlay(defaultProxyConfig(), "{customConfigFile: /a, proxy_bootstrap_template_path: /b}", "x", (message) =>
+      warnings.push(message),
+    );
+    const reason = "is ignored: Envoy starts with the generated bootstrap; use ISTIO_BOOTSTRAP_OVERRIDE";
+    expect(warnings).toEqual([`x: customConfigFile ${reason}`, `x: proxyBootstrapTemplatePath ${reason}`]);
     const headers = overlay(
       overlay(defaultProxyConfig(), "proxyHeaders: { server: { disabled: true }, requestId: { disabled: true } }", "x"),
       "proxyHeaders: { server: { value: a } }",

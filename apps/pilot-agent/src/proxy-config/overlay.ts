@@ -11,6 +11,9 @@ const MERGED: readonly string[] = ["proxyMetadata"];
 /** Fields of `proxyHeaders` that an overlay inherits if it does not set them. */
 const KEPT_HEADERS = ["forwardedClientCert", "requestId", "attemptCount", "server", "envoyDebugHeaders"];
 
+/** Fields that name a bootstrap of one's own, which the agent does not use. */
+const BOOTSTRAP_FILES = ["customConfigFile", "proxyBootstrapTemplatePath"] as const;
+
 /**
  * Overrides a proxy configuration with YAML, as Istio does: fields are replaced, `proxyMetadata` is merged.
  *
@@ -36,7 +39,12 @@ function decode(given: JsonObject, source: string, warn: Warn): ProxyConfig {
     error: (path, message) => faults.push(`${formatPath(path)} ${message}`.trim()),
     warning: (path, message) => warn(`${source}: ${formatPath(path)} ${message}`),
   });
-  if (config !== undefined) return config;
+  if (config !== undefined) {
+    for (const field of BOOTSTRAP_FILES)
+      if (config[field] !== "")
+        warn(`${source}: ${field} is ignored: Envoy starts with the generated bootstrap; use ISTIO_BOOTSTRAP_OVERRIDE`);
+    return config;
+  }
   throw new AgentError("configuration", `${source}: invalid proxy configuration: ${faults.join(", ")}`);
 }
 
