@@ -68,6 +68,7 @@ export {
   grpcFeatures,
   type GrpcLanguage,
   grpcLanguageNames,
+  grpcLosesListeners,
   grpcSupports,
   languagesWithout,
   supportsFeature,

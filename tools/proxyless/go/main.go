@@ -34,6 +34,7 @@ func main() {
 	listen := flags.String("listen", "", "address of the server")
 	name := flags.String("name", "", "answer of the server")
 	target := flags.String("target", "", "target of the channel")
+	byXDS := flags.Bool("xds", false, "configure the server by xDS")
 	secure := flags.Bool("secure", false, "use the credentials of xDS")
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		fail(err)
@@ -42,7 +43,7 @@ func main() {
 	case "version":
 		fmt.Println(grpc.Version)
 	case "serve":
-		serve(*listen, *name, *secure)
+		serve(*listen, *name, *byXDS, *secure)
 	case "call":
 		call(*target, *secure)
 	}
@@ -115,7 +116,17 @@ func handle(srv any, ctx context.Context, decode func(any) error, intercept grpc
 	return intercept(ctx, &in, &grpc.UnaryServerInfo{Server: srv, FullMethod: method}, answer)
 }
 
-func serve(listen, name string, secure bool) {
+// registrar is a server, with or without xDS.
+type registrar interface {
+	grpc.ServiceRegistrar
+	Serve(net.Listener) error
+}
+
+func newServer(byXDS, secure bool) registrar {
+	if !byXDS {
+		return grpc.NewServer(grpc.ForceServerCodec(raw{}))
+	}
+
 	creds := insecure.NewCredentials()
 	if secure {
 		var err error
@@ -130,6 +141,11 @@ func serve(listen, name string, secure bool) {
 	if err != nil {
 		fail(err)
 	}
+	return s
+}
+
+func serve(listen, name string, byXDS, secure bool) {
+	s := newServer(byXDS, secure)
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "test.Echo",
 		HandlerType: (*sayer)(nil),

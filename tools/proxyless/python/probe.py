@@ -30,15 +30,13 @@ class Echo(grpc.GenericRpcHandler):
             with self._lock:
                 made = self._calls[key] = self._calls.get(key, 0) + 1
             if made <= int(times):
-                context.set_code(next(each for each in grpc.StatusCode if each.value[0] == int(code)))
-                context.set_details("as requested")
-                return b""
+                context.abort(next(each for each in grpc.StatusCode if each.value[0] == int(code)), "as requested")
         time.sleep(int(metadata.get("sleep", 0)) / 1000)
         return self._name
 
 
 def serve(arguments):
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(8), handlers=[Echo(arguments.name)], xds=True)
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(8), handlers=[Echo(arguments.name)], xds=arguments.xds)
     if arguments.secure:
         credentials = grpc.xds_server_credentials(grpc.insecure_server_credentials())
         server.add_secure_port(arguments.listen, credentials)
@@ -77,6 +75,7 @@ def main():
     parser.add_argument("--listen")
     parser.add_argument("--name")
     parser.add_argument("--target")
+    parser.add_argument("--xds", action="store_true")
     parser.add_argument("--secure", action="store_true")
     arguments = parser.parse_args()
     if arguments.command == "version":

@@ -30,6 +30,7 @@ const { positionals, values } = parseArgs({
     listen: { type: "string", default: "" },
     name: { type: "string", default: "" },
     target: { type: "string", default: "" },
+    xds: { type: "boolean", default: false },
     secure: { type: "boolean", default: false },
   },
 });
@@ -57,7 +58,7 @@ function versionOf(name: string): string {
 /** Answers with a name. With the metadata `fail: CODE/N/KEY`, the first N calls of a key fail. */
 function serve(): void {
   const calls = new Map<string, number>();
-  const server = new xds.XdsServer();
+  const server = values.xds ? new xds.XdsServer() : new grpc.Server();
   server.addService(
     {
       Say: {

@@ -12,8 +12,8 @@ export interface ServerOptions {
   readonly name: string;
   /** Number of its address. */
   readonly at: number;
-  /** True: with the credentials of xDS. */
-  readonly secure?: boolean;
+  /** `plain`: without xDS. `xds`: configured by istiod. `secure`: also with the credentials of xDS. Default: `plain`. */
+  readonly mode?: "plain" | "xds" | "secure";
 }
 
 /** A client of the mesh. */
@@ -23,6 +23,8 @@ export interface ClientOptions {
   readonly target?: string;
   readonly region?: string;
 }
+
+const modeFlags = { plain: [], xds: ["--xds"], secure: ["--xds", "--secure"] } as const;
 
 export const host = "echo.test.svc.cluster.local";
 export const port = 7070;
@@ -83,9 +85,9 @@ export class ProxylessMesh {
     await rename(`${file}.partial`, file);
   }
 
-  async serve(library: Library, { name, at, secure = false }: ServerOptions): Promise<Program> {
+  async serve(library: Library, { name, at, mode = "plain" }: ServerOptions): Promise<Program> {
     const bootstrap = await this.#bootstrap(name, this.address(at));
-    const args = ["serve", "--listen", `${this.address(at)}:${port}`, "--name", name, ...(secure ? ["--secure"] : [])];
+    const args = ["serve", "--listen", `${this.address(at)}:${port}`, "--name", name, ...modeFlags[mode]];
     return this.#run(new Program(library, args, bootstrap));
   }
 

@@ -233,7 +233,7 @@ export const scenarios: readonly Scenario[] = [
       await mesh.write("strict", peerAuthentication("STRICT"));
       await mesh.write("rule", destinationRule("{tls: {mode: ISTIO_MUTUAL}}"));
       await mesh.write("service", service(mesh, [["secure", 14]]));
-      const server = await mesh.serve(library, { name: "secure", at: 14, secure: true });
+      const server = await mesh.serve(library, { name: "secure", at: 14, mode: "secure" });
       const [secure, plain] = [await mesh.client(library, { secure: true }), await mesh.client(library)];
       let next: Channel | undefined;
       try {
@@ -258,10 +258,18 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "RBAC deny",
-    run: async ({ mesh, channel }) => {
+    run: async ({ mesh, library, channel }) => {
+      await mesh.write("service", service(mesh, [["guarded", 15]]));
       await mesh.write("policy", authorizationPolicy("DENY", 'when: [{key: "request.headers[user]", values: [eve]}]'));
-      await until("eve is denied", channel, only("code 7"), { metadata: { user: "eve" } });
-      await until("others are not", channel, oneOf("v1", "v2"));
+      const server = await mesh.serve(library, { name: "guarded", at: 15, mode: "xds" });
+      try {
+        await until("others are answered", channel, only("guarded"));
+        await until("eve is denied", channel, only("code 7"), { metadata: { user: "eve" } });
+        await mesh.write("policy", "");
+        await until("eve is answered without the policy", channel, only("guarded"), { metadata: { user: "eve" } });
+      } finally {
+        await server.kill();
+      }
     },
   },
   {
@@ -274,7 +282,7 @@ export const scenarios: readonly Scenario[] = [
         "policy",
         authorizationPolicy("ALLOW", "from: [{source: {principals: [cluster.local/ns/test/sa/client]}}]"),
       );
-      const server = await mesh.serve(library, { name: "secure", at: 14, secure: true });
+      const server = await mesh.serve(library, { name: "secure", at: 14, mode: "secure" });
       const secure = await mesh.client(library, { secure: true });
       try {
         await until("the client is answered", secure, only("secure"));

@@ -80,6 +80,15 @@ export const grpcEndsCallsEarly = fact(
   ({ userAgent }: Proxy) => (userAgent && grpcClientOf(userAgent))?.language === "c-core",
 );
 
+/**
+ * Reports whether the client's library never uses a listener again that was absent for a moment, as that of a service
+ * that does not exist yet.
+ */
+export const grpcLosesListeners = fact(
+  "grpcLosesListeners",
+  ({ userAgent }: Proxy) => (userAgent && grpcClientOf(userAgent))?.language === "node",
+);
+
 /** Returns the implementations of which no version has a feature, by name. */
 export function languagesWithout(feature: GrpcFeature): readonly string[] {
   return (Object.keys(grpcLanguageNames) as GrpcLanguage[])

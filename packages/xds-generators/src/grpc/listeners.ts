@@ -1,4 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import {
   type HttpFilter,
@@ -10,6 +11,7 @@ import {
   clientAddresses,
   dnsDomain,
   features,
+  grpcLosesListeners,
   grpcSupports,
   namespace,
   type ScopedService,
@@ -28,7 +30,7 @@ import { additionalAddresses } from "../listeners/listener-address.js";
 import { outboundClusterName } from "../resource-names.js";
 import { hostPort } from "../routes/domains.js";
 import { sessionKeyOf } from "../routes/route/stateful-session.js";
-import { hostsOfTarget, parseTarget, serverListenerPrefix } from "./names.js";
+import { type ChannelTarget, hostsOfTarget, parseTarget, serverListenerPrefix } from "./names.js";
 import { serverListener } from "./server-listener.js";
 
 /**
@@ -39,11 +41,24 @@ import { serverListener } from "./server-listener.js";
 export const grpcListener = query("grpcListener", (q, name: string): Resource | undefined => {
   if (name.startsWith(serverListenerPrefix)) return serverListener(q, name);
   const target = parseTarget(name);
-  const found = target && findService(q, target.host);
+  if (target === undefined) return undefined;
+  const found = findService(q, target.host);
   const port = found && portOf(found, target.port);
-  if (found === undefined || port === undefined) return undefined;
-  return resource(name, q.call(clientListener, { name, service: found.scoped, port }));
+  if (found !== undefined && port !== undefined)
+    return resource(name, q.call(clientListener, { name, service: found.scoped, port }));
+  return q.ask(grpcLosesListeners, undefined) ? awaitingListener(q, name, target) : undefined;
 });
+
+/**
+ * Returns the listener of a target without a service, whose routes are empty until there is one. A library that loses
+ * absent listeners would not find the service then.
+ */
+function awaitingListener(q: QueryContext, name: string, { host, port }: ChannelTarget): Resource | undefined {
+  const hostname = candidates(q, host).at(-1);
+  if (port === undefined || hostname === undefined) return undefined;
+  const apiListener = { apiListener: connectionManager([fault, router], outboundClusterName(hostname, port)) };
+  return resource(name, toBinary(ListenerSchema, create(ListenerSchema, { name, apiListener })));
+}
 
 /** The listeners of all services of the client's scope, for a client that names none. Libraries always name theirs. */
 export const grpcListeners = query("grpcListeners", (q): ResourceSet => {
@@ -69,15 +84,18 @@ interface FoundService {
 
 function findService(q: QueryContext, host: string): FoundService | undefined {
   const scope = scopeOf(q);
-  const isQualified = q.call(serviceInScope, { scope, hostname: host }) !== undefined;
-  // The namespace and the domain tell clients apart, so they are asked for short names only.
-  const hosts = isQualified ? [host] : hostsOfTarget(host, q.ask(namespace), q.ask(dnsDomain));
-  for (const hostname of hosts) {
+  for (const hostname of candidates(q, host)) {
     const scoped = q.call(serviceInScope, { scope, hostname });
     const service = scoped && q.call(scopedService, scoped);
     if (scoped !== undefined && service !== undefined) return { scoped, service };
   }
   return undefined;
+}
+
+/** Returns the hosts that a target may mean. The namespace and the domain are asked for short names only. */
+function candidates(q: QueryContext, host: string): readonly string[] {
+  const isKnown = q.call(serviceInScope, { scope: scopeOf(q), hostname: host }) !== undefined;
+  return isKnown ? [host] : hostsOfTarget(host, q.ask(namespace), q.ask(dnsDomain));
 }
 
 function portOf({ service: { ports } }: FoundService, requested: number | undefined): number | undefined {
@@ -99,27 +117,28 @@ const clientListener = query(
     const service = q.call(scopedService, scoped);
     if (service === undefined) throw new Error(`no service ${scoped.hostname}`);
     const [, ...others] = features.dualStack(q) ? clientAddresses(q, service) : [];
-    const manager = packAny(HttpConnectionManagerSchema, {
-      httpFilters: [...sessionFilters(q, service), fault, router],
-      routeSpecifier: {
-        case: "rds",
-        value: {
-          configSource: { configSourceSpecifier: { case: "ads", value: {} } },
-          routeConfigName: outboundClusterName(service.hostname, port),
-        },
-      },
-    });
+    const filters = [...sessionFilters(q, service), fault, router];
     return toBinary(
       ListenerSchema,
       create(ListenerSchema, {
         name,
         address: address(clientAddress(q, service), port),
         additionalAddresses: additionalAddresses(others, port),
-        apiListener: { apiListener: manager },
+        apiListener: { apiListener: connectionManager(filters, outboundClusterName(service.hostname, port)) },
       }),
     );
   },
 );
+
+function connectionManager(httpFilters: HttpFilter[], routeConfigName: string): Any {
+  return packAny(HttpConnectionManagerSchema, {
+    httpFilters,
+    routeSpecifier: {
+      case: "rds",
+      value: { configSource: { configSourceSpecifier: { case: "ads", value: {} } }, routeConfigName },
+    },
+  });
+}
 
 function sessionFilters(q: QueryContext, service: Service): readonly HttpFilter[] {
   return sessionKeyOf(q, service) !== undefined && q.ask(grpcSupports, "statefulSession") ? [statefulSession] : [];
