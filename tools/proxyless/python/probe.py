@@ -8,6 +8,7 @@ import threading
 import time
 
 import grpc
+import grpc.experimental
 
 METHOD = "/test.Echo/Say"
 

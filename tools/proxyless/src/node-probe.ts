@@ -35,6 +35,7 @@ const { positionals, values } = parseArgs({
   },
 });
 
+xds.register();
 switch (positionals[0]) {
   case "version":
     console.log(`${versionOf("@grpc/grpc-js-xds")} with grpc-js ${versionOf("@grpc/grpc-js")}`);
@@ -94,7 +95,6 @@ function serve(): void {
 }
 
 async function call(): Promise<void> {
-  xds.register();
   const plaintext = grpc.credentials.createInsecure();
   const credentials = values.secure ? new xds.XdsChannelCredentials(plaintext) : plaintext;
   const client = new grpc.Client(values.target, credentials);

@@ -48,8 +48,7 @@ function applyTls(cluster: Cluster, { tls }: TrafficPolicy, identities: () => re
   cluster.transportSocket = clientTls(names, tls.mode !== Mode.SIMPLE);
 }
 
-/** The largest ring that libraries accept. */
-const maxRingSize = 8_388_608n;
+/** The size of a ring without a declared one. Validation bounds the declared ones as libraries do. */
 const defaultRingSize = 1024n;
 
 /**
@@ -65,7 +64,7 @@ function applyLoadBalancer(cluster: Cluster, settings: LoadBalancerSettings | un
     const size = declared === 0n ? defaultRingSize : declared;
     cluster.lbConfig = {
       case: "ringHashLbConfig",
-      value: create(Cluster_RingHashLbConfigSchema, { minimumRingSize: size > maxRingSize ? maxRingSize : size }),
+      value: create(Cluster_RingHashLbConfigSchema, { minimumRingSize: size }),
     };
   } else if (chosen?.case === "backendUtilization") {
     cluster.loadBalancingPolicy = inEachLocality(backendUtilizationPolicy(chosen.value));

@@ -9,7 +9,7 @@ import {
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
 import { encodeMessageField, encodeStringField, joinEncoded } from "@istiod/protobuf-wire";
-import { mesh } from "@istiod/push-context";
+import { isProxylessGrpc, mesh } from "@istiod/push-context";
 import { isGrpc, type Protocol } from "@istiod/service-discovery";
 import { inboundRetryPolicy, outboundRetryPolicy } from "./retry-policy.js";
 import { anyRequest } from "./route-match.js";
@@ -55,7 +55,7 @@ export function passthroughRoute(name: string, cluster: string, appendXForwarded
 const defaultOutboundAction = query("defaultOutboundAction", (q): Uint8Array => {
   const retryPolicy = outboundRetryPolicy(mesh(q).defaultHttpRetryPolicy, false);
   const message = create(RouteActionSchema, { ...(retryPolicy && { retryPolicy }) });
-  setTimeouts(message);
+  setTimeouts(message, noTimeout(), q.ask(isProxylessGrpc));
   return toBinary(RouteActionSchema, message);
 });
 
