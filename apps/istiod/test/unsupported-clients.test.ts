@@ -10,13 +10,6 @@ const until = { timeout: 30_000, interval: 20 };
 const mesh = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n";
 
 const clients = {
-  grpc: {
-    node: create(NodeSchema, {
-      id: "sidecar~10.0.0.1~web-1.shop~shop.svc.cluster.local",
-      metadata: { GENERATOR: "grpc" },
-    }),
-    words: "proxyless gRPC clients are not supported yet: they get empty answers",
-  },
   ztunnel: {
     node: create(NodeSchema, { id: "ztunnel~10.0.0.2~ztunnel-1.istio-system~istio-system.svc.cluster.local" }),
     words: "ztunnels of ambient mode are not supported yet: they get no workloads and policies",

@@ -279,7 +279,7 @@ ${more}`;
     const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
     const root = await folder({ "mesh.yaml": [namespace, service, ...objects].join("---") });
     const { out } = await analyze([root]);
-    return out.split("\n").flatMap((line) => (line.includes("MESH0053") ? [line.replace(/^.*?\) /, "")] : []));
+    return out.split("\n").flatMap((line) => (line.includes("MESH0066") ? [line.replace(/^.*?\) /, "")] : []));
   };
 
   test("that match nothing of the Pods' proxies, or are skipped, are found with their lines", async () => {

@@ -43,12 +43,10 @@ export function xdsLog(log: Logger, causesOf: CausesOf, clock: Clock = monotonic
 }
 
 /** Says that a client is not served. Such clients reconnect often, so the lines are bounded by their kind. */
-function logUnsupported(log: Logger, { node, nodeId, peer }: ConnectEvent, bounded: BoundedLines): void {
+function logUnsupported(log: Logger, { nodeId, peer }: ConnectEvent, bounded: BoundedLines): void {
   const [type = ""] = nodeId.split("~");
-  const generator = node.metadata?.["GENERATOR"];
-  const GENERATOR = typeof generator === "string" ? generator : undefined;
   if (!isProxyType(type)) return;
-  const unsupported = unsupportedClient({ type, metadata: { ...(GENERATOR !== undefined && { GENERATOR }) } });
+  const unsupported = unsupportedClient({ type });
   if (unsupported === undefined) return;
   const { kind, reason } = unsupported;
   bounded.write(log, "warn", `unsupported client ${kind}`, { proxy: nodeId, peer: peer.address }, reason);

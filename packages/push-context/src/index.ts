@@ -73,6 +73,7 @@ export {
   languagesWithout,
   supportsFeature,
 } from "./proxyless/grpc-client.js";
+export { destinationRuleLimits, type GrpcLimit, virtualServiceLimits } from "./proxyless/grpc-limits.js";
 
 export { features } from "./mesh/features.js";
 export { mesh, rootNamespace } from "./mesh/mesh-config.js";

@@ -183,7 +183,7 @@ test("an earlier connection of a proxy, which never acknowledges, does not count
 });
 
 test("clients that are not served are named by their latest connection, and change no exit status", async () => {
-  const unsupported = "proxyless clients are not supported";
+  const unsupported = "ztunnels are not supported";
   const { ask } = asking({
     a: () => statusOf({ reached: 1 }, { connections: [{ ...proxy("web", 10), unsupported }, proxy("cart", 11)] }),
     b: () => statusOf({}, { connections: [{ ...proxy("api", 20), unsupported }, proxy("web", 20)] }),

@@ -43,10 +43,10 @@ it("shows the split of each route, the TLS of each destination, and the mode of 
 });
 
 it("shows why a proxy gets nothing or rejects it, and no inbound ports of a gateway", () => {
-  const unsupported = proxy("web.shop", { unsupported: "proxyless gRPC clients are not supported yet", types: [] });
+  const unsupported = proxy("web.shop", { unsupported: "ztunnels are not supported yet", types: [] });
   const empty = { ...details, routes: [], destinations: [], ports: [] };
   const text = textOf(renderProxyPage({ ...empty, proxy: unsupported }, []));
-  expect(text).toContain("proxyless gRPC clients are not supported yet");
+  expect(text).toContain("ztunnels are not supported yet");
   expect(text).toContain("No VirtualService configures a route of this proxy.");
   const gateway = proxy("gw.edge", { kind: "router", types: withType(rejectedListener) });
   const rejected = textOf(renderProxyPage({ ...details, proxy: gateway }, []));

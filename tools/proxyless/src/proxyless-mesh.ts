@@ -36,6 +36,8 @@ export class ProxylessMesh {
   readonly #root: Minted;
   readonly #rejections: string[] = [];
   readonly #programs = new Set<Program>();
+  /** Servers of Node that are configured by xDS bind all addresses, so that they need ports of their own. */
+  readonly #firstPort = 20_000 + Math.floor(Math.random() * 10_000);
   #istiod: Awaited<ReturnType<typeof startIstiodInProcess>> | undefined;
 
   private constructor(work: string, subnet: Subnet, root: Minted) {
@@ -77,6 +79,11 @@ export class ProxylessMesh {
     return this.#subnet.address(n);
   }
 
+  /** Returns the port of the server at an address. */
+  portAt(n: number): number {
+    return this.#firstPort + n;
+  }
+
   /** Writes a file of objects as a whole; without text, it removes it. */
   async write(name: string, yaml: string): Promise<void> {
     const file = join(this.#work, "config", `${name}.yaml`);
@@ -87,7 +94,7 @@ export class ProxylessMesh {
 
   async serve(library: Library, { name, at, mode = "plain" }: ServerOptions): Promise<Program> {
     const bootstrap = await this.#bootstrap(name, this.address(at));
-    const args = ["serve", "--listen", `${this.address(at)}:${port}`, "--name", name, ...modeFlags[mode]];
+    const args = ["serve", "--listen", `${this.address(at)}:${this.portAt(at)}`, "--name", name, ...modeFlags[mode]];
     return this.#run(new Program(library, args, bootstrap));
   }
 

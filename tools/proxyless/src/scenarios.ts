@@ -20,7 +20,7 @@ export interface Rig {
 /** The service with the endpoints of servers: a version and an address number each. */
 export function service(mesh: ProxylessMesh, versions: readonly (readonly [version: string, at: number])[]): string {
   const endpoint = ([version, at]: readonly [string, number]): string =>
-    `  - {address: ${mesh.address(at)}, labels: {version: ${version}}, locality: ${version}, serviceAccount: ${version}}`;
+    `  - {address: ${mesh.address(at)}, ports: {grpc: ${mesh.portAt(at)}}, labels: {version: ${version}}, locality: ${version}, serviceAccount: ${version}}`;
   return `apiVersion: networking.istio.io/v1
 kind: ServiceEntry
 metadata: {name: echo, namespace: test}

@@ -22,7 +22,7 @@ export function patchFindings(
     const { group, kind } = envoyFilterKind;
     const { namespace, name } = filter;
     return faultsOf(status, ApplyTo[applyTo]).map((message) => ({
-      code: "MESH0053" as const,
+      code: "MESH0066" as const,
       analyzer: "envoyfilter.PatchEffectAnalyzer",
       origin: { group, kind, namespace, name, key: status.filter },
       path: ["spec", "configPatches", status.index],

@@ -1,8 +1,7 @@
-import type { NodeMetadata } from "./node-metadata.js";
 import type { Proxy } from "./proxy.js";
 
 /** A kind of clients that are not served. */
-export type UnsupportedClientKind = "grpc" | "ztunnel" | "waypoint" | "agentgateway";
+export type UnsupportedClientKind = "ztunnel" | "waypoint" | "agentgateway";
 
 /** A client that gets no configuration, or none that it can use. */
 export interface UnsupportedClient {
@@ -12,20 +11,15 @@ export interface UnsupportedClient {
 }
 
 const reasons: Readonly<Record<UnsupportedClientKind, string>> = {
-  grpc: "proxyless gRPC clients are not supported yet: they get empty answers",
   ztunnel: "ztunnels of ambient mode are not supported yet: they get no workloads and policies",
   waypoint: "waypoints of ambient mode are not supported yet: no traffic of a service is sent through them",
   agentgateway: "agentgateways are not supported: they get empty answers",
 };
 
 /** Kinds of clients that are not served, in the order of their names. */
-export const unsupportedClientKinds: readonly UnsupportedClientKind[] = ["agentgateway", "grpc", "waypoint", "ztunnel"];
+export const unsupportedClientKinds: readonly UnsupportedClientKind[] = ["agentgateway", "waypoint", "ztunnel"];
 
-/** Returns why a client is not served by its type and its metadata `GENERATOR`; undefined for all others. */
-export function unsupportedClient({
-  type,
-  metadata,
-}: Pick<Proxy, "type"> & { readonly metadata: Pick<NodeMetadata, "GENERATOR"> }): UnsupportedClient | undefined {
-  const kind = metadata.GENERATOR === "grpc" ? "grpc" : type;
+/** Returns why a client is not served by its type; undefined for all others. */
+export function unsupportedClient({ type: kind }: Pick<Proxy, "type">): UnsupportedClient | undefined {
   return kind === "sidecar" || kind === "router" ? undefined : { kind, reason: reasons[kind] };
 }

@@ -50,7 +50,6 @@ describe("endpoints that accept HBONE tunnels", () => {
     expect(address(ambient(pod, { ...prefer, PILOT_ENABLE_SENDING_HBONE: "false" }))).toEqual(direct);
     expect(address(ambient(pod, { ...prefer, PILOT_ENABLE_AMBIENT: "false" }))).toEqual(direct);
     expect(address(ambient(pod, prefer), { metadata: { DISABLE_HBONE_SEND: "true" } })).toEqual(direct);
-    expect(address(ambient(pod, prefer), { metadata: { GENERATOR: "grpc" } })).toEqual(direct);
   });
 
   it("include pods captured by their node's proxy, in ambient mode", () => {

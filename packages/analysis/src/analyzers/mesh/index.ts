@@ -3,6 +3,7 @@ import { crossNamespaceAnalyzer } from "./cross-namespace.js";
 import { destinationRuleAnalyzer } from "./destination-rules.js";
 import { exportAnalyzer } from "./export-to.js";
 import { gatewayAnalyzer } from "./gateways.js";
+import { grpcLimitAnalyzer } from "./grpc-limits.js";
 import { hiddenServiceAnalyzer } from "./hidden-services.js";
 import { hostAnalyzer } from "./hosts.js";
 import { httpSettingsAnalyzer } from "./http-settings.js";
@@ -42,6 +43,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   destinationRuleAnalyzer,
   exportAnalyzer,
   gatewayAnalyzer,
+  grpcLimitAnalyzer,
   hiddenServiceAnalyzer,
   hostAnalyzer,
   httpSettingsAnalyzer,

@@ -17,16 +17,12 @@ const namespaceValues = ["enabled", "disabled"];
 const podLabel = "sidecar.istio.io/inject";
 const podValues = ["true", "false"];
 
-const templatesAnnotation = "inject.istio.io/templates";
-/** Templates of clients that are not served. */
-const proxylessTemplates: ReadonlySet<string> = new Set(["grpc-agent", "grpc-simple"]);
-
 type Labels = Readonly<Record<string, string>>;
 
 export const injectionLabelAnalyzer: Analyzer = {
   name: "mesh.InjectionLabelAnalyzer",
   description: "Checks that injection labels have values with a meaning, and are on objects where they are read",
-  codes: ["MESH0018", "MESH0003"],
+  codes: ["MESH0018"],
   rules: [
     rule(namespaceKind, namespaces, checkNamespace),
     rule(podKind, pods, (pod, context) => checkPod(pod.labels, pod.annotations, [], context)),
@@ -69,16 +65,6 @@ function checkPod(labels: Labels, annotations: Labels, at: FieldPath, { report }
       `${where} ${podLabel}=${value} is ignored, because it neither enables nor disables injection; expected "true" or "false"${suggestion(value)}`,
     );
   }
-  const proxyless = (annotations[templatesAnnotation] ?? "")
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => proxylessTemplates.has(name));
-  if (proxyless.length > 0)
-    report(
-      "MESH0003",
-      [...at, "metadata", "annotations", templatesAnnotation],
-      `template ${proxyless.join(" and ")} is for proxyless gRPC, which is not supported yet: the gRPC clients of the pod get no configuration; remove the annotation, so that a sidecar is injected`,
-    );
   if (labels[namespaceLabel] !== undefined)
     report(
       "MESH0018",
