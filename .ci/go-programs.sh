@@ -4,3 +4,5 @@ node --import tsx tools/cluster/src/main.ts install ||
   echo "no API server could be built: the tests that need one are skipped and named"
 node --import tsx tools/manifests/src/main.ts install-helm ||
   echo "no Helm could be built: the tests that need one are skipped and named"
+node --import tsx tools/proxyless/src/install-go.ts ||
+  echo "no gRPC client in Go could be built: the tests that need one are skipped and named"
