@@ -55,12 +55,6 @@ it("without certificate files there is no provider, and the locality is empty ra
   expect(certificate_providers).toBeUndefined();
 });
 
-it("GRPC_XDS_BOOTSTRAP may be empty", async () => {
-  const { directory, agent } = await startedAgent(await fakeIstiod(), { env: { GRPC_XDS_BOOTSTRAP: "" } });
-  await expect(stat(join(directory, bootstrapFile))).rejects.toThrow("ENOENT");
-  await agent.checkReady();
-});
-
 it("the agent is ready when the bootstrap and the certificates exist", async () => {
   const { directory, agent } = await startedAgent(await fakeIstiod(), { env: { OUTPUT_CERTS: "./certs" } });
   await vi.waitFor(() => agent.checkReady(), 10_000);

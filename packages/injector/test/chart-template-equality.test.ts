@@ -44,7 +44,7 @@ function hasStatusPort({ pod, values }: Injection): boolean {
 }
 
 describe("templates of the chart and of the reference give equal pods", () => {
-  it.for(["sidecar", "gateway", "grpc-agent", "grpc-simple"])("%s", (name, { skip }) => {
+  it.for(["sidecar", "gateway", "grpc-agent"])("%s", (name, { skip }) => {
     skip(absence !== undefined, absence);
     const reference = referenceInstallation().templates[name] ?? "";
     const injected = { count: 0 };

@@ -87,7 +87,6 @@ function certificateFiles(directory: string) {
  */
 export async function writeGrpcBootstrap(context: AgentContext, identity: WorkloadIdentity): Promise<GrpcReadiness> {
   const { options, proxy, resolvePath } = context;
-  if (options.grpcBootstrap === "") return { check: () => Promise.resolve() };
   const file = resolvePath(options.grpcBootstrap);
   const certificates = options.outputCerts === "" ? undefined : resolvePath(options.outputCerts);
   const node = buildNodeMetadata(nodeInputs({ ...context, identity }));

@@ -71,7 +71,7 @@ export const envoySettings = {
   grpcBootstrap: stringSetting({
     variable: "GRPC_XDS_BOOTSTRAP",
     default: "./etc/istio/proxy/grpc-bootstrap.json",
-    help: "file to which the bootstrap of gRPC applications without a proxy is written; empty to disable",
+    help: "file to which the bootstrap of gRPC applications without a proxy is written",
   }),
   bootstrapOverride: stringSetting({
     variable: "ISTIO_BOOTSTRAP_OVERRIDE",

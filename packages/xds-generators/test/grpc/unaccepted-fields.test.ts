@@ -67,7 +67,7 @@ const everyRoute = `[
   {match: [{uri: {regex: "/b/.*"}, ignoreUriCase: true, headers: {h: {regex: "a|b"}}, withoutHeaders: {w: {prefix: x}},
     authority: {prefix: cart}, method: {exact: POST}, scheme: {exact: http}}],
    ${destination}, rewrite: {uriRegexRewrite: {match: a, rewrite: b}, authority: x}, mirrors: [{destination: {host: cart}}],
-   headers: {request: {set: {":authority": x, a: b}}}, corsPolicy: {allowOrigins: [{exact: a}]}, timeout: 3s,
+   headers: {request: {set: {a: b}}}, corsPolicy: {allowOrigins: [{exact: a}]}, timeout: 3s,
    retries: {attempts: 2, retryOn: "5xx,unavailable,503", perTryTimeout: 1s, retryRemoteLocalities: true, backoff: 1s}},
   {match: [{uri: {prefix: /c}}], directResponse: {status: 500, body: {string: x}}},
   {match: [{uri: {prefix: /d}}], redirect: {uri: /x, authority: other, redirectCode: 308}},
