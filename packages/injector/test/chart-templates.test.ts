@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { applyMeshConfig } from "@istiod/config-schema";
-import { injectResources, parseValues } from "@istiod/injector";
+import { injectResources, parseInjectorConfig, parseValues } from "@istiod/injector";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import {
@@ -93,7 +93,7 @@ describe("the bootstrap of grpc-simple", () => {
       spec: { containers: [{ name: "web", image: "web" }] },
     };
     const { output } = injectResources(JSON.stringify(pod), {
-      templates: installation.templates,
+      templates: parseInjectorConfig(JSON.stringify({ templates: installation.templates })).templates,
       values: parseValues(JSON.stringify(injectionValues(installation.values))),
       meshConfig: required(applyMeshConfig({}, { warning: () => undefined, error: () => undefined })),
       revision: "",

@@ -68,7 +68,7 @@ export {
   grpcFeatures,
   type GrpcLanguage,
   grpcLanguageNames,
-  grpcLosesListeners,
+  grpcNeedsAllResources,
   grpcSupports,
   languagesWithout,
   supportsFeature,

@@ -81,11 +81,11 @@ export const grpcEndsCallsEarly = fact(
 );
 
 /**
- * Reports whether the client's library never uses a listener again that was absent for a moment, as that of a service
- * that does not exist yet.
+ * Reports whether the client's library needs every resource that it names: it never uses a listener or cluster again
+ * that was absent for a moment, and it needs a virtual host for its target.
  */
-export const grpcLosesListeners = fact(
-  "grpcLosesListeners",
+export const grpcNeedsAllResources = fact(
+  "grpcNeedsAllResources",
   ({ userAgent }: Proxy) => (userAgent && grpcClientOf(userAgent))?.language === "node",
 );
 

@@ -11,7 +11,7 @@ import {
   clientAddresses,
   dnsDomain,
   features,
-  grpcLosesListeners,
+  grpcNeedsAllResources,
   grpcSupports,
   namespace,
   type ScopedService,
@@ -46,7 +46,7 @@ export const grpcListener = query("grpcListener", (q, name: string): Resource | 
   const port = found && portOf(found, target.port);
   if (found !== undefined && port !== undefined)
     return resource(name, q.call(clientListener, { name, service: found.scoped, port }));
-  return q.ask(grpcLosesListeners, undefined) ? awaitingListener(q, name, target) : undefined;
+  return q.ask(grpcNeedsAllResources, undefined) ? awaitingListener(q, name, target) : undefined;
 });
 
 /**

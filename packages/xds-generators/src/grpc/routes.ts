@@ -6,6 +6,7 @@ import {
   dnsNamespaceServing,
   egressListeners,
   grpcEndsCallsEarly,
+  grpcNeedsAllResources,
   grpcSupports,
   isSubsetOfHost,
   isWildcard,
@@ -18,6 +19,7 @@ import { withFailures } from "../routes/route-configuration.js";
 import type { EgressPort } from "../routes/sidecar/port-services.js";
 import { sidecarKey, type SidecarPort, virtualHostByDomain } from "../routes/sidecar/sidecar-virtual-hosts.js";
 import { attemptHost } from "../routes/sidecar/virtual-host-chunks.js";
+import { anyRequest } from "../routes/route/route-match.js";
 import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../routes/virtual-host.js";
 import { acceptedVirtualHosts } from "./accepted-virtual-hosts.js";
 
@@ -34,8 +36,18 @@ export const grpcRouteConfiguration = query("grpcRouteConfiguration", (q, name: 
     (request) => attemptHost(q, request, failures, grpcVirtualHost) ?? [],
   );
   const head = toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { name }));
-  return withFailures(resource(name, joinEncoded([head, ...hosts])), failures);
+  const others = q.ask(grpcNeedsAllResources, undefined)
+    ? [anyHost(outboundClusterName(parsed.hostname, parsed.port))]
+    : [];
+  return withFailures(resource(name, joinEncoded([head, ...hosts, ...others])), failures);
 });
+
+/** Returns the virtual host of a target that no other one has, encoded: one without endpoints, or one of plain TCP. */
+function anyHost(cluster: string): Uint8Array {
+  const action = { case: "route", value: { clusterSpecifier: { case: "cluster", value: cluster } } } as const;
+  const host = { name: "any", domains: ["*"], routes: [{ match: anyRequest(), action }] };
+  return toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { virtualHosts: [host] }));
+}
 
 /** A virtual host as gRPC accepts it, encoded as the virtual hosts of a route configuration. */
 const grpcVirtualHost = query(

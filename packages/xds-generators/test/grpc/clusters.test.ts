@@ -26,6 +26,14 @@ it("subsets have clusters, and there is none for an unknown subset, port or serv
     expect(client.get("cds", name), name).toBeUndefined();
 });
 
+it("Node, which needs what it names, has a cluster without endpoints", () => {
+  const client = grpcClient(meshOf(cart), { userAgent: "node" });
+  const name = "outbound|80||absent.shop.svc.cluster.local";
+  expect(client.get("cds", name)).toMatchObject({ name, type: "EDS" });
+  expect(client.get("eds", name)).toEqual({ clusterName: name });
+  expect(client.get("cds", "x")).toBeUndefined();
+});
+
 it("mutual TLS has the certificates of the bootstrap's provider and the policy's names", () => {
   const { name, typedConfig } = clusterWith(
     "{tls: {mode: ISTIO_MUTUAL, subjectAltNames: [spiffe://a/b]}}",

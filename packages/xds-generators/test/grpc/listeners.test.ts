@@ -44,15 +44,19 @@ it("there is no listener for another port, an unknown service or a malformed nam
     expect(client.get("lds", name), name).toBeUndefined();
 });
 
-it("Node, which loses absent listeners, has one whose routes are empty until the service exists", () => {
+it("Node, which needs what it names, has a listener and routes before the service exists", () => {
   const mesh = meshOf(cart);
   const client = grpcClient(mesh, { userAgent: "node" });
   const name = "outbound|80||later.shop.svc.cluster.local";
   expect(routesOf(client.get("lds", "later:80"))).toBe(name);
-  expect(client.get("rds", name)).toEqual({ name });
+  const any = { name: "any", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: name } }] };
+  expect(client.get("rds", name)).toEqual({ name, virtualHosts: [any] });
   mesh.apply(cart.replaceAll("cart", "later"));
   expect(routesOf(client.get("lds", "later:80"))).toBe(name);
-  expect(client.get("rds", name).virtualHosts).toHaveLength(1);
+  expect(client.get("rds", name).virtualHosts.map((host: { name: string }) => host.name)).toEqual([
+    "later.shop.svc.cluster.local:80",
+    "any",
+  ]);
 });
 
 it("a Sidecar and exportTo limit the services of a client", () => {
