@@ -4,7 +4,7 @@ import { gatewayApiKinds, istioKinds } from "@istiod/config-schema";
 import { type ApiServer, type ApiServerOptions, type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
 import { clusterType } from "@istiod/xds-server";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { typesOf } from "./istio-types.js";
+import { typesOf } from "@istiod/commands/testing";
 import { client, decoded, folder, serve } from "./serving.js";
 
 const until = { timeout: 60_000, interval: 50 };

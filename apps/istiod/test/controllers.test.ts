@@ -5,7 +5,7 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import type { KubernetesObject } from "@istiod/kubernetes";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { istioTypes } from "./istio-types.js";
+import { istioTypes } from "@istiod/commands/testing";
 import { accessTo, remoteSecret, serveCluster, until } from "./remote-mesh.js";
 import { client, decoded, folder, serve } from "./serving.js";
 import { clusterKinds, startTestCluster, type TestCluster } from "./test-clusters.js";

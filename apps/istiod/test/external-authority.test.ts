@@ -19,7 +19,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openExternalAuthority } from "../src/external-authority.js";
 import { accountToken } from "./account-token.js";
 import { scrape } from "@istiod/prometheus/testing";
-import { istioTypes } from "./istio-types.js";
+import { istioTypes } from "@istiod/commands/testing";
 import { folder, serve } from "./serving.js";
 
 const identity = "spiffe://cluster.local/ns/shop/sa/web";

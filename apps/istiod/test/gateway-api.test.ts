@@ -7,7 +7,7 @@ import { chartInstallation, injectionValues } from "@istiod/injector/testing";
 import type { KubernetesObject } from "@istiod/kubernetes";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { typesOf } from "./istio-types.js";
+import { typesOf } from "@istiod/commands/testing";
 import { until } from "./remote-mesh.js";
 import { client, decoded, folder, serve } from "./serving.js";
 

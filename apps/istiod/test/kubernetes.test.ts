@@ -9,7 +9,7 @@ import { clusterType, listenerType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { accountToken } from "./account-token.js";
-import { istioTypes } from "./istio-types.js";
+import { istioTypes } from "@istiod/commands/testing";
 import { client, decoded, folder, serve } from "./serving.js";
 
 const until = { timeout: 20_000, interval: 20 };

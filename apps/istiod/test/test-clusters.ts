@@ -9,7 +9,7 @@ import {
 } from "@istiod/kubernetes";
 import { type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
 import { onTestFinished, type TestContext, vi } from "vitest";
-import { istioTypes } from "./istio-types.js";
+import { istioTypes } from "@istiod/commands/testing";
 
 /** An API server with Istio's types and two namespaces, which is used as an administrator does. */
 export interface TestCluster {

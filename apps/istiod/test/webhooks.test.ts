@@ -10,7 +10,7 @@ import { startApiServer } from "@istiod/kubernetes/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { scrape } from "@istiod/prometheus/testing";
 import { webhookSeries } from "./istio-series.js";
-import { istioTypes } from "./istio-types.js";
+import { istioTypes } from "@istiod/commands/testing";
 import { folder, serve } from "./serving.js";
 import { clusterKinds, type TestCluster, typeOf } from "./test-clusters.js";
 import { meshWithWebhooks, validator } from "./webhook-mesh.js";

@@ -9,7 +9,7 @@ import { clusterType, endpointType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { accountToken } from "./account-token.js";
-import { istioTypes } from "./istio-types.js";
+import { istioTypes } from "@istiod/commands/testing";
 import { type Istiod, serveCluster, until } from "./remote-mesh.js";
 import { client, decoded, folder, serve } from "./serving.js";
 import { clusterKinds, startTestCluster } from "./test-clusters.js";

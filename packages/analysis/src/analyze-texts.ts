@@ -57,6 +57,11 @@ export interface TextsToAnalyze {
    */
   readonly revision?: string;
   readonly suppressions?: readonly Suppression[];
+  /**
+   * Set if the files have all objects of a cluster, so that no ingress gateway is assumed. Default: false, one is
+   * assumed to be installed unless the mesh configuration disables Ingress.
+   */
+  readonly isWholeCluster?: boolean;
   /** Names of the analyzers to run. Default: all except those that run only on request. */
   readonly analyzers?: readonly string[];
   /**
@@ -78,8 +83,7 @@ const kinds = [...allKinds, ...analysisKinds];
 const kindsOfRemoteClusters = [...remoteKinds, ...analysisKinds];
 
 /**
- * Analyzes configuration that is not deployed, including objects that validation rejects. Unless the mesh configuration
- * disables Ingress, an ingress gateway is assumed to be installed, as in Istio's analysis.
+ * Analyzes configuration in texts, including objects that validation rejects.
  *
  * @throws Error that names an analyzer that does not exist.
  */
@@ -93,7 +97,8 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
   database.commit((tx) => {
     for (const [name, value] of Object.entries(input.environment ?? {})) tx.set(environment, name, value);
     writeNow(tx, input.time ?? Date.now());
-    assumeIngressGateway(tx, writeMesh(tx, input, problems), own);
+    const config = writeMesh(tx, input, problems);
+    if (input.isWholeCluster !== true) assumeIngressGateway(tx, config, own);
     for (const ledger of ledgers.values()) applyChanges(tx, ledger.takeChanges());
   });
   const lines = new FileLines(new Map(files.map(({ file, text }) => [file, text])));

@@ -18,7 +18,7 @@ export {
 } from "./messages/message.js";
 export { type Analysis, analyzeTexts, type ObjectFile, type TextFile, type TextsToAnalyze } from "./analyze-texts.js";
 export { isSuppressed, isSuppressedByObject, parseSuppression, type Suppression } from "./messages/suppression.js";
-export { type Format, formatMessages, formats } from "./messages/format.js";
+export { type Format, type FormattedMessage, formatMessages, formats } from "./messages/format.js";
 export { selectMessages, type Selection } from "./messages/select.js";
 export { LiveAnalysis, type LiveAnalysisOptions } from "./live-analysis.js";
 export { kindsThatMayLackEffect, reasonWithoutEffect } from "./no-effect/kinds-without-effect.js";

@@ -14,6 +14,7 @@ import {
   parseSuppression,
   selectMessages,
   type Suppression,
+  type TextsToAnalyze,
 } from "@istiod/analysis";
 import { clusterDirectory, type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
 import { envoyFilters } from "@istiod/config-schema";
@@ -22,6 +23,8 @@ import type { Database } from "@istiod/incremental";
 import { podProxies, type Proxy } from "@istiod/push-context";
 import { booleanArgument, SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { withCluster } from "./cluster/cluster.js";
+import { analyzeCluster } from "./cluster/cluster-analysis.js";
 import { meshFlags } from "./mesh-flags.js";
 import type { MeshFlags } from "./mesh-flags.js";
 
@@ -40,6 +43,10 @@ interface AnalyzeValues extends Omit<MeshFlags, "namespace"> {
   readonly listAnalyzers: boolean;
   readonly ignoreUnknown: boolean;
   readonly verbose: boolean;
+  readonly useKube?: boolean;
+  readonly kubeconfig: string;
+  readonly context: string;
+  readonly istioNamespace: string;
 }
 
 /** The streams of `istiod analyze`. */
@@ -59,7 +66,7 @@ export const analyzeExits = { passed: 0, notParsed: 65, found: 79 } as const;
 /** Flags of the mesh that `istiod analyze` shares with `istiod discovery`. */
 const { namespace: _, ...analyzeFlags } = meshFlags;
 
-/** `istiod analyze`: findings about configuration in files or of a running istiod. */
+/** `istiod analyze`: findings about configuration in files, of a cluster, or of a running istiod. */
 export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): Command {
   const command = new SettingsCommand("analyze")
     .description("Analyze configuration and print findings, with the codes of `istioctl analyze`.")
@@ -70,11 +77,8 @@ export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): C
     if (values.listAnalyzers) return output.print(analyzerList());
     const suppressions = values.suppress.map((value) => suppression(value, output));
     const isGiven = (flag: string): boolean => command.getOptionValueSource(flag) === "cli";
-    const analysis =
-      values.istiod === undefined
-        ? await ofFiles(files, values, env, { output, isGiven })
-        : await ofIstiod(values.istiod);
-    report(analysis, suppressions, values, output);
+    const context: Context = { env, output, isGiven };
+    report(await analysisOf(files, values, context), suppressions, values, output);
   });
 }
 
@@ -94,9 +98,18 @@ function inputOptions(): readonly Option[] {
     ),
     new Option("--ignore-unknown", "exit with 0 although files cannot be parsed").default(false),
     new Option("--meshConfigFile <file>", "istioctl's name of --meshConfig"),
-    new Option("-k, --use-kube [bool]", "analyze a cluster; not supported yet, only false is accepted")
-      .argParser(noCluster)
+    new Option(
+      "-k, --use-kube [bool]",
+      "analyze a cluster, with the objects of files in place of its own (default: without files, or with --kubeconfig or --context)",
+    )
+      .argParser(booleanArgument)
       .preset("true"),
+    new Option("-c, --kubeconfig <file>", "kubeconfig of the cluster (default: KUBECONFIG or ~/.kube/config)").default(
+      "",
+      "",
+    ),
+    new Option("--context <name>", "context of the kubeconfig (default: the current one)").default("", ""),
+    new Option("-i, --istioNamespace <namespace>", "namespace of the control plane").default("istio-system"),
   ];
 }
 
@@ -147,14 +160,38 @@ function report(
   else output.exit(unparsed.length > 0 && !values.ignoreUnknown ? analyzeExits.notParsed : analyzeExits.passed);
 }
 
-async function ofFiles(
-  files: readonly string[],
-  values: AnalyzeValues,
-  env: NodeJS.ProcessEnv,
-  { output, isGiven }: { readonly output: AnalyzeOutput; isGiven(flag: string): boolean },
-): Promise<Analysis> {
+interface Context {
+  readonly env: NodeJS.ProcessEnv;
+  readonly output: AnalyzeOutput;
+  readonly isGiven: (flag: string) => boolean;
+}
+
+async function analysisOf(files: readonly string[], values: AnalyzeValues, context: Context): Promise<Analysis> {
+  const { istiod, useKube, kubeconfig, context: kubeContext } = values;
   const named = [...(values.configDir === "" ? [] : [values.configDir]), ...values.filename, ...files];
-  if (named.length === 0) throw new Error("no files to analyze: give files or directories, --configDir, or --istiod");
+  const usesCluster =
+    useKube ?? (kubeconfig !== "" || kubeContext !== "" || (named.length === 0 && istiod === undefined));
+  if (istiod !== undefined && usesCluster) throw new Error("--istiod and a cluster: expected one of them");
+  if (istiod !== undefined) return ofIstiod(istiod);
+  if (usesCluster) return ofCluster(values, await textsOf(named, values, context), context);
+  if (named.length === 0)
+    throw new Error("no files to analyze: give files or directories, --configDir, --istiod, or --use-kube");
+  return analyzeTexts(await textsOf(named, values, context));
+}
+
+/** Analyzes a cluster, with the objects of texts in place of its own. */
+async function ofCluster(values: AnalyzeValues, texts: TextsToAnalyze, { env, output }: Context): Promise<Analysis> {
+  const { namespace: _, ...flags } = values;
+  const { unread, ...analysis } = await withCluster(flags, env, (cluster) => analyzeCluster(cluster, texts));
+  for (const reason of unread) output.warn(`Warning: analyzed without ${reason}\n`);
+  return analysis;
+}
+
+async function textsOf(
+  named: readonly string[],
+  values: AnalyzeValues,
+  { env, output, isGiven }: Context,
+): Promise<TextsToAnalyze> {
   const read = async (path: string): Promise<readonly NamedText[]> =>
     path === "-" ? [{ file: "-", text: await output.stdin() }] : readObjectFiles(path);
   const own = (await Promise.all(named.map(read))).flat();
@@ -167,7 +204,7 @@ async function ofFiles(
     (await optionalFile("meshConfigFile", values, isGiven)) ?? (await optionalFile("meshConfig", values, isGiven));
   const networks = await optionalFile("networksConfig", values, isGiven);
   const variables = Object.entries({ ...env, CLUSTER_ID: values.clusterID, DOMAIN_SUFFIX: values.domain });
-  return analyzeTexts({
+  return {
     files: [...own, ...remote.flat()],
     ...(config && { meshConfig: config }),
     ...(networks && { meshNetworks: networks }),
@@ -175,7 +212,7 @@ async function ofFiles(
     ...(values.analyzer.length > 0 && { analyzers: values.analyzer }),
     others: patchFindingsOfPods,
     environment: Object.fromEntries(variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
-  });
+  };
 }
 
 /** Returns findings about patches of EnvoyFilters, as the proxies of the Pods would get them. */
@@ -230,12 +267,6 @@ function level(value: string): Level {
   const found = levels.find((name) => name.toLowerCase() === value.toLowerCase());
   if (found === undefined) throw new InvalidArgumentError(`expected one of ${levels.join(", ")}`);
   return found;
-}
-
-function noCluster(value: string): boolean {
-  if (booleanArgument(value))
-    throw new InvalidArgumentError("clusters cannot be read yet: give files, --configDir, or --istiod");
-  return false;
 }
 
 function repeated(flags: string, description: string): Option {

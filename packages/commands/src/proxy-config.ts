@@ -5,6 +5,7 @@ import { meshFlags } from "./mesh-flags.js";
 import type { OfflineMeshes } from "./offline-mesh.js";
 import { type DumpFlags, dumpSource } from "./proxy-dump.js";
 import { istiodOption } from "./control-plane-flags.js";
+import { proxyLogCommand } from "./proxy-config-log.js";
 import { type FilterValues, type ProxyConfigKind, proxyConfigKinds } from "./proxy-config-kinds.js";
 
 type OutputFormat = "short" | "table" | "json" | "yaml";
@@ -22,10 +23,10 @@ export function proxyConfigCommand(
   const command = new Command("proxy-config")
     .alias("pc")
     .description(
-      "Print the configuration of a proxy: from a directory, a running istiod, an Envoy's admin interface, or a dump.",
+      "Print the configuration of a proxy: from a directory, a running istiod, an Envoy's admin interface or Pod, or a dump.",
     );
   for (const kind of proxyConfigKinds) command.addCommand(kindCommand(kind, meshes, { print, warn }));
-  return command;
+  return command.addCommand(proxyLogCommand(meshes, print));
 }
 
 function kindCommand(
@@ -44,6 +45,11 @@ function kindCommand(
       ),
     )
     .option("--admin <url>", "admin interface of the Envoy, such as http://127.0.0.1:15000")
+    .option("-c, --kubeconfig <file>", "kubeconfig of the cluster in whose Pod the Envoy is asked")
+    .option(
+      "--context <name>",
+      "the same by a context of the kubeconfig; the proxy may also be deployment/name and its like",
+    )
     .option("-f, --file <file>", "config dump, or clusters as JSON, of an Envoy's admin interface; -: standard input")
     .addOption(
       new Option("-o, --output <format>", "output format")
@@ -55,7 +61,14 @@ function kindCommand(
   return command.action(async (argument: string | undefined, { output, ...values }: ProxyConfigValues) => {
     if (argument !== undefined && values.proxy !== undefined)
       throw new Error(`--proxy ${values.proxy} and ${argument}: expected one proxy`);
-    const source = dumpSource(argument === undefined ? values : { ...values, proxy: argument }, meshes);
+    const source = dumpSource(
+      {
+        ...values,
+        ...(argument !== undefined && { proxy: argument }),
+        ...(command.getOptionValueSource("namespace") === "cli" && { podNamespace: values.namespace }),
+      },
+      meshes,
+    );
     if (values.configDir !== "") for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
     print(
       output === "json" || output === "yaml"

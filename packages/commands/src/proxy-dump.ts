@@ -21,6 +21,7 @@ import {
   secretType,
 } from "@istiod/xds-server";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { type EnvoyAdmin, podEnvoy } from "./cluster/envoy-admin.js";
 import type { OfflineMeshes } from "./offline-mesh.js";
 import type { MeshFlags } from "./mesh-flags.js";
 
@@ -30,6 +31,11 @@ export interface DumpFlags extends MeshFlags {
   readonly istiod?: readonly string[];
   readonly admin?: string;
   readonly file?: string;
+  /** Kubeconfig of the cluster in whose Pod the Envoy is asked, and its context. */
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** Namespace of the Pod. */
+  readonly podNamespace?: string;
 }
 
 /** The source of a proxy's configuration. */
@@ -49,18 +55,20 @@ export const defaultIstiod = "http://127.0.0.1:8080";
  * @throws Error that names the flags that are missing or contradict each other
  */
 export function dumpSource(values: DumpFlags, meshes: OfflineMeshes): DumpSource {
-  const { proxy = "", file, admin, istiod, configDir } = values;
+  const { proxy = "", file, admin, istiod, configDir, kubeconfig, context } = values;
   const given = Object.entries({
     "--file": file,
     "--admin": admin,
     "--configDir": configDir,
     "--istiod": istiod?.length,
+    [kubeconfig ? "--kubeconfig" : "--context"]: kubeconfig || context,
   }).flatMap(([flag, value]) => (value ? [flag] : []));
   if (given.length > 1) throw new Error(`${given.join(" and ")}: expected one source of the configuration`);
   if ((file || admin) && proxy !== "")
     throw new Error(`${given[0]} and proxy ${proxy}: ${given[0]} is of one proxy already`);
   if (file) return fileSource(file);
   if (admin) return adminSource(admin);
+  if (proxy !== "" && (kubeconfig || context)) return podSource(values, proxy, meshes);
   if (proxy === "") throw new Error("no proxy: expected name.namespace of a Pod or a node ID, --admin, or --file");
   const dump = (): Promise<ConfigDump> =>
     configDir ? offlineDump(values, proxy, meshes) : istiodDump(istiod ?? [], proxy);
@@ -98,9 +106,24 @@ function fileSource(file: string): DumpSource {
 }
 
 function adminSource(admin: string): DumpSource {
+  return envoySource((method, path) => askAdmin(admin, path, method));
+}
+
+/** The Envoy of a Pod of a cluster. */
+function podSource({ kubeconfig = "", context = "", podNamespace }: DumpFlags, proxy: string, { env }: OfflineMeshes) {
+  const flags = {
+    kubeconfig,
+    context,
+    istioNamespace: "",
+    ...(podNamespace !== undefined && { namespace: podNamespace }),
+  };
+  return envoySource(async (method, path) => (await podEnvoy(flags, env, proxy)).admin(method, path));
+}
+
+function envoySource(admin: EnvoyAdmin): DumpSource {
   return {
-    dump: async () => readConfigDump(await ask("--admin", admin, "/config_dump?include_eds")),
-    endpoints: async () => ({ hosts: readClusterHosts(await ask("--admin", admin, "/clusters?format=json")) }),
+    dump: async () => readConfigDump(await admin("GET", "/config_dump?include_eds")),
+    endpoints: async () => ({ hosts: readClusterHosts(await admin("GET", "/clusters?format=json")) }),
   };
 }
 
@@ -126,10 +149,15 @@ async function offlineDump(values: MeshFlags, name: string, { readMesh }: Offlin
 
 const timeoutMs = 30_000;
 
+/** Asks the admin interface of an Envoy. @throws Error that names the URL */
+export function askAdmin(base: string, path: string, method: "GET" | "POST"): Promise<string> {
+  return ask("--admin", base, path, method);
+}
+
 /** Gets a text over HTTP. @throws Error that names the flag and the URL */
-export async function ask(flag: string, base: string, path: string): Promise<string> {
+export async function ask(flag: string, base: string, path: string, method = "GET"): Promise<string> {
   const url = parseUrl(flag, base, path);
-  const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: unknown) => {
+  const response = await fetch(url, { method, signal: AbortSignal.timeout(timeoutMs) }).catch((cause: unknown) => {
     throw new Error(`${flag} ${base}: no response`, { cause });
   });
   const answer = await response.text();

@@ -229,7 +229,7 @@ describe("exit status and output of istiod analyze", () => {
 });
 
 test.each([
-  [[], "no files to analyze: give files or directories, --configDir, or --istiod"],
+  [["--use-kube=false"], "no files to analyze: give files or directories, --configDir, --istiod, or --use-kube"],
   [["nowhere.yaml"], "nowhere.yaml"],
   [[".", "--meshConfig", "nowhere.yaml"], "--meshConfig nowhere.yaml: no such file"],
   [[".", "--meshConfigFile", "nowhere.yaml"], "--meshConfigFile nowhere.yaml: no such file"],
@@ -239,7 +239,8 @@ test.each([
   [[".", "--failure-threshold", "Fatal"], "argument 'Fatal' is invalid. expected one of Error, Warning, Info"],
   [[".", "--output-threshold", "none"], "argument 'none' is invalid. expected one of Error, Warning, Info"],
   [[".", "-o", "xml"], "argument 'xml' is invalid. Allowed choices are log, json, yaml, table."],
-  [[".", "--use-kube"], "clusters cannot be read yet"],
+  [[".", "--use-kube", "--istiod", "http://127.0.0.1:1"], "--istiod and a cluster: expected one of them"],
+  [[".", "--kubeconfig", "/nowhere/config"], "kubeconfig /nowhere/config: ENOENT"],
 ])("istiod analyze %j fails with an error message", async (args, message) => {
   const root = await folder({});
   await expect(analyze(args.map((arg) => (arg === "." ? root : arg)))).rejects.toThrow(message);

@@ -56,4 +56,5 @@ export { KubernetesSource, type KubernetesSourceOptions } from "./kubernetes/kub
 export { type ObjectMetadata } from "./kubernetes/object-metadata.js";
 export { type ResourceFilter } from "./kubernetes/resource-filter.js";
 export { ConfigMapPlace, type ConfigMapPlaceOptions, revisedName } from "./kubernetes/config-map-place.js";
+export { newestServed } from "./kubernetes/served-version.js";
 export { clusterReader, type ClusterReaderOptions } from "./kubernetes/api-cluster-reader.js";

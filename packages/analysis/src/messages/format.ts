@@ -10,8 +10,11 @@ export type Format = (typeof formats)[number];
 /** Terminal colors by severity, as in `istioctl`: bold red and yellow. */
 const colors: Readonly<Record<Level, string>> = { Error: "\u001b[1;31m", Warning: "\u001b[33m", Info: "" };
 
+/** A message that is formatted; its code may be one that no analyzer has. */
+export type FormattedMessage = Omit<Message, "code"> & { readonly code: string };
+
 /** Formats messages, with a trailing newline. */
-export function formatMessages(messages: readonly Message[], format: Format, color = false): string {
+export function formatMessages(messages: readonly FormattedMessage[], format: Format, color = false): string {
   switch (format) {
     case "json":
       return `${JSON.stringify(messages, undefined, "\t")}\n`;
@@ -24,7 +27,7 @@ export function formatMessages(messages: readonly Message[], format: Format, col
   }
 }
 
-function formatLine({ level, code, origin, reference, message }: Message, color: boolean): string {
+function formatLine({ level, code, origin, reference, message }: FormattedMessage, color: boolean): string {
   const place = [origin, reference].filter((part) => part !== undefined).join(" ");
   return `${colored(level, color)} [${code}]${place === "" ? "" : ` (${place})`} ${message}`;
 }
@@ -34,7 +37,7 @@ function colored(level: Level, color: boolean, width = 0): string {
   return `${prefix}${level.padEnd(width)}${color ? "\u001b[0m" : ""}`;
 }
 
-function formatTable(messages: readonly Message[], color: boolean): string {
+function formatTable(messages: readonly FormattedMessage[], color: boolean): string {
   const header = ["LEVEL", "CODE", "ORIGIN", "REFERENCE", "MESSAGE"];
   const rows = messages.map((m) => [m.level, m.code, m.origin ?? "-", m.reference ?? "-", m.message]);
   const widths = header.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));

@@ -16,6 +16,7 @@ import type { ServedType } from "./discovery/served-type.js";
 import { TypeRegistry } from "./discovery/type-registry.js";
 import type { ClusterFaults } from "./faults.js";
 import { FaultInjector } from "./http/fault-injector.js";
+import { execUpgrade, type ExecHandler } from "./http/exec-upgrade.js";
 import { createHandler, type LoggedRequest } from "./http/handler.js";
 import { kubeconfigOf, type Kubeconfig } from "./http/kubeconfig.js";
 import { directObjects, type DirectObjects } from "./storage/direct-objects.js";
@@ -32,6 +33,8 @@ export interface ApiServerOptions {
   readonly types?: readonly ResourceType[];
   /** Default: one that the system assigns. */
   readonly port?: number;
+  /** Runs commands in containers. Default: there is no `exec`. */
+  readonly exec?: ExecHandler;
   /** Time of timestamps, and timers of bookmarks and timeouts. Default: the system's. */
   readonly clock?: Clock;
   /** Users by bearer token, in addition to the administrator of `kubeconfig`. */
@@ -114,6 +117,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const access = new AccessControl({ store: state.store, users, serviceAccountTokens, authorization });
   const handler = createHandler({ state, faults, watch, access, serviceAccountTokens, requests });
   const server = createServer(handler);
+  if (options.exec) server.on("upgrade", execUpgrade(options.exec));
   const url = await listen(server, options.port ?? 0);
   return {
     url,
