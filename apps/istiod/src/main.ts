@@ -8,15 +8,24 @@ import type { Logger } from "pino";
 import {
   analyzeCommand,
   authzCommand,
+  checkInjectCommand,
+  commandSummary,
+  completionCommand,
   createRemoteSecretCommand,
+  describeCommand,
   diffCommand,
   explainCommand,
+  injectorCommand,
   kubeInjectCommand,
   type KubeInjectSettings,
+  precheckCommand,
   proxyConfigCommand,
   proxyStatusCommand,
+  remoteClustersCommand,
   replicasCommand,
+  requestCommand,
   statusCommand,
+  tagCommand,
   tokenCommand,
   validateCommand,
 } from "@istiod/commands";
@@ -53,7 +62,10 @@ function istiodCommand(): Command {
   const exit = (status: number): void => void (process.exitCode = status);
   const { env } = process;
   const meshes = offlineMeshes(env);
-  const program = new Command("istiod").description("Istio's control plane.").version(version());
+  const program = new Command("istiod")
+    .description("Istio's control plane.")
+    .version(version())
+    .configureHelp({ subcommandDescription: commandSummary });
   program.addCommand(discoveryCommand());
   program.addCommand(explainCommand(meshes, print, warn, exit));
   program.addCommand(diffCommand(meshes, { print, warn, exit }));
@@ -82,6 +94,11 @@ function istiodCommand(): Command {
     ),
   );
   program.addCommand(tokenCommand({ print }));
+  for (const command of [tagCommand, describeCommand, checkInjectCommand, injectorCommand, precheckCommand])
+    program.addCommand(command({ env, print, warn, exit }));
+  program.addCommand(remoteClustersCommand({ print, warn, exit }));
+  program.addCommand(requestCommand({ print }));
+  program.addCommand(completionCommand(program, { print }));
   program
     .command("version")
     .description("Print the version.")

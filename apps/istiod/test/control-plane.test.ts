@@ -7,7 +7,14 @@ import { statusExits } from "@istiod/replicas";
 import { EnvoyClient, XdsClient } from "@istiod/xds-server/testing";
 import type { Command } from "commander";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { authzCommand, explainCommand, proxyStatusCommand, replicasCommand, statusCommand } from "@istiod/commands";
+import {
+  authzCommand,
+  explainCommand,
+  proxyStatusCommand,
+  remoteClustersCommand,
+  replicasCommand,
+  statusCommand,
+} from "@istiod/commands";
 import { offlineMeshes } from "../src/offline-mesh.js";
 import { folder, serve } from "./serving.js";
 
@@ -146,6 +153,13 @@ test("whichever replica is asked, the commands and the page are those of all", {
       out: `${name}: live on 2 of 2 proxies\n`,
       error: "",
     });
+    const clusters = await run(remoteClustersCommand, "--istiod", http);
+    expect(clusters).toMatchObject({ exit: 0, error: "" });
+    expect(
+      cells(clusters.out)
+        .map((row) => row.join(" "))
+        .sort(),
+    ).toEqual([...names.map((podName) => `Kubernetes synced ${podName}`), "NAME SECRET STATUS ISTIOD"]);
     const table = await replicas("--istiod", http);
     expect([table.exit, ...cells(table.out).map((row) => [row[0], row.at(-2), row.at(-1)])]).toEqual([
       0,

@@ -3,6 +3,7 @@ export { analyzeCommand, analyzeExits, type AnalyzeOutput } from "./analyze.js";
 export { authzCommand, authzExits, type AuthzOutput } from "./authz-check.js";
 export { checkInjectCommand } from "./check-inject.js";
 export type { ClusterCommandOptions } from "./cluster/cluster.js";
+export { commandSummary, completionCommand } from "./completion.js";
 export {
   createRemoteSecretCommand,
   type RemoteSecretOptions,

@@ -1,5 +1,5 @@
 import { formatTable } from "@istiod/proxy-config";
-import { decodeAnswers, formatSilent, httpReplicas, incompleteExit } from "@istiod/replicas";
+import { decodeAnswers, formatSilent, httpReplicas, incompleteExit, ReplicaError } from "@istiod/replicas";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, Option } from "commander";
 import { istiodHelp, istiodOption, istiodUrls, noAnswer, unanswered } from "./control-plane-flags.js";
@@ -41,11 +41,12 @@ export function remoteClustersCommand({ print, warn, exit }: RemoteClustersOutpu
     });
 }
 
-/** Decodes an answer; undefined if it has another form. */
-function decodeClusters(answer: unknown): readonly ClusterInfo[] | undefined {
+function decodeClusters(answer: unknown): readonly ClusterInfo[] {
   const isCluster = (each: unknown): boolean => {
     const { id, syncStatus } = (each ?? {}) as Partial<ClusterInfo>;
     return typeof id === "string" && typeof syncStatus === "string";
   };
-  return Array.isArray(answer) && answer.every(isCluster) ? (answer as ClusterInfo[]) : undefined;
+  if (!Array.isArray(answer) || !answer.every(isCluster))
+    throw new ReplicaError("malformed", "its list of clusters has another form");
+  return answer as ClusterInfo[];
 }

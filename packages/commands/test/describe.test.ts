@@ -101,7 +101,7 @@ const described = async (...args: string[]): Promise<string> => (await cluster()
 const serviceText = `Service: cart
    Port: http 80/HTTP targets pod port 8080
    Port:  9000/auto-detect targets pod port 8080
-DestinationRule: cart for "cart.shop.svc.cluster.local"
+DestinationRule: cart for "cart"
    Matching subsets: v1
       (Non-matching subsets v2)
    Traffic Policy TLS Mode: ISTIO_MUTUAL

@@ -25,6 +25,7 @@ export const sharedCommands = [
   "explain",
   "authz",
   "analyze",
+  "clusterz",
 ] as const;
 
 /** The commands of one replica, with the form of replies. */
