@@ -17,6 +17,7 @@ import {
   explainCommand,
   injectorCommand,
   kubeInjectCommand,
+  metricsCommand,
   type KubeInjectSettings,
   precheckCommand,
   proxyConfigCommand,
@@ -28,6 +29,7 @@ import {
   tagCommand,
   tokenCommand,
   validateCommand,
+  workloadCommand,
 } from "@istiod/commands";
 import { startDiscovery } from "./discovery.js";
 import { offlineMeshes } from "./offline-mesh.js";
@@ -97,6 +99,8 @@ function istiodCommand(): Command {
   for (const command of [tagCommand, describeCommand, checkInjectCommand, injectorCommand, precheckCommand])
     program.addCommand(command({ env, print, warn, exit }));
   program.addCommand(remoteClustersCommand({ print, warn, exit }));
+  program.addCommand(metricsCommand({ env, print }));
+  program.addCommand(workloadCommand({ print }));
   program.addCommand(requestCommand({ print }));
   program.addCommand(completionCommand(program, { print }));
   program

@@ -20,6 +20,7 @@ export {
   type KubeInjectSettings,
 } from "./kube-inject.js";
 export { meshFlags, type MeshFlags } from "./mesh-flags.js";
+export { metricsCommand } from "./metrics.js";
 export type { OfflineMesh, OfflineMeshes } from "./offline-mesh.js";
 export { precheckCommand } from "./precheck.js";
 export { proxyConfigCommand } from "./proxy-config.js";
@@ -30,4 +31,5 @@ export { requestCommand } from "./request.js";
 export { statusCommand, type StatusOutput } from "./status.js";
 export { tagCommand } from "./tag.js";
 export { tokenCommand, type TokenOutput } from "./token.js";
+export { workloadCommand } from "./workload.js";
 export { validateCommand, type ValidateOutput } from "./validate.js";

@@ -5,6 +5,7 @@ import { meshFlags } from "./mesh-flags.js";
 import type { OfflineMeshes } from "./offline-mesh.js";
 import { type DumpFlags, dumpSource } from "./proxy-dump.js";
 import { istiodOption } from "./control-plane-flags.js";
+import { rootCaCompareCommand } from "./rootca-compare.js";
 import { proxyLogCommand } from "./proxy-config-log.js";
 import { type FilterValues, type ProxyConfigKind, proxyConfigKinds } from "./proxy-config-kinds.js";
 
@@ -26,7 +27,7 @@ export function proxyConfigCommand(
       "Print the configuration of a proxy: from a directory, a running istiod, an Envoy's admin interface or Pod, or a dump.",
     );
   for (const kind of proxyConfigKinds) command.addCommand(kindCommand(kind, meshes, { print, warn }));
-  return command.addCommand(proxyLogCommand(meshes, print));
+  return command.addCommand(proxyLogCommand(meshes, print)).addCommand(rootCaCompareCommand(meshes, print));
 }
 
 function kindCommand(

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createSelfSignedRoot } from "@istiod/ca";
 import { proxyConfigCommand, requestCommand } from "@istiod/commands";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { sharedCluster } from "./cluster-run.js";
@@ -8,7 +9,7 @@ import { namespace, pod } from "./injection-mesh.js";
 const meshed = (name: string, labels: string): string =>
   pod(name, "shop", { labels }).replace("image: app}]", "image: app}, {name: istio-proxy, image: proxy}]");
 
-const mesh = `${namespace("shop")}${meshed("web-1", "{app: web}")}${pod("plain", "shop")}
+const mesh = `${namespace("shop")}${meshed("web-1", "{app: web}")}${["web-2", "other", "none"].map((name) => meshed(name, "{}")).join("")}${pod("plain", "shop")}
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -33,6 +34,24 @@ const dump = JSON.stringify({
   ],
 });
 
+const root = async (name: string): Promise<string> => (await createSelfSignedRoot({ organization: name }, Date.now())).certificate;
+const [mine, others] = await Promise.all([root("mine"), root("others")]);
+
+/** The dump of a proxy with its roots: several of the Pods whose names begin with web, and one or none of others. */
+function secretsOf(pod: string): string {
+  const roots = { "web-1": mine, "web-2": `${others}${mine}`, other: others }[pod];
+  const secret = {
+    name: "ROOTCA",
+    secret: {
+      "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
+      name: "ROOTCA",
+      validation_context: { trusted_ca: { inline_bytes: Buffer.from(roots ?? "").toString("base64") } },
+    },
+  };
+  const type = "type.googleapis.com/envoy.admin.v3.SecretsConfigDump";
+  return JSON.stringify({ configs: [{ "@type": type, dynamic_active_secrets: roots === undefined ? [] : [secret] }] });
+}
+
 /** The levels of an Envoy that remembers them. */
 function loggers(): (path: string) => string {
   const levels: Record<string, string> = { admin: "warning", http: "warning" };
@@ -53,7 +72,8 @@ describe("the Envoy of a Pod", () => {
     exec: async ({ namespace: ns, pod: name, container, command }) => {
       asked.push(`${ns}/${name} ${container}: ${command.join(" ")}`);
       const [, , , path = ""] = command;
-      return { stdout: path.startsWith("/logging") ? admin(path) : dump };
+      if (path.startsWith("/logging")) return { stdout: admin(path) };
+      return { stdout: path === "/config_dump" ? secretsOf(name) : dump };
     },
   });
   const proxyConfig = async (...args: string[]): Promise<string> => {
@@ -88,6 +108,17 @@ describe("the Envoy of a Pod", () => {
     );
     expect(await log("--reset")).toContain("http: warning");
     await expect(log("--level", "xds:debug")).rejects.toThrow('Envoy has no logger "xds"; it has admin, http');
+  });
+
+  test("trusts a root that another has, or not", async () => {
+    const compare = (...pods: string[]): Promise<string> => proxyConfig("rootca-compare", ...pods);
+    expect(await compare("web-1.shop", "web-2.shop")).toBe(
+      "Both [web-1.shop] and [web-2.shop] have the identical ROOTCA, theoretically the connectivity between them is available\n",
+    );
+    await expect(compare("web-1.shop", "other.shop")).rejects.toThrow(
+      "Both [web-1.shop] and [other.shop] have the non identical ROOTCA",
+    );
+    await expect(compare("web-1.shop", "none.shop")).rejects.toThrow("Pod none.shop: its proxy has no secret ROOTCA");
   });
 
   test.each([

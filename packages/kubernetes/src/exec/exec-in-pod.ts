@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { ApiError } from "../api-error.js";
+import { ApiError, type ApiErrorCode } from "../api-error.js";
 import type { ClusterAccess } from "../client/cluster-access.js";
 
 /** A command for a container. */
@@ -39,19 +39,24 @@ export async function execInPod(
   const place = `command ${JSON.stringify(command.join(" "))} in container ${container} of Pod ${namespace}/${pod}`;
   const [stdout, stderr] = [new Collected(), new Collected()];
   return new Promise((resolve, reject) => {
-    const fail = (code: ConstructorParameters<typeof ApiError>[0], reason: string): void => {
+    let close = (): void => undefined;
+    const settle = (then: () => void): void => {
       clearTimeout(timer);
-      reject(new ApiError(code, `${place}: ${reason}`));
+      close();
+      then();
     };
+    const fail = (code: ApiErrorCode, reason: string): void =>
+      settle(() => reject(new ApiError(code, `${place}: ${reason}`)));
     const timer = setTimeout(() => fail("timeout", `no result within ${timeoutMs} ms`), timeoutMs);
     new Exec(config)
-      .exec(namespace, pod, container, [...command], stdout, stderr, null, false, ({ status, message }) => {
-        clearTimeout(timer);
-        if (status === "Success") resolve({ stdout: stdout.text(), stderr: stderr.text() });
-        else fail("invalid", stderr.text().trim() || message || "it failed");
-      })
+      .exec(namespace, pod, container, [...command], stdout, stderr, null, false, ({ status, message }) =>
+        status === "Success"
+          ? settle(() => resolve({ stdout: stdout.text(), stderr: stderr.text() }))
+          : fail("invalid", stderr.text().trim() || message || "it failed"),
+      )
       .then(
         (socket) => {
+          close = () => socket.terminate();
           socket.onclose = () => fail("network", "the connection was closed before the result");
         },
         (error: unknown) => fail("network", reasonOfUpgrade(error)),

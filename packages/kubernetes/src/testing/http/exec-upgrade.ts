@@ -17,6 +17,7 @@ const [STDOUT, STDERR, STATUS] = [1, 2, 3];
 export function execUpgrade(handler: ExecHandler) {
   return (request: IncomingMessage, socket: Duplex): void => {
     socket.on("error", () => undefined);
+    socket.on("end", () => socket.end()).resume();
     const url = new URL(request.url ?? "", "http://localhost");
     const [, namespace, pod] = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/exec$/.exec(url.pathname) ?? [];
     if (namespace === undefined || pod === undefined) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
