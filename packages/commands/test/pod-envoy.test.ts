@@ -34,7 +34,8 @@ const dump = JSON.stringify({
   ],
 });
 
-const root = async (name: string): Promise<string> => (await createSelfSignedRoot({ organization: name }, Date.now())).certificate;
+const root = async (name: string): Promise<string> =>
+  (await createSelfSignedRoot({ organization: name }, Date.now())).certificate;
 const [mine, others] = await Promise.all([root("mine"), root("others")]);
 
 /** The dump of a proxy with its roots: several of the Pods whose names begin with web, and one or none of others. */
