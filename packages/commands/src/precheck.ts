@@ -96,7 +96,7 @@ async function versionFindings({ client }: Cluster): Promise<FormattedMessage[]>
   ];
 }
 
-/** What the charts create, by API group, and whether in the namespace of the control plane. */
+/** Objects that the charts create, by API group, and whether in the namespace of the control plane. */
 const created: readonly { readonly group: string; readonly resource: string; readonly isNamespaced?: true }[] = [
   { group: "", resource: "namespaces" },
   { group: "rbac.authorization.k8s.io", resource: "clusterroles" },

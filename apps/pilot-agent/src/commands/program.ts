@@ -15,7 +15,8 @@ import { requestAdmin } from "./request.js";
 import { waitUntilReady } from "./wait.js";
 
 /**
- * Builds the command line of pilot-agent. `proxy`, `istio-iptables` and `istio-clean-iptables` call `exit` with the exit code of the process.
+ * Builds the command line of pilot-agent. `proxy`, `istio-iptables` and `istio-clean-iptables` call `exit` with the
+ * exit code of the process.
  */
 export function program(env: Environment, exit: (code: number) => void): Command {
   const command = new Command("pilot-agent")

@@ -17,7 +17,7 @@ import { readMeshObjects } from "./mesh-objects.js";
 /** The mesh of a cluster as its control plane reads it, read once. */
 export interface ClusterMesh {
   readonly database: Database<Proxy>;
-  /** Why kinds could not be read. */
+  /** Reasons of kinds that could not be read. */
   readonly unread: readonly string[];
 }
 

@@ -11,7 +11,7 @@ export interface MeshObjects {
   /** Text of the mesh configuration, and of the mesh networks; undefined if the cluster has none. */
   readonly meshConfig: string | undefined;
   readonly meshNetworks: string | undefined;
-  /** Why kinds could not be read: `Secrets: forbidden: …`. */
+  /** Reasons of kinds that could not be read: `secrets: forbidden: …`. */
   readonly unread: readonly string[];
 }
 

@@ -1,10 +1,11 @@
-import {
-  ClientTLSSettings_TLSmode as TlsMode,
-  type Subset,
-  type TrafficPolicy,
-} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { type ConsolidatedRule, selectorMatches } from "@istiod/push-context";
 import { shortName } from "./short-name.js";
+
+type Subset = ConsolidatedRule["spec"]["subsets"][number];
+type TrafficPolicy = NonNullable<ConsolidatedRule["spec"]["trafficPolicy"]>;
+
+/** The names of `ClientTLSSettings.TLSmode`, by number. */
+const tlsModes = ["DISABLE", "SIMPLE", "MUTUAL", "ISTIO_MUTUAL"];
 
 /** Names of subsets that any of the Pods belongs to, and of the others. */
 export interface SubsetMatch {
@@ -74,7 +75,7 @@ function describeParts(
     "outlier detection": outlierDetection,
   }).flatMap(([name, part]) => (part ? [name] : []));
   return [
-    ...(tls ? [`${tlsTitle}: ${TlsMode[tls.mode]}`] : []),
+    ...(tls ? [`${tlsTitle}: ${tlsModes[tls.mode]}`] : []),
     ...(parts.length > 0 ? [`${indent}Policies: ${parts.join("/")}`] : []),
   ];
 }

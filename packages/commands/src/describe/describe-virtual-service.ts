@@ -1,9 +1,12 @@
-import type { HTTPMatchRequest, HTTPRoute, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { ResolvedVirtualService } from "@istiod/push-context";
 import type { SubsetMatch } from "./describe-destination-rule.js";
 import { shortName } from "./short-name.js";
 
-/** What a VirtualService is described for. */
+type HTTPRoute = ResolvedVirtualService["spec"]["http"][number];
+type HTTPMatchRequest = HTTPRoute["match"][number];
+type StringMatch = NonNullable<HTTPMatchRequest["uri"]>;
+
+/** The Service that a VirtualService is described for. */
 export interface RoutedService {
   readonly host: string;
   readonly subsets: SubsetMatch;

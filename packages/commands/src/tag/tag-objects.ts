@@ -11,7 +11,7 @@ import {
   type WebhookConfiguration,
 } from "../webhooks/injection-webhooks.js";
 
-/** What a tag is made of. */
+/** The objects of a revision that a tag is made of, and its options. */
 export interface TagSource {
   readonly tag: string;
   readonly revision: string;

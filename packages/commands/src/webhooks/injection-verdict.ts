@@ -10,7 +10,7 @@ import {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Whether the webhooks of one configuration inject a Pod, and why. */
+/** Verdict of the webhooks of one configuration on a Pod, with the reason. */
 export interface InjectionVerdict {
   readonly webhook: string;
   readonly revision: string;

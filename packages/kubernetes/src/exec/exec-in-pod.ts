@@ -10,7 +10,7 @@ export interface PodCommand {
   readonly command: readonly string[];
 }
 
-/** What a command printed, as UTF-8. */
+/** Output of a command, as UTF-8. */
 export interface PodCommandOutput {
   readonly stdout: string;
   readonly stderr: string;
