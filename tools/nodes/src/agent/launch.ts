@@ -125,13 +125,13 @@ export async function launchContainer(options: LaunchOptions): Promise<Container
 function enterRoot(options: LaunchOptions, directory: string, command: readonly string[]): readonly string[] {
   const { scratch, imageRoot, identity, env } = options;
   const root = `${scratch}/root`;
-  const variables = ["env", "-i", ...[...env].map(([name, value]) => `${name}=${value}`)];
+  const variables = [...env].map(([name, value]) => `${name}=${value}`);
   // The files of this machine have programs that change the folder, and the user in one step.
   if (imageRoot === undefined)
-    return ["chroot", root, ...identityCommand(identity), ...variables, "-C", directory, ...command];
+    return ["chroot", root, ...identityCommand(identity), "env", "-i", "-C", directory, ...variables, ...command];
   const { user, group, groups } = identity;
   const userOptions = [`--userspec=+${user}:+${group}`, `--groups=${groups.map((id) => `+${id}`).join(",")}`];
-  return [...capabilityCommand(identity), ...variables, CHROOT, ...userOptions, root, ...command];
+  return [...capabilityCommand(identity), "env", "-i", ...variables, CHROOT, ...userOptions, root, ...command];
 }
 
 const CHROOT = "/usr/sbin/chroot";
