@@ -83,7 +83,8 @@ test("requests pass an injected gateway and injected Pods with mutual TLS", asyn
 }, 400_000);
 
 test("istiod and the proxies run from their images: as a user of their own, read-only and without a shell", async (context) => {
-  context.skip(unavailable ?? imagesUnavailable, unavailable ?? imagesUnavailable);
+  const reason = unavailable ?? imagesUnavailable;
+  context.skip(reason !== undefined, reason);
   const report = `const fs = require("node:fs"), isThere = (path) => fs.existsSync(path);
     const written = (() => { try { fs.writeFileSync("/written", ""); return "written"; } catch ({ code }) { return code; } })();
     console.log(JSON.stringify({ user: process.getuid(), written, shell: isThere("/bin/sh"), apt: isThere("/usr/bin/apt-get"),
