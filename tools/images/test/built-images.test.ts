@@ -152,13 +152,20 @@ describe.each(images)("$name for $architecture", ({ name, architecture, config, 
   });
 });
 
+interface Provenance {
+  readonly subject: readonly { readonly digest: { readonly sha256: string } }[];
+  readonly predicate: {
+    readonly buildDefinition: { readonly resolvedDependencies: readonly { readonly uri: string }[] };
+  };
+}
+
 test("the provenance names the images by digest, the commit, and each package and program", (context) => {
   context.skip(unavailable !== undefined, unavailable);
   for (const name of Object.keys(IMAGES)) {
-    const { subject, predicate } = json<any>(join(output, `${name}.intoto.json`));
+    const { subject, predicate } = json<Provenance>(join(output, `${name}.intoto.json`));
     const [tagged] = json<{ manifests: Descriptor[] }>(join(output, name, "index.json")).manifests;
-    expect(`sha256:${subject[0].digest.sha256}`).toBe(tagged?.digest);
-    const uris: string[] = predicate.buildDefinition.resolvedDependencies.map(({ uri }: { uri: string }) => uri);
+    expect(`sha256:${subject[0]?.digest.sha256}`).toBe(tagged?.digest);
+    const uris = predicate.buildDefinition.resolvedDependencies.map(({ uri }) => uri);
     expect(uris[0]).toMatch(/^git\+https:/);
     for (const part of ["pkg:deb/debian/libc6@", "pkg:npm/node-linux-"]) expect(uris.join("\n")).toContain(part);
   }
