@@ -93,7 +93,10 @@ describe("the bootstrap of grpc-simple", () => {
       spec: { containers: [{ name: "web", image: "web" }] },
     };
     const { output } = injectResources(JSON.stringify(pod), {
-      templates: parseInjectorConfig(JSON.stringify({ templates: installation.templates })).templates,
+      templates: parseInjectorConfig(JSON.stringify({ templates: installation.templates }), {
+        environment: {},
+        now: () => 0,
+      }).templates,
       values: parseValues(JSON.stringify(injectionValues(installation.values))),
       meshConfig: required(applyMeshConfig({}, { warning: () => undefined, error: () => undefined })),
       revision: "",
