@@ -14,12 +14,13 @@ const MAX_PATH_BYTES = 107;
 /** Mode of directories in which users may replace their own files only, such as /tmp. */
 const STICKY = 0o1000;
 
-/** Who may connect to a socket: the user of the agent, or all that reach it, such as the containers of a pod. */
+/** The users that may connect to a socket: that of the agent, or all that reach it, such as the containers of a pod. */
 export type SocketUsers = "owner" | "all";
 
 /**
- * Listens on a Unix socket that by default only this user can connect to. Its directory is then created for this user only if absent,
- * and becomes private if this user owns it, unless it is shared by others as /tmp is. A stale socket is replaced.
+ * Listens on a Unix socket that by default only this user can connect to. Its directory is then created for this user
+ * only if absent, and becomes private if this user owns it, unless it is shared by others as /tmp is. A stale socket is
+ * replaced.
  *
  * @throws AgentError `address`, also if the socket or its directory belongs to another user than root, or is a link
  */

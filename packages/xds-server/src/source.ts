@@ -21,8 +21,8 @@ export interface ResourceSource<C = unknown> {
    * for a wildcard subscription, otherwise those that the client subscribes to. Must return the same object while
    * nothing has changed, or a set that shares unchanged parts with it: sets are compared by identity first.
    *
-   * @param wildcard whether the client subscribes to all resources. Default: true. Otherwise a source may return fewer of them and
-   *   leave the others to `lookup`
+   * @param wildcard whether the client subscribes to all resources. Default: true. Otherwise a source may return fewer
+   *   of them and leave the others to `lookup`
    */
   resources(client: C, typeUrl: string, wildcard?: boolean): ResourceSet | undefined;
 

@@ -11,7 +11,7 @@ export interface Calls {
   readonly deadline?: number;
 }
 
-/** What became of a call. */
+/** The outcome of a call. */
 export interface CallResult {
   /** A gRPC status. */
   readonly code: number;

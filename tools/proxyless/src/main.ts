@@ -1,4 +1,5 @@
-// Runs all scenarios with the gRPC libraries of this machine: `npm run matrix -w tools/proxyless -- [--library NAME] [--only NAME]`.
+// Runs all scenarios with the gRPC libraries of this machine:
+// `npm run matrix -w tools/proxyless -- [--library NAME] [--only NAME]`.
 import { parseArgs } from "node:util";
 import { findLibrary, libraryNames } from "./libraries.js";
 import { type LibraryOutcomes, runScenarios } from "./run-matrix.js";

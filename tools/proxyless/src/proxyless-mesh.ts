@@ -12,7 +12,7 @@ export interface ServerOptions {
   readonly name: string;
   /** Number of its address. */
   readonly at: number;
-  /** `plain`: without xDS. `xds`: configured by istiod. `secure`: also with the credentials of xDS. Default: `plain`. */
+  /** `plain`: without xDS; `xds`: configured by it; `secure`: also with its credentials. Default: `plain`. */
   readonly mode?: "plain" | "xds" | "secure";
 }
 

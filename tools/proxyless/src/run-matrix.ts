@@ -2,7 +2,7 @@ import { type Library, versionOf } from "./libraries.js";
 import { ProxylessMesh } from "./proxyless-mesh.js";
 import { bothVersions, destinationRule, type Scenario, scenarios, service } from "./scenarios.js";
 
-/** What became of one scenario with one library. */
+/** The outcome of one scenario with one library. */
 export interface Outcome {
   readonly scenario: string;
   /** Undefined: it works. */

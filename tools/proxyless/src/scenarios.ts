@@ -9,7 +9,7 @@ export interface Scenario {
   readonly run: (rig: Rig) => Promise<void>;
 }
 
-/** What a scenario uses. The servers v1 and v2 run, at the addresses 11 and 12. */
+/** The context of a scenario. The servers v1 and v2 run, at the addresses 11 and 12. */
 export interface Rig {
   readonly mesh: ProxylessMesh;
   readonly library: Library;

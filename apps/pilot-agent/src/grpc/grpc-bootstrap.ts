@@ -17,7 +17,7 @@ export interface GrpcReadiness {
 
 /** The name template by which servers request their listeners. */
 const listenerTemplate = "xds.istio.io/grpc/lds/inbound/%s";
-/** How often applications read their certificates. A renewed one replaces another long before that expires. */
+/** Interval at which applications read their certificates. A renewed one replaces another long before that expires. */
 const refreshInterval = "60s";
 
 /** The inputs of {@link grpcBootstrap}. */

@@ -42,9 +42,10 @@ const UNIMPLEMENTED = "12";
 const UNAVAILABLE = "14";
 
 /**
- * Forwards aggregated discovery streams of Envoy, or of gRPC applications, to istiod. Each of Envoy's streams has its own upstream connection. If
- * the connection fails, Envoy's stream ends too; Envoy keeps its configuration, reconnects with backoff, and states the
- * versions that it has in `initial_resource_versions`. Messages are forwarded as bytes; only their type URL is decoded.
+ * Forwards aggregated discovery streams of Envoy, or of gRPC applications, to istiod. Each stream has its own upstream
+ * connection. If the connection fails, the stream ends too; Envoy keeps its configuration, reconnects with backoff, and
+ * states the versions that it has in `initial_resource_versions`. Messages are forwarded as bytes; only their type URL
+ * is decoded.
  */
 export class XdsProxy {
   readonly #options: XdsProxyOptions;

@@ -19,7 +19,7 @@ import { languagesWithout } from "./grpc-client.js";
 export interface GrpcLimit {
   /** From the root of the object, such as `["spec", "http", 0, "rewrite"]`. */
   readonly path: readonly (string | number)[];
-  /** What gRPC does, a sentence that continues "gRPC …". */
+  /** The behavior of gRPC, as a sentence that begins with it. */
   readonly message: string;
 }
 

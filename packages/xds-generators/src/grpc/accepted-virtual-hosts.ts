@@ -17,7 +17,7 @@ import { statefulSessionFilter } from "../routes/route/stateful-session.js";
 import { acceptedForwarding } from "./accepted-forwarding.js";
 import { acceptedMatches, authorityDecisions } from "./accepted-match.js";
 
-/** What the routes of a virtual host depend on besides themselves. */
+/** The context of the routes of a virtual host. */
 export interface AcceptedRouteContext {
   /** The cluster of the virtual host's own service, if it has one. */
   readonly cluster: string | undefined;

@@ -20,7 +20,8 @@ import {
   scopeServices,
   serviceInScope,
 } from "@istiod/push-context";
-import { type Resource, resource, ResourceSet } from "@istiod/resources";
+import type { ResourceSet } from "@istiod/resources";
+import { type Resource, resource } from "@istiod/resources";
 import type { Service } from "@istiod/service-discovery";
 import { resourcesOf, serviceObject } from "../attempt.js";
 import { address } from "../envoy/address.js";

@@ -15,7 +15,10 @@ export interface ClientSource {
   failed(typeUrl: string, error: unknown): void;
 }
 
-/** Returns the current set of a type without a wildcard subscription; undefined if the source does not serve the type or threw. */
+/**
+ * Returns the current set of a type without a wildcard subscription; undefined if the source does not serve the type or
+ * threw.
+ */
 export function currentSet(source: ClientSource, typeUrl: string): ResourceSet | undefined {
   try {
     return source.resources(typeUrl, false);
