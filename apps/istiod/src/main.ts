@@ -58,7 +58,8 @@ export async function run(argv: readonly string[]): Promise<void> {
   }
 }
 
-function istiodCommand(): Command {
+/** Builds the command line. */
+export function istiodCommand(): Command {
   const print = (text: string): void => void process.stdout.write(text);
   const warn = (text: string): void => void process.stderr.write(text);
   const exit = (status: number): void => void (process.exitCode = status);
@@ -67,7 +68,10 @@ function istiodCommand(): Command {
   const program = new Command("istiod")
     .description("Istio's control plane.")
     .version(version())
-    .configureHelp({ subcommandDescription: commandSummary });
+    .configureHelp({
+      subcommandDescription: commandSummary,
+      subcommandTerm: (command) => [command.name(), ...command.aliases().slice(0, 1)].join("|"),
+    });
   program.addCommand(discoveryCommand());
   program.addCommand(explainCommand(meshes, print, warn, exit));
   program.addCommand(diffCommand(meshes, { print, warn, exit }));

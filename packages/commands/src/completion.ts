@@ -32,10 +32,10 @@ function commandWords(command: Command, path: readonly string[] = []): CommandWo
   return [own, ...commands.flatMap((each) => names(each).flatMap((name) => commandWords(each, [...path, name])))];
 }
 
-/** Returns the first sentence of a command's description, without its period: its line in lists of commands. */
+/** Returns the first clause of a command's description: its line in lists of commands. */
 export function commandSummary(command: Command): string {
   const text = command.description();
-  return /^.*?(?=[.;:](\s|$)|$)/.exec(text)?.[0] ?? text;
+  return /^.*?(?=[.,;:](\s|$)|$)/.exec(text)?.[0] ?? text;
 }
 
 function bashScript(name: string, words: readonly CommandWords[]): string {
