@@ -60,7 +60,7 @@ function checkImage(at: string, value: unknown): Image | LayoutImage {
   if (typeof value !== "object" || value === null) throw new Error(`${at}: must be a map`);
   if ("layout" in value) {
     if (typeof value.layout !== "string") throw new Error(`${at}.layout: must be a string`);
-    if (Object.keys(value).length > 1) throw new Error(`${at}: layout must be the only field`);
+    if (Object.keys(value).length > 1) throw new Error(`${at}.layout: must be the only field`);
     return { layout: value.layout };
   }
   for (const [field, content] of Object.entries(value)) {
