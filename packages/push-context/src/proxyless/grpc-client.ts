@@ -13,7 +13,8 @@ export const grpcLanguageNames: Readonly<Record<GrpcLanguage, string>> = {
 };
 
 /**
- * Features that not every gRPC library has, with the first version of each implementation that has them. Everything else that is generated is understood since 1.42 (Node: 1.10).
+ * Features that not every gRPC library has, with the first version of each implementation that has them. Everything
+ * else that is generated is understood since 1.42 (Node: 1.10).
  *
  * Sources: https://github.com/grpc/grpc/blob/master/doc/grpc_xds_features.md, and runs of the versions in
  * docs/proxyless-grpc.md.

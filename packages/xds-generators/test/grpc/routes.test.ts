@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { cart, cartRoutes, grpcClient, meshOf, routes, rule, userAgents } from "./grpc-client.js";
+import type { userAgents } from "./grpc-client.js";
+import { cart, cartRoutes, grpcClient, meshOf, routes, rule } from "./grpc-client.js";
 import type { Json } from "../mesh.js";
 
 const to = (subset: string, weight = 100): string =>
