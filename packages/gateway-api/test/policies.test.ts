@@ -64,9 +64,21 @@ describe("BackendTLSPolicies", () => {
     expect(policies(mesh(one, route(443)))).toEqual({
       [cart]: [{ portLevelSettings: [{ port: { number: 443 }, tls: system, connectionPool }] }],
     });
-    expect(policies(mesh(tlsPolicy("all"), route(443)))).toEqual({
+    const all = {
       [cart]: [{ tls: system, portLevelSettings: [{ port: { number: 443 }, tls: system, connectionPool }] }],
-    });
+    };
+    expect(policies(mesh(tlsPolicy("all"), route(443)))).toEqual(all);
+    // Of another namespace, with and without a grant.
+    const foreign = `---\n${JSON.stringify({
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "GRPCRoute",
+      metadata: { name: "calls", namespace: "other" },
+      spec: { rules: [{ backendRefs: [{ name: "cart", namespace: "edge", port: 443 }] }] },
+    })}\n`;
+    expect(policies(mesh(tlsPolicy("all"), foreign))).toEqual(policies(mesh(tlsPolicy("all"))));
+    const from = [{ group: "gateway.networking.k8s.io", kind: "GRPCRoute", namespace: "other" }];
+    const grant = object("ReferenceGrant", "calls", { spec: { from, to: [{ group: "", kind: "Service" }] } });
+    expect(policies(mesh(tlsPolicy("all"), foreign, grant))).toEqual(all);
   });
 
   test("validate certificates by the roots and names that they declare", () => {

@@ -1,5 +1,7 @@
 import { backends, type BackendReference, grpcRoutes } from "@istiod/config-schema";
-import { index, query } from "@istiod/incremental";
+import { index, query, type QueryContext } from "@istiod/incremental";
+import { gatewayApiGroup } from "../names.js";
+import { isGranted } from "../references/reference-grants.js";
 import type { PolicyTarget } from "./policy-target.js";
 
 /** A host of an object that policies apply to. */
@@ -16,7 +18,10 @@ function backendKey({ kind = "Service", namespace, name }: BackendReference, rou
   return kind === "Hostname" ? `Hostname/${name}` : `${kind}/${namespace ?? routeNamespace}/${name}`;
 }
 
-/** The numbers of the ports of an object to which GRPCRoutes send calls, sorted. They must have HTTP/2. */
+/**
+ * The numbers of the ports of an object to which GRPCRoutes send calls, sorted. They must have HTTP/2. Routes of other
+ * namespaces count with a grant only, so that they do not change how others reach the object.
+ */
 export const grpcPorts = query("gatewayApiGrpcPorts", (q, { target, host }: TargetHost): readonly number[] => {
   const { kind, namespace, name } = target;
   const key = kind === "ServiceEntry" ? `Hostname/${host}` : `${kind}/${namespace}/${name}`;
@@ -26,7 +31,18 @@ export const grpcPorts = query("gatewayApiGrpcPorts", (q, { target, host }: Targ
   for (const route of q.read(grpcRoutesByBackend, key))
     for (const ref of route.spec.rules.flatMap(({ backendRefs }) => backendRefs)) {
       const port = ref.port ?? only;
-      if (port !== undefined && backendKey(ref, route.namespace) === key) ports.add(port);
+      if (port === undefined || backendKey(ref, route.namespace) !== key) continue;
+      if (route.namespace === namespace || isGrantedTo(q, target, route.namespace, ref)) ports.add(port);
     }
   return [...ports].sort((a, b) => a - b);
 });
+
+function isGrantedTo(
+  q: QueryContext,
+  { namespace, name }: PolicyTarget,
+  routeNamespace: string,
+  { group = "", kind = "Service" }: BackendReference,
+): boolean {
+  const from = { group: gatewayApiGroup, kind: "GRPCRoute", namespace: routeNamespace };
+  return q.call(isGranted, { from, to: { group, kind, namespace, name } });
+}
