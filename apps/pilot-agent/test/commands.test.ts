@@ -135,10 +135,9 @@ describe("the command line", () => {
     expect(lines).toEqual([
       "--stsPort=15463 is ignored: the agent exchanges no tokens",
       "--templateFile=x.json is ignored: Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
-      "ISTIO_BOOTSTRAP=y.json is ignored: Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
       "unknown flag --controlPlaneBootstrap=false is ignored",
       "unknown flag --proxyLogLevell=debug is ignored; did you mean --proxyLogLevel?",
-      "environment variables without effect are ignored: CREDENTIAL_IDENTITY_PROVIDER, WASM_PURGE_INTERVAL",
+      "environment variables without effect are ignored: CREDENTIAL_IDENTITY_PROVIDER, ISTIO_BOOTSTRAP, WASM_PURGE_INTERVAL",
       "unknown environment variable ISTIO_CPU_LIMITS; did you mean ISTIO_CPU_LIMIT?",
     ]);
   });

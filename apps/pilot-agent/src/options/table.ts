@@ -187,13 +187,6 @@ const ignoredFlags = {
     help: "template of Envoy's bootstrap",
     ignored: "Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
   }),
-  bootstrapFile: stringSetting({
-    variable: "ISTIO_BOOTSTRAP",
-    placeholder: "file",
-    default: "",
-    help: "template of Envoy's bootstrap",
-    ignored: "Envoy's bootstrap has no template; use ISTIO_BOOTSTRAP_OVERRIDE",
-  }),
   profiling: booleanSetting({
     flag: "profiling",
     default: true,
