@@ -7,7 +7,7 @@ const quick = ["weights", "inverted header match", "direct response and redirect
 describe.each(["Go", "Node"] as const)("a client and servers in %s", (name) => {
   it("do what the objects say, and reject nothing", { timeout: 240_000 }, async ({ skip }) => {
     const library: Library | Error = await findLibrary(name).catch((error: unknown) => error as Error);
-    if (library instanceof Error) return skip(library.message);
+    if (library instanceof Error) return skip(`no ${name}: ${library.message}`);
     const chosen = scenarios.filter((scenario) => quick.includes(scenario.name));
     const { outcomes } = await runScenarios(library, chosen);
     expect(outcomes).toEqual(quick.map((scenario) => ({ scenario, problem: undefined, rejections: [] })));

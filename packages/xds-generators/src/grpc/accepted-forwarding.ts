@@ -8,7 +8,7 @@ import {
   RouteActionSchema,
   WeightedClusterSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
-import type { AcceptedRouteContext } from "./accepted-virtual-hosts.js";
+import type { AcceptedRouteContext } from "./accepted-route-context.js";
 
 /** The filter state by which calls of a channel have one hash (gRFC A42). */
 const channelId = "io.grpc.channel_id";

@@ -10,22 +10,12 @@ import {
   VirtualHostSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
-import type { GrpcFeature } from "@istiod/push-context";
 import { wholePercent } from "../envoy/percent.js";
 import { faultFilter } from "../routes/route/filter-config.js";
 import { statefulSessionFilter } from "../routes/route/stateful-session.js";
 import { acceptedForwarding } from "./accepted-forwarding.js";
 import { acceptedMatches, authorityDecisions } from "./accepted-match.js";
-
-/** The context of the routes of a virtual host. */
-export interface AcceptedRouteContext {
-  /** The cluster of the virtual host's own service, if it has one. */
-  readonly cluster: string | undefined;
-  /** Reports whether the client's library has a feature. */
-  readonly supports: (feature: GrpcFeature) => boolean;
-  /** True if the library ends calls before their limit. */
-  readonly endsCallsEarly: boolean;
-}
+import type { AcceptedRouteContext } from "./accepted-route-context.js";
 
 /**
  * Returns a virtual host as gRPC libraries accept it, with the meaning that it has for them: what they reject is
