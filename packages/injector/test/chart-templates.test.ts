@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { applyMeshConfig } from "@istiod/config-schema";
 import { injectResources, parseInjectorConfig, parseValues } from "@istiod/injector";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { parse } from "yaml";
+import { parseAllDocuments } from "yaml";
 import {
   absence,
   comparable,
@@ -103,7 +103,7 @@ describe("the bootstrap of grpc-simple", () => {
       nativeSidecars: false,
       compliancePolicy: "",
     });
-    const injected = parse(output) as InjectedPod;
+    const injected = parseAllDocuments(output)[0]?.toJS() as InjectedPod;
     const [init] = injected.spec.initContainers;
     const folder = await mkdtemp(join(tmpdir(), "grpc-simple-"));
     onTestFinished(() => rm(folder, { recursive: true }));
