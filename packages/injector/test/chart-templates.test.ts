@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { applyMeshConfig } from "@istiod/config-schema";
 import { injectResources, parseInjectorConfig, parseValues } from "@istiod/injector";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import {
   absence,
   comparable,
