@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds the programs in Go that tests need. Helm is the second, because it shares most libraries with the API server.
-node --import tsx tools/cluster/src/main.ts install ||
+# Builds the programs in Go that tests need, by the sources of packages, which are not built yet. Helm is the second,
+# because it shares most libraries with the API server.
+node --conditions=@istiod/source --import tsx tools/cluster/src/main.ts install ||
   echo "no API server could be built: the tests that need one are skipped and named"
-node --import tsx tools/manifests/src/main.ts install-helm ||
+node --conditions=@istiod/source --import tsx tools/manifests/src/main.ts install-helm ||
   echo "no Helm could be built: the tests that need one are skipped and named"
-node --import tsx tools/proxyless/src/install-go.ts ||
+node --conditions=@istiod/source --import tsx tools/proxyless/src/install-go.ts ||
   echo "no gRPC client in Go could be built: the tests that need one are skipped and named"
