@@ -96,6 +96,18 @@ test("ranges of ports and interfaces, and names of users, are written as nft rea
   );
 });
 
+test("names that are keywords of nft are quoted", () => {
+  const written = rules({ proxyUid: "list", proxyGid: "", ownerGroups: "log,java", excludeInterfaces: "bridge,mark0" });
+  expect(written).toEqual(
+    expect.arrayContaining([
+      'nat prerouting iifname "bridge" counter return',
+      "nat prerouting iifname mark0 counter return",
+      'nat istio-output skuid "list" counter return',
+      'nat istio-output skgid != "log" skgid != java counter return',
+    ]),
+  );
+});
+
 test("all DNS queries are captured, whatever the server", () => {
   const written = rules({ redirectDns: true, captureAllDns: true, proxyUid: "3", proxyGid: "" });
   expect(written.filter((rule) => rule.includes("istio-output-dns") || rule.startsWith("raw"))).toEqual([

@@ -1,5 +1,6 @@
 import { addressFamily, type AddressFamily } from "../address-family.js";
 import { type CaptureConfig, splitList } from "../capture-config.js";
+import { nftKeywords } from "./nft-keywords.js";
 
 /** An IP family in the language of nft(8). */
 export interface NftFamily extends AddressFamily {
@@ -36,7 +37,7 @@ export interface NftOwner {
   readonly name: string;
 }
 
-/** Quotes a name that nft would not read as one word. */
+/** Quotes a name that nft would not read as one word, or would read as a keyword, such as the user `list` of Debian. */
 function nftName(name: string): string {
-  return /^(\d+|[A-Za-z][\w.-]*)$/.test(name) ? name : `"${name}"`;
+  return /^(\d+|[A-Za-z][\w.-]*)$/.test(name) && !nftKeywords.has(name) ? name : `"${name}"`;
 }
