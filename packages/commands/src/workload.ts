@@ -1,4 +1,6 @@
+import { formatProblem } from "@istiod/config-schema";
 import { SettingsCommand } from "@istiod/settings/command";
+import { validateText } from "@istiod/validation";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { stringify } from "yaml";
 
@@ -32,7 +34,16 @@ function groupCreateCommand(print: (text: string) => void): Command {
     .option("--network <network>", "network of the workload")
     .option("--locality <locality>", "locality of the workload: region/zone/subzone")
     .addOption(new Option("-w, --weight <weight>", "weight in load balancing").argParser(wholeNumber))
-    .action((flags: GroupFlags) => print(stringify(workloadGroup(flags), { lineWidth: 0, sortMapEntries: true })));
+    .action((flags: GroupFlags) =>
+      print(validated(stringify(workloadGroup(flags), { lineWidth: 0, sortMapEntries: true }))),
+    );
+}
+
+/** Returns an object in YAML if istiod accepts it. @throws Error with the first problem otherwise */
+function validated(text: string): string {
+  const problem = validateText(text, "flags").problems.find(({ severity }) => severity === "error");
+  if (problem !== undefined) throw new Error(formatProblem(problem));
+  return text;
 }
 
 function workloadGroup(flags: GroupFlags): object {
@@ -74,11 +85,14 @@ function pairs(flags: string, description: string): Option {
         if (key === undefined || text === undefined) throw new InvalidArgumentError("expected name=value,name=value");
         return [key, text] as const;
       });
+      const names = [...Object.keys(before), ...entries.map(([key]) => key)];
+      const twice = names.find((name, i) => names.indexOf(name) !== i);
+      if (twice !== undefined) throw new InvalidArgumentError(`${twice} is given twice`);
       return { ...before, ...Object.fromEntries(entries) };
     });
 }
 
 function wholeNumber(value: string): number {
-  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError("expected a whole number");
+  if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError("expected a whole number of at least 1");
   return Number(value);
 }

@@ -47,7 +47,13 @@ test.each([
   [["--name", "web"], "required option '-n, --namespace <namespace>' not specified"],
   [["--name", "web", "-n", "shop", "--ports", "http=web"], "--ports http=web: expected a port between 1 and 65535"],
   [["--name", "web", "-n", "shop", "--labels", "app"], "expected name=value,name=value"],
-  [["--name", "web", "-n", "shop", "-w", "-1"], "expected a whole number"],
+  [["--name", "web", "-n", "shop", "-w", "-1"], "expected a whole number of at least 1"],
+  [["--name", "web", "-n", "shop", "-w", "0"], "expected a whole number of at least 1"],
+  [["--name", "web", "-n", "shop", "-p", "http=80,http=81"], "http is given twice"],
+  [["--name", "web", "-n", "shop", "-l", "a=b", "-l", "a=c"], "a is given twice"],
+  [["--name", "we b", "-n", "shop"], "metadata.name"],
+  [["--name", "web", "-n", "Shop_"], "metadata.namespace"],
+  [["--name", "web", "-n", "shop", "-l", "app=a b"], "labels"],
 ])("istiod workload group create %j is rejected", async (args, message) => {
   await expect(create(...args)).rejects.toThrow(message);
 });
