@@ -25,7 +25,7 @@ const anywhere = "route: [{destination: {host: cart.shop.svc.cluster.local}}]";
 
 /** The fields that are reported, with what gRPC does. */
 function reported(yaml: string, templates = "grpc-agent"): readonly string[] {
-  return messagesIn(pod(templates) + yaml, ["MESH0062"]).map(
+  return messagesIn(pod(templates) + yaml, ["MESH0067"]).map(
     (message) => /gRPC ([^;]*);/.exec(message)?.[1] ?? message,
   );
 }
@@ -37,6 +37,12 @@ it.each([
   [
     routes(`[{match: [{queryParams: {q: {exact: x}}}], ${anywhere}}]`),
     "has no query parameters, so that no call matches",
+  ],
+  [
+    routes(
+      `[{match: [{withoutHeaders: {a: {exact: x}, b: {exact: x}, c: {exact: x}, d: {exact: x}, e: {exact: x}}}], ${anywhere}}]`,
+    ),
+    "excludes values of at most 4 headers, so that no call matches",
   ],
   [routes(`[{redirect: {uri: /x}}]`), "does not follow redirects: calls fail with the status"],
   [routes(`[{${anywhere}, retries: {attempts: 1, perTryTimeout: 1s}}]`), "does not limit single attempts"],

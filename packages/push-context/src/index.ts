@@ -73,7 +73,13 @@ export {
   languagesWithout,
   supportsFeature,
 } from "./proxyless/grpc-client.js";
-export { destinationRuleLimits, type GrpcLimit, virtualServiceLimits } from "./proxyless/grpc-limits.js";
+export {
+  destinationRuleLimits,
+  type GrpcLimit,
+  grpcMaxInvertedHeaders,
+  virtualServiceLimits,
+} from "./proxyless/grpc-limits.js";
+export { isPresenceMatch } from "./routing/presence-match.js";
 
 export { features } from "./mesh/features.js";
 export { mesh, rootNamespace } from "./mesh/mesh-config.js";

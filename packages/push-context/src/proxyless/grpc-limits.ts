@@ -11,8 +11,10 @@ import {
 import type {
   HTTPMatchRequest,
   HTTPRoute,
+  StringMatch,
   VirtualService,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { isPresenceMatch } from "../routing/presence-match.js";
 import { languagesWithout } from "./grpc-client.js";
 
 /** A field of an object that proxyless gRPC does not apply, or not as proxies do. */
@@ -32,6 +34,12 @@ const retried: ReadonlySet<string> = new Set([
   "unavailable",
 ]);
 
+/**
+ * The most values of `withoutHeaders` in a match that routes for gRPC express: each doubles the routes, since calls
+ * without the header need one of their own.
+ */
+export const grpcMaxInvertedHeaders = 4;
+
 /** Returns what gRPC does not apply of a VirtualService. Its counterpart is the generator's `grpc/accepted-*`. */
 export function virtualServiceLimits({ http }: VirtualService): readonly GrpcLimit[] {
   return http.flatMap((route, i) => [
@@ -48,6 +56,12 @@ function matchLimits(match: HTTPMatchRequest, at: GrpcLimit["path"]): readonly G
       [...at, "queryParams"],
       "has no query parameters, so that no call matches",
     ),
+    ...limitIf(
+      Object.entries(match.withoutHeaders).filter(([name, value]) => isInvertedValue(name, value)).length >
+        grpcMaxInvertedHeaders,
+      [...at, "withoutHeaders"],
+      `excludes values of at most ${grpcMaxInvertedHeaders} headers, so that no call matches`,
+    ),
     ...(["authority", "method", "scheme"] as const).flatMap((field) =>
       limitIf(
         isRegex(field),
@@ -56,6 +70,11 @@ function matchLimits(match: HTTPMatchRequest, at: GrpcLimit["path"]): readonly G
       ),
     ),
   ];
+}
+
+/** Reports whether an entry of `withoutHeaders` excludes a value of metadata, rather than the header or a claim. */
+function isInvertedValue(name: string, value: StringMatch): boolean {
+  return !name.startsWith(":") && !name.startsWith("@") && !isPresenceMatch(value);
 }
 
 function routeLimits(route: HTTPRoute, at: GrpcLimit["path"]): readonly GrpcLimit[] {

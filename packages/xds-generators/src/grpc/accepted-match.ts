@@ -7,13 +7,15 @@ import {
   type VirtualHost,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { StringMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/string";
+import { grpcMaxInvertedHeaders } from "@istiod/push-context";
 
 /**
  * Returns matches that together mean for gRPC what a match means for Envoy. None if no call matches.
  *
  * - Calls have no query parameters and no claims of tokens, so what requires them matches none.
  * - Pseudo-headers are no metadata: `:method` is POST, `:scheme` is http, and `:authority` the domain.
- * - An inverted match of a value also matches calls without the header: gRPC needs a second route for those.
+ * - An inverted match of a value also matches calls without the header: gRPC needs a second route for those. Several
+ *   need one for each combination, so more than {@link grpcMaxInvertedHeaders} match no call.
  * - gRPC has no prefix that ends at a path segment: it is the path itself or a prefix that ends with a slash.
  *
  * Sources: gRFC A28; docs/design/038-proxyless-grpc.md.
@@ -23,6 +25,7 @@ export function acceptedMatches(match: RouteMatch, authority: string): readonly 
   if (match.queryParameters.length > 0 || match.dynamicMetadata.some(({ invert }) => !invert)) return [];
   if (headers.some((header) => decision(header, authority) === false)) return [];
   const metadata = headers.filter(({ name }) => !name.startsWith(":"));
+  if (metadata.filter(matchesAbsent).length > grpcMaxInvertedHeaders) return [];
   return acceptedPaths(match).flatMap((pathSpecifier) =>
     acceptedHeaders(metadata).map((all) =>
       create(RouteMatchSchema, {
@@ -62,15 +65,20 @@ function acceptedPaths({ pathSpecifier: path }: RouteMatch): readonly RouteMatch
 /** Returns lists of header matches, any of which may match. */
 function acceptedHeaders([first, ...others]: readonly HeaderMatcher[]): readonly (readonly HeaderMatcher[])[] {
   if (first === undefined) return [[]];
-  const { name, invertMatch, treatMissingHeaderAsEmpty } = first;
+  const { name } = first;
   const present = create(HeaderMatcherSchema, { ...first, treatMissingHeaderAsEmpty: false });
   const absent = create(HeaderMatcherSchema, {
     name,
     invertMatch: true,
     headerMatchSpecifier: { case: "presentMatch", value: true },
   });
-  const alternatives = invertMatch && treatMissingHeaderAsEmpty ? [absent, present] : [present];
+  const alternatives = matchesAbsent(first) ? [absent, present] : [present];
   return acceptedHeaders(others).flatMap((rest) => alternatives.map((one) => [one, ...rest]));
+}
+
+/** Reports whether a match of a value also matches calls without the header. */
+function matchesAbsent({ invertMatch, treatMissingHeaderAsEmpty }: HeaderMatcher): boolean {
+  return invertMatch && treatMissingHeaderAsEmpty;
 }
 
 /** Returns whether a pseudo-header matches, false if that cannot be known; undefined for other headers. */

@@ -72,6 +72,16 @@ it("an inverted match of a value is one route for calls without the header and o
   ]);
 });
 
+it("an inverted match of more values than routes can express matches no call", () => {
+  const matching = (count: number): string => {
+    const values = Array.from({ length: count }, (_, i) => `h${i}: {exact: x}`);
+    return `[{match: [{withoutHeaders: {${values.join()}, present: {}}}], ${anywhere}}]`;
+  };
+  expect(routesOf(matching(4))).toHaveLength(16);
+  expect(routesOf(matching(5))).toEqual([]);
+  expect(routesOf(matching(40))).toEqual([]);
+});
+
 it("an authority is that of the domain by which the client addresses the service", () => {
   const found = grpcClient(
     meshOf(cart, rule(), routes(`[{match: [{authority: {exact: "cart:80"}}], route: [${to("v1")}]}, {${anywhere}}]`)),

@@ -10,7 +10,7 @@ import {
 import type { MetadataMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/metadata";
 import { RegexMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/regex";
 import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import type { RouteSemantics } from "@istiod/push-context";
+import { isPresenceMatch, type RouteSemantics } from "@istiod/push-context";
 import { presentValue, stringValue } from "../../envoy/value-matcher.js";
 import { claimContains } from "../../security/jwt-claims.js";
 import { toStringMatcher } from "./istio-string-match.js";
@@ -131,14 +131,6 @@ function queryParameterMatcher(name: string, value: StringMatch): QueryParameter
     out.queryParameterMatchSpecifier = { case: "stringMatch", value: matcher };
   }
   return out;
-}
-
-/**
- * Reports whether a match only requires a value to be present: it is empty, or the regex `*`, which is not RE2 and
- * means any value.
- */
-function isPresenceMatch({ matchType }: StringMatch): boolean {
-  return matchType.case === undefined || (matchType.case === "regex" && matchType.value === "*");
 }
 
 function byName(matches: Readonly<Record<string, StringMatch>>): readonly (readonly [string, StringMatch])[] {
