@@ -215,7 +215,7 @@ export default [
           files: sources,
           rules: {
             "@typescript-eslint/no-non-null-assertion": "error",
-            // Prettier wraps code, and neither comments nor what cannot be wrapped.
+            // oxfmt wraps code, and neither comments nor what cannot be wrapped.
             "max-len": [
               "error",
               {
