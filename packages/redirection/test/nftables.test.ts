@@ -136,3 +136,15 @@ test("rejects what would not be one word of a rule", () => {
     'excludeInterfaces: "eth0 counter accept": must be the name of an interface',
   );
 });
+
+test.each([
+  [{ proxyPort: "99999" }, 'proxyPort: "99999": must be a port from 1 to 65535'],
+  [{ proxyPort: "0" }, 'proxyPort: "0": must be a port from 1 to 65535'],
+  [{ inboundCapturePort: "15006:15007" }, 'inboundCapturePort: "15006:15007": must be a port from 1 to 65535'],
+  [{ outboundPorts: "80,65536" }, 'outboundPorts: "65536": must be a port'],
+  [{ inboundPorts: "8010:8000" }, 'inboundPorts: "8010:8000": must be a port'],
+  [{ inboundPortsExclude: "1:2:3" }, 'inboundPortsExclude: "1:2:3": must be a port'],
+  [{ outboundRanges: "fe80::1%eth0/64" }, 'outboundRanges: "fe80::1%eth0/64": must be a CIDR range'],
+])("rejects what is no port or range: %j", (config, message) => {
+  expect(() => buildNftCaptureRules({ ...captureAll, ...config })).toThrow(message);
+});
