@@ -71,8 +71,8 @@ const header = ["WORKLOAD", "TOTAL RPS", "ERROR RPS", "P50 LATENCY", "P90 LATENC
 async function metricsTable(workloads: readonly string[], over: string, query: Query): Promise<string> {
   const rows = await Promise.all(
     workloads.map(async (workload) => {
-      const [name = "", namespace = ""] = workload.split(".");
-      if (!/^[-a-z0-9]+$/.test(name) || !/^[-a-z0-9]*$/.test(namespace))
+      const [name = "", namespace = "", ...more] = workload.split(".");
+      if (more.length > 0 || !/^[-a-z0-9]+$/.test(name) || !/^[-a-z0-9]*$/.test(namespace))
         throw new Error(`workload ${JSON.stringify(workload)}: expected name or name.namespace`);
       const labels = `destination_workload=~"${name}.*", destination_workload_namespace=~"${namespace}.*",reporter="destination"`;
       const rate = (more = ""): Promise<number> => query(`sum(rate(istio_requests_total{${labels}${more}}[${over}]))`);

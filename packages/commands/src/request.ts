@@ -31,11 +31,12 @@ export function requestCommand({ print }: { readonly print: (text: string) => vo
     });
 }
 
+/** @throws Error if the URL is none, or if the path would lead to another server, as `//other/x` does */
 function urlOf(istiod: string, path: string): URL {
-  try {
-    const base = new URL(istiod);
-    return new URL(path.startsWith("/") ? path : `/${path}`, base);
-  } catch {
-    throw new Error(`--istiod ${istiod}: expected a URL such as ${defaultIstiod}`);
-  }
+  if (!URL.canParse(istiod)) throw new Error(`--istiod ${istiod}: expected a URL such as ${defaultIstiod}`);
+  const reference = path.startsWith("/") ? path : `/${path}`;
+  const url = URL.canParse(reference, istiod) ? new URL(reference, istiod) : undefined;
+  if (url?.origin !== new URL(istiod).origin)
+    throw new Error(`path ${path}: expected a path of istiod, such as /debug/syncz`);
+  return url;
 }

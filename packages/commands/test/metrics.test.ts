@@ -62,6 +62,7 @@ test("istiod metrics asks the Pod of Prometheus through the API server", async (
 
 test.each([
   [['web"} or vector(1)'], "expected name or name.namespace"],
+  [["web.shop.svc"], "expected name or name.namespace"],
   [["web", "-d", "soon"], "expected a duration such as 90s or 5m"],
   [[], "missing required argument 'workloads'"],
 ])("istiod metrics %j is rejected", async (args, message) => {

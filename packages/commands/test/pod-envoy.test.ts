@@ -151,5 +151,7 @@ test("istiod request prints the answer of a running istiod", async () => {
   expect(await request("post", "debug/x", "a body")).toBe("a body\n");
   await expect(request("GET", "/debug/none")).rejects.toThrow("GET /debug/none: 404: no such page");
   await expect(request("PUT", "/debug/x")).rejects.toThrow("method PUT: expected GET or POST");
+  for (const path of ["//127.0.0.2/debug/x", "/\\127.0.0.2/debug/x", "//"])
+    await expect(request("GET", path)).rejects.toThrow(`path ${path}: expected a path of istiod`);
   await expect(request("GET", "/debug/x", "body")).rejects.toThrow("body: a GET has none");
 });
