@@ -49,6 +49,7 @@ const countingFailures = [
   "tools/availability/test/events.test.ts",
   "tools/e2e/test/isolation.test.ts",
   "tools/e2e/test/rotation.test.ts",
+  "tools/e2e/test/route-changes.test.ts",
 ];
 const isolated = [...new Set([...slow, ...countingFailures, ...isolatedFiles()])];
 

@@ -6,6 +6,7 @@ export {
   startApplication,
 } from "./mesh/application.js";
 export { type Answered, call, type CallOptions } from "./mesh/call.js";
+export { callHttp2 } from "./mesh/call-http2.js";
 export { eventually } from "./eventually.js";
 export { type LogLine, refusalsIn as rejectionsIn, startIstiodInProcess, whyNoProcess } from "./istiod/istiod.js";
 export { type Mesh, type MeshOptions, startMesh } from "./mesh/mesh.js";
@@ -31,6 +32,8 @@ export {
 } from "./redirected/redirected-mesh.js";
 export { makePodNetwork, type PodNetwork, type RulesOf, whyNoRedirection } from "./redirected/pod-network.js";
 export { type Pod, startPod, whyNoPods } from "./redirected/pod.js";
+export { RouteChangesRig, type RouteChangesOptions } from "./route-changes/route-changes-rig.js";
+export { type RouteStage, routeStages, runStage, type StageResult } from "./route-changes/run-stage.js";
 export { rotationEvents, type RotationEvent } from "./rotation/events.js";
 export { RotationRig, type RotationOptions } from "./rotation/rotation-rig.js";
 export { failuresOf as rotationFailures, runEvent as runRotationEvent } from "./rotation/run-event.js";

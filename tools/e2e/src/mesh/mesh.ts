@@ -57,6 +57,8 @@ export interface Mesh {
   crash(name: string): Promise<void>;
   /** Writes a file of objects, and waits until istiod has read it and every proxy has acknowledged the result. */
   apply(file: string, objects: string): Promise<void>;
+  /** Writes a file of objects without waiting. */
+  write(file: string, objects: string): Promise<void>;
   /** Replaces the fields of the mesh configuration. Does not wait for the result. */
   configure(meshConfig: string): Promise<void>;
   /** Returns a statistic of a workload's Envoy; 0 if it has none of that name. */
@@ -156,6 +158,7 @@ function runningMesh({ envoy, work, workloads, applications, istiod, config, clo
     seen: (name) => application(name).seen,
     crash: (name) => application(name).close(),
     apply: (file, objects) => config.apply(file, objects),
+    write: (file, objects) => config.write(file, expandAddresses(objects, workloads)),
     configure: (meshConfig) => config.configure(meshConfig),
     admin: async (name, path) => (await call(workload(name).address, `http://envoy:15000${path}`)).text,
     stat: async (name, stat) => {
