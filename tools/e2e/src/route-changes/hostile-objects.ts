@@ -1,5 +1,4 @@
 import { gatewayPort } from "./fixed-objects.js";
-import { sharedHost } from "./route-slot.js";
 
 /** The host of a route whose backend is of another namespace, without a ReferenceGrant. */
 export const ungrantedHost = "steal.example";
@@ -76,7 +75,7 @@ spec: {parentRefs: [{name: other}], rules: [{backendRefs: [{name: thief, port: 8
     hostileRoute(
       "large-pattern",
       gatewayRef,
-      sharedHost,
+      "large.example",
       `{matches: [{path: {type: RegularExpression, value: "/unused/(([a-z0-9_-]{100}){100}){10}"}}], backendRefs: [{name: thief, port: 8000}]}`,
     ),
 };
