@@ -61,7 +61,7 @@ test.for(Object.entries(clients))(
     expect(await get(`/${found?.href}`)).toContain(words);
     const metrics = await get("/metrics");
     expect(metrics).toContain(`istiod_unsupported_clients{kind="${kind}"} 1\n`);
-    expect(metrics.match(/^istiod_unsupported_clients\{.*\} 0$/gm)).toHaveLength(3);
+    expect(metrics.match(/^istiod_unsupported_clients\{.*\} 0$/gm)).toHaveLength(2);
     const said = `${node.id} is not served: ${words}\n`;
     const table = await run(proxyStatusCommand, "--istiod", istiod.http);
     expect(table.out).toContain("good-1.shop");
