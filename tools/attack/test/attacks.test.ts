@@ -40,7 +40,7 @@ it.each(webhookAttacks.map((attack) => [attack.name, attack] as const))(
   120_000,
 );
 
-it.each(["opened-streams", "silent-connections", "handshake-storm", "certificate-burst"])(
+it.each(["opened-streams", "handshake-storm"])(
   "%s from the address of honest proxies costs them neither their streams nor an update",
   async (name) => {
     const attack = attacks.find((each) => each.name === name);
