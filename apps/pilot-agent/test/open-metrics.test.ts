@@ -1,11 +1,10 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, it } from "vitest";
-import { silentLog } from "../src/log.js";
-import { agentMetrics } from "../src/status/metrics.js";
 import { MetricLines } from "../src/status/metric-lines.js";
 import { acceptedOpenMetrics, type MetricsFormat } from "../src/status/metrics-format.js";
-import { StatusServer, type StatusServerOptions } from "../src/status/status-server.js";
+import type { StatusServerOptions } from "../src/status/status-server.js";
+import { startStatusServer } from "./status-server.js";
 
 /** The header that Prometheus 3 sends by default. */
 const prometheus =
@@ -74,20 +73,7 @@ describe("merged metrics", () => {
     return (server.address() as AddressInfo).port;
   };
   const serving = async (more: Partial<StatusServerOptions>) => {
-    const server = new StatusServer({
-      port: 0,
-      address: "127.0.0.1",
-      ready: async () => undefined,
-      quit: () => undefined,
-      drain: () => undefined,
-      metrics: agentMetrics(),
-      applications: [],
-      applicationHost: "127.0.0.1",
-      log: silentLog,
-      ...more,
-    });
-    await server.start();
-    afterAll(() => server.close());
+    const server = await startStatusServer(more);
     return (accept: string) => fetch(`http://127.0.0.1:${server.port}/stats/prometheus`, { headers: { accept } });
   };
   const withExemplar =

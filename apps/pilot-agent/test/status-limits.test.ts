@@ -6,13 +6,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { ServedCertificate } from "../src/certificates/served-certificate.js";
 import type { Secret } from "../src/certificates/secret.js";
 import { LimitedLog } from "@istiod/logging";
-import { silentLog } from "../src/log.js";
 import { Shares } from "../src/shares.js";
 import { MetricLines } from "../src/status/metric-lines.js";
 import { agentMetrics } from "../src/status/metrics.js";
-import { StatusServer, type StatusServerOptions } from "../src/status/status-server.js";
+import type { StatusServerOptions } from "../src/status/status-server.js";
 import { FakeIstiod } from "./fakes.js";
 import { recordingLog } from "./recording-log.js";
+import { startStatusServer } from "./status-server.js";
 
 async function web(listener: http.RequestListener): Promise<number> {
   const server = http.createServer(listener);
@@ -27,20 +27,12 @@ async function web(listener: http.RequestListener): Promise<number> {
 async function status(more: Partial<StatusServerOptions> = {}) {
   const metrics = agentMetrics();
   const actions: string[] = [];
-  const server = new StatusServer({
-    port: 0,
-    address: "127.0.0.1",
-    ready: async () => undefined,
+  const server = await startStatusServer({
     quit: () => actions.push("quit"),
     drain: () => actions.push("drain"),
     metrics,
-    applications: [],
-    applicationHost: "127.0.0.1",
-    log: silentLog,
     ...more,
   });
-  await server.start();
-  afterAll(() => server.close());
   /** Sends bytes and returns what the server sends until it closes the connection. */
   const raw = (text: string): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -161,7 +153,7 @@ describe("metrics of a hostile application", () => {
     const { scrape, metrics } = await withApplication(listener);
     const body = await scrape({ "x-prometheus-scrape-timeout-seconds": "2" });
     expect(body).toContain(envoyLines);
-    // What an application sent before it failed may follow, in whole lines.
+    // Whole lines that an application sent before it failed may follow.
     const others = new Set(body.split(envoyLines)[1]?.split("\n"));
     for (const line of others) expect(["a_metric 1", "a 1", ""]).toContain(line);
     expect((await metrics.scrapeFailures.get()).values).toMatchObject([{ labels: { type: "application" }, value: 1 }]);

@@ -8,7 +8,8 @@ import { EnvoyReadiness } from "../src/envoy/readiness.js";
 import { terminateEnvoy, type TerminationOptions } from "../src/envoy/termination.js";
 import { silentLog } from "../src/log.js";
 import { agentMetrics, exportCertificateExpiry } from "../src/status/metrics.js";
-import { StatusServer, type StatusServerOptions } from "../src/status/status-server.js";
+import type { StatusServerOptions } from "../src/status/status-server.js";
+import { startStatusServer } from "./status-server.js";
 
 async function web(
   answer: (path: string, method: string) => string | number,
@@ -28,20 +29,7 @@ async function web(
 async function status(more: Partial<StatusServerOptions> = {}) {
   const metrics = agentMetrics();
   exportCertificateExpiry(metrics, () => 42);
-  const server = new StatusServer({
-    port: 0,
-    address: "127.0.0.1",
-    ready: async () => undefined,
-    quit: () => undefined,
-    drain: () => undefined,
-    metrics,
-    applications: [],
-    applicationHost: "127.0.0.1",
-    log: silentLog,
-    ...more,
-  });
-  await server.start();
-  afterAll(() => server.close());
+  const server = await startStatusServer({ metrics, ...more });
   const ask = async (path: string, init?: RequestInit, at = "127.0.0.1") => {
     const response = await fetch(`http://${at}:${server.port}${path}`, init);
     return { status: response.status, body: await response.text() };

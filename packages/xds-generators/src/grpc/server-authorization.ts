@@ -18,8 +18,8 @@ const allowFilter = "envoy.filters.http.rbac";
 /**
  * The RBAC filters of a gRPC server, DENY before ALLOW.
  *
- * What gRPC cannot evaluate denies: an ALLOW rule with such an attribute is left out, and in a DENY rule the attribute
- * is ignored, so that the rule denies more. Servers cannot ask an external authorizer, so requests that a CUSTOM policy
+ * Attributes that gRPC cannot evaluate deny: an ALLOW rule with one is left out, and in a DENY rule the attribute is
+ * ignored, so that the rule denies more. Servers cannot ask an external authorizer, so requests that a CUSTOM policy
  * would send to one are denied. AUDIT policies and dry runs have no effect.
  */
 export const serverAuthorization = query("grpcServerAuthorization", (q): readonly HttpFilter[] => {
