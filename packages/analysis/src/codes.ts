@@ -378,16 +378,6 @@ export const messageTypes = {
     level: "Warning",
     description: "The service of an extension provider, or its port, does not exist.",
   },
-  MESH0066: {
-    name: "PatchWithoutEffect",
-    level: "Warning",
-    description: "A patch of an EnvoyFilter matches no resource of the proxies that it is for, or is skipped.",
-  },
-  MESH0067: {
-    name: "NotAppliedByGrpc",
-    level: "Info",
-    description: "A setting is not applied by gRPC applications without a proxy, or not as proxies apply it.",
-  },
   MESH0018: {
     name: "InvalidInjectionLabel",
     level: "Warning",

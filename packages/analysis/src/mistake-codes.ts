@@ -98,4 +98,14 @@ export const mistakeTypes = {
     level: "Warning",
     description: "A part of an accepted object of the Gateway API has no effect, or a less secure one than usual.",
   },
+  MESH0066: {
+    name: "PatchWithoutEffect",
+    level: "Warning",
+    description: "A patch of an EnvoyFilter matches no resource of the proxies that it is for, or is skipped.",
+  },
+  MESH0067: {
+    name: "NotAppliedByGrpc",
+    level: "Info",
+    description: "A setting is not applied by gRPC applications without a proxy, or not as proxies apply it.",
+  },
 } as const satisfies Readonly<Record<string, MessageType>>;

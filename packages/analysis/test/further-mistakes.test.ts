@@ -1,5 +1,6 @@
-import { analyzeTexts, type Message } from "@istiod/analysis";
+import type { Message } from "@istiod/analysis";
 import { describe, expect, it } from "vitest";
+import { analyzeAdded } from "./messages-of.js";
 
 const groups: Readonly<Record<string, string>> = {
   PeerAuthentication: "security.istio.io/v1",
@@ -69,14 +70,7 @@ const mesh = [
   pod("db", "v1"),
 ].join("");
 
-function analyze(added: string): readonly Message[] {
-  return analyzeTexts({
-    files: [
-      { file: "mesh.yaml", text: mesh },
-      { file: "new.yaml", text: added },
-    ],
-  }).messages;
-}
+const analyze = (added: string): readonly Message[] => analyzeAdded(mesh, added);
 
 interface Mistake {
   /** The documents that are added to the mesh. */
@@ -502,9 +496,9 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       parentRefs: [{ group: "", kind: "Service", name: "ratings" }],
       rules: [{ backendRefs: [{ name: "ratings", port: 80 }] }],
     }),
-    code: "MESH0041",
-    at: '"port": 80',
-    says: "Service shop/ratings has no port 80, so that requests to it fail: it has 9080",
+    code: "MESH0065",
+    at: "{",
+    says: "Service shop/ratings has no port 80",
   },
   "a backend that does not exist": {
     yaml: gapi("HTTPRoute", {

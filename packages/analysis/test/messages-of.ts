@@ -1,4 +1,4 @@
-import { analyzeTexts, type TextsToAnalyze } from "@istiod/analysis";
+import { analyzeTexts, type Message, type TextsToAnalyze } from "@istiod/analysis";
 
 /** Analyzes one text with one analyzer. Returns `code origin line: message` for each message. */
 export function messagesOf(
@@ -15,4 +15,14 @@ export function messagesOf(
 /** Returns the messages up to the colon: code, origin and line. */
 export function placesOf(...args: Parameters<typeof messagesOf>): readonly string[] {
   return messagesOf(...args).map((message) => message.slice(0, message.indexOf(": ")));
+}
+
+/** Analyzes documents that are added, as `new.yaml`, to a mesh, `mesh.yaml`. */
+export function analyzeAdded(mesh: string, added: string): readonly Message[] {
+  return analyzeTexts({
+    files: [
+      { file: "mesh.yaml", text: mesh },
+      { file: "new.yaml", text: added },
+    ],
+  }).messages;
 }

@@ -1,5 +1,6 @@
-import { analyzeTexts, type Message } from "@istiod/analysis";
+import type { Message } from "@istiod/analysis";
 import { describe, expect, it, test } from "vitest";
+import { analyzeAdded } from "./messages-of.js";
 
 /** A mesh without a fault: reviews in two versions, ratings, and an ingress gateway in front. */
 const mesh = `
@@ -68,14 +69,7 @@ const telemetry = (spec: string): string =>
   `apiVersion: telemetry.istio.io/v1\nkind: Telemetry\nmetadata: {name: a, namespace: shop}\nspec:\n${spec}`;
 const route = (line: string): string => networking("VirtualService", `  hosts: [ratings]\n  http:\n  - ${line}\n`);
 
-function analyze(added: string): readonly Message[] {
-  return analyzeTexts({
-    files: [
-      { file: "mesh.yaml", text: mesh },
-      { file: "new.yaml", text: added },
-    ],
-  }).messages;
-}
+const analyze = (added: string): readonly Message[] => analyzeAdded(mesh, added);
 
 interface Mistake {
   /** The documents that are added to the mesh. */

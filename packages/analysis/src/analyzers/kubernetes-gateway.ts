@@ -6,18 +6,10 @@ import {
   type CustomResourceDefinitionObject,
   customResourceDefinitions,
   gatewayApiReleaseAnnotation,
-  grpcRouteKind,
-  grpcRoutes,
-  httpRouteKind,
-  httpRoutes,
   requestAuthenticationKind,
   requestAuthentications,
-  tcpRouteKind,
-  tcpRoutes,
   telemetries,
   telemetryKind,
-  tlsRouteKind,
-  tlsRoutes,
   unsupportedDefinition,
   wasmPluginKind,
   wasmPlugins,
@@ -25,7 +17,6 @@ import {
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../suggestions.js";
 import { selectedPods } from "../queries/pods.js";
-import { checkBackendPorts } from "./backend-ports.js";
 
 /** Analyzers of the Gateway API. */
 export const kubernetesGatewayAnalyzers: readonly Analyzer[] = [
@@ -45,17 +36,6 @@ export const kubernetesGatewayAnalyzers: readonly Analyzer[] = [
     description: "Checks that the CRDs of the Gateway API are of a release that is supported",
     codes: ["IST0176"],
     rules: [rule(customResourceDefinitionKind, customResourceDefinitions, checkVersion)],
-  },
-  {
-    name: "k8sgateway.BackendPortAnalyzer",
-    description: "Checks that the Services of backendRefs have the ports that these name",
-    codes: ["MESH0041"],
-    rules: [
-      rule(httpRouteKind, httpRoutes, checkBackendPorts),
-      rule(grpcRouteKind, grpcRoutes, checkBackendPorts),
-      rule(tcpRouteKind, tcpRoutes, checkBackendPorts),
-      rule(tlsRouteKind, tlsRoutes, checkBackendPorts),
-    ],
   },
 ];
 
