@@ -119,7 +119,6 @@ const ignorant = {
     "logging",
     "jwks",
     "protobuf-wire",
-    "istio-api",
     "controllers",
     "mesh-source",
     "admission",

@@ -104,7 +104,7 @@ export function istiodCommand(): Command {
     program.addCommand(command({ env, print, warn, exit }));
   program.addCommand(remoteClustersCommand({ print, warn, exit }));
   program.addCommand(metricsCommand({ env, print }));
-  program.addCommand(workloadCommand({ print }));
+  program.addCommand(workloadCommand({ env, print, warn, exit }));
   program.addCommand(requestCommand({ print }));
   program.addCommand(completionCommand(program, { print }));
   program

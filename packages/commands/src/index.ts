@@ -31,5 +31,5 @@ export { requestCommand } from "./request.js";
 export { statusCommand, type StatusOutput } from "./status.js";
 export { tagCommand } from "./tag.js";
 export { tokenCommand, type TokenOutput } from "./token.js";
-export { workloadCommand } from "./workload.js";
+export { workloadCommand } from "./workload/workload.js";
 export { validateCommand, type ValidateOutput } from "./validate.js";

@@ -23,6 +23,7 @@ export const resources = {
   services: resource("Service", "services"),
   configMaps: resource("ConfigMap", "configmaps"),
   secrets: resource("Secret", "secrets"),
+  serviceAccounts: resource("ServiceAccount", "serviceaccounts"),
   events: resource("Event", "events"),
   mutatingWebhooks: resource("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", admission),
   validatingWebhooks: resource("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", admission),

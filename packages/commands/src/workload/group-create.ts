@@ -1,7 +1,7 @@
 import { formatProblem } from "@istiod/config-schema";
 import { SettingsCommand } from "@istiod/settings/command";
 import { validateText } from "@istiod/validation";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { stringify } from "yaml";
 
 interface GroupFlags {
@@ -16,13 +16,8 @@ interface GroupFlags {
   readonly weight?: number;
 }
 
-/** `istiod workload`: workloads on virtual machines. */
-export function workloadCommand({ print }: { readonly print: (text: string) => void }): Command {
-  const group = new Command("group").description("Work with WorkloadGroups.").addCommand(groupCreateCommand(print));
-  return new Command("workload").description("Work with workloads on virtual machines.").addCommand(group);
-}
-
-function groupCreateCommand(print: (text: string) => void): Command {
+/** `istiod workload group create`: prints a WorkloadGroup. */
+export function groupCreateCommand(print: (text: string) => void): Command {
   return new SettingsCommand("create")
     .description("Print a WorkloadGroup, the template of the WorkloadEntries of a workload.")
     .requiredOption("--name <name>", "name of the WorkloadGroup")
