@@ -2,12 +2,13 @@ import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type LogScopes, openLog, serveControlZ } from "@istiod/logging";
-import { reasonOf } from "@istiod/runtime";
+import { reasonOf, systemClock } from "@istiod/runtime";
 import { Command, CommanderError } from "commander";
 import type { Logger } from "pino";
 import {
   analyzeCommand,
   authzCommand,
+  bugReportCommand,
   checkInjectCommand,
   commandSummary,
   completionCommand,
@@ -106,6 +107,7 @@ export function istiodCommand(): Command {
   program.addCommand(metricsCommand({ env, print }));
   program.addCommand(workloadCommand({ env, print, warn, exit }));
   program.addCommand(requestCommand({ print }));
+  program.addCommand(bugReportCommand({ env, print, warn, exit, version: version(), now: () => systemClock.now() }));
   program.addCommand(completionCommand(program, { print }));
   program
     .command("version")

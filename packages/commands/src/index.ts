@@ -1,6 +1,7 @@
 export { absentFiles } from "./absent-files.js";
 export { analyzeCommand, analyzeExits, type AnalyzeOutput } from "./analyze.js";
 export { authzCommand, authzExits, type AuthzOutput } from "./authz-check.js";
+export { bugReportCommand, type BugReportOptions } from "./bug-report/bug-report.js";
 export { checkInjectCommand } from "./check-inject.js";
 export type { ClusterCommandOptions } from "./cluster/cluster.js";
 export { commandSummary, completionCommand } from "./completion.js";

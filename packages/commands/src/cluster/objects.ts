@@ -21,6 +21,7 @@ export const resources = {
   nodes: resource("Node", "nodes", { namespaced: false }),
   pods: resource("Pod", "pods"),
   services: resource("Service", "services"),
+  endpointSlices: resource("EndpointSlice", "endpointslices", { group: "discovery.k8s.io" }),
   configMaps: resource("ConfigMap", "configmaps"),
   secrets: resource("Secret", "secrets"),
   serviceAccounts: resource("ServiceAccount", "serviceaccounts"),

@@ -9,6 +9,11 @@ export interface Pod extends KubernetesObject {
     readonly namespace: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly {
+      readonly kind: string;
+      readonly name: string;
+      readonly controller?: boolean;
+    }[];
   };
   readonly spec?: {
     readonly containers?: readonly Container[];
@@ -35,6 +40,15 @@ interface Container {
 
 interface Workload extends KubernetesObject {
   readonly spec?: { readonly selector?: LabelSelector };
+}
+
+/** Returns the name of the workload of a Pod: the Deployment of its ReplicaSet, or another owner. Empty for none. */
+export function workloadOf({ metadata }: Pod): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const hash = metadata.labels?.["pod-template-hash"];
+  if (owner?.kind === "ReplicaSet" && hash !== undefined && owner.name.endsWith(`-${hash}`))
+    return owner.name.slice(0, -hash.length - 1);
+  return owner?.name ?? "";
 }
 
 /** The types of workloads, by the names that kubectl accepts. */

@@ -17,7 +17,7 @@ import { TypeRegistry } from "./discovery/type-registry.js";
 import type { ClusterFaults } from "./faults.js";
 import { FaultInjector } from "./http/fault-injector.js";
 import { execUpgrade, type ExecHandler } from "./http/exec-upgrade.js";
-import { createHandler, type LoggedRequest } from "./http/handler.js";
+import { createHandler, type LoggedRequest, type PodLog } from "./http/handler.js";
 import { kubeconfigOf, type Kubeconfig } from "./http/kubeconfig.js";
 import { directObjects, type DirectObjects } from "./storage/direct-objects.js";
 import { startNamespaceController } from "./storage/namespace-controller.js";
@@ -35,6 +35,8 @@ export interface ApiServerOptions {
   readonly port?: number;
   /** Runs commands in containers. Default: there is no `exec`. */
   readonly exec?: ExecHandler;
+  /** Returns the logs of containers. Default: there is no `log`. */
+  readonly podLog?: PodLog;
   /** Time of timestamps, and timers of bookmarks and timeouts. Default: the system's. */
   readonly clock?: Clock;
   /** Users by bearer token, in addition to the administrator of `kubeconfig`. */
@@ -115,7 +117,15 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const watch = { bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000, queueLimit: 10_000 };
   const { authorization = "rbac" } = options;
   const access = new AccessControl({ store: state.store, users, serviceAccountTokens, authorization });
-  const handler = createHandler({ state, faults, watch, access, serviceAccountTokens, requests });
+  const handler = createHandler({
+    state,
+    faults,
+    watch,
+    access,
+    serviceAccountTokens,
+    requests,
+    podLog: options.podLog,
+  });
   const server = createServer(handler);
   if (options.exec) server.on("upgrade", execUpgrade(options.exec));
   const url = await listen(server, options.port ?? 0);

@@ -15,10 +15,17 @@ export interface LoggedRequest {
   readonly isWatch: boolean;
 }
 
+/** Returns the log of a container with the parameters of the request. */
+export type PodLog = (
+  place: { readonly namespace: string; readonly pod: string; readonly container: string },
+  query: URLSearchParams,
+) => string;
+
 export interface HandlerOptions extends ResourceRoutes, ReviewRoutes {
   readonly access: AccessControl;
   /** Receives every request. */
   readonly requests: LoggedRequest[];
+  readonly podLog: PodLog | undefined;
 }
 
 /** Returns the listener of an HTTP server that serves the API. */
@@ -44,6 +51,11 @@ async function serve(options: HandlerOptions, exchange: Exchange): Promise<void>
   }
   if (await serveReviews(options, exchange)) return;
   const { group, version, plural, namespace, name, subresource } = exchange.target;
+  if (options.podLog && plural === "pods" && subresource === "log" && namespace !== undefined && name !== undefined) {
+    const container = exchange.query.get("container") ?? "";
+    const text = options.podLog({ namespace, pod: name, container }, exchange.query);
+    return exchange.sendText(200, "text/plain", text);
+  }
   const found = types.find(group, version, plural);
   if (found === undefined || (namespace !== undefined && !found.type.namespaced)) return notFoundPage(exchange);
   const needsNamespace = name !== undefined && found.type.namespaced && namespace === undefined;

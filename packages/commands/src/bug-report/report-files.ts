@@ -1,0 +1,71 @@
+import { reasonOf } from "@istiod/runtime";
+
+/** The time that is left for a file. */
+export interface ReadLimit {
+  /** Aborts when the time is over. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** Files of a report by path, which are collected beside each other. */
+export class ReportFiles {
+  readonly #files = new Map<string, string>();
+  readonly #faults: string[] = [];
+  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #signal: AbortSignal;
+  readonly #endsAt: number;
+
+  /** @param timeoutMs time after which nothing is read any more */
+  constructor(timeoutMs: number) {
+    this.#signal = AbortSignal.timeout(timeoutMs);
+    this.#endsAt = performance.now() + timeoutMs;
+  }
+
+  /** Adds a file. */
+  add(path: string, text: string): void {
+    this.#files.set(path, text);
+  }
+
+  /** Plans a file with the text that a function returns. A failure is a line of the file `errors`. */
+  later(path: string, read: (limit: ReadLimit) => Promise<string>): void {
+    this.#waiting.push(async () => {
+      try {
+        this.#signal.throwIfAborted();
+        const timeoutMs = Math.max(1, Math.ceil(this.#endsAt - performance.now()));
+        this.add(path, await read({ signal: this.#signal, timeoutMs }));
+      } catch (error) {
+        const isLate = this.#signal.aborted || performance.now() >= this.#endsAt;
+        this.fault(path, isLate ? "not collected in time" : reasonOf(error));
+      }
+    });
+  }
+
+  /** Records why a part is missing. */
+  fault(path: string, reason: string): void {
+    this.#faults.push(`${path}: ${reason}`);
+  }
+
+  /** Parts that are missing, with the reason. */
+  get faults(): readonly string[] {
+    return [...this.#faults].sort();
+  }
+
+  /**
+   * Reads the planned files, and those that they plan. An empty text makes no file.
+   *
+   * @param concurrency files at the same time
+   */
+  async collect(concurrency: number): Promise<void> {
+    const next = async (): Promise<void> => {
+      for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift()) await work();
+    };
+    await Promise.all(Array.from({ length: concurrency }, next));
+  }
+
+  /** The files, by path, with `errors` if there are any. */
+  entries(): readonly (readonly [path: string, text: string])[] {
+    const files = [...this.#files].filter(([, text]) => text !== "");
+    if (this.#faults.length > 0) files.push(["errors", `${this.faults.join("\n")}\n`]);
+    return files.sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+}
