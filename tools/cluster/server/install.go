@@ -33,6 +33,7 @@ func (s *server) install(stored []*resource, config *genericapiserver.Recommende
 	s.bindTokens(core)
 	pods, nodes := core["pods"].(rest.Getter), core["nodes"].(rest.Getter)
 	core["pods/exec"] = &execREST{pods: pods, nodes: nodes}
+	core["pods/portforward"] = &portForwardREST{pods: pods, nodes: nodes}
 	core["pods/log"] = &logREST{pods: pods, nodes: nodes}
 	codecs := newCodecs(s.scheme)
 	versions := map[string][]schema.GroupVersion{}

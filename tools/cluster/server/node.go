@@ -16,8 +16,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// nodeSocketAnnotation of a Node is the path of a Unix socket on which the node executes commands in containers and
-// sends their logs.
+// nodeSocketAnnotation of a Node is the path of a Unix socket on which the node executes commands in containers,
+// sends their logs and connects to ports of pods.
 const nodeSocketAnnotation = "cluster.istiod.local/node-socket"
 
 // maxNodeError is the number of bytes of an error that the server accepts from a node.

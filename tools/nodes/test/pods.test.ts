@@ -1,7 +1,9 @@
 import { writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { expect, test } from "vitest";
 import type { Pod } from "../src/kube/objects.js";
 import { execute } from "./execute.js";
+import { forward } from "./forward.js";
 import { patience, pods, unavailable, useRig } from "./rig.js";
 
 const holder = useRig();
@@ -121,6 +123,15 @@ test("probes over HTTP, TCP, gRPC and a command decide readiness", async (contex
   expect(isReady(await rig.pod("probed"))).toBe("False");
   await writeFile(`${rig.nodes.directory}/${spec.nodeName}/${metadata.uid}/volumes/shared/ok`, "");
   await expect.poll(async () => isReady(await rig.pod("probed")), patience).toBe("True");
+  // A port is reached at the pod's loopback address, also of what listens there only.
+  const own = await forward(rig.kubeconfig, "probed", 8080);
+  const page = await fetch(`http://127.0.0.1:${own.port}/any`, { headers: { connection: "close" } });
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain("/any");
+  const closed = await forward(rig.kubeconfig, "probed", 7);
+  const refused = connect(closed.port, "127.0.0.1");
+  await expect.poll(closed.errors, patience).toContain("port 7 of pod default/probed: connect ECONNREFUSED ::1:7");
+  refused.destroy();
   await rig.remove(`${pods}/probed`);
   await expect
     .poll(() => rig.pod("probed").catch((error: unknown) => error), patience)

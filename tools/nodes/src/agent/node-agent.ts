@@ -54,12 +54,9 @@ export class NodeAgent {
     const { cluster, directory } = this.#options;
     const socket = join(directory, "node.sock");
     this.#stopServer = await startNodeServer(socket, {
-      inside: async ({ namespace, pod, container, command }) => {
-        const running = this.#pods.get(cluster.pods.get(`${namespace}/${pod}`)?.metadata.uid ?? "");
-        if (!running) throw new Error(`pod ${namespace}/${pod} is not running`);
-        return await running.runner.inside(container, command);
-      },
+      inside: ({ container, command, ...pod }) => this.#runnerOf(pod).inside(container, command),
       logs: (request) => this.#logs(request),
+      network: (pod) => this.#runnerOf(pod).enter,
     });
     await this.#register(socket);
     cluster.pods.listen((pod, previous) => this.#changed(pod, previous));
@@ -94,6 +91,13 @@ export class NodeAgent {
     if (!isDeepStrictEqual(conditions(pod.status), conditions(previous?.status))) running.runner.report();
     if (!isDeepStrictEqual(pod.metadata.labels, previous?.metadata.labels)) running.update();
     else if (!isDeepStrictEqual(pod.metadata.annotations, previous?.metadata.annotations)) running.update();
+  }
+
+  /** @throws Error if the pod does not run on this node */
+  #runnerOf({ namespace, pod }: { readonly namespace: string; readonly pod: string }): PodRunner {
+    const running = this.#pods.get(this.#options.cluster.pods.get(`${namespace}/${pod}`)?.metadata.uid ?? "");
+    if (!running) throw new Error(`pod ${namespace}/${pod} is not running`);
+    return running.runner;
   }
 
   /** Returns the output of a container, also of one that has ended. */

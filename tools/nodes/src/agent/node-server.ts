@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { constants } from "node:os";
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { LogSelection } from "./container-logs.js";
+import { forwardToPod, type PodNetworkEntry } from "./port-forward.js";
 
 /** A command for a container, as the API server of `tools/cluster` sends it. */
 interface ExecRequest {
@@ -39,6 +40,7 @@ export type Logs = (request: LogRequest) => AsyncIterable<Buffer>;
 interface NodeAnswers {
   readonly inside: Inside;
   readonly logs: Logs;
+  readonly network: PodNetworkEntry;
 }
 
 const STDOUT = 1;
@@ -47,11 +49,12 @@ const EXIT_STATUS = 3;
 
 /**
  * Answers the API server's requests on a Unix socket, to which only this user can connect: `/exec` executes a command
- * in a container, and `/logs` sends what a container has written. An error is a response with status 400 and its text.
+ * in a container, `/logs` sends what a container has written, and an upgrade of `/forward` connects to a port of a pod.
+ * An error is a response with status 400 and its text.
  *
- * @returns a function that stops the server, and the commands that still run
+ * @returns a function that stops the server, and the commands and connections that still run
  */
-export async function startNodeServer(socket: string, { inside, logs }: NodeAnswers): Promise<() => void> {
+export async function startNodeServer(socket: string, { inside, logs, network }: NodeAnswers): Promise<() => void> {
   const server = createServer((request, response) => {
     const answer = request.url === "/logs" ? sendLogs(request, response, logs) : execute(request, response, inside);
     answer.catch((error: unknown) => {
@@ -59,11 +62,17 @@ export async function startNodeServer(socket: string, { inside, logs }: NodeAnsw
       return response.writeHead(400).end(error instanceof Error ? error.message : String(error));
     });
   });
+  const forwarded = new Set<Duplex>();
+  server.on("upgrade", (request, connection) => {
+    forwarded.add(connection.once("close", () => forwarded.delete(connection)));
+    forwardToPod(request.url ?? "", connection, network);
+  });
   server.listen({ path: socket });
   await once(server, "listening");
   return () => {
     server.close();
     server.closeAllConnections();
+    for (const connection of forwarded) connection.destroy();
   };
 }
 

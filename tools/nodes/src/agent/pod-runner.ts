@@ -70,6 +70,16 @@ export class PodRunner {
     return await runner.inside(command);
   }
 
+  /**
+   * Returns the start of commands in the pod's network.
+   *
+   * @throws Error if there is none yet, or no more
+   */
+  get enter(): readonly string[] {
+    if (!this.#namespaces || this.#finished) throw new Error("the pod has no network");
+    return this.#namespaces.enter;
+  }
+
   /** Reports whether a container runs, and was started a number of times before. */
   isRunning(container: string, attempt: number): boolean {
     return this.#all.some(({ name, restarts, isRunning }) => name === container && restarts === attempt && isRunning);
