@@ -11,7 +11,9 @@ import { startEndpointSlices } from "./controllers/endpoint-slices.js";
 import { startGarbageCollector } from "./controllers/garbage-collector.js";
 import { startJobs } from "./controllers/jobs.js";
 import { startLoadBalancers } from "./controllers/load-balancers.js";
+import { startDaemonSets } from "./controllers/daemon-sets.js";
 import { startReplicaSets } from "./controllers/replica-sets.js";
+import { startStatefulSets } from "./controllers/stateful-sets.js";
 import { startRootCertificates } from "./controllers/root-certificates.js";
 import { startScheduler } from "./controllers/scheduler.js";
 import { type ClusterState, followCluster } from "./kube/cluster-state.js";
@@ -126,6 +128,8 @@ async function startControllers(cluster: ClusterState, network: PodNetwork, cert
     startScheduler(cluster),
     startDeployments(cluster),
     startReplicaSets(cluster),
+    startStatefulSets(cluster),
+    startDaemonSets(cluster),
     startJobs(cluster),
     startEndpointSlices(cluster),
     startGarbageCollector(cluster),

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { Duplex, PassThrough } from "node:stream";
+import { type Duplex, PassThrough } from "node:stream";
 import { KubeConfig, PortForward } from "@kubernetes/client-node";
 import { onTestFinished } from "vitest";
 

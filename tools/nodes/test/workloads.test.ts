@@ -174,3 +174,66 @@ test("objects end with owners of other types, and remain while the type of an ow
     .toMatchObject({ code: "not-found" });
   expect((await rig.get<Stored>(`${configMaps}/unknown`)).metadata.name).toBe("unknown");
 }, 120_000);
+
+test("a StatefulSet has numbered pods, one after the other, and replaces them from the last on", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const sets = "/apis/apps/v1/namespaces/default/statefulsets";
+  const readinessProbe = { exec: { command: ["true"] }, periodSeconds: 1, timeoutSeconds: 10 };
+  const container = { name: "main", image: "shell", command: ["sh", "-c", "exec sleep 1000"], readinessProbe };
+  await rig.create(sets, {
+    metadata: { name: "db", namespace },
+    spec: { replicas: 2, serviceName: "db", ...template("db", container, { terminationGracePeriodSeconds: 1 }) },
+  });
+  const status = async () => (await rig.get<{ status?: object }>(`${sets}/db`)).status;
+  await expect.poll(status, patience).toMatchObject({ replicas: 2, readyReplicas: 2, updatedReplicas: 2 });
+  const byName = async () =>
+    Object.fromEntries((await rig.pods("app=db")).map((pod) => [pod.metadata.name, pod] as const));
+  const first = await byName();
+  expect(Object.keys(first).sort()).toEqual(["db-0", "db-1"]);
+  expect(first["db-1"]?.spec).toMatchObject({ hostname: "db-1", subdomain: "db" });
+  expect(first["db-1"]?.metadata.labels).toMatchObject({ "apps.kubernetes.io/pod-index": "1" });
+  const startOf = (name: string): number => Date.parse(first[name]?.status?.startTime ?? "");
+  expect(startOf("db-1")).toBeGreaterThanOrEqual(startOf("db-0"));
+  // Only pods from the partition on are replaced, under their names.
+  const updateStrategy = { type: "RollingUpdate", rollingUpdate: { partition: 1 } };
+  const annotated = { template: { metadata: { annotations: { restarted: "now" } } } };
+  await rig.patch(`${sets}/db`, { spec: { updateStrategy, ...annotated } });
+  await expect.poll(async () => (await byName())["db-1"]?.metadata.annotations?.["restarted"], patience).toBe("now");
+  await expect.poll(status, patience).toMatchObject({ readyReplicas: 2, currentReplicas: 1, updatedReplicas: 1 });
+  expect((await byName())["db-0"]?.metadata.uid).toBe(first["db-0"]?.metadata.uid);
+  await rig.patch(`${sets}/db`, { spec: { replicas: 1 } });
+  await expect.poll(async () => Object.keys(await byName()), patience).toEqual(["db-0"]);
+  await rig.remove(`${sets}/db`);
+  await expect.poll(async () => Object.keys(await byName()), patience).toEqual([]);
+}, 180_000);
+
+test("a DaemonSet has a pod on each node that its selector matches", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const sets = "/apis/apps/v1/namespaces/default/daemonsets";
+  const container = { name: "main", image: "shell", command: ["sh", "-c", "exec sleep 1000"] };
+  await rig.create(sets, {
+    metadata: { name: "agent", namespace },
+    spec: template("agent", container, { terminationGracePeriodSeconds: 1 }),
+  });
+  const { items } = await rig.get<{ items: Stored[] }>("/api/v1/nodes");
+  const nodes = items.map(({ metadata }) => metadata.name).sort();
+  expect(nodes.length).toBeGreaterThan(1);
+  const status = async () => (await rig.get<{ status?: object }>(`${sets}/agent`)).status;
+  const places = async () => (await rig.pods("app=agent")).map(({ spec }) => spec.nodeName).sort();
+  const all = { desiredNumberScheduled: nodes.length, numberReady: nodes.length, updatedNumberScheduled: nodes.length };
+  await expect.poll(status, patience).toMatchObject(all);
+  expect(await places()).toEqual(nodes);
+  const before = (await rig.pods("app=agent")).map(({ metadata }) => metadata.uid);
+  await rig.patch(`${sets}/agent`, { spec: { template: { metadata: { annotations: { restarted: "now" } } } } });
+  const remaining = async () => (await rig.pods("app=agent")).filter(({ metadata }) => before.includes(metadata.uid));
+  await expect.poll(async () => (await remaining()).length, patience).toBe(0);
+  await expect.poll(status, patience).toMatchObject(all);
+  await rig.patch(`${sets}/agent`, {
+    spec: { template: { spec: { nodeSelector: { "kubernetes.io/hostname": nodes[0] } } } },
+  });
+  await expect.poll(places, patience).toEqual([nodes[0]]);
+  await rig.remove(`${sets}/agent`);
+  await expect.poll(places, patience).toEqual([]);
+}, 180_000);

@@ -47,7 +47,7 @@ async function reconcile(cluster: ClusterState, job: Job, repeat: (delayMs: numb
     const missing = Math.min(parallelism, completions - succeeded) - active.length;
     const reference = controllerReference(job, "batch/v1", "Job");
     const labels = { "batch.kubernetes.io/job-name": job.metadata.name, "job-name": job.metadata.name };
-    for (let count = 0; count < missing; count++) await createPod(cluster, job, reference, template, labels);
+    for (let count = 0; count < missing; count++) await createPod(cluster, job, reference, template, { labels });
   }
   const current = podsOf(cluster, job).filter(isActive);
   const now = new Date().toISOString();

@@ -1,9 +1,9 @@
 import type { ClusterState } from "../kube/cluster-state.js";
-import { controllerOf, controllerReference, isActive, isReady, type Pod, type Stored } from "../kube/objects.js";
+import { controllerReference, isActive, isReady, type Pod } from "../kube/objects.js";
 import { keyOf } from "../kube/store.js";
 import { WorkQueue } from "../kube/work-queue.js";
 import { writeStatus } from "../kube/write-status.js";
-import { createPod, deletePod, podsOf } from "./pod-control.js";
+import { controllerKey, createPod, deletePod, podsOf } from "./pod-control.js";
 
 /** Keeps the number of pods of ReplicaSets. */
 export function startReplicaSets(cluster: ClusterState): () => void {
@@ -30,7 +30,10 @@ export function startReplicaSets(cluster: ClusterState): () => void {
   }, cluster.report);
   replicaSets.listen((set) => set && queue.add(keyOf(set)));
   pods.listen((pod, previous) => {
-    for (const owner of [ownerKey(pod), ownerKey(previous)]) if (owner !== undefined) queue.add(owner);
+    for (const each of [pod, previous]) {
+      const owner = controllerKey(each, "ReplicaSet");
+      if (owner !== undefined) queue.add(owner);
+    }
   });
   return () => queue.stop();
 }
@@ -38,11 +41,6 @@ export function startReplicaSets(cluster: ClusterState): () => void {
 /** Counts of zero are left out by the API server. */
 export function counted(counts: Readonly<Record<string, number>>): Record<string, number | null> {
   return Object.fromEntries(Object.entries(counts).map(([field, count]) => [field, count === 0 ? null : count]));
-}
-
-function ownerKey(pod: Stored | undefined): string | undefined {
-  const owner = pod && controllerOf(pod);
-  return owner?.kind === "ReplicaSet" ? `${pod?.metadata.namespace ?? ""}/${owner.name}` : undefined;
 }
 
 /** Pods that are not ready first, then the youngest. */

@@ -1,5 +1,5 @@
 import type { ApiClient, ResourceType } from "@istiod/kubernetes";
-import type { Deployment, Job, ReplicaSet } from "./workloads.js";
+import type { DaemonSet, Deployment, Job, ReplicaSet, StatefulSet } from "./workloads.js";
 import type { ConfigMap, EndpointSlice, Pod, Secret, Service, Stored } from "./objects.js";
 import { Store } from "./store.js";
 import { types } from "./types.js";
@@ -19,6 +19,8 @@ export interface ClusterState {
   readonly endpointSlices: Store<EndpointSlice>;
   readonly deployments: Store<Deployment>;
   readonly replicaSets: Store<ReplicaSet>;
+  readonly statefulSets: Store<StatefulSet>;
+  readonly daemonSets: Store<DaemonSet>;
   readonly jobs: Store<Job>;
   readonly disruptionBudgets: Store<Stored>;
   readonly autoscalers: Store<Stored>;
@@ -48,6 +50,8 @@ export async function followCluster(client: ApiClient, report: (error: unknown) 
     endpointSlices: follow(types.endpointSlices),
     deployments: follow(types.deployments),
     replicaSets: follow(types.replicaSets),
+    statefulSets: follow(types.statefulSets),
+    daemonSets: follow(types.daemonSets),
     jobs: follow(types.jobs),
     disruptionBudgets: follow(types.disruptionBudgets),
     autoscalers: follow(types.autoscalers),

@@ -16,6 +16,8 @@ export const types = {
   endpointSlices: namespaced("discovery.k8s.io", "EndpointSlice", "endpointslices"),
   deployments: namespaced("apps", "Deployment", "deployments"),
   replicaSets: namespaced("apps", "ReplicaSet", "replicasets"),
+  statefulSets: namespaced("apps", "StatefulSet", "statefulsets"),
+  daemonSets: namespaced("apps", "DaemonSet", "daemonsets"),
   jobs: namespaced("batch", "Job", "jobs"),
   disruptionBudgets: namespaced("policy", "PodDisruptionBudget", "poddisruptionbudgets"),
   autoscalers: namespaced("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "v2"),

@@ -20,6 +20,32 @@ export interface Deployment extends Stored {
   readonly status?: { readonly conditions?: readonly Condition[]; readonly readyReplicas?: number };
 }
 
+export interface StatefulSet extends Stored {
+  readonly spec: {
+    readonly replicas?: number;
+    readonly serviceName?: string;
+    readonly ordinals?: { readonly start?: number };
+    readonly podManagementPolicy?: string;
+    readonly updateStrategy?: { readonly type?: string; readonly rollingUpdate?: { readonly partition?: number } };
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
+    readonly selector: LabelSelector;
+    readonly template: PodTemplate;
+  };
+  readonly status?: object;
+}
+
+export interface DaemonSet extends Stored {
+  readonly spec: {
+    readonly updateStrategy?: {
+      readonly type?: string;
+      readonly rollingUpdate?: { readonly maxUnavailable?: number | string };
+    };
+    readonly selector: LabelSelector;
+    readonly template: PodTemplate;
+  };
+  readonly status?: object;
+}
+
 export interface Job extends Stored {
   readonly spec: {
     readonly completions?: number;
