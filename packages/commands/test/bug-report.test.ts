@@ -1,8 +1,9 @@
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
-import { bugReportCommand } from "@istiod/commands";
+import { bugReportCommand, type BugReportOptions } from "@istiod/commands";
 import { istioTypes } from "@istiod/commands/testing";
 import { unpackTar } from "modern-tar";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -58,20 +59,25 @@ const lines = ["2026-01-31T09:00:00.5Z one\n", "2026-01-31T10:00:00Z two\n", "20
 describe("istiod bug-report", () => {
   const cluster = sharedCluster(mesh, {
     types: istioTypes,
-    exec: async ({ pod, command }) => {
-      if (pod === "cart-88-b" && command[3] === "/memory") return { stderr: "no agent", code: 1 };
-      if (pod === "agent" && command[3] === "/certs") await new Promise(() => undefined);
-      return { stdout: `${pod}: ${command.join(" ")}` };
-    },
     podLog: ({ container }, query) =>
       `${query.get("timestamps") === "true" ? "" : `${container} `}${[...query].flat().join(" ")}\n${lines.join("")}`,
   });
+
+  const request: BugReportOptions["request"] = async ({ pod, port, path }, timeoutMs) => {
+    if (pod === "cart-88-b" && path === "/memory") throw new Error("nothing listens");
+    if (pod === "agent" && path === "/certs") {
+      await wait(timeoutMs);
+      throw new Error("no answer");
+    }
+    return `${pod}:${port} ${path}`;
+  };
 
   const report = async (...args: readonly string[]) => {
     const directory = await mkdtemp(join(tmpdir(), "istiod-bug-report-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     const run = await cluster().run(
-      (options) => bugReportCommand({ ...options, version: "1.2.3", now: () => Date.parse("2026-01-31T12:00:00Z") }),
+      (options) =>
+        bugReportCommand({ ...options, request, version: "1.2.3", now: () => Date.parse("2026-01-31T12:00:00Z") }),
       "--output-dir",
       directory,
       ...args,
@@ -105,11 +111,9 @@ describe("istiod bug-report", () => {
     const file = (name: string): string | undefined => found[`bug-report/${name}`];
     expect(file("versions")).toMatch(/^istiod bug-report: 1\.2\.3\nKubernetes: 1\.\d+\n/);
     expect(file("istio/istio-system/istiod-1/discovery.log")).toContain("one\n");
-    expect(file("istio/istio-system/istiod-1/debug/syncz")).toBe("istiod-1: pilot-discovery request GET /debug/syncz");
+    expect(file("istio/istio-system/istiod-1/debug/syncz")).toBe("istiod-1:15014 /debug/syncz");
     expect(file("proxies/shop/web-77-a/istio-proxy.log")).toContain("three\n");
-    expect(file("proxies/shop/web-77-a/config_dump")).toBe(
-      "web-77-a: pilot-agent request GET /config_dump?include_eds",
-    );
+    expect(file("proxies/shop/web-77-a/config_dump")).toBe("web-77-a:15000 /config_dump?include_eds");
     expect(file("cluster/k8s-resources/pods.yaml")).toContain(
       "kind: Pod\nmetadata:\n  namespace: shop\n  name: web-77-a",
     );
@@ -120,7 +124,7 @@ describe("istiod bug-report", () => {
     expect(file("analyze/findings")).toContain("IST0132");
     // One part is missing, and said to be.
     expect(exit).toBe(3);
-    expect(warnings).toMatch(/^Warning: proxies\/shop\/cart-88-b\/memory: .*no agent.*\n$/s);
+    expect(warnings).toMatch(/^Warning: proxies\/shop\/cart-88-b\/memory: nothing listens\n$/);
     expect(file("errors")).toMatch(/^proxies\/shop\/cart-88-b\/memory: /);
   });
 

@@ -9,6 +9,7 @@ export {
 } from "./client/cluster-access.js";
 export { type ApiClientOptions, createApiClient } from "./client/http-client.js";
 export { execInPod, type PodCommand, type PodCommandOutput } from "./exec/exec-in-pod.js";
+export { type PodRequest, requestInPod } from "./exec/request-in-pod.js";
 export { type FieldTree, type Projection } from "./decoding/projection.js";
 export { type DiscoveredTypes, readTypes } from "./discovery/read-types.js";
 export { ServedTypes, type ServedTypesHandler, type ServedTypesOptions } from "./discovery/served-types.js";

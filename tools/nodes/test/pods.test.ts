@@ -1,9 +1,8 @@
 import { writeFile } from "node:fs/promises";
-import { connect } from "node:net";
+import { parseKubeconfig, requestInPod } from "@istiod/kubernetes";
 import { expect, test } from "vitest";
 import type { Pod } from "../src/kube/objects.js";
 import { execute } from "./execute.js";
-import { forward } from "./forward.js";
 import { patience, pods, unavailable, useRig } from "./rig.js";
 
 const holder = useRig();
@@ -124,14 +123,17 @@ test("probes over HTTP, TCP, gRPC and a command decide readiness", async (contex
   await writeFile(`${rig.nodes.directory}/${spec.nodeName}/${metadata.uid}/volumes/shared/ok`, "");
   await expect.poll(async () => isReady(await rig.pod("probed")), patience).toBe("True");
   // A port is reached at the pod's loopback address, also of what listens there only.
-  const own = await forward(rig.kubeconfig, "probed", 8080);
-  const page = await fetch(`http://127.0.0.1:${own.port}/any`, { headers: { connection: "close" } });
-  expect(page.status).toBe(200);
-  expect(await page.text()).toContain("/any");
-  const closed = await forward(rig.kubeconfig, "probed", 7);
-  const refused = connect(closed.port, "127.0.0.1");
-  await expect.poll(closed.errors, patience).toContain("port 7 of pod default/probed: connect ECONNREFUSED ::1:7");
-  refused.destroy();
+  const access = await parseKubeconfig(rig.kubeconfig);
+  const place = { namespace: "default", pod: "probed" };
+  expect(await requestInPod(access, { ...place, port: 8080, path: "/any?a=b" })).toContain('"/any?a=b"');
+  await expect(requestInPod(access, { ...place, port: 8080, path: "/status/503" })).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining("GET /status/503 at port 8080 of Pod default/probed: status 503") as string,
+  });
+  await expect(requestInPod(access, { ...place, port: 7, path: "/" })).rejects.toMatchObject({
+    code: "network",
+    message: expect.stringContaining("connect ECONNREFUSED ::1:7") as string,
+  });
   await rig.remove(`${pods}/probed`);
   await expect
     .poll(() => rig.pod("probed").catch((error: unknown) => error), patience)

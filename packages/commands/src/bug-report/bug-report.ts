@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { readServerVersion } from "@istiod/kubernetes";
+import { readServerVersion, requestInPod } from "@istiod/kubernetes";
 import { parseDurationMs } from "@istiod/settings";
 import { SettingsCommand } from "@istiod/settings/command";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -16,7 +16,7 @@ import { type Pod, workloadOf } from "../cluster/pod-of.js";
 import { kubeconfigAccess } from "../kubeconfig-access.js";
 import { writeArchive } from "./archive.js";
 import { addAnalysis, addClusterFiles } from "./cluster-files.js";
-import { addPodFiles, isReported } from "./pod-files.js";
+import { addPodFiles, isReported, type PodRequester } from "./pod-files.js";
 import { parsePodSelection, type PodContainer, type PodMatcher } from "./pod-selection.js";
 import { ReportFiles } from "./report-files.js";
 
@@ -48,6 +48,8 @@ export interface BugReportOptions extends ClusterCommandOptions {
   readonly version: string;
   /** Returns the time in milliseconds since the Unix epoch. */
   readonly now: () => number;
+  /** Sends requests to ports of Pods. Default: through the API server. */
+  readonly request?: PodRequester;
 }
 
 /** `istiod bug-report`: an archive of what a fault in a mesh needs to be found. */
@@ -75,9 +77,10 @@ async function report(cluster: Cluster, flags: BugReportFlags, options: BugRepor
   });
   if (!flags.skipClusterDump) addClusterFiles(cluster, files, flags);
   const access = await kubeconfigAccess(flags, options.env);
+  const request = options.request ?? ((page, timeoutMs) => requestInPod(access, page, timeoutMs));
   const window = { from: startOf(flags, options.now()), to: flags.endTime, tail: flags.tail };
   for (const container of containers)
-    addPodFiles(cluster, access, files, container, { window, skipsProxyDebug: flags.skipProxyDebug });
+    addPodFiles(cluster, request, files, container, { window, skipsProxyDebug: flags.skipProxyDebug });
   if (!flags.skipAnalyze) addAnalysis(cluster, files);
   await files.collect(flags.rqConcurrency);
   await mkdir(flags.outputDir, { recursive: true });

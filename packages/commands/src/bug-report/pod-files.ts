@@ -1,4 +1,4 @@
-import { type ClusterAccess, execInPod } from "@istiod/kubernetes";
+import type { PodRequest } from "@istiod/kubernetes";
 import type { Cluster } from "../cluster/cluster.js";
 import { containerLog, type LogWindow } from "./log-window.js";
 import type { PodContainer } from "./pod-selection.js";
@@ -45,7 +45,13 @@ const envoyPaths: readonly (readonly [file: string, path: string])[] = [
 ];
 
 /** Milliseconds after which one page is given up. */
-const commandTimeoutMs = 30_000;
+const requestTimeoutMs = 30_000;
+
+/** Ports of istiod's debug endpoints and of Envoy's admin interface, at the Pod's loopback address. */
+const [istiodPort, envoyPort] = [15014, 15000];
+
+/** Sends a request to a port of a Pod, at most for some milliseconds. */
+export type PodRequester = (request: PodRequest, timeoutMs: number) => Promise<string>;
 
 export interface PodFilesOptions {
   readonly window: LogWindow;
@@ -58,10 +64,10 @@ export function isReported({ pod, container }: PodContainer, istioNamespace: str
   return container === proxyContainer || (container === istiodContainer && pod.metadata.namespace === istioNamespace);
 }
 
-/** Plans the log of a container, and what istiod, or Envoy by its agent, answers there. */
+/** Plans the log of a container, and what istiod or Envoy answers there. */
 export function addPodFiles(
   { client }: Cluster,
-  access: ClusterAccess,
+  request: PodRequester,
   files: ReportFiles,
   { pod, container }: PodContainer,
   { window, skipsProxyDebug }: PodFilesOptions,
@@ -72,11 +78,9 @@ export function addPodFiles(
   const place = { namespace, pod: name, container };
   files.later(`${folder}/${container}.log`, ({ signal }) => containerLog(client, place, { ...window, signal }));
   if (!isIstiod && skipsProxyDebug) return;
-  const [program, paths] = isIstiod ? ["pilot-discovery", istiodPaths] : ["pilot-agent", envoyPaths];
+  const [port, paths] = isIstiod ? [istiodPort, istiodPaths] : [envoyPort, envoyPaths];
   for (const [file, path] of paths)
-    files.later(`${folder}/${isIstiod ? `debug/${file}` : file}`, async ({ timeoutMs }) => {
-      const command = [program, "request", "GET", path];
-      const { stdout } = await execInPod(access, { ...place, command }, Math.min(timeoutMs, commandTimeoutMs));
-      return stdout;
-    });
+    files.later(`${folder}/${isIstiod ? `debug/${file}` : file}`, ({ timeoutMs }) =>
+      request({ namespace, pod: name, port, path }, Math.min(timeoutMs, requestTimeoutMs)),
+    );
 }

@@ -1,6 +1,7 @@
 import { Writable } from "node:stream";
 import { ApiError, type ApiErrorCode } from "../api-error.js";
 import type { ClusterAccess } from "../client/cluster-access.js";
+import { kubeConfigOf, reasonOfUpgrade } from "./kube-config.js";
 
 /** A command for a container. */
 export interface PodCommand {
@@ -30,11 +31,8 @@ export async function execInPod(
   request: PodCommand,
   timeoutMs = defaultTimeoutMs,
 ): Promise<PodCommandOutput> {
-  const { Exec, KubeConfig } = await import("@kubernetes/client-node");
-  const config = new KubeConfig();
-  // The library refuses a server without TLS unless there is nothing to verify, which is so.
-  const skipTLSVerify = access.cluster.skipTLSVerify || access.cluster.server.startsWith("http:");
-  config.loadFromClusterAndUser({ ...access.cluster, skipTLSVerify }, access.user ?? { name: "nobody" });
+  const { Exec } = await import("@kubernetes/client-node");
+  const config = await kubeConfigOf(access);
   const { namespace, pod, container, command } = request;
   const place = `command ${JSON.stringify(command.join(" "))} in container ${container} of Pod ${namespace}/${pod}`;
   const [stdout, stderr] = [new Collected(), new Collected()];
@@ -62,13 +60,6 @@ export async function execInPod(
         (error: unknown) => fail("network", reasonOfUpgrade(error)),
       );
   });
-}
-
-/** Returns the reason of a connection that did not become a WebSocket. */
-function reasonOfUpgrade(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  const { message, type } = error as { readonly message?: string; readonly type?: string };
-  return message || type || String(error);
 }
 
 /** A stream that keeps what is written. */
