@@ -59,8 +59,10 @@ function isRetried({ numRetries = 1, retryBackOff }: RetryPolicy): boolean {
 /** Returns how calls are hashed. A client is one source, and calls have no cookies and no query parameters. */
 function acceptedHash({ policySpecifier: by, terminal }: RouteAction_HashPolicy): readonly RouteAction_HashPolicy[] {
   switch (by.case) {
-    case "header":
-      return [create(RouteAction_HashPolicySchema, { policySpecifier: by, terminal })];
+    case "header": {
+      const value = { ...by.value, headerName: by.value.headerName.toLowerCase() };
+      return [create(RouteAction_HashPolicySchema, { policySpecifier: { case: "header", value }, terminal })];
+    }
     case "connectionProperties":
       return by.value.sourceIp
         ? [

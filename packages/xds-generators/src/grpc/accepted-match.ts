@@ -16,6 +16,7 @@ import { grpcMaxInvertedHeaders } from "@istiod/push-context";
  * - Pseudo-headers are no metadata: `:method` is POST, `:scheme` is http, and `:authority` the domain.
  * - An inverted match of a value also matches calls without the header: gRPC needs a second route for those. Several
  *   need one for each combination, so more than {@link grpcMaxInvertedHeaders} match no call.
+ * - Names of metadata are in lower case, and the C core compares names exactly.
  * - gRPC has no prefix that ends at a path segment: it is the path itself or a prefix that ends with a slash.
  *
  * Sources: gRFC A28; docs/design/038-proxyless-grpc.md.
@@ -24,7 +25,7 @@ export function acceptedMatches(match: RouteMatch, authority: string): readonly 
   const { caseSensitive, headers } = match;
   if (match.queryParameters.length > 0 || match.dynamicMetadata.some(({ invert }) => !invert)) return [];
   if (headers.some((header) => decision(header, authority) === false)) return [];
-  const metadata = headers.filter(({ name }) => !name.startsWith(":"));
+  const metadata = headers.filter(({ name }) => !name.startsWith(":")).map(named);
   if (metadata.filter(matchesAbsent).length > grpcMaxInvertedHeaders) return [];
   return acceptedPaths(match).flatMap((pathSpecifier) =>
     acceptedHeaders(metadata).map((all) =>
@@ -60,6 +61,11 @@ function acceptedPaths({ pathSpecifier: path }: RouteMatch): readonly RouteMatch
     default:
       return [];
   }
+}
+
+/** Returns a match of a header whose name is that of metadata. */
+function named(header: HeaderMatcher): HeaderMatcher {
+  return create(HeaderMatcherSchema, { ...header, name: header.name.toLowerCase() });
 }
 
 /** Returns lists of header matches, any of which may match. */

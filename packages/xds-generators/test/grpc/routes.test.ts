@@ -62,6 +62,11 @@ it("routes that no call matches are left out: query parameters, other methods an
   expect(routesOf(`[${match("{method: {exact: POST}}")}]`)[0].match).toEqual({ prefix: "/", caseSensitive: true });
 });
 
+it("headers have the names of metadata, which the C core compares exactly", () => {
+  const [route] = routesOf(`[{match: [{headers: {Tenant: {exact: A}}}], ${anywhere}}]`);
+  expect(route.match.headers).toEqual([{ name: "tenant", stringMatch: { exact: "A" } }]);
+});
+
 it("an inverted match of a value is one route for calls without the header and one for those with another value", () => {
   const matches = routesOf(`[{match: [{withoutHeaders: {user: {exact: jason}}}], ${anywhere}}]`).map(
     ({ match }) => match,
@@ -124,7 +129,7 @@ it("calls are hashed by a header, or by the channel for the source address", () 
     const client = grpcClient(meshOf(cart, rule(`{loadBalancer: {consistentHash: {${hash}}}}`)));
     return client.get("rds", cartRoutes).virtualHosts[0].routes[0].route.hashPolicy;
   };
-  expect(policy("httpHeaderName: user")).toEqual([{ header: { headerName: "user" } }]);
+  expect(policy("httpHeaderName: User")).toEqual([{ header: { headerName: "user" } }]);
   expect(policy("useSourceIp: true")).toEqual([{ filterState: { key: "io.grpc.channel_id" } }]);
   expect(policy("httpCookie: {name: c, ttl: 0s}")).toBeUndefined();
 });
