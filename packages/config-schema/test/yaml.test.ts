@@ -60,6 +60,11 @@ describe("values", () => {
     ["[a: ]", [{ a: null }]],
     ["[::1]", ["::1"]],
     ["{base: &b {x: 1}, use: {<<: *b, z: 2}}", { base: { x: 1 }, use: { x: 1, z: 2 } }],
+    ["|\n  without a line break", "without a line break"],
+    ["|\n  with a line break\n", "with a line break\n"],
+    ["a: |\n  one\nb: >+ # kept\n  two\n  three", { a: "one\n", b: "two three" }],
+    ["a: |\n  one\n  ", { a: "one\n" }],
+    ["a: |\n  one\n# end", { a: "one\n" }],
   ])("%s", (text, expected) => {
     if (expected === undefined) expect(() => value(text)).toThrow();
     else expect(value(text)).toEqual(expected);

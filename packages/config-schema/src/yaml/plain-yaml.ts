@@ -58,7 +58,8 @@ export function isPlainYaml(text: string): boolean {
 
 /**
  * Parses a document of plain YAML, about seven times as fast as the parser that keeps positions. Returns undefined for
- * other documents and for malformed ones. The result equals that of the other parser.
+ * other documents and for malformed ones. The result equals that of the other parser, except
+ * for a block scalar that ends with the text, without a line break.
  */
 export function parsePlainYaml(
   text: string,

@@ -4,6 +4,7 @@ import type { FieldPath } from "../decoding/report.js";
 import { isNestedTooDeeply, isTooDeep, maxDepth } from "./nesting.js";
 import { booleanWord, plainBoolean, plainNumber } from "./plain-scalars.js";
 import { maybeHasNoJson, parsePlainYaml } from "./plain-yaml.js";
+import { mayEndInBlock, removeAddedLineBreak } from "./last-block.js";
 import { restoreTrailingColons } from "./trailing-colon.js";
 import { explicitTags } from "./explicit-tags.js";
 import { duplicateOf, noJsonFault, offsetOf, wordAt } from "./yaml-nodes.js";
@@ -110,7 +111,7 @@ export function parseYaml(document: DocumentText, options: ParseOptions = {}): P
   if (size > maxLength)
     return { line: document.line, message: `it has ${size} characters, expected at most ${maxLength} in one document` };
   if (isNestedTooDeeply(document.text)) return tooDeep(document);
-  const isQuick = size > maxPositionedLength || !maybeHasNoJson(document.text);
+  const isQuick = size > maxPositionedLength || !(maybeHasNoJson(document.text) || mayEndInBlock(document.text));
   const quick = isQuick ? parsePlainYaml(document.text, options) : undefined;
   if (quick === undefined)
     return size > maxPositionedLength ? tooLongForPositions(document) : parseWithPositions(document, options);
@@ -148,6 +149,7 @@ export function parseWithPositions(
       logLevel: "silent",
     });
     restoreTrailingColons(parsed, document.text);
+    removeAddedLineBreak(parsed, document.text);
     const duplicateKey = ({ code, pos }: YAMLParseError): string | undefined => {
       const duplicate = code === "DUPLICATE_KEY" ? duplicateOf(parsed, pos[0]) : undefined;
       return duplicate && `key ${duplicate.key} is already set on line ${line(duplicate.firstOffset)}`;
