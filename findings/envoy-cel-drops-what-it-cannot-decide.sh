@@ -26,7 +26,7 @@ selects = {
     "request.headers['team'] == 'a'": False,
     "request.headers['team'] != 'a'": False,
     "!(request.headers['team'] == 'a')": False,
-    "request.headers['team'] != 'a' || true": True,
+    "!has(request.headers.team) || request.headers['team'] != 'a'": True,
     "request.metod == 'GET'": False,
     "request.metod != 'GET'": False,
     "rekwest.method != 'GET'": False,
@@ -83,14 +83,14 @@ try:
 finally:
     envoy.kill()
 for i, (expression, expected) in enumerate(selects.items()):
-    print(f"{expression:<42}{'selects the request' if str(i) in lines else 'does not select it'}")
+    print(f"{expression:<62}{'selects the request' if str(i) in lines else 'does not select it'}")
     failed = failed or (str(i) in lines) != expected
 environment = celpy.Environment()
 for expression, reason in refused.items():
     done = subprocess.run([binary, "--mode", "validate", *config([expression])], capture_output=True, text=True)
     found = reason if reason in done.stdout + done.stderr else done.stdout + done.stderr
     library = environment.program(environment.compile(expression)).evaluate({})
-    print(f"{expression:<42}refused: {found}; by cel-python: {library}")
+    print(f"{expression:<62}refused: {found}; by cel-python: {library}")
     failed = failed or done.returncode == 0 or found != reason or not library
 sys.exit(1 if failed else 0)
 PY
