@@ -5,6 +5,8 @@ import { type Log, silentLog } from "./log.js";
 import { workloadAddresses } from "./node/addresses.js";
 import { readDownwardApi } from "./node/downward-api.js";
 import type { Options } from "./options/table.js";
+import type { Platform } from "./platform/platform.js";
+import { readPlatform } from "./platform/read-platform.js";
 import { loadProxyConfig } from "./proxy-config/load.js";
 
 /** The proxy's type: `sidecar` next to an application, `router` as a gateway. */
@@ -21,6 +23,8 @@ export interface Proxy {
   /** From the downward API; `undefined` outside Kubernetes. */
   readonly podLabels: Readonly<Record<string, string>> | undefined;
   readonly podAnnotations: Readonly<Record<string, string>> | undefined;
+  /** The cloud of CLOUD_PLATFORM. */
+  readonly platform: Platform | undefined;
 }
 
 const LABELS_FILE = "./etc/istio/pod/labels";
@@ -43,9 +47,10 @@ export async function readProxy(type: ProxyType, options: Options, log: Log = si
   const podAnnotations = await readDownwardApi(resolvePath(ANNOTATIONS_FILE));
   const warn = (message: string): void => log.warn(message);
   const config = await loadProxyConfig(options, resolvePath(options.meshConfigFile), podAnnotations ?? {}, warn);
+  const platform = await readPlatform(options, log);
   const addresses = workloadAddresses(options.instanceIp);
   const domain = options.domain || `${options.podNamespace}.svc.cluster.local`;
   const nodeId = [type, addresses[0] ?? "", `${options.podName}.${options.podNamespace}`, domain].join("~");
   log.info({ addresses, domain }, `Proxy role: ${nodeId}`);
-  return { type, nodeId, addresses, config, domain, podLabels, podAnnotations };
+  return { type, nodeId, addresses, config, domain, podLabels, podAnnotations, platform };
 }

@@ -40,12 +40,13 @@ async function grpcHealth(status: number, code = "0"): Promise<{ port: number; a
 }
 
 describe("application probes", () => {
-  const probes = (all: Record<string, JsonValue>, localAddress?: string) => {
+  const probes = (all: Record<string, JsonValue>, localAddress?: string, more: object = {}) => {
     const answer = appProbes({
       text: JSON.stringify(all),
       host: "127.0.0.1",
       statusPort: 15020,
       ...(localAddress ? { localAddress } : {}),
+      ...more,
       log: silentLog,
     });
     return (path: string, headers: IncomingHttpHeaders = { host: "10.0.0.1:15020" }) => answer(path, headers);
@@ -89,6 +90,31 @@ describe("application probes", () => {
     expect(
       await probes({ [PATH]: { httpGet: { port: (server.address() as AddressInfo).port, scheme: "HTTPS" } } })(PATH),
     ).toEqual({ status: 200, body: "ok" });
+  });
+
+  it("offer HTTP/2 to servers with TLS, unless it is switched off", async () => {
+    const istiod = await FakeIstiod.start();
+    const { key, cert } = await issueServingCertificate(istiod.authority, ["elsewhere"], 60_000, Date.now());
+    const server = http2.createSecureServer({ key, cert, allowHTTP1: true }, (request, response) => {
+      if (request.url === "/a") return void response.writeHead(302, { location: "/b" }).end();
+      response.writeHead(request.url === "/b" ? 200 : 503);
+      response.end(`${request.httpVersion} ${request.authority || request.headers.host} ${request.headers["x-probe"]}`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    afterAll(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const ask = (path: string, more: object = {}) =>
+      probes(
+        { [PATH]: { httpGet: { path, port, scheme: "HTTPS" } } },
+        undefined,
+        more,
+      )(PATH, {
+        host: "10.0.0.1:15020",
+        "x-probe": "1",
+      });
+    expect(await ask("/a")).toEqual({ status: 200, body: `2.0 10.0.0.1:${port} 1` });
+    expect(await ask("/c")).toEqual({ status: 503, body: `2.0 10.0.0.1:${port} 1` });
+    expect(await ask("/a", { offersHttp2: false })).toEqual({ status: 200, body: `1.1 10.0.0.1:${port} 1` });
   });
 
   it("open a TCP connection, or check a gRPC service's health", async () => {

@@ -46,13 +46,14 @@ function listenerPorts({ statusPort, prometheusPort, secureMetricsPort, secureMe
 
 /** Returns what the metadata of the agent's node is built from. */
 export function nodeInputs({ proxy, options, env, identity, log }: WriteBootstrapInputs): NodeInputs {
-  const { config, addresses, podLabels, podAnnotations } = proxy;
+  const { config, addresses, podLabels, podAnnotations, platform } = proxy;
   return {
     env,
     proxyConfig: config,
     addresses,
     ...(podLabels ? { podLabels } : {}),
     ...(podAnnotations ? { podAnnotations } : {}),
+    platform,
     version: ISTIO_VERSION,
     pilotSubjectAltNames:
       config.controlPlaneAuthPolicy === AuthenticationPolicy.MUTUAL_TLS ? [istiodName(config.discoveryAddress)] : [],

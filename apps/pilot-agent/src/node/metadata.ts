@@ -2,6 +2,7 @@ import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { parseGoBoolean } from "@istiod/settings";
 import type { Log } from "../log.js";
+import type { Platform } from "../platform/platform.js";
 import { type Locality, localityLabel, parseLocality } from "./locality.js";
 
 /** Prefix of variables, and of keys of proxyMetadata, that become metadata entries. */
@@ -27,6 +28,8 @@ export interface NodeInputs {
   /** Labels of the pod, from the downward API. They override those of ISTIO_METAJSON_LABELS. */
   readonly podLabels?: Readonly<Record<string, string>>;
   readonly podAnnotations?: Readonly<Record<string, string>>;
+  /** The cloud of the workload's machine. Labels take precedence over its locality. Default: unknown. */
+  readonly platform?: Platform | undefined;
   /** Version of the proxy, unless ISTIO_META_ISTIO_VERSION is set. */
   readonly version: string;
   readonly pilotSubjectAltNames?: readonly string[];
@@ -88,13 +91,19 @@ export function buildNodeMetadata(inputs: NodeInputs): NodeMetadata {
     METADATA_DISCOVERY: String(discovery),
     WORKLOAD_IDENTITY_SOCKET_FILE: inputs.workloadIdentitySocket || undefined,
     DNS_PROXY_ADDR: env["DNS_PROXY_ADDR"] || undefined,
+    PLATFORM_METADATA: nonEmpty(inputs.platform?.metadata ?? {}),
     credential: inputs.credentialSocket ? "true" : undefined,
     "file-credential": inputs.filesSocket ? "true" : undefined,
     FILE_CRL: inputs.servesRevocationLists ? "true" : undefined,
   };
   const booleans = BOOLEANS.filter((name) => isTrue(raw[name])).map((name) => [name, "true"]);
   const metadata = { ...raw, ...Object.fromEntries(booleans), ...withoutAbsent(known) };
-  return { metadata, labels, annotations, locality: parseLocality(locality) };
+  return {
+    metadata,
+    labels,
+    annotations,
+    locality: locality === "" ? (inputs.platform?.locality ?? {}) : parseLocality(locality),
+  };
 }
 
 function fromEnvironment({ env, proxyConfig, log }: NodeInputs): JsonObject {

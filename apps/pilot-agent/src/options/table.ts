@@ -2,6 +2,7 @@ import { booleanSetting, durationSetting, integerSetting, type SettingValues, st
 import { certificateSettings } from "./certificate-settings.js";
 import { envoySettings } from "./envoy-settings.js";
 import { moduleSettings } from "./module-settings.js";
+import { platformSettings } from "./platform-settings.js";
 import { ignoredLoggingFlags, loggingFlags } from "./logging-flags.js";
 
 /** Flags of Istio's agent. */
@@ -163,6 +164,11 @@ const places = {
     default: "",
     help: "JSON of the application's probes, served under /app-health/ and /app-lifecycle/",
   }),
+  http2Probing: booleanSetting({
+    variable: "ISTIO_ENABLE_HTTP2_PROBING",
+    default: true,
+    help: "offer HTTP/2 in the application's probes over HTTPS, as the kubelet does",
+  }),
 } as const;
 
 /** Flags of Istio's agent that are accepted for compatibility. */
@@ -202,6 +208,7 @@ export const optionTable = {
   Workload: workload,
   Certificates: certificateSettings,
   "Wasm modules": moduleSettings,
+  Cloud: platformSettings,
   Envoy: envoySettings,
   "DNS server": names,
   "Paths and probes": places,
@@ -214,6 +221,7 @@ export const allOptions = {
   ...workload,
   ...certificateSettings,
   ...moduleSettings,
+  ...platformSettings,
   ...envoySettings,
   ...names,
   ...places,

@@ -22,6 +22,8 @@ export interface AppProbesOptions {
   /** The status server's port. In Host headers it is replaced by the application's. */
   readonly statusPort: number;
   readonly localAddress?: string;
+  /** Offers HTTP/2 in probes over HTTPS. Default: true. */
+  readonly offersHttp2?: boolean;
   readonly log: Log;
 }
 
@@ -50,7 +52,7 @@ const PATH = /^\/(app-health|app-lifecycle)\/[^/]+\/(livez|readyz|startupz|prest
  *
  * @throws AgentError `option`
  */
-export function appProbes({ text, host, statusPort, localAddress, log }: AppProbesOptions): AppProbes {
+export function appProbes({ text, host, statusPort, localAddress, offersHttp2, log }: AppProbesOptions): AppProbes {
   const probes = text === "" ? {} : readProbes(text);
   const limited = new LimitedLog(log);
   const source = localAddress === undefined ? {} : { localAddress };
@@ -62,7 +64,9 @@ export function appProbes({ text, host, statusPort, localAddress, log }: AppProb
       const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => !NOT_FORWARDED.has(name)));
       const hostHeader = named.endsWith(`:${statusPort}`) ? named.replace(/\d+$/, String(port)) : named;
       const forward = hostHeader === "" ? passed : { ...passed, host: hostHeader };
-      return probeHttp({ host, port, path, https: scheme === "HTTPS", headers: forward, timeout, ...source });
+      const version = offersHttp2 === undefined ? {} : { offersHttp2 };
+      const target = { host, port, path, https: scheme === "HTTPS", ...version };
+      return probeHttp({ ...target, headers: forward, timeout, ...source });
     }
     if (probe.tcpSocket) await probeTcp({ host, port: probe.tcpSocket.port, timeout, ...source });
     if (probe.grpc)

@@ -11,6 +11,8 @@ export interface HealthCheckOptions {
   /** Host of the application, unless the probe sets one. */
   readonly host: string;
   readonly localAddress?: string;
+  /** Offers HTTP/2 in probes over HTTPS. Default: true. */
+  readonly offersHttp2?: boolean;
   /** Throws while the proxy is not ready. Then the application cannot be reached and is unhealthy. */
   readonly proxyReady?: () => Promise<void>;
   /** Called with the first state and after each change. */
@@ -83,7 +85,7 @@ export class HealthCheck {
   }
 
   async #probe(): Promise<void> {
-    const { probe, host, localAddress } = this.#options;
+    const { probe, host, localAddress, offersHttp2 } = this.#options;
     const timeout = (probe.timeoutSeconds || 1) * 1000;
     const source = localAddress === undefined ? {} : { localAddress };
     const { case: kind, value } = probe.healthCheckMethod;
@@ -98,6 +100,7 @@ export class HealthCheck {
           port: value.port,
           path: value.path || "/",
           https: value.scheme.toLowerCase() === "https",
+          ...(offersHttp2 !== undefined && { offersHttp2 }),
           headers,
           timeout,
           ...source,

@@ -85,7 +85,7 @@ export async function startXdsProxy(
 
 /** Starts reporting the application's health to istiod, if the proxy configuration has a readiness probe. */
 export function startHealthCheck(
-  { proxy, application, clock, log }: AgentContext,
+  { proxy, options, application, clock, log }: AgentContext,
   xdsProxy: XdsProxy,
   envoyReadiness: EnvoyReadiness | undefined,
   closers: Closers,
@@ -95,6 +95,7 @@ export function startHealthCheck(
   const health = new HealthCheck({
     probe: readinessProbe,
     ...application,
+    offersHttp2: options.http2Probing,
     ...(envoyReadiness ? { proxyReady: () => envoyReadiness.check() } : {}),
     report: (state) => xdsProxy.reportHealth(state),
     clock,

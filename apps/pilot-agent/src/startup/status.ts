@@ -80,7 +80,13 @@ export async function startStatusServer(
     workload: peerWorkload(context),
     applications: type === "sidecar" ? scrapeTargets(options.prometheusScrape, statusPort) : [],
     applicationHost: urlHost(application.host),
-    probe: appProbes({ text: options.appProbers, ...application, statusPort, log }),
+    probe: appProbes({
+      text: options.appProbers,
+      ...application,
+      offersHttp2: options.http2Probing,
+      statusPort,
+      log,
+    }),
     ...(names ? { names: () => names.table() } : {}),
     log,
   });
