@@ -58,3 +58,12 @@ test("patterns that an Envoy rejects are rejected", () => {
     "is not an RE2 pattern: error parsing regexp: invalid nested repetition operator: `**`",
   );
 });
+
+test("classes of characters are those of RE2, of which re2js and Go have more", () => {
+  for (const name of ["Alphabetic", "Emoji", "Garay", "LC", "^LC", "Cn", "Assigned", "Letter", "greek"])
+    expect(regexFault(`a[\\p{${name}}]`)).toContain(
+      "is not an RE2 pattern: error parsing regexp: invalid character class",
+    );
+  for (const pattern of ["\\p{Old_Italic}", "\\P{^Lu}", "[\\pN\\p{Greek}]", "\\p{Any}", "\\\\p{x}", "\\Q\\p{x}\\E"])
+    expect([pattern, regexFault(pattern)]).toEqual([pattern, undefined]);
+});

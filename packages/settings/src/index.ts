@@ -1,5 +1,6 @@
 export { agentLogLevelAnnotation, agentLogLevelFault } from "./agent-log-level.js";
 export { logLevelAnnotations, logLevelFault } from "./envoy/log-level.js";
+export { unknownUnicodeClass } from "./envoy/regex-classes.js";
 export {
   readHistogramBuckets,
   statsAnnotationFaults,

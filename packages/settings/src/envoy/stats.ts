@@ -1,6 +1,7 @@
 import { reasonOf } from "@istiod/runtime";
 import { RE2JS } from "re2js";
 import { parseGoDuration } from "../go-duration.js";
+import { unknownUnicodeClass } from "./regex-classes.js";
 
 /** Annotations of a pod that set the statistics of its proxy. */
 export const statsAnnotations = {
@@ -64,6 +65,8 @@ export function statsRegexFault(pattern: string): string | undefined {
   const expanded = pattern.replaceAll("{pod_ip}", "10.0.0.1");
   const wide = wideEscape(expanded);
   if (wide !== undefined) return `has ${wide} in ${JSON.stringify(pattern)}, expected the character itself`;
+  const unknown = unknownUnicodeClass(expanded);
+  if (unknown !== undefined) return `has ${unknown} in ${JSON.stringify(pattern)}, which is not a class of RE2`;
   try {
     const size = RE2JS.compile(expanded).programSize();
     return size <= maxInstructions

@@ -1,4 +1,5 @@
 import { reasonOf } from "@istiod/runtime";
+import { unknownUnicodeClass } from "@istiod/settings";
 import { RE2JS } from "re2js";
 import type { Place } from "../place.js";
 import { expandedLength } from "./expanded-length.js";
@@ -60,6 +61,8 @@ export function regexMatches(pattern: string, text: string): boolean {
  * @throws Error if the pattern is not in RE2's syntax
  */
 export function isProgramWithin(pattern: string, limit: number): boolean {
+  const unknown = unknownUnicodeClass(pattern);
+  if (unknown !== undefined) throw new Error(`error parsing regexp: invalid character class range: \`${unknown}\``);
   return encodings.every((encoding) => maxProgramSize(pattern, encoding, limit) <= limit);
 }
 
