@@ -189,12 +189,6 @@ describe("a field without effect is named", () => {
     ],
     [
       gatewayApi,
-      "Gateway",
-      gateway({ tls: { backend: { clientCertificateRef: { name: "a" } } } }),
-      "tls.backend.clientCertificateRef: has no effect: Istio checks the certificate, but presents it to no backend",
-    ],
-    [
-      gatewayApi,
       "BackendTLSPolicy",
       { targetRefs: [target], validation, options: {} },
       "options: has no effect: Istio has no options of policies",

@@ -8,7 +8,7 @@ export {
 } from "./classes/built-in-classes.js";
 export { servedClass, type ServedClass } from "./classes/gateway-classes.js";
 export { gatewayClassStatus, type GatewayClassStatus } from "./classes/gateway-class-status.js";
-export { attachableListeners, gatewayApiGateways } from "./gateways/derived-gateways.js";
+export { attachableListeners, clientCertificateAnnotation, gatewayApiGateways } from "./gateways/derived-gateways.js";
 export { type AttachableListener, type ListenerParent, type RouteKind } from "./listeners/attachable-listener.js";
 export { backendPolicyHosts, backendPolicyRules } from "./policies/derived-destination-rules.js";
 export {

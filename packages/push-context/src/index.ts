@@ -183,6 +183,7 @@ export {
   serverRootsCredentialName,
 } from "./gateways/credential-name.js";
 export { explicitHosts } from "./gateways/bound-server.js";
+export { backendClientCertificate } from "./gateways/client-certificate.js";
 export { type CredentialAccess, credentialAccess, isServerCredential } from "./gateways/credential-references.js";
 export {
   isInSecretCluster,

@@ -3,6 +3,7 @@ import { type GatewayObject, kubernetesGateways, listenerSets, listenerSetsByGat
 import { query, type QueryContext } from "@istiod/incremental";
 import { GatewaySchema } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import type { AttachableListener, ListenerParent } from "../listeners/attachable-listener.js";
+import { clientCertificateCredential } from "../listeners/credentials.js";
 import type { BuiltListener } from "../listeners/listener.js";
 import { builtListeners, gatewayOfListenerSet, servedGateway, type ServedGateway } from "./gateway-listeners.js";
 import { gatewayServiceAccount } from "./gateway-services.js";
@@ -33,6 +34,9 @@ function ownerOf(kind: ListenerParent["kind"], key: string): ListenerParent {
   const [namespace = "", name = ""] = key.split("/");
   return { kind, namespace, name };
 }
+
+/** Annotation of Istio Gateways that stand for listeners: the certificate that their proxies present to backends. */
+export const clientCertificateAnnotation = "internal.istio.io/backend-client-certificate";
 
 /** Port of the tunnels of east-west gateways, to which no routes attach. */
 const tunnelPort = 15_008;
@@ -94,6 +98,10 @@ const derivedGateways = query("gatewayApiDerivedGateways", (q, owner: ListenerPa
   const object = kind === "Gateway" ? served?.gateway : q.read(listenerSets, `${namespace}/${name}`);
   if (served === undefined || object === undefined) return [];
   const { gateway, servedClass, services } = served;
+  const clientCertificate = clientCertificateCredential(q, gateway.spec.tls?.backend?.clientCertificateRef, {
+    kind: "Gateway",
+    namespace: gateway.namespace,
+  });
   return (q.call(builtListeners, owner) ?? [])
     .filter((listener) => listener.isValid && isAttachable(listener, owner, servedClass.role))
     .flatMap(({ listener, server }): readonly GatewayObject[] =>
@@ -111,6 +119,7 @@ const derivedGateways = query("gatewayApiDerivedGateways", (q, owner: ListenerPa
                 "internal.istio.io/gateway-service": services.hostnames.join(","),
                 "internal.istio.io/service-account-name": gatewayServiceAccount(q, gateway, servedClass),
                 ...(kind === "ListenerSet" && { "internal.istio.io/parent-namespace": gateway.namespace }),
+                ...(clientCertificate !== undefined && { [clientCertificateAnnotation]: clientCertificate }),
               },
               creationTimestamp: object.creationTimestamp,
               cluster: object.cluster,

@@ -69,6 +69,18 @@ export function clientCertificateCheck(
   };
 }
 
+/** Returns the client certificate of a Gateway as a credential for SDS; undefined if it has none that can be used. */
+export function clientCertificateCredential(
+  q: QueryContext,
+  ref: ObjectReference | undefined,
+  user: CredentialUser,
+): string | undefined {
+  if (ref === undefined) return undefined;
+  const { fault, note } = clientCertificateCheck(q, ref, user);
+  if (fault !== undefined || note !== undefined) return undefined;
+  return `kubernetes-gateway://${ref.namespace ?? user.namespace}/${ref.name}`;
+}
+
 /** Returns the root certificates that a reference names: those of a ConfigMap or Secret that Envoy can read. */
 export function rootsCredential(q: QueryContext, ref: FullReference, user: CredentialUser): Credential {
   const { namespace = user.namespace, name, group, kind } = ref;

@@ -9,6 +9,7 @@ import { features } from "../mesh/features.js";
 import { verifiedAsServiceAccount, verifiedInNamespace, verifiedNamespace } from "../proxy/facts.js";
 import { isVerifiedWorkload } from "../proxy/verified-workload.js";
 import { ruleRefersToSecret } from "../traffic-policy/credential-rules.js";
+import { mayPresent } from "./client-certificate.js";
 import {
   type CredentialReference,
   credentialReference,
@@ -64,6 +65,7 @@ export const credentialAccess = query("credentialAccess", (q, resourceName: stri
   if (!q.ask(isVerifiedWorkload)) return "unknown-workload";
   const isReferenced =
     gatewayRefersTo(q, { source, namespace, name }) ||
+    (source === "kubernetes-gateway" && q.call(mayPresent, resourceName)) ||
     (source === "kubernetes" && q.call(ruleRefersToSecret, { namespace, name }));
   if (!isReferenced) return isOwn ? "not-referenced" : "other-namespace";
   if (source !== "kubernetes" || name.endsWith(rootCertificatesSuffix)) return "granted";

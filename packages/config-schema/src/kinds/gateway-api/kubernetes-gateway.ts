@@ -127,7 +127,6 @@ function decodeTls(fields: Fields): Pick<KubernetesGatewaySpec, "tls"> {
   const frontend = fields.object("frontend");
   const backend = fields.object("backend");
   const certificate = backend.object("clientCertificateRef");
-  warnOfIgnored(backend, "clientCertificateRef", "Istio checks the certificate, but presents it to no backend");
   return {
     tls: {
       ...(frontend.present && {

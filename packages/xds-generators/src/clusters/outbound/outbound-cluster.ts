@@ -3,6 +3,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import type { Subset, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import {
+  backendClientCertificate,
   type ConsolidatedRule,
   destinationRuleFor,
   portPolicy,
@@ -132,9 +133,20 @@ function clusterShape(
         serviceMode: serviceMutualTlsMode(q, service, port, passthrough),
         identities: identities.length === 0 ? "none" : service.registry === "External" ? "external" : "own",
         selectsWorkloads: rule?.spec.workloadSelector !== undefined,
+        ...clientCertificateFor(q, rule),
       },
     }),
   };
+}
+
+/** Returns the client certificate for backends of policies of the Gateway API, whose rules have names of no object. */
+function clientCertificateFor(
+  q: QueryContext,
+  rule: ConsolidatedRule | undefined,
+): { readonly clientCertificate?: string } {
+  if (rule === undefined || !rule.from.some((key) => key.includes("~")) || q.ask(proxyType) !== "router") return {};
+  const clientCertificate = q.call(backendClientCertificate);
+  return clientCertificate === undefined ? {} : { clientCertificate };
 }
 
 function placeholderValues(

@@ -61,6 +61,8 @@ export interface OutboundClusterShape {
     /** Identities to verify certificates against: none, those of the service accounts, or those of a ServiceEntry. */
     readonly identities: "none" | "own" | "external";
     readonly selectsWorkloads: boolean;
+    /** The credential that the client presents to backends of policies of the Gateway API; absent if it has none. */
+    readonly clientCertificate?: string;
   };
 }
 
@@ -142,7 +144,7 @@ function newDraft(q: QueryContext, shape: OutboundClusterShape): ClusterDraft {
 
 function tlsTarget(
   { meshExternal }: OutboundClusterShape,
-  { serviceMode, identities, selectsWorkloads }: NonNullable<OutboundClusterShape["tls"]>,
+  { serviceMode, identities, selectsWorkloads, clientCertificate }: NonNullable<OutboundClusterShape["tls"]>,
 ): NonNullable<PolicyTarget["tls"]> {
   const names = [repeatedPlaceholder("identities")];
   return {
@@ -152,6 +154,7 @@ function tlsTarget(
     meshExternal,
     serviceMode,
     selectsWorkloads,
+    ...(clientCertificate !== undefined && { clientCertificate }),
   };
 }
 

@@ -45,6 +45,8 @@ export interface UpstreamTlsOptions {
    * be allowed to read them.
    */
   readonly selectsWorkloads: boolean;
+  /** The credential to present to servers that ask for a certificate, if the settings do not require one. */
+  readonly clientCertificate?: string;
 }
 
 /**
@@ -82,6 +84,8 @@ export function upstreamTlsContext(
   const common = commonTlsContextOf(context);
   if (credentialName !== "") applyCredential(q, common, settings, names, rootsName);
   else applyCertificateFiles(q, common, settings, names, mutual);
+  if (settings.mode === Mode.SIMPLE && options.clientCertificate !== undefined)
+    common.tlsCertificateSdsSecretConfigs = [credentialSecret(options.clientCertificate, false)];
   if (credentialName === "" && rootsName !== "" && settings.insecureSkipVerify !== true)
     common.validationContextType = credentialRoots(q, rootsName, names);
   const ecdhCurves = usableCurves(mesh(q).tlsDefaults?.ecdhCurves ?? []);

@@ -1,0 +1,45 @@
+import { clientCertificateAnnotation } from "@istiod/gateway-api";
+import { query, type QueryContext } from "@istiod/incremental";
+import { verifiedAsServiceAccount, verifiedInNamespace } from "../proxy/facts.js";
+import { gatewayObject, mergedGateway } from "./merged-gateway.js";
+import { servesOnVerifiedWorkload } from "./verified-router.js";
+
+const serviceAccountAnnotation = "internal.istio.io/service-account-name";
+const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
+
+/**
+ * The credential that the client presents to backends to which a BackendTLSPolicy applies: that of
+ * `spec.tls.backend.clientCertificateRef` of the Gateway that it serves, the first one by name if there are several.
+ * Undefined if there is none.
+ */
+export const backendClientCertificate = query("backendClientCertificate", (q): string | undefined => {
+  for (const gateway of q.call(mergedGateway)?.gatewayNames ?? []) {
+    const name = declaredBy(q, gateway);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+});
+
+/**
+ * Reports whether a Gateway of the client, in the namespace of its authenticated identity, declares a credential as its
+ * client certificate. The Gateway API decides whether it may refer to another namespace.
+ *
+ * @param credential for example `kubernetes-gateway://namespace/name`
+ */
+export const mayPresent = query("mayPresentClientCertificate", (q, credential: string): boolean =>
+  (q.call(mergedGateway)?.gatewayNames ?? []).some(
+    (gateway) =>
+      declaredBy(q, gateway) === credential && isOfIdentity(q, gateway) && q.call(servesOnVerifiedWorkload, gateway),
+  ),
+);
+
+function declaredBy(q: QueryContext, gateway: string): string | undefined {
+  return q.call(gatewayObject, gateway)?.annotations[clientCertificateAnnotation];
+}
+
+function isOfIdentity(q: QueryContext, gateway: string): boolean {
+  const annotations = q.call(gatewayObject, gateway)?.annotations ?? {};
+  const account = annotations[serviceAccountAnnotation] ?? "";
+  const owner = annotations[parentNamespaceAnnotation] || gateway.slice(0, gateway.indexOf("/"));
+  return q.ask(verifiedInNamespace, owner) && (account === "" || q.ask(verifiedAsServiceAccount, account));
+}
