@@ -47,3 +47,4 @@ export {
 } from "./status/placed-conditions.js";
 export type { UnservedReference } from "./status/unserved-reasons.js";
 export { type StatusKind, statusKinds } from "./status/status-kinds.js";
+export { shareHeader } from "./routes/conversion/matches.js";

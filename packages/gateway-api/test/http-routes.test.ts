@@ -102,9 +102,33 @@ describe("a rule", () => {
       expect(rulesOf(`[{${unused}}]`)).toEqual([{ ...everything, route: [cart] }]);
     });
 
+    test("different paths by a route for each backend, which has its share", () => {
+      const to = (path: string): object => ({ rewrite: { uriRegexRewrite: { match: "/.*", rewrite: path } } });
+      const share = (upTo: number): object => ({ headers: { "@share": { exact: String(upTo) } } });
+      const backends = `backendRefs: [
+        {name: cart, port: 80, weight: 1, filters: ${rewriteTo("/b", "a.example")}},
+        {name: cart, port: 80, weight: 0, filters: ${rewriteTo("/none")}},
+        {name: cart, port: 80, weight: 2, filters: ${rewriteTo("/c")}},
+        {name: cart, port: 80, weight: 1}]`;
+      const uri = { uri: { prefix: "/x" } };
+      expect(rulesOf(`[{matches: [{path: {value: /x}}], ${backends}}]`)).toEqual([
+        {
+          ...everything,
+          match: [{ ...uri, ...share(250_000) }],
+          ...to("/b"),
+          route: [{ ...cart, ...toHost("a.example") }],
+        },
+        { ...everything, match: [{ ...uri, ...share(750_000) }], ...to("/c"), route: [cart] },
+        { ...everything, match: [uri], route: [cart] },
+      ]);
+      // More header matches take precedence over a share.
+      const more = `{matches: [{path: {value: /x}, headers: [{name: a, value: b}]}], ${toCart}}`;
+      expect(rulesOf(`[{matches: [{path: {value: /x}}], ${backends}}, ${more}]`)[0]).toMatchObject({
+        match: [{ headers: { a: { exact: "b" } } }],
+      });
+    });
+
     test.each([
-      [toBackends(rewriteTo("/b"), rewriteTo("/c")), "must replace the path for all backends of a rule alike"],
-      [toBackends(rewriteTo("/b"), "[]"), "must replace the path for all backends of a rule alike"],
       [
         `filters: ${rewriteTo("", "a.example")}, ${toBackends(rewriteTo("/b"))}`,
         "a rule and its backends must not both have URLRewrite filters",

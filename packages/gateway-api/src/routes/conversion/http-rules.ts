@@ -24,10 +24,10 @@ import {
 import { type RouteBackend, resolvedBackend } from "../backends.js";
 import type { RouteReference } from "../route.js";
 import { InvalidRouteError, joinProblems, problemOf, type RouteProblem } from "../route-problem.js";
-import { addBackendRewrites } from "./backend-rewrites.js";
+import { type RouteWithShare, withBackendRewrites } from "./backend-rewrites.js";
 import { corsPolicy } from "./cors.js";
 import { headersOf } from "./headers.js";
-import { grpcMatch, httpMatch } from "./matches.js";
+import { grpcMatch, httpMatch, sharedMatch } from "./matches.js";
 import { destinationMessage, duration } from "./messages.js";
 import { redirectOf, rewriteOf } from "./paths.js";
 import { inPrecedence } from "./precedence.js";
@@ -91,13 +91,23 @@ function convertRule(
   rule: HttpRouteRule | GrpcRouteRule,
   name: string,
 ): Omit<ConvertedRules<HTTPRoute>, "notes"> {
-  const { route, problem } = convertActions(conversion, rule, name);
+  const { routes: actions, problem } = convertActions(conversion, rule, name);
   const matches: readonly (HTTPMatchRequest | undefined)[] =
     rule.matches.length === 0
       ? [undefined]
       : rule.matches.map((match) => ("path" in match ? httpMatch(match) : grpcMatch(match)));
-  const routes = matches.map((match) => create(HTTPRouteSchema, { ...route, ...(match && { match: [match] }) }));
+  const routes = matches.flatMap((match) => actions.map((each) => matchedRoute(each, match, actions.length > 1)));
   return { routes, ...(problem !== undefined && { problem }) };
+}
+
+/** @param isShared several routes have the same match, and each a share of its requests */
+function matchedRoute(
+  { route, upTo }: RouteWithShare,
+  match: HTTPMatchRequest | undefined,
+  isShared: boolean,
+): HTTPRoute {
+  const own = isShared ? sharedMatch(match, upTo) : match;
+  return create(HTTPRouteSchema, { ...route, ...(own && { match: [own] }) });
 }
 
 /** Converts everything of a rule except its matches. */
@@ -105,7 +115,7 @@ function convertActions(
   conversion: Conversion,
   rule: HttpRouteRule | GrpcRouteRule,
   name: string,
-): { readonly route: HTTPRoute; readonly problem?: RouteProblem | undefined } {
+): { readonly routes: readonly RouteWithShare[]; readonly problem?: RouteProblem | undefined } {
   const { filters, backendRefs } = rule;
   checkFilters(filters);
   const { mirrors, problem: mirrorProblem } = mirrorsOf(conversion, filters);
@@ -117,12 +127,14 @@ function convertActions(
   if (weightSum(backendRefs) === 0 && route.redirect === undefined) {
     // The API requires status 500 where no backend has a weight.
     route.directResponse = create(HTTPRouteSchema, { directResponse: { status: 500 } }).directResponse;
-    return { route, problem: mirrorProblem };
+    return { routes: [{ route }], problem: mirrorProblem };
   }
   const { destinations, problem } = destinationsOf(conversion, backendRefs);
   route.route = [...destinations];
-  addBackendRewrites(route, filters, backendRefs);
-  return { route, problem: joinProblems(problem, mirrorProblem) };
+  return {
+    routes: withBackendRewrites(route, filters, backendRefs),
+    problem: joinProblems(problem, mirrorProblem),
+  };
 }
 
 const supportedFilters: readonly RouteFilter["type"][] = [

@@ -23,6 +23,24 @@ export function grpcMatch({ method, headers }: GrpcRouteMatch): HTTPMatchRequest
   });
 }
 
+/**
+ * The name of a header match that stands for a share of requests, which matches of Istio's API do not have: those in a
+ * million of which a random number of the request is less than its value. No header can have this name.
+ */
+export const shareHeader = "@share";
+
+/**
+ * Returns a match of a part of the requests.
+ *
+ * @param match undefined for all requests
+ * @param upTo undefined for all requests that no route before has
+ */
+export function sharedMatch(match: HTTPMatchRequest | undefined, upTo: number | undefined): HTTPMatchRequest {
+  const { $typeName: _, $unknown: __, ...fields } = match ?? create(HTTPMatchRequestSchema);
+  const share = upTo === undefined ? {} : { [shareHeader]: stringMatch("exact", String(upTo)) };
+  return create(HTTPMatchRequestSchema, { ...fields, headers: { ...fields.headers, ...share } });
+}
+
 /** Returns the match of a path. A slash at the end of a prefix has no meaning. */
 function pathMatch({ type, value }: HttpRouteMatch["path"]): StringMatch {
   if (type === "PathPrefix") return stringMatch("prefix", value === "/" ? value : value.replace(/\/$/, ""));

@@ -1,4 +1,5 @@
 import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { shareHeader } from "./matches.js";
 
 /**
  * Returns routes in the order of precedence of the Gateway API: exact paths, prefixes, then patterns, each from the
@@ -22,7 +23,7 @@ function ranksOf(match: HTTPMatchRequest | undefined): readonly number[] {
     kind === undefined ? -1 : pathRanks[kind],
     Buffer.byteLength(value),
     match.method === undefined ? 0 : 1,
-    Object.keys(match.headers).length,
+    Object.keys(match.headers).filter((name) => name !== shareHeader).length,
     Object.keys(match.queryParams).length,
   ];
 }

@@ -8,6 +8,7 @@ import { maxDirectResponseBytes, newRouteConfiguration, withFailures } from "../
 import { sessionConfig, statefulSessionFilter } from "../route/stateful-session.js";
 import { type EncodedRoute, virtualServiceRoutes } from "../route/virtual-service-routes.js";
 import { encodeVirtualHost, includesAttemptCount } from "../virtual-host.js";
+import { misdirectedHosts, misdirectedVirtualHosts } from "./misdirected-requests.js";
 import { type GatewayVirtualHost, gatewayVirtualHosts } from "./gateway-virtual-hosts.js";
 
 /**
@@ -21,10 +22,15 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
     return newRouteConfiguration({ name }, []);
   }
   const failures: Failure[] = [];
+  const misdirected = q.call(misdirectedHosts, name);
+  const taken = new Set(hosts.flatMap(({ domains }) => domains));
   const virtualHosts =
-    hosts.length === 0
+    hosts.length === 0 && misdirected === undefined
       ? [encodeVirtualHost({ name: `blackhole:${server.port.number}`, domains: ["*"] })]
-      : hosts.flatMap((host) => attemptHost(q, host, failures) ?? []);
+      : [
+          ...hosts.flatMap((host) => attemptHost(q, host, failures) ?? []),
+          ...(misdirected === undefined ? [] : misdirectedVirtualHosts(misdirected, server.port.number, taken)),
+        ];
   const configuration = newRouteConfiguration(
     { name, ignorePortInHostMatching: !q.ask(isProxylessGrpc), maxDirectResponseBodySizeBytes: maxDirectResponseBytes },
     virtualHosts,

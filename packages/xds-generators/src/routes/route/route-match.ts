@@ -7,6 +7,9 @@ import {
   type RouteMatch,
   RouteMatchSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { RuntimeFractionalPercentSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { FractionalPercent_DenominatorType } from "@istiod/envoy-api/envoy/type/v3/percent";
+import { shareHeader } from "@istiod/gateway-api";
 import type { MetadataMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/metadata";
 import { RegexMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/regex";
 import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
@@ -24,7 +27,8 @@ export function anyRequest(): RouteMatch {
 export function routeMatch(match: HTTPMatchRequest, semantics: RouteSemantics): RouteMatch {
   const out = anyRequest();
   for (const [name, value] of byName(match.headers)) {
-    addHeaderMatch(out, name, value, false);
+    if (name === shareHeader && semantics === "gateway-api") out.runtimeFraction = fractionUpTo(value);
+    else addHeaderMatch(out, name, value, false);
   }
   for (const [name, value] of byName(match.withoutHeaders)) {
     addHeaderMatch(out, name, value, true);
@@ -47,7 +51,14 @@ export function routeMatch(match: HTTPMatchRequest, semantics: RouteSemantics): 
   return out;
 }
 
-/** Reports whether a match is a catch-all, after which no route is reached. */
+/** Returns the fraction of requests whose random number, which is the same for all routes, is below a limit. */
+function fractionUpTo({ matchType }: StringMatch): NonNullable<RouteMatch["runtimeFraction"]> {
+  return create(RuntimeFractionalPercentSchema, {
+    defaultValue: { numerator: Number(matchType.value ?? 0), denominator: FractionalPercent_DenominatorType.MILLION },
+  });
+}
+
+/** Reports whether a match includes all requests, or a fraction of all. After the former, no route is reached. */
 export function isCatchAll({ pathSpecifier, headers, queryParameters, dynamicMetadata }: RouteMatch): boolean {
   return (
     ((pathSpecifier.case === "prefix" && pathSpecifier.value === "/") ||

@@ -37,7 +37,7 @@ export interface RouteRequest extends RouteTarget {
 /** A route, encoded as an element of a virtual host's routes. */
 export interface EncodedRoute {
   readonly bytes: Uint8Array;
-  /** True if it matches every request. */
+  /** True if it matches every request, or a fraction of all. */
   readonly catchAll: boolean;
 }
 
@@ -103,9 +103,10 @@ function applicableRoutes(
       return out;
     }
     for (const match of route.match.filter((candidate) => matchApplies(q, candidate, target))) {
-      const catchAll = isCatchAll(routeMatch(match, semantics));
+      const built = routeMatch(match, semantics);
+      const catchAll = isCatchAll(built);
       out.push({ route, match, catchAll });
-      if (catchAll) {
+      if (catchAll && built.runtimeFraction === undefined) {
         return out;
       }
     }
