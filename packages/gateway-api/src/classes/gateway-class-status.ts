@@ -1,7 +1,8 @@
 import { gatewayClasses } from "@istiod/config-schema";
-import { query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { type StatusCondition, condition } from "../status/conditions.js";
 import { servedClass } from "./gateway-classes.js";
+import { features } from "../settings/features.js";
 import { supportedFeatures } from "./supported-features.js";
 
 export interface GatewayClassStatus {
@@ -16,5 +17,10 @@ export const gatewayClassStatus = query("gatewayApiClassStatus", (q, name: strin
   if (served === undefined) return undefined;
   const conditions = [condition("Accepted", { reason: "Accepted", message: "Handled by Istio controller" })];
   if (served.role !== "gateway") return { conditions };
-  return { conditions, supportedFeatures: supportedFeatures.map((feature) => ({ name: feature })) };
+  return { conditions, supportedFeatures: featuresOf(q).map((feature) => ({ name: feature })) };
 });
+
+/** Returns the supported features in the order of the API. One of them is a matter of settings. */
+function featuresOf(q: QueryContext): readonly string[] {
+  return features.clusterIpMatching(q) ? [...supportedFeatures, "MeshClusterIPMatching"].sort() : supportedFeatures;
+}

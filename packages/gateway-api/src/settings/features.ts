@@ -33,6 +33,11 @@ export const features = {
     true,
     "let Gateways bind to existing Services that their addresses name",
   ),
+  clusterIpMatching: booleanFeature(
+    "PILOT_GATEWAY_API_MATCH_CLUSTER_IP",
+    false,
+    "let sidecars select the routes of an HTTP request to the IPv4 address of a Service by that address, not by its host",
+  ),
   remoteGateways: discoveryFeatures.gatewayResources,
   waypoints: featureWhen(
     ambient,

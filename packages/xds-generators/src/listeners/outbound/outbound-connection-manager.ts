@@ -1,7 +1,13 @@
+import { create } from "@bufbuild/protobuf";
+import { HeaderValueOption_HeaderAppendAction } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
+import { HeaderMutationSchema } from "@istiod/envoy-api/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation";
 import { query, type QueryContext } from "@istiod/incremental";
 import { type ChainExtensions, features, ipMode, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
 import { allowAnyDnsCacheConfig } from "../../clusters/dynamic-forward-proxy.js";
+import { destinationHeader } from "../../cluster-ip-matching.js";
+import { packAny } from "../../envoy/any.js";
 import type { HttpFilter } from "../../envoy/filters.js";
 import { allExtensions, httpExtensionFilters } from "../../extensions/extension-filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
@@ -31,6 +37,8 @@ interface OutboundManagerOptions {
   readonly dynamicHost: string | null;
   /** True if it belongs to the mesh's generic HTTP proxy, whose requests have absolute URLs. */
   readonly isHttpProxy: boolean;
+  /** True if the routes of requests are selected by the address that they were sent to. */
+  readonly byClusterIp?: boolean;
   readonly extensions: ChainExtensions;
 }
 
@@ -50,8 +58,27 @@ export const outboundManager = query("outboundManager", (q, options: OutboundMan
       serverHeaderTransformation: headers.serverHeaderTransformation,
       ...(headers.generateRequestId === false && { generateRequestId: false }),
       ...(Object.keys(http1).length > 0 && { httpProtocolOptions: http1 }),
+      ...(options.byClusterIp === true && { earlyHeaderMutationExtensions: [destinationMutation] }),
     },
   });
+});
+
+/** Sets the header by which virtual hosts are selected, before they are. */
+const destinationMutation = create(TypedExtensionConfigSchema, {
+  name: "envoy.http.early_header_mutation.header_mutation",
+  typedConfig: packAny(HeaderMutationSchema, {
+    mutations: [
+      {
+        action: {
+          case: "append",
+          value: {
+            header: { key: destinationHeader, value: "%DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT%" },
+            appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
+          },
+        },
+      },
+    ],
+  }),
 });
 
 /**

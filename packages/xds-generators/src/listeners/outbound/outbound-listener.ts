@@ -7,6 +7,7 @@ import { joinEncoded } from "@istiod/protobuf-wire";
 import { askMetadata, chainExtensions, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
+import { routeNameByHosts } from "../../cluster-ip-matching.js";
 import { configMetadata } from "../../config-metadata.js";
 import { address } from "../../envoy/address.js";
 import { duration } from "../../envoy/duration.js";
@@ -124,6 +125,7 @@ function manager(
     grpcWeb: protocol === "GRPC-Web",
     dynamicHost: dynamicHost ?? null,
     isHttpProxy: routeName === "http_proxy",
+    byClusterIp: routeNameByHosts(routeName) !== undefined,
     extensions: chainExtensions(q, { type: "http", listener: "sidecar-outbound", port }),
   });
   return withRoutes(common, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName });

@@ -1,6 +1,7 @@
 import type { QueryContext } from "@istiod/incremental";
 import { ipMode } from "@istiod/push-context";
 import { isHttp, isTcp, type Protocol } from "@istiod/service-discovery";
+import { clusterIpRouteName, matchedClusterIps } from "../../cluster-ip-matching.js";
 import { canBindToPort } from "../bindable-port.js";
 import { ClaimedMatches, supportedMatch } from "../filter-chain-match.js";
 import { canonicalAddress, listenerName, wildcards } from "../listener-address.js";
@@ -25,6 +26,8 @@ interface ListenerEntry {
   readonly port: number;
   chains: readonly ChainPlan[];
   readonly matches: ClaimedMatches<ChainPlan>;
+  /** Addresses of services by which routes of HTTP requests are selected, instead of by hosts. */
+  readonly clusterIps: Set<string>;
   /** The listener's protocol; undeclared once it must be detected. */
   protocol: Protocol;
   locked: boolean;
@@ -51,7 +54,8 @@ export class PortPlanner {
 
   get plans(): readonly OutboundPlan[] {
     return [...this.#entries.values()].flatMap((entry) => {
-      const { bindToPort, port, chains } = entry;
+      const { bindToPort, port } = entry;
+      const chains = [...clusterIpChains(entry), ...entry.chains];
       return chains.length === 0 ? [] : [outboundPlan({ binds: this.#distinctBinds(entry), bindToPort, port, chains })];
     });
   }
@@ -133,6 +137,9 @@ export class PortPlanner {
       this.#merge(existing, [this.#httpChain(candidate, sniffed)]);
       existing.protocol = "UnsupportedProtocol";
     }
+    if (!sniffed) return;
+    const entry = this.#entries.get(canonicalAddress(candidate.bind));
+    for (const address of matchedClusterIps(this.#q, candidate.request.service)) entry?.clusterIps.add(address);
   }
 
   #addTcp(candidate: Candidate, existing: ListenerEntry | undefined): void {
@@ -181,6 +188,7 @@ export class PortPlanner {
       port: port.number,
       chains: [],
       matches: new ClaimedMatches(),
+      clusterIps: new Set(),
       protocol,
       locked: false,
       source,
@@ -214,6 +222,14 @@ export class PortPlanner {
   #ignore({ request }: Candidate, existing: ListenerEntry, reason: string): void {
     this.#recorder?.recordConflict(existing.binds[0] ?? "", sourceOf(request), existing.source, reason);
   }
+}
+
+/** Returns the chain for HTTP requests to addresses of services, if routes are selected by them. */
+function clusterIpChains({ chains, clusterIps }: ListenerEntry): readonly ChainPlan[] {
+  const http = chains.find((chain): chain is HttpChainPlan => chain.kind === "http");
+  if (http === undefined || clusterIps.size === 0) return [];
+  const match = { ...http.match, destinations: [...clusterIps].sort() };
+  return [{ ...http, match, routeName: clusterIpRouteName(http.routeName) }];
 }
 
 /**

@@ -2,6 +2,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { dnsNamespaceServing, egressListeners, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Failure, type Resource, type ResourcePart, resourcePart } from "@istiod/resources";
 import { parseProtocol } from "@istiod/service-discovery";
+import { destinationHeader, routeNameByHosts } from "../../cluster-ip-matching.js";
 import { unixPrefix } from "../../envoy/address.js";
 import { catchAllVirtualHost } from "../catch-all-virtual-host.js";
 import { failedVirtualHosts } from "../../failed-services.js";
@@ -33,7 +34,15 @@ export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, 
   if (parsed === undefined) {
     return newRouteConfiguration({ name }, []);
   }
-  const settings = { name, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
+  const settings = {
+    name,
+    maxDirectResponseBodySizeBytes: maxDirectResponseBytes,
+    ignorePortInHostMatching: true,
+    ...(routeNameByHosts(name) !== undefined && {
+      vhostHeader: destinationHeader,
+      requestHeadersToRemove: [destinationHeader],
+    }),
+  };
   const scope = scopeOf(q);
   const hosts = virtualHosts(q, scope, name, parsed);
   const configuration = routeConfigurationOfParts(
@@ -106,7 +115,8 @@ function listenerFor(q: QueryContext, scope: ScopeRef, port: number, name: strin
   return { scope, listener, port: isProxy ? 0 : port };
 }
 
-function parseRouteName(name: string): RouteName | undefined {
+function parseRouteName(routeName: string): RouteName | undefined {
+  const name = routeNameByHosts(routeName) ?? routeName;
   if (name === httpProxyRoute || name.startsWith(unixPrefix)) {
     return { port: 0 };
   }
