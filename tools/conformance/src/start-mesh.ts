@@ -18,6 +18,9 @@ export interface Mesh {
   stop(): Promise<void>;
 }
 
+/** Settings of istiod. Features that are off by default are tested as well. */
+const ENVIRONMENT = { PILOT_GATEWAY_API_MATCH_CLUSTER_IP: "true" };
+
 /** Starts an API server with nodes, the CustomResourceDefinitions of the Gateway API, and istiod from its chart. */
 export async function startMesh(
   programs: Programs,
@@ -45,7 +48,7 @@ export async function startMesh(
     closers.push(() => client.close());
     report(`installing the definitions of the Gateway API, channel ${channel}`);
     await new ObjectApplier(client).apply(await readDefinitions(join(programs.gatewayApi, "config/crd", channel)));
-    await installIstiod(client, { istiodValues: { replicaCount: 1 }, report });
+    await installIstiod(client, { istiodValues: { replicaCount: 1, env: ENVIRONMENT }, report });
     return { kubeconfig, ended, stop };
   } catch (error) {
     await stop();
