@@ -176,6 +176,31 @@ describe("an index", () => {
     expect([db.read(byHost, "x").length, db.keys(byHost), db.all(services).length]).toEqual([3, ["x"], 3]);
   });
 
+  it("returns the keys of a bucket, which changed values do not change", () => {
+    const db = new Database<Client>();
+    const members = counted("members", (q, host: string) => q.members(byHost, host));
+    const view = db.view(shop);
+    expect(view.call(members, "x")).toEqual([]);
+    db.commit((tx) => {
+      tx.set(services, "c", { host: "x", port: 3 });
+      tx.set(services, "a", { host: "x", port: 1 });
+      tx.set(services, "b", { host: "y", port: 2 });
+    });
+    expect(view.call(members, "x")).toEqual(["a", "c"]);
+    const runs = members.runs;
+    db.commit((tx) => {
+      tx.set(services, "a", { host: "x", port: 7 });
+      tx.set(services, "d", { host: "y", port: 5 });
+    });
+    expect([view.call(members, "x"), members.runs - runs]).toEqual([["a", "c"], 0]);
+    db.commit((tx) => tx.set(services, "a", { host: "y", port: 7 }));
+    expect([view.call(members, "x"), view.call(members, "y")]).toEqual([["c"], ["a", "b", "d"]]);
+    db.commit((tx) => tx.delete(services, "c"));
+    expect(view.call(members, "x")).toEqual([]);
+    db.commit((tx) => tx.set(services, "c", { host: "x", port: 1 }));
+    expect(view.call(members, "x")).toEqual(["c"]);
+  });
+
   it("keeps its order over many edits in one commit", () => {
     const db = new Database<Client>();
     const keys = query("keys", (q) => q.keys(services));

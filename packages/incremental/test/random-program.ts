@@ -29,7 +29,7 @@ export type Expression =
   | { readonly is: "constant"; readonly n: number }
   | { readonly is: "arg" }
   | { readonly is: "read" | "present"; readonly key: string }
-  | { readonly is: "bucket"; readonly tag: string }
+  | { readonly is: "bucket" | "members"; readonly tag: string }
   | { readonly is: "keys" | "tags" | "all" }
   | { readonly is: "ask"; readonly fact: number; readonly arg: Expression }
   | { readonly is: "call"; readonly query: number; readonly arg: Expression }
@@ -49,6 +49,7 @@ export interface Program {
 export interface Reader {
   read(key: string): Item | undefined;
   bucket(tag: string): readonly Item[];
+  members(tag: string): readonly string[];
   keys(): readonly string[];
   tags(): readonly string[];
   all(): readonly Item[];
@@ -69,6 +70,8 @@ export function evaluate(body: Expression, reader: Reader, arg: number): unknown
       return reader.read(body.key) !== undefined;
     case "bucket":
       return reader.bucket(body.tag).map((item) => item.n);
+    case "members":
+      return reader.members(body.tag);
     case "keys":
       return reader.keys();
     case "tags":
@@ -136,6 +139,7 @@ export function define(
   const reader = (q: QueryContext): Reader => ({
     read: (key) => q.read(items, key),
     bucket: (tag) => q.read(byTag, tag),
+    members: (tag) => q.members(byTag, tag),
     keys: () => q.keys(items),
     tags: () => q.keys(byTag),
     all: () => q.all(items),
@@ -163,7 +167,7 @@ const leaf: fc.Arbitrary<Expression> = fc.oneof(
   fc.record({ is: fc.constant("constant" as const), n: fc.integer({ min: 0, max: 1 }) }),
   fc.constant({ is: "arg" as const }),
   fc.record({ is: fc.constantFrom("read" as const, "present" as const), key: fc.constantFrom(...keys) }),
-  fc.record({ is: fc.constant("bucket" as const), tag: fc.constantFrom(...tags) }),
+  fc.record({ is: fc.constantFrom("bucket" as const, "members" as const), tag: fc.constantFrom(...tags) }),
   fc.record({ is: fc.constantFrom("keys" as const, "tags" as const, "all" as const) }),
 );
 

@@ -82,6 +82,10 @@ export class Reference {
     const reader: Reader = {
       read: (key) => met(entry(key))[0]?.[1],
       bucket: (tag) => bucket(tag).map(([, item]) => item),
+      members: (tag) => {
+        const inBucket = sorted.filter(([, item]) => indexedTags(item).includes(tag)).map(([key]) => key);
+        return met(note(`members ${tag}`, inBucket).map((key) => [key, { n: 0, tags: [] }])).map(([key]) => key);
+      },
       keys: () =>
         met(
           note(

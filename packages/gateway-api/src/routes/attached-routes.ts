@@ -31,7 +31,7 @@ export const routesNaming = query("gatewayApiRoutesNaming", (q, parent: Listener
 );
 
 function keysOf(q: QueryContext, kind: RouteReference["kind"], parent: string): readonly RouteReference[] {
-  return q.read(byParent[kind], parent).map(({ namespace, name }) => ({ kind, key: `${namespace}/${name}` }));
+  return q.members(byParent[kind], parent).map((key) => ({ kind, key }));
 }
 
 /** The number of routes that are attached to each listener (by its name) of a Gateway or ListenerSet. */

@@ -44,23 +44,14 @@ const serviceEntriesByHost = index(serviceEntries, "byHostForRoutes", ({ spec })
 export const routesOfVirtualService = query(
   "gatewayApiRoutesOfVirtualService",
   (q, name: string): readonly RouteReference[] => {
-    const targets = targetsOfName(name, features.domain(q), (host) =>
-      q.read(serviceEntriesByHost, host).map((entry) => `${entry.namespace}/${entry.name}`),
-    );
+    const targets = targetsOfName(name, features.domain(q), (host) => q.members(serviceEntriesByHost, host));
     const routes = targets.flatMap((target): readonly RouteReference[] => [
-      ...q.read(httpRoutesByTarget, target).map((route) => referenceTo("HTTPRoute", route)),
-      ...q.read(grpcRoutesByTarget, target).map((route) => referenceTo("GRPCRoute", route)),
+      ...q.members(httpRoutesByTarget, target).map((key) => ({ kind: "HTTPRoute" as const, key })),
+      ...q.members(grpcRoutesByTarget, target).map((key) => ({ kind: "GRPCRoute" as const, key })),
     ]);
     return [...new Map(routes.map((route) => [`${route.kind}/${route.key}`, route])).values()];
   },
 );
-
-function referenceTo(
-  kind: RouteReference["kind"],
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): RouteReference {
-  return { kind, key: `${namespace}/${name}` };
-}
 
 /** Returns the targets of a VirtualService, which its name tells: see {@link httpParts}. */
 function targetsOfName(

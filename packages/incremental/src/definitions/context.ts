@@ -66,6 +66,11 @@ export interface QueryContext {
    * The keys of a collection, or the names of an index's non-empty buckets, sorted. Changes only when that set changes.
    */
   keys(of: Collection<unknown> | Index<unknown>): readonly string[];
+  /**
+   * The keys of the entries of one bucket, sorted. Changes only when an entry joins or leaves the bucket, not when its
+   * value changes.
+   */
+  members(of: Index<unknown>, bucket: string): readonly string[];
   /** Every value of a collection in order of keys. The coarsest read: prefer any other. */
   all<V>(of: Collection<V>): readonly V[];
   /**

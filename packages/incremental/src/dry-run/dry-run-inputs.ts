@@ -48,9 +48,10 @@ export class DryRunInputs {
     if (kind === "keys") {
       return this.#differentKeys(of.kind === "collection" ? this.#inputs.table(of) : this.#inputs.index(of));
     }
-    if (kind !== "item") return true;
+    if (kind !== "item" && kind !== "members") return true;
     if (of.kind === "collection") return writes.has(key);
     const index = this.#inputs.index(of);
+    if (kind === "members") return [...writes].some(([entry, write]) => this.#joinsOrLeaves(index, key, entry, write));
     return [...writes].some(([entry, write]) => this.#bucketsOf(index, entry, write).has(key));
   }
 
@@ -73,6 +74,12 @@ export class DryRunInputs {
       for (const name of this.#bucketsOf(index, key, write)) names.add(name);
     }
     return [...names].filter((name) => this.#included(of, this.#bucket(of, name), reader).length > 0).sort();
+  }
+
+  members(of: Index<unknown>, bucket: string, reader: QueryContext): readonly string[] {
+    const keys = this.#bucket(of, bucket).map(({ key }) => key);
+    const includes = keys.length === 0 ? undefined : of.filter?.(reader);
+    return includes === undefined ? keys : keys.filter(includes);
   }
 
   all(of: Collection<unknown>, reader: QueryContext): readonly unknown[] {
@@ -129,7 +136,17 @@ export class DryRunInputs {
     for (const name of this.#bucketsOf(index, key, write)) {
       const bucket = index.existing(name);
       if (bucket !== undefined) yield bucket;
+      const keys = index.existingKeys(name);
+      if (keys !== undefined && this.#joinsOrLeaves(index, name, key, write)) yield keys;
     }
+  }
+
+  /** Reports whether a write lets an entry join or leave a bucket. */
+  #joinsOrLeaves(index: IndexTable, bucket: string, key: string, write: Write): boolean {
+    const entry = this.#inputs.table(index.of.collection).entries.get(key);
+    const before = entry?.present === true && index.bucketsOf(entry).has(bucket);
+    const after = write !== undefined && index.place(write.value, key).buckets.has(bucket);
+    return before !== after;
   }
 
   /** Returns the buckets of an entry before and after a write. */

@@ -168,6 +168,7 @@ export class Evaluation {
     read: (of: Collection<unknown> | Index<unknown>, key: string): never =>
       this.#options.inputs.read(of, key, this.#context) as never,
     keys: (of) => this.#options.inputs.keys(of, this.#context),
+    members: (of, bucket) => this.#options.inputs.members(of, bucket, this.#context),
     all: (of: Collection<unknown>): never => this.#options.inputs.all(of, this.#context) as never,
     call: (query: AnyQuery, arg?: unknown): never => {
       const { value, failed } = this.call(query, arg);

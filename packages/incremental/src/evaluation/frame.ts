@@ -39,6 +39,15 @@ export class Frame extends Recording implements QueryContext {
     return keys.filter((name) => (this.read(of, name) as readonly unknown[]).length > 0);
   }
 
+  members(of: Index<unknown>, bucket: string): readonly string[] {
+    this.#requireRunning();
+    const input = this.engine.inputs.members(of, bucket);
+    this.addNode(input);
+    const keys = valueOf(input) as readonly string[];
+    const includes = of.filter === undefined || keys.length === 0 ? undefined : this.#predicate(of.filter);
+    return includes === undefined ? keys : keys.filter(includes);
+  }
+
   all(of: Collection<unknown>): never {
     this.#requireRunning();
     const { inputs } = this.engine;

@@ -7,6 +7,8 @@ import { OrderedInputs } from "./ordered-inputs.js";
 interface Bucket {
   readonly input: Input;
   readonly members: OrderedInputs;
+  /** The keys of the entries; absent until they are read. */
+  keys?: Input;
 }
 
 /** The names of an entry's buckets; the error if the index's function throws, for an entry that is in none. */
@@ -51,6 +53,17 @@ export class IndexTable implements InputTable {
   /** Returns the input of a bucket, adding it if there is none. */
   bucket(name: string): Input {
     return this.#bucket(name).input;
+  }
+
+  /** Returns the input of the keys of a bucket's entries, adding it if there is none. */
+  bucketKeys(name: string): Input {
+    const bucket = this.#bucket(name);
+    return (bucket.keys ??= new Input(this, "members", name));
+  }
+
+  /** Returns the input of the keys of a bucket's entries if there is one. */
+  existingKeys(name: string): Input | undefined {
+    return this.#buckets.get(name)?.keys;
   }
 
   /** Returns the input of a bucket if there is one. */
@@ -111,12 +124,14 @@ export class IndexTable implements InputTable {
       const bucket = this.#touch(name, revision, changed);
       if (bucket.members.size === 1 && !this.#touchedEnds.has(bucket)) this.#touchedEnds.set(bucket, true);
       bucket.members.remove(entry);
+      if (bucket.keys !== undefined) changed.add(bucket.keys.change(revision));
     }
     for (const name of after) {
       const bucket = this.#touch(name, revision, changed);
       if (before.has(name)) continue;
       if (bucket.members.size === 0 && !this.#touchedEnds.has(bucket)) this.#touchedEnds.set(bucket, false);
       bucket.members.add(entry);
+      if (bucket.keys !== undefined) changed.add(bucket.keys.change(revision));
     }
   }
 
@@ -129,12 +144,13 @@ export class IndexTable implements InputTable {
         else this.#nonEmpty.add(bucket.input);
         changed.add(this.keys.change(revision));
       }
-      if (empty && bucket.input.dependents === null) this.#buckets.delete(bucket.input.key);
+      if (empty && !isRead(bucket)) this.#buckets.delete(bucket.input.key);
     }
     this.#touchedEnds.clear();
   }
 
   refresh(input: Input): unknown {
+    if (input.kind === "members") return (input.value = this.members(input.key));
     return (input.value = input.kind === "keys" ? this.names() : this.peek(input.key));
   }
 
@@ -143,13 +159,16 @@ export class IndexTable implements InputTable {
     this.keys.dependents = null;
     for (const [name, bucket] of this.#buckets) {
       bucket.input.dependents = null;
+      delete bucket.keys;
       if (bucket.members.size === 0) this.#buckets.delete(name);
     }
   }
 
   dropUnused(input: Input): void {
     const bucket = this.#buckets.get(input.key);
-    if (bucket?.input === input && bucket.members.size === 0) this.#buckets.delete(input.key);
+    if (bucket === undefined || (bucket.input !== input && bucket.keys !== input)) return;
+    if (bucket.keys === input) delete bucket.keys;
+    if (bucket.members.size === 0 && !isRead(bucket)) this.#buckets.delete(input.key);
   }
 
   #record(key: string, placement: Placement): void {
@@ -174,4 +193,8 @@ export class IndexTable implements InputTable {
     }
     return bucket;
   }
+}
+
+function isRead({ input, keys }: Bucket): boolean {
+  return input.dependents !== null || (keys !== undefined && keys.dependents !== null);
 }

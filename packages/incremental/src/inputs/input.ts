@@ -2,10 +2,10 @@ import type { Collection, Index } from "../definitions/context.js";
 import { GraphNode } from "../records/memo.js";
 
 /**
- * `item`: an entry of a collection or a bucket of an index; `keys`, `all`: every key, every value; `revision`: changes
- * with each commit.
+ * `item`: an entry of a collection or a bucket of an index; `members`: the keys of a bucket's entries; `keys`, `all`:
+ * every key, every value; `revision`: changes with each commit.
  */
-export type InputKind = "item" | "keys" | "all" | "revision";
+export type InputKind = "item" | "members" | "keys" | "all" | "revision";
 
 /** The table of an input, which computes its value when it is first read after a change. */
 export interface InputTable {

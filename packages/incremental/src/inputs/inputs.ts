@@ -33,6 +33,10 @@ export class Inputs {
     return of.kind === "collection" ? this.table(of).keys : this.index(of).keys;
   }
 
+  members(of: Index<unknown>, bucket: string): Input {
+    return this.index(of).bucketKeys(bucket);
+  }
+
   all(of: Collection<unknown>): Input {
     return this.table(of).all;
   }

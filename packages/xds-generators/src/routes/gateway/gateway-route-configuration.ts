@@ -23,13 +23,18 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
   }
   const failures: Failure[] = [];
   const misdirected = q.call(misdirectedHosts, name);
-  const taken = new Set(hosts.flatMap(({ domains }) => domains));
   const virtualHosts =
     hosts.length === 0 && misdirected === undefined
       ? [encodeVirtualHost({ name: `blackhole:${server.port.number}`, domains: ["*"] })]
       : [
           ...hosts.flatMap((host) => attemptHost(q, host, failures) ?? []),
-          ...(misdirected === undefined ? [] : misdirectedVirtualHosts(misdirected, server.port.number, taken)),
+          ...(misdirected === undefined
+            ? []
+            : misdirectedVirtualHosts(
+                misdirected,
+                server.port.number,
+                new Set(hosts.flatMap(({ domains }) => domains)),
+              )),
         ];
   const configuration = newRouteConfiguration(
     { name, ignorePortInHostMatching: !q.ask(isProxylessGrpc), maxDirectResponseBodySizeBytes: maxDirectResponseBytes },
