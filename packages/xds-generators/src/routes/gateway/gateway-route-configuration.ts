@@ -1,11 +1,18 @@
+import { createHash } from "node:crypto";
 import { VirtualHost_TlsRequirementType as TlsRequirement } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
 import { isProxylessGrpc, routeDeclarations, serversOfRoute } from "@istiod/push-context";
-import type { Failure, Resource } from "@istiod/resources";
+import { type Failure, type Resource, type ResourcePart, resourcePart } from "@istiod/resources";
 import { attempt } from "../../attempt.js";
 import { failedVirtualHosts } from "../../failed-services.js";
-import { maxDirectResponseBytes, newRouteConfiguration, withFailures } from "../route-configuration.js";
+import {
+  maxDirectResponseBytes,
+  newRouteConfiguration,
+  routeConfigurationOfParts,
+  withFailures,
+} from "../route-configuration.js";
 import { sessionConfig, statefulSessionFilter } from "../route/stateful-session.js";
+import { splitByName } from "../sidecar/virtual-host-chunks.js";
 import { type EncodedRoute, virtualServiceRoutes } from "../route/virtual-service-routes.js";
 import { encodeVirtualHost, includesAttemptCount } from "../virtual-host.js";
 import { misdirectedHosts, misdirectedVirtualHosts } from "./misdirected-requests.js";
@@ -21,27 +28,46 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
   if (hosts === undefined || server === undefined) {
     return newRouteConfiguration({ name }, []);
   }
-  const failures: Failure[] = [];
   const misdirected = q.call(misdirectedHosts, name);
+  const port = server.port.number;
   const virtualHosts =
     hosts.length === 0 && misdirected === undefined
-      ? [encodeVirtualHost({ name: `blackhole:${server.port.number}`, domains: ["*"] })]
+      ? [resourcePart(encodeVirtualHost({ name: `blackhole:${port}`, domains: ["*"] }))]
       : [
-          ...hosts.flatMap((host) => attemptHost(q, host, failures) ?? []),
-          ...(misdirected === undefined
-            ? []
-            : misdirectedVirtualHosts(
-                misdirected,
-                server.port.number,
-                new Set(hosts.flatMap(({ domains }) => domains)),
-              )),
+          ...q.call(gatewayChunks, name).map((chunk) => q.call(gatewayChunk, chunk)),
+          ...(misdirected === undefined ? [] : [resourcePart(misdirectedVirtualHosts(misdirected, port, hosts))]),
         ];
-  const configuration = newRouteConfiguration(
+  const configuration = routeConfigurationOfParts(
     { name, ignorePortInHostMatching: !q.ask(isProxylessGrpc), maxDirectResponseBodySizeBytes: maxDirectResponseBytes },
     virtualHosts,
   );
-  return withFailures(configuration, [...failures, ...q.call(failedVirtualHosts, name)]);
+  return withFailures(configuration, q.call(failedVirtualHosts, name));
 });
+
+/** Consecutive virtual hosts of a gateway, of which a changed route rebuilds one chunk. */
+interface GatewayChunk {
+  readonly hosts: readonly GatewayVirtualHost[];
+  /** Equal only for equal hosts. */
+  readonly key: string;
+}
+
+const gatewayChunks = query("gatewayVirtualHostChunks", (q, name: string): readonly GatewayChunk[] =>
+  splitByName(q.call(gatewayVirtualHosts, name) ?? []).map((hosts) => ({ hosts, key: hash(JSON.stringify(hosts)) })),
+);
+
+const gatewayChunk = query(
+  "gatewayVirtualHostChunk",
+  (q, { hosts }: GatewayChunk): ResourcePart => {
+    const failures: Failure[] = [];
+    const encoded = hosts.flatMap((host) => attemptHost(q, host, failures) ?? []);
+    return resourcePart(encoded, failures);
+  },
+  { key: ({ key }) => key },
+);
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
+}
 
 function attemptHost(q: QueryContext, host: GatewayVirtualHost, failures: Failure[]): Uint8Array | undefined {
   return attempt(

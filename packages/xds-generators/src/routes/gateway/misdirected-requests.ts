@@ -10,6 +10,7 @@ import {
 } from "@istiod/push-context";
 import { anyRequest } from "../route/route-match.js";
 import { encodeVirtualHost } from "../virtual-host.js";
+import type { GatewayVirtualHost } from "./gateway-virtual-hosts.js";
 
 /** Hosts of other HTTPS listeners of a port, beyond which unrelated ones are left out: their requests get 404. */
 const mostUnrelatedHosts = 100;
@@ -49,13 +50,14 @@ export const misdirectedHosts = query("misdirectedHosts", (q, routeName: string)
  * Returns the virtual hosts that answer misdirected requests, and those requests of the listener's own hosts for which
  * it has no routes, encoded.
  *
- * @param taken domains of the other virtual hosts
+ * @param hosts the other virtual hosts
  */
 export function misdirectedVirtualHosts(
   { own, others }: MisdirectedHosts,
   port: number,
-  taken: ReadonlySet<string>,
+  hosts: readonly GatewayVirtualHost[],
 ): readonly Uint8Array[] {
+  const taken = new Set(hosts.flatMap(({ domains }) => domains));
   const domains = others.filter((host) => !taken.has(host));
   const unrouted = own.filter((host) => host !== "*" && !taken.has(host));
   return [

@@ -56,16 +56,20 @@ const averageChunkSize = 16;
 
 /** Sorts virtual hosts by name and splits them into chunks. */
 export function chunkHosts(hosts: readonly VirtualHostRequest[]): readonly VirtualHostChunk[] {
-  const chunks: VirtualHostChunk[] = [];
-  let open: VirtualHostRequest[] = [];
-  for (const host of [...hosts].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
+  return splitByName([...hosts].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))).map(chunk);
+}
+
+/** Splits virtual hosts, sorted by name, into chunks. */
+export function splitByName<T extends { readonly name: string }>(hosts: readonly T[]): readonly (readonly T[])[] {
+  const chunks: T[][] = [];
+  let open: T[] = [];
+  for (const host of hosts) {
     open.push(host);
-    if (endsChunk(host.name)) {
-      chunks.push(chunk(open));
-      open = [];
-    }
+    if (!endsChunk(host.name)) continue;
+    chunks.push(open);
+    open = [];
   }
-  return open.length === 0 ? chunks : [...chunks, chunk(open)];
+  return open.length === 0 ? chunks : [...chunks, open];
 }
 
 /**
