@@ -127,6 +127,19 @@ describe("traffic of the Gateway API", () => {
     expect(Math.abs((counts["cart"] ?? 0) - 150)).toBeLessThan(37);
   });
 
+  it("rewrites the path for each backend, by its weight", async () => {
+    const counts: Record<string, number> = {};
+    for (let n = 0; n < 200; n++) {
+      const { status, seen } = await ask("/paths/x?q=1");
+      expect(status).toBe(200);
+      const what = `${seen?.workload} ${seen?.path}`;
+      counts[what] = (counts[what] ?? 0) + 1;
+      if (seen?.workload === "beta") expect(seen.headers["host"]).toBe("beta.example");
+    }
+    expect(Object.keys(counts).toSorted()).toEqual(["beta /beta/x?q=1", "cart /cart?q=1"]);
+    expect(Math.abs((counts["cart /cart?q=1"] ?? 0) - 150)).toBeLessThan(37);
+  });
+
   it("matches paths, methods, headers and parameters", async () => {
     const post = { method: "POST", headers: { "x-kind": "a" } };
     expect((await ask("/matched?q=1", post)).status).toBe(200);

@@ -1,8 +1,7 @@
 /**
  * The features of the Gateway API 1.7 that ordinary gateways and the mesh have, by their names in `pkg/features`, in
- * the order that a status requires. They are of the standard channel. Not among them are features whose tests of the
- * conformance suite fail: client certificates to backends, answers to misdirected requests, routes in the mesh by the
- * address of a Service instead of its host, and UDPRoutes. docs/gateway-api-conformance.md has the results.
+ * the order that a status requires. They are of the standard channel. Not among them are UDPRoutes, and routes in the
+ * mesh by the address of a Service, which are a setting. docs/gateway-api-conformance.md has the results.
  */
 export const supportedFeatures: readonly string[] = [
   "BackendTLSPolicy",

@@ -146,6 +146,10 @@ ${[
     backendRefs: [{name: cart, port: 8000}]`,
   `matches: [{path: {type: PathPrefix, value: /split}}]
     backendRefs: [{name: cart, port: 8000, weight: 3}, {name: beta, port: 8000, weight: 1}, {name: vault, port: 8000, weight: 0}]`,
+  `matches: [{path: {type: PathPrefix, value: /paths}}]
+    backendRefs:
+    - {name: cart, port: 8000, weight: 3, filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplaceFullPath, replaceFullPath: /cart}}}]}
+    - {name: beta, port: 8000, weight: 1, filters: [{type: URLRewrite, urlRewrite: {hostname: beta.example, path: {type: ReplacePrefixMatch, replacePrefixMatch: /beta}}}]}`,
   `matches:
     - {path: {type: Exact, value: /matched}, method: POST, headers: [{name: x-kind, value: a}], queryParams: [{name: q, value: "1"}]}
     - {path: {type: RegularExpression, value: "/number/[0-9]+"}}
