@@ -116,6 +116,52 @@ validations:
 {{- end -}}
 
 {{- /*
+A webhook that only warns of mistakes in objects of Kubernetes and of the Gateway API. It never rejects one: not by its
+answer, and not by an error. Pods that another object creates are left out.
+*/ -}}
+{{- define "istio.warningWebhook" -}}
+- name: {{ .name }}
+  clientConfig:
+    {{- if .Values.base.validationURL }}
+    url: {{ printf "%s/warn" (trimSuffix "/validate" .Values.base.validationURL) | quote }}
+    {{- else }}
+    service:
+      name: {{ .service }}
+      namespace: {{ .Values.global.istioNamespace | quote }}
+      path: /warn
+    {{- end }}
+    {{- with .Values.base.validationCABundle }}
+    caBundle: {{ . | quote }}
+    {{- end }}
+  rules:
+    - { apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [namespaces, pods, services] }
+    - apiGroups: [apps]
+      apiVersions: [v1]
+      operations: [CREATE, UPDATE]
+      resources: [daemonsets, deployments, statefulsets]
+    - { apiGroups: [batch], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [cronjobs, jobs] }
+    - apiGroups: [gateway.networking.k8s.io, inference.networking.k8s.io]
+      apiVersions: ["*"]
+      operations: [CREATE, UPDATE]
+      resources: ["*"]
+  failurePolicy: Ignore
+  timeoutSeconds: 1
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  namespaceSelector:
+    matchExpressions:
+      - key: kubernetes.io/metadata.name
+        operator: NotIn
+        values: [kube-system, kube-public, kube-node-lease, local-path-storage]
+      {{- with .revision }}
+      - { key: istio.io/rev, operator: In, values: [{{ . | quote }}] }
+      {{- end }}
+  matchConditions:
+    - name: has-no-owner
+      expression: "request.kind.kind != 'Pod' || !has(object.metadata.ownerReferences)"
+{{- end -}}
+
+{{- /*
 Warnings about values that the chart does not have, at any depth. Maps that are empty by default take any keys, as do the
 maps named here. Values of Istio's other charts are accepted at the first two levels.
 */ -}}

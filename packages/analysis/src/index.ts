@@ -3,6 +3,7 @@ export { type AnalysisContext, type Analyzer, type Rule } from "./analyzer.js";
 export { analyzers } from "./analyzers.js";
 export { type Code, type Level, levels, messageTypes, type MessageType } from "./codes.js";
 export { type AddedFindings, type ObjectWrite } from "./added-findings.js";
+export { addedWarnings, type AddedWarningsOptions, type WrittenObject } from "./added-warnings.js";
 export { type Finding, formatOrigin, levelOf, type Origin } from "./finding.js";
 export { findings, findingsOf } from "./findings.js";
 export { codeOfProblem } from "./messages/problems.js";

@@ -103,6 +103,11 @@ export const mistakeTypes = {
     level: "Warning",
     description: "A patch of an EnvoyFilter matches no resource of the proxies that it is for, or is skipped.",
   },
+  MESH0070: {
+    name: "ContradictoryPort",
+    level: "Warning",
+    description: "The name and the appProtocol of a Service's port select different protocols.",
+  },
   MESH0067: {
     name: "NotAppliedByGrpc",
     level: "Info",

@@ -66,6 +66,7 @@ export {
 } from "./workload-registration/workload-registration.js";
 export { type Health, type Workload } from "./workload-registration/workload.js";
 export { type RegistrationPolicy } from "./workload-registration/registration-state.js";
+export { warningWebhookController } from "./webhooks/warning-webhook-controller.js";
 export { injectionWebhookController, type InjectionWebhookOptions } from "./webhooks/injection-webhook-controller.js";
 export { probeValidation, type ProbeOptions, type ProbeResult } from "./webhooks/validation-probe.js";
 export {

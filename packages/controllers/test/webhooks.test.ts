@@ -8,6 +8,7 @@ import {
   type ProbeResult,
   validationWebhookController,
   validationWebhookMetrics,
+  warningWebhookController,
 } from "@istiod/controllers";
 import { ApiError } from "@istiod/kubernetes";
 import { MemoryMeter } from "@istiod/metrics/testing";
@@ -48,6 +49,27 @@ function webhooksOf({ server }: TestCluster, kind: string, name: string): readon
     []
   );
 }
+
+it("webhooks that only warn get the CA bundle, by their own label, and no other policy", async () => {
+  const kind = "ValidatingWebhookConfiguration";
+  const cluster = await testCluster();
+  const warning = [webhook("warnings.istio.io", { failurePolicy: "Ignore" })];
+  await create(cluster, kind, "warnings", { "internal.istio.io/warnings-rev": "default" }, warning);
+  await create(cluster, kind, "canary", { "internal.istio.io/warnings-rev": "canary" }, warning);
+  await create(cluster, kind, "validator", { "istio.io/rev": "default" }, [webhook("validation.istio.io")]);
+  const options = { roots: new Changeable("root 1"), revision: "default" };
+  cluster.run(warningWebhookController(options));
+  const probe = (): Promise<ProbeResult> => Promise.resolve({ isRejected: true, reason: "" });
+  cluster.run(validationWebhookController({ ...options, log: new RecordedLog(), probe }));
+  const stateOf = (name: string) =>
+    webhooksOf(cluster, kind, name).map(
+      ({ failurePolicy, clientConfig }) => `${failurePolicy} ${clientConfig.caBundle ?? ""}`,
+    );
+  await eventually(() => expect(stateOf("warnings")).toEqual([`Ignore ${bundle("root 1")}`]));
+  await eventually(() => expect(stateOf("validator")).toEqual([`Fail ${bundle("root 1")}`]));
+  expect(stateOf("canary")).toEqual(["Ignore "]);
+  expect(cluster.writes()).toHaveLength(2);
+});
 
 describe("the CA bundle of injection webhooks", () => {
   const kind = "MutatingWebhookConfiguration";

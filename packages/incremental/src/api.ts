@@ -108,6 +108,11 @@ export interface DryRun<C> {
    */
   call<R>(view: View<C>, query: Query<void, R>): R;
   call<A, R>(view: View<C>, query: Query<A, R>, arg: A): R;
+  /**
+   * Finds the results that depend on the writes, in steps, so that the caller can yield to the event loop in between.
+   * The first `call` does what is left of it.
+   */
+  prepare(): Iterable<void>;
 }
 
 export interface Statistics {

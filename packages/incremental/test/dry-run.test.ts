@@ -88,6 +88,28 @@ function outcome(call: () => unknown): unknown {
   }
 }
 
+test("is prepared in steps, during which the view may compute results that depend on the writes", () => {
+  const db = new Database<{ readonly club: string }>();
+  db.commit((tx) => {
+    for (let i = 0; i < 20; i++) tx.set(prices, `p${i}`, { amount: 1, tags: [`t${i}`, "fruit"] });
+  });
+  const view = db.view({ club: "red" });
+  const sums = Array.from({ length: 20 }, (_, i) => query(`sum ${i}`, (q) => q.call(total, "fruit") + i));
+  for (const sum of sums.slice(0, 10)) view.call(sum);
+  const dryRun = db.dryRun((tx) => tx.set(prices, "p0", { amount: 6, tags: ["fruit"] }));
+  let steps = 0;
+  for (const _ of dryRun.prepare()) {
+    const next = sums[10 + steps++];
+    if (next !== undefined) view.call(next);
+    if (steps === 5) break;
+  }
+  // A later search goes on where the former stopped.
+  for (const _ of dryRun.prepare()) steps++;
+  expect(steps).toBeGreaterThan(10);
+  expect([...dryRun.prepare()]).toEqual([]);
+  expect(sums.map((sum) => dryRun.call(view, sum))).toEqual(sums.map((_, i) => 25 + i));
+});
+
 test("detects that a speculatively verified answer would differ", () => {
   const keys: Expression = { is: "keys" };
   const nothing: Expression = { is: "constant", n: 0 };

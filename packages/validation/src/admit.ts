@@ -112,7 +112,7 @@ function typeOf({ apiVersion, kind }: JsonObject): { apiVersion: string; group: 
 }
 
 /** Returns an object with the name that the server will generate, and the namespace of the request. */
-function withName(object: JsonObject, namespace: string): JsonObject {
+export function withName(object: JsonObject, namespace: string): JsonObject {
   const metadata = object["metadata"] ?? {};
   if (typeof metadata !== "object" || Array.isArray(metadata)) return object;
   const { name = "", generateName = "", namespace: own = "", ...rest } = metadata as JsonObject;

@@ -263,11 +263,45 @@ test("a tag selects the namespaces with its name, and calls the istiod of its re
 test("an upgrade leaves the failure policy of the validation webhooks to istiod", async () => {
   const policies = async (...args: readonly string[]) =>
     [...(await charts.render("istiod", ...args)), ...(await charts.render("base", ...args))]
-      .filter(({ kind }) => kind === "ValidatingWebhookConfiguration")
+      .filter(({ kind, metadata }) => kind === "ValidatingWebhookConfiguration" && !/warnings/.test(metadata.name))
       .map(({ webhooks }) => webhooks[0].failurePolicy);
   expect(await policies()).toEqual(["Ignore", "Ignore"]);
   expect(await policies("--is-upgrade")).toEqual([undefined, undefined]);
   expect(await policies(...set("base.validationFailurePolicy=Fail"))).toEqual(["Fail", "Fail"]);
+});
+
+test("webhooks that warn about objects of Kubernetes never reject one, and are of a revision or of the default one", async () => {
+  const warning = async (chart: string, ...args: readonly string[]) =>
+    (await charts.render(chart, ...args)).filter(
+      ({ kind, metadata }) => kind === "ValidatingWebhookConfiguration" && /warnings/.test(metadata.name),
+    );
+  const [ofDefault] = await warning("base", ...set("base.validationFailurePolicy=Fail"));
+  // An istiod that does not know these webhooks would set their policy by the label `istio.io/rev`.
+  expect(ofDefault?.metadata.labels).toMatchObject({ "internal.istio.io/warnings-rev": "default" });
+  expect(ofDefault?.metadata.labels).not.toHaveProperty("istio.io/rev");
+  expect(ofDefault?.["webhooks"]).toMatchObject([
+    {
+      clientConfig: { service: { name: "istiod", path: "/warn" } },
+      failurePolicy: "Ignore",
+      timeoutSeconds: 1,
+      namespaceSelector: { matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn" }] },
+    },
+  ]);
+  const [ofRevision] = await warning("istiod", ...set("revision=v2"));
+  expect(ofRevision?.["webhooks"]).toMatchObject([
+    {
+      clientConfig: { service: { name: "istiod-v2" } },
+      failurePolicy: "Ignore",
+      namespaceSelector: {
+        matchExpressions: [{ operator: "NotIn" }, { key: "istio.io/rev", operator: "In", values: ["v2"] }],
+      },
+    },
+  ]);
+  const outside = set("base.validationURL=https://istiod.example.com:15017/validate");
+  expect((await warning("base", ...outside))[0]?.["webhooks"]).toMatchObject([
+    { clientConfig: { url: "https://istiod.example.com:15017/warn" } },
+  ]);
+  for (const chart of ["base", "istiod"]) expect(await warning(chart, ...set("base.configWarnings=false"))).toEqual([]);
 });
 
 test("templates of injection are the files of the chart, and those of the user by name", async () => {

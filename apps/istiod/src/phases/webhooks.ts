@@ -1,5 +1,5 @@
 import type { AdmissionHandler } from "@istiod/admission";
-import type { LiveAnalysis } from "@istiod/analysis";
+import { addedWarnings, type LiveAnalysis } from "@istiod/analysis";
 import {
   caBundleErrors,
   type Controller,
@@ -10,17 +10,17 @@ import {
   type Source,
   validationWebhookController,
   validationWebhookMetrics,
+  warningWebhookController,
   type WriteListener,
 } from "@istiod/controllers";
 import { followInjector, type InjectorDocuments } from "@istiod/injector";
 import type { Proxy } from "@istiod/push-context";
 import type { Site, Route } from "@istiod/admin-server";
 import { variables } from "../variables.js";
-import { addedWarnings } from "../webhooks/added-warnings.js";
 import { type CaBundle, caBundle } from "../webhooks/ca-bundle.js";
 import { injectionRoute } from "../webhooks/injection.js";
 import { injectorPlaces } from "../webhooks/injector-places.js";
-import { validationHandler } from "../webhooks/validation.js";
+import { validationHandler, warningHandler } from "../webhooks/validation.js";
 import type { Mesh } from "./mesh.js";
 import type { Security } from "./security.js";
 import type { Startup } from "./startup.js";
@@ -59,7 +59,10 @@ export async function openWebhooks(
     revision: variables.revision.read(env) || "default",
     onError: (err) => validationLog.warn({ err }, "analysis of an object failed, answering without its findings"),
   });
-  const routes = new Map<string, Route>([["/validate", routeOf(validationHandler(validationLog, meter, warnings))]]);
+  const routes = new Map<string, Route>([
+    ["/validate", routeOf(validationHandler(validationLog, meter, warnings))],
+    ["/warn", routeOf(warningHandler(validationLog, warnings))],
+  ]);
   if (!variables.injectionEnabled.read(env)) return { routes, ...noInjection };
   const injectLog = log.child({ scope: "inject" });
   const places = await injectorPlaces(client, values.namespace, env);
@@ -101,15 +104,16 @@ export async function startWebhookControllers(
   };
   if (variables.injectionWebhookConfig.read(env) !== "")
     run(injectionWebhookController({ roots, revision }), injectionWebhookMetrics(meter));
-  if (variables.validationWebhookConfig.read(env) !== "")
-    run(
-      validationWebhookController({
-        roots,
-        revision,
-        log: log.child({ scope: "validationController" }),
-        probe: (signal) => probeValidation({ client, namespace: values.namespace, revision, signal }),
-      }),
-      validationWebhookMetrics(meter),
-    );
+  if (variables.validationWebhookConfig.read(env) === "") return roots;
+  run(warningWebhookController({ roots, revision }), validationWebhookMetrics(meter));
+  run(
+    validationWebhookController({
+      roots,
+      revision,
+      log: log.child({ scope: "validationController" }),
+      probe: (signal) => probeValidation({ client, namespace: values.namespace, revision, signal }),
+    }),
+    validationWebhookMetrics(meter),
+  );
   return roots;
 }

@@ -1,7 +1,13 @@
 import { type AdmissionHandler, admissionHandler } from "@istiod/admission";
 import type { Meter } from "@istiod/metrics";
 import { addressGroup } from "@istiod/peer-address";
-import { type ValidationEvent, type ValidationOptions, ValidationThread, validationWebhook } from "@istiod/validation";
+import {
+  type ValidationEvent,
+  type ValidationOptions,
+  ValidationThread,
+  validationWebhook,
+  warningWebhook,
+} from "@istiod/validation";
 import type { Logger } from "pino";
 
 /**
@@ -43,6 +49,22 @@ export function validationHandler(
       httpErrors.add({ status: String(status) });
       log.info({ err: error, status }, `validation request rejected: ${error.message}`);
     },
+  });
+}
+
+/** Objects in reviews of more bytes get no warnings: an API server ignores that they are not answered. */
+const maxWarnedBytes = 512 * 1024;
+
+/** Returns the webhook that only warns, about objects that others validate. */
+export function warningHandler(
+  log: Logger,
+  warningsOf: NonNullable<ValidationOptions["furtherWarnings"]>,
+): AdmissionHandler {
+  return admissionHandler({
+    groupOf: addressGroup,
+    admit: warningWebhook({ furtherWarnings: warningsOf }),
+    maxBodyBytes: maxWarnedBytes,
+    onError: (err, status) => log.info({ err, status }, `request for warnings rejected: ${err.message}`),
   });
 }
 

@@ -1,5 +1,5 @@
 import { serviceKind, type ServiceObject, services } from "@istiod/config-schema";
-import { kubernetesPortProtocol } from "@istiod/service-discovery";
+import { isHttp, kubernetesPortProtocol, type Protocol } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { nearestNames } from "@istiod/settings";
 import { selectedPods } from "../queries/pods.js";
@@ -14,6 +14,12 @@ export const serviceAnalyzers: readonly Analyzer[] = [
     description: "Checks that the names of service ports select a protocol",
     codes: ["IST0118", "IST0150"],
     rules: [rule(serviceKind, services, checkPortNames)],
+  },
+  {
+    name: "service.AppProtocolAnalyzer",
+    description: "Checks that the appProtocol of service ports selects the same kind of protocol as their names",
+    codes: ["MESH0070"],
+    rules: [rule(serviceKind, services, checkAppProtocols)],
   },
   {
     name: "service.TargetPortAnalyzer",
@@ -50,6 +56,39 @@ function checkPortNames(service: ServiceObject, { report }: AnalysisContext): vo
       );
     }
   }
+}
+
+function checkAppProtocols(service: ServiceObject, { report }: AnalysisContext): void {
+  if (isControlPlane(service) || isManagedGateway(service) || service.spec.type === "ExternalName") return;
+  for (const [i, { appProtocol, ...port }] of service.spec.ports.entries()) {
+    // A name of the user's choice, without a protocol that Istio knows, says nothing else.
+    const named = kubernetesPortProtocol({ ...port, port: 0 });
+    if (appProtocol === undefined || named === "UDP" || named === "UnsupportedProtocol") continue;
+    const protocol = kubernetesPortProtocol({ ...port, port: 0, appProtocol });
+    const path = ["spec", "ports", i, "appProtocol"];
+    const [said, other] = [JSON.stringify(appProtocol), JSON.stringify(port.name)];
+    if (protocol === "UnsupportedProtocol") {
+      report(
+        "MESH0070",
+        path,
+        `is ${said}, which selects no protocol and takes precedence over the name ${other}, so that port ${port.port} is detected or treated as TCP; remove it, or write ${named.toLowerCase()}`,
+      );
+    } else if (layerOf(protocol) !== layerOf(named)) {
+      // Load balancers that terminate TLS have plaintext behind a port that is named for their clients.
+      const level = layerOf(named) === "TLS" ? "Info" : undefined;
+      report(
+        "MESH0070",
+        path,
+        `is ${said}, which takes precedence over the name ${other}: port ${port.port} is ${protocol}, not ${named}; make them agree`,
+        level,
+      );
+    }
+  }
+}
+
+/** Returns which of a protocol's data proxies read. */
+function layerOf(protocol: Protocol): "HTTP" | "TLS" | "TCP" {
+  return isHttp(protocol) ? "HTTP" : protocol === "HTTPS" || protocol === "TLS" ? "TLS" : "TCP";
 }
 
 function checkTargetPorts(service: ServiceObject, { q, report }: AnalysisContext): void {

@@ -35,12 +35,21 @@ export const validatingType: ResourceType = {
   plural: "validatingwebhookconfigurations",
 };
 
-/** Returns the watch of a revision's webhook configurations, which include those of its tags (`istio.io/tag`). */
-export function webhookWatch(type: ResourceType, collection: WebhookConfigurations, revision: string): Watch {
+/**
+ * Returns the watch of a revision's webhook configurations, which include those of its tags (`istio.io/tag`).
+ *
+ * @param label with the revision
+ */
+export function webhookWatch(
+  type: ResourceType,
+  collection: WebhookConfigurations,
+  revision: string,
+  label = "istio.io/rev",
+): Watch {
   return {
     type,
     collection: collection as Collection<Observed<unknown>>,
-    labelSelector: `istio.io/rev=${revision}`,
+    labelSelector: `${label}=${revision}`,
     fields: { metadata: { labels: true }, webhooks: true },
     select: readConfiguration,
   };

@@ -19,6 +19,7 @@ export class EngineDryRun<C> implements DryRun<C> {
   readonly #results: Results = new Map();
   readonly #revision: number;
   readonly #workBefore: number;
+  #isPrepared = false;
 
   constructor(engine: Engine, writes: Writes) {
     this.#engine = engine;
@@ -28,11 +29,19 @@ export class EngineDryRun<C> implements DryRun<C> {
     this.#revision = engine.revision;
   }
 
+  *prepare(): Generator<void> {
+    while (!this.#isPrepared) {
+      this.#isPrepared = this.#reached.search().next().done === true;
+      yield;
+    }
+  }
+
   call(view: View<C>, query: AnyQuery, arg?: unknown): never {
     const engine = this.#engine;
     if (engine.revision !== this.#revision) {
       throw new IncrementalError("released", `${query.name}: the dry run is outdated, something was committed since`);
     }
+    for (const _ of this.prepare());
     const evaluation = new Evaluation({
       engine,
       view: view as ClientView<unknown>,

@@ -13,13 +13,29 @@ export class ReachedRecords {
   readonly #questions = new Map<AnsweringClient, Set<number>>();
   /** Memos of the current revision that `extend` has visited. */
   readonly #visited = new Set<Memo>();
+  readonly #search: Iterator<void>;
 
   constructor(inputs: DryRunInputs, revision: number) {
     this.#inputs = inputs;
     this.#revision = revision;
+    this.#search = this.#reachDependents(inputs.changed());
+  }
+
+  /** Searches the records that depend on the changed inputs, in steps. The other methods need the end of the search. */
+  search(): Iterator<void> {
+    return this.#search;
+  }
+
+  *#reachDependents(changed: Iterable<Input>): Generator<void> {
     const pending: Memo[] = [];
-    for (const input of inputs.changed()) this.#reachAll(input.dependents, pending);
-    for (let memo = pending.pop(); memo !== undefined; memo = pending.pop()) this.#reachAll(memo.dependents, pending);
+    for (const input of changed) {
+      this.#reachAll(input.dependents, pending);
+      yield;
+    }
+    for (let memo = pending.pop(); memo !== undefined; memo = pending.pop()) {
+      this.#reachAll(memo.dependents, pending);
+      yield;
+    }
   }
 
   /** Reports whether a client's result, or an answer by which it was found, depends on the changed inputs. */
