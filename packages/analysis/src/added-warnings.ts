@@ -42,6 +42,7 @@ const share = 0.2;
 const maxListed = 20;
 /** Findings of what the object alone shows, which validation says by itself. */
 const saidByValidation: ReadonlySet<string> = new Set(["IST0133", "MESH0002"]);
+const unknownNamespace = "MESH0004";
 /** A Service without workloads, which are mostly created after it. */
 const withoutWorkloads = "MESH0009";
 /** Kinds of Pods. They come and go, so that only the findings about themselves are of interest. */
@@ -109,8 +110,11 @@ function listed(
 ): readonly string[] {
   const isOwn = ({ origin }: Finding): boolean =>
     origin.kind === kind.kind && origin.group === kind.group && origin.key === key;
-  const isExpected = ({ code }: Finding): boolean =>
-    saidByValidation.has(code) || (kind === serviceKind && code === withoutWorkloads);
+  const isExpected = ({ code, path }: Finding): boolean =>
+    saidByValidation.has(code) ||
+    (kind === serviceKind && code === withoutWorkloads) ||
+    // The API server has the namespace of an object that it reviews, also where istiod has not read it yet.
+    (code === unknownNamespace && path[0] === "metadata" && path[1] === "namespace");
   const isShown = (finding: Finding): boolean =>
     isAtLeast(levelOf(finding), "Warning") && !(isOwn(finding) && isExpected(finding));
   const texts = findings

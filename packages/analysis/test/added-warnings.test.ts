@@ -38,13 +38,13 @@ function accepted(object: object): WrittenObject {
 }
 
 /** Returns a function that returns the warnings about an object that is added to the mesh. */
-async function warnings(options: Partial<AddedWarningsOptions> = {}) {
+async function warnings(options: Partial<AddedWarningsOptions> = {}, text = mesh) {
   const database = new Database<undefined>();
   database.commit((tx) => {
     tx.set(meshConfig, meshConfigKey, defaultMeshConfig());
     applyChanges(
       tx,
-      readText(mesh, "a.yaml").flatMap(({ objects }) => objects),
+      readText(text, "a.yaml", { kinds: [...allKinds, ...analysisKinds] }).flatMap(({ objects }) => objects),
     );
   });
   const analysis = new LiveAnalysis({ database, client: undefined, kinds: allKinds, sources: [], problems: () => [] });
@@ -191,6 +191,24 @@ const ofKubernetes: Readonly<Record<string, { readonly object: object; readonly 
 test.for(Object.entries(ofKubernetes))("%s: a warning", async ([, { object, says }]) => {
   const review = await warnings();
   expect(await review(object)).toEqual([expect.stringMatching(says)]);
+});
+
+test("a revision that no injection webhook has is unknown, also that of a Namespace", async () => {
+  const webhooks = `---
+{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: a, labels: {"istio.io/rev": canary}}, webhooks: [{name: rev.namespace.sidecar-injector.istio.io, clientConfig: {service: {name: istiod, namespace: istio-system}}}]}
+`;
+  const review = await warnings({}, mesh + webhooks);
+  expect(await review(core("Namespace", { labels: { "istio.io/rev": "canary" } }, {}))).toEqual([]);
+  expect(await review(core("Namespace", { labels: { "istio.io/rev": "canry" } }, {}))).toEqual([
+    expect.stringMatching(/revision "canry" is not known.*did you mean "canary"\? \[MESH0049\]$/),
+  ]);
+});
+
+test("a namespace that istiod has not read yet is no mistake of an object in it", async () => {
+  const review = await warnings();
+  expect(
+    await review(core("Service", { namespace: "new" }, { spec: { ports: [{ name: "http", port: 80 }] } })),
+  ).toEqual([]);
 });
 
 test("good objects of Kubernetes have no warning: a Service before its Pods, a Deployment, a Namespace", async () => {

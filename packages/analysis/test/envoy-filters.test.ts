@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { messagesIn } from "./messages-in.js";
 import { messagesOf, placesOf } from "./messages-of.js";
 
 const patches = "envoyfilter.EnvoyPatchAnalyzer";
@@ -94,4 +95,68 @@ describe("patches of EnvoyFilters", () => {
   it("are ignored after a patch without an operation", () => {
     expect(placesOf(patches, filter("a", ["applyTo: CLUSTER", patch("HTTP_FILTER", "REMOVE")]))).toEqual([]);
   });
+});
+
+const values = "envoyfilter.PatchValueAnalyzer";
+
+describe("values of patches", () => {
+  const lua = "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua";
+  it.each([
+    [
+      "a filter without typed_config",
+      "{name: envoy.filters.http.lua}",
+      'IST0133 EnvoyFilter shop/a 7: configPatches[0].patch.value: has no typed_config for "envoy.filters.http.lua", which a name alone does not determine; add typed_config',
+    ],
+    [
+      "a type of Envoy's v2 API",
+      '{name: a, typed_config: {"@type": type.googleapis.com/envoy.config.filter.http.lua.v2.Lua}}',
+      `IST0106 EnvoyFilter shop/a 7: configPatches[0].patch.value.typed_config["@type"]: is envoy.config.filter.http.lua.v2.Lua of Envoy's v2 API, which was removed; expected a type of the v3 API`,
+    ],
+    [
+      "a misspelled field",
+      `{name: a, typed_config: {"@type": ${lua}, inline: ""}}`,
+      "IST0133 EnvoyFilter shop/a 7: configPatches[0].patch.value.typed_config.inline: is not a field of Lua, which has",
+    ],
+    [
+      "a value of a wrong type",
+      `{name: a, typed_config: {"@type": ${lua}, inlineCode: 3}}`,
+      "IST0106 EnvoyFilter shop/a 7: configPatches[0].patch.value.typed_config.inlineCode: is 3, expected a string (quote it)",
+    ],
+  ])("have the fault and the fix: %s", (_, value, message) => {
+    expect(messagesOf(values, filter("a", [patch("HTTP_FILTER", "INSERT_FIRST", value)]))).toEqual([
+      expect.stringContaining(message),
+    ]);
+  });
+
+  it("are right", () => {
+    const value = `{name: a, typed_config: {"@type": ${lua}, inlineCode: "-- nothing"}}`;
+    expect(messagesOf(values, filter("a", [patch("HTTP_FILTER", "INSERT_FIRST", value)]))).toEqual([]);
+  });
+});
+
+it.each([
+  [
+    "filterChain: {filter: {name: envoy.http_connection_manager}}",
+    "filterChain.filter.name",
+    "envoy.http_connection_manager",
+    "envoy.filters.network.http_connection_manager",
+  ],
+  [
+    "filterChain: {filter: {name: envoy.filters.network.http_connection_manager, subFilter: {name: envoy.router}}}",
+    "filterChain.filter.subFilter.name",
+    "envoy.router",
+    "envoy.filters.http.router",
+  ],
+  [
+    "listenerFilter: envoy.listener.tls_inspector",
+    "listenerFilter",
+    "envoy.listener.tls_inspector",
+    "envoy.filters.listener.tls_inspector",
+  ],
+])("names of filters in Envoy's v2 API match nothing: %s", (match, field, name, canonical) => {
+  const value = "{name: a, typed_config: {'@type': type.googleapis.com/google.protobuf.Empty}}";
+  const written = patch("HTTP_FILTER", "INSERT_FIRST", value, `context: SIDECAR_INBOUND, listener: {${match}}`);
+  expect(messagesIn(filter("a", [written]), ["MESH0014"])).toEqual([
+    `MESH0014 EnvoyFilter shop/a 7: configPatches[0].match.listener.${field}: is "${name}", the name of Envoy's v2 API, which no filter has; write ${canonical}`,
+  ]);
 });

@@ -17,6 +17,7 @@ export { clusterMetrics } from "./metrics/cluster-metrics.js";
 export { rejectedPoliciesSummary, rejectedPolicyMetrics } from "./metrics/rejected-policies.js";
 export { queueDepth, sourceMetrics, type SourceMetrics } from "./metrics/source-metrics.js";
 
+export { type FollowedKind, followKind } from "./kubernetes/follow-kind.js";
 export { Ledger, type Location } from "./ledger/ledger.js";
 export { type RejectedPolicy } from "./ledger/stored-versions.js";
 export { changesEndpointsAlone } from "./ingestion/endpoint-changes.js";

@@ -1,5 +1,7 @@
 import type { AdmissionHandler } from "@istiod/admission";
 import { addedWarnings, type LiveAnalysis } from "@istiod/analysis";
+import { followKind } from "@istiod/config-ingestion";
+import { mutatingWebhookConfigurationKind } from "@istiod/config-schema";
 import {
   caBundleErrors,
   type Controller,
@@ -59,6 +61,10 @@ export async function openWebhooks(
     revision: variables.revision.read(env) || "default",
     onError: (err) => validationLog.warn({ err }, "analysis of an object failed, answering without its findings"),
   });
+  // The revisions that labels may name.
+  const injectors = { kind: mutatingWebhookConfigurationKind, plural: "mutatingwebhookconfigurations" };
+  const labelSelector = "istio.io/rev";
+  closers.defer(followKind(database, { client, cluster: values.clusterID, ...injectors, labelSelector }));
   const routes = new Map<string, Route>([
     ["/validate", routeOf(validationHandler(validationLog, meter, warnings))],
     ["/warn", routeOf(warningHandler(validationLog, warnings))],

@@ -1,4 +1,12 @@
-import { envoyFilterKind, type EnvoyFilterObject, envoyFilters, meshKey } from "@istiod/config-schema";
+import {
+  envoyFilterKind,
+  type EnvoyFilterObject,
+  envoyFilters,
+  type FieldPath,
+  formatPath,
+  meshKey,
+} from "@istiod/config-schema";
+import { checkPatches } from "@istiod/envoy-filter";
 import { index } from "@istiod/incremental";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,
@@ -14,16 +22,31 @@ export const envoyFilterAnalyzers: readonly Analyzer[] = [
     description:
       "Checks that EnvoyFilter operations are valid for their applyTo and do not depend on the order of EnvoyFilters",
     codes: ["IST0151", "IST0152", "IST0153", "IST0154", "IST0155"],
-    rules: [rule(envoyFilterKind, envoyFilters, checkPatches)],
+    rules: [rule(envoyFilterKind, envoyFilters, checkOperations)],
+  },
+  {
+    name: "envoyfilter.PatchValueAnalyzer",
+    description: "Checks the values of EnvoyFilter patches against Envoy's types",
+    codes: ["IST0106", "IST0133"],
+    rules: [rule(envoyFilterKind, envoyFilters, checkValues)],
   },
 ];
+
+/** Reports what the webhook denies and warns of. Sources accept it, so that a newer Envoy can be configured. */
+function checkValues({ spec }: EnvoyFilterObject, { report }: AnalysisContext): void {
+  const say =
+    (code: "IST0106" | "IST0133") =>
+    (path: FieldPath, message: string): void =>
+      report(code, path, `${formatPath(path)}: ${message}`);
+  checkPatches(spec.configPatches, ["spec", "configPatches"], { error: say("IST0106"), warning: say("IST0133") });
+}
 
 /** EnvoyFilters with patches that match a proxy version, indexed by the subjects of these patches. */
 const versioned = index(envoyFilters, "byVersionedSubject", ({ spec }) =>
   patchesOf(spec.configPatches).filter(isVersioned).map(subjectOf),
 );
 
-function checkPatches(filter: EnvoyFilterObject, context: AnalysisContext): void {
+function checkOperations(filter: EnvoyFilterObject, context: AnalysisContext): void {
   const patches = patchesOf(filter.spec.configPatches);
   for (const [i, configPatch] of patches.entries()) {
     const { applyTo, patch } = configPatch;

@@ -2,12 +2,17 @@ import { parseArgs } from "node:util";
 import { type ApiClient, createApiClient, readKubeconfig } from "@istiod/kubernetes";
 import { deniedObjects, ineffectiveObjects } from "./bad-objects.js";
 import { NAMESPACE, type VerdictCase } from "./case.js";
+import { extensionObjects } from "./extension-objects.js";
+import { gatewayApiObjects } from "./gateway-api-objects.js";
 import { goodObjects } from "./good-objects.js";
 import { waitForDeployment } from "../sample/install-bookinfo.js";
 import { VerdictRun, type VerdictRow } from "./run-verdicts.js";
 
 /** All cases, good and bad in turn. */
-const cases: readonly VerdictCase[] = interleaved(goodObjects, [...ineffectiveObjects, ...deniedObjects]);
+const cases: readonly VerdictCase[] = interleaved(
+  [...goodObjects, ...gatewayApiObjects, ...extensionObjects],
+  [...ineffectiveObjects, ...deniedObjects],
+);
 
 /**
  * Applies objects of each kind to Bookinfo, asks `istiod status --wait` for each, kills a replica in between, and
@@ -21,7 +26,8 @@ export async function printVerdicts(args: readonly string[]): Promise<number> {
   try {
     await waitForBookinfo(client);
     const run = new VerdictRun(client);
-    const selected = cases.filter(({ name, object: { kind } }) => `${kind} ${name}`.includes(values.only));
+    const named = cases.filter(({ name, object: { kind } }) => `${kind} ${name}`.includes(values.only));
+    const selected = await run.servedOf(named);
     const rows: VerdictRow[] = [];
     const add = (added: readonly VerdictRow[]): void => {
       rows.push(...added);
@@ -35,6 +41,9 @@ export async function printVerdicts(args: readonly string[]): Promise<number> {
     }
     const right = rows.filter(({ isRight }) => isRight).length;
     process.stdout.write(`\n${right} of ${rows.length} verdicts are right\n`);
+    const left = new Set(named.filter((item) => !selected.includes(item)).map(({ object: { kind } }) => kind));
+    if (left.size > 0)
+      process.stdout.write(`not asked, because the API server does not serve them: ${[...left].join(", ")}\n`);
     return right === rows.length ? 0 : 1;
   } finally {
     client.close();

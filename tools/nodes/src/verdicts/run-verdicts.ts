@@ -37,6 +37,14 @@ export class VerdictRun {
     this.#applier = new ObjectApplier(client);
   }
 
+  /** Returns the cases whose kinds the API server serves. */
+  async servedOf(cases: readonly VerdictCase[]): Promise<readonly VerdictCase[]> {
+    const served: VerdictCase[] = [];
+    for (const item of cases)
+      if (await this.#applier.pathOf(item.object).then(() => true, ignoreMissing)) served.push(item);
+    return served;
+  }
+
   /**
    * Applies the object of a case, asks for its status until it is final, and deletes the object.
    *

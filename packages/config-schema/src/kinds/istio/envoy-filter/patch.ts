@@ -7,6 +7,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { Place } from "../../../validation/place.js";
 import { checkRegex, maxRegexLength } from "../../../validation/regex/regex.js";
+import { canonicalFilterName } from "./former-names.js";
 
 const connectionManagers = ["envoy.filters.network.http_connection_manager", "envoy.http_connection_manager"];
 
@@ -60,10 +61,23 @@ function reportIneffective(applyTo: ApplyTo, operation: Operation | undefined, p
     place.at("patch", "operation").warning(`has no effect with applyTo ${ApplyTo[applyTo]}; use MERGE or REPLACE`);
 }
 
-function checkListenerMatch({ filterChain }: ListenerMatch, applyTo: ApplyTo, place: Place): void {
+/** Warns of a name by which no filter of a proxy is found. */
+function checkFilterName(name: string, place: Place): void {
+  const canonical = canonicalFilterName(name);
+  if (canonical !== undefined)
+    place.warning(
+      `is ${JSON.stringify(name)}, the name of Envoy's v2 API, which no filter has; write ${canonical}`,
+      "never-matches",
+    );
+}
+
+function checkListenerMatch({ filterChain, listenerFilter }: ListenerMatch, applyTo: ApplyTo, place: Place): void {
+  checkFilterName(listenerFilter, place.at("listenerFilter"));
   const filter = filterChain?.filter;
   if (filter === undefined) return;
   const at = place.at("filterChain", "filter");
+  checkFilterName(filter.name, at.at("name"));
+  checkFilterName(filter.subFilter?.name ?? "", at.at("subFilter", "name"));
   if (applyTo === ApplyTo.LISTENER || applyTo === ApplyTo.FILTER_CHAIN)
     at.warning(`has no effect with applyTo ${ApplyTo[applyTo]}`);
   if (filter.name === "") at.at("name").error("is missing, expected the name of a filter");
