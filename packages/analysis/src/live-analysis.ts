@@ -6,6 +6,7 @@ import { type Clock, monotonicClock, pauseEvery } from "@istiod/runtime";
 import type { Collection, Commit, Database, View } from "@istiod/incremental";
 import { type AddedFindings, addedFindings, type ObjectWrite } from "./added-findings.js";
 import type { Finding } from "./finding.js";
+import { type AttachedObject, deployedGateways } from "./queries/deployed-gateways.js";
 import { reasonWithoutProxies } from "./no-effect/kinds-without-effect.js";
 import { computeByObject, findings } from "./findings.js";
 import { nowPrecision, writeNow } from "./now.js";
@@ -96,6 +97,14 @@ export class LiveAnalysis<C> {
   /** Returns why the objects of a collection cannot reach a proxy; undefined if they can. */
   reasonWithoutEffect(of: Collection<unknown>): string | undefined {
     return this.#view.call(reasonWithoutProxies, of);
+  }
+
+  /**
+   * Returns the Gateways of the Gateway API that an object is, or is attached to, and whose workloads istiod deploys in a
+   * cluster, as `namespace/name`.
+   */
+  deployedGateways({ kind, namespace, name }: AttachedObject): readonly string[] {
+    return this.#view.call(deployedGateways, { kind, namespace, name });
   }
 
   async #analyzeAll(): Promise<void> {

@@ -9,6 +9,7 @@ export {
 export { servedClass, type ServedClass } from "./classes/gateway-classes.js";
 export { gatewayClassStatus, type GatewayClassStatus } from "./classes/gateway-class-status.js";
 export { attachableListeners, clientCertificateAnnotation, gatewayApiGateways } from "./gateways/derived-gateways.js";
+export { isManaged } from "./gateways/gateway-services.js";
 export { type AttachableListener, type ListenerParent, type RouteKind } from "./listeners/attachable-listener.js";
 export { backendPolicyHosts, backendPolicyRules } from "./policies/derived-destination-rules.js";
 export {

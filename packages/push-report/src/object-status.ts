@@ -16,6 +16,8 @@ export interface ObjectStatus {
   readonly effectElsewhere?: string;
   /** Revision of the last change; absent if the object has not changed since the start. */
   readonly revision?: number;
+  /** The Gateway that the object is for, whose own proxies have not connected; absent if there is none. */
+  readonly awaited?: string;
   /** Number of connected proxies of any kind. */
   readonly connected: number;
   /** Number of connected proxies with pushes or answers outstanding, which the object may still reach. */
@@ -39,6 +41,8 @@ export interface StatusSources<C> extends EffectSources<C> {
   readonly deliveries: Deliveries;
   connections(): readonly Connection[];
   readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
+  /** Returns the Gateway that an object is for and whose own proxies have not connected yet. Default: none. */
+  awaitedGateway?(object: ObjectName): string | undefined;
   /** Returns why objects of a collection cannot have an effect on proxies; undefined if they can. Default: they can. */
   reasonWithoutEffect?(of: Collection<unknown>): string | undefined;
 }

@@ -88,7 +88,8 @@ function statusNow<C>(sources: StatusSources<C>, object: ObjectName, effects: Ef
     if (missingOnProxy.some(({ reason }) => reason === "rejected")) rejected++;
     if (missing.length < maxMissing) missing.push(...missingOnProxy);
   }
-  return { ...known, reached, live, rejected, missing };
+  const awaited = sources.awaitedGateway?.(object);
+  return { ...known, ...(awaited !== undefined && { awaited }), reached, live, rejected, missing };
 }
 
 function knownWithoutEffects<C>(

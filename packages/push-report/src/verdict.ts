@@ -13,12 +13,14 @@ export function isGone({ found, missing }: ObjectStatus): boolean {
 }
 
 /**
- * Reports whether an object reaches no proxy although proxies are connected and settled, so that waiting is useless.
+ * Reports whether an object reaches no proxy although proxies are connected and settled, so that waiting is useless. A
+ * Gateway whose own proxies are being deployed is waited for.
  */
 export function isIneffective(status: ObjectStatus): boolean {
-  const { found, noEffect, effectElsewhere, connected, settling, reached } = status;
+  const { found, noEffect, effectElsewhere, awaited, connected, settling, reached } = status;
   if (!found || effectElsewhere !== undefined) return false;
-  return noEffect !== undefined || (reached === 0 && connected > 0 && settling === 0);
+  if (noEffect !== undefined) return true;
+  return reached === 0 && connected > 0 && settling === 0 && awaited === undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export function formatStatus(status: ObjectStatus, works = true): string {
 }
 
 function sentence(
-  { found, revision, noEffect, effectElsewhere, connected, settling, live, reached, rejected }: ObjectStatus,
+  { found, revision, noEffect, effectElsewhere, awaited, connected, settling, live, reached, rejected }: ObjectStatus,
   works: boolean,
 ): string {
   if (!found && revision === undefined) return "not found";
@@ -39,10 +41,11 @@ function sentence(
   if (!found) return `deleted, gone from ${live} of ${proxies(reached)}${note}`;
   if (noEffect !== undefined) return `has no effect: ${noEffect}`;
   if (effectElsewhere !== undefined) return effectElsewhere;
-  if (connected === 0) return "no proxy is connected";
+  if (connected === 0 && awaited === undefined) return "no proxy is connected";
   if (reached > 0)
     return `${works ? "live on" : "has errors, though acknowledged by"} ${live} of ${proxies(reached)}${note}`;
   const none = `reaches none of ${connected} connected ${connected === 1 ? "proxy" : "proxies"}`;
+  if (awaited !== undefined) return `${none}: those of Gateway ${awaited} are not connected yet`;
   return settling === 0 ? none : `${none} yet; ${settling} still settling`;
 }
 

@@ -204,7 +204,7 @@ function clientsOf({ source, server }: Serving): readonly MeshClient[] {
 
 function debugOptions(
   { values, env, version }: Startup,
-  { database, ingestion, reporting }: Mesh,
+  { client, database, ingestion, reporting }: Mesh,
   { source, server }: Serving,
   others: Pick<DebugOptions, "analysis" | "faults" | "proxyOf" | "injectionTemplates">,
 ): DebugOptions {
@@ -229,6 +229,7 @@ function debugOptions(
     proxies: () => connectedProxies(server.connections(), others.proxyOf),
     problems: () => ingestion.problems(),
     gathering: () => ingestion.isDebouncing,
+    deploysGateways: client !== undefined,
     unread: (name) =>
       unreadVersions(
         ingestion.states().map(({ source: of }) => of),

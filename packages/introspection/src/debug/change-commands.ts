@@ -1,7 +1,6 @@
 import { type LiveAnalysis, sortMessages } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
 import { type MeshClient, omittedParts, patchFindings, patchStatuses } from "@istiod/explain";
-import type { Collection } from "@istiod/incremental";
 import {
   type ChangeLog,
   formatName,
@@ -20,7 +19,9 @@ import { changedObjects, statusAnswer } from "./status-answer.js";
 
 export interface ChangeCommandsOptions {
   readonly changes: ChangeLog;
-  readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect">;
+  readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect" | "awaitedGateway">;
+  /** True if istiod deploys the proxies of Gateways, which it does in a cluster. Default: false. */
+  readonly deploysGateways?: boolean;
   /** Returns the connected proxies. */
   readonly clients: () => readonly MeshClient[];
   /** Returns the connections of proxies. */
@@ -28,13 +29,16 @@ export interface ChangeCommandsOptions {
   readonly problems: () => readonly Problem[];
   readonly analysis: Pick<
     LiveAnalysis<Proxy>,
-    "messages" | "findings" | "newFindings" | "place" | "reasonWithoutEffect"
+    "messages" | "findings" | "newFindings" | "place" | "reasonWithoutEffect" | "deployedGateways"
   >;
   /** Reports whether a change is not committed yet. */
   readonly gathering: () => boolean;
   /** Returns the sources that have another version of an object than was read. */
   readonly unread: (name: ObjectName) => Promise<readonly UnreadVersion[]>;
 }
+
+/** Label of the workloads that istiod deploys for a Gateway. */
+const gatewayLabel = "gateway.networking.k8s.io/gateway-name";
 
 /** Returns the commands about changes, their pushes, and the proxies on which an object is live. */
 export function changeCommands(options: ChangeCommandsOptions): readonly DebugCommand[] {
@@ -71,8 +75,17 @@ function statusCommand({
   analysis,
   gathering,
   unread,
+  deploysGateways = false,
 }: ChangeCommandsOptions): DebugCommand {
-  const sources = { ...status, reasonWithoutEffect: (of: Collection<unknown>) => analysis.reasonWithoutEffect(of) };
+  const isConnected = (gateway: string): boolean =>
+    clients().some(({ proxy }) => `${proxy.namespace}/${proxy.metadata.LABELS?.[gatewayLabel]}` === gateway);
+  const sources: StatusSources<Proxy> = {
+    ...status,
+    reasonWithoutEffect: (of) => analysis.reasonWithoutEffect(of),
+    ...(deploysGateways && {
+      awaitedGateway: (object) => analysis.deployedGateways(object).find((gateway) => !isConnected(gateway)),
+    }),
+  };
   const statuses = new StatusCache(sources);
   const statusesWithout = async (
     names: readonly ObjectName[],

@@ -49,12 +49,15 @@ function joinObject(name: string, answers: Answers): AnnotatedStatus {
     all.reduce((total, status) => total + status[field], 0);
   const found = all.filter((status) => status.found);
   const { revision, noEffect, effectElsewhere } = found[0] ?? first;
+  // The proxies are connected to one of the replicas.
+  const awaited = found.every((status) => status.awaited !== undefined) ? found[0]?.awaited : undefined;
   return {
     object: first.object,
     found: found.length > 0,
     // An effect on one replica is one.
     ...(noEffect !== undefined && found.every((status) => status.noEffect !== undefined) && { noEffect }),
     ...(effectElsewhere !== undefined && { effectElsewhere }),
+    ...(awaited !== undefined && { awaited }),
     ...(revision !== undefined && { revision }),
     connected: sum("connected"),
     settling: sum("settling"),

@@ -77,9 +77,10 @@ export const extensionObjects: readonly VerdictCase[] = [
     object("extensions.istio.io/v1alpha1", "TrafficExtension", { ...details, lua: { inlineCode: "-- nothing" } }),
     "live on 1 of 1",
   ),
-  extension("rejected")(
-    "a plugin that cannot be fetched",
+  // As in Istio, agents acknowledge such a plugin, with a filter in its place that denies all requests.
+  live(
+    "a plugin whose module its agent cannot fetch, of which istiod is not told",
     object("extensions.istio.io/v1alpha1", "WasmPlugin", { ...details, url: "http://127.0.0.1:9/filter.wasm" }),
-    "rejected",
+    "live on 1 of 1",
   ),
 ];
