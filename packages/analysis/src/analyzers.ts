@@ -7,6 +7,9 @@ import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
 import { deprecationAnalyzers } from "./analyzers/deprecation.js";
 import { destinationRuleAnalyzers } from "./analyzers/destination-rule/destination-rule.js";
 import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
+import { gatewayApiMistakeAnalyzer } from "./analyzers/gateway-api/route-rules.js";
+import { extensionAnalyzers } from "./analyzers/extensions.js";
+import { targetReferenceAnalyzer } from "./analyzers/target-references.js";
 import { gatewayApiStatusAnalyzer } from "./analyzers/gateway-api-status.js";
 import { gatewayAnalyzers } from "./analyzers/gateway/gateway.js";
 import { injectionAnalyzers } from "./analyzers/injection/injection.js";
@@ -36,12 +39,15 @@ export const analyzers: readonly Analyzer[] = [
   ...injectionAnalyzers,
   ...kubernetesGatewayAnalyzers,
   gatewayApiStatusAnalyzer,
+  gatewayApiMistakeAnalyzer,
   ...meshNetworksAnalyzers,
   ...serviceAnalyzers,
   ...serviceEntryAnalyzers,
   ...sidecarAnalyzers,
   ...telemetryAnalyzers,
   ...wasmPluginAnalyzers,
+  ...extensionAnalyzers,
+  targetReferenceAnalyzer,
   ...virtualServiceAnalyzers,
   ...webhookAnalyzers,
   ...meshAnalyzers,

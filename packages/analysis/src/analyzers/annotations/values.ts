@@ -1,5 +1,11 @@
 import { checkProxyConfigAnnotation, formatPath, isCidr } from "@istiod/config-schema";
-import { agentLogLevelAnnotation, agentLogLevelFault, logLevelAnnotations, logLevelFault } from "@istiod/settings";
+import {
+  agentLogLevelAnnotation,
+  agentLogLevelFault,
+  logLevelAnnotations,
+  logLevelFault,
+  nearestNames,
+} from "@istiod/settings";
 
 /** Returns the fault of a value as a predicate, such as `is "x", expected …`; undefined if it is valid. */
 type Check = (value: string) => string | undefined;
@@ -63,6 +69,18 @@ const proxyConfig: Check = (value) => {
   return faults.length === 0 ? undefined : `is not a proxy configuration: ${faults.join("; ")}`;
 };
 
+/** Templates of the chart; others may be added by the user. */
+const templates = ["sidecar", "gateway", "grpc-agent", "grpc-simple", "waypoint", "kube-gateway"];
+
+const templateNames: Check = (value) => {
+  for (const name of value.split(",").map((each) => each.trim())) {
+    const [near] = templates.includes(name) ? [] : nearestNames(name, templates, 1);
+    if (near !== undefined)
+      return `has ${JSON.stringify(name)}, which is no template of the chart; did you mean ${near}?`;
+  }
+  return undefined;
+};
+
 const checks: ReadonlyMap<string, Check> = new Map(
   Object.entries({
     "sidecar.istio.io/interceptionMode": oneOf(["REDIRECT", "TPROXY", "NONE"], "REDIRECT, TPROXY or NONE"),
@@ -82,6 +100,7 @@ const checks: ReadonlyMap<string, Check> = new Map(
     "traffic.sidecar.istio.io/excludeInterfaces": interfaces,
     "traffic.sidecar.istio.io/kubevirtInterfaces": interfaces,
     "istio.io/reroute-virtual-interfaces": interfaces,
+    "inject.istio.io/templates": templateNames,
     ...Object.fromEntries(logLevelAnnotations.map((name) => [name, logLevelFault])),
     [agentLogLevelAnnotation]: agentLogLevelFault,
     "prometheus.istio.io/merge-metrics": boolean,

@@ -16,6 +16,8 @@ import {
   serviceKind,
   type ServiceObject,
   services,
+  trafficExtensionKind,
+  trafficExtensions,
   wasmPluginKind,
   wasmPlugins,
   workloadEntries,
@@ -47,6 +49,9 @@ export const selectorAnalyzer: Analyzer = {
       checkSelector(namespace, spec.selector?.matchLabels, ["spec", "selector", "matchLabels"], context),
     ),
     rule(wasmPluginKind, wasmPlugins, ({ namespace, spec }, context) =>
+      checkSelector(namespace, spec.selector?.matchLabels, ["spec", "selector", "matchLabels"], context),
+    ),
+    rule(trafficExtensionKind, trafficExtensions, ({ namespace, spec }, context) =>
       checkSelector(namespace, spec.selector?.matchLabels, ["spec", "selector", "matchLabels"], context),
     ),
     rule(proxyConfigKind, proxyConfigs, ({ namespace, spec }, context) =>

@@ -18,6 +18,9 @@ export interface BackendTlsValidation {
 /** Decodes the validation of a backend's certificate. */
 export function decodeBackendTlsValidation(fields: Fields): BackendTlsValidation {
   warnOfOthers(fields, ["caCertificateRefs", "wellKnownCACertificates", "hostname", "subjectAltNames"]);
+  const hasReferences = fields.list("caCertificateRefs").length > 0;
+  if (hasReferences && fields.string("wellKnownCACertificates") !== "")
+    fields.fault(["wellKnownCACertificates"], fields.string("wellKnownCACertificates"), "none with caCertificateRefs");
   return {
     caCertificateRefs: fields.list("caCertificateRefs").map(decodeLocalReference),
     ...fields.optionalString("wellKnownCACertificates"),

@@ -59,6 +59,8 @@ export function decodeListeners(spec: Fields, portRequired: boolean): readonly K
 
 function decodeListener(fields: Fields, portRequired: boolean): KubernetesGatewayListener {
   const tls = fields.object("tls");
+  if (fields.string("protocol") === "HTTPS" && tls.string("mode") === "Passthrough")
+    tls.fault(["mode"], "Passthrough", "Terminate with protocol HTTPS; write protocol TLS to pass connections through");
   const allowedRoutes = fields.object("allowedRoutes");
   warnOfIgnored(fields, "filters", "Istio does not apply filters of listeners; write them in routes");
   warnOfOthers(fields, ["name", "hostname", "port", "protocol", "tls", "allowedRoutes", "filters"]);

@@ -14,6 +14,7 @@ import {
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { checkOptionalDuration } from "../../validation/durations.js";
+import { attributeFault } from "../../validation/cel/attributes.js";
 import { checkExpression } from "../../validation/expression.js";
 import { checkHeaderName } from "../../validation/format-string/header-value.js";
 import { checkFormatString } from "../../validation/format-string/format-string.js";
@@ -65,6 +66,9 @@ function validate({ spec }: TelemetryObject, place: Place): void {
         if (tag === "") override.at("tagOverrides").warning("has an empty name, expected the name of a tag");
         if (operation === Operation.UPSERT && value === "")
           valueAt.error("is missing, expected a value where the operation is UPSERT");
+        const fault = value === "" ? undefined : attributeFault(value);
+        if (fault !== undefined)
+          valueAt.warning(`${fault}, so that the tag is always "unknown"; quote text: "'production'"`, "no-effect");
         if (operation === Operation.REMOVE && value !== "")
           valueAt.error("is set, expected none where the operation is REMOVE");
       }
@@ -73,7 +77,12 @@ function validate({ spec }: TelemetryObject, place: Place): void {
   checkTracing(spec.tracing, place.at("tracing"));
   each(spec.accessLogging, place.at("accessLogging"), (logging, at) => {
     checkProviders(logging.providers, at.at("providers"));
-    if (logging.filter !== undefined) checkExpression(logging.filter.expression, at.at("filter", "expression"));
+    if (logging.filter !== undefined) {
+      const expressionAt = at.at("filter", "expression");
+      checkExpression(logging.filter.expression, expressionAt);
+      const fault = attributeFault(logging.filter.expression);
+      if (fault !== undefined) expressionAt.warning(`${fault}, so that no request is logged`, "never-matches");
+    }
   });
   checkBytes(spec, place);
 }

@@ -28,6 +28,10 @@ export function checkWasm(module: WasmModule, place: Place): void {
   if (module.url === "") place.at("url").error("is missing, expected the URL of the module");
   else if (!isModuleUrl(module.url))
     place.at("url").error(`is ${JSON.stringify(module.url)}, expected a URL with http://, https://, oci:// or file://`);
+  else if (/^(?:https?|oci|file):?\/+(?!\/)/i.test(module.url) && !module.url.includes("://"))
+    place
+      .at("url")
+      .warning(`is ${JSON.stringify(module.url)}, which is read as the name of an image; write :// after the scheme`);
   each(module.vmConfig?.env ?? [], place.at("vmConfig", "env"), ({ valueFrom, value }, at) => {
     if (valueFrom !== EnvValueSource.INLINE && value !== "")
       at.at("value").error("is set, expected none where valueFrom is not INLINE");
