@@ -7,6 +7,7 @@ import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
 import { deprecationAnalyzers } from "./analyzers/deprecation.js";
 import { destinationRuleAnalyzers } from "./analyzers/destination-rule/destination-rule.js";
 import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
+import { listenerCertificateAnalyzer } from "./analyzers/gateway-api/listener-certificates.js";
 import { gatewayApiMistakeAnalyzer } from "./analyzers/gateway-api/route-rules.js";
 import { extensionAnalyzers } from "./analyzers/extensions.js";
 import { targetReferenceAnalyzer } from "./analyzers/target-references.js";
@@ -40,6 +41,7 @@ export const analyzers: readonly Analyzer[] = [
   ...kubernetesGatewayAnalyzers,
   gatewayApiStatusAnalyzer,
   gatewayApiMistakeAnalyzer,
+  listenerCertificateAnalyzer,
   ...meshNetworksAnalyzers,
   ...serviceAnalyzers,
   ...serviceEntryAnalyzers,

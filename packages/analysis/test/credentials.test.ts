@@ -222,3 +222,16 @@ describe("a key that proxies cannot use with its certificate", () => {
     ).toEqual([expect.stringContaining(`in its tls.crt and tls.key, ${fault}`)]);
   });
 });
+
+test("an expired certificate of a listener of the Gateway API is served, and clients reject it", () => {
+  const kind = (name: string, spec: object): string =>
+    `${JSON.stringify({ apiVersion: "gateway.networking.k8s.io/v1", kind: name, metadata: { name: "gw", namespace: "shop" }, spec })}\n---\n`;
+  const listeners = [{ name: "https", port: 443, protocol: "HTTPS", tls: { certificateRefs: [{ name: "cert" }] } }];
+  const gateway = kind("Gateway", { gatewayClassName: "istio", listeners });
+  const set = kind("ListenerSet", { parentRef: { name: "gw" }, listeners });
+  const content = secret("shop/cert", pair);
+  const expired = (of: string): string =>
+    `IST0161 ${of} shop/gw: listener https: clients reject its certificate, which is served all the same: Secret shop/cert: its certificate expired at 2026-12-22T17:20:51.000Z`;
+  expect(found(gateway + set + content, Date.UTC(2027, 0))).toEqual([expired("Gateway"), expired("ListenerSet")]);
+  expect(found(gateway + set + content)).toEqual([]);
+});

@@ -1,3 +1,4 @@
+import { recordText } from "./recorded-texts.js";
 import { analyzeTexts, type TextsToAnalyze } from "@istiod/analysis";
 
 /** Analyzes a text. Returns `code origin line: message` for each message with one of the codes. */
@@ -8,6 +9,7 @@ export function messagesIn(
 ): readonly string[] {
   const { messages } = analyzeTexts({ files: [{ file: "in.yaml", text }], ...options });
   const found = messages.filter(({ code }) => code === "IST0001" || codes.includes(code));
+  if (Object.keys(options).length === 0) recordText([text], found);
   return found.map(
     ({ code, origin, reference, message }) => `${code} ${origin} ${reference?.replace("in.yaml:", "")}: ${message}`,
   );

@@ -1,3 +1,4 @@
+import { recordText } from "./recorded-texts.js";
 import { analyzeTexts, type Message, type TextsToAnalyze } from "@istiod/analysis";
 
 /** Analyzes one text with one analyzer. Returns `code origin line: message` for each message. */
@@ -19,10 +20,12 @@ export function placesOf(...args: Parameters<typeof messagesOf>): readonly strin
 
 /** Analyzes documents that are added, as `new.yaml`, to a mesh, `mesh.yaml`. */
 export function analyzeAdded(mesh: string, added: string): readonly Message[] {
-  return analyzeTexts({
+  const { messages } = analyzeTexts({
     files: [
       { file: "mesh.yaml", text: mesh },
       { file: "new.yaml", text: added },
     ],
-  }).messages;
+  });
+  recordText([mesh, added], messages);
+  return messages;
 }
