@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { analyzeTexts } from "@istiod/analysis";
+import { describe, expect, it, test } from "vitest";
 import { messagesOf, placesOf } from "./messages-of.js";
 
 const deployment = (spec: string, labels = "", name = "cart"): string =>
@@ -108,4 +109,37 @@ describe("JWKS", () => {
     expect(placesOf(jwks, istiod(""))).toEqual([]);
     expect(placesOf(jwks, deployment(app) + policy)).toEqual([]);
   });
+});
+
+test("a Rollout of Argo creates Pods as a Deployment does, and files for Kustomize are no objects", () => {
+  const labels = { app: "web" };
+  const rollout = {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "Rollout",
+    metadata: { name: "web", namespace: "shop" },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "a" }] } },
+    },
+  };
+  const rule = {
+    apiVersion: "networking.istio.io/v1",
+    kind: "DestinationRule",
+    metadata: { name: "web", namespace: "shop" },
+    spec: { host: "web", subsets: [{ name: "stable", labels }] },
+  };
+  const service = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "web", namespace: "shop" },
+    spec: { selector: labels, ports: [{ name: "http", port: 80 }] },
+  };
+  const text = [rollout, rule, service].map((object) => JSON.stringify(object)).join("\n---\n");
+  const files = [
+    { file: "mesh/all.yaml", text },
+    { file: "mesh/kustomization.yaml", text: "resources: [all.yaml]\n" },
+  ];
+  expect(analyzeTexts({ files }).messages).toEqual([]);
+  const [fault] = analyzeTexts({ files: [{ file: "a.yaml", text: "resources: [all.yaml]\n" }] }).messages;
+  expect(fault?.message).toContain("has neither apiVersion nor kind");
 });

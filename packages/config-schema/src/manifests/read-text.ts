@@ -98,6 +98,18 @@ export function* readInSlices(
   };
 }
 
+const nothing: Reading = { objects: [], problems: [], ignored: noneIgnored, others: [], unreadable: false };
+
+/** Reports whether a file is for Kustomize, beside the objects that it builds upon. It need not name a kind. */
+function isKustomization(file: string, value: unknown): boolean {
+  return (
+    /(?:^|[\\/])kustomization\.ya?ml$/.test(file) &&
+    typeof value === "object" &&
+    value !== null &&
+    !("apiVersion" in value || "kind" in value)
+  );
+}
+
 /** Reads a document in one piece. */
 function readWhole(document: DocumentText, file: string, options: ReadOptions = {}): Reading {
   const parsed = parseYaml(document);
@@ -117,6 +129,7 @@ function readWhole(document: DocumentText, file: string, options: ReadOptions = 
       unreadable: true,
     };
   }
+  if (isKustomization(file, parsed.value)) return nothing;
   const objects: LocatedObject[] = [];
   const problems: Problem[] = [];
   const ignored = new Map<string, number>();

@@ -43,13 +43,13 @@ const places = {
   },
 } as const satisfies Readonly<Record<string, { fields: SelectedFields; path: readonly string[] }>>;
 
-function workloadKind(kind: string, group: string, place: keyof typeof places = "own"): WorkloadKind {
+function workloadKind(kind: string, group: string, place: keyof typeof places = "own", version = "v1"): WorkloadKind {
   const workloads = collection<WorkloadObject>(kind, { filter: discoveryNamespacesFilter });
   const { fields, path } = places[place];
   const declared = declareKind<PodTemplateSpec, undefined>({
     kind,
     group,
-    versions: ["v1"],
+    versions: [version],
     scope: "namespaced",
     nameRule: "mixedCaseSubdomain",
     collection: workloads,
@@ -96,6 +96,8 @@ export const workloadKinds: readonly WorkloadKind[] = [
   workloadKind("ReplicationController", ""),
   workloadKind("Job", "batch"),
   workloadKind("CronJob", "batch", "ofJobs"),
+  // Argo Rollouts, whose objects take the place of Deployments.
+  workloadKind("Rollout", "argoproj.io", "own", "v1alpha1"),
 ];
 
 /** Returns the path of the pod template in objects of a kind. */
