@@ -455,6 +455,13 @@ describe("what looks alike is right", () => {
         selector: { matchLabels: { "kubernetes.io/metadata.name": "other" } },
       }),
       "a grant": grant({}),
+      "an appProtocol like the name": o("Service", {
+        selector: { app: "ratings" },
+        ports: [
+          { name: "grpc-a", port: 80, appProtocol: "kubernetes.io/h2c" },
+          { name: "web", port: 81, appProtocol: "http" },
+        ],
+      }),
       "a filter in Lua": filter({
         typed_config: { "@type": lua, default_source_code: { inline_string: "-- nothing" } },
       }),
@@ -474,4 +481,14 @@ describe("what looks alike is right", () => {
     const general = ({ code, message }: Message): boolean => code === "IST0133" && message.startsWith("EnvoyFilter");
     expect(analyze(text).filter((message) => !general(message))).toEqual([]);
   });
+});
+
+it("a port whose appProtocol hides the protocol of its name is not called unnamed; behind TLS that ends before, it is no warning", () => {
+  const port = (fields: Fields): readonly string[] =>
+    analyze(o("Service", { selector: { app: "ratings" }, ports: [{ port: 443, ...fields }] })).map(
+      ({ code, level }) => `${code} ${level}`,
+    );
+  expect(port({ name: "http", appProtocol: "htpp" })).toEqual(["MESH0070 Warning"]);
+  expect(port({ name: "http", appProtocol: "tcp" })).toEqual(["MESH0070 Warning"]);
+  expect(port({ name: "https", appProtocol: "http" })).toEqual(["MESH0070 Info"]);
 });

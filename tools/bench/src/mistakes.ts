@@ -54,9 +54,9 @@ async function measure(istiod: IstiodProcess, directory: string, log: string, mi
   const [base = "", added] = mistake.texts;
   await writeFile(join(directory, "mesh.yaml"), added === undefined ? "" : base);
   await writeFile(join(directory, "new.yaml"), "");
-  // Files are named by their paths.
+  // Files are named by their paths, and suggestions depend on the ingress gateway that is assumed for files.
   const said = mistake.messages.map(({ message }) =>
-    JSON.stringify(message.replace(/ at mesh\.yaml.*/, "")).slice(1, -1),
+    JSON.stringify(message.replace(/ at mesh\.yaml.*|; did you mean.*/, "")).slice(1, -1),
   );
   await until(async () => !includesAny(await textAt.analyze(istiod, log), said));
   const skip = (await textAt.log(istiod, log)).length;

@@ -39,7 +39,7 @@ function checkPortNames(service: ServiceObject, { report }: AnalysisContext): vo
   if (isControlPlane(service) || isManagedGateway(service)) return;
   const external = service.spec.type === "ExternalName";
   for (const [i, port] of service.spec.ports.entries()) {
-    const unnamed = kubernetesPortProtocol(port) === "UnsupportedProtocol";
+    const unnamed = kubernetesPortProtocol(port) === "UnsupportedProtocol" && !hidesProtocol(port);
     const path = ["spec", "ports", i];
     if (external && (unnamed || port.name === "tcp")) {
       report(
@@ -58,13 +58,24 @@ function checkPortNames(service: ServiceObject, { report }: AnalysisContext): vo
   }
 }
 
+/** Reports whether the name of a port selects a protocol, and its `appProtocol` selects none. */
+function hidesProtocol(port: ServiceObject["spec"]["ports"][number]): boolean {
+  return port.appProtocol !== undefined && protocolOfName(port) !== "UnsupportedProtocol";
+}
+
+/** Returns the protocol that the name of a port selects, whatever its number and `appProtocol`. */
+function protocolOfName({ name, protocol }: ServiceObject["spec"]["ports"][number]): Protocol {
+  return kubernetesPortProtocol({ name, protocol, port: 0 });
+}
+
 function checkAppProtocols(service: ServiceObject, { report }: AnalysisContext): void {
   if (isControlPlane(service) || isManagedGateway(service) || service.spec.type === "ExternalName") return;
-  for (const [i, { appProtocol, ...port }] of service.spec.ports.entries()) {
+  for (const [i, port] of service.spec.ports.entries()) {
+    const { appProtocol } = port;
     // A name of the user's choice, without a protocol that Istio knows, says nothing else.
-    const named = kubernetesPortProtocol({ ...port, port: 0 });
+    const named = protocolOfName(port);
     if (appProtocol === undefined || named === "UDP" || named === "UnsupportedProtocol") continue;
-    const protocol = kubernetesPortProtocol({ ...port, port: 0, appProtocol });
+    const protocol = kubernetesPortProtocol({ ...port, port: 0 });
     const path = ["spec", "ports", i, "appProtocol"];
     const [said, other] = [JSON.stringify(appProtocol), JSON.stringify(port.name)];
     if (protocol === "UnsupportedProtocol") {
