@@ -100,8 +100,8 @@ export class LiveAnalysis<C> {
   }
 
   /**
-   * Returns the Gateways of the Gateway API that an object is, or is attached to, and whose workloads istiod deploys in a
-   * cluster, as `namespace/name`.
+   * Returns the Gateways of the Gateway API that an object is, or is attached to, and whose workloads istiod deploys in
+   * a cluster, as `namespace/name`.
    */
   deployedGateways({ kind, namespace, name }: AttachedObject): readonly string[] {
     return this.#view.call(deployedGateways, { kind, namespace, name });

@@ -75,8 +75,8 @@ async function measure(istiod: IstiodProcess, directory: string, log: string, mi
 }
 
 /**
- * Reports whether a place says a mistake: one of its messages, since of an object that is rejected, a running istiod says
- * only why. Some places leave out the field.
+ * Reports whether a place says a mistake: one of its messages, since of an object that is rejected, a running istiod
+ * says only why. Some places leave out the field.
  */
 function includesAny(text: string, messages: readonly string[]): boolean {
   return messages.some((message) => text.includes(message) || text.includes(withoutField(message)));

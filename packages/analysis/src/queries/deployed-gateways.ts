@@ -19,8 +19,8 @@ export interface AttachedObject {
 }
 
 /**
- * The Gateways of the Gateway API that an object is, or is attached to, and whose workloads istiod deploys in a cluster,
- * as `namespace/name`.
+ * The Gateways of the Gateway API that an object is, or is attached to, and whose workloads istiod deploys in a
+ * cluster, as `namespace/name`.
  */
 export const deployedGateways = query("deployedGateways", (q, { kind, namespace, name }: AttachedObject) => {
   const own = `${namespace}/${name}`;
