@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { messagesIn, object } from "./messages-in.js";
+import { dependenciesOf } from "./recomputations.js";
 
 const pod = (name: string): string =>
   object("Pod", name, { spec: { containers: [{ name: "app" }, { name: "istio-proxy", image: "proxyv2" }] } });
@@ -73,4 +74,15 @@ test("ports that are merged, or not exported to clients, are not reported", () =
     [],
   );
   expect(found(entry("shop/first", 120))).toEqual([]);
+});
+
+/** Returns the dependencies of the analysis of ServiceEntries that declare the same host. */
+function dependenciesAmong(entries: number): number {
+  const declared = Array.from({ length: entries }, (_, n) => entry(`shop/same-${n}`, 80, { resolution: "STATIC" }));
+  return dependenciesOf([mesh, ...declared]);
+}
+
+test("each declaration of a host is analyzed without all others of the host", () => {
+  const [few, more, many] = [20, 40, 80].map(dependenciesAmong);
+  expect(many! - more!).toBe(2 * (more! - few!));
 });

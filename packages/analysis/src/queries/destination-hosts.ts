@@ -98,13 +98,13 @@ function declarations(q: QueryContext, hostname: string): Declarations {
 }
 
 /**
- * Returns the namespaces that declare a fully qualified host, whatever its visibility: those of the Service if there is
- * one, else of ServiceEntries.
+ * The namespaces that declare a fully qualified host, whatever its visibility: those of the Service if there is one,
+ * else of ServiceEntries.
  */
-export function namespacesOfHost(q: QueryContext, hostname: string): readonly string[] {
+export const namespacesOfHost = query("namespacesOfHost", (q, hostname: string): readonly string[] => {
   const { services, entries } = declarations(q, hostname);
   return [...new Set((services.length > 0 ? services : entries).map(({ namespace }) => namespace))].sort();
-}
+});
 
 /** Returns the name and namespace in a host `name.namespace.svc.<domain>`; undefined for any other. */
 export function kubernetesName(

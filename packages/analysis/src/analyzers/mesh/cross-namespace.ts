@@ -37,7 +37,7 @@ function checkVirtualService({ namespace, spec }: VirtualServiceObject, { q, rep
   const exportTo = spec.exportTo.length > 0 ? spec.exportTo : mesh(q).defaultVirtualServiceExportTo;
   if (!isOfMesh || namespace === rootNamespace(q) || !reachesOthers(exportTo, namespace)) return;
   for (const [i, host] of spec.hosts.entries()) {
-    const owners = othersOf(namespacesOfHost(q, resolvedHost(q, host, namespace)), namespace);
+    const owners = othersOf(q.call(namespacesOfHost, resolvedHost(q, host, namespace)), namespace);
     if (owners.length === 0) continue;
     report(
       "MESH0023",
@@ -54,7 +54,7 @@ function checkServiceEntry({ cluster, namespace, spec }: ServiceEntryObject, { q
     return;
   const limits = 'exportTo ["."], defaultServiceExportTo, serviceEntryVisibility, or Sidecars of the clients limit it';
   for (const [i, host] of spec.hosts.entries()) {
-    const owners = othersOf(namespacesOfHost(q, host), namespace);
+    const owners = othersOf(q.call(namespacesOfHost, host), namespace);
     if (owners.length === 0) continue;
     const message = `declares ${host}, a host of namespace ${owners.join(", ")}, for other namespaces; ${limits}`;
     report("MESH0023", ["spec", "hosts", i], message);

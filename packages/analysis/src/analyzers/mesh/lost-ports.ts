@@ -1,5 +1,5 @@
 import { serviceEntries, serviceEntryKind, type ServiceEntryObject } from "@istiod/config-schema";
-import type { QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import {
   egressListeners,
   isExportedTo,
@@ -28,11 +28,8 @@ export const lostPortAnalyzer: Analyzer = {
 /** Reports ports that clients see and do not have, because another declaration of the host applies to them. */
 function checkPorts({ namespace, name, spec }: ServiceEntryObject, { q, report }: AnalysisContext): void {
   for (const host of new Set(spec.hosts)) {
-    const ids = q.call(servicesByHostname, host).flatMap((key) => q.call(declarationsOf, key));
-    if (ids.length < 2) continue;
-    const own = ids
-      .flatMap((id) => q.call(service, id) ?? [])
-      .find((each) => each.registry === "External" && each.namespace === namespace && each.objectName === name);
+    const id = q.call(sharedDeclarations, host)[`${namespace}/${name}`];
+    const own = id === undefined ? undefined : q.call(service, id);
     if (own === undefined) continue;
     for (const [i, { number }] of spec.ports.entries()) {
       for (const [reason, clients] of clientsWithout(q, own, number))
@@ -44,6 +41,24 @@ function checkPorts({ namespace, name, spec }: ServiceEntryObject, { q, report }
     }
   }
 }
+
+/**
+ * The IDs of a host's services that ServiceEntries (`namespace/name`) declare; empty if there is one declaration only.
+ * All entries of a host read it, so that none of them reads all others.
+ */
+const sharedDeclarations = query(
+  "sharedServiceEntryDeclarations",
+  (q, host: string): Readonly<Record<string, string>> => {
+    const ids = q.call(servicesByHostname, host).flatMap((key) => q.call(declarationsOf, key));
+    if (ids.length < 2) return {};
+    const declared: Record<string, string> = {};
+    for (const id of ids) {
+      const each = q.call(service, id);
+      if (each?.registry === "External") declared[`${each.namespace}/${each.objectName}`] ??= id;
+    }
+    return declared;
+  },
+);
 
 /** Returns the namespaces that see a declaration and lack one of its ports, by the reason. */
 function clientsWithout(q: QueryContext, own: Service, port: number): ReadonlyMap<string, readonly string[]> {
