@@ -5,6 +5,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Acceptance } from "./hostile-objects/acceptance.js";
 import { collidingObjects } from "./hostile-objects/colliding-objects.js";
+import { gatewayApiMesh } from "./hostile-objects/gateway-api-mesh.js";
+import { gatewayApiObject } from "./hostile-objects/kinds/gateway-api/gateways.js";
+import { gatewayApiRoute } from "./hostile-objects/kinds/gateway-api/routes.js";
 import { hostileMesh, isAccepted, proxiesOf, resourcesFor } from "./hostile-objects/mesh.js";
 import type { Manifest } from "./hostile-objects/kinds/manifest.js";
 import { hostileObject } from "./hostile-objects/objects.js";
@@ -27,7 +30,12 @@ describe.each([
     objects: fc.array(hostileObject.filter(isAccepted), { minLength: 1, maxLength: 2 }),
   },
   { kind: "objects that collide", objects: collidingObjects },
-])("$kind", { retry: 0 }, ({ objects: arbitrary }) => {
+  {
+    kind: "hostile objects of the Gateway API",
+    objects: fc.array(fc.oneof(gatewayApiRoute, gatewayApiObject).filter(isAccepted), { minLength: 1, maxLength: 4 }),
+    meshOf: gatewayApiMesh,
+  },
+])("$kind", { retry: 0 }, ({ objects: arbitrary, meshOf = hostileMesh }) => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
   let acceptance: Acceptance;
   beforeAll(async () => {
@@ -40,19 +48,18 @@ describe.each([
     async () => {
       const meshes = fc.sample(arbitrary, { numRuns: cases, seed });
       const proxies = proxiesOf(acceptance.extensions);
-      for (const proxy of proxies)
-        acceptance.keep(resourcesFor(hostileMesh([]).database, proxy).get(clusterType) ?? []);
+      for (const proxy of proxies) acceptance.keep(resourcesFor(meshOf([]).database, proxy).get(clusterType) ?? []);
       const faults: string[] = [];
       let accepted = 0;
       const settle = async (): Promise<void> => {
         for (const { typeUrl, name, origin, message } of await acceptance.rejections()) {
           faults.push(
-            `${typeUrl.split(".").at(-1)} ${name}: ${message.slice(0, 400)}\n    ${brief(hostileMesh(meshes[origin] ?? []).accepted)}`,
+            `${typeUrl.split(".").at(-1)} ${name}: ${message.slice(-400)}\n    ${brief(meshOf(meshes[origin] ?? []).accepted)}`,
           );
         }
       };
       for (const [origin, objects] of meshes.entries()) {
-        const mesh = hostileMesh(objects);
+        const mesh = meshOf(objects);
         accepted += mesh.accepted.length;
         for (const proxy of proxies) {
           try {

@@ -1,5 +1,8 @@
 import type { Place } from "./place.js";
 
+/** Maximum sum of a route's weights, in Envoy's weighted clusters. */
+export const maxTotalWeight = 2 ** 32 - 1;
+
 export function checkNotNegative(value: number, place: Place): void {
   if (value < 0) place.error(`is ${value}, expected 0 or more`);
 }

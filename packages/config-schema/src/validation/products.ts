@@ -2,6 +2,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { toBinary } from "@bufbuild/protobuf";
 import { productBounds, type ProductBounds } from "../mesh/product-bounds.js";
 import type { Place } from "./place.js";
+import { patternCost } from "./regex/regex.js";
 
 /** A number of elements with its name: `["hosts", 1000]`. */
 export type Factor = readonly [name: string, count: number];
@@ -23,4 +24,25 @@ export function checkProduct(bound: keyof ProductBounds, unit: string, factors: 
 /** Returns the encoded size of messages in bytes. */
 export function encodedSize<D extends DescMessage>(schema: D, messages: readonly MessageShape<D>[]): number {
   return messages.reduce((sum, message) => sum + toBinary(schema, message).length, 0);
+}
+
+/**
+ * Rejects patterns of routes that take too much memory and time in proxies, which compile each of them for each host.
+ * Patterns after the bound are not read, since that takes time, too.
+ *
+ * @param hosts number of hosts that have the patterns
+ * @returns whether they are within the bound
+ */
+export function checkPatterns(patterns: Iterable<string>, hosts: number, place: Place): boolean {
+  const limit = place.bounds.instructions;
+  let instructions = 0;
+  for (const pattern of patterns) {
+    instructions += patternCost(pattern);
+    if (instructions * hosts <= limit) continue;
+    place.error(
+      `has regular expressions of at least ${instructions} instructions × ${hosts} hosts, expected at most ${limit} in all (raise ${productBounds.instructions.variable})`,
+    );
+    return false;
+  }
+  return true;
 }

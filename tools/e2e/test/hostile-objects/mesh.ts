@@ -17,7 +17,7 @@ export const offeredTypes = [clusterType, endpointType, listenerType, routeType]
 const metadata = (name: string, labels = {}): Manifest["metadata"] => ({ name, namespace: "shop", labels });
 
 /** An honest mesh: a service with a workload, and the pod of an ingress gateway. */
-const honestMesh: readonly object[] = [
+export const honestMesh: readonly object[] = [
   ...["shop", "other", "istio-system"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
   {
     apiVersion: "v1",

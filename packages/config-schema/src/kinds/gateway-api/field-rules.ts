@@ -1,7 +1,6 @@
 import { parseGoDuration } from "@istiod/settings";
 import type { Fields } from "../../decoding/fields.js";
 import { isLowerCaseLabel, isSubdomain } from "../../validation/kubernetes/names.js";
-import { regexFault } from "../../validation/regex/regex.js";
 
 /** A rule of a string. */
 export interface TextRule {
@@ -50,12 +49,6 @@ export const hostnameRule = matching(
 export const preciseHostname = matching(new RegExp(`^${subdomain}$`), 253, "a domain name in lower case");
 
 export const headerNameRule = matching(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, 256, "the name of a header");
-
-/** A pattern in RE2's syntax that every version of Envoy accepts. */
-export function checkPattern(fields: Fields, name: string, pattern: string): void {
-  const fault = regexFault(pattern);
-  if (fault !== undefined) fields.fault([name], pattern, `a regular expression, but it ${fault}`);
-}
 
 /** Returns a string; empty if it is absent or reported, as one that breaks its rule or is required and missing is. */
 export function text(fields: Fields, name: string, rule: TextRule, presence: "optional" | "required"): string {

@@ -4,6 +4,9 @@ import { headerFormatFault } from "./header-format.js";
 /** Maximum length of a header's name and of its value in bytes (Envoy's `HeaderValue`). */
 export const maxHeaderBytes = 16_384;
 
+/** Maximum number of added headers (Envoy's `request_headers_to_add`). */
+export const maxHeaderAdditions = 1000;
+
 /** Names of gRPC metadata. */
 const metadataKey = /^[0-9A-Za-z_.-]+$/;
 

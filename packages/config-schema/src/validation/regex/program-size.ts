@@ -37,12 +37,23 @@ const constantSize = 6;
  * `re2.max_program_size.error_level`. RE2 matches bytes: a class of characters takes an instruction for each range of
  * bytes.
  *
+ * @param encodings of which the one with the largest program counts
  * @param limit a size above which the exact bound does not matter: it may be infinite
  * @throws Error if the pattern is not in RE2's syntax
  */
-export function maxProgramSize(pattern: string, encoding: Encoding, limit: number): number {
-  const text = encoding === "latin1" ? Buffer.from(pattern, "utf8").toString("latin1") : pattern;
-  return Math.max(sizeOf(text, encoding, limit), sizeOf(separateAlternatives(text), encoding, limit));
+export function maxProgramSize(pattern: string, encodings: readonly Encoding[], limit: number): number {
+  const programs = new Map<string, Program>();
+  let size = 0;
+  for (const encoding of encodings) {
+    const text = encoding === "latin1" ? Buffer.from(pattern, "utf8").toString("latin1") : pattern;
+    for (const form of [text, separateAlternatives(text)]) {
+      const program = programs.get(form) ?? (RE2JS.compile(form).re2().prog as Program);
+      programs.set(form, program);
+      size = Math.max(size, sizeOf(program, encoding, limit));
+      if (size > limit) return size;
+    }
+  }
+  return size;
 }
 
 /**
@@ -53,8 +64,7 @@ function separateAlternatives(pattern: string): string {
   return pattern.replaceAll("|", "|(?:)");
 }
 
-function sizeOf(pattern: string, encoding: Encoding, limit: number): number {
-  const program = RE2JS.compile(pattern).re2().prog as Program;
+function sizeOf(program: Program, encoding: Encoding, limit: number): number {
   const classes = new Map<string, number>();
   const sizes = new WeakMap<object, number>();
   const nodes = program.inst.map(({ op, runes, out, arg }): Node => {

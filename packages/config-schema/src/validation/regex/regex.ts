@@ -24,23 +24,72 @@ export function checkRegex(pattern: string, place: Place): void {
 
 /** Returns the reason why proxies would reject a pattern; undefined if they accept it. */
 export function regexFault(pattern: string): string | undefined {
+  return verdictOf(pattern).fault;
+}
+
+/**
+ * Returns the instructions that a pattern counts as: an upper bound of its program's, and at least those whose time it
+ * takes to compile a small pattern that is not {@link simplePattern simple}.
+ */
+export function patternCost(pattern: string): number {
+  return Math.max(verdictOf(pattern).size, simplePattern.test(pattern) ? 0 : leastCost);
+}
+
+const leastCost = 250;
+
+/** A pattern's fault or the size of its program. */
+interface Verdict {
+  readonly fault?: string;
+  readonly size: number;
+}
+
+/** Verdicts of the last patterns: an object's are read several times, and many objects have the same ones. */
+const verdicts = new Map<string, Verdict>();
+const maxVerdictCharacters = 2_000_000;
+let verdictCharacters = 0;
+
+function verdictOf(pattern: string): Verdict {
+  const known = verdicts.get(pattern);
+  if (known !== undefined) return known;
+  const verdict = judge(pattern);
+  if (pattern.length > maxRegexLength) return verdict;
+  if ((verdictCharacters += pattern.length) > maxVerdictCharacters) {
+    verdicts.clear();
+    verdictCharacters = pattern.length;
+  }
+  verdicts.set(pattern, verdict);
+  return verdict;
+}
+
+function judge(pattern: string): Verdict {
+  const reject = (fault: string): Verdict => ({ fault, size: 0 });
   const length = Buffer.byteLength(pattern);
-  if (length > maxRegexLength) return `has ${length} bytes, expected at most ${maxRegexLength}`;
+  if (length > maxRegexLength) return reject(`has ${length} bytes, expected at most ${maxRegexLength}`);
+  if (simplePattern.test(pattern))
+    return { size: fewInstructions + pattern.length + dotSize * (pattern.split(".").length - 1) };
   const escape = wideEscape(pattern);
-  if (escape !== undefined) return `has ${escape}, expected the character itself: proxies match bytes`;
+  if (escape !== undefined) return reject(`has ${escape}, expected the character itself: proxies match bytes`);
   const expanded = expandedLength(pattern);
   if (expanded > maxRegexProgramSize)
-    return `has ${expanded} elements with its repetitions, expected at most ${maxRegexProgramSize}`;
-  let fits: boolean;
+    return reject(`has ${expanded} elements with its repetitions, expected at most ${maxRegexProgramSize}`);
+  let size: number;
   try {
-    fits = isProgramWithin(pattern, maxRegexProgramSize);
+    size = programSize(pattern, maxRegexProgramSize);
   } catch (cause) {
-    return `is not an RE2 pattern: ${reasonOf(cause)}`;
+    return reject(`is not an RE2 pattern: ${reasonOf(cause)}`);
   }
-  return fits
-    ? undefined
-    : `compiles to a program of more than ${maxRegexProgramSize} instructions, which proxies reject: expected fewer repetitions`;
+  return size <= maxRegexProgramSize
+    ? { size }
+    : reject(
+        `compiles to a program of more than ${maxRegexProgramSize} instructions, which proxies reject: expected fewer repetitions`,
+      );
 }
+
+/** Literal characters and dots, each perhaps repeated: valid, and small enough to be known without compiling it. */
+const simplePattern = /^(?:(?:[A-Za-z0-9/_ :=&%~@,-]|\\[./+*?-]|\.)[*+?]?){1,512}$/;
+/** Instructions of a dot in UTF-8, at most, and those that every program has. */
+const dotSize = 24;
+const fewInstructions = 6;
 
 /**
  * Reports whether a pattern in RE2's syntax matches some part of a text, in time linear in the text. A pattern that is
@@ -61,9 +110,14 @@ export function regexMatches(pattern: string, text: string): boolean {
  * @throws Error if the pattern is not in RE2's syntax
  */
 export function isProgramWithin(pattern: string, limit: number): boolean {
+  return programSize(pattern, limit) <= limit;
+}
+
+/** @throws Error if the pattern is not in RE2's syntax */
+function programSize(pattern: string, limit: number): number {
   const unknown = unknownUnicodeClass(pattern);
   if (unknown !== undefined) throw new Error(`error parsing regexp: invalid character class range: \`${unknown}\``);
-  return encodings.every((encoding) => maxProgramSize(pattern, encoding, limit) <= limit);
+  return maxProgramSize(pattern, encodings, limit);
 }
 
 /** Returns an escape sequence of a character beyond Latin-1, which Envoy 1.40 rejects. */

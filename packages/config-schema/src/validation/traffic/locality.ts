@@ -82,7 +82,7 @@ function checkFailover(
  * earlier one. A wildcard may follow a locality that it includes: the first match applies.
  */
 function checkDisjoint(localities: readonly string[], placeOf: (index: number) => Place): void {
-  const seen: string[][] = [];
+  const seen = new LocalitySet();
   for (const [i, locality] of localities.entries()) {
     const star = locality.indexOf("*");
     if (star >= 0 && star !== locality.length - 1) {
@@ -95,19 +95,37 @@ function checkDisjoint(localities: readonly string[], placeOf: (index: number) =
       placeOf(i).error(`is ${JSON.stringify(locality)}, expected region/zone/subzone with no part empty`);
       return;
     }
-    const other = seen.find((earlier) => holds(earlier, parts) || beginsWith(earlier, parts));
+    const other = seen.overlapping(parts);
     if (other !== undefined) {
-      placeOf(i).error(`is ${JSON.stringify(locality)}, which overlaps ${JSON.stringify(other.join("/"))}`);
+      placeOf(i).error(`is ${JSON.stringify(locality)}, which overlaps ${JSON.stringify(other)}`);
       return;
     }
-    seen.push(parts);
+    seen.add(parts);
   }
 }
 
-function holds(wide: readonly string[], narrow: readonly string[]): boolean {
-  return wide.every((part, i) => part === "*" || narrow[i] === part);
+/** Localities, of which one that overlaps another is found without comparing all: there may be tens of thousands. */
+class LocalitySet {
+  /** Localities by all their first parts, by all their parts, and by those before a final `*`. */
+  readonly #byPrefix = new Map<string, string>();
+  readonly #whole = new Map<string, string>();
+  readonly #wildcards = new Map<string, string>();
+
+  add(parts: readonly string[]): void {
+    const name = parts.join("/");
+    for (const prefix of prefixes(parts)) if (!this.#byPrefix.has(prefix)) this.#byPrefix.set(prefix, name);
+    this.#whole.set(name, name);
+    if (parts.at(-1) === "*") this.#wildcards.set(parts.slice(0, -1).join("/"), name);
+  }
+
+  /** Returns a locality that includes another one, or begins with its parts; undefined if there is none. */
+  overlapping(parts: readonly string[]): string | undefined {
+    const including = ["", ...prefixes(parts)].map((prefix) => this.#whole.get(prefix) ?? this.#wildcards.get(prefix));
+    return including.find((name) => name !== undefined) ?? this.#byPrefix.get(parts.join("/"));
+  }
 }
 
-function beginsWith(locality: readonly string[], prefix: readonly string[]): boolean {
-  return prefix.every((part, i) => locality[i] === part);
+/** Returns the first parts of a locality: the region, region and zone, and so on. */
+function prefixes(parts: readonly string[]): readonly string[] {
+  return parts.map((_, i) => parts.slice(0, i + 1).join("/"));
 }

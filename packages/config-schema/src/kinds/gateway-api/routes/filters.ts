@@ -1,6 +1,7 @@
 import type { Fields } from "../../../decoding/fields.js";
 import type { LocalReference } from "../references.js";
 import { headerFormatFault } from "../../../validation/format-string/header-format.js";
+import { maxHeaderAdditions, maxHeaderBytes } from "../../../validation/format-string/header-value.js";
 import {
   anyText,
   headerNameRule,
@@ -156,9 +157,9 @@ function decodeFilter(filter: Fields, types: readonly RouteFilterType[]): RouteF
 function decodeSettings(type: RouteFilterType, settings: Fields): RouteFilter | undefined {
   switch (type) {
     case "RequestHeaderModifier":
-      return { type, requestHeaderModifier: decodeHeaderModifier(settings) };
+      return { type, requestHeaderModifier: decodeHeaderModifier(settings, true) };
     case "ResponseHeaderModifier":
-      return { type, responseHeaderModifier: decodeHeaderModifier(settings) };
+      return { type, responseHeaderModifier: decodeHeaderModifier(settings, false) };
     case "RequestMirror":
       return { type, requestMirror: decodeMirror(settings) };
     case "RequestRedirect":
@@ -175,20 +176,37 @@ function decodeSettings(type: RouteFilterType, settings: Fields): RouteFilter | 
   }
 }
 
-function decodeHeaderModifier(settings: Fields): HeaderModifier {
+function decodeHeaderModifier(settings: Fields, isOfRequest: boolean): HeaderModifier {
   warnOfOthers(settings, ["set", "add", "remove"]);
-  const remove = settings.strings("remove");
-  return { set: decodeHeaders(settings, "set"), add: decodeHeaders(settings, "add"), remove };
+  const modifier = {
+    set: decodeHeaders(settings, "set", isOfRequest),
+    add: decodeHeaders(settings, "add", isOfRequest),
+    remove: settings.strings("remove"),
+  };
+  const additions = modifier.set.length + modifier.add.length;
+  if (additions > maxHeaderAdditions)
+    settings.fault([], additions, `at most ${maxHeaderAdditions} headers to set and add`);
+  for (const [i, name] of modifier.remove.entries()) {
+    if (!headerNameRule.isValid(name)) settings.fault(["remove", i], name, headerNameRule.expected);
+    else if (isHost(name)) settings.fault(["remove", i], name, "a header that can be removed");
+  }
+  return modifier;
 }
 
-function decodeHeaders(settings: Fields, name: "set" | "add"): readonly HttpHeader[] {
-  return settings.list(name).map((header) => {
+function decodeHeaders(settings: Fields, field: "set" | "add", isOfRequest: boolean): readonly HttpHeader[] {
+  return settings.list(field).map((header) => {
     const value = text(header, "value", anyText, "required");
+    const name = text(header, "name", headerNameRule, "required");
     const fault = headerFormatFault(value);
     if (fault !== undefined) header.fault(["value"], value, `a format string of Envoy, but it ${fault}`);
-    return { name: text(header, "name", headerNameRule, "required"), value };
+    if (Buffer.byteLength(value) > maxHeaderBytes)
+      header.fault(["value"], value, `at most ${maxHeaderBytes} bytes, which proxies accept`);
+    if (isHost(name) && !isOfRequest) header.fault(["name"], name, "a header that responses can have");
+    return { name, value };
   });
 }
+
+const isHost = (name: string): boolean => name.toLowerCase() === "host";
 
 function decodeMirror(settings: Fields): RequestMirror {
   warnOfOthers(settings, ["backendRef", "percent", "fraction"]);

@@ -4,7 +4,6 @@ import type { Fields } from "../../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
 import type { Kind } from "../../kind.js";
 import {
-  checkPattern,
   oneOf,
   optionalText,
   sectionNameRule,
@@ -14,9 +13,10 @@ import {
   anyText,
 } from "../field-rules.js";
 import { decodeValueMatch, type HttpBackendReference, type ValueMatch } from "./http-route.js";
-import { backendFields, decodeBackend, decodeParents, routeParentFields } from "./references.js";
+import { backendFields, decodeBackend, decodeBackends, decodeParents, routeParentFields } from "./references.js";
 import { decodeFilters, grpcFilterTypes, type RouteFilter } from "./filters.js";
 import { checkRuleNames, decodeHostnames, routeKind, type RouteSpec } from "./route-kind.js";
+import { checkRouteProducts } from "./route-products.js";
 
 /** A match of gRPC methods, by a service, a method or both. */
 export interface GrpcMethodMatch {
@@ -61,6 +61,7 @@ export const grpcRouteKind: Kind = routeKind({
       rules: spec.list("rules").map(decodeRule),
     };
   },
+  validate: checkRouteProducts,
 });
 
 function decodeRule(rule: Fields): GrpcRouteRule {
@@ -76,7 +77,7 @@ function decodeRule(rule: Fields): GrpcRouteRule {
       };
     }),
     filters: decodeFilters(rule, grpcFilterTypes),
-    backendRefs: rule.list("backendRefs").map((ref) => {
+    backendRefs: decodeBackends(rule, (ref) => {
       warnOfOthers(ref, [...backendFields, "filters"]);
       return { ...decodeBackend(ref), filters: decodeFilters(ref, grpcFilterTypes) };
     }),
@@ -96,8 +97,6 @@ function decodeMethod(match: Fields): GrpcMethodMatch {
   warnOfOthers(match, ["type", "service", "method"]);
   const type = oneOf(match, "type", ["Exact", "RegularExpression"]);
   if (!match.has("service") && !match.has("method")) match.fault([], {}, "a service, a method or both");
-  if (type === "RegularExpression")
-    for (const name of ["service", "method"]) if (match.has(name)) checkPattern(match, name, match.string(name));
   return {
     type,
     ...optionalText(match, "service", type === "Exact" ? serviceName : anyText),

@@ -5,7 +5,6 @@ import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.j
 import type { Kind } from "../../kind.js";
 import {
   anyText,
-  checkPattern,
   headerNameRule,
   oneOf,
   optionalDuration,
@@ -16,9 +15,17 @@ import {
   warnOfIgnored,
   warnOfOthers,
 } from "../field-rules.js";
-import { backendFields, type BackendReference, decodeBackend, decodeParents, routeParentFields } from "./references.js";
+import {
+  backendFields,
+  type BackendReference,
+  decodeBackend,
+  decodeBackends,
+  decodeParents,
+  routeParentFields,
+} from "./references.js";
 import { decodeFilters, httpFilterTypes, type RouteFilter } from "./filters.js";
 import { checkRuleNames, decodeHostnames, routeKind, type RouteSpec } from "./route-kind.js";
+import { checkRouteProducts } from "./route-products.js";
 
 /** A match of an HTTP header or query parameter. */
 export interface ValueMatch {
@@ -93,6 +100,7 @@ export const httpRouteKind: Kind = routeKind({
       rules: spec.has("rules") ? rules.map(decodeRule) : [matchAll],
     };
   },
+  validate: checkRouteProducts,
 });
 
 const everyPath: HttpPathMatch = { type: "PathPrefix", value: "/" };
@@ -110,7 +118,7 @@ function decodeRule(rule: Fields): HttpRouteRule {
     ...optionalText(rule, "name", sectionNameRule),
     matches: rule.has("matches") ? rule.list("matches").map(decodeMatch) : [everyRequest],
     filters: decodeFilters(rule, httpFilterTypes),
-    backendRefs: rule.list("backendRefs").map((ref) => {
+    backendRefs: decodeBackends(rule, (ref) => {
       warnOfOthers(ref, [...backendFields, "filters"]);
       return { ...decodeBackend(ref), filters: decodeFilters(ref, httpFilterTypes) };
     }),
@@ -154,8 +162,7 @@ function decodePath(path: Fields): HttpPathMatch {
   warnOfOthers(path, ["type", "value"]);
   const type = oneOf(path, "type", ["PathPrefix", "Exact", "RegularExpression"]);
   const value = path.has("value") ? path.string("value") : "/";
-  if (type === "RegularExpression") checkPattern(path, "value", value);
-  else if (!isNormalPath(value))
+  if (type !== "RegularExpression" && !isNormalPath(value))
     path.fault(["value"], value, "an absolute path without empty, . and .. segments, %2f and #");
   return { type, value };
 }
@@ -169,7 +176,6 @@ export function decodeValueMatch(match: Fields): ValueMatch {
   warnOfOthers(match, ["type", "name", "value"]);
   const type = oneOf(match, "type", ["Exact", "RegularExpression"]);
   const value = text(match, "value", anyText, "required");
-  if (type === "RegularExpression") checkPattern(match, "value", value);
   return { type, name: text(match, "name", headerNameRule, "required"), value };
 }
 

@@ -8,6 +8,7 @@ import {
   backendFields,
   type BackendReference,
   decodeBackend,
+  decodeBackends,
   decodeParents,
   type RouteParents,
   routeParentFields,
@@ -61,7 +62,7 @@ function decodeRule(rule: Fields): L4RouteRule {
   warnOfOthers(rule, ["name", "backendRefs"]);
   return {
     ...optionalText(rule, "name", sectionNameRule),
-    backendRefs: rule.list("backendRefs").map((ref) => {
+    backendRefs: decodeBackends(rule, (ref) => {
       warnOfOthers(ref, backendFields);
       return decodeBackend(ref);
     }),

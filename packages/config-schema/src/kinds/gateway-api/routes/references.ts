@@ -1,4 +1,5 @@
 import type { Fields } from "../../../decoding/fields.js";
+import { maxTotalWeight } from "../../../validation/numbers.js";
 import {
   groupName,
   kindName,
@@ -94,6 +95,15 @@ export function decodeBackendObject(ref: Fields): BackendObjectReference {
 }
 
 export const backendFields = [...backendObjectFields, "weight"] as const;
+
+/** Decodes the backends of a rule. Weights that are too many in all for Envoy are reported. */
+export function decodeBackends<B extends BackendReference>(rule: Fields, decode: (ref: Fields) => B): readonly B[] {
+  const backends = rule.list("backendRefs").map(decode);
+  const total = backends.reduce((sum, { weight }) => sum + weight, 0);
+  if (total > maxTotalWeight)
+    rule.fault(["backendRefs"], backends, `weights of at most ${maxTotalWeight} in all, not ${total}`);
+  return backends;
+}
 
 export function decodeBackend(ref: Fields): BackendReference {
   return { ...decodeBackendObject(ref), weight: optionalInteger(ref, "weight", 0, 1_000_000).weight ?? 1 };

@@ -1,6 +1,7 @@
 import type { Collection } from "@istiod/incremental";
 import type { ConfigObject } from "../../../config-object.js";
 import { Fields } from "../../../decoding/fields.js";
+import { Place } from "../../../validation/place.js";
 import { isIstioKey } from "../../istio/istio-keys.js";
 import { declareKind, type Kind } from "../../kind.js";
 import { hostnameRule } from "../field-rules.js";
@@ -18,10 +19,12 @@ interface RouteKindDeclaration<S> {
   readonly versions: readonly string[];
   key(object: { readonly namespace: string; readonly name: string }): string;
   decode(spec: Fields): S;
+  /** Checks a decoded spec. */
+  validate?(spec: S, place: Place): void;
 }
 
 /** Declares a kind of routes of the Gateway API. */
-export function routeKind<S>({ of, versions, key, decode }: RouteKindDeclaration<S>): Kind {
+export function routeKind<S>({ of, versions, key, decode, validate }: RouteKindDeclaration<S>): Kind {
   return declareKind<S, undefined>({
     kind: of.name,
     group: "gateway.networking.k8s.io",
@@ -36,6 +39,7 @@ export function routeKind<S>({ of, versions, key, decode }: RouteKindDeclaration
     hasGeneration: true,
     key,
     decode: (manifest, report) => ({ spec: decode(Fields.of(manifest.body, report).object("spec")) }),
+    ...(validate && { validate: ({ spec }, report) => validate(spec, Place.spec(report)) }),
   });
 }
 
@@ -49,8 +53,10 @@ export function decodeHostnames(spec: Fields): readonly string[] {
 
 /** Reports rules of a route that have the same name. */
 export function checkRuleNames(spec: Fields): void {
-  const names = spec.list("rules").map((rule) => rule.string("name"));
-  for (const [i, name] of names.entries())
-    if (name !== "" && names.indexOf(name) < i)
-      spec.fault(["rules", i, "name"], name, "a name that no rule before it has");
+  const names = new Set<string>();
+  for (const [i, rule] of spec.list("rules").entries()) {
+    const name = rule.string("name");
+    if (name !== "" && names.has(name)) spec.fault(["rules", i, "name"], name, "a name that no rule before it has");
+    names.add(name);
+  }
 }

@@ -3,7 +3,7 @@ import type {
   Headers_HeaderOperations as Operations,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { headerFormatFault } from "../../../validation/format-string/header-format.js";
-import { maxHeaderBytes } from "../../../validation/format-string/header-value.js";
+import { maxHeaderAdditions, maxHeaderBytes } from "../../../validation/format-string/header-value.js";
 import { each, type Place } from "../../../validation/place.js";
 
 const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/;
@@ -18,13 +18,11 @@ export function isAuthority(name: string): boolean {
   return /^(?::authority|host)$/i.test(name);
 }
 
-/** Maximum number of added headers (Envoy's `request_headers_to_add`). */
-const maxAdditions = 1000;
-
 function checkOperations(operations: Operations | undefined, place: Place, authorityAllowed: boolean): void {
   if (operations === undefined) return;
   const additions = Object.keys(operations.add).length + Object.keys(operations.set).length;
-  if (additions > maxAdditions) place.error(`adds and sets ${additions} headers, expected at most ${maxAdditions}`);
+  if (additions > maxHeaderAdditions)
+    place.error(`adds and sets ${additions} headers, expected at most ${maxHeaderAdditions}`);
   for (const field of ["add", "set"] as const) {
     for (const [name, value] of Object.entries(operations[field])) {
       checkName(name, authorityAllowed, place.at(field, name));

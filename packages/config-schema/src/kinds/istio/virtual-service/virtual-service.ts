@@ -10,15 +10,16 @@ import {
 import type { ConfigObject } from "../../../config-object.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
 import { checkExportTo } from "../../../validation/export-to.js";
-import { overlap } from "../../../validation/network/hosts.js";
+import { overlaps } from "../../../validation/network/hosts.js";
 import { isIpAddress } from "../../../validation/network/ip.js";
 import { each, type Place } from "../../../validation/place.js";
-import { checkProduct, encodedSize } from "../../../validation/products.js";
+import { checkPatterns, checkProduct, encodedSize } from "../../../validation/products.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { istioKind } from "../istio-kind.js";
 import { checkGatewayNames } from "./gateway-names.js";
 import { checkHttpRoute } from "./http-route.js";
 import { checkTcpRoute, checkTlsRoute } from "./l4-routes.js";
+import { patternsOf } from "./patterns.js";
 import { warnOfUnreachable, warnOfUnreachableHttp } from "./reachability.js";
 import { warnOfRewrittenPaths } from "./rewritten-path.js";
 import { warnOfShadowedRoutes } from "./shadowed-routes.js";
@@ -90,6 +91,7 @@ function validate({ spec, namespace }: VirtualServiceObject, place: Place): void
   checkHosts(spec, toGateway, place.at("hosts"));
   if (http.length === 0 && tls.length === 0 && tcp.length === 0)
     place.error("has no routes, expected http, tls or tcp");
+  if (!checkPatterns(patternsOf(http), Math.max(1, hosts.length), place.at("http"))) return;
   each(http, place.at("http"), (route, at) => checkHttpRoute(route, { delegate, toGateway }, at));
   each(tls, place.at("tls"), (route, at) => checkTlsRoute(route, spec, !gateways.includes("mesh"), at));
   each(tcp, place.at("tcp"), checkTcpRoute);
@@ -163,8 +165,6 @@ function checkHosts({ hosts, tls }: VirtualService, toGateway: boolean, place: P
     at.error(fault ?? 'is "*", expected a host: in the mesh a route is not for every host');
   });
   if (!sound) return;
-  each(hosts, place, (host, at, i) => {
-    const other = hosts.slice(0, i).find((h) => overlap(h, host));
-    if (other !== undefined) at.error(`is ${JSON.stringify(host)}, which overlaps ${JSON.stringify(other)}`);
-  });
+  for (const [later, earlier] of overlaps(hosts))
+    place.at(later).error(`is ${JSON.stringify(hosts[later])}, which overlaps ${JSON.stringify(hosts[earlier])}`);
 }

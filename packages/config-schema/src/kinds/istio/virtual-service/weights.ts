@@ -1,11 +1,9 @@
 import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { checkDestination } from "../../../validation/network/destination.js";
 import { record } from "../../../decoding/json.js";
+import { maxTotalWeight } from "../../../validation/numbers.js";
 import { each, type Place } from "../../../validation/place.js";
 import type { ShapeRule } from "../../../validation/shape.js";
-
-/** Maximum sum of a route's weights, in Envoy's weighted clusters. */
-const maxTotalWeight = 2 ** 32 - 1;
 
 interface Weighted {
   readonly destination?: Destination | undefined;

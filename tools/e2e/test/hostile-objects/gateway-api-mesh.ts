@@ -1,0 +1,80 @@
+import { environment } from "@istiod/config-schema";
+import { certificateFor } from "@istiod/e2e";
+import { type InferencePoolService, inferencePoolServices } from "@istiod/gateway-api";
+import type { Manifest } from "./kinds/manifest.js";
+import { ChangingMesh, honestMesh, type HostileMesh, proxiesOf } from "./mesh.js";
+
+const { root, server } = await certificateFor("example.org");
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** Credentials that objects of a namespace can name. */
+const credentials = (namespace: string): readonly object[] =>
+  ["cart", "front", "a"].flatMap((name) => [
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name, namespace },
+      type: "kubernetes.io/tls",
+      data: { "tls.crt": base64(server.cert), "tls.key": base64(server.key), "ca.crt": base64(root) },
+    },
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data: { "ca.crt": root } },
+  ]);
+
+const allowedRoutes = { namespaces: { from: "All" } };
+
+/** An honest mesh, and a Gateway of the Gateway API whose Service is that of the tested gateway. */
+const honestObjects: readonly object[] = [
+  ...honestMesh,
+  ...credentials("shop"),
+  ...credentials("istio-system"),
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "ingress", namespace: "istio-system" },
+    spec: {
+      clusterIP: "10.96.0.9",
+      selector: { istio: "ingress" },
+      ports: [80, 443, 9000].map((port) => ({ name: `tcp-${port}`, port })),
+    },
+  },
+  {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "Gateway",
+    metadata: { name: "front", namespace: "istio-system", creationTimestamp: "2023-01-01T00:00:00Z" },
+    spec: {
+      gatewayClassName: "istio",
+      addresses: [{ type: "Hostname", value: "ingress.istio-system.svc.cluster.local" }],
+      allowedListeners: { namespaces: { from: "All" } },
+      listeners: [
+        { name: "http", port: 80, protocol: "HTTP", allowedRoutes },
+        { name: "https", port: 443, protocol: "HTTPS", tls: { certificateRefs: [{ name: "front" }] }, allowedRoutes },
+        { name: "tls", port: 8443, protocol: "TLS", tls: { mode: "Passthrough" }, allowedRoutes },
+        { name: "tcp", port: 9000, protocol: "TCP", allowedRoutes },
+      ],
+    },
+  },
+];
+
+/** Returns the mesh with objects, and the Services that the leading istiod writes for InferencePools. */
+export function gatewayApiMesh(objects: readonly Manifest[]): HostileMesh {
+  const mesh = new ChangingMesh(honestObjects);
+  mesh.database.commit((tx) => {
+    tx.set(environment, "PILOT_ENABLE_ALPHA_GATEWAY_API", "true");
+    tx.set(environment, "ENABLE_GATEWAY_API_INFERENCE_EXTENSION", "true");
+  });
+  const accepted = mesh.replace(objects);
+  const [proxy] = proxiesOf([]);
+  const services = mesh.database.view(proxy!).call(inferencePoolServices).map(serviceOfPool);
+  if (services.length > 0) mesh.replace([...objects, ...services]);
+  return { accepted, database: mesh.database };
+}
+
+/** Returns what the API server accepts of the Service of a pool, and so what istiod reads again. */
+function serviceOfPool({ namespace, name, labels, selector, ports }: InferencePoolService): Manifest {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace, labels },
+    spec: { clusterIP: "None", selector, ports },
+  };
+}
