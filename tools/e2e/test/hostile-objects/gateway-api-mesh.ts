@@ -1,4 +1,3 @@
-import { environment } from "@istiod/config-schema";
 import { certificateFor } from "@istiod/e2e";
 import { type InferencePoolService, inferencePoolServices } from "@istiod/gateway-api";
 import type { Manifest } from "./kinds/manifest.js";
@@ -58,10 +57,6 @@ const honestObjects: readonly object[] = [
 /** Returns the mesh with objects, and the Services that the leading istiod writes for InferencePools. */
 export function gatewayApiMesh(objects: readonly Manifest[]): HostileMesh {
   const mesh = new ChangingMesh(honestObjects);
-  mesh.database.commit((tx) => {
-    tx.set(environment, "PILOT_ENABLE_ALPHA_GATEWAY_API", "true");
-    tx.set(environment, "ENABLE_GATEWAY_API_INFERENCE_EXTENSION", "true");
-  });
   const accepted = mesh.replace(objects);
   const [proxy] = proxiesOf([]);
   const services = mesh.database.view(proxy!).call(inferencePoolServices).map(serviceOfPool);

@@ -1,6 +1,7 @@
 import {
   applyMeshConfig,
   decode,
+  environment,
   meshConfig,
   meshConfigKey,
   setObjects,
@@ -104,7 +105,10 @@ export function hostileMesh(objects: readonly Manifest[], options: HostileMeshOp
   return { accepted: mesh.replace(objects, options), database: mesh.database };
 }
 
-/** The mesh with other additional objects again and again, which generates only what they change. */
+/**
+ * The mesh with other additional objects again and again, which generates only what they change. All kinds of the
+ * Gateway API are enabled.
+ */
 export class ChangingMesh {
   readonly database = new Database<Proxy>();
   readonly #honest: readonly LocatedObject[];
@@ -112,6 +116,10 @@ export class ChangingMesh {
 
   /** @param honest objects that are always there. Default: those of one honest service with a gateway */
   constructor(honest: readonly object[] = honestMesh) {
+    this.database.commit((tx) => {
+      tx.set(environment, "PILOT_ENABLE_ALPHA_GATEWAY_API", "true");
+      tx.set(environment, "ENABLE_GATEWAY_API_INFERENCE_EXTENSION", "true");
+    });
     this.#honest = locate([...honest, ingressClass]).located;
   }
 

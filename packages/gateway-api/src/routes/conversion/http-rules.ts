@@ -208,7 +208,8 @@ function applyRetries(
     route.retries = create(HTTPRetrySchema, {
       attempts,
       retryOn: attempts === 0 ? "" : [...retriedFailures, ...codes].join(","),
-      ...(backoff !== undefined && { backoff: duration(backoff) }),
+      // Envoy has no interval of 0.
+      ...(backoff !== undefined && { backoff: duration(Math.max(1, backoff)) }),
     });
   }
   if (request !== 0) route.timeout = duration(request);

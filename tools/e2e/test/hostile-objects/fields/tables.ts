@@ -1,6 +1,7 @@
 import { addresses } from "./addresses.js";
 import { authentication } from "./authentication.js";
 import type { FieldTable } from "./field-table.js";
+import { gatewayApi } from "./gateway-api.js";
 import { gatewayTables } from "./gateways.js";
 import { routes } from "./routes.js";
 import { trafficPolicies } from "./traffic-policies.js";
@@ -12,4 +13,5 @@ export const fieldTables: readonly FieldTable[] = [
   ...authentication,
   ...routes,
   ...addresses,
+  ...gatewayApi,
 ];

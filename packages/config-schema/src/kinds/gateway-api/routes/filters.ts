@@ -157,9 +157,9 @@ function decodeFilter(filter: Fields, types: readonly RouteFilterType[]): RouteF
 function decodeSettings(type: RouteFilterType, settings: Fields): RouteFilter | undefined {
   switch (type) {
     case "RequestHeaderModifier":
-      return { type, requestHeaderModifier: decodeHeaderModifier(settings, true) };
+      return { type, requestHeaderModifier: decodeHeaderModifier(settings) };
     case "ResponseHeaderModifier":
-      return { type, responseHeaderModifier: decodeHeaderModifier(settings, false) };
+      return { type, responseHeaderModifier: decodeHeaderModifier(settings) };
     case "RequestMirror":
       return { type, requestMirror: decodeMirror(settings) };
     case "RequestRedirect":
@@ -176,37 +176,32 @@ function decodeSettings(type: RouteFilterType, settings: Fields): RouteFilter | 
   }
 }
 
-function decodeHeaderModifier(settings: Fields, isOfRequest: boolean): HeaderModifier {
+function decodeHeaderModifier(settings: Fields): HeaderModifier {
   warnOfOthers(settings, ["set", "add", "remove"]);
   const modifier = {
-    set: decodeHeaders(settings, "set", isOfRequest),
-    add: decodeHeaders(settings, "add", isOfRequest),
+    set: decodeHeaders(settings, "set"),
+    add: decodeHeaders(settings, "add"),
     remove: settings.strings("remove"),
   };
   const additions = modifier.set.length + modifier.add.length;
   if (additions > maxHeaderAdditions)
     settings.fault([], additions, `at most ${maxHeaderAdditions} headers to set and add`);
-  for (const [i, name] of modifier.remove.entries()) {
-    if (!headerNameRule.isValid(name)) settings.fault(["remove", i], name, headerNameRule.expected);
-    else if (isHost(name)) settings.fault(["remove", i], name, "a header that can be removed");
-  }
+  // The API has no rule for these names.
+  for (const [i, name] of modifier.remove.entries())
+    if (/[\0\r\n]/.test(name)) settings.fault(["remove", i], name, headerNameRule.expected);
   return modifier;
 }
 
-function decodeHeaders(settings: Fields, field: "set" | "add", isOfRequest: boolean): readonly HttpHeader[] {
+function decodeHeaders(settings: Fields, field: "set" | "add"): readonly HttpHeader[] {
   return settings.list(field).map((header) => {
     const value = text(header, "value", anyText, "required");
-    const name = text(header, "name", headerNameRule, "required");
     const fault = headerFormatFault(value);
     if (fault !== undefined) header.fault(["value"], value, `a format string of Envoy, but it ${fault}`);
     if (Buffer.byteLength(value) > maxHeaderBytes)
       header.fault(["value"], value, `at most ${maxHeaderBytes} bytes, which proxies accept`);
-    if (isHost(name) && !isOfRequest) header.fault(["name"], name, "a header that responses can have");
-    return { name, value };
+    return { name: text(header, "name", headerNameRule, "required"), value };
   });
 }
-
-const isHost = (name: string): boolean => name.toLowerCase() === "host";
 
 function decodeMirror(settings: Fields): RequestMirror {
   warnOfOthers(settings, ["backendRef", "percent", "fraction"]);
@@ -275,6 +270,9 @@ const methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "
 /** An origin with a scheme, or `*`. A `*` in it stands for any text. */
 const origin = /^(?:\*|[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[a-zA-Z0-9*.-]+(?::[0-9*]{1,5})?)$/;
 
+/** As in the API. It bounds the program of the pattern that an origin with a `*` becomes. */
+const maxOriginLength = 253;
+
 function decodeCors(settings: Fields): CorsFilter {
   const lists = ["allowOrigins", "allowMethods", "allowHeaders", "exposeHeaders"] as const;
   warnOfOthers(settings, [...lists, "allowCredentials", "maxAge"]);
@@ -289,7 +287,11 @@ function decodeCors(settings: Fields): CorsFilter {
   const check = (name: (typeof lists)[number], isValid: (value: string) => boolean, expected: string): void => {
     for (const [i, value] of cors[name].entries()) if (!isValid(value)) settings.fault([name, i], value, expected);
   };
-  check("allowOrigins", (value) => origin.test(value), "* or an origin, such as https://*.example.com");
+  check(
+    "allowOrigins",
+    (value) => value.length <= maxOriginLength && origin.test(value),
+    `* or an origin, such as https://*.example.com, of at most ${maxOriginLength} characters`,
+  );
   check("allowMethods", (value) => methods.includes(value), `one of ${methods.join(", ")}`);
   check("allowHeaders", headerNameRule.isValid, headerNameRule.expected);
   check("exposeHeaders", headerNameRule.isValid, headerNameRule.expected);
