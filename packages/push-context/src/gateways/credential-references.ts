@@ -84,22 +84,39 @@ export const isServerCredential = query("isServerCredential", (q, resourceName: 
 
 /** @param target in the client's own namespace */
 function gatewayRefersTo(q: QueryContext, target: CredentialReference): boolean {
-  const servers = q.call(mergedGateway)?.groups.flatMap((group) => group.servers) ?? [];
-  const isTarget = (credentialName: string): boolean => {
-    const declared = declaredCredential(credentialName);
-    return (
-      declared?.source === target.source &&
-      declared.name === target.name &&
-      (declared.namespace ?? target.namespace) === target.namespace
-    );
-  };
-  return servers.some(
-    ({ gateway, tls }) =>
-      tls !== undefined &&
-      namesOf(tls).some(isTarget) &&
+  const references = q.call(gatewayReferences)[referenceKey(target)] ?? [];
+  return references.some(
+    ({ gateway, namespace }) =>
+      (namespace ?? target.namespace) === target.namespace &&
       (target.source !== "kubernetes-gateway" || isOfGateway(q, gateway, target)) &&
       q.call(servesOnVerifiedWorkload, gateway),
   );
+}
+
+/** A reference of a Gateway (`namespace/name`) to a credential. */
+interface GatewayReference {
+  readonly gateway: string;
+  /** As declared. */
+  readonly namespace: string | undefined;
+}
+
+/** The references of the client's Gateways by {@link referenceKey}. Access to each of many secrets looks up its own. */
+const gatewayReferences = query(
+  "gatewayCredentialReferences",
+  (q): Readonly<Record<string, readonly GatewayReference[]>> => {
+    const found: Record<string, Map<string, GatewayReference>> = {};
+    for (const { gateway, tls } of q.call(mergedGateway)?.groups.flatMap((group) => group.servers) ?? [])
+      for (const declared of tls === undefined ? [] : namesOf(tls).map(declaredCredential)) {
+        if (declared === undefined) continue;
+        const { namespace } = declared;
+        (found[referenceKey(declared)] ??= new Map()).set(`${gateway} ${namespace ?? ""}`, { gateway, namespace });
+      }
+    return Object.fromEntries(Object.entries(found).map(([key, references]) => [key, [...references.values()]]));
+  },
+);
+
+function referenceKey({ source, name }: CredentialReference): string {
+  return `${source}/${name}`;
 }
 
 /** Returns the credentials that a server's proxy requests. */
