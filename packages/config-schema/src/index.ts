@@ -347,6 +347,8 @@ export { headerFormatFault } from "./validation/format-string/header-format.js";
 export { isCidr } from "./validation/network/ip.js";
 export { jwksFault, portabilityFault as jsonPortabilityFault } from "./validation/jwt/jwks.js";
 export { keyFault as jsonWebKeyFault } from "./validation/jwt/json-web-key.js";
+export { type RepeatedRules, repeatedRules } from "./kinds/gateway-api/routes/route-products.js";
+export { copiedBytes } from "./kinds/istio/virtual-service/copied-bytes.js";
 export { productBounds, type ProductBounds, readProductBounds } from "./mesh/product-bounds.js";
 export {
   type AbsentReaders,

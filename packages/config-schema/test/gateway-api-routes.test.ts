@@ -147,6 +147,26 @@ describe("HTTPRoute", () => {
       'cors.allowOrigins[0]: is "a.com", expected * or an origin',
     ],
     ["{rules: [{filters: [{type: CORS, cors: {maxAge: 0}}]}]}", "cors.maxAge: is 0, expected 1 to"],
+    [
+      `{rules: [{filters: [{type: CORS, cors: {allowOrigins: ["https://${"a*".repeat(130)}"]}}]}]}`,
+      "expected * or an origin, such as https://*.example.com, of at most 253 characters",
+    ],
+    [
+      '{rules: [{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [a, "x\\nb"]}}]}]}',
+      'requestHeaderModifier.remove[1]: is "x\\nb", expected the name of a header',
+    ],
+    [
+      '{rules: [{backendRefs: [{name: a, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {remove: ["x\\rb"]}}]}]}]}',
+      'responseHeaderModifier.remove[0]: is "x\\rb", expected the name of a header',
+    ],
+    [
+      `{rules: [{filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: ${"x".repeat(16_385)}}]}}]}]}`,
+      "expected at most 16384 bytes, which proxies accept",
+    ],
+    [
+      `{rules: [{backendRefs: [${Array.from({ length: 4295 }, () => "{name: a, weight: 1000000}").join(", ")}]}]}`,
+      "rules[0].backendRefs: is a list, expected weights of at most 4294967295 in all, not 4295000000",
+    ],
     ["{rules: [{timeouts: {request: 10}}]}", "timeouts.request: is 10, expected a string"],
     ["{rules: [{timeouts: {request: 1.5s}}]}", 'timeouts.request: is "1.5s", expected a duration such as'],
     [

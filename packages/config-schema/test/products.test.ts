@@ -6,7 +6,7 @@ const list = <T>(count: number, item: (index: number) => T): T[] => Array.from({
 function problems(kind: string, spec: unknown, bounds = readProductBounds({})): readonly string[] {
   const group = { PeerAuthentication: "security", Telemetry: "telemetry" }[kind] ?? "networking";
   const document = {
-    apiVersion: `${group}.istio.io/v1`,
+    apiVersion: kind.endsWith("Route") ? "gateway.networking.k8s.io/v1" : `${group}.istio.io/v1`,
     kind,
     metadata: { name: "big", namespace: "shop" },
     spec,
@@ -55,6 +55,17 @@ const overrides = (tags: number, metric?: string): object => ({
       ],
     },
   ],
+});
+const httpRoute = (hostnames: number, rules: number, rule: (index: number) => object = () => ({})): object => ({
+  parentRefs: [{ name: "edge" }],
+  hostnames: list(hostnames, (i) => `h${i}.example.com`),
+  rules: list(rules, (i) => ({ ...rule(i), backendRefs: [{ name: "cart", port: 80 }] })),
+});
+const setsHeader = (bytes: number): object => ({
+  filters: [
+    { type: "RequestHeaderModifier", requestHeaderModifier: { set: [{ name: "a", value: "x".repeat(bytes) }] } },
+  ],
+  matches: list(100, (i) => ({ path: { value: `/${i}` } })),
 });
 const sans = list(1000, (i) => `spiffe://cluster.local/ns/shop/sa/${"x".repeat(100)}-${i}`);
 
@@ -160,7 +171,100 @@ const products: readonly [string, string, object, object, string][] = [
     entry(100, 10, { subjectAltNames: sans }),
     "spec.subjectAltNames",
   ],
+  ["hostnames × rules", "HTTPRoute", httpRoute(100, 500), httpRoute(100, 501), "spec.rules"],
+  ["hostnames × rules", "GRPCRoute", httpRoute(100, 500), httpRoute(100, 501), "spec.rules"],
+  [
+    "hostnames × bytes of rules × matches",
+    "HTTPRoute",
+    httpRoute(10, 4, () => setsHeader(16_000)),
+    httpRoute(10, 5, () => setsHeader(16_000)),
+    "spec.rules",
+  ],
 ];
+
+const longPatterns = (count: number): readonly object[] => list(count, (i) => ({ value: `/(a{1,500}){1,2}${i}` }));
+const uris = (patterns: readonly { readonly value?: string }[]): readonly object[] =>
+  patterns.map(({ value }) => ({ uri: { regex: value } }));
+
+describe("regular expressions of routes", () => {
+  const small = readProductBounds({ [productBounds.instructions.variable]: "100000" });
+  const refused = (field: string, hosts: number): RegExp =>
+    new RegExp(
+      `^rejected ${field} has regular expressions of at least \\d+ instructions × ${hosts} hosts, expected at most 100000 in all \\(raise ISTIOD_MAX_PATTERN_INSTRUCTIONS_OF_ROUTES\\)$`,
+    );
+  const matching = (count: number, hosts = 1): object => ({
+    ...virtualService(hosts, 0),
+    http: [{ ...route(0), match: uris(longPatterns(count)) }],
+  });
+  const ofRewrite = (matches: number): object => ({
+    ...virtualService(1, 0),
+    http: [
+      {
+        ...route(0),
+        match: list(matches, (i) => ({ uri: { prefix: `/${i}` } })),
+        rewrite: { uriRegexRewrite: { match: "(a{1,500}){1,2}", rewrite: "b" } },
+      },
+    ],
+  });
+
+  test("are accepted within the bound, and rejected over it, in all matches and for all hosts", () => {
+    expect(problems("VirtualService", matching(10), small)).toEqual([]);
+    expect(problems("VirtualService", matching(100), small)).toEqual([expect.stringMatching(refused("spec.http", 1))]);
+    expect(problems("VirtualService", matching(10, 10), small)).toEqual([
+      expect.stringMatching(refused("spec.http", 10)),
+    ]);
+    expect(problems("VirtualService", ofRewrite(10), small)).toEqual([]);
+    expect(problems("VirtualService", ofRewrite(100), small)).toEqual([expect.stringMatching(refused("spec.http", 1))]);
+  });
+
+  test("are bounded in routes of the Gateway API", () => {
+    const paths = (count: number): object =>
+      httpRoute(1, 1, () => ({
+        matches: longPatterns(count).map((path) => ({ path: { type: "RegularExpression", ...path } })),
+      }));
+    expect(problems("HTTPRoute", paths(10), small)).toEqual([]);
+    expect(problems("HTTPRoute", paths(100), small)).toEqual([expect.stringMatching(refused("spec.rules", 1))]);
+    const origins = (matches: number): object =>
+      httpRoute(1, 1, () => ({
+        filters: [{ type: "CORS", cors: { allowOrigins: list(50, (i) => `https://*.a${i}.*.example.com`) } }],
+        matches: list(matches, (i) => ({ path: { value: `/${i}` } })),
+      }));
+    expect(problems("HTTPRoute", origins(2), small)).toEqual([]);
+    expect(problems("HTTPRoute", origins(20), small)).toEqual([expect.stringMatching(refused("spec.rules", 1))]);
+  });
+
+  test("count little if they are simple", () => {
+    const simple = {
+      ...virtualService(1, 0),
+      http: [{ ...route(0), match: list(2000, (i) => ({ uri: { regex: `/v1/${i}/.*` } })) }],
+    };
+    expect(problems("VirtualService", simple, small)).toEqual([]);
+  });
+});
+
+/** Comparing each with all others took a minute. */
+describe("lists of tens of thousands", () => {
+  test("of hosts are read in time", () => {
+    const hosts = list(49_998, (i) => `h${i}.example.com`);
+    const spec = { hosts: [...hosts, "*.example.org", "h7.example.com"], http: [route(0)] };
+    expect(problems("VirtualService", spec)).toEqual([
+      'rejected spec.hosts.49999 is "h7.example.com", which overlaps "h7.example.com"',
+    ]);
+  });
+
+  test("of localities are read in time", () => {
+    const distribute = list(40_000, (i) => ({ from: `r/${i}/*`, to: { "r/1/*": 100 } }));
+    const spec = {
+      host: "cart",
+      trafficPolicy: {
+        loadBalancer: { localityLbSetting: { distribute: [...distribute, { from: "r/9/a", to: { r: 100 } }] } },
+      },
+    };
+    expect(problems("DestinationRule", spec)).toEqual([
+      'rejected spec.trafficPolicy.loadBalancer.localityLbSetting.distribute.40000.from is "r/9/a", which overlaps "r/9/*"',
+    ]);
+  });
+});
 
 describe("products of an object's lists", () => {
   test.each(products)("%s are accepted within the bound", (_, kind, within) => {

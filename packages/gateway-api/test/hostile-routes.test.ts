@@ -1,5 +1,5 @@
 import { gatewayApiGateways, routeStatus } from "@istiod/gateway-api";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { gateway, gatewayApi, httpListener, RouteMesh, servicesOf } from "./route-mesh.js";
 
 const toCart = "rules: [{matches: [{path: {value: /}}], backendRefs: [{name: cart, port: 80}]}]";
@@ -86,4 +86,37 @@ test.each<[keyof typeof hostile, string, readonly (readonly string[])[]]>([
 test("no route of another namespace gets what a ReferenceGrant would have to permit", () => {
   const mesh = new RouteMesh(innocent + hostile["leads to another namespace without a grant"]);
   expect(JSON.stringify(mesh.virtualServices())).not.toContain("vault");
+});
+
+describe("a route for many hosts at many listeners", () => {
+  const listeners = Array.from({ length: 8 }, (_, i) =>
+    httpListener(`l-${i}`).replace("port: 80", `port: ${8000 + i}`),
+  );
+  const many = [
+    servicesOf("shop/cart"),
+    gateway("edge/front", `[${listeners.join(", ")}]`),
+    route("shop/wide", `parentRefs: [{name: front, namespace: edge}], hostnames: [a.example, b.example], ${toCart}`),
+    route("shop/other", `parentRefs: [{name: front, namespace: edge}], hostnames: [c.example], ${toCart}`),
+  ].join("");
+  const hostsOf = (mesh: RouteMesh, suffix: string): number =>
+    Object.values(mesh.virtualServices()).filter(({ hosts: [host] }) => host?.startsWith(suffix)).length;
+  const accepted = (mesh: RouteMesh): string | undefined => mesh.statuses("HTTPRoute", "shop/wide")[0]?.["Accepted"];
+
+  test("is served everywhere within the bounds", () => {
+    const mesh = new RouteMesh(many);
+    expect([hostsOf(mesh, "a."), hostsOf(mesh, "b."), hostsOf(mesh, "c.")]).toEqual([8, 8, 8]);
+    expect(accepted(mesh)).toBe("True Accepted: Route was valid, bound to 8 parents");
+  });
+
+  test.each([
+    ["ISTIOD_MAX_GATEWAY_ROUTES_OF_VIRTUAL_SERVICE", "5", "1 matches of rules at each, of at most 5 in all"],
+    ["ISTIOD_MAX_GATEWAY_BYTES_OF_VIRTUAL_SERVICE", "1000", "bytes of rules at each, of at most 1000 in all"],
+  ])("is served at the first listeners within %s, and says so", (variable, value, why) => {
+    const mesh = new RouteMesh(many).set(variable, value);
+    const served = hostsOf(mesh, "a.") + hostsOf(mesh, "b.");
+    expect(served).toBeGreaterThan(1);
+    expect(served).toBeLessThan(16);
+    expect(accepted(mesh)).toContain(`no effect on hosts of listeners after the first ${served}: `);
+    expect(accepted(mesh)).toContain(`${why} (${variable})`);
+  });
 });

@@ -207,6 +207,21 @@ spec:
     expect(proxy.view.call(omissions).listenerConflicts).toEqual([]);
   });
 
+  test("are bounded by their bytes as well", () => {
+    const mesh = new TestMesh(`${gateway(8)}---${routes(2, 5)}---${entry(1)}`)
+      .set(productBounds.bytes.variable, "500")
+      .set(productBounds.gatewayBytes.variable, "1500");
+    const proxy = router(mesh);
+    const served = counts(proxy, 8).filter((count) => count > 0).length;
+    expect(served).toBeGreaterThanOrEqual(3);
+    expect(served).toBeLessThan(8);
+    expect(proxy.view.call(omissions).listenerConflicts[0]?.reason).toMatch(
+      new RegExp(
+        `^at servers\\[${served}\\] .*: \\d+ bytes of routes at the first ${served + 1} servers of Gateway shop/edge, of at most 1500 \\(ISTIOD_MAX_GATEWAY_BYTES_OF_VIRTUAL_SERVICE\\)$`,
+      ),
+    );
+  });
+
   test("count only for the hosts that a server shares", () => {
     const mesh = new TestMesh(`${gateway(8, (i) => `h${i}.example.com`)}---${routes(8, 5)}---${entry(1)}`)
       .set(productBounds.routes.variable, "40")

@@ -15,7 +15,12 @@ export const productBounds = {
   gatewayRoutes: boundFeature(
     "ISTIOD_MAX_GATEWAY_ROUTES_OF_VIRTUAL_SERVICE",
     250_000,
-    "maximum of servers of a Gateway × hosts × matches of http routes of a VirtualService that is bound to it",
+    "maximum of servers of a Gateway × hosts × matches of http routes of a VirtualService that is bound to it; also of listeners and Services × hosts × matches of an HTTPRoute or GRPCRoute",
+  ),
+  gatewayBytes: boundFeature(
+    "ISTIOD_MAX_GATEWAY_BYTES_OF_VIRTUAL_SERVICE",
+    192 * 1024 * 1024,
+    "maximum of servers of a Gateway × hosts × bytes of http routes of a VirtualService that is bound to it; also of listeners and Services × hosts × bytes of rules of an HTTPRoute or GRPCRoute",
   ),
   /** 25 bytes each in an Envoy, and about 3 µs of its CPU whenever it gets the routes. */
   instructions: boundFeature(

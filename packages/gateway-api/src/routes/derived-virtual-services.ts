@@ -64,7 +64,7 @@ export const gatewayApiVirtualService = query(
 /** Returns the parts of a route; none if its rules cannot be read, so that it does not affect other routes. */
 function partsOf(q: QueryContext, route: RouteReference): readonly HttpPart[] {
   try {
-    return q.call(httpParts, route);
+    return httpParts(q, route);
   } catch (error) {
     if (isOutOfStack(error)) throw error;
     return [];

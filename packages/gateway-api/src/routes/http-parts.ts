@@ -1,6 +1,8 @@
+import { grpcRoutes, httpRoutes, repeatedRules } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { convertedHttpRules } from "./conversion/http-rules.js";
 import { meshHosts } from "./mesh-hosts.js";
+import { features } from "../settings/features.js";
 import { isMeshParent } from "./parent.js";
 import { routeBinding, type RouteReference } from "./route.js";
 import {
@@ -28,20 +30,30 @@ export interface HttpPart {
   readonly port?: number;
 }
 
+/** The parts of a route that are served. */
+interface ServedParts {
+  readonly parts: readonly HttpPart[];
+  /** The numbers and the variable that raises the bound; absent if all parts are served. */
+  readonly reason?: string;
+}
+
 /**
  * The parts of a route in VirtualServices: one for each host at each gateway, or for each host of an object of the
- * mesh. Source: pilot/pkg/config/kube/gateway/route_collections.go.
+ * mesh. Source: pilot/pkg/config/kube/gateway/route_collections.go. Each part repeats the rules of the route. Neither
+ * the route nor its parents are wrong by themselves: the first parts within the bounds are served.
  */
-export const httpParts = query("gatewayApiHttpParts", (q, route: RouteReference): readonly HttpPart[] => {
+export const servedHttpParts = query("gatewayApiHttpParts", (q, route: RouteReference): ServedParts => {
   const binding = q.call(routeBinding, route);
-  if (binding === undefined) return [];
+  if (binding === undefined) return { parts: [] };
   const { namespace, creationTimestamp, hostnames } = binding;
   const parts: HttpPart[] = [];
+  const bound = q.call(mostParts, route);
   for (const attachment of acceptedAttachments(q.call(routeAttachments, route))) {
     const inMesh = isMeshParent(attachment.parent);
     if (!q.call(hasHttpRules, { ...route, inMesh })) continue;
     for (const host of inMesh ? q.call(meshHosts, attachment.parent) : allWhenEmpty(hostnames)) {
       if (!isIsolatedTo(attachment, host)) continue;
+      if (parts.length === bound.count) return { parts, reason: bound.reason };
       parts.push({
         route,
         namespace,
@@ -54,8 +66,33 @@ export const httpParts = query("gatewayApiHttpParts", (q, route: RouteReference)
       });
     }
   }
-  return parts;
+  return { parts };
 });
+
+/** The parts of a route that are served. */
+export const httpParts = (q: QueryContext, route: RouteReference): readonly HttpPart[] =>
+  q.call(servedHttpParts, route).parts;
+
+/** The number of parts that a route can have within the bounds, and the bound that it reaches first. */
+const mostParts = query(
+  "gatewayApiMostHttpParts",
+  (q, { kind, key }: RouteReference): { readonly count: number; readonly reason: string } => {
+    const object = kind === "HTTPRoute" ? q.read(httpRoutes, key) : q.read(grpcRoutes, key);
+    const { matches, bytes } = repeatedRules(object?.spec.rules ?? []);
+    const { maxRoutes, maxBytes } = features;
+    const byRoutes = Math.max(1, Math.floor(maxRoutes(q) / Math.max(1, matches)));
+    const byBytes = Math.max(1, Math.floor(maxBytes(q) / Math.max(1, bytes)));
+    return byRoutes <= byBytes
+      ? {
+          count: byRoutes,
+          reason: `${matches} matches of rules at each, of at most ${maxRoutes(q)} in all (${maxRoutes.variable})`,
+        }
+      : {
+          count: byBytes,
+          reason: `${bytes} bytes of rules at each, of at most ${maxBytes(q)} in all (${maxBytes.variable})`,
+        };
+  },
+);
 
 /** Reports whether any rule of a route can be applied. */
 const hasHttpRules = query(

@@ -5,6 +5,7 @@ import { missingPort } from "./backends.js";
 import { type ConvertedRules, convertedHttpRules } from "./conversion/http-rules.js";
 import { convertedTcpRules, convertedTlsRules } from "./conversion/l4-rules.js";
 import { hostsOverlap } from "./hostnames.js";
+import { servedHttpParts } from "./http-parts.js";
 import { isMeshParent, parentOrder } from "./parent.js";
 import { routeBinding, type RouteReference } from "./route.js";
 import { firstTcpRoute } from "./tcp-precedence.js";
@@ -95,6 +96,7 @@ function acceptedCondition(
       ...notesOnHosts(route, accepting, hostnames),
       ...notesOnPort(q, accepting),
       ...notesOnPrecedence(q, route, accepting),
+      ...notesOnBounds(q, route),
     ];
     return withNotes({ type: "Accepted", status: "True", reason: "Accepted", message: valid }, notes);
   }
@@ -145,4 +147,11 @@ function notesOnPrecedence(
       ? []
       : [`no effect on listener ${sectionName}, whose connections TCPRoute ${first} has, which takes precedence`];
   });
+}
+
+/** Returns a note on hosts at listeners, or objects of the mesh, that are beyond what a route may multiply to. */
+function notesOnBounds(q: QueryContext, route: RouteReference): readonly string[] {
+  if (route.kind !== "HTTPRoute" && route.kind !== "GRPCRoute") return [];
+  const { parts, reason } = q.call(servedHttpParts, route);
+  return reason === undefined ? [] : [`no effect on hosts of listeners after the first ${parts.length}: ${reason}`];
 }

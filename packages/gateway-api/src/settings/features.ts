@@ -1,4 +1,4 @@
-import { booleanFeature, featureWhen, nameFeature } from "@istiod/config-schema";
+import { booleanFeature, featureWhen, nameFeature, productBounds } from "@istiod/config-schema";
 import { discoveryFeatures } from "@istiod/service-discovery";
 
 const { ambient } = discoveryFeatures;
@@ -11,6 +11,8 @@ export const features = {
   domain: discoveryFeatures.domain,
   ambient,
   clusterSetHosts: discoveryFeatures.multiClusterHost,
+  maxRoutes: productBounds.gatewayRoutes,
+  maxBytes: productBounds.gatewayBytes,
   enabled: booleanFeature("PILOT_ENABLE_GATEWAY_API", true, "serve the Kubernetes Gateway API"),
   alpha: discoveryFeatures.alphaGatewayApi,
   inferenceExtension: booleanFeature(

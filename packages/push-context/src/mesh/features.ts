@@ -28,6 +28,7 @@ export const features = {
   // Bounds
   maxRoutes: productBounds.routes,
   maxGatewayRoutes: productBounds.gatewayRoutes,
+  maxGatewayBytes: productBounds.gatewayBytes,
   maxClusters: productBounds.clusters,
   maxRuleClusters: productBounds.ruleClusters,
   maxPolicyBytes: productBounds.policyBytes,

@@ -1,3 +1,4 @@
+import { copiedBytes } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { explicitHosts } from "../gateways/bound-server.js";
 import { gatewayObject } from "../gateways/merged-gateway.js";
@@ -30,18 +31,22 @@ export const routedServers = query(
     const servers = object?.spec.servers ?? [];
     const found = q.call(virtualService, key);
     if (found === undefined) return { count: servers.length };
-    const bound = features.maxGatewayRoutes(q);
+    const { maxGatewayRoutes, maxGatewayBytes } = features;
     const matches = matchesOf(found.spec.http);
-    let routes = 0;
+    const bytes = copiedBytes(found.spec.http);
+    let hostCount = 0;
     for (const [index, server] of servers.entries()) {
       const hosts = hostsForNamespace(explicitHosts(server.hosts, object?.namespace ?? ""), found.namespace);
-      const more = intersectHosts(hosts, found.spec.hosts).length * matches;
-      if (routes + more > bound)
-        return {
-          count: index,
-          reason: `${routes + more} routes at the first ${index + 1} servers of Gateway ${gateway}, of at most ${bound} (${features.maxGatewayRoutes.variable})`,
-        };
-      routes += more;
+      hostCount += intersectHosts(hosts, found.spec.hosts).length;
+      for (const [each, unit, bound] of [
+        [matches, "routes", maxGatewayRoutes],
+        [bytes, "bytes of routes", maxGatewayBytes],
+      ] as const)
+        if (hostCount * each > bound(q))
+          return {
+            count: index,
+            reason: `${hostCount * each} ${unit} at the first ${index + 1} servers of Gateway ${gateway}, of at most ${bound(q)} (${bound.variable})`,
+          };
     }
     return { count: servers.length };
   },
@@ -56,7 +61,8 @@ export function hasRoutesOf(q: QueryContext, bound: BoundRoutes, index: number):
   return index < fewServers(q) || index < q.call(routedServers, bound).count;
 }
 
-/** Returns a number of servers that always have all routes, because of the bound of a VirtualService alone. */
+/** Returns a number of servers that always have all routes, because of the bounds of a VirtualService alone. */
 export function fewServers(q: QueryContext): number {
-  return Math.floor(features.maxGatewayRoutes(q) / features.maxRoutes(q));
+  const { maxGatewayRoutes, maxRoutes, maxGatewayBytes, maxCopiedBytes } = features;
+  return Math.floor(Math.min(maxGatewayRoutes(q) / maxRoutes(q), maxGatewayBytes(q) / maxCopiedBytes(q)));
 }

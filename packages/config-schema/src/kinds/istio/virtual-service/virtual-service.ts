@@ -1,7 +1,5 @@
 import { collection, index } from "@istiod/incremental";
 import {
-  type HTTPRoute,
-  HTTPRouteSchema,
   L4MatchAttributesSchema,
   TLSMatchAttributesSchema,
   VirtualServiceSchema,
@@ -13,9 +11,10 @@ import { checkExportTo } from "../../../validation/export-to.js";
 import { overlaps } from "../../../validation/network/hosts.js";
 import { isIpAddress } from "../../../validation/network/ip.js";
 import { each, type Place } from "../../../validation/place.js";
-import { checkPatterns, checkProduct, encodedSize } from "../../../validation/products.js";
+import { checkPatterns, checkProduct } from "../../../validation/products.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { istioKind } from "../istio-kind.js";
+import { copiedBytes } from "./copied-bytes.js";
 import { checkGatewayNames } from "./gateway-names.js";
 import { checkHttpRoute } from "./http-route.js";
 import { checkTcpRoute, checkTlsRoute } from "./l4-routes.js";
@@ -117,16 +116,12 @@ function checkProducts({ hosts, http, tls, tcp }: VirtualService, place: Place):
     ],
     place.at("http"),
   );
-  const httpBytes = encodedSize(HTTPRouteSchema, http);
-  // The actions of a route are repeated for each of its matches, which its size does not tell.
-  const repeated = http.reduce((sum, { match }) => Math.max(sum, match.length), 1);
-  const bytes = repeated === 1 ? httpBytes : copiedBytes(http);
   checkProduct(
     "bytes",
     "bytes",
     [
       ["hosts", hostCount],
-      ["bytes of http routes", bytes],
+      ["bytes of http routes", copiedBytes(http)],
     ],
     place.at("http"),
   );
@@ -145,14 +140,6 @@ function checkProducts({ hosts, http, tls, tcp }: VirtualService, place: Place):
     ],
     place,
   );
-}
-
-/** Returns the bytes of routes whose matches share what is done with a request: it is repeated for each match. */
-function copiedBytes(http: readonly HTTPRoute[]): number {
-  return http.reduce((sum, route) => {
-    const shared = encodedSize(HTTPRouteSchema, [{ ...route, match: [] }]);
-    return sum + shared * Math.max(1, route.match.length) + encodedSize(HTTPRouteSchema, [route]) - shared;
-  }, 0);
 }
 
 function checkHosts({ hosts, tls }: VirtualService, toGateway: boolean, place: Place): void {
