@@ -93,6 +93,10 @@ describe("HTTPRoute", () => {
       '{rules: [{matches: [{headers: [{type: RegularExpression, name: a, value: "["}]}]}]}',
       'headers[0].value: is "[", expected a regular expression',
     ],
+    [
+      '{rules: [{matches: [{headers: [{type: RegularExpression, name: a, value: ""}]}]}]}',
+      'headers[0].value: is "", expected a regular expression, but it is empty',
+    ],
     ["{rules: [{matches: [{headers: [{name: a b, value: c}]}]}]}", 'headers[0].name: is "a b", expected the name'],
     ["{rules: [{matches: [{method: get}]}]}", 'matches[0].method: is "get", expected one of GET, HEAD'],
     ["{rules: [{backendRefs: [{name: a, weight: -1}]}]}", "backendRefs[0].weight: is -1, expected 0 to 1000000"],

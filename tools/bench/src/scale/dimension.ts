@@ -23,6 +23,8 @@ export interface Dimension {
 /** A mesh of one size, a change of one object, and what a proxy must have before and after it. */
 export interface ScaleMesh {
   readonly objects: readonly KubernetesObject[];
+  /** Objects that an API server has besides: permissions of the proxy. */
+  readonly permissions?: readonly KubernetesObject[];
   /** Objects of further clusters, by their IDs. */
   readonly clusters?: ReadonlyMap<string, readonly KubernetesObject[]>;
   /** The mesh's networks, as of `--networksConfig`. */

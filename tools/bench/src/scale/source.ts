@@ -73,7 +73,7 @@ export async function clusterSource(mesh: ScaleMesh, work: string): Promise<Scal
   return closers.closeOnError(async () => {
     const server = await realServer();
     closers.defer(() => server.stop());
-    const objects = mesh.objects.map(inputOf);
+    const objects = [...mesh.objects, ...(mesh.permissions ?? [])].map(inputOf);
     const existing = new Set(objects.flatMap(({ kind, metadata }) => (kind === "Namespace" ? [metadata.name] : [])));
     const used = new Set(objects.flatMap(({ metadata: { namespace } }) => namespace ?? []));
     const missing = [...used].filter((name) => !existing.has(name));

@@ -97,6 +97,23 @@ const filterChains: Dimension = {
   mesh: (size) => servers(size, () => "front"),
 };
 
+/** Proxies get the Secrets of a cluster only if their service account may list them. */
+const listsSecrets: readonly KubernetesObject[] = [
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "Role",
+    metadata: { name: "lists-secrets", namespace: shop },
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["list"] }],
+  },
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    metadata: { name: "lists-secrets", namespace: shop },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "lists-secrets" },
+    subjects: [{ kind: "ServiceAccount", name: gatewayPlace.serviceAccount, namespace: shop }],
+  },
+];
+
 const secrets: Dimension = {
   name: "secrets",
   counts: "Secrets that servers of a gateway name",
@@ -123,6 +140,7 @@ const secrets: Dimension = {
     return {
       ...mesh,
       objects: [...mesh.objects, ...times(size, (index) => secret(index, first))],
+      permissions: listsSecrets,
       change: secret(0, second),
       secrets: names,
       read: (config) =>

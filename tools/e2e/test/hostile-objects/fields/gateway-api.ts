@@ -116,7 +116,7 @@ export const gatewayApi: readonly FieldTable[] = [
         field: "matches.0.headers.0.value",
         beside: { matches: [{ headers: [{ name: "x-a", type: "RegularExpression" }] }] },
         accepted: [".*", "^a$", "\\pL"],
-        refused: ["[", "a**", "\\x{4e00}"],
+        refused: ["", "[", "a**", "\\x{4e00}"],
         refusedByApi: ["*", "\\pL{1,50}", "\\C", long(1025)],
       },
     ],
@@ -129,7 +129,7 @@ export const gatewayApi: readonly FieldTable[] = [
         field: "matches.0.path.value",
         beside: { matches: [{ path: { type: "RegularExpression" } }] },
         accepted: ["/.*", "/[^/]+"],
-        refused: ["/[", "*"],
+        refused: ["", "/[", "*"],
         refusedByApi: ["/\\pL{1,50}"],
       },
       {

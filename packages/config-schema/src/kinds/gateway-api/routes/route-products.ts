@@ -40,7 +40,7 @@ export function checkRouteProducts(spec: Routes, place: Place): void {
   const texts = patterns.map(({ text }) => text);
   if (!checkPatterns(texts, hosts, at) || !checkPatterns(repeatedOrigins(spec.rules), hosts, at)) return;
   for (const { path, text } of patterns) {
-    const fault = regexFault(text);
+    const fault = text === "" && path.at(-1) === "value" ? "is empty" : regexFault(text);
     if (fault !== undefined)
       at.at(...path).error(`is ${JSON.stringify(text)}, expected a regular expression, but it ${fault}`);
   }
