@@ -6,7 +6,9 @@ const list = <T>(count: number, item: (index: number) => T): T[] => Array.from({
 function problems(kind: string, spec: unknown, bounds = readProductBounds({})): readonly string[] {
   const group = { PeerAuthentication: "security", Telemetry: "telemetry" }[kind] ?? "networking";
   const document = {
-    apiVersion: kind.endsWith("Route") ? "gateway.networking.k8s.io/v1" : `${group}.istio.io/v1`,
+    apiVersion: kind.endsWith("Route")
+      ? "gateway.networking.k8s.io/v1"
+      : `${group}.istio.io/${kind === "EnvoyFilter" ? "v1alpha3" : "v1"}`,
     kind,
     metadata: { name: "big", namespace: "shop" },
     spec,
@@ -66,6 +68,13 @@ const setsHeader = (bytes: number): object => ({
     { type: "RequestHeaderModifier", requestHeaderModifier: { set: [{ name: "a", value: "x".repeat(bytes) }] } },
   ],
   matches: list(100, (i) => ({ path: { value: `/${i}` } })),
+});
+const patches = (count: number, bytes: number, match?: object): object => ({
+  configPatches: list(count, () => ({
+    applyTo: "CLUSTER",
+    ...(match && { match }),
+    patch: { operation: "MERGE", value: { alt_stat_name: "x".repeat(bytes) } },
+  })),
 });
 const sans = list(1000, (i) => `spiffe://cluster.local/ns/shop/sa/${"x".repeat(100)}-${i}`);
 
@@ -171,6 +180,7 @@ const products: readonly [string, string, object, object, string][] = [
     entry(100, 10, { subjectAltNames: sans }),
     "spec.subjectAltNames",
   ],
+  ["values of patches", "EnvoyFilter", patches(2, 100_000), patches(3, 100_000), "spec.configPatches"],
   ["hostnames × rules", "HTTPRoute", httpRoute(100, 500), httpRoute(100, 501), "spec.rules"],
   ["hostnames × rules", "GRPCRoute", httpRoute(100, 500), httpRoute(100, 501), "spec.rules"],
   [
@@ -279,6 +289,11 @@ describe("products of an object's lists", () => {
         `^rejected ${field} multiplies to \\d+ .* = \\d+ .*, expected at most \\d+ \\(raise ISTIOD_MAX_[A-Z_]+\\)$`,
       ),
     );
+  });
+
+  test("do not count what patches add to named resources", () => {
+    const named = { cluster: { service: "cart.shop.svc.cluster.local" } };
+    expect(problems("EnvoyFilter", patches(10, 100_000, named))).toEqual([]);
   });
 
   test("are told with all factors", () => {

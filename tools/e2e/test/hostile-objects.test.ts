@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { whyNoEnvoy } from "@istiod/e2e";
 import { clusterType } from "@istiod/resources";
@@ -5,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Acceptance } from "./hostile-objects/acceptance.js";
 import { collidingObjects } from "./hostile-objects/colliding-objects.js";
-import { gatewayApiMesh } from "./hostile-objects/gateway-api-mesh.js";
+import { gatewayApiMesh, goodVirtualHosts } from "./hostile-objects/gateway-api-mesh.js";
 import { gatewayApiObject } from "./hostile-objects/kinds/gateway-api/gateways.js";
 import { gatewayApiRoute } from "./hostile-objects/kinds/gateway-api/routes.js";
 import { hostileMesh, isAccepted, proxiesOf, resourcesFor } from "./hostile-objects/mesh.js";
@@ -34,8 +35,9 @@ describe.each([
     kind: "hostile objects of the Gateway API",
     objects: fc.array(fc.oneof(gatewayApiRoute, gatewayApiObject).filter(isAccepted), { minLength: 1, maxLength: 4 }),
     meshOf: gatewayApiMesh,
+    innocent: goodVirtualHosts,
   },
-])("$kind", { retry: 0 }, ({ objects: arbitrary, meshOf = hostileMesh }) => {
+])("$kind", { retry: 0 }, ({ objects: arbitrary, meshOf = hostileMesh, innocent }) => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
   let acceptance: Acceptance;
   beforeAll(async () => {
@@ -50,6 +52,8 @@ describe.each([
       const proxies = proxiesOf(acceptance.extensions);
       for (const proxy of proxies) acceptance.keep(resourcesFor(meshOf([]).database, proxy).get(clusterType) ?? []);
       const faults: string[] = [];
+      const unchanged = innocent?.(resourcesFor(meshOf([]).database, proxies[1]!));
+      if (unchanged !== undefined) expect(unchanged).not.toContain("");
       let accepted = 0;
       const settle = async (): Promise<void> => {
         for (const { typeUrl, name, origin, message } of await acceptance.rejections()) {
@@ -63,8 +67,11 @@ describe.each([
         accepted += mesh.accepted.length;
         for (const proxy of proxies) {
           try {
-            for (const [typeUrl, resources] of resourcesFor(mesh.database, proxy))
+            const generated = resourcesFor(mesh.database, proxy);
+            for (const [typeUrl, resources] of generated)
               for (const resource of resources) acceptance.add(typeUrl, resource, origin);
+            if (proxy === proxies[1] && !isDeepStrictEqual(innocent?.(generated), unchanged))
+              faults.push(`the honest route is changed:\n    ${brief(mesh.accepted)}`);
           } catch (error) {
             faults.push(
               `generation: ${error instanceof Error ? error.stack?.slice(0, 500) : String(error)}\n    ${brief(mesh.accepted)}`,

@@ -68,6 +68,11 @@ export const productBounds = {
     256 * 1024,
     "maximum of the bytes that a Telemetry adds to each filter chain: custom tags, filters of access logs, and overrides × metrics",
   ),
+  filterBytes: boundFeature(
+    "ISTIOD_MAX_BYTES_OF_ENVOY_FILTER",
+    256 * 1024,
+    "maximum of the bytes of values of an EnvoyFilter's patches that may apply to any number of resources: their match names no cluster, listener, port, route configuration or virtual host",
+  ),
   modes: boundFeature(
     "ISTIOD_MAX_PORTS_OF_PEER_AUTHENTICATION",
     1000,

@@ -1,7 +1,14 @@
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { type Resource, routeType } from "@istiod/resources";
 import { certificateFor } from "@istiod/e2e";
 import { type InferencePoolService, inferencePoolServices } from "@istiod/gateway-api";
 import type { Manifest } from "./kinds/manifest.js";
 import { ChangingMesh, honestMesh, type HostileMesh, proxiesOf } from "./mesh.js";
+
+/** A host that no hostile object has. */
+const goodHost = "good.example.org";
 
 const { root, server } = await certificateFor("example.org");
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
@@ -52,7 +59,28 @@ const honestObjects: readonly object[] = [
       ],
     },
   },
+  {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: { name: "good", namespace: "istio-system", creationTimestamp: "2023-01-01T00:00:00Z" },
+    spec: {
+      parentRefs: [{ name: "front" }],
+      hostnames: [goodHost],
+      rules: [{ backendRefs: [{ name: "ingress", port: 80 }] }],
+    },
+  },
 ];
+
+/** Returns the encoded virtual host of the honest route at port 80, and at port 443; empty for one that is missing. */
+export function goodVirtualHosts(resources: ReadonlyMap<string, readonly Resource[]>): readonly string[] {
+  return ["http.80", "https.443."].map((prefix) => {
+    const routes = (resources.get(routeType) ?? []).filter(({ name }) => name.startsWith(prefix));
+    const found = routes.flatMap(({ bytes }) =>
+      fromBinary(RouteConfigurationSchema, bytes).virtualHosts.filter(({ domains }) => domains.includes(goodHost)),
+    );
+    return found.map((host) => Buffer.from(toBinary(VirtualHostSchema, host)).toString("base64")).join();
+  });
+}
 
 /** Returns the mesh with objects, and the Services that the leading istiod writes for InferencePools. */
 export function gatewayApiMesh(objects: readonly Manifest[]): HostileMesh {

@@ -11,8 +11,8 @@ interface Routes {
 }
 
 /**
- * Bounds hostnames × matches of a route, since each host has each match of each rule with the rule's actions, and checks
- * the patterns of matches, which must be in RE2's syntax.
+ * Bounds hostnames × matches of a route, since each host has each match of each rule with the rule's actions. Checks the
+ * patterns of matches, which must be in RE2's syntax.
  */
 export function checkRouteProducts(spec: Routes, place: Place): void {
   const hosts = Math.max(1, spec.hostnames.length);
@@ -102,7 +102,7 @@ function patternsOfValues(field: string, values: readonly ValueMatch[]): readonl
   );
 }
 
-/** Iterates over origins with a wildcard, which become patterns of about their length, as often as there are matches. */
+/** Iterates over origins with a wildcard, which become patterns of about their length, for each match again. */
 function* repeatedOrigins(rules: Routes["rules"]): Generator<string> {
   for (const { matches, filters } of rules) {
     const origins = filters.flatMap((filter) =>
