@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Acceptance } from "./hostile-objects/acceptance.js";
 import { collidingObjects } from "./hostile-objects/colliding-objects.js";
 import { gatewayApiMesh, goodVirtualHosts } from "./hostile-objects/gateway-api-mesh.js";
+import { young } from "./hostile-objects/hostile-tenants.js";
 import { gatewayApiObject } from "./hostile-objects/kinds/gateway-api/gateways.js";
 import { gatewayApiRoute } from "./hostile-objects/kinds/gateway-api/routes.js";
 import { hostileMesh, isAccepted, proxiesOf, resourcesFor } from "./hostile-objects/mesh.js";
@@ -33,7 +34,10 @@ describe.each([
   { kind: "objects that collide", objects: collidingObjects },
   {
     kind: "hostile objects of the Gateway API",
-    objects: fc.array(fc.oneof(gatewayApiRoute, gatewayApiObject).filter(isAccepted), { minLength: 1, maxLength: 4 }),
+    objects: fc.array(fc.oneof(gatewayApiRoute, gatewayApiObject).map(young).filter(isAccepted), {
+      minLength: 1,
+      maxLength: 4,
+    }),
     meshOf: gatewayApiMesh,
     innocent: goodVirtualHosts,
   },

@@ -123,7 +123,7 @@ const others = fc
   .map(([manifest, namespace]): Manifest => ({ ...manifest, metadata: { ...manifest.metadata, namespace } }));
 
 /** Returns the object as one that is younger than the good tenants'. */
-const young = (manifest: Manifest): Manifest => ({
+export const young = (manifest: Manifest): Manifest => ({
   ...manifest,
   metadata: { ...manifest.metadata, creationTimestamp: "2024-01-01T00:00:00Z" },
 });
