@@ -142,18 +142,14 @@ export {
 export {
   type HttpBackendReference,
   httpRouteKind,
-  type HttpRouteMatch,
   type HttpRouteObject,
   type HttpRouteRetry,
   type HttpRouteRule,
   httpRoutes,
   type HttpRouteTimeouts,
-  type ValueMatch,
 } from "./kinds/gateway-api/routes/http-route.js";
 export {
-  type GrpcMethodMatch,
   grpcRouteKind,
-  type GrpcRouteMatch,
   type GrpcRouteObject,
   type GrpcRouteRule,
   grpcRoutes,
@@ -347,6 +343,12 @@ export { headerFormatFault } from "./validation/format-string/header-format.js";
 export { isCidr } from "./validation/network/ip.js";
 export { jwksFault, portabilityFault as jsonPortabilityFault } from "./validation/jwt/jwks.js";
 export { keyFault as jsonWebKeyFault } from "./validation/jwt/json-web-key.js";
+export type {
+  GrpcMethodMatch,
+  GrpcRouteMatch,
+  HttpRouteMatch,
+  ValueMatch,
+} from "./kinds/gateway-api/routes/route-matches.js";
 export { type RepeatedRules, repeatedRules } from "./kinds/gateway-api/routes/route-products.js";
 export { copiedBytes } from "./kinds/istio/virtual-service/copied-bytes.js";
 export { productBounds, type ProductBounds, readProductBounds } from "./mesh/product-bounds.js";

@@ -31,7 +31,6 @@ export const routedServers = query(
     const servers = object?.spec.servers ?? [];
     const found = q.call(virtualService, key);
     if (found === undefined) return { count: servers.length };
-    const { maxGatewayRoutes, maxGatewayBytes } = features;
     const matches = matchesOf(found.spec.http);
     const bytes = copiedBytes(found.spec.http);
     let hostCount = 0;
@@ -39,8 +38,8 @@ export const routedServers = query(
       const hosts = hostsForNamespace(explicitHosts(server.hosts, object?.namespace ?? ""), found.namespace);
       hostCount += intersectHosts(hosts, found.spec.hosts).length;
       for (const [each, unit, bound] of [
-        [matches, "routes", maxGatewayRoutes],
-        [bytes, "bytes of routes", maxGatewayBytes],
+        [matches, "routes", features.maxGatewayRoutes],
+        [bytes, "bytes of routes", features.maxGatewayBytes],
       ] as const)
         if (hostCount * each > bound(q))
           return {
@@ -63,6 +62,6 @@ export function hasRoutesOf(q: QueryContext, bound: BoundRoutes, index: number):
 
 /** Returns a number of servers that always have all routes, because of the bounds of a VirtualService alone. */
 export function fewServers(q: QueryContext): number {
-  const { maxGatewayRoutes, maxRoutes, maxGatewayBytes, maxCopiedBytes } = features;
-  return Math.floor(Math.min(maxGatewayRoutes(q) / maxRoutes(q), maxGatewayBytes(q) / maxCopiedBytes(q)));
+  const byRoutes = features.maxGatewayRoutes(q) / features.maxRoutes(q);
+  return Math.floor(Math.min(byRoutes, features.maxGatewayBytes(q) / features.maxCopiedBytes(q)));
 }

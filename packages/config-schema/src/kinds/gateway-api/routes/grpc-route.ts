@@ -12,24 +12,12 @@ import {
   warnOfOthers,
   anyText,
 } from "../field-rules.js";
-import { decodeValueMatch, type HttpBackendReference, type ValueMatch } from "./http-route.js";
+import { decodeValueMatch, type HttpBackendReference } from "./http-route.js";
 import { backendFields, decodeBackend, decodeBackends, decodeParents, routeParentFields } from "./references.js";
 import { decodeFilters, grpcFilterTypes, type RouteFilter } from "./filters.js";
 import { checkRuleNames, decodeHostnames, routeKind, type RouteSpec } from "./route-kind.js";
+import type { GrpcMethodMatch, GrpcRouteMatch } from "./route-matches.js";
 import { checkRouteProducts } from "./route-products.js";
-
-/** A match of gRPC methods, by a service, a method or both. */
-export interface GrpcMethodMatch {
-  readonly type: "Exact" | "RegularExpression";
-  readonly service?: string;
-  readonly method?: string;
-}
-
-export interface GrpcRouteMatch {
-  /** Default: all methods. */
-  readonly method?: GrpcMethodMatch;
-  readonly headers: readonly ValueMatch[];
-}
 
 export interface GrpcRouteRule {
   readonly name?: string;

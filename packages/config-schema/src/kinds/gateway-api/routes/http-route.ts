@@ -25,28 +25,8 @@ import {
 } from "./references.js";
 import { decodeFilters, httpFilterTypes, type RouteFilter } from "./filters.js";
 import { checkRuleNames, decodeHostnames, routeKind, type RouteSpec } from "./route-kind.js";
+import type { HttpPathMatch, HttpRouteMatch, ValueMatch } from "./route-matches.js";
 import { checkRouteProducts } from "./route-products.js";
-
-/** A match of an HTTP header or query parameter. */
-export interface ValueMatch {
-  readonly type: "Exact" | "RegularExpression";
-  readonly name: string;
-  readonly value: string;
-}
-
-export interface HttpPathMatch {
-  readonly type: "PathPrefix" | "Exact" | "RegularExpression";
-  readonly value: string;
-}
-
-/** Conditions that a request satisfies together. */
-export interface HttpRouteMatch {
-  /** Default: the prefix `/`. */
-  readonly path: HttpPathMatch;
-  readonly headers: readonly ValueMatch[];
-  readonly queryParams: readonly ValueMatch[];
-  readonly method?: string;
-}
 
 export interface HttpBackendReference extends BackendReference {
   readonly filters: readonly RouteFilter[];

@@ -2,16 +2,22 @@ import type { FieldPath } from "../../../decoding/report.js";
 import type { Place } from "../../../validation/place.js";
 import { checkPatterns, checkProduct } from "../../../validation/products.js";
 import { regexFault } from "../../../validation/regex/regex.js";
-import type { GrpcRouteMatch, GrpcRouteRule } from "./grpc-route.js";
-import type { HttpRouteMatch, HttpRouteRule, ValueMatch } from "./http-route.js";
+import type { RouteFilter } from "./filters.js";
+import type { GrpcRouteMatch, HttpRouteMatch, ValueMatch } from "./route-matches.js";
 
 interface Routes {
   readonly hostnames: readonly string[];
-  readonly rules: readonly (HttpRouteRule | GrpcRouteRule)[];
+  readonly rules: readonly Rule[];
+}
+
+/** A rule of an HTTPRoute or GRPCRoute. */
+interface Rule {
+  readonly matches: readonly (HttpRouteMatch | GrpcRouteMatch)[];
+  readonly filters: readonly RouteFilter[];
 }
 
 /**
- * Bounds hostnames × matches of a route, since each host has each match of each rule with the rule's actions. Checks the
+ * Bounds hostnames × matches of a route, as each host has each match of each rule with its actions. Checks the
  * patterns of matches, which must be in RE2's syntax.
  */
 export function checkRouteProducts(spec: Routes, place: Place): void {
