@@ -73,7 +73,8 @@ export async function mint(options: MintOptions): Promise<Minted> {
         true,
       ),
       ...(options.extendedKeyUsages ? [new ExtendedKeyUsageExtension([...options.extendedKeyUsages])] : []),
-      ...(names.length > 0 ? [new SubjectAlternativeNameExtension([...names])] : []),
+      // Java rejects certificates without a subject whose names are not critical (RFC 5280 §4.2.1.6).
+      ...(names.length > 0 ? [new SubjectAlternativeNameExtension([...names], subject === "")] : []),
       ...(options.extensions ?? []),
     ],
   });
