@@ -38,7 +38,7 @@ export { rootCertificatesSuffix } from "@istiod/push-context";
 type ClusterDirection = "outbound" | "inbound" | "inbound-vip";
 
 /** The parts of a cluster name. `sniDnat` is the form with `_.`, which is also the SNI of Istio's mutual TLS. */
-interface ClusterName {
+export interface ClusterName {
   readonly direction: ClusterDirection;
   readonly port: number;
   readonly subset: string;

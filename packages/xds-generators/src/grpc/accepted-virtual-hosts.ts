@@ -25,7 +25,7 @@ import type { AcceptedRouteContext } from "./accepted-route-context.js";
  */
 export function acceptedVirtualHosts(host: VirtualHost, context: AcceptedRouteContext): readonly VirtualHost[] {
   const groups = new Map<string, string[]>();
-  for (const domain of host.domains) {
+  for (const domain of distinguishedDomains(host, context.authorities)) {
     const decisions = authorityDecisions(host, domain);
     const group = groups.get(decisions);
     if (group === undefined) groups.set(decisions, [domain]);
@@ -40,6 +40,13 @@ export function acceptedVirtualHosts(host: VirtualHost, context: AcceptedRouteCo
       typedPerFilterConfig: acceptedFilters(host, context),
     }),
   );
+}
+
+/** Returns the domains of a virtual host. A wildcard does not tell authorities apart: those that it covers precede it. */
+function distinguishedDomains(host: VirtualHost, authorities: readonly string[]): readonly string[] {
+  const { domains } = host;
+  if (authorities.length === 0 || authorityDecisions(host, "") === "") return domains;
+  return [...new Set([...authorities, ...domains])];
 }
 
 /** Returns the routes that stand for a route: none if no call can match it, several if one cannot express its match. */

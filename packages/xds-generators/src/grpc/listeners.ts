@@ -28,10 +28,10 @@ import { address } from "../envoy/address.js";
 import { packAny } from "../envoy/any.js";
 import { fault, router, statefulSession } from "../listeners/http/http-filters.js";
 import { additionalAddresses } from "../listeners/listener-address.js";
-import { outboundClusterName } from "../resource-names.js";
 import { hostPort } from "../routes/domains.js";
 import { sessionKeyOf } from "../routes/route/stateful-session.js";
 import { type ChannelTarget, hostsOfTarget, parseTarget, serverListenerPrefix } from "./names.js";
+import { routeConfigurationName } from "./routes.js";
 import { serverListener } from "./server-listener.js";
 
 /**
@@ -46,7 +46,7 @@ export const grpcListener = query("grpcListener", (q, name: string): Resource | 
   const found = findService(q, target.host);
   const port = found && portOf(found, target.port);
   if (found !== undefined && port !== undefined)
-    return resource(name, q.call(clientListener, { name, service: found.scoped, port }));
+    return resource(name, q.call(clientListener, { name, host: target.host, service: found.scoped, port }));
   return q.ask(grpcNeedsAllResources, undefined) ? awaitingListener(q, name, target) : undefined;
 });
 
@@ -57,7 +57,8 @@ export const grpcListener = query("grpcListener", (q, name: string): Resource | 
 function awaitingListener(q: QueryContext, name: string, { host, port }: ChannelTarget): Resource | undefined {
   const hostname = candidates(q, host).at(-1);
   if (port === undefined || hostname === undefined) return undefined;
-  const apiListener = { apiListener: connectionManager([fault, router], outboundClusterName(hostname, port)) };
+  const routes = routeConfigurationName(hostname, port, host);
+  const apiListener = { apiListener: connectionManager([fault, router], routes) };
   return resource(name, toBinary(ListenerSchema, create(ListenerSchema, { name, apiListener })));
 }
 
@@ -66,6 +67,7 @@ export const grpcListeners = query("grpcListeners", (q): ResourceSet => {
   const targets = q.call(scopeServices, scopeOf(q)).flatMap((scoped) =>
     (q.call(scopedService, scoped)?.ports ?? []).map(({ number: port }): ClientListenerRef => ({
       name: hostPort(scoped.hostname, port),
+      host: scoped.hostname.toLowerCase(),
       service: scoped,
       port,
     })),
@@ -93,10 +95,16 @@ function findService(q: QueryContext, host: string): FoundService | undefined {
   return undefined;
 }
 
-/** Returns the hosts that a target may mean. The namespace and the domain are asked for short names only. */
-function candidates(q: QueryContext, host: string): readonly string[] {
-  const isKnown = q.call(serviceInScope, { scope: scopeOf(q), hostname: host }) !== undefined;
-  return isKnown ? [host] : hostsOfTarget(host, q.ask(namespace), q.ask(dnsDomain));
+/**
+ * Returns the hosts that a target may mean: names have no case, and one that ends with a dot is complete. The namespace
+ * and the domain are asked for short names only.
+ */
+function candidates(q: QueryContext, spelled: string): readonly string[] {
+  const isKnown = (hostname: string): boolean => q.call(serviceInScope, { scope: scopeOf(q), hostname }) !== undefined;
+  if (isKnown(spelled)) return [spelled];
+  const host = spelled.toLowerCase();
+  if (host.endsWith(".")) return [host.slice(0, -1)];
+  return host !== spelled && isKnown(host) ? [host] : hostsOfTarget(host, q.ask(namespace), q.ask(dnsDomain));
 }
 
 function portOf({ service: { ports } }: FoundService, requested: number | undefined): number | undefined {
@@ -107,6 +115,8 @@ function portOf({ service: { ports } }: FoundService, requested: number | undefi
 /** A port of a service under the name by which it is requested. */
 interface ClientListenerRef {
   readonly name: string;
+  /** The host of the target, as it spells it. */
+  readonly host: string;
   readonly service: ScopedService;
   readonly port: number;
 }
@@ -114,7 +124,7 @@ interface ClientListenerRef {
 /** An API listener, encoded: the HTTP filters of a channel and the name of its routes. */
 const clientListener = query(
   "grpcClientListener",
-  (q, { name, service: scoped, port }: ClientListenerRef): Uint8Array => {
+  (q, { name, host, service: scoped, port }: ClientListenerRef): Uint8Array => {
     const service = q.call(scopedService, scoped);
     if (service === undefined) throw new Error(`no service ${scoped.hostname}`);
     const [, ...others] = features.dualStack(q) ? clientAddresses(q, service) : [];
@@ -125,7 +135,9 @@ const clientListener = query(
         name,
         address: address(clientAddress(q, service), port),
         additionalAddresses: additionalAddresses(others, port),
-        apiListener: { apiListener: connectionManager(filters, outboundClusterName(service.hostname, port)) },
+        apiListener: {
+          apiListener: connectionManager(filters, routeConfigurationName(service.hostname, port, host)),
+        },
       }),
     );
   },

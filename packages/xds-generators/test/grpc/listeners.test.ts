@@ -23,6 +23,15 @@ it("a client finds a service by every name that its DNS would complete", () => {
   expect(grpcClient(meshOf(cart), { namespace: "other" }).get("lds", "cart:80")).toBeUndefined();
 });
 
+it("a target may be spelled with capitals, and end with a dot if it is the whole name", () => {
+  const client = grpcClient(meshOf(cart));
+  for (const name of ["Cart:80", "CART.Shop.svc.cluster.LOCAL:80", "cart.shop.svc.cluster.local.:80", "Cart"])
+    expect(client.get("lds", name), name).toMatchObject({ name });
+  expect(routesOf(client.get("lds", "cart.shop.svc.cluster.local.:80"))).toBe(cartRoutes);
+  for (const name of ["cart.:80", "cart.shop.:80", "cart.shop.svc.cluster.local..:80", ".:80"])
+    expect(client.get("lds", name), name).toBeUndefined();
+});
+
 it("the filters are fault and router, in this order", () => {
   const { httpFilters } = grpcClient(meshOf(cart)).get("lds", "cart:80").apiListener.apiListener;
   expect(httpFilters.map(({ name }: { name: string }) => name)).toEqual([

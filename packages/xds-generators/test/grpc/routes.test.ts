@@ -149,6 +149,40 @@ spec: {hosts: ["*.example.com"], http: [{route: [{destination: {host: api.exampl
   expect(client.get("rds", cartRoutes).virtualHosts).toHaveLength(1);
 });
 
+it("an authority decides in a wildcard's virtual host, by the host of the client", () => {
+  const wildcard = `
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: all, namespace: shop}
+spec:
+  hosts: ["*.example.com"]
+  http:
+  - {match: [{authority: {exact: "foo.example.com:80"}}], ${anywhere}}
+  - {match: [{authority: {exact: other.example.com}}], ${anywhere}}
+`;
+  const { virtualHosts } = grpcClient(meshOf(cart, wildcard)).get("rds", "outbound|80||foo.example.com");
+  const routesFor = (domain: string): Json =>
+    virtualHosts.find(({ domains }: Json) => domains.includes(domain))?.routes?.length;
+  expect(routesFor("foo.example.com:80")).toBe(1);
+  expect(routesFor("*.example.com:80")).toBeUndefined();
+  expect(routesFor("foo.example.com")).toBeUndefined();
+  const domains = virtualHosts.flatMap((host: Json) => host.domains) as string[];
+  expect(new Set(domains).size).toBe(domains.length);
+});
+
+it("a target that is spelled with capitals has its own domains", () => {
+  const client = grpcClient(meshOf(cart));
+  const domainsOf = (target: string): Json => {
+    const { rds } = client.get("lds", target).apiListener.apiListener;
+    return client.get("rds", rds.routeConfigName).virtualHosts[0].domains;
+  };
+  expect(domainsOf("Cart:80")).toEqual(expect.arrayContaining(["Cart:80", "cart.shop:80"]));
+  expect(domainsOf("Cart:80")).not.toContain("cart:80");
+  expect(domainsOf("CART.Shop:80")).toContain("CART.Shop:80");
+  expect(domainsOf("Cart.shop.svc.cluster.local.:80")).toContain("Cart.shop.svc.cluster.local.:80");
+  expect(domainsOf("cart.shop.svc.cluster.local.:80")).toContain("cart.shop.svc.cluster.local.:80");
+});
+
 it("a name of another form has no routes", () => {
   const client = grpcClient(meshOf(cart));
   for (const name of ["80", "cart:80", "", "outbound|80|", "outbound|0||cart"])

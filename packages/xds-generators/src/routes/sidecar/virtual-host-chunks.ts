@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Query, query, type QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { routeDeclarations } from "@istiod/push-context";
 import { type Failure, type ResourcePart, resourcePart } from "@istiod/resources";
 import { attempt, serviceObject } from "../../attempt.js";
@@ -29,26 +29,22 @@ export const encodedChunk = query(
 /**
  * Returns an encoded virtual host, or undefined and adds a failure of a route configuration whose name is not set.
  *
- * @param encoded the query that builds it. Default: {@link virtualHost}
+ * @param build encodes it. Default: {@link virtualHost}
  */
 export function attemptHost(
   q: QueryContext,
   host: VirtualHostRequest,
   failures: Failure[],
-  encoded: Query<VirtualHostRequest, Uint8Array> = virtualHost,
+  build: () => Uint8Array = () => q.call(virtualHost, host),
 ): Uint8Array | undefined {
-  return attempt(
-    () => q.call(encoded, host),
-    failures,
-    () => ({
-      name: "",
-      part: { name: host.name },
-      objects: [
-        ...(host.virtualService === undefined ? [] : q.call(routeDeclarations, host.virtualService)),
-        ...(host.service === undefined ? [] : [serviceObject(host.service)]),
-      ],
-    }),
-  );
+  return attempt(build, failures, () => ({
+    name: "",
+    part: { name: host.name },
+    objects: [
+      ...(host.virtualService === undefined ? [] : q.call(routeDeclarations, host.virtualService)),
+      ...(host.service === undefined ? [] : [serviceObject(host.service)]),
+    ],
+  }));
 }
 
 /** The average number of hosts in a chunk. */
