@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -162,7 +163,9 @@ func serve(listen, name string, byXDS, secure bool) {
 
 // request is a line of the standard input: calls to make, one after another.
 type request struct {
-	Count    int               `json:"count"`
+	Count int `json:"count"`
+	// Targets of which each is called once, all at the same time. Without any, the target of the command line is called.
+	Targets  []string          `json:"targets"`
 	Metadata map[string]string `json:"metadata"`
 	// Deadline in milliseconds.
 	Deadline int `json:"deadline"`
@@ -183,23 +186,45 @@ func call(target string, secure bool) {
 			fail(err)
 		}
 	}
-	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(creds), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
-	if err != nil {
-		fail(err)
-	}
+	connections := map[string]*grpc.ClientConn{}
 	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			fail(err)
 		}
-		results := []result{}
-		for range r.Count {
-			results = append(results, once(conn, r))
-		}
-		out, _ := json.Marshal(results)
+		out, _ := json.Marshal(answer(r, func(to string) *grpc.ClientConn {
+			if connections[to] == nil {
+				connections[to] = connect(cmp.Or(to, target), creds)
+			}
+			return connections[to]
+		}))
 		fmt.Println(string(out))
 	}
+}
+
+func connect(target string, creds credentials.TransportCredentials) *grpc.ClientConn {
+	codec := grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{}))
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(creds), codec)
+	if err != nil {
+		fail(err)
+	}
+	return conn
+}
+
+func answer(r request, connection func(target string) *grpc.ClientConn) []result {
+	results := make([]result, len(r.Targets))
+	var calls sync.WaitGroup
+	for i, target := range r.Targets {
+		conn := connection(target)
+		calls.Go(func() { results[i] = once(conn, r) })
+	}
+	calls.Wait()
+	for range r.Count {
+		results = append(results, once(connection(""), r))
+	}
+	return results
 }
 
 func once(conn *grpc.ClientConn, r request) result {

@@ -49,15 +49,27 @@ def serve(arguments):
 
 
 def call(arguments):
-    if arguments.secure:
-        credentials = grpc.xds_channel_credentials(grpc.experimental.insecure_channel_credentials())
-        channel = grpc.secure_channel(arguments.target, credentials)
-    else:
-        channel = grpc.insecure_channel(arguments.target)
-    say = channel.unary_unary(METHOD)
-    for line in sys.stdin:
-        request = json.loads(line)
-        print(json.dumps([once(say, request) for _ in range(request["count"])]), flush=True)
+    channels = {}
+
+    def say(target):
+        if target not in channels:
+            channels[target] = open_channel(target or arguments.target, arguments.secure).unary_unary(METHOD)
+        return channels[target]
+
+    with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        for line in sys.stdin:
+            request = json.loads(line)
+            calls = [pool.submit(once, say(target), request) for target in request.get("targets", [])]
+            results = [call.result() for call in calls]
+            results += [once(say(""), request) for _ in range(request["count"])]
+            print(json.dumps(results), flush=True)
+
+
+def open_channel(target, secure):
+    if not secure:
+        return grpc.insecure_channel(target)
+    credentials = grpc.xds_channel_credentials(grpc.experimental.insecure_channel_credentials())
+    return grpc.secure_channel(target, credentials)
 
 
 def once(say, request):

@@ -4,8 +4,10 @@ import type { Library } from "./libraries.js";
 
 /** Calls to make, one after another. */
 export interface Calls {
-  /** Default: 1. */
+  /** Default: 1, or 0 with targets. */
   readonly count?: number;
+  /** Targets of which each is called once, all at the same time, before others. */
+  readonly targets?: readonly string[];
   readonly metadata?: Readonly<Record<string, string>>;
   /** Milliseconds. Default: 10,000. */
   readonly deadline?: number;
@@ -73,8 +75,14 @@ export class Channel {
     return this.#program.hasExited;
   }
 
-  async call({ count = 1, metadata = {}, deadline = 10_000 }: Calls = {}): Promise<readonly CallResult[]> {
-    return JSON.parse(await this.#program.ask(JSON.stringify({ count, metadata, deadline }))) as CallResult[];
+  /** Returns the last lines of the program's output. */
+  get lastLines(): readonly string[] {
+    return this.#program.lines.slice(-20);
+  }
+
+  async call({ targets = [], metadata = {}, deadline = 10_000, ...calls }: Calls = {}): Promise<readonly CallResult[]> {
+    const { count = targets.length === 0 ? 1 : 0 } = calls;
+    return JSON.parse(await this.#program.ask(JSON.stringify({ count, targets, metadata, deadline }))) as CallResult[];
   }
 
   /** Returns the names of the servers that answered, and `code N` for calls that failed. */

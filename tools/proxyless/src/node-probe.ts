@@ -12,6 +12,8 @@ const same = (bytes: Buffer): Buffer => bytes;
 /** A line of the standard input: calls to make, one after another. */
 interface CallRequest {
   readonly count: number;
+  /** Targets of which each is called once, all at the same time. */
+  readonly targets?: readonly string[];
   readonly metadata?: Readonly<Record<string, string>>;
   /** Milliseconds. */
   readonly deadline: number;
@@ -97,14 +99,19 @@ function serve(): void {
 async function call(): Promise<void> {
   const plaintext = grpc.credentials.createInsecure();
   const credentials = values.secure ? new xds.XdsChannelCredentials(plaintext) : plaintext;
-  const client = new grpc.Client(values.target, credentials);
+  const clients = new Map<string, grpc.Client>();
+  const clientOf = (target: string): grpc.Client => {
+    const client = clients.get(target) ?? new grpc.Client(target, credentials);
+    clients.set(target, client);
+    return client;
+  };
   for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line) as CallRequest;
-    const results: CallResult[] = [];
-    for (let i = 0; i < request.count; i++) results.push(await once(client, request));
+    const results = await Promise.all((request.targets ?? []).map((target) => once(clientOf(target), request)));
+    for (let i = 0; i < request.count; i++) results.push(await once(clientOf(values.target), request));
     console.log(JSON.stringify(results));
   }
-  client.close();
+  for (const client of clients.values()) client.close();
 }
 
 function once(client: grpc.Client, { metadata = {}, deadline }: CallRequest): Promise<CallResult> {

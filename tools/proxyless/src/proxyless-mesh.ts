@@ -140,7 +140,13 @@ export class ProxylessMesh {
       ],
       node: {
         id: `sidecar~${address}~${name}.test~test.svc.cluster.local`,
-        metadata: { GENERATOR: "grpc", NAMESPACE: "test", CLUSTER_ID: "Kubernetes", INSTANCE_IPS: address },
+        metadata: {
+          GENERATOR: "grpc",
+          NAMESPACE: "test",
+          CLUSTER_ID: "Kubernetes",
+          INSTANCE_IPS: address,
+          LABELS: { app: name },
+        },
         locality: { region },
       },
       certificate_providers: {

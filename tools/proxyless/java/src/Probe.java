@@ -38,7 +38,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /** A client and a server of proxyless gRPC. See ../../README.md for what they read and write. */
@@ -158,8 +161,11 @@ public final class Probe {
     return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER);
   }
 
-  /** A line of the standard input: calls to make, one after another. The deadline is in milliseconds. */
-  private record Calls(int count, Map<String, String> metadata, long deadline) {}
+  /**
+   * A line of the standard input: calls to make, one after another, or one of each target at the same time. The
+   * deadline is in milliseconds.
+   */
+  private record Calls(int count, Map<String, String> metadata, long deadline, List<String> targets) {}
 
   /** The outcome of a call. The duration is in milliseconds. */
   private record Result(int code, String answer, long duration) {}
@@ -169,18 +175,28 @@ public final class Probe {
     if (options.containsKey("--secure")) {
       credentials = XdsChannelCredentials.create(credentials);
     }
-    ManagedChannel channel = Grpc.newChannelBuilder(options.get("--target"), credentials).build();
+    ChannelCredentials chosen = credentials;
+    Map<String, ManagedChannel> channels = new HashMap<>();
+    ExecutorService threads = Executors.newCachedThreadPool();
     Gson gson = new Gson();
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       Calls calls = gson.fromJson(line, Calls.class);
+      List<CompletableFuture<Result>> pending = new ArrayList<>();
+      for (String target : calls.targets() == null ? List.<String>of() : calls.targets()) {
+        ManagedChannel channel = channels.computeIfAbsent(target, each -> Grpc.newChannelBuilder(each, chosen).build());
+        pending.add(CompletableFuture.supplyAsync(() -> once(channel, calls), threads));
+      }
       List<Result> results = new ArrayList<>();
+      pending.forEach(each -> results.add(each.join()));
       for (int i = 0; i < calls.count(); i++) {
-        results.add(once(channel, calls));
+        String target = options.get("--target");
+        results.add(once(channels.computeIfAbsent(target, each -> Grpc.newChannelBuilder(each, chosen).build()), calls));
       }
       System.out.println(gson.toJson(results));
     }
-    channel.shutdownNow();
+    channels.values().forEach(ManagedChannel::shutdownNow);
+    threads.shutdown();
   }
 
   private static Result once(ManagedChannel channel, Calls calls) {
