@@ -1,6 +1,7 @@
 export { connectCa } from "./certificates/certificate-client.js";
 export { differencesFromFresh, type SettledProxy, untilSettled } from "./churn/fleet.js";
 export { randomChange } from "./churn/random-change.js";
+export { type GrpcTypeName, grpcTypes, GrpcXdsClient } from "./client/grpc-xds-client.js";
 export { SimulatedProxy, type SimulatedProxyOptions } from "./client/simulated-proxy.js";
 export { type Column, lines } from "./fleet/table.js";
 export { type Tokens, writeTokens } from "./fleet/tokens.js";

@@ -33,12 +33,13 @@ export function randomDestinationRule(random: Random, { name, namespace, host }:
 }
 
 function randomSettings(random: Random): object {
-  return {
+  const settings = {
     ...(random.chance(0.6) && { loadBalancer: randomBalancer(random) }),
     ...(random.chance(0.3) && { connectionPool: randomPool(random) }),
     ...(random.chance(0.4) && { outlierDetection: randomOutlierDetection(random) }),
     ...(random.chance(0.3) && { tls: randomTls(random) }),
   };
+  return Object.keys(settings).length === 0 ? { loadBalancer: { simple: "ROUND_ROBIN" } } : settings;
 }
 
 function randomBalancer(random: Random): object {
@@ -71,7 +72,7 @@ function randomPool(random: Random): object {
     http: {
       ...(random.chance(0.5) && { http2MaxRequests: 1 + random.below(1000) }),
       ...(random.chance(0.3) && { maxRetries: 3, idleTimeout: "5s" }),
-      ...(random.chance(0.2) && { h2UpgradePolicy: "UPGRADE" }),
+      h2UpgradePolicy: random.pick(["DEFAULT", "UPGRADE"]),
     },
   };
 }

@@ -16,12 +16,16 @@ export function randomPolicies(random: Random, namespace: string, prefix: string
       ...(random.chance(0.4) && { selector, portLevelMtls: { 7001: { mode: random.pick(modes) } } }),
     });
   }
-  for (let i = random.below(4); i > 0; i--)
+  for (let i = random.below(4); i > 0; i--) {
+    const action = random.pick(["ALLOW", "DENY", "DENY", "AUDIT"]);
     add("AuthorizationPolicy", `rules-${i}`, {
-      action: random.pick(["ALLOW", "DENY", "DENY", "AUDIT"]),
+      action,
       ...(random.chance(0.3) && { selector: { matchLabels: { app: random.pick(["server", "other"]) } } }),
-      ...(random.chance(0.9) && { rules: Array.from({ length: 1 + random.below(2) }, () => randomRule(random)) }),
+      ...((action !== "ALLOW" || random.chance(0.9)) && {
+        rules: Array.from({ length: 1 + random.below(2) }, () => randomRule(random)),
+      }),
     });
+  }
   if (random.chance(0.1)) add("AuthorizationPolicy", "nothing", {});
   return objects;
 }
