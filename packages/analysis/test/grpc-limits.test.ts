@@ -52,6 +52,10 @@ it.each([
     "has no such load balancer in C++ and Python and Node, which use ROUND_ROBIN",
   ],
   [
+    rule("{loadBalancer: {consistentHash: {httpHeaderName: a}}}"),
+    "has no such load balancer in Node, which uses ROUND_ROBIN",
+  ],
+  [
     rule("{loadBalancer: {consistentHash: {httpCookie: {name: c, ttl: 0s}}}}"),
     "hashes by headers and useSourceIp only, and calls at random here",
   ],
@@ -75,7 +79,7 @@ it.each([
   routes(
     `[{${anywhere}, timeout: 1s, retries: {attempts: 2, retryOn: "unavailable"}, fault: {abort: {httpStatus: 500, percentage: {value: 1}}}}]`,
   ),
-  rule("{loadBalancer: {consistentHash: {httpHeaderName: a}}, tls: {mode: ISTIO_MUTUAL}}"),
+  rule("{loadBalancer: {simple: ROUND_ROBIN}, tls: {mode: ISTIO_MUTUAL}}"),
   rule("{outlierDetection: {failurePercentageThreshold: 50}, connectionPool: {http: {http2MaxRequests: 5}}}"),
   object("AuthorizationPolicy", "security", "{action: AUDIT, selector: {matchLabels: {app: other}}, rules: [{}]}"),
 ])("gRPC applies %s", (yaml) => expect(reported(yaml)).toEqual([]));

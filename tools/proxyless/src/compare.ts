@@ -16,10 +16,12 @@ import {
 import { startCluster } from "@istiod/cluster";
 import { claimSubnet, startIstiodInProcess } from "@istiod/e2e";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { type JsonDifference, jsonDifferences, messageRegistry } from "@istiod/explain";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { Closers } from "@istiod/runtime";
 
+import { acceptedVirtualHosts } from "../../../packages/xds-generators/src/grpc/accepted-virtual-hosts.js";
 import { startOriginal } from "./original.js";
 import { manifest, randomMesh, type RandomService } from "./random-mesh.js";
 
@@ -52,11 +54,51 @@ interface Client {
   readonly services: readonly RandomService[];
 }
 
-type Resources = Readonly<Record<TypeName, Readonly<Record<string, JsonObject>>>>;
+type Resources = Readonly<Record<TypeName, Readonly<Record<string, Uint8Array>>>>;
 
-/** Requests what a library would: the listeners of targets, and what they lead to. */
-async function resourcesOf(port: number, host: string, client: Client): Promise<Resources> {
-  const { namespace, address, labels, locality, services } = client;
+/** Milliseconds within which a control plane answers, if it has anything to answer. */
+const TIMEOUT_MS = 10_000;
+
+/** A stream of a client, and what it has received. */
+class Requests {
+  readonly #stream: GrpcXdsClient;
+  readonly received = { lds: {}, rds: {}, cds: {}, eds: {} } as Record<TypeName, Record<string, Uint8Array>>;
+
+  constructor(port: number, host: string, node: Uint8Array) {
+    this.#stream = new GrpcXdsClient(port, node, host);
+  }
+
+  async request(type: TypeName, names: readonly string[]): Promise<void> {
+    for (const [name, bytes] of await this.#stream.subscribe(types[type], names, TIMEOUT_MS))
+      if (names.includes(name)) this.received[type][name] = bytes;
+    if (this.#stream.ended !== undefined) throw new Error(`a stream ended: ${this.#stream.ended}`);
+  }
+
+  close(): void {
+    this.#stream.close();
+  }
+}
+
+/** Requests the same from both: the listeners of targets, and what either of them leads to. */
+async function resourcesOf(both: readonly [Requests, Requests], { services }: Client): Promise<void> {
+  const request = async (type: TypeName, names: readonly string[]): Promise<void> => {
+    for (const each of both) await each.request(type, [...new Set(names)]);
+  };
+  const seen = (type: TypeName): readonly JsonObject[] =>
+    both.flatMap(({ received }) => Object.values(received[type]).map((bytes) => decoded(type, bytes)));
+  const targets = services.flatMap((service) => service.ports.map((each) => `${service.host}:${each}`));
+  const short = services.flatMap((service) => `${service.host.split(".")[0]}:${service.ports[0]}`);
+  const inbound = [7000, 7001, 7002].map((each) => `xds.istio.io/grpc/lds/inbound/0.0.0.0:${each}`);
+  await request("lds", [...targets, ...short, ...inbound]);
+  const routes = textsIn(seen("lds"), "routeConfigName");
+  await request("rds", routes);
+  const clusters = [...textsIn(seen("rds"), "cluster"), ...namesOfWeighted(seen("rds")), ...routes];
+  await request("cds", clusters);
+  await request("eds", clusters);
+  for (const each of both) each.close();
+}
+
+function nodeOf({ namespace, address, labels, locality }: Client): Uint8Array {
   const metadata = { GENERATOR: "grpc", NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", INSTANCE_IPS: address };
   const node = create(NodeSchema, {
     id: `sidecar~${address}~client.${namespace}~${namespace}.svc.cluster.local`,
@@ -65,27 +107,13 @@ async function resourcesOf(port: number, host: string, client: Client): Promise<
     userAgentName: "gRPC Go",
     userAgentVersionType: { case: "userAgentVersion", value: "1.84.0" },
   });
-  const stream = new GrpcXdsClient(port, toBinary(NodeSchema, node), host);
-  const out = { lds: {}, rds: {}, cds: {}, eds: {} } as Record<TypeName, Record<string, JsonObject>>;
-  const request = async (type: TypeName, names: readonly string[]): Promise<void> => {
-    const schema = registry.getMessage(messages[type]);
-    if (schema === undefined) throw new Error(messages[type]);
-    for (const [name, bytes] of await stream.subscribe(types[type], names, 5000))
-      out[type][name] = toJson(schema, fromBinary(schema, bytes), { registry }) as JsonObject;
-  };
-  const targets = services.flatMap((service) => service.ports.map((each) => `${service.host}:${each}`));
-  const short = services.flatMap((service) => `${service.host.split(".")[0]}:${service.ports[0]}`);
-  const inbound = [7000, 7001, 7002].map((each) => `xds.istio.io/grpc/lds/inbound/0.0.0.0:${each}`);
-  await request("lds", [...targets, ...short, ...inbound]);
-  await request("rds", textsIn(out.lds, "routeConfigName"));
-  const referenced = [...textsIn(out.rds, "cluster"), ...namesOfWeighted(out.rds)];
-  await request("cds", [...new Set([...referenced, ...Object.keys(out.rds)])]);
-  await request(
-    "eds",
-    Object.keys(out.cds).filter((name) => out.cds[name]?.["type"] === "EDS"),
-  );
-  stream.close();
-  return out;
+  return toBinary(NodeSchema, node);
+}
+
+function decoded(type: TypeName, bytes: Uint8Array): JsonObject {
+  const schema = registry.getMessage(messages[type]);
+  if (schema === undefined) throw new Error(messages[type]);
+  return toJson(schema, fromBinary(schema, bytes), { registry }) as JsonObject;
 }
 
 function textsIn(value: unknown, field: string): readonly string[] {
@@ -117,7 +145,7 @@ async function compare(): Promise<boolean> {
     const config = join(work, "config");
     await mkdir(config);
     const clients: Client[] = [];
-    const addresses = ["10.1.0.1", "10.1.0.2", "10.1.0.3", "10.1.0.4", "10.1.0.5"];
+    const addresses = Array.from({ length: 60 }, (_, i) => `10.1.0.${i + 1}`);
     for (let i = 0; i < count!; i++) {
       const random = new Random(seed! * 100_000 + i);
       const namespace = `ns${i}`;
@@ -155,8 +183,14 @@ async function compare(): Promise<boolean> {
     await Promise.all(
       Array.from({ length: concurrency }, async () => {
         for (const client of next) {
-          const expected = await resourcesOf(judge.port, "127.0.0.1", client);
-          report.add(client.namespace, expected, await resourcesOf(15010, subnet.address(1), client));
+          const expected = new Requests(judge.port, "127.0.0.1", nodeOf(client));
+          const actual = new Requests(15010, subnet.address(1), nodeOf(client));
+          try {
+            await resourcesOf([expected, actual], client);
+            report.add(client.namespace, expected.received, actual.received);
+          } catch (error) {
+            console.log(`${client.namespace} was not compared: ${String(error)}`);
+          }
         }
       }),
     );
@@ -165,6 +199,50 @@ async function compare(): Promise<boolean> {
   } finally {
     await closers.close();
   }
+}
+
+/** Returns routes as gRPC accepts them: the conversion itself is what differs on purpose. */
+function acceptedRoutes(bytes: Uint8Array): Uint8Array {
+  const routes = fromBinary(RouteConfigurationSchema, bytes);
+  const cluster = routes.name;
+  routes.virtualHosts = routes.virtualHosts.flatMap((host) =>
+    acceptedVirtualHosts(host, { cluster, authorities: [], supports: () => true, endsCallsEarly: false }),
+  );
+  return toBinary(RouteConfigurationSchema, routes);
+}
+
+/**
+ * Returns a resource without what differs on purpose (docs/design/038-proxyless-grpc.md): load balancers that some
+ * libraries reject, outlier detection, TLS, how hostnames are resolved, the names of rules, the order of localities.
+ */
+function comparable(type: TypeName, resource: JsonObject): JsonObject {
+  if (type === "lds") {
+    return JSON.parse(
+      JSON.stringify(resource, (key, value: unknown) =>
+        key === "policies" && typeof value === "object" && value !== null
+          ? Object.values(value)
+              .map((each) => JSON.stringify(sorted(each)))
+              .sort()
+          : value,
+      ),
+    ) as JsonObject;
+  }
+  if (type === "eds") {
+    const { endpoints = [], ...rest } = resource as { endpoints?: JsonObject[] };
+    const key = (each: JsonObject): string => JSON.stringify(sorted([each["priority"], each["locality"]]));
+    return { ...rest, endpoints: endpoints.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)) };
+  }
+  if (type !== "cds") return resource;
+  const omitted = new Set([
+    "lbPolicy",
+    "loadBalancingPolicy",
+    "maglevLbConfig",
+    "ringHashLbConfig",
+    "outlierDetection",
+  ]);
+  if (resource["type"] === "LOGICAL_DNS") omitted.add("type").add("loadAssignment");
+  omitted.add("edsClusterConfig").add("transportSocket");
+  return Object.fromEntries(Object.entries(resource).filter(([name]) => !omitted.has(name)));
 }
 
 /** Creates the namespace in which pilot-discovery keeps its root certificate. */
@@ -188,7 +266,11 @@ class Report {
   add(namespace: string, expected: Resources, actual: Resources): void {
     for (const type of Object.keys(types) as TypeName[]) {
       for (const name of new Set([...Object.keys(expected[type]), ...Object.keys(actual[type])])) {
-        const differences = jsonDifferences(sorted(expected[type][name]), sorted(actual[type][name]));
+        const [theirs, ours] = [expected[type][name], actual[type][name]];
+        const differences = jsonDifferences(
+          theirs && sorted(comparable(type, decoded(type, type === "rds" ? acceptedRoutes(theirs) : theirs))),
+          ours && sorted(comparable(type, decoded(type, ours))),
+        );
         if (differences.length === 0) this.#count(`${type}: equal`);
         for (const each of differences) this.#difference(type, `${namespace} ${name}`, each);
       }

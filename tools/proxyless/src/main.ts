@@ -15,9 +15,9 @@ for (const name of libraryNames) {
   try {
     const library = await findLibrary(name);
     found.push(
-      await runScenarios(library, chosen, ({ scenario, problem, rejections }) => {
+      await runScenarios(library, chosen, ({ scenario, problem, leftOut, rejections }) => {
         console.log(
-          `${name}: ${scenario}: ${problem ?? "works"}${rejections.map((each) => `; rejected ${each}`).join("")}`,
+          `${name}: ${scenario}: ${problem ?? leftOut ?? "works"}${rejections.map((each) => `; rejected ${each}`).join("")}`,
         );
       }),
     );
@@ -27,12 +27,14 @@ for (const name of libraryNames) {
 }
 console.log(`\n| | ${found.map(({ library, version }) => `${library} ${version}`).join(" | ")} |`);
 console.log(`|---|${found.map(() => "---|").join("")}`);
-for (const { name } of chosen)
-  console.log(
-    `| ${name} | ${found.map(({ outcomes }) => (outcomes.find(({ scenario }) => scenario === name)?.problem === undefined ? "yes" : "no")).join(" | ")} |`,
-  );
+for (const { name } of chosen) console.log(`| ${name} | ${found.map((each) => cell(each, name)).join(" | ")} |`);
 process.exitCode = found.some(({ outcomes }) =>
   outcomes.some((each) => each.problem !== undefined || each.rejections.length > 0),
 )
   ? 1
   : 0;
+
+function cell({ outcomes }: LibraryOutcomes, name: string): string {
+  const outcome = outcomes.find(({ scenario }) => scenario === name);
+  return outcome?.leftOut ?? (outcome?.problem === undefined ? "yes" : "no");
+}

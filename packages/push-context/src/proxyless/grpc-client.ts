@@ -22,6 +22,11 @@ export const grpcLanguageNames: Readonly<Record<GrpcLanguage, string>> = {
 export const grpcFeatures = {
   /** Endpoints with the fewest outstanding calls are preferred (gRFC A48). */
   leastRequest: { java: [1, 48], go: [1, 60] },
+  /**
+   * Endpoints are chosen by a hash (A42). Node's ring is built after an update has returned; if endpoints were removed
+   * meanwhile, the process ends by an uncaught error (grpc-js-xds 1.14.1).
+   */
+  consistentHash: { "c-core": [1, 42], java: [1, 42], go: [1, 42] },
   /** Endpoints are weighted by the load that they report (A58). */
   backendUtilization: { "c-core": [1, 55], java: [1, 54], go: [1, 56] },
   /** Calls of a session stay with an endpoint, by a cookie (A55). Others reject the HTTP filter. */

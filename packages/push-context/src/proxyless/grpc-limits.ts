@@ -161,11 +161,12 @@ function balancerLimits(settings: LoadBalancerSettings | undefined, at: GrpcLimi
     const isHashed = hashKey.case === "httpHeaderName" || hashKey.case === "useSourceIp";
     return [
       ...warmup,
-      ...limitIf(
-        !isHashed,
-        [...at, "consistentHash"],
-        "hashes by headers and useSourceIp only, and calls at random here",
-      ),
+      {
+        path: [...at, "consistentHash"],
+        message: isHashed
+          ? without("consistentHash")
+          : "hashes by headers and useSourceIp only, and calls at random here",
+      },
       ...limitIf(
         hashAlgorithm.case === "maglev",
         [...at, "consistentHash", "maglev"],
@@ -185,8 +186,10 @@ function balancerLimits(settings: LoadBalancerSettings | undefined, at: GrpcLimi
   ];
 }
 
-function without(feature: "leastRequest" | "backendUtilization"): string {
-  return `has no such load balancer in ${languagesWithout(feature).join(" and ")}, which use ROUND_ROBIN`;
+function without(feature: "leastRequest" | "backendUtilization" | "consistentHash"): string {
+  const languages = languagesWithout(feature);
+  const verb = languages.length === 1 && !languages[0]?.includes(" and ") ? "uses" : "use";
+  return `has no such load balancer in ${languages.join(" and ")}, which ${verb} ROUND_ROBIN`;
 }
 
 function limitIf(condition: boolean, path: GrpcLimit["path"], message: string): readonly GrpcLimit[] {

@@ -20,6 +20,7 @@ import {
   type OutlierDetection,
   type TrafficPolicy,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type { GrpcFeature } from "@istiod/push-context";
 import { backendUtilizationPolicy } from "../clusters/traffic-policy/backend-utilization.js";
 import { packAny } from "../envoy/any.js";
 import { clientTls } from "./tls-context.js";
@@ -27,12 +28,14 @@ import { clientTls } from "./tls-context.js";
 interface GrpcPolicyTarget {
   /** Returns the identities of the service. */
   readonly identities: () => readonly string[];
+  /** Reports whether the client's library has a feature. */
+  readonly supports: (feature: GrpcFeature) => boolean;
 }
 
 /** Applies the parts of a traffic policy that gRPC has. Source: pilot/pkg/networking/grpcgen/cds.go. */
-export function applyGrpcPolicy(cluster: Cluster, policy: TrafficPolicy, { identities }: GrpcPolicyTarget): void {
-  applyTls(cluster, policy, identities);
-  applyLoadBalancer(cluster, policy.loadBalancer);
+export function applyGrpcPolicy(cluster: Cluster, policy: TrafficPolicy, target: GrpcPolicyTarget): void {
+  applyTls(cluster, policy, target.identities);
+  applyLoadBalancer(cluster, policy.loadBalancer, target);
   applyCircuitBreakers(cluster, policy.connectionPool);
   applyOutlierDetection(cluster, policy.outlierDetection);
 }
@@ -55,9 +58,14 @@ const defaultRingSize = 1024n;
  * Applies the load balancer; round robin if gRPC has none like it. Where not all libraries have one, they choose the
  * first that they know of a list. Maglev is a ring hash.
  */
-function applyLoadBalancer(cluster: Cluster, settings: LoadBalancerSettings | undefined): void {
+function applyLoadBalancer(
+  cluster: Cluster,
+  settings: LoadBalancerSettings | undefined,
+  { supports }: GrpcPolicyTarget,
+): void {
   const chosen = settings?.lbPolicy;
   if (chosen?.case === "consistentHash") {
+    if (!supports("consistentHash")) return;
     cluster.lbPolicy = Cluster_LbPolicy.RING_HASH;
     const { hashAlgorithm: algorithm, minimumRingSize } = chosen.value;
     const declared = algorithm.case === "ringHash" ? algorithm.value.minimumRingSize : minimumRingSize;

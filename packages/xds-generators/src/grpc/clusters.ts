@@ -79,7 +79,10 @@ function clusterOf(q: QueryContext, name: string, { service, port, rule, subset 
   const ofService = withMeshDefaults(mesh(q).defaultTrafficPolicy, portPolicy(rule?.spec.trafficPolicy, port.number));
   const policy = subset === undefined ? ofService : subsetPolicy(ofService, subset.trafficPolicy, port.number);
   if (policy !== undefined)
-    applyGrpcPolicy(cluster, policy, { identities: () => q.call(serviceIdentities, endpointSource(service)) });
+    applyGrpcPolicy(cluster, policy, {
+      identities: () => q.call(serviceIdentities, endpointSource(service)),
+      supports: (feature) => q.ask(grpcSupports, feature),
+    });
   if (subset === undefined && keepsDrainingEndpoints(q, service))
     cluster.commonLbConfig = create(Cluster_CommonLbConfigSchema, {
       overrideHostStatus: { statuses: sessionStatuses },

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Json } from "../mesh.js";
-import { cart, cartRoutes, grpcClient, meshOf, rule } from "./grpc-client.js";
+import { cart, cartRoutes, grpcClient, meshOf, rule, type userAgents } from "./grpc-client.js";
 
 const clusterWith = (policy?: string): Json => grpcClient(meshOf(cart, rule(policy))).get("cds", cartRoutes);
 
@@ -81,10 +81,17 @@ it("load balancers that not all libraries have are lists that end with round rob
 });
 
 it("a consistent hash is a ring of a size that libraries accept, also for Maglev", () => {
-  const hash = (text: string): Json => clusterWith(`{loadBalancer: {consistentHash: {httpHeaderName: user${text}}}}`);
+  const hash = (text: string, userAgent: keyof typeof userAgents = "go"): Json => {
+    const policy = `{loadBalancer: {consistentHash: {httpHeaderName: user${text}}}}`;
+    return grpcClient(meshOf(cart, rule(policy)), { userAgent }).get("cds", cartRoutes);
+  };
   expect(hash("")).toMatchObject({ lbPolicy: "RING_HASH", ringHashLbConfig: { minimumRingSize: "1024" } });
   expect(hash(", ringHash: {minimumRingSize: 8388608}").ringHashLbConfig.minimumRingSize).toBe("8388608");
   expect(hash(", maglev: {tableSize: 65537}")).toMatchObject({ lbPolicy: "RING_HASH" });
+  expect(hash("", "c-core").lbPolicy).toBe("RING_HASH");
+  expect(hash("", "java").lbPolicy).toBe("RING_HASH");
+  // A ring may end its process.
+  expect(hash("", "node").lbPolicy).toBeUndefined();
 });
 
 it("of the connection pool, gRPC has the limit of calls", () => {

@@ -15,6 +15,7 @@ const types = {
 export const userAgents = {
   go: { name: "gRPC Go", version: "1.84.0" },
   "c-core": { name: "gRPC C-core linux Python", version: "C-core 1.85.3" },
+  java: { name: "gRPC Java", version: "1.85.1" },
   node: { name: "gRPC Node Pure JS", version: "1.14.1" },
 } as const;
 
