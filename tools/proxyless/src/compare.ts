@@ -44,7 +44,7 @@ const messages: Readonly<Record<TypeName, string>> = {
 };
 
 /** Number of clients that ask at the same time. */
-const concurrency = 16;
+const concurrency = 8;
 
 interface Client {
   readonly namespace: string;
@@ -57,7 +57,7 @@ interface Client {
 type Resources = Readonly<Record<TypeName, Readonly<Record<string, Uint8Array>>>>;
 
 /** Milliseconds within which a control plane answers, if it has anything to answer. */
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 20_000;
 
 /** A stream of a client, and what it has received. */
 class Requests {
@@ -82,7 +82,7 @@ class Requests {
 /** Requests the same from both: the listeners of targets, and what either of them leads to. */
 async function resourcesOf(both: readonly [Requests, Requests], { services }: Client): Promise<void> {
   const request = async (type: TypeName, names: readonly string[]): Promise<void> => {
-    for (const each of both) await each.request(type, [...new Set(names)]);
+    await Promise.all(both.map((each) => each.request(type, [...new Set(names)])));
   };
   const seen = (type: TypeName): readonly JsonObject[] =>
     both.flatMap(({ received }) => Object.values(received[type]).map((bytes) => decoded(type, bytes)));

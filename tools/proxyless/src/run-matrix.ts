@@ -1,6 +1,7 @@
 import { type Library, versionOf } from "./libraries.js";
 import { ProxylessMesh } from "./proxyless-mesh.js";
-import { bothVersions, destinationRule, type Scenario, scenarios, service } from "./scenarios.js";
+import { bothVersions, destinationRule, service } from "./scenario-objects.js";
+import { type Scenario, scenarios } from "./scenarios.js";
 
 /** The outcome of one scenario with one library. */
 export interface Outcome {

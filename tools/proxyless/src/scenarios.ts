@@ -2,6 +2,14 @@ import { eventually } from "@istiod/e2e";
 import type { Channel } from "./channel.js";
 import type { Library } from "./libraries.js";
 import { host, port, type ProxylessMesh } from "./proxyless-mesh.js";
+import {
+  authorizationPolicy,
+  bothVersions,
+  destinationRule,
+  peerAuthentication,
+  service,
+  virtualService,
+} from "./scenario-objects.js";
 
 /** A behavior of the matrix. It throws an Error with what was seen instead. */
 export interface Scenario {
@@ -17,50 +25,6 @@ export interface Rig {
   readonly library: Library;
   /** A client with plaintext credentials. */
   readonly channel: Channel;
-}
-
-/** The service with the endpoints of servers: a version and an address number each. */
-export function service(mesh: ProxylessMesh, versions: readonly (readonly [version: string, at: number])[]): string {
-  const endpoint = ([version, at]: readonly [string, number]): string =>
-    `  - {address: ${mesh.address(at)}, ports: {grpc: ${mesh.portAt(at)}}, labels: {version: ${version}}, locality: ${version}, serviceAccount: ${version}}`;
-  return `apiVersion: networking.istio.io/v1
-kind: ServiceEntry
-metadata: {name: echo, namespace: test}
-spec:
-  hosts: [${host}]
-  location: MESH_INTERNAL
-  resolution: STATIC
-  ports: [{number: ${port}, name: grpc, protocol: GRPC}]
-  endpoints:
-${versions.map(endpoint).join("\n")}
-`;
-}
-
-export const bothVersions = [
-  ["v1", 11],
-  ["v2", 12],
-] as const;
-
-/** Subsets by version, with a traffic policy in YAML. */
-export function destinationRule(policy?: string): string {
-  return `apiVersion: networking.istio.io/v1
-kind: DestinationRule
-metadata: {name: echo, namespace: test}
-spec:
-  host: ${host}
-${policy === undefined ? "" : `  trafficPolicy: ${policy}\n`}  subsets: [{name: v1, labels: {version: v1}}, {name: v2, labels: {version: v2}}]
-`;
-}
-
-/** The routes of the service, in YAML. */
-export function virtualService(http: string): string {
-  return `apiVersion: networking.istio.io/v1
-kind: VirtualService
-metadata: {name: echo, namespace: test}
-spec:
-  hosts: [${host}]
-  http: ${http}
-`;
 }
 
 const to = (subset: string, weight = 100): string =>
@@ -101,6 +65,30 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "load balancing",
     run: ({ channel }) => until("both servers answer", channel, oneOf("v1", "v2")),
+  },
+  {
+    name: "socket of the agent",
+    run: async ({ mesh, library }) => {
+      const channel = await mesh.client(library, { bySocket: true });
+      try {
+        await until("both servers answer", channel, oneOf("v1", "v2"));
+      } finally {
+        await channel.close();
+      }
+    },
+  },
+  {
+    name: "other spellings of the target",
+    run: async ({ mesh, library }) => {
+      for (const target of [`xds:///Echo.TEST.svc.cluster.local:${port}`, `xds:///${host}.:${port}`]) {
+        const channel = await mesh.client(library, { target });
+        try {
+          await until(`both servers answer ${target}`, channel, oneOf("v1", "v2"));
+        } finally {
+          await channel.close();
+        }
+      }
+    },
   },
   {
     name: "weights",
@@ -359,20 +347,4 @@ export const scenarios: readonly Scenario[] = [
 function share(answers: readonly string[], name: string, least: number, most: number): boolean {
   const count = answers.filter((answer) => answer === name).length;
   return count >= least && count <= most && answers.every((answer) => !answer.startsWith("code"));
-}
-
-function peerAuthentication(mode: string): string {
-  return `apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: test}
-spec: {mtls: {mode: ${mode}}}
-`;
-}
-
-function authorizationPolicy(action: string, rule: string): string {
-  return `apiVersion: security.istio.io/v1
-kind: AuthorizationPolicy
-metadata: {name: echo, namespace: test}
-spec: {action: ${action}, rules: [{${rule}}]}
-`;
 }
