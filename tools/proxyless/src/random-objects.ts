@@ -16,7 +16,9 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
   },
 });
-const [rounds, services, seed] = [values.rounds, values.services, values.seed].map((each) => positive("number", each));
+const rounds = positive("rounds", values.rounds);
+const services = positive("services", values.services);
+const seed = positive("seed", values.seed);
 
 /** Milliseconds of a call, and between the writing of objects and calls. */
 const deadline = 3000;
@@ -43,14 +45,14 @@ async function run(library: Library): Promise<number> {
   try {
     await mesh.serve(library, { name: "plain", at: 11 });
     const programs = await start(mesh, library);
-    for (let round = 0; round < rounds!; round++) {
-      const random = new Random(seed! * 10_000 + round);
+    for (let round = 0; round < rounds; round++) {
+      const random = new Random(seed * 10_000 + round);
       const { objects, services: called } = randomMesh(random, {
         namespace: "test",
         prefix: "s",
         addresses: [mesh.address(11), mesh.address(12), "127.0.0.1"],
         endpointPorts: [mesh.portAt(11)],
-        services: services!,
+        services,
         isAlone: true,
       });
       await mesh.write("random", manifest(objects));
