@@ -1,5 +1,6 @@
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
-import type { Socket } from "node:net";
+import { createServer as createNetServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 export interface SocketServerOptions {
   /** Connections. Further ones are closed. Default: 8. */
@@ -8,6 +9,8 @@ export interface SocketServerOptions {
   readonly maxStreams: number;
   /** Megabytes that a connection may hold. Default: 10, as in node:http2. */
   readonly maxSessionMemory?: number;
+  /** Replaces a connection before it is read. Default: the connection itself. */
+  readonly accept?: (socket: Socket) => Duplex;
   /** Called when a connection is closed because there are too many. */
   readonly limited: () => void;
 }
@@ -17,17 +20,22 @@ const DEFAULT_MAX_CONNECTIONS = 8;
 /** An HTTP/2 server for Envoy on a Unix socket. Envoy opens one connection, and another one now and then. */
 export class SocketServer {
   readonly http: Http2Server;
+  /** Listens for the HTTP/2 server. */
+  readonly listener: Server;
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new Set<Duplex>();
 
   constructor({
     maxConnections = DEFAULT_MAX_CONNECTIONS,
     maxStreams,
     maxSessionMemory = 10,
+    accept,
     limited,
   }: SocketServerOptions) {
     this.http = createServer({ maxSessionMemory, settings: { maxConcurrentStreams: maxStreams } });
-    this.http.on("connection", (socket) => {
+    this.listener =
+      accept === undefined ? this.http : createNetServer((socket) => void this.http.emit("connection", accept(socket)));
+    this.http.on("connection", (socket: Duplex) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
     });
@@ -48,6 +56,7 @@ export class SocketServer {
     for (const session of this.#sessions) session.destroy();
     // While a write is blocked, Node keeps the socket of a session that was destroyed.
     for (const socket of this.#sockets) socket.destroy();
-    if (this.http.listening) await new Promise<void>((resolve) => this.http.close(() => resolve()));
+    const { listener } = this;
+    if (listener.listening) await new Promise<void>((resolve) => listener.close(() => resolve()));
   }
 }

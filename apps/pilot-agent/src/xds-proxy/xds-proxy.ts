@@ -1,4 +1,5 @@
 import type { ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
 import { reasonOf } from "@istiod/runtime";
 import { LimitedLog } from "@istiod/logging";
 import { type Log, silentLog } from "../log.js";
@@ -7,6 +8,7 @@ import { listenOnSocket } from "../socket.js";
 import type { Health, ResourceHandler, ResourceRewriter, XdsProxyEvents } from "./agent-resources.js";
 import { delta, type DiscoveryProtocol, stateOfTheWorld } from "./discovery-protocol.js";
 import { ProxiedStream } from "./proxied-stream.js";
+import { withSocketAuthority } from "./socket-authority.js";
 import { openUpstream, type UpstreamOptions } from "./upstream.js";
 
 export interface XdsProxyOptions {
@@ -63,6 +65,9 @@ export class XdsProxy {
       maxConnections: options.maxConnections ?? (options.servesApplications === true ? 64 : 8),
       maxStreams: MAX_STREAMS,
       maxSessionMemory: 1024,
+      ...(options.servesApplications === true && {
+        accept: (socket: Socket) => withSocketAuthority(socket, options.socket),
+      }),
       limited: () => {
         options.events?.rejected?.("connections");
         this.#limitedLog.write("warn", `too many connections to ${options.socket}, closing the newest`);
@@ -81,7 +86,7 @@ export class XdsProxy {
   /** Starts listening. @throws AgentError `address` */
   async start(): Promise<void> {
     const { socket, servesApplications = false } = this.#options;
-    await listenOnSocket(this.#server.http, socket, servesApplications ? "all" : "owner");
+    await listenOnSocket(this.#server.listener, socket, servesApplications ? "all" : "owner");
   }
 
   /** Closes every stream and stops listening. */
