@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { connect, createServer, type Server } from "node:net";
 import { mkdtemp, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,8 +22,6 @@ export interface ClientOptions {
   /** Default: `xds:///echo.test.svc.cluster.local:7070`. */
   readonly target?: string;
   readonly region?: string;
-  /** Connects to istiod by a socket of this machine, as with the agent. Default: false. */
-  readonly bySocket?: boolean;
 }
 
 const modeFlags = { plain: [], xds: ["--xds"], secure: ["--xds", "--secure"] } as const;
@@ -42,7 +38,6 @@ export class ProxylessMesh {
   readonly #programs = new Set<Program>();
   /** Servers of Node that are configured by xDS bind all addresses, so that they need ports of their own. */
   readonly #firstPort = 20_000 + Math.floor(Math.random() * 10_000);
-  #forwarder: Server | undefined;
   #istiod: Awaited<ReturnType<typeof startIstiodInProcess>> | undefined;
 
   private constructor(work: string, subnet: Subnet, root: Minted) {
@@ -104,8 +99,8 @@ export class ProxylessMesh {
   }
 
   async client(library: Library, options: ClientOptions = {}): Promise<Channel> {
-    const { secure = false, target = `xds:///${host}:${port}`, region, bySocket = false } = options;
-    const bootstrap = await this.#bootstrap("client", this.address(100), region, bySocket);
+    const { secure = false, target = `xds:///${host}:${port}`, region } = options;
+    const bootstrap = await this.#bootstrap("client", this.address(100), region);
     return new Channel(
       this.#run(new Program(library, ["call", "--target", target, ...(secure ? ["--secure"] : [])], bootstrap)),
     );
@@ -113,7 +108,6 @@ export class ProxylessMesh {
 
   async close(): Promise<void> {
     for (const program of this.#programs) await program.kill();
-    this.#forwarder?.close();
     await this.stopIstiod();
     this.#subnet.release();
     await rm(this.#work, { recursive: true, force: true });
@@ -124,22 +118,8 @@ export class ProxylessMesh {
     return program;
   }
 
-  /** Returns the URI of a socket that leads to istiod. */
-  async #socket(): Promise<string> {
-    const path = join(this.#work, "xds.sock");
-    if (this.#forwarder === undefined) {
-      this.#forwarder = createServer((from) => {
-        const to = connect(15010, this.address(1));
-        from.pipe(to).pipe(from);
-        for (const each of [from, to]) each.on("error", () => [from, to].forEach((end) => end.destroy()));
-      });
-      await once(this.#forwarder.listen(path), "listening");
-    }
-    return `unix://${path}`;
-  }
-
   /** Writes a bootstrap file with a certificate of its own, and returns its path. */
-  async #bootstrap(name: string, address: string, region = "", bySocket = false): Promise<string> {
+  async #bootstrap(name: string, address: string, region = ""): Promise<string> {
     const directory = await mkdtemp(join(this.#work, `${name}-`));
     const leaf = await mint({
       issuer: this.#root,
@@ -153,7 +133,7 @@ export class ProxylessMesh {
     const bootstrap = {
       xds_servers: [
         {
-          server_uri: bySocket ? await this.#socket() : `${this.address(1)}:15010`,
+          server_uri: `${this.address(1)}:15010`,
           channel_creds: [{ type: "insecure" }],
           server_features: ["xds_v3"],
         },

@@ -67,17 +67,6 @@ export const scenarios: readonly Scenario[] = [
     run: ({ channel }) => until("both servers answer", channel, oneOf("v1", "v2")),
   },
   {
-    name: "socket of the agent",
-    run: async ({ mesh, library }) => {
-      const channel = await mesh.client(library, { bySocket: true });
-      try {
-        await until("both servers answer", channel, oneOf("v1", "v2"));
-      } finally {
-        await channel.close();
-      }
-    },
-  },
-  {
     name: "other spellings of the target",
     run: async ({ mesh, library }) => {
       for (const target of [`xds:///Echo.TEST.svc.cluster.local:${port}`, `xds:///${host}.:${port}`]) {

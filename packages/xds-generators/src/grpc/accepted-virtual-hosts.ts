@@ -42,7 +42,7 @@ export function acceptedVirtualHosts(host: VirtualHost, context: AcceptedRouteCo
   );
 }
 
-/** Returns the domains of a virtual host. A wildcard does not tell authorities apart: those that it covers precede it. */
+/** Returns the domains of a virtual host. A wildcard follows the authorities that it covers and does not tell apart. */
 function distinguishedDomains(host: VirtualHost, authorities: readonly string[]): readonly string[] {
   const { domains } = host;
   if (authorities.length === 0 || authorityDecisions(host, "") === "") return domains;

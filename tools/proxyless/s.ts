@@ -1,0 +1,11 @@
+import { findLibrary } from "./src/libraries.js";
+import { ProxylessMesh } from "./src/proxyless-mesh.js";
+import { service } from "./src/scenario-objects.js";
+const library = await findLibrary("Java");
+const mesh = await ProxylessMesh.start();
+await mesh.serve(library, { name: "v1", at: 11 });
+await mesh.write("service", service(mesh, [["v1", 11]]));
+const c = await mesh.client(library, { target: "xds:///echo.test.svc.cluster.local.:7070" });
+for (let i = 0; i < 2; i++) console.log(JSON.stringify(await c.call({ deadline: 30000 })));
+console.log(c.lastLines.join("\n").slice(0, 6000));
+await mesh.close();
