@@ -69,7 +69,11 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "other spellings of the target",
     run: async ({ mesh, library }) => {
-      for (const target of [`xds:///Echo.TEST.svc.cluster.local:${port}`, `xds:///${host}.:${port}`]) {
+      for (const target of [
+        `xds:///echo:${port}`,
+        `xds:///Echo.TEST.svc.cluster.local:${port}`,
+        `xds:///${host}.:${port}`,
+      ]) {
         const channel = await mesh.client(library, { target });
         try {
           await until(`both servers answer ${target}`, channel, oneOf("v1", "v2"));

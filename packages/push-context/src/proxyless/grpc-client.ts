@@ -27,6 +27,11 @@ export const grpcFeatures = {
    * meanwhile, the process ends by an uncaught error (grpc-js-xds 1.14.1).
    */
   consistentHash: { "c-core": [1, 42], java: [1, 42], go: [1, 42] },
+  /**
+   * A domain of a virtual host may end with a dot. A channel of Java fails for good if it reaches one before its own
+   * (grpc-java 1.85.1).
+   */
+  absoluteDomains: { "c-core": [1, 42], go: [1, 42], node: [1, 10] },
   /** Endpoints are weighted by the load that they report (A58). */
   backendUtilization: { "c-core": [1, 55], java: [1, 54], go: [1, 56] },
   /** Calls of a session stay with an endpoint, by a cookie (A55). Others reject the HTTP filter. */

@@ -26,6 +26,7 @@ import type { AcceptedRouteContext } from "./accepted-route-context.js";
 export function acceptedVirtualHosts(host: VirtualHost, context: AcceptedRouteContext): readonly VirtualHost[] {
   const groups = new Map<string, string[]>();
   for (const domain of distinguishedDomains(host, context.authorities)) {
+    if (domain.endsWith(".") && !context.supports("absoluteDomains")) continue;
     const decisions = authorityDecisions(host, domain);
     const group = groups.get(decisions);
     if (group === undefined) groups.set(decisions, [domain]);

@@ -183,6 +183,18 @@ it("a target that is spelled with capitals has its own domains", () => {
   expect(domainsOf("cart.shop.svc.cluster.local.:80")).toContain("cart.shop.svc.cluster.local.:80");
 });
 
+it("Java has no domain that ends with a dot, on which its channels fail", () => {
+  const domainsOf = (userAgent?: keyof typeof userAgents): readonly string[] =>
+    grpcClient(meshOf(cart), userAgent && { userAgent })
+      .get("rds", cartRoutes)
+      .virtualHosts.flatMap((host: Json) => host.domains);
+  for (const userAgent of ["java", undefined] as const) {
+    expect(domainsOf(userAgent).filter((domain) => domain.endsWith("."))).toEqual([]);
+    expect(domainsOf(userAgent)).toContain("cart.shop.svc.cluster.local.:80");
+  }
+  expect(domainsOf("go")).toContain("cart.shop.svc.cluster.local.");
+});
+
 it("a name of another form has no routes", () => {
   const client = grpcClient(meshOf(cart));
   for (const name of ["80", "cart:80", "", "outbound|80|", "outbound|0||cart"])
