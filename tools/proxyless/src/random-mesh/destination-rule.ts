@@ -1,5 +1,5 @@
 import type { Random } from "@istiod/bench";
-import type { MeshObject } from "../random-mesh.js";
+import type { MeshObject } from "./mesh-object.js";
 
 interface RuleOptions {
   readonly name: string;

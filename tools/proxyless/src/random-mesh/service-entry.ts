@@ -1,5 +1,5 @@
 import type { Random } from "@istiod/bench";
-import type { MeshObject, RandomMeshOptions, RandomService } from "../random-mesh.js";
+import type { MeshObject, RandomMeshOptions, RandomService } from "./mesh-object.js";
 
 const ports = [
   { number: 7070, name: "grpc", protocol: "GRPC" },

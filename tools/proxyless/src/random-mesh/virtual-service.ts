@@ -1,5 +1,5 @@
 import type { Random } from "@istiod/bench";
-import type { MeshObject, RandomService } from "../random-mesh.js";
+import type { MeshObject, RandomService } from "./mesh-object.js";
 
 interface RoutesOptions {
   readonly name: string;
