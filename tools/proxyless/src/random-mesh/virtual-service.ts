@@ -48,7 +48,7 @@ function randomDestinations(random: Random, { service, services }: RoutesOptions
   const count = 1 + random.below(3);
   const weights: (number | undefined)[] =
     count === 1 ? [undefined] : Array.from({ length: count }, () => random.pick<number>([0, 1, 50, 1000]));
-  if (count > 1 && weights.every((weight) => weight === 0)) weights[0] = 1;
+  if (count > 1 && !weights.some((weight) => weight !== 0)) weights[0] = 1;
   return weights.map((weight) => {
     const to = random.chance(0.7) ? service : random.pick(services);
     const port = to.host.startsWith("*") ? random.pick(services).ports[0] : random.pick(to.ports);
