@@ -44,10 +44,10 @@ async function main(args: readonly string[]): Promise<number> {
   const programs = await buildPrograms();
   const options: SuiteOptions = {
     suite: programs.suite,
-    optionsFile: resolve(values.options),
+    optionsFile: fromCaller(values.options),
     flags: positionals,
     signal: interrupted,
-    ...(values.report !== undefined && { report: resolve(values.report) }),
+    ...(values.report !== undefined && { report: fromCaller(values.report) }),
   };
   if (values.kubeconfig !== undefined) return await runSuite(await readFile(values.kubeconfig, "utf8"), options);
   const mesh = await startMesh(programs, channelOf(values.channel), report);
@@ -61,6 +61,11 @@ async function main(args: readonly string[]): Promise<number> {
   } finally {
     await mesh.stop();
   }
+}
+
+/** Returns a path as the caller of npm means it: npm runs commands in the folder of their package. */
+function fromCaller(path: string): string {
+  return resolve(process.env["INIT_CWD"] ?? "", path);
 }
 
 function channelOf(name: string): Channel {
