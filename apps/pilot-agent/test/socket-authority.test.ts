@@ -65,3 +65,13 @@ it("bytes are rewritten in headers only, wherever the parts of a connection end"
     expect(Buffer.concat(parts).equals(expected), `parts of ${size} bytes`).toBe(true);
   }
 });
+
+it("a frame that is longer than the settings allow is not kept back", () => {
+  const rewriter = new SocketAuthorityRewriter("/etc/xds.sock");
+  const long = frame(1, 3, Buffer.alloc(20_000));
+  expect(rewriter.rewrite(Buffer.concat([preface, long.subarray(0, 100)]))).toHaveLength(preface.length + 100);
+  const short = frame(1, 3, Buffer.alloc(10_000));
+  expect(rewriter.rewrite(long.subarray(100))).toHaveLength(long.length - 100);
+  expect(rewriter.rewrite(short.subarray(0, 100))).toHaveLength(0);
+  expect(rewriter.rewrite(short.subarray(100))).toEqual(short);
+});

@@ -4,6 +4,8 @@ import { Duplex } from "node:stream";
 const PREFACE_BYTES = 24;
 const FRAME_HEADER_BYTES = 9;
 const HEADERS_FRAME = 1;
+/** Greatest length of a frame that the server's settings allow. It rejects longer ones, which need not be kept back. */
+const MAX_FRAME_BYTES = 16_384;
 /** The first bytes of a literal `:authority` field, with and without indexing (RFC 7541, section 6.2). */
 const LITERAL_AUTHORITY = [0x41, 0x01, 0x11];
 /** The greatest length that fits in one byte of a string literal. */
@@ -41,8 +43,9 @@ export class SocketAuthorityRewriter {
         continue;
       }
       if (bytes.length - at < FRAME_HEADER_BYTES) break;
-      const end = at + FRAME_HEADER_BYTES + bytes.readUIntBE(at, 3);
-      if (bytes[at + 3] !== HEADERS_FRAME) this.#copied = end - at;
+      const length = bytes.readUIntBE(at, 3);
+      const end = at + FRAME_HEADER_BYTES + length;
+      if (bytes[at + 3] !== HEADERS_FRAME || length > MAX_FRAME_BYTES) this.#copied = end - at;
       else if (bytes.length < end) break;
       else {
         this.#rewriteHeaders(bytes.subarray(at + FRAME_HEADER_BYTES, end));
