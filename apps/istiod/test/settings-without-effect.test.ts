@@ -197,6 +197,7 @@ describe("environment variables", () => {
       "ISTIOD_XDS_TOTAL_UNMATCHED_BYTES",
       "KUBECONFIG",
       "KUBERNETES_SERVICE_HOST",
+      "PILOT_GATEWAY_API_MATCH_CLUSTER_IP",
       "SSL_CERT_FILE",
     ]);
   });

@@ -58,7 +58,7 @@ const words: ScalarTag[] = [
   {
     tag: "tag:yaml.org,2002:int",
     default: true,
-    test: /^[-+]?\.?[0-9]/,
+    test: /^[-+]?_*(?:\._*)?[0-9]/,
     resolve: (word) => plainNumber(word) ?? word,
     identify: () => false,
   },
