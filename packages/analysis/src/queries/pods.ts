@@ -107,6 +107,12 @@ export const selectedPods: Query<PodSelector, readonly PodProfile[]> = query(
   },
 );
 
+/** Reports whether a selector selects any pod, so that readers do not depend on which. */
+export const isAnyPod = query(
+  "isAnyPod",
+  (q, selector: PodSelector): boolean => q.call(selectedPods, selector).length > 0,
+);
+
 /** Returns the pods of a profile. The caller then depends on the individual pods. */
 export function podsOfProfile(q: QueryContext, profile: PodProfile): readonly PodObject[] {
   return q.read(podsByProfile, bucketOf(profile));

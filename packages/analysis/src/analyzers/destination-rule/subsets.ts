@@ -11,7 +11,7 @@ import { features, isSubsetOfHost, isWildcard, resolveHost } from "@istiod/push-
 import { aliasedHost, hasLabels, kubernetesServicesByName } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { type DestinationHost, destinationHost, explainMissingHost } from "../../queries/destination-hosts.js";
-import { explainMissingPods, selectedPods } from "../../queries/pods.js";
+import { explainMissingPods, isAnyPod } from "../../queries/pods.js";
 import { routeDestinations } from "../virtual-service/destinations.js";
 import { hasTopologyLabels, isAnyPodAtTopology } from "../../queries/pod-topology.js";
 
@@ -74,16 +74,21 @@ const bySubset = index(virtualServices, "byRoutedSubset", ({ spec }) => [
   ...new Set(routeDestinations(spec).flatMap(({ subset }) => (subset === "" ? [] : [subset]))),
 ]);
 
+/** The fully qualified hosts of which routes lead to a subset with a name. All rules with such a subset read it. */
+const routedHosts = query("hostsOfRoutedSubset", (q, subset: string): ReadonlySet<string> => {
+  const destinations = q.read(bySubset, subset).flatMap(({ namespace, spec }) =>
+    routeDestinations(spec)
+      .filter((destination) => destination.subset === subset)
+      .map(({ host }) => resolvedHost(q, host, namespace)),
+  );
+  return new Set(destinations);
+});
+
 /** Reports whether a route leads to a subset of a host, or of one that a wildcard host matches. */
-const isRouted = query("isSubsetRouted", (q, to: { readonly host: string; readonly subset: string }): boolean =>
-  q
-    .read(bySubset, to.subset)
-    .some(({ namespace, spec }) =>
-      routeDestinations(spec).some(
-        ({ host, subset }) => subset === to.subset && isSubsetOfHost(resolvedHost(q, host, namespace), to.host),
-      ),
-    ),
-);
+const isRouted = query("isSubsetRouted", (q, to: { readonly host: string; readonly subset: string }): boolean => {
+  const hosts = q.call(routedHosts, to.subset);
+  return hosts.has(to.host) || (isWildcard(to.host) && [...hosts].some((host) => isSubsetOfHost(host, to.host)));
+});
 
 function resolvedHost(q: QueryContext, host: string, namespace: string): string {
   return resolveHost(host, { namespace, domain: features.domainSuffix(q) });
@@ -102,7 +107,7 @@ const isAnyServiceWithin = query("isAnyServiceWithin", (q, wildcard: string): bo
 
 /** Reports whether a workload of the mesh has all of the labels. */
 function isAnyWorkload(q: QueryContext, labels: Labels): boolean {
-  return hasTopologyLabels(labels) ? q.call(isAnyPodAtTopology, labels) : q.call(selectedPods, { labels }).length > 0;
+  return hasTopologyLabels(labels) ? q.call(isAnyPodAtTopology, labels) : q.call(isAnyPod, { labels });
 }
 
 /**
