@@ -1,3 +1,4 @@
+import { systemNamespaces } from "@istiod/config-schema";
 import {
   type Collection,
   CycleError,
@@ -23,9 +24,6 @@ interface FindingsOfKind {
   readonly ofAll: Query<void, readonly Finding[]>;
 }
 
-/** System namespaces of Kubernetes, which Istio's analysis and injection ignore. */
-const ignoredNamespaces = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
-
 /**
  * Declares the queries for the findings about one kind: one query per object, so that a change only reanalyzes the
  * objects whose analyzers read it, and one that concatenates the results in order of keys.
@@ -44,7 +42,7 @@ function findingsOfKind(kind: AnalyzedKind, rules: readonly BoundRule[]): Findin
 function apply(q: QueryContext, key: string, object: unknown, { analyzer, rule }: BoundRule): readonly Finding[] {
   const { namespace, name } = rule.nameOf(object);
   const { group, kind } = rule.kind;
-  if (ignoredNamespaces.has(kind === "Namespace" ? name : namespace)) return [];
+  if (systemNamespaces.has(kind === "Namespace" ? name : namespace)) return [];
   const origin: Origin = { group, kind, namespace, name, key };
   const found: Finding[] = [];
   try {

@@ -1,6 +1,6 @@
 import { dryRunCounts, formatDryRuns, readConfigDump } from "@istiod/proxy-config";
 import { Command, Option } from "commander";
-import { readFile } from "node:fs/promises";
+import { readNamedFile } from "./named-file.js";
 import { ask } from "./proxy-dump.js";
 
 interface DryRunValues {
@@ -36,11 +36,5 @@ async function read({ admin, file, stats }: DryRunValues): Promise<{ readonly du
       stats: await ask("--admin", admin, "/stats?filter=shadow_(allowed|denied)$"),
     };
   if (file === undefined || stats === undefined) throw new Error("expected --admin, or --file and --stats");
-  return { dump: await readText("--file", file), stats: await readText("--stats", stats) };
-}
-
-function readText(flag: string, file: string): Promise<string> {
-  return readFile(file, "utf8").catch((cause: Error) =>
-    Promise.reject(new Error(`${flag} ${file}: ${cause.message}`, { cause })),
-  );
+  return { dump: await readNamedFile("--file", file), stats: await readNamedFile("--stats", stats) };
 }

@@ -1,3 +1,4 @@
+import { systemNamespaces } from "@istiod/config-schema";
 import type { KubernetesObject } from "@istiod/kubernetes";
 import { formatTable } from "@istiod/proxy-config";
 import { SettingsCommand } from "@istiod/settings/command";
@@ -18,7 +19,6 @@ import {
   nameOfObject,
   podInjectionLabel,
   revisionLabel,
-  systemNamespaces,
   type WebhookConfiguration,
 } from "./webhooks/injection-webhooks.js";
 

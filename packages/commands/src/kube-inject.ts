@@ -1,6 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { revisedName } from "@istiod/config-ingestion";
-import { applyMeshConfig, formatPath, parseYaml } from "@istiod/config-schema";
 import {
   injectResources,
   parseInjectionTemplates,
@@ -14,6 +13,8 @@ import { type Command, Option } from "commander";
 import { SettingsCommand } from "@istiod/settings/command";
 import { configMapEntry, nodeVersions } from "./injection-config-maps.js";
 import { kubeconfigAccess } from "./kubeconfig-access.js";
+import { readMeshConfig } from "./mesh-config-text.js";
+import { readNamedFile } from "./named-file.js";
 
 interface KubeInjectValues {
   readonly filename?: string;
@@ -60,7 +61,7 @@ export function kubeInjectCommand(options: KubeInjectOptions, output: KubeInject
     const file = values.filename ?? "";
     if (file === "") throw new Error("-f, --filename: is required");
     const injection = await readInjection(values, options, output);
-    const text = file === "-" ? await output.stdin() : await readNamed("filename", file);
+    const text = file === "-" ? await output.stdin() : await readNamedFile("--filename", file);
     const injected = injectResources(text, injection);
     for (const warning of injected.warnings) output.warn(`${warning}\n`);
     if (values.output === undefined || values.output === "") output.print(injected.output);
@@ -124,9 +125,9 @@ async function readTexts(
   const { injectConfigFile, valuesFile, meshConfigFile } = flags;
   if (injectConfigFile && valuesFile && meshConfigFile) {
     return {
-      config: await readNamed("injectConfigFile", injectConfigFile),
-      values: await readNamed("valuesFile", valuesFile),
-      mesh: meshFile(meshConfigFile, await readNamed("meshConfigFile", meshConfigFile)),
+      config: await readNamedFile("--injectConfigFile", injectConfigFile),
+      values: await readNamedFile("--valuesFile", valuesFile),
+      mesh: meshFile(meshConfigFile, await readNamedFile("--meshConfigFile", meshConfigFile)),
       // Without a cluster, nothing is known of its nodes.
       nativeSidecars: usesNativeSidecars(mode, undefined, ""),
     };
@@ -138,11 +139,13 @@ async function readTexts(
     const entry = entriesOf(client, flags.istioNamespace);
     return {
       config: injectConfigFile
-        ? await readNamed("injectConfigFile", injectConfigFile)
+        ? await readNamedFile("--injectConfigFile", injectConfigFile)
         : await entry(injector, "config", "--injectConfigFile"),
-      values: valuesFile ? await readNamed("valuesFile", valuesFile) : await entry(injector, "values", "--valuesFile"),
+      values: valuesFile
+        ? await readNamedFile("--valuesFile", valuesFile)
+        : await entry(injector, "values", "--valuesFile"),
       mesh: meshConfigFile
-        ? meshFile(meshConfigFile, await readNamed("meshConfigFile", meshConfigFile))
+        ? meshFile(meshConfigFile, await readNamedFile("--meshConfigFile", meshConfigFile))
         : {
             name: `ConfigMap ${flags.istioNamespace}/${mesh}, key mesh`,
             text: await entry(mesh, "mesh", "--meshConfigFile"),
@@ -179,26 +182,3 @@ const entriesOf =
   (client: ApiClient, namespace: string) =>
   (name: string, key: string, instead: string): Promise<string> =>
     configMapEntry(client, { namespace, name, key }, instead);
-
-async function readNamed(flag: string, file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new Error(`--${flag} ${file}: ${reasonOf(cause)}`, { cause });
-  }
-}
-
-function readMeshConfig(name: string, text: string, warn: (text: string) => void): ResourceInjection["meshConfig"] {
-  const parsed = parseYaml({ text, line: 1 }, { allowsDuplicateKeys: true });
-  if ("message" in parsed) throw new Error(`${name}:${parsed.line}: ${parsed.message}`);
-  const faults: string[] = [];
-  const place = (path: readonly (string | number)[], message: string): string =>
-    `${name}:${parsed.lineOf(path)}: ${formatPath(path)} ${message}`;
-  const config = applyMeshConfig(parsed.value, {
-    error: (path, message) => faults.push(place(path, message)),
-    warning: (path, message) => warn(`Warning: ${place(path, message)}\n`),
-    wordAt: parsed.wordAt,
-  });
-  if (config === undefined) throw new Error(faults.join("\n"));
-  return config;
-}

@@ -283,7 +283,7 @@ export {
   serviceImportsByName,
   multiClusterKinds,
 } from "./kinds/kubernetes/multi-cluster-services.js";
-export { type NamespaceObject, namespaces, namespaceKind } from "./kinds/kubernetes/namespace.js";
+export { type NamespaceObject, namespaces, namespaceKind, systemNamespaces } from "./kinds/kubernetes/namespace.js";
 export { type NodeObject, nodes } from "./kinds/kubernetes/node.js";
 export {
   type ContainerPort,

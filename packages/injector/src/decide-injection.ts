@@ -1,3 +1,4 @@
+import { systemNamespaces } from "@istiod/config-schema";
 import { reasonOf } from "@istiod/runtime";
 import type { Pod } from "./pod.js";
 import { isEmptySelector, type LabelSelector, selectorMatches } from "./label-selector.js";
@@ -28,9 +29,6 @@ export interface Decision {
   readonly warnings: readonly string[];
 }
 
-/** Namespaces whose pods are never injected. */
-const systemNamespaces = ["kube-system", "kube-public", "kube-node-lease", "local-path-storage"];
-
 const injectKey = "sidecar.istio.io/inject";
 
 /**
@@ -41,7 +39,7 @@ export function decideInjection(pod: Pod, namespace: string, policy: InjectionPo
   const warnings: string[] = [];
   const decision = (inject: boolean, reason: DecisionReason): Decision => ({ inject, reason, warnings });
   if (pod.spec?.hostNetwork === true) return decision(false, "host-network");
-  if (systemNamespaces.includes(namespace)) return decision(false, "system-namespace");
+  if (systemNamespaces.has(namespace)) return decision(false, "system-namespace");
   if (policy.policy !== "enabled" && policy.policy !== "disabled") return decision(false, "invalid-policy");
   const labels = pod.metadata?.labels ?? {};
   const label = labels[injectKey];

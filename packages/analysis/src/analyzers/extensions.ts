@@ -8,6 +8,7 @@ import {
   wasmPluginKind,
   wasmPlugins,
 } from "@istiod/config-schema";
+import { WorkloadMode } from "@istiod/istio-api/type/v1beta1/selector";
 import { agentVariables, nearestNames } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { quotedNearest } from "../suggestions.js";
@@ -42,11 +43,8 @@ export const extensionAnalyzers: readonly Analyzer[] = [
 
 interface Extension {
   readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> } | undefined;
-  readonly match: readonly { readonly ports: readonly { readonly number: number }[] }[];
+  readonly match: readonly { readonly mode: WorkloadMode; readonly ports: readonly { readonly number: number }[] }[];
 }
-
-/** Ports of servers only: those of clients are of other workloads. The field `mode` of a match is 2 for servers. */
-const server = 2;
 
 function checkPorts({ namespace, spec }: ConfigObject<Extension, unknown>, { q, report }: AnalysisContext): void {
   const labels = spec.selector?.matchLabels;
@@ -54,7 +52,8 @@ function checkPorts({ namespace, spec }: ConfigObject<Extension, unknown>, { q, 
   const ports = q.call(workloadPorts, { namespace, labels });
   if (ports === undefined) return;
   for (const [i, match] of spec.match.entries()) {
-    if ((match as { readonly mode?: number }).mode !== server) continue;
+    // Ports of clients are those of other workloads.
+    if (match.mode !== WorkloadMode.SERVER) continue;
     for (const [j, { number }] of match.ports.entries()) {
       const missing = missingPort(ports, number);
       if (missing !== undefined)

@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { systemNamespaces } from "@istiod/config-schema";
 import { readServerVersion, requestInPod } from "@istiod/kubernetes";
 import { parseDurationMs } from "@istiod/settings";
 import { SettingsCommand } from "@istiod/settings/command";
@@ -39,9 +40,6 @@ interface BugReportFlags extends ClusterFlags {
 
 /** Name of the archive, and of the folder in it. */
 const reportName = "bug-report";
-
-/** Namespaces that Kubernetes keeps for itself, whose Pods are not selected unless named. */
-const systemNamespaces = ["kube-system", "kube-public", "kube-node-lease", "local-path-storage"];
 
 export interface BugReportOptions extends ClusterCommandOptions {
   /** Version of the command. */
@@ -112,7 +110,7 @@ function isSelected(candidate: PodContainer, { include, exclude, istioNamespace 
   const { namespace } = candidate.pod.metadata;
   const isIncluded =
     include.length === 0
-      ? !systemNamespaces.includes(namespace) || namespace === istioNamespace
+      ? !systemNamespaces.has(namespace) || namespace === istioNamespace
       : include.some((matches) => matches(candidate));
   return isIncluded && !exclude.some((matches) => matches(candidate));
 }

@@ -1,3 +1,4 @@
+import { systemNamespaces } from "@istiod/config-schema";
 import type { KubernetesObject } from "@istiod/kubernetes";
 import type { LabelSelector } from "../cluster/objects.js";
 import {
@@ -5,7 +6,6 @@ import {
   labelOf,
   podInjectionLabel,
   revisionLabel,
-  systemNamespaces,
   tagLabel,
   type Webhook,
   type WebhookConfiguration,

@@ -30,14 +30,6 @@ export const tagLabel = "istio.io/tag";
 export const injectionLabel = "istio-injection";
 export const podInjectionLabel = "sidecar.istio.io/inject";
 
-/** Namespaces in which no sidecar is injected, whatever their labels. */
-export const systemNamespaces: ReadonlySet<string> = new Set([
-  "kube-system",
-  "kube-public",
-  "kube-node-lease",
-  "local-path-storage",
-]);
-
 /** Returns the label of an object; empty if it has none. */
 export function labelOf({ metadata }: KubernetesObject, label: string): string {
   return metadata?.labels?.[label] ?? "";

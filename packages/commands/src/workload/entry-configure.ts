@@ -1,7 +1,8 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { revisedName } from "@istiod/config-ingestion";
+import { parseValues } from "@istiod/injector";
 import { type ApiClient, type KubernetesObject, resourcePath } from "@istiod/kubernetes";
 import { reasonOf } from "@istiod/runtime";
 import { SettingsCommand } from "@istiod/settings/command";
@@ -16,6 +17,8 @@ import {
 } from "../cluster/cluster.js";
 import { findObject, resources } from "../cluster/objects.js";
 import { configMapEntry } from "../injection-config-maps.js";
+import { readMeshConfig } from "../mesh-config-text.js";
+import { readNamedFile } from "../named-file.js";
 import { istiodHost, machineFiles, type MachineOptions } from "./machine-files.js";
 import { readWorkloadGroup, type WorkloadGroup } from "./workload-group.js";
 
@@ -51,7 +54,10 @@ export function entryConfigureCommand({ env, print, warn }: ClusterCommandOption
         warn(
           `Warning: WorkloadGroup ${group.namespace}/${group.name}: spec.template.labels override those of spec.metadata.labels, where labels belong: ${group.templateLabels.join(", ")}\n`,
         );
-      const files = machineFiles(await machineOptions(cluster, group, flags));
+      const machine = await machineOptions(cluster, group, flags);
+      // Its warnings are told where istiod reads it.
+      readMeshConfig(machine.mesh.name, machine.mesh.text, () => undefined);
+      const files = machineFiles(machine);
       const root = await configMapEntry(
         cluster.client,
         { namespace: group.namespace, name: "istio-ca-root-cert", key: "root-cert.pem" },
@@ -94,7 +100,7 @@ function configureOptions(): readonly Option[] {
 /** Returns the WorkloadGroup of the flags. @throws Error if it does not exist or is invalid */
 async function groupOf({ client }: Cluster, { file, name, namespace }: ConfigureFlags): Promise<WorkloadGroup> {
   if (file !== undefined) {
-    const group = readWorkloadGroup(await readNamed(file), file);
+    const group = readWorkloadGroup(await readNamedFile("--file", file), file);
     if (namespace !== undefined && namespace !== group.namespace)
       throw new Error(`--namespace ${namespace}: ${file} has the namespace ${group.namespace}`);
     return group;
@@ -105,14 +111,6 @@ async function groupOf({ client }: Cluster, { file, name, namespace }: Configure
   const place = `WorkloadGroup ${namespace}/${name}`;
   if (found === undefined) throw new Error(`${place}: does not exist`);
   return readWorkloadGroup(stringify(found), place);
-}
-
-async function readNamed(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new Error(`--file ${file}: ${reasonOf(cause)}`, { cause });
-  }
 }
 
 async function machineOptions(
@@ -142,14 +140,7 @@ async function machineOptions(
 async function clusterIdOf(client: ApiClient, namespace: string, revision: string): Promise<string> {
   const name = revisedName("istio-sidecar-injector", revision);
   const text = await configMapEntry(client, { namespace, name, key: "values" }, "--clusterID");
-  try {
-    const values = JSON.parse(text) as {
-      readonly global?: { readonly multiCluster?: { readonly clusterName?: string } };
-    };
-    return values.global?.multiCluster?.clusterName || defaultClusterId;
-  } catch (cause) {
-    throw new Error(`ConfigMap ${namespace}/${name}, key values: is not JSON; use --clusterID`, { cause });
-  }
+  return parseValues(text).cluster || defaultClusterId;
 }
 
 interface TokenRequest {

@@ -8,7 +8,7 @@ import type { WorkloadGroup } from "./workload-group.js";
 /** Inputs of the files that a virtual machine needs, beside its credentials. */
 export interface MachineOptions {
   readonly group: WorkloadGroup;
-  /** Mesh configuration of the control plane, as text, and its place for errors. */
+  /** Mesh configuration of the control plane, as valid text, and its place for errors. */
   readonly mesh: { readonly name: string; readonly text: string };
   /** Namespace of the control plane. */
   readonly istioNamespace: string;

@@ -1,3 +1,4 @@
+import { systemNamespaces } from "@istiod/config-schema";
 import { collection, query } from "@istiod/incremental";
 import type { KubernetesObject, ResourceType } from "@istiod/kubernetes";
 import type { Controller, Observed, Watch } from "../controller/controller.js";
@@ -22,7 +23,7 @@ const rootsKey = "root-cert.pem";
 const revocationListsKey = "ca-crl.pem";
 
 /** Namespaces of Kubernetes that have no workloads of the mesh. Node agents of a mesh may run in `kube-system`. */
-const ignoredNamespaces: ReadonlySet<string> = new Set(["kube-public", "kube-node-lease", "local-path-storage"]);
+const ignoredNamespaces = [...systemNamespaces].filter((name) => name !== "kube-system");
 
 const configMapType: ResourceType = {
   group: "",
@@ -63,7 +64,7 @@ export function namespaceController(options: NamespaceControllerOptions): Contro
   const targets = query("configMaps", (q): readonly string[] =>
     q
       .call(discovered.namespaces)
-      .filter((name) => !ignoredNamespaces.has(name))
+      .filter((name) => !ignoredNamespaces.includes(name))
       .flatMap((name) => distributed.map((each) => `${name}/${each.configMap}`)),
   );
   const write = query("distributedConfigMap", (q, target: string): Write | undefined => {

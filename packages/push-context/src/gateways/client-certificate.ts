@@ -1,11 +1,8 @@
 import { clientCertificateAnnotation } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
-import { verifiedAsServiceAccount, verifiedInNamespace } from "../proxy/facts.js";
+import { hasIdentityOf } from "./gateway-identity.js";
 import { gatewayObject, mergedGateway } from "./merged-gateway.js";
 import { servesOnVerifiedWorkload } from "./verified-router.js";
-
-const serviceAccountAnnotation = "internal.istio.io/service-account-name";
-const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 
 /**
  * The credential that the client presents to backends to which a BackendTLSPolicy applies: that of
@@ -27,19 +24,16 @@ export const backendClientCertificate = query("backendClientCertificate", (q): s
  * @param credential for example `kubernetes-gateway://namespace/name`
  */
 export const mayPresent = query("mayPresentClientCertificate", (q, credential: string): boolean =>
-  (q.call(mergedGateway)?.gatewayNames ?? []).some(
-    (gateway) =>
-      declaredBy(q, gateway) === credential && isOfIdentity(q, gateway) && q.call(servesOnVerifiedWorkload, gateway),
-  ),
+  (q.call(mergedGateway)?.gatewayNames ?? []).some((name) => {
+    const gateway = q.call(gatewayObject, name);
+    return (
+      gateway?.annotations[clientCertificateAnnotation] === credential &&
+      hasIdentityOf(q, gateway) &&
+      q.call(servesOnVerifiedWorkload, name)
+    );
+  }),
 );
 
 function declaredBy(q: QueryContext, gateway: string): string | undefined {
   return q.call(gatewayObject, gateway)?.annotations[clientCertificateAnnotation];
-}
-
-function isOfIdentity(q: QueryContext, gateway: string): boolean {
-  const annotations = q.call(gatewayObject, gateway)?.annotations ?? {};
-  const account = annotations[serviceAccountAnnotation] ?? "";
-  const owner = annotations[parentNamespaceAnnotation] || gateway.slice(0, gateway.indexOf("/"));
-  return q.ask(verifiedInNamespace, owner) && (account === "" || q.ask(verifiedAsServiceAccount, account));
 }

@@ -6,7 +6,7 @@ import { secrets } from "@istiod/config-schema";
 import { isGranted } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
 import { features } from "../mesh/features.js";
-import { verifiedAsServiceAccount, verifiedInNamespace, verifiedNamespace } from "../proxy/facts.js";
+import { verifiedInNamespace, verifiedNamespace } from "../proxy/facts.js";
 import { isVerifiedWorkload } from "../proxy/verified-workload.js";
 import { ruleRefersToSecret } from "../traffic-policy/credential-rules.js";
 import { mayPresent } from "./client-certificate.js";
@@ -17,13 +17,12 @@ import {
   rootCertificatesSuffix,
   serverRootsCredentialName,
 } from "./credential-name.js";
+import { hasIdentityOf, workloadNamespaceOf } from "./gateway-identity.js";
 import { gatewayObject, mergedGateway } from "./merged-gateway.js";
 import { ownSecretPermission, type SecretPermission } from "./secret-permissions.js";
 import { servesOnVerifiedWorkload } from "./verified-router.js";
 
-const serviceAccountAnnotation = "internal.istio.io/service-account-name";
 const parentsAnnotation = "internal.istio.io/parents";
-const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 
 /**
  * Access to a secret: granted, or denied because of the namespace, the workload, the lack of a reference, or the
@@ -143,12 +142,10 @@ function namesOf({
  * @param target in a namespace
  */
 function isOfGateway(q: QueryContext, key: string, { namespace = "", name }: CredentialReference): boolean {
-  const annotations = q.call(gatewayObject, key)?.annotations ?? {};
-  const account = annotations[serviceAccountAnnotation] ?? "";
-  const own = key.slice(0, key.indexOf("/"));
-  const owner = annotations[parentNamespaceAnnotation] || own;
-  if (!q.ask(verifiedInNamespace, owner)) return false;
-  if (account !== "" && !q.ask(verifiedAsServiceAccount, account)) return false;
+  const gateway = q.call(gatewayObject, key);
+  if (gateway === undefined || !hasIdentityOf(q, gateway)) return false;
+  const { namespace: own, annotations } = gateway;
+  const owner = workloadNamespaceOf(gateway);
   const isOfListenerSet = annotations[parentsAnnotation]?.startsWith("ListenerSet/") === true;
   if (namespace === own && (isOfListenerSet || own === owner)) return true;
   // Roots that the Gateway of a ListenerSet declares for its clients.

@@ -7,6 +7,7 @@ import { ingressGateways } from "../ingress/ingress-gateways.js";
 import { features } from "../mesh/features.js";
 import { namespace as ownNamespace, proxyType, selects } from "../proxy/facts.js";
 import { serviceTargets } from "../proxy/service-targets.js";
+import { serviceAccountOf, workloadNamespaceOf } from "./gateway-identity.js";
 import type { BoundServer, MergedGateway } from "./gateway-server.js";
 import type { SelectedGateway } from "./bound-server.js";
 import { mergeServers } from "./merge-servers.js";
@@ -28,9 +29,7 @@ export const mergedGateway = query("mergedGateway", (q): MergedGateway | undefin
  * Annotation of Gateways generated from the Gateway API: hostnames of the Services whose workloads serve the Gateway.
  */
 const servicesAnnotation = "internal.istio.io/gateway-service";
-const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 const semanticsAnnotation = "internal.istio.io/gateway-semantics";
-const serviceAccountAnnotation = "internal.istio.io/service-account-name";
 
 /** Reports whether a Gateway selects the workloads of Services, instead of those with labels. */
 export function selectsByServices({ annotations }: GatewayObject): boolean {
@@ -60,7 +59,7 @@ function selectGateway(q: QueryContext, gateway: GatewayObject): Selection | und
       },
     };
   }
-  const owner = annotations[parentNamespaceAnnotation] || namespace;
+  const owner = workloadNamespaceOf(gateway);
   const keys = named.split(",").map((hostname) => `${owner}/${hostname}`);
   const targets = q.ask(serviceTargets).filter((target) => keys.includes(keyOfId(target.service)));
   if (targets.length === 0) return undefined;
@@ -86,7 +85,7 @@ function withoutUnmanaged(selections: readonly Selection[]): readonly Selection[
   const isFromGatewayApi = ({ gateway }: Selection): boolean => gateway.annotations[semanticsAnnotation] === "gateway";
   const managed = new Set(
     selections
-      .filter((each) => isFromGatewayApi(each) && (each.gateway.annotations[serviceAccountAnnotation] ?? "") !== "")
+      .filter((each) => isFromGatewayApi(each) && serviceAccountOf(each.gateway) !== "")
       .map(({ gateway }) => gateway.namespace),
   );
   return managed.size === 0

@@ -26,3 +26,11 @@ export const namespaceKind = declareKind<NamespaceSpec, undefined>({
   key: clusterKey,
   decode: () => ({ spec: {} }),
 });
+
+/** Namespaces of Kubernetes and its nodes, in which nothing is injected, and which analysis ignores. */
+export const systemNamespaces: ReadonlySet<string> = new Set([
+  "kube-system",
+  "kube-public",
+  "kube-node-lease",
+  "local-path-storage",
+]);
