@@ -14,7 +14,7 @@ import {
 } from "@istiod/config-ingestion";
 import { absentReadersOf, allKinds, type Kind } from "@istiod/config-schema";
 import type { ConfigSource } from "@istiod/istio-api/mesh/v1alpha1/config";
-import type { ApiClient } from "@istiod/kubernetes";
+import type { ApiClient, TypeAvailability } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
 import type { MeshPlaces } from "./cluster/mesh-places.js";
 import { clusterSource, isOwnCluster } from "./cluster/own-cluster.js";
@@ -54,7 +54,7 @@ export function meshSources(
   values: MeshFlags,
   env: NodeJS.ProcessEnv,
   files: Partial<ConfigFileFlags> = {},
-  { configSources = [], client, places, warn = () => undefined }: ClusterOptions = {},
+  { configSources = [], client, availability, places, warn = () => undefined }: ClusterOptions = {},
 ): MeshSources {
   if (!values.configDir && configSources.length === 0 && client === undefined)
     throw new Error(
@@ -75,7 +75,7 @@ export function meshSources(
     ? open({ ...ofCluster(values.configDir), ...(files.stateDir && { stateDirectory: files.stateDir }) })
     : undefined;
   const stateDir = isConfigElsewhere ? "" : (files.stateDir ?? "");
-  const cluster = client && clusterSource(client, values, env, { isConfigElsewhere, stateDir, warn });
+  const cluster = client && clusterSource(client, values, env, { isConfigElsewhere, stateDir, availability, warn });
   const configured = openConfigSources(configSources, client !== undefined, {
     directory: (path) => open(ofCluster(path)),
     server: (url, tlsSettings) => xdsConfigSource({ url, tlsSettings, values, files, env }),
@@ -113,6 +113,8 @@ export interface ClusterOptions {
   readonly configSources?: readonly ConfigSource[];
   /** Client of this istiod's cluster. Default: none is read */
   readonly client?: ApiClient | undefined;
+  /** Is told which types that cluster serves. Default: none */
+  readonly availability?: TypeAvailability;
   /** Default: the files that the flags name */
   readonly places?: MeshPlaces;
   /** Receives warnings about the cluster. Default: none does. */

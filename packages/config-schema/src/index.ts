@@ -257,7 +257,7 @@ export {
   workloadEntryKind,
 } from "./kinds/istio/workload-entry.js";
 export { type WorkloadGroupObject, workloadGroupKind, workloadGroups } from "./kinds/istio/workload-group.js";
-export { type ConfigMapObject, configMaps } from "./kinds/kubernetes/config-map.js";
+export { type ConfigMapObject, configMaps, lockConfigMaps } from "./kinds/kubernetes/config-map.js";
 export { type Container } from "./kinds/kubernetes/container.js";
 export {
   type SliceEndpoint,

@@ -1,4 +1,5 @@
-import { gatewayStatusLock, runElected } from "@istiod/controllers";
+import { lockConfigMaps } from "@istiod/config-schema";
+import { gatewayStatusLock, locks, runElected } from "@istiod/controllers";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { type ApiServer, startApiServer } from "@istiod/kubernetes/testing";
 import { FakeClock } from "@istiod/runtime/testing";
@@ -82,4 +83,10 @@ it("an earlier release that renews its lock stays the only writer until it relea
   // The lock is released again, so that control planes of other revisions are not held up.
   const record = server.objects.get(older)?.metadata.annotations?.[recordAnnotation] ?? "{}";
   expect(JSON.parse(record)).toMatchObject({ holderIdentity: "" });
+});
+
+it("names all locks in ConfigMaps among those that are not read as configuration", () => {
+  const names = Object.values(locks).map(({ name }) => name);
+  expect(names).toHaveLength(6);
+  expect(lockConfigMaps).toEqual(expect.arrayContaining([...names, older.name]));
 });

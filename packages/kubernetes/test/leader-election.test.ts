@@ -79,6 +79,35 @@ describe("an election", () => {
     expect(seen[0]?.renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   });
 
+  it("renews after a renew period of its own, and others do not take over later because of it", async () => {
+    const here = world();
+    const timing = { leaseDurationMs: 20_000, renewDeadlineMs: 13_000, renewPeriodMs: 6_000, retryPeriodMs: 4_000 };
+    const leader = candidate(here, "a", timing);
+    const follower = candidate(here, "b", timing);
+    await here.run(60_000);
+    expect(here.lockRequests.filter((request) => request === "a PUT")).toHaveLength(9);
+    expect(leader.log).toEqual(["leader a", "started"]);
+    leader.crash();
+    await here.run(27_000);
+    expect(follower.log.at(-1)).toBe("started");
+  });
+
+  it("leads while renewals fail, until the deadline only", async () => {
+    const here = world();
+    const timing = { leaseDurationMs: 20_000, renewDeadlineMs: 13_000, renewPeriodMs: 6_000, retryPeriodMs: 4_000 };
+    const leader = candidate(here, "a", timing);
+    await here.run(10_000);
+    // The renewals at 12 s and soon after fail.
+    here.cutOff = "a";
+    await here.run(5_000);
+    here.cutOff = "";
+    await here.run(20_000);
+    expect(leader.log.filter((line) => line === "stopped")).toEqual([]);
+    here.cutOff = "a";
+    await here.run(13_100);
+    expect(leader.log).toContain("stopped");
+  });
+
   it("renews by one request, and reads the lock again once another candidate has changed it", async () => {
     const here = world();
     candidate(here, "a");
@@ -186,6 +215,10 @@ describe("an election", () => {
     [
       { retryPeriodMs: 15_000 },
       "leader election: retryPeriodMs is 15000, must be over 0 and less than renewDeadlineMs / 1.2",
+    ],
+    [
+      { renewPeriodMs: 15_000 },
+      "leader election: renewPeriodMs is 15000, must be over 0 and less than renewDeadlineMs, 15000",
     ],
   ])("rejects %j", (options, message) => {
     const lock = leaseLock(new FakeApiClient(() => ({})), name);

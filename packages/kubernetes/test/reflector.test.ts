@@ -1,4 +1,11 @@
-import { type ApiClient, createApiClient, Reflector, type ReflectorOptions } from "@istiod/kubernetes";
+import {
+  type ApiClient,
+  createApiClient,
+  Reflector,
+  type ReflectorOptions,
+  type ResourceType,
+  TypeAvailability,
+} from "@istiod/kubernetes";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingHandler } from "./support/recording-handler.js";
 import { endOfInitialEvents, json, ScriptedServer, ScriptedWatch, status } from "./support/scripted-server.js";
@@ -272,4 +279,49 @@ test("an answer cut off within an object deletes nothing, and is listed again", 
   await requestsAre(3);
   watch.send("ERROR", { code: 410, reason: "Expired" });
   await logIs("syncing", "+shop/a@1", "+shop/b@2", "synced", "stale", "-shop/a", "synced");
+});
+
+const carts: ResourceType = { group: "shop.example", version: "v1", kind: "Cart", plural: "carts", namespaced: true };
+
+test("a type that the server does not serve is asked for again when it is served, and not before", async () => {
+  const availability = new TypeAvailability();
+  availability.update([pods], new Set());
+  server.reply(status(404, "not found", "NotFound"));
+  start({ resource: carts, availability });
+  await vi.waitFor(() => expect(handler.log).toContainEqual(expect.stringContaining("not-served")), until);
+  availability.update([pods, { ...carts, version: "v1beta1" }], new Set());
+  // Without `availability` the second attempt comes after 250 ms.
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  expect(server.received).toHaveLength(1);
+
+  const watch = new ScriptedWatch();
+  server.reply(watch.answer);
+  availability.update([pods, carts], new Set());
+  await requestsAre(2);
+  watch.sendAll(added(pod("cart", "1")), endOfInitialEvents);
+  await vi.waitFor(() => expect([...handler.objects.keys()]).toEqual(["shop/cart"]), until);
+});
+
+test.each([
+  ["no types are known", (_: TypeAvailability) => undefined],
+  ["the type is said to be served", (known: TypeAvailability) => known.update([carts], new Set())],
+  ["its version could not be read", (known: TypeAvailability) => known.update([], new Set(["shop.example/v1"]))],
+])("the attempts continue after a 404 if %s", async (_, know) => {
+  const availability = new TypeAvailability();
+  know(availability);
+  for (let attempt = 0; attempt < 2; attempt++) server.reply(status(404, "not found", "NotFound"));
+  start({ resource: carts, availability });
+  await requestsAre(2);
+});
+
+test("a reflector that waits for its type can be stopped", async () => {
+  const availability = new TypeAvailability();
+  availability.update([pods], new Set());
+  server.reply(status(404, "not found", "NotFound"));
+  start({ resource: carts, availability });
+  await vi.waitFor(() => expect(handler.log).toContainEqual(expect.stringContaining("not-served")), until);
+  reflector?.stop();
+  availability.update([pods, carts], new Set());
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(server.received).toHaveLength(1);
 });

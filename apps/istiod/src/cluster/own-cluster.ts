@@ -1,6 +1,6 @@
 import { clusterReader, KubernetesSource } from "@istiod/config-ingestion";
 import { allKinds, ingressKinds, kubernetesKinds } from "@istiod/config-schema";
-import type { ApiClient } from "@istiod/kubernetes";
+import type { ApiClient, TypeAvailability } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
 import type { MeshFlags } from "@istiod/commands";
 import { withMultiClusterKinds } from "../sources/kinds.js";
@@ -22,10 +22,12 @@ export function clusterSource(
   {
     isConfigElsewhere,
     stateDir,
+    availability,
     warn,
   }: {
     readonly isConfigElsewhere: boolean;
     readonly stateDir: string;
+    readonly availability: TypeAvailability | undefined;
     readonly warn: (message: string) => void;
   },
 ): KubernetesSource {
@@ -33,6 +35,7 @@ export function clusterSource(
   return new KubernetesSource({
     cluster: values.clusterID,
     reader: clusterReader(client, {
+      ...(availability && { availability }),
       onUnsupported: (name, { release, minimum }) =>
         warn(
           `CRD ${name} has ${release === "" ? "no version" : `version ${release}`} of the Gateway API, below the minimum version ${minimum}: its objects are not processed`,

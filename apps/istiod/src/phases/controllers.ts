@@ -10,6 +10,7 @@ import {
   type RootCertificates,
   runController,
   runElected,
+  type RunOptions,
   StatusAnalysis,
 } from "@istiod/controllers";
 import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
@@ -36,9 +37,15 @@ export interface ControllerSources
 
 /**
  * Shorter than Istio's, with which another istiod may lead only a minute after the leader was killed: a candidate sees
- * a renewal up to 2.2 retry periods late, and waits for the lease from then on.
+ * a renewal up to 2.2 retry periods late, and waits for the lease from then on. A renewal that hangs, for half the
+ * deadline, leaves time for another. Renewals are most of what an idle istiod does.
  */
-const electionTiming = { leaseDurationMs: 20_000, retryPeriodMs: 4_000 };
+const electionTiming = {
+  leaseDurationMs: 20_000,
+  renewDeadlineMs: 13_000,
+  renewPeriodMs: 6_000,
+  retryPeriodMs: 4_000,
+};
 
 /** Starts the controllers, which write to istiod's own cluster and to remote ones. Does nothing without a cluster. */
 export function openControllers(
@@ -47,7 +54,7 @@ export function openControllers(
   { authority, servingRoots, analysis, webhookRoots, injection }: ControllerSources,
 ): void {
   const { values, env, log, closers } = startup;
-  const { client, database, remoteAccess } = mesh;
+  const { client, availability, database, remoteAccess } = mesh;
   if (client === undefined) return;
   const inputs: ControllerInputs = {
     values,
@@ -67,7 +74,7 @@ export function openControllers(
     );
   const candidate = candidateOptions(startup);
   const gateways = gatewayControllers({ startup, mesh, client, injection, settings: inputs.mesh });
-  const own = runControllers([...ownControllers(inputs), ...gateways], { ...candidate, client });
+  const own = runControllers([...ownControllers(inputs), ...gateways], { ...candidate, client, availability });
   closers.defer(() => own());
 
   const isExternal = variables.externalIstiod.read(env);
@@ -105,13 +112,13 @@ function statusAnalysis(
 /** Lets controllers of one cluster compete for their locks. Returns a function that ends and releases them. */
 function runControllers(
   controllers: readonly LockedController[],
-  options: Omit<CandidateOptions, "defaultRevision"> & { readonly client: ApiClient },
+  options: Omit<CandidateOptions, "defaultRevision"> & Pick<RunOptions, "client" | "availability">,
 ): () => Promise<void> {
   if (controllers.length === 0) return async () => undefined;
-  const { client, log } = options;
+  const { client, availability, log } = options;
   const defaultRevision = followDefaultRevision(client);
   const candidacies = controllers.map(({ lock, controller }) => {
-    const run = (fenced: ApiClient) => runController(controller, { client: fenced, log });
+    const run = (fenced: ApiClient) => runController(controller, { client: fenced, availability, log });
     if (lock === undefined) return run(client);
     return runElected(lock, run, { ...options, defaultRevision: () => defaultRevision.current() });
   });

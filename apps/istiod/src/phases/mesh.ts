@@ -1,7 +1,7 @@
 import { changesEndpointsAlone, Ingestion, RemoteAccess } from "@istiod/config-ingestion";
 import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
-import type { ApiClient } from "@istiod/kubernetes";
+import { type ApiClient, TypeAvailability } from "@istiod/kubernetes";
 import { noProxy, type Proxy } from "@istiod/push-context";
 import { GatewayResolution } from "@istiod/service-discovery";
 import { warmUp } from "@istiod/xds-generators";
@@ -23,6 +23,8 @@ export interface Mesh {
   readonly database: Database<Proxy>;
   /** Client of this istiod's cluster; undefined if none is read. */
   readonly client: ApiClient | undefined;
+  /** The types that this istiod's cluster serves. */
+  readonly availability: TypeAvailability;
   readonly sources: MeshSources;
   readonly ingestion: Ingestion<Proxy>;
   readonly secretClusters: SecretClusters;
@@ -44,9 +46,11 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
     log.warn(`waiting for the mesh configuration, istiod is not ready: ${error.message}`);
   const configSources = await readConfigSources((await meshPlaces(values, env, client, onWaiting)).meshConfig);
   const places = await meshPlaces(values, env, client);
+  const availability = new TypeAvailability();
   const sources = meshSources(values, env, values, {
     configSources,
     client,
+    availability,
     places,
     warn: (message) => log.warn(message),
   });
@@ -71,7 +75,17 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
   openRemoteClusters(startup, { client, sources, ingestion, secretClusters, remoteAccess });
   warnOfChangedConfigSources(database, configSources, log);
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
-  return { database, client, sources, ingestion, secretClusters, remoteAccess, reporting: report, rootNamespace };
+  return {
+    database,
+    client,
+    availability,
+    sources,
+    ingestion,
+    secretClusters,
+    remoteAccess,
+    reporting: report,
+    rootNamespace,
+  };
 }
 
 /**

@@ -1,10 +1,19 @@
 import { unsupportedDefinition, type UnsupportedDefinition } from "@istiod/config-schema";
-import { type ApiClient, type KubernetesObject, Reflector, resourcePath, ServedTypes } from "@istiod/kubernetes";
+import {
+  type ApiClient,
+  type KubernetesObject,
+  Reflector,
+  resourcePath,
+  ServedTypes,
+  type TypeAvailability,
+} from "@istiod/kubernetes";
 import type { Clock } from "@istiod/runtime";
 import type { ClusterReader } from "./cluster-reader.js";
 
 export interface ClusterReaderOptions {
   readonly clock?: Clock;
+  /** Is told which types the server serves. Default: none. */
+  readonly availability?: TypeAvailability;
   /** Receives failed attempts to follow objects. Default: states tell them. */
   readonly onError?: (error: unknown) => void;
   /** Receives CustomResourceDefinitions whose objects are not read, because they are of an old release. */
@@ -23,7 +32,18 @@ export function clusterReader(client: ApiClient, options: ClusterReaderOptions =
         if (unsupported !== undefined) options.onUnsupported?.(name, unsupported);
         return unsupported !== undefined;
       };
-      const types = new ServedTypes({ client, handler, ignores, ...(options.clock && { clock: options.clock }) });
+      const types = new ServedTypes({
+        client,
+        handler: {
+          ...handler,
+          served: (...served) => {
+            options.availability?.update(...served);
+            handler.served(...served);
+          },
+        },
+        ignores,
+        ...(options.clock && { clock: options.clock }),
+      });
       types.start();
       return () => types.stop();
     },

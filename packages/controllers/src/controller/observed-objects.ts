@@ -6,6 +6,7 @@ import {
   type ReflectorEvent,
   type ReflectorState,
   type ResourceType,
+  type TypeAvailability,
 } from "@istiod/kubernetes";
 import type { Clock } from "@istiod/runtime";
 import { notServed, type Observed, type Watch } from "./controller.js";
@@ -13,6 +14,7 @@ import { notServed, type Observed, type Watch } from "./controller.js";
 export interface ObservedObjectsOptions {
   readonly client: ApiClient;
   readonly database: Pick<Database<void>, "commit" | "read">;
+  readonly availability?: TypeAvailability | undefined;
   readonly clock: Clock;
   /** Called after each commit, and when the state of the watch changes. */
   readonly changed: () => void;
@@ -41,6 +43,7 @@ export class ObservedObjects {
     this.#reflector = new Reflector<KubernetesObject>({
       client: options.client,
       clock: options.clock,
+      availability: options.availability,
       resource: type,
       fields: { fields },
       ...(namespace !== undefined && { namespace }),

@@ -1,5 +1,5 @@
 import { type Commit, Database, type View } from "@istiod/incremental";
-import { type ApiClient, ApiError, isRetriable } from "@istiod/kubernetes";
+import { type ApiClient, ApiError, isRetriable, type TypeAvailability } from "@istiod/kubernetes";
 import { type Clock, monotonicClock } from "@istiod/runtime";
 import { allObserved, type Controller } from "./controller.js";
 import type { ControllerLog } from "./log.js";
@@ -11,6 +11,8 @@ export interface RunOptions {
   /** Its requests must fail once the leader lock is lost: see `Leadership.fenced`. */
   readonly client: ApiClient;
   readonly log: ControllerLog;
+  /** Tells when a watched type is served that is not. Default: nobody does, and the API server is asked again. */
+  readonly availability?: TypeAvailability | undefined;
   readonly clock?: Clock;
   /** Returns a number from 0 to 1. Default: `Math.random`. */
   readonly random?: () => number;
@@ -52,7 +54,7 @@ class ControllerRun implements RunningController {
   constructor(controller: Controller, options: RunOptions) {
     this.#controller = controller;
     this.#options = options;
-    const { client, log, clock = monotonicClock, random = Math.random } = options;
+    const { client, log, availability, clock = monotonicClock, random = Math.random } = options;
     const { concurrency = 10 } = controller;
     this.#database = new Database<void>({
       onObserverError: (error) => log.error({ err: error }, `${controller.name}: observer failed`),
@@ -60,7 +62,7 @@ class ControllerRun implements RunningController {
     this.#view = this.#database.view(undefined);
     const changed = (): void => this.#onChange();
     this.#objects = controller.watches.map(
-      (watch) => new ObservedObjects(watch, { client, clock, changed, database: this.#database }),
+      (watch) => new ObservedObjects(watch, { client, availability, clock, changed, database: this.#database }),
     );
     this.#queue = new WriteQueue({ concurrency, clock, random, process: (key) => this.#process(key) });
   }

@@ -31,7 +31,7 @@ export interface CandidateOptions {
   /** Durations and clocks of the elections. Default: Istio's. */
   readonly timing?: Pick<
     LeaderElectionOptions,
-    "leaseDurationMs" | "renewDeadlineMs" | "retryPeriodMs" | "clock" | "dates" | "random"
+    "leaseDurationMs" | "renewDeadlineMs" | "retryPeriodMs" | "renewPeriodMs" | "clock" | "dates" | "random"
   > & { readonly clock?: Clock };
 }
 

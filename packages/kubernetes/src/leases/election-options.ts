@@ -20,6 +20,11 @@ export interface LeaderElectionOptions {
   readonly renewDeadlineMs?: number;
   /** Milliseconds between attempts, less than the renew deadline. Default: a quarter of the lease. */
   readonly retryPeriodMs?: number;
+  /**
+   * Milliseconds between renewals of the leader, less than the renew deadline. Others do not take over later because
+   * of it. Default: the retry period.
+   */
+  readonly renewPeriodMs?: number;
   /** Called when a term starts. */
   readonly onStarted: (leadership: Leadership) => void;
   /** Called when a term has ended, in any way. */
@@ -55,6 +60,7 @@ export function completeOptions(options: LeaderElectionOptions): CompleteElectio
     key: "",
     renewDeadlineMs: leaseDurationMs / 2,
     retryPeriodMs: leaseDurationMs / 4,
+    renewPeriodMs: options.retryPeriodMs ?? leaseDurationMs / 4,
     onStopped: ignore,
     onNewLeader: ignore,
     onError: ignore,
@@ -68,7 +74,8 @@ export function completeOptions(options: LeaderElectionOptions): CompleteElectio
   return complete;
 }
 
-function checkOptions({ identity, leaseDurationMs, renewDeadlineMs, retryPeriodMs }: CompleteElectionOptions): void {
+function checkOptions(options: CompleteElectionOptions): void {
+  const { identity, leaseDurationMs, renewDeadlineMs, retryPeriodMs, renewPeriodMs } = options;
   const fail = (message: string): never => {
     throw new ApiError("configuration", `leader election: ${message}`);
   };
@@ -79,4 +86,6 @@ function checkOptions({ identity, leaseDurationMs, renewDeadlineMs, retryPeriodM
     fail(`renewDeadlineMs is ${renewDeadlineMs}, must be less than leaseDurationMs, ${leaseDurationMs}`);
   if (!(retryPeriodMs > 0) || !(retryPeriodMs * jitterFactor < renewDeadlineMs))
     fail(`retryPeriodMs is ${retryPeriodMs}, must be over 0 and less than renewDeadlineMs / ${jitterFactor}`);
+  if (!(renewPeriodMs > 0) || !(renewPeriodMs < renewDeadlineMs))
+    fail(`renewPeriodMs is ${renewPeriodMs}, must be over 0 and less than renewDeadlineMs, ${renewDeadlineMs}`);
 }

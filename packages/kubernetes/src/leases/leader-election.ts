@@ -64,8 +64,8 @@ export class LeaderElection {
 
   /** Returns the milliseconds until the next attempt. */
   #delay(renewed: boolean): number {
-    const { retryPeriodMs, random } = this.#options;
-    if (renewed) return retryPeriodMs;
+    const { retryPeriodMs, renewPeriodMs, random } = this.#options;
+    if (renewed) return renewPeriodMs;
     // A leader whose renewal has failed repeats it soon, since it has one renew deadline in total.
     if (this.#term !== undefined) return retryPeriodMs / 5;
     const delay = retryPeriodMs * (1 + random() * jitterFactor);

@@ -2,6 +2,7 @@ import { Backoff, type Clock, monotonicClock, reasonOf } from "@istiod/runtime";
 import { ApiError } from "../api-error.js";
 import { statusError } from "../client/status-error.js";
 import type { WatchMessage } from "../decoding/decoder.js";
+import type { TypeAvailability } from "../discovery/type-availability.js";
 import { apiVersionOf } from "../resource-type.js";
 import { sleep } from "../writers/retries.js";
 import { Breaks } from "./breaks.js";
@@ -15,6 +16,10 @@ export interface ReflectorOptions<T> extends ReflectorTarget {
   readonly clock?: Clock;
   /** Returns a number from 0 to 1, for jitter. Default `Math.random`. */
   readonly random?: () => number;
+  /**
+   * Tells when a type that the server does not serve is served. Default: nobody does, and the attempts continue.
+   */
+  readonly availability?: TypeAvailability | undefined;
   /** Receives failed attempts, and exceptions of the handler. Default: they are dropped; states tell the former. */
   readonly onError?: (error: unknown) => void;
 }
@@ -101,7 +106,11 @@ export class Reflector<T = Record<string, unknown>> {
     if (mustList(error)) this.#resourceVersion = undefined;
     else if (!this.#wasWatching || delayMs > unnoticedMs) this.#notifier.fail(error);
     this.#wasWatching = false;
-    await this.#sleep(delayMs);
+    const { availability, resource } = this.#options;
+    const served = error.code === "not-found" ? availability?.whenServed(resource, this.#stopping.signal) : undefined;
+    if (served === undefined) return await this.#sleep(delayMs);
+    await served;
+    this.#backoff.reset();
   }
 
   /** Waits before the next watch, because the server ended one as soon as it began. */

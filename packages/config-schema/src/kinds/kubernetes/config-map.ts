@@ -31,7 +31,23 @@ const entriesRead = new Set([
   "podDisruptionBudget",
 ]);
 
-/** ConfigMaps by `cluster/ns/name`. */
+/**
+ * ConfigMaps that are leader locks of Istio, with nothing to read. Their holders write each of them every few seconds,
+ * which every istiod would receive. Source: pilot/pkg/leaderelection/leaderelection.go.
+ */
+export const lockConfigMaps: readonly string[] = [
+  "istio-leader",
+  "istio-namespace-controller-election",
+  "istio-clustertrustbundle-controller-election",
+  "istio-serviceexport-controller-election",
+  "istio-status-leader",
+  "istio-analyze-leader",
+  "istio-gateway-status-leader",
+  "istio-node-untaint",
+  "istio-ip-autoallocate",
+];
+
+/** ConfigMaps by `cluster/ns/name`, without leader locks. */
 export const configMaps = collection<ConfigMapObject>("ConfigMap", { filter: discoveryNamespacesFilter });
 
 export const configMapKind = declareKind<ConfigMapSpec, undefined>({
@@ -44,6 +60,7 @@ export const configMapKind = declareKind<ConfigMapSpec, undefined>({
   annotations: isIstioKey,
   fields: { data: Object.fromEntries([...entriesRead].map((name) => [name, true])) },
   key: clusterKey,
+  fieldSelector: lockConfigMaps.map((name) => `metadata.name!=${name}`).join(","),
   decode(manifest, report) {
     const entries = Object.entries(Fields.of(manifest.body, report).stringMap("data"));
     return { spec: { data: Object.fromEntries(entries.filter(([name]) => entriesRead.has(name))) } };
