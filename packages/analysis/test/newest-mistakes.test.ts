@@ -364,6 +364,12 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"inlineCode": "function envoy_on_reqest(handle) end"',
     'did you mean "envoy_on_request"?',
   ],
+  "code in Lua that is not Lua": [
+    extension({ lua: { inlineCode: "function envoy_on_request(h)" } }),
+    "IST0106",
+    '"inlineCode": "function envoy_on_request(h)"',
+    "is not valid Lua: line 1: 'end' expected near \"<eof>\"",
+  ],
   "an extension for no workload": [
     extension({
       selector: { matchLabels: { app: "ratngs" } },

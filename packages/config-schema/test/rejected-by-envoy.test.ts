@@ -306,3 +306,37 @@ test("fields of Istio's API 1.32 have the limits of their documentation and of E
     "servers.0.tls.alpnProtocols.1: has 0 bytes, expected a protocol of 1 to 255, such as h2",
   ]);
 });
+
+const script = (inlineCode: string): string[] =>
+  errorsOf("extensions.istio.io/v1alpha1", "TrafficExtension", { lua: { inlineCode } }).map((error) =>
+    error.replace("lua.inlineCode: is not valid Lua: ", ""),
+  );
+
+test("scripts that Envoy does not compile are rejected, with their line", () => {
+  const faults = {
+    "function envoy_on_request(h)\n  h:logInfo('x'\nend": `line 3: ')' expected near "end"`,
+    "x y z": `line 1: '=' expected near "y"`,
+    "x = 'a": `line 1: unfinished string near "'a"`,
+    "x = 3x": 'line 1: malformed number near "3x"',
+    "x = '\\q'": String.raw`line 1: invalid escape sequence near "\\q"`,
+    "goto a local b ::a:: b()": `line 1: goto a jumps into the scope of local 'b' near "b"`,
+    "goto a": `line 1: undefined label 'a' of the goto in line 1 near "<eof>"`,
+    break: 'line 1: break outside a loop near "<eof>"',
+    [`x = ${"(".repeat(65_000)}`]: 'line 1: more than 200 levels of nesting near "("',
+  };
+  for (const [text, fault] of Object.entries(faults)) expect(script(text)).toEqual([fault]);
+  expect(script("\x1bLJ")).toEqual(["lua.inlineCode: begins with ESC, which marks compiled code"]);
+});
+
+test("scripts that Envoy compiles are accepted", () => {
+  const scripts = [
+    "function envoy_on_request(h) h:headers():add('x-a', \"b\"); end;",
+    "while true do break; end",
+    "goto continue; local a ::continue::",
+    "f\n(x)",
+    "#!/usr/bin/lua\nreturn {1, 2; a = 0x1p4, ['b'] = 1ULL}",
+    "error('only when it is loaded')",
+    "local naïve = [==[ ]] ]==] .. '\\x41\\z  \\u{e9}'",
+  ];
+  for (const text of scripts) expect([text, script(text)]).toEqual([text, []]);
+});

@@ -156,6 +156,41 @@ describe("values that Envoy rejects are denied with their field", () => {
       filter({ inlineCode: "" }),
       `patch.value.typed_config["@type"]: is missing, expected the URL of a message such as ${lua}`,
     ],
+    ...Object.entries({
+      "Lua inlineCode": { "@type": lua, inlineCode: "x y" },
+      "Lua defaultSourceCode.inlineString": { "@type": lua, defaultSourceCode: { inlineString: "x y" } },
+      "Lua default_source_code.inline_bytes": {
+        "@type": lua,
+        default_source_code: { inline_bytes: Buffer.from("x y").toString("base64") },
+      },
+      "Lua sourceCodes.a.inlineString": {
+        "@type": lua,
+        sourceCodes: { b: { inlineString: "x = 1" }, a: { inlineString: "x y" } },
+      },
+      "LuaPerRoute source_code.inline_string": { "@type": `${lua}PerRoute`, source_code: { inline_string: "x y" } },
+      "LuaConfig source_code.inline_string": {
+        "@type": "type.googleapis.com/envoy.extensions.router.cluster_specifiers.lua.v3.LuaConfig",
+        source_code: { inline_string: "x y" },
+      },
+      "TypedStruct value.inline_code": {
+        "@type": "type.googleapis.com/xds.type.v3.TypedStruct",
+        type_url: lua,
+        value: { inline_code: "x y" },
+      },
+    }).map(([name, config]): [string, object, string] => [
+      name,
+      filter(config),
+      `patch.value.typed_config.${name.replace(/^\S+ /, "")}: is not valid Lua: line 1: '=' expected near "y"`,
+    ]),
+    [
+      "Lua of a route",
+      patch("VIRTUAL_HOST", {
+        routes: [
+          { typed_per_filter_config: { lua: { "@type": `${lua}PerRoute`, source_code: { inlineString: "(" } } } },
+        ],
+      }),
+      'patch.value.routes[0].typed_per_filter_config.lua.source_code.inlineString: is not valid Lua: line 1: unexpected symbol near "<eof>"',
+    ],
   ])("%s", async (_, given, message) => {
     expect(await verdictOn(given)).toMatchObject({ message });
   });

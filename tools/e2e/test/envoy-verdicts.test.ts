@@ -1,11 +1,20 @@
-import { celFault, formatStringFault, headerFormatFault } from "@istiod/config-schema";
+import { celFault, formatStringFault, headerFormatFault, luaFault } from "@istiod/config-schema";
 import { whyNoEnvoy } from "@istiod/e2e";
 import { findEnvoy } from "@istiod/envoy-binary";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { envoyVerdicts, header, jsonLog, logFilter, textLog, traceTag } from "./envoy-verdicts/envoy-verdicts.js";
+import {
+  envoyVerdicts,
+  header,
+  jsonLog,
+  logFilter,
+  luaFilter,
+  textLog,
+  traceTag,
+} from "./envoy-verdicts/envoy-verdicts.js";
 import { expressions, knownExpressions } from "./envoy-verdicts/expressions.js";
 import { composedFormats, endsEnvoy, headerForms, operatorForms } from "./envoy-verdicts/format-strings.js";
+import { knownScripts, scripts, scriptsAtLimits, withoutEffect } from "./envoy-verdicts/lua-scripts.js";
 
 const reason = await whyNoEnvoy();
 
@@ -77,5 +86,16 @@ describe("verdicts on texts that Envoy compiles", () => {
     const verdicts = await envoyVerdicts((await findEnvoy())!, texts.map(logFilter));
     count("expressions", verdicts);
     expect(disagreements(texts, verdicts, celFault)).toEqual([]);
+  });
+
+  it("are Envoy's for Lua scripts", { timeout: 600_000 }, async () => {
+    const random = fc.sample(scripts, { numRuns: cases * 2, seed });
+    // Texts that are no text for Lua from their first character on cannot have anything before them.
+    const texts = [...knownScripts, ...scriptsAtLimits, ...random].map((script) =>
+      /^[#\uFEFF\x1b]/.test(script) ? script : withoutEffect(script),
+    );
+    const verdicts = await envoyVerdicts((await findEnvoy())!, texts.map(luaFilter));
+    count("Lua", verdicts);
+    expect(disagreements(texts, verdicts, luaFault)).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { answeringModule, type Mesh, startMesh, whyNoEnvoy } from "@istiod/e2e";
+import { answeringModule, eventually, type Mesh, startMesh, whyNoEnvoy } from "@istiod/e2e";
 import { archiveOf, startImageRegistry } from "@istiod/pilot-agent/testing";
 import { Closers } from "@istiod/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -86,4 +86,57 @@ describe("an extension", () => {
     expect((await mesh.call("client", "http://closed:8000/")).status).toBe(403);
     expect((await mesh.call("client", "http://open:8000/")).status).toBe(200);
   });
+});
+
+describe("a script that fails when it is loaded, which only Envoy can know", () => {
+  beforeEach(({ skip }) => skip(reason !== undefined, reason));
+  let mesh: Mesh;
+  const adding = (value: string, before = ""): object =>
+    lua(`${before} function envoy_on_response(handle) handle:headers():add("x-lua", "${value}") end`);
+  const extensions = (failing: object, innocent: object): string =>
+    extension("TrafficExtension", "failing", "web", failing) +
+    extension("TrafficExtension", "innocent", "other", innocent);
+  const headerOf = async (app: string): Promise<unknown> =>
+    (await mesh.call("client", `http://${app}:8000/`)).headers["x-lua"];
+  const becomes = (app: string, value: string): Promise<unknown> =>
+    eventually(`${app} answers ${value}`, async () => (await headerOf(app)) === value);
+  beforeAll(async () => {
+    if (reason) return;
+    mesh = await startMesh({
+      objects: extensions(adding("1"), adding("1")),
+      workloads: ["client", "web", "other"].map((app) => ({ app })),
+    });
+  }, 90_000);
+  afterAll(() => mesh?.close());
+
+  it("leaves the selected workloads their last good listeners, and the changes of others are live", async () => {
+    await becomes("web", "1");
+    await mesh.write("objects", extensions(adding("2", `error("no")`), adding("2")));
+    await becomes("other", "2");
+    await eventually("web rejects the script", () => mesh.refusals().some((line) => line.includes(": no")));
+    expect(await headerOf("web")).toBe("1");
+    expect(mesh.refusals().filter((line) => !line.includes("virtualInbound") && !line.includes("_8000"))).toEqual([]);
+
+    // Other changes of the same workload are live, too.
+    const fault = {
+      http: [
+        {
+          fault: { abort: { httpStatus: 418, percentage: { value: 100 } } },
+          route: [{ destination: { host: "web" } }],
+        },
+      ],
+    };
+    const virtualService = `---\n${JSON.stringify({
+      apiVersion: "networking.istio.io/v1",
+      kind: "VirtualService",
+      metadata: { name: "web", namespace: "shop" },
+      spec: { hosts: ["web"], ...fault },
+    })}\n`;
+    await mesh.write("routes", virtualService);
+    await eventually("web has the route", async () => (await mesh.call("web", "http://web:8000/")).status === 418);
+
+    await mesh.write("routes", "");
+    await mesh.write("objects", extensions(adding("3"), adding("3")));
+    await becomes("web", "3");
+  }, 120_000);
 });

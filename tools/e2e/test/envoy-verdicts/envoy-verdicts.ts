@@ -5,6 +5,7 @@ import { type AccessLogFilter, AccessLogFilterSchema } from "@istiod/envoy-api/e
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { FileAccessLogSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/file/v3/file";
 import { ExpressionFilterSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/filters/cel/v3/cel";
+import { LuaSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/lua/v3/lua";
 import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/router/v3/router";
 import {
   type HttpConnectionManager,
@@ -16,7 +17,9 @@ import { listenerType, type Resource, resource } from "@istiod/resources";
 const batch = 2000;
 
 /** A connection manager with the part whose verdict is asked for. */
-type Manager = Partial<Pick<HttpConnectionManager, "accessLog" | "tracing">> & { routeHeaders?: string };
+type Manager = Partial<Pick<HttpConnectionManager, "accessLog" | "tracing" | "httpFilters">> & {
+  routeHeaders?: string;
+};
 
 /** Returns Envoy's error for each connection manager; undefined where it accepts it. An Envoy that ends is an error. */
 export async function envoyVerdicts(
@@ -72,6 +75,13 @@ export const logFilter = (expression: string): Manager => {
   return fileLog({ case: "textFormatSource", value: { specifier: { case: "inlineString", value: "x" } } }, filter);
 };
 
+export const luaFilter = (script: string): Manager => {
+  const lua = create(LuaSchema, { defaultSourceCode: { specifier: { case: "inlineString", value: script } } });
+  return {
+    httpFilters: [{ name: "lua", configType: { case: "typedConfig", value: anyPack(LuaSchema, lua) } }],
+  } as unknown as Manager;
+};
+
 type Format =
   | { case: "textFormatSource"; value: { specifier: { case: "inlineString"; value: string } } }
   | { case: "jsonFormat"; value: JsonObject };
@@ -85,7 +95,7 @@ function fileLog(format: Format, filter?: AccessLogFilter): Manager {
   return { accessLog: [{ name: "log", configType, ...(filter && { filter }) }] } as unknown as Manager;
 }
 
-function listener({ routeHeaders, ...fields }: Manager, n: number): Resource {
+function listener({ routeHeaders, httpFilters = [], ...fields }: Manager, n: number): Resource {
   const manager = create(HttpConnectionManagerSchema, {
     statPrefix: "x",
     ...fields,
@@ -95,6 +105,7 @@ function listener({ routeHeaders, ...fields }: Manager, n: number): Resource {
         routeHeaders === undefined ? {} : { responseHeadersToAdd: [{ header: { key: "x-a", value: routeHeaders } }] },
     },
     httpFilters: [
+      ...httpFilters,
       { name: "router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } },
     ],
   });

@@ -2,6 +2,7 @@ import { collection, index } from "@istiod/incremental";
 import { TrafficExtensionSchema, type TrafficExtension } from "@istiod/istio-api/extensions/v1alpha1/traffic_extension";
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { luaFault } from "../../validation/lua/lua.js";
 import type { Place } from "../../validation/place.js";
 import { port, required, size, type Shape } from "../../validation/shape.js";
 import { attachmentShape, checkAttachment } from "../../validation/targets.js";
@@ -37,9 +38,13 @@ export const trafficExtensionKind = istioKind({
   validate,
 });
 
-/** Validates a spec as Istio's `ValidateTrafficExtension` does. */
+/** Validates a spec as Istio's `ValidateTrafficExtension` does, and scripts as Envoy compiles them. */
 function validate({ spec }: TrafficExtensionObject, place: Place): void {
   checkAttachment(spec, place);
   if (spec.filterConfig.case === undefined) place.error("is empty, expected wasm or lua");
   if (spec.filterConfig.case === "wasm") checkWasm(spec.filterConfig.value, place.at("wasm"));
+  if (spec.filterConfig.case === "lua") {
+    const fault = luaFault(spec.filterConfig.value.inlineCode);
+    if (fault !== undefined) place.at("lua", "inlineCode").error(fault);
+  }
 }

@@ -4,6 +4,7 @@ import {
   EnvoyFilter_ApplyTo as ApplyTo,
   type EnvoyFilter_EnvoyConfigObjectPatch as ConfigPatch,
   EnvoyFilter_Patch_Operation as Operation,
+  EnvoyFilter_PatchContext as Context,
   EnvoyFilterSchema,
 } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { ConfigObject } from "../../../config-object.js";
@@ -17,6 +18,7 @@ import {
   targetRefsShape,
   workloadSelectorShape,
 } from "../../../validation/targets.js";
+import { checkLuaScripts } from "./lua-scripts.js";
 import { checkPatch } from "./patch.js";
 import { istioKind } from "../istio-kind.js";
 
@@ -45,11 +47,15 @@ export const envoyFilterKind = istioKind({
 
 /**
  * Validates a spec as Istio's `ValidateEnvoyFilter` does, except for the values of patches, which need Envoy's types.
+ * Of these, only scripts are checked.
  */
 function validate({ spec }: EnvoyFilterObject, place: Place): void {
   checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
   checkAttachment({ targetRefs: spec.targetRefs }, place);
   each(spec.configPatches, place.at("configPatches"), checkPatch);
+  each(spec.configPatches, place.at("configPatches"), ({ match, patch }, at) => {
+    if (match?.context !== Context.WAYPOINT) checkLuaScripts(patch?.value, at.at("patch", "value"));
+  });
   const bytes = spec.configPatches.filter(isForAll).reduce((sum, { patch }) => sum + valueSize(patch?.value), 0);
   checkProduct("filterBytes", "bytes", [["bytes of values", bytes]], place.at("configPatches"));
 }
