@@ -45,6 +45,19 @@ test("subsets of a wildcard host that multiply with all of its services are foun
   );
 });
 
+test("policies that are too large for all ports are found", () => {
+  const subjectAltNames = Array.from({ length: 14_000 }, (_, i) => `spiffe://cluster.local/ns/shop/sa/name-${i}`);
+  const policy = (name: string, host: string): string =>
+    named("DestinationRule", name, { host, trafficPolicy: { tls: { mode: "SIMPLE", subjectAltNames } } });
+  expect(messagesIn(entry(100) + policy("shop/cart", "cart.example.com"), ["MESH0020"])).toEqual([]);
+  for (const host of ["cart.example.com", "*.example.com"]) {
+    const [found] = messagesIn(entry(256) + policy("shop/cart", host), ["MESH0020"]);
+    expect(found).toMatch(/^MESH0020 DestinationRule shop\/cart /);
+    expect(found).toContain(`requests to ${host} fail, as it has no clusters: 256 ports `);
+    expect(found).toContain("of at most 134217728 (ISTIOD_MAX_POLICY_BYTES_OF_DESTINATION_RULE)");
+  }
+});
+
 test("routes of a delegate beyond the bound are found", () => {
   const hosts = Array.from({ length: 500 }, (_, i) => `h${i}.example.com`);
   const root = named("VirtualService", "shop/root", {

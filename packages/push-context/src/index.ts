@@ -156,6 +156,7 @@ export {
   subsetsOf,
 } from "./traffic-policy/destination-rule.js";
 export { wildcardSubsets, type WildcardRule } from "./traffic-policy/wildcard-subsets.js";
+export { policyOverBound } from "./traffic-policy/policy-product.js";
 export { servedSubsets, type ServedSubsets, type SubsetsTarget } from "./traffic-policy/served-subsets.js";
 export { rulesForHost } from "./traffic-policy/namespace-rules.js";
 export { isSameForAllWorkloads, rulesDefiningSubset } from "./traffic-policy/subset-rules.js";

@@ -231,3 +231,70 @@ spec:
     expect(proxy.view.call(omissions).listenerConflicts).toEqual([]);
   });
 });
+
+describe("the policy of a rule", () => {
+  const { rulePolicyBytes } = productBounds;
+  const names = (count: number): string =>
+    `{tls: {mode: SIMPLE, subjectAltNames: [${list(count, (i) => `spiffe://cluster.local/ns/shop/sa/name-${i}`)}]}}`;
+  const wildcard = (policy: string, namespace = "shop"): string => `
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: all, namespace: ${namespace}}
+spec: {host: "*.example.com", trafficPolicy: ${policy}}
+`;
+  const other = `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: other, namespace: other}
+spec:
+  hosts: [other.example.com]
+  ports: [{number: 80, name: http, protocol: HTTP}]
+  resolution: STATIC
+  endpoints: [{address: 10.2.0.2}]
+`;
+
+  test("too large for all ports of a service leaves it without clusters, so that no request lacks it", () => {
+    const mesh = new TestMesh(`${entry(10)}---${rule(2, names(200))}---${other}`).set(
+      rulePolicyBytes.variable,
+      "100000",
+    );
+    const proxy = mesh.proxy();
+    expect(outbound(proxy)).toHaveLength(10 * 3 + 1);
+    mesh.apply(rule(2, names(300)));
+    expect(outbound(proxy)).toEqual(["outbound|80||other.example.com"]);
+    expect(proxy.names("envoy.config.endpoint.v3.ClusterLoadAssignment")).toEqual(outbound(proxy));
+    const [omitted] = proxy.view.call(omissions).listenerConflicts;
+    expect(omitted?.ignored).toEqual({ kind: "policy", object: "DestinationRule", policy: "shop/cart" });
+    expect(omitted?.reason).toMatch(
+      /^with the clusters of cart.example.com: 10 ports × \d+ bytes of policies = \d+ bytes, of at most 100000 \(ISTIOD_MAX_POLICY_BYTES_OF_DESTINATION_RULE\)$/,
+    );
+    mesh.apply(rule(2, names(3)));
+    expect(outbound(proxy)).toHaveLength(10 * 3 + 1);
+  });
+
+  test("multiplies with all services of a wildcard host, and those of its namespace count for themselves", () => {
+    const mesh = new TestMesh(`${entry(10)}---${other}---${wildcard(names(200))}`).set(
+      rulePolicyBytes.variable,
+      "120000",
+    );
+    const proxy = mesh.proxy();
+    expect(outbound(proxy)).toHaveLength(11);
+    mesh.apply(
+      other.replace(
+        "[{number",
+        `[${list(20, (i) => `{number: ${i + 100}, name: http-${i}, protocol: HTTP}`)}, {number`,
+      ),
+    );
+    expect(outbound(proxy)).toHaveLength(10);
+    expect(outbound(mesh.proxy({ namespace: "other" }))).toHaveLength(31);
+  });
+
+  test("of a few kilobytes is never too large", () => {
+    const mesh = new TestMesh(`${entry(10)}---${rule(2, names(80))}`).set(rulePolicyBytes.variable, "1");
+    expect(outbound(mesh.proxy())).toHaveLength(10 * 3);
+  });
+
+  test("is bounded by default: 256 ports × 600 KB", { timeout: 120_000 }, () => {
+    expect(outbound(new TestMesh(`${entry(256)}---${rule(0, names(14_000))}`).proxy())).toEqual([]);
+  });
+});

@@ -43,6 +43,11 @@ export const productBounds = {
     100_000,
     "maximum of subsets × ports of all services that a DestinationRule with a wildcard host and more than 16 subsets covers",
   ),
+  rulePolicyBytes: boundFeature(
+    "ISTIOD_MAX_POLICY_BYTES_OF_DESTINATION_RULE",
+    128 * 1024 * 1024,
+    "maximum of the bytes of a DestinationRule's policies in the clusters of all ports that it covers, each of which repeats them; beyond it, the services have no clusters, and requests to them fail",
+  ),
   imports: boundFeature(
     "ISTIOD_MAX_WILDCARD_HOSTS_OF_SIDECAR",
     250,

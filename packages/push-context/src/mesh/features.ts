@@ -32,6 +32,7 @@ export const features = {
   maxClusters: productBounds.clusters,
   maxRuleClusters: productBounds.ruleClusters,
   maxPolicyBytes: productBounds.policyBytes,
+  maxRulePolicyBytes: productBounds.rulePolicyBytes,
   maxCopiedBytes: productBounds.bytes,
 
   // Resource selection

@@ -9,10 +9,13 @@ import {
 import { features } from "../mesh/features.js";
 import type { ConsolidatedRule } from "./consolidated-rule.js";
 import { isWildcard } from "./host-pattern.js";
+import { policyOverBound } from "./policy-product.js";
 import { wildcardSubsets } from "./wildcard-subsets.js";
 
 /** Subsets for which a service has clusters, and those that are left out because they are too many. */
 export interface ServedSubsets {
+  /** The reason for which the service has no clusters, not even its own; absent if it has them. */
+  readonly denied?: string;
   readonly served: readonly Subset[];
   /** Number of the rule's subsets beyond the bounds. */
   readonly leftOut: number;
@@ -25,7 +28,8 @@ const fewClusters = 256;
 
 /**
  * Returns the subsets of a rule for which each port of a service has a cluster. Ports and subsets are lists of several
- * objects, neither of which is wrong by itself. The first subsets are served and the others are left out.
+ * objects, neither of which is wrong by itself. The first subsets are served and the others are left out. If the rule's
+ * policy is too large for all ports, there are no clusters.
  */
 export function servedSubsets(
   q: QueryContext,
@@ -33,7 +37,10 @@ export function servedSubsets(
   rule: Pick<ConsolidatedRule, "namespace" | "spec"> | undefined,
 ): ServedSubsets {
   const subsets = rule?.spec.subsets ?? [];
-  if (rule === undefined || subsets.length === 0) return { served: subsets, leftOut: 0 };
+  if (rule === undefined) return { served: [], leftOut: 0 };
+  const denied = policyOverBound(q, { ports, namespace }, rule);
+  if (denied !== undefined) return { denied, served: [], leftOut: subsets.length };
+  if (subsets.length === 0) return { served: subsets, leftOut: 0 };
   const { host } = rule.spec;
   if (isWildcard(host)) {
     const counted = namespace === rule.namespace ? namespace : undefined;

@@ -44,7 +44,7 @@ const allowedSubsets = query(
 );
 
 /** The number of ports of the services that a wildcard host covers. */
-const coveredPorts = query(
+export const coveredPorts = query(
   "coveredPorts",
   (q, { host, namespace }: Pick<WildcardRule, "host" | "namespace">): number => {
     let ports = 0;

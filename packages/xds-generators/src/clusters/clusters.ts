@@ -218,10 +218,9 @@ function outboundClustersOf(
   const service = q.call(scopedService, scoped);
   if (service === undefined) return ResourceSet.empty;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const subsets = [
-    "",
-    ...servedSubsets(q, { ports: ports.length, namespace: service.namespace }, rule).served.map(({ name }) => name),
-  ];
+  const { denied, served } = servedSubsets(q, { ports: ports.length, namespace: service.namespace }, rule);
+  if (denied !== undefined) return ResourceSet.empty;
+  const subsets = ["", ...served.map(({ name }) => name)];
   const clusterName = sniDnat ? sniDnatClusterName : outboundClusterName;
   return resourcesOf(
     ports.flatMap((port) => subsets.map((subset) => ({ service: scoped, port, subset, sniDnat }))),

@@ -2,8 +2,8 @@ import type { ChainPlan } from "./outbound/outbound-plan.js";
 
 /**
  * The source of a filter chain: a service port, a route of a VirtualService (by field), an egress or ingress
- * listener of a Sidecar, or a server of a Gateway. A subset of a DestinationRule is the source of clusters, and a
- * policy of filters in all chains.
+ * listener of a Sidecar, or a server of a Gateway. A DestinationRule and its subsets are the source of clusters, and
+ * another policy of filters in all chains.
  */
 export type ChainSource =
   | { readonly kind: "service"; readonly id: string; readonly port: number }
@@ -12,7 +12,7 @@ export type ChainSource =
   | { readonly kind: "subset"; readonly rule: string; readonly index: number }
   | {
       readonly kind: "policy";
-      readonly object: "AuthorizationPolicy" | "RequestAuthentication";
+      readonly object: "AuthorizationPolicy" | "RequestAuthentication" | "DestinationRule";
       readonly policy: string;
     }
   | { readonly kind: "server"; readonly gateway: string; readonly index: number };

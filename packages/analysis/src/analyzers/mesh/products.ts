@@ -9,7 +9,14 @@ import {
   type VirtualServiceObject,
   virtualServices,
 } from "@istiod/config-schema";
-import { resolveHost, routedServers, servedSubsets, virtualService, wildcardSubsets } from "@istiod/push-context";
+import {
+  policyOverBound,
+  resolveHost,
+  routedServers,
+  servedSubsets,
+  virtualService,
+  wildcardSubsets,
+} from "@istiod/push-context";
 import {
   discoverySettings,
   isWildcardHost,
@@ -21,7 +28,7 @@ import { type AnalysisContext, type Rule, rule } from "../../analyzer.js";
 
 /** Checks what the lists of several objects multiply to: parts beyond a bound are left out. */
 export const productRules: readonly Rule[] = [
-  rule(destinationRuleKind, destinationRules, checkSubsets),
+  rule(destinationRuleKind, destinationRules, checkRule),
   rule(virtualServiceKind, virtualServices, checkRoutes),
   rule(serviceEntryKind, serviceEntries, checkWorkloads),
 ];
@@ -37,9 +44,11 @@ function checkWorkloads({ namespace, name, spec }: ServiceEntryObject, { q, repo
   );
 }
 
-function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
-  if (spec.subsets.length === 0) return;
+function checkRule({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
   if (isWildcardHost(spec.host)) {
+    const denied = policyOverBound(q, { ports: 0, namespace }, { namespace, spec });
+    if (denied !== undefined) return report("MESH0020", ["spec", "trafficPolicy"], noClusters(spec.host, denied));
+    if (spec.subsets.length === 0) return;
     const { count, reason } = wildcardSubsets(q, { host: spec.host, subsets: spec.subsets.length, namespace });
     if (reason !== undefined)
       report(
@@ -54,7 +63,12 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
     const covered = q.call(service, id);
     if (covered === undefined) continue;
     const ports = covered.ports.filter(({ protocol }) => protocol !== "UDP").length;
-    const { served, leftOut, reason } = servedSubsets(q, { ports, namespace: covered.namespace }, { namespace, spec });
+    const { denied, served, leftOut, reason } = servedSubsets(
+      q,
+      { ports, namespace: covered.namespace },
+      { namespace, spec },
+    );
+    if (denied !== undefined) return report("MESH0020", ["spec", "trafficPolicy"], noClusters(hostname, denied));
     if (reason === undefined) continue;
     report(
       "MESH0020",
@@ -63,6 +77,10 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
     );
     return;
   }
+}
+
+function noClusters(host: string, reason: string): string {
+  return `requests to ${host} fail, as it has no clusters: ${reason}; raise the variable, or use a smaller policy or fewer ports`;
 }
 
 function checkRoutes(object: VirtualServiceObject, context: AnalysisContext): void {

@@ -31,7 +31,8 @@ const dnsClustersWithoutEndpointsOf = query(
   (q, scoped: ScopedService): readonly string[] => {
     const service = q.call(scopedService, scoped);
     if (service === undefined || !dnsResolutions.has(service.resolution)) return [];
-    const subsets = subsetsServedOf(q, service).served;
+    const { denied, served: subsets } = subsetsServedOf(q, service);
+    if (denied !== undefined) return [];
     return nonUdpPorts(service).flatMap((port) =>
       ["", ...subsets.map(({ name }) => name)]
         .filter((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat: false }) === undefined)
@@ -45,7 +46,8 @@ const dnsResolutions: ReadonlySet<Service["resolution"]> = new Set(["DNSLB", "DN
 const clusterNamesOf = query("clusterNamesOf", (q, scoped: ScopedService): readonly string[] => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.resolution === "Alias") return [];
-  const subsets = subsetsServedOf(q, service).served;
+  const { denied, served: subsets } = subsetsServedOf(q, service);
+  if (denied !== undefined) return [];
   return nonUdpPorts(service).flatMap((port) =>
     ["", ...subsets.map(({ name }) => name)].map((subset) => outboundClusterName(service.hostname, port, subset)),
   );
@@ -56,7 +58,10 @@ function subsetsServedOf(q: QueryContext, service: Service): ServedSubsets {
   return servedSubsets(q, { ports: nonUdpPorts(service).length, namespace: service.namespace }, rule);
 }
 
-/** Subsets of DestinationRules that are left out because a service has too many clusters with them. */
+/**
+ * Subsets of DestinationRules that are left out because a service has too many clusters with them, and rules whose
+ * policies are too large for all ports.
+ */
 export const subsetsLeftOut = query("subsetsLeftOut", (q): readonly ListenerConflict[] =>
   q.call(clientServices).flatMap((scoped) => q.call(subsetsLeftOutOf, scoped) ?? []),
 );
@@ -65,8 +70,13 @@ const subsetsLeftOutOf = query("subsetsLeftOutOf", (q, scoped: ScopedService): L
   const service = q.call(scopedService, scoped);
   if (service === undefined) return undefined;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const { served, reason } = subsetsServedOf(q, service);
-  if (rule === undefined || reason === undefined) return undefined;
+  const { denied, served, reason } = subsetsServedOf(q, service);
+  if (rule === undefined) return undefined;
+  if (denied !== undefined) {
+    const policy = { kind: "policy", object: "DestinationRule", policy: `${rule.namespace}/${rule.name}` } as const;
+    return { bind: "", ignored: policy, reason: `with the clusters of ${service.hostname}: ${denied}` };
+  }
+  if (reason === undefined) return undefined;
   const ignored = { kind: "subset", rule: `${rule.namespace}/${rule.name}`, index: served.length } as const;
   return { bind: "", ignored, reason: `with all later subsets: for ${service.hostname}, ${reason}` };
 });

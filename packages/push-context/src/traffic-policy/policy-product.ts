@@ -1,0 +1,85 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { QueryContext } from "@istiod/incremental";
+import {
+  type DestinationRule,
+  LoadBalancerSettingsSchema,
+  type TrafficPolicy,
+  TrafficPolicy_PortTrafficPolicySchema,
+  TrafficPolicySchema,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { features } from "../mesh/features.js";
+import type { ConsolidatedRule } from "./consolidated-rule.js";
+import { isWildcard } from "./host-pattern.js";
+import { coveredPorts } from "./wildcard-subsets.js";
+
+/** Policies up to this many bytes are no more than the rest of a cluster. */
+const fewBytes = 4096;
+
+/**
+ * The reason why a service has no clusters: each of its ports repeats the policy of the rule, with a wildcard host also
+ * each port of all other services that it covers, and they would be too many bytes in all. Undefined if it has
+ * clusters. Without the policy a cluster could be less strict, such as with other names of the peer, so requests fail instead.
+ *
+ * @param ports number of the service's ports that have clusters
+ * @param namespace the namespace of the service
+ */
+export function policyOverBound(
+  q: QueryContext,
+  { ports, namespace }: { readonly ports: number; readonly namespace: string },
+  rule: Pick<ConsolidatedRule, "namespace" | "spec">,
+): string | undefined {
+  const { host } = rule.spec;
+  const bytes = repeatedBytes(rule.spec);
+  if (bytes <= fewBytes) return undefined;
+  const counted = namespace === rule.namespace ? namespace : undefined;
+  const count = isWildcard(host) ? q.call(coveredPorts, { host, namespace: counted }) : ports;
+  const bound = features.maxRulePolicyBytes(q);
+  if (count * bytes <= bound) return undefined;
+  const covered = isWildcard(host) ? "ports of all services" : "ports";
+  return `${count} ${covered} × ${bytes} bytes of policies = ${count * bytes} bytes, of at most ${bound} (${features.maxRulePolicyBytes.variable})`;
+}
+
+const sizes = new WeakMap<DestinationRule, number>();
+
+/** Returns the bytes of a rule that the clusters of a port repeat, at most. */
+function repeatedBytes(rule: DestinationRule): number {
+  const known = sizes.get(rule);
+  if (known !== undefined) return known;
+  const own = bytesOf(rule.trafficPolicy);
+  // The subsets of one service are bounded by themselves, and the last are left out.
+  const subsets = isWildcard(rule.host) ? rule.subsets : [];
+  const size = subsets.reduce((sum, { trafficPolicy }) => sum + own + bytesOf(trafficPolicy), own);
+  sizes.set(rule, size);
+  return size;
+}
+
+/**
+ * Returns the bytes of a policy in the cluster of a port, at most: one of the policies of ports replaces it. Settings
+ * of localities are no part of clusters.
+ */
+function bytesOf(policy: TrafficPolicy | undefined): number {
+  if (policy === undefined) return 0;
+  const common = toBinary(
+    TrafficPolicySchema,
+    create(TrafficPolicySchema, {
+      ...policy,
+      portLevelSettings: [],
+      ...(policy.loadBalancer && { loadBalancer: withoutLocalities(policy.loadBalancer) }),
+    }),
+  ).length;
+  const ofPorts = policy.portLevelSettings.map(
+    (one) =>
+      toBinary(
+        TrafficPolicy_PortTrafficPolicySchema,
+        create(TrafficPolicy_PortTrafficPolicySchema, {
+          ...one,
+          ...(one.loadBalancer && { loadBalancer: withoutLocalities(one.loadBalancer) }),
+        }),
+      ).length,
+  );
+  return ofPorts.reduce((most, bytes) => Math.max(most, bytes), common);
+}
+
+function withoutLocalities(settings: NonNullable<TrafficPolicy["loadBalancer"]>): typeof settings {
+  return create(LoadBalancerSettingsSchema, { ...settings, localityLbSetting: undefined });
+}
