@@ -10,7 +10,16 @@ import {
 import { proxyResources } from "@istiod/explain";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
-import { clusterType, endpointType, listenerType, type Resource, routeType } from "@istiod/resources";
+import {
+  clusterType,
+  endpointType,
+  extensionConfigType,
+  listenerType,
+  type Resource,
+  routeType,
+} from "@istiod/resources";
+import { generators } from "@istiod/xds-generators";
+import { listenerWithFilter } from "./discovered-filters.js";
 import type { Manifest } from "./kinds/manifest.js";
 
 export const offeredTypes = [clusterType, endpointType, listenerType, routeType] as const;
@@ -183,5 +192,18 @@ export function proxiesOf(extensions: readonly string[]): readonly Proxy[] {
 /** Returns the resources of a proxy by type. */
 export function resourcesFor(database: Database<Proxy>, proxy: Proxy): ReadonlyMap<string, readonly Resource[]> {
   const all = proxyResources(database, proxy);
-  return new Map(offeredTypes.map((type) => [type, [...(all.get(type) ?? [])]]));
+  const discovered = extensionsFor(database, proxy);
+  return new Map(
+    offeredTypes.map((type) => [type, [...(all.get(type) ?? []), ...(type === listenerType ? discovered : [])]]),
+  );
+}
+
+/** Returns a listener for each filter that a proxy discovers. */
+function extensionsFor(database: Database<Proxy>, proxy: Proxy): readonly Resource[] {
+  const view = database.view(proxy);
+  try {
+    return [...view.call(generators[extensionConfigType]!)].map(listenerWithFilter);
+  } finally {
+    view.release();
+  }
 }

@@ -1,5 +1,6 @@
 import { addresses } from "./addresses.js";
 import { authentication } from "./authentication.js";
+import { extensions } from "./extensions.js";
 import type { FieldTable } from "./field-table.js";
 import { gatewayApi } from "./gateway-api.js";
 import { gatewayTables } from "./gateways.js";
@@ -14,4 +15,5 @@ export const fieldTables: readonly FieldTable[] = [
   ...routes,
   ...addresses,
   ...gatewayApi,
+  ...extensions,
 ];
