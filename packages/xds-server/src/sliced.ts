@@ -2,6 +2,8 @@
 export const sliceNames = 4096;
 /** Names that are looked up at a time: a source may compute the resource of each. */
 export const sliceLookups = 256;
+/** Milliseconds after which looking up names is interrupted: a single resource, such as a key pair, may take one. */
+export const sliceLookupMs = 4;
 
 /**
  * Work that is interrupted after each slice. Yields the estimated size of what it holds so far and what is not counted

@@ -106,6 +106,27 @@ describe.each(variants)("a long response over %s", (variant) => {
     expect(client.responses[0]?.resources.length).toBe(names.length);
   });
 
+  it("looks up fewer names in a turn if each takes long", async () => {
+    const names = numbered(200);
+    const source = lookupSource(
+      [],
+      names.map((name) => [name, "1"]),
+    );
+    const lookup = source.lookup!.bind(source);
+    source.lookup = (...args) => {
+      for (const end = performance.now() + 2; performance.now() < end;);
+      return lookup(...args);
+    };
+    const client = clientOf(serverOf(source), variant);
+    client.subscribe(endpointType, names);
+    const largest = await largestIncrease(
+      () => source.lookups,
+      () => client.responses.length > 0,
+    );
+    expect(largest).toBeLessThanOrEqual(8);
+    expect(client.responses[0]?.resources.length).toBe(names.length);
+  });
+
   it("encodes a bounded number of resources in a turn of the event loop", async () => {
     const names = numbered(8 * sliceNames);
     let encoded = new Set<string>();

@@ -1,5 +1,5 @@
 import type { Resource } from "@istiod/resources";
-import { sliceLookups, type Sliced } from "../sliced.js";
+import { sliceLookupMs, sliceLookups, type Sliced } from "../sliced.js";
 import type { TypeState } from "./type-state.js";
 
 /** Looks up a resource that is not in the set of its type. */
@@ -16,9 +16,11 @@ export function* lookUp(type: TypeState, names: readonly string[], lookup: Looku
   for (let attempt = 1; ; attempt++) {
     const before = type.changes;
     let handled = 0;
+    let sliceEnd = performance.now() + sliceLookupMs;
     for (const name of names) {
-      if (handled > 0 && handled % sliceLookups === 0) {
+      if (handled > 0 && (handled % sliceLookups === 0 || performance.now() >= sliceEnd)) {
         yield 0;
+        sliceEnd = performance.now() + sliceLookupMs;
         if (type.changes !== before && attempt < maxAttempts) break;
       }
       type.lookedUp.set(name, lookup(name));

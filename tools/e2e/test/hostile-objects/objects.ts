@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { peerAuthentication, requestAuthentication } from "./kinds/authentication.js";
 import { authorizationPolicy } from "./kinds/authorization-policies.js";
 import { destinationRule } from "./kinds/destination-rules.js";
+import { envoyFilter, trafficExtension, wasmPlugin } from "./kinds/extensions.js";
 import { gateway, sidecar } from "./kinds/gateways.js";
 import { ingress, service } from "./kinds/kubernetes.js";
 import { type Manifest } from "./kinds/manifest.js";
@@ -21,4 +22,7 @@ export const hostileObject: fc.Arbitrary<Manifest> = fc.oneof(
   { weight: 1, arbitrary: peerAuthentication },
   { weight: 2, arbitrary: service },
   { weight: 1, arbitrary: ingress },
+  { weight: 4, arbitrary: trafficExtension },
+  { weight: 3, arbitrary: wasmPlugin },
+  { weight: 6, arbitrary: envoyFilter },
 );
