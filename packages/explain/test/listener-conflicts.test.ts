@@ -484,6 +484,33 @@ test("DestinationRules name the one that overrides them", () => {
   ]);
 });
 
+it("a server of a Gateway with TLS that is not terminated is not overridden by a later one that terminates it", () => {
+  const server = (name: string, protocol: string, host: string, tls: object): object => ({
+    port: { number: 443, name, protocol },
+    hosts: [host],
+    tls,
+  });
+  const gateway = (name: string, servers: readonly object[], created: number): string =>
+    object("Gateway", name, { selector: { istio: "ingress" }, servers } as never, { created });
+  const simple = { mode: "SIMPLE", credentialName: "cert" };
+  const old = [
+    server("https", "HTTPS", "*/b.example.com", simple),
+    server("tls", "TLS", "*/a.example.com", { mode: "PASSTHROUGH" }),
+  ];
+  const yaml =
+    service("db", 443, "tls") +
+    gateway("old", old, 1) +
+    object("VirtualService", "route", {
+      hosts: ["a.example.com"],
+      gateways: ["old"],
+      tls: [{ match: [{ port: 443, sniHosts: ["a.example.com"] }], route: to("db") }],
+    } as never) +
+    gateway("new", [server("https-new", "HTTPS", "shop/a.example.com", simple)], 2);
+  expect(lines(yaml, "0.0.0.0_443", proxy("router", "shop", { istio: "ingress" }))).toEqual([
+    "Gateway new spec.servers[0] is overridden by VirtualService shop/route spec.tls[0].match[0]: both match the same connections to 0.0.0.0:443",
+  ]);
+});
+
 it("a server of a Gateway is overridden by an earlier one with the same SNI", () => {
   const gateway = (name: string, host: string, created: number): string =>
     object(

@@ -196,7 +196,7 @@ export {
   type SecretReader,
 } from "./gateways/secret-permissions.js";
 export type { BoundServer, MergedGateway, RejectedServer, ServerGroup } from "./gateways/gateway-server.js";
-export { mergeServers } from "./gateways/merge-servers.js";
+export { mergeServers, serverKey } from "./gateways/merge-servers.js";
 export { gatewayObject, mergedGateway, serversOfRoute } from "./gateways/merged-gateway.js";
 export {
   isHttpsServerWithTlsTermination,

@@ -7,7 +7,8 @@ import { Acceptance } from "./hostile-objects/acceptance.js";
 import { goodTenants, harmDone, tenantConfig } from "./hostile-objects/good-tenants.js";
 import { hostileTenants } from "./hostile-objects/hostile-tenants.js";
 import type { Manifest } from "./hostile-objects/kinds/manifest.js";
-import { hostileMesh, type HostileMesh, proxiesOf, resourcesFor } from "./hostile-objects/mesh.js";
+import { ChangingMesh, hostileMesh, type HostileMesh, proxiesOf, resourcesFor } from "./hostile-objects/mesh.js";
+import { goodSharers, hostileSharers, rootFilters } from "./hostile-objects/shared-listeners.js";
 
 const reason = await whyNoEnvoy();
 
@@ -63,7 +64,7 @@ describe("tenants of one gateway", { retry: 0 }, () => {
       const settle = async (): Promise<void> => {
         for (const { typeUrl, name, origin, message } of await acceptance.rejections())
           faults.push(
-            `${typeUrl.split(".").at(-1)} ${name}: ${message.slice(0, 400)}${brief(shared(meshes[origin] ?? []))}`,
+            `${typeUrl.split(".").at(-1)} ${name}: ${message.slice(-400)}${brief(shared(meshes[origin] ?? []))}`,
           );
       };
       for (const [origin, objects] of meshes.entries()) {
@@ -78,6 +79,47 @@ describe("tenants of one gateway", { retry: 0 }, () => {
       console.log(
         `${cases} combinations, ${listeners} listeners, ${acceptance.size} distinct resources, ${faults.length} faults`,
       );
+      expect(faults).toEqual([]);
+    },
+    60_000 + cases * 1000,
+  );
+
+  it(
+    "of both APIs harm nobody who shares its listeners, whatever EnvoyFilters the root namespace has",
+    async () => {
+      const [, gateway] = proxiesOf(acceptance.extensions);
+      const mesh = new ChangingMesh(goodSharers);
+      const resourcesOf = (filters: number, objects: readonly Manifest[]): ReturnType<typeof resourcesFor> => {
+        mesh.replace([...rootFilters[filters]!, ...objects]);
+        return resourcesFor(mesh.database, gateway!);
+      };
+      const alone = rootFilters.map((_, n) => tenantConfig(resourcesOf(n, [])));
+      const [before] = alone;
+      for (const host of ["route.example.com", "set.example.com"]) {
+        expect([...before!.chains.keys()]).toContain(`0.0.0.0_443 ${host}`);
+        expect([...before!.virtualHosts.keys()]).toContain(`http.80 ${host}`);
+      }
+      // Each of the filters changes something.
+      const contents = rootFilters.map((_, n) =>
+        [...resourcesOf(n, []).values()].flat().map(({ bytes }) => Buffer.from(bytes).toString("base64")),
+      );
+      for (const content of contents.slice(1)) expect(content).not.toEqual(contents[0]);
+
+      const combinations = fc.sample(hostileSharers, { numRuns: cases, seed });
+      const faults: string[] = [];
+      const told = (n: number): string => brief({ database: mesh.database, accepted: combinations[n]![1] });
+      const settle = async (): Promise<void> => {
+        for (const { typeUrl, name, origin, message } of await acceptance.rejections())
+          faults.push(`${typeUrl.split(".").at(-1)} ${name}: ${message.slice(-400)}${told(origin)}`);
+      };
+      for (const [n, [filters, objects]] of combinations.entries()) {
+        const resources = resourcesOf(filters, objects);
+        for (const harm of harmDone(alone[filters]!, tenantConfig(resources))) faults.push(harm + told(n));
+        for (const [typeUrl, each] of resources) for (const resource of each) acceptance.add(typeUrl, resource, n);
+        if (n % batch === batch - 1) await settle();
+      }
+      await settle();
+      console.log(`${cases} combinations of both APIs, ${acceptance.size} distinct resources, ${faults.length} faults`);
       expect(faults).toEqual([]);
     },
     60_000 + cases * 1000,

@@ -63,6 +63,8 @@ export interface RejectedServer {
 export interface MergedGateway {
   /** In the order in which the ports first occur. */
   readonly groups: readonly ServerGroup[];
+  /** Servers of all groups, `namespace/name#index`, in the order of merging: those of older Gateways first. */
+  readonly order: readonly string[];
   /** Maps route configuration names, sorted, to the servers that share them. */
   readonly serversByRouteName: Readonly<Record<string, readonly BoundServer[]>>;
   /** All Gateways with a server, `namespace/name`, sorted. */

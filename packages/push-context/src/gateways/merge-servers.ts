@@ -37,6 +37,7 @@ class ServerMerger {
   readonly #tlsHosts = new Map<number, TlsHosts>();
   readonly #rejected: RejectedServer[] = [];
   readonly #gatewayNames = new Set<string>();
+  readonly #order: string[] = [];
   #hasAutoPassthrough = false;
 
   add(gateway: SelectedGateway, spec: Server, index: number): void {
@@ -47,6 +48,7 @@ class ServerMerger {
     }
     const server = declaredServer(gateway, spec, index, spec.port);
     this.#gatewayNames.add(server.gateway);
+    this.#order.push(serverKey(server));
     for (const port of gateway.listenOn(server.port.number)) {
       const bound = bindServer(server, port, gateway);
       if (this.#claimTlsHosts(bound, port)) this.#place(bound, port);
@@ -66,6 +68,7 @@ class ServerMerger {
       .filter((server) => server.tls?.mode === TlsMode.AUTO_PASSTHROUGH);
     return {
       groups,
+      order: this.#order,
       serversByRouteName: Object.fromEntries(routes),
       gatewayNames: [...this.#gatewayNames].sort(),
       ...(this.#hasAutoPassthrough && {
@@ -181,6 +184,11 @@ class TlsHosts {
     if (duplicates.length === 0) for (const host of server.hosts) this.#owners.set(host, server);
     return { duplicates, owner: this.#owners.get(duplicates[0] ?? "") };
   }
+}
+
+/** Returns the name of a server in the order of merging. */
+export function serverKey({ gateway, index }: Pick<GatewayServer, "gateway" | "index">): string {
+  return `${gateway}#${index}`;
 }
 
 function groupKey({ port: { protocol }, bind }: BoundServer, port: number): string {

@@ -4,8 +4,12 @@ import type { ObjectInput } from "@istiod/kubernetes/testing";
 import { customResourceDefinitions, readProtos } from "@istiod/manifests";
 import type { FilledServer } from "./in-memory-server.js";
 
-/** Number of requests at the same time. */
-const concurrency = 16;
+/** Number of requests at the same time. More make etcd time out on a loaded machine. */
+const concurrency = 6;
+/** Time within which a request must succeed, in milliseconds, and the first delay before it is tried again. */
+const retryMs = 120_000;
+const firstDelayMs = 200;
+const maxDelayMs = 5_000;
 const clusterScoped = new Set([
   "CustomResourceDefinition",
   "GatewayClass",
@@ -43,17 +47,27 @@ export async function realServer(): Promise<FilledServer> {
 /** Creates an object with its status. Definitions may take a moment until their objects can be created. */
 async function create(client: ApiClient, object: ObjectInput): Promise<void> {
   const body = JSON.stringify(object);
-  for (const until = performance.now() + 60_000; ;) {
+  await untilDone(async () => {
     try {
       await client.json({ method: "POST", path: collectionOf(object), body });
-      break;
     } catch (error) {
-      if (isExisting(error)) break;
+      if (!isExisting(error)) throw error;
+    }
+  });
+  if (object.kind === "Pod" && "status" in object) await untilDone(() => patch(client, object, "status"));
+}
+
+/** Repeats a request that fails, since etcd times out on a loaded machine. */
+async function untilDone(request: () => Promise<void>): Promise<void> {
+  const until = performance.now() + retryMs;
+  for (let delay = firstDelayMs; ; delay = Math.min(maxDelayMs, delay * 2)) {
+    try {
+      return await request();
+    } catch (error) {
       if (performance.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await new Promise((resolve) => setTimeout(resolve, delay));
     }
   }
-  if (object.kind === "Pod" && "status" in object) await patch(client, object, "status");
 }
 
 async function patch(client: ApiClient, object: ObjectInput, subresource?: "status"): Promise<void> {

@@ -137,8 +137,8 @@ export const goodTenants: readonly object[] = [
   },
 ];
 
-const hosts = ["good.example.com", "calm.example.com", "entry.example.com"];
-const sniHosts = ["good.example.com", "calm.example.com", "pass.example.com"];
+const hosts = ["good.example.com", "calm.example.com", "entry.example.com", "route.example.com", "set.example.com"];
+const sniHosts = ["good.example.com", "calm.example.com", "pass.example.com", "route.example.com", "set.example.com"];
 
 /** What the gateway does with the traffic of the good tenants. */
 export interface TenantConfig {
@@ -171,12 +171,21 @@ export function tenantConfig(resources: ReadonlyMap<string, readonly Resource[]>
     }
   const virtualHosts = new Map<string, TenantVirtualHost>();
   for (const { name, bytes } of resources.get(routeType) ?? [])
-    for (const virtualHost of fromBinary(RouteConfigurationSchema, bytes).virtualHosts)
+    for (const virtualHost of fromBinary(RouteConfigurationSchema, bytes).virtualHosts.filter(isServed))
       for (const host of virtualHost.domains.filter((domain) => hosts.includes(domain)))
         virtualHosts.set(`${name} ${host}`, tenantVirtualHost(virtualHost));
   const own = (resources.get(clusterType) ?? []).filter(({ name }) => /\.(good|calm)\.svc\./.test(name));
   return { chains, virtualHosts, clusters: new Map(own.map(({ name, bytes }) => [name, text(bytes)])) };
 }
+
+/** Reports whether a virtual host is no refusal of the hosts of other listeners. */
+function isServed({ routes }: VirtualHost): boolean {
+  const isRefused = ({ action }: VirtualHost["routes"][number]): boolean =>
+    action.case === "directResponse" && action.value.status === misdirected;
+  return routes.length === 0 || !routes.every(isRefused);
+}
+
+const misdirected = 421;
 
 function tenantVirtualHost({ requireTls, domains, routes }: VirtualHost): TenantVirtualHost {
   return { requireTls, domains, routes: routes.map((route) => text(toBinary(RouteSchema, route))) };
@@ -197,7 +206,9 @@ export function harmDone(alone: TenantConfig, shared: TenantConfig): readonly st
     if (now === undefined) harm.push(`virtual host ${name}: missing`);
     else {
       const isPlain = name.startsWith("http.80 ");
-      const own = isPlain ? now.routes.slice(0, before.routes.length) : now.routes;
+      // A listener of the Gateway API that allows routes of all namespaces has them behind those of its own host.
+      const isShared = isPlain || name.includes(".front~");
+      const own = isShared ? now.routes.slice(0, before.routes.length) : now.routes;
       if (own.join() !== before.routes.join()) harm.push(`virtual host ${name}: other routes`);
       if (!isPlain && now.requireTls !== before.requireTls) harm.push(`virtual host ${name}: other requirement of TLS`);
       if (isPlain && now.requireTls < before.requireTls) harm.push(`virtual host ${name}: does not redirect any more`);

@@ -13,6 +13,7 @@ import {
   mergedGateway,
   proxyConfig,
   type ServerGroup,
+  serverKey,
   isHttpsServerWithTlsTermination,
   isUnprivileged,
 } from "@istiod/push-context";
@@ -213,42 +214,61 @@ function filterChain(q: QueryContext, { match, tls, http3, filters }: GatewayCha
   });
 }
 
+/** A chain with the place of its server in the order of merging. */
+interface RankedChain {
+  readonly chain: GatewayChain;
+  readonly rank: number;
+}
+
 function chainsOf(
   q: QueryContext,
   { groups }: GatewaySocket,
   sni: Map<number, SniHostRegistry>,
   recorder?: ConflictRecorder,
-): readonly GatewayChain[] {
-  return groups.flatMap((group) => {
-    if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group)];
-    return group.servers.flatMap((server) =>
-      isHttpsServerWithTlsTermination(server)
+): readonly RankedChain[] {
+  const rankOf = ranks(q);
+  return groups.flatMap((group): readonly RankedChain[] => {
+    if (isHttp(parseProtocol(group.protocol))) return [{ chain: httpChain(q, group), rank: rankOf(group.servers[0]) }];
+    return group.servers.flatMap((server) => {
+      const chains = isHttpsServerWithTlsTermination(server)
         ? [httpsChain(q, server, group.port)]
-        : gatewayTcpChains(q, server, group.port, sni, recorder),
-    );
+        : gatewayTcpChains(q, server, group.port, sni, recorder);
+      return chains.map((chain) => ({ chain, rank: rankOf(server) }));
+    });
   });
 }
 
-function http3Chains(q: QueryContext, { groups }: GatewaySocket): readonly GatewayChain[] {
+/** Returns a function for the place of a server in the order of merging. */
+function ranks(q: QueryContext): (server: BoundServer | undefined) => number {
+  const places = new Map((q.call(mergedGateway)?.order ?? []).map((key, place) => [key, place] as const));
+  return (server) => (server === undefined ? 0 : (places.get(serverKey(server)) ?? 0));
+}
+
+function http3Chains(q: QueryContext, { groups }: GatewaySocket): readonly RankedChain[] {
+  const rankOf = ranks(q);
   return groups.flatMap(({ servers, port }) =>
-    servers.filter(({ http3 }) => http3).map((server) => http3Chain(q, server, port)),
+    servers
+      .filter(({ http3 }) => http3)
+      .map((server) => ({ chain: http3Chain(q, server, port), rank: rankOf(server) })),
   );
 }
 
 /**
- * Returns the chains without those that match connections of an earlier one, and without SNI hosts that Envoy does not
- * support: it would reject the listener.
+ * Returns the chains without those that match connections of a server that was merged earlier, and without SNI hosts
+ * that Envoy does not support: it would reject the listener.
  */
 function distinctChains(
-  chains: readonly GatewayChain[],
+  chains: readonly RankedChain[],
   { binds: [bind = ""], port }: GatewaySocket,
   recorder?: ConflictRecorder,
 ): readonly GatewayChain[] {
   const matches = new ClaimedMatches<GatewayChain>();
-  return chains.flatMap((chain) => {
+  const kept = new Map<GatewayChain, GatewayChain>();
+  // Servers of another protocol have a group of their own, whose chains come later although the server may be older.
+  for (const { chain } of chains.toSorted((a, b) => a.rank - b.rank)) {
     const { match, unsupported } = supportedMatch(chain.match);
     for (const source of chain.sources) recorder?.recordUnsupported(bind, source, unsupported);
-    if (match === undefined) return [];
+    if (match === undefined) continue;
     const existing = matches.claim(match, chain);
     for (const source of existing === undefined ? [] : chain.sources)
       recorder?.recordConflict(
@@ -257,8 +277,9 @@ function distinctChains(
         existing?.sources[0],
         `both match the same connections to ${bind}:${port}`,
       );
-    return existing === undefined ? [{ ...chain, match }] : [];
-  });
+    if (existing === undefined) kept.set(chain, { ...chain, match });
+  }
+  return chains.flatMap(({ chain }) => kept.get(chain) ?? []);
 }
 
 function httpChain(q: QueryContext, { port, protocol, routeName, servers }: ServerGroup): GatewayChain {

@@ -61,7 +61,7 @@ const modifier = (side: "request" | "response"): readonly FieldRow[] => {
       field: `filters.0.${field}.remove.0`,
       beside: beside({}),
       accepted: ["x-a", "X-A", "cookie", "host", ":path", "x b", "é", "x:y", long(20_000)],
-      refused: ["x\nb", "x\0b", "x\rb"],
+      refused: ["", "x\nb", "x\0b", "x\rb"],
     },
     {
       field: `filters.0.${field}.set.0.value`,

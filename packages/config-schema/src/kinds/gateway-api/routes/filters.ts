@@ -188,7 +188,7 @@ function decodeHeaderModifier(settings: Fields): HeaderModifier {
     settings.fault([], additions, `at most ${maxHeaderAdditions} headers to set and add`);
   // The API has no rule for these names.
   for (const [i, name] of modifier.remove.entries())
-    if (/[\0\r\n]/.test(name)) settings.fault(["remove", i], name, headerNameRule.expected);
+    if (name === "" || /[\0\r\n]/.test(name)) settings.fault(["remove", i], name, headerNameRule.expected);
   return modifier;
 }
 
