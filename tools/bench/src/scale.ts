@@ -19,6 +19,7 @@ responses for each size, and how they grow with it.
 
   --only NAME,...          dimensions (default: all)
   --sources files,cluster  where istiod reads the mesh: a directory, the API server of tools/cluster, or both
+  --min-size N             no smaller sizes
   --max-size N             no larger sizes
   --timeout 120            seconds until everything must have arrived
   --json FILE
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     help: { type: "boolean", short: "h" },
     only: { type: "string" },
     sources: { type: "string", default: "files,cluster" },
+    "min-size": { type: "string" },
     "max-size": { type: "string" },
     timeout: { type: "string", default: "120" },
     json: { type: "string" },
@@ -64,6 +66,7 @@ async function main(): Promise<boolean> {
   const kinds = await sources();
   const envoy = await judgeByEnvoy();
   if (envoy === undefined) console.error("nothing is offered to an Envoy: there is none");
+  const minSize = values["min-size"] === undefined ? 0 : positive("min-size", values["min-size"]);
   const maxSize = values["max-size"] === undefined ? Infinity : positive("max-size", values["max-size"]);
   const timeoutMs = positive("timeout", values.timeout) * 1000;
   const all: Step[] = [];
@@ -73,7 +76,7 @@ async function main(): Promise<boolean> {
     for (const source of kinds) {
       const limit = Math.min(maxSize, source === "files" ? Infinity : (dimension.fromCluster ?? 0));
       const steps: Step[] = [];
-      for (const size of dimension.sizes.filter((each) => each <= limit)) {
+      for (const size of dimension.sizes.filter((each) => each >= minSize && each <= limit)) {
         const step = await measureStep(dimension, { source, size, timeoutMs, ...(envoy && { envoy }) });
         console.log(lines(stepColumns, [step])[1]);
         steps.push(step);

@@ -18,7 +18,8 @@ const fewBytes = 4096;
 /**
  * The reason why a service has no clusters: each of its ports repeats the policy of the rule, with a wildcard host also
  * each port of all other services that it covers, and they would be too many bytes in all. Undefined if it has
- * clusters. Without the policy a cluster could be less strict, such as with other names of the peer, so requests fail instead.
+ * clusters. Without the policy a cluster could be less strict, such as with other names of the peer, so requests fail
+ * instead.
  *
  * @param ports number of the service's ports that have clusters
  * @param namespace the namespace of the service

@@ -5,7 +5,7 @@ import { customResourceDefinitions, readProtos } from "@istiod/manifests";
 import type { FilledServer } from "./in-memory-server.js";
 
 /** Number of requests at the same time. More make etcd time out on a loaded machine. */
-const concurrency = 6;
+const concurrency = 12;
 /** Time within which a request must succeed, in milliseconds, and the first delay before it is tried again. */
 const retryMs = 120_000;
 const firstDelayMs = 200;
