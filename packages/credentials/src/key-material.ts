@@ -31,13 +31,34 @@ const leastRsaBits = 2048;
 /** Uses of a certificate. Envoy requires more of the certificate of a server. */
 export type CertificateUse = "client" | "server";
 
-/** Returns the reason for which Envoy rejects a certificate with its key for a use; undefined if it takes them. */
+/** The verdict on a certificate with a key. */
+interface Verdict {
+  readonly key: Uint8Array;
+  readonly ocspStaple: Uint8Array | undefined;
+  readonly use: CertificateUse;
+  readonly fault: string | undefined;
+}
+
+/**
+ * Verdicts on the content of Secrets, by the certificate. Reading a key takes a millisecond, and analysis and each of
+ * the proxies ask for it.
+ */
+const verdicts = new WeakMap<Uint8Array, Verdict[]>();
+
+/**
+ * Returns the reason for which Envoy rejects a certificate with its key for a use; undefined if it takes them. The
+ * content must not be changed afterwards.
+ */
 export function keyPairFault(pair: KeyPair, use: CertificateUse): string | undefined {
-  const { ocspStaple } = pair;
-  return (
+  const { chain, key, ocspStaple } = pair;
+  const known = verdicts.get(chain) ?? [];
+  const found = known.find((one) => one.key === key && one.ocspStaple === ocspStaple && one.use === use);
+  if (found !== undefined) return found.fault;
+  const fault =
     certificateFault(pair, use) ??
-    (ocspStaple === undefined || isOcspResponse(ocspStaple) ? undefined : "the OCSP staple is malformed")
-  );
+    (ocspStaple === undefined || isOcspResponse(ocspStaple) ? undefined : "the OCSP staple is malformed");
+  verdicts.set(chain, [...known, { key, ocspStaple, use, fault }]);
+  return fault;
 }
 
 function certificateFault(pair: KeyPair, use: CertificateUse): string | undefined {
