@@ -10,11 +10,15 @@ const aliasesByTarget = index(services, "byExternalName", (object) => {
   return target === undefined ? [] : [target];
 });
 
+/** Reports whether there is any alias. */
+const hasAliases = query("hasAliases", (q): boolean => q.keys(aliasesByTarget).length > 0);
+
 /**
  * The host that an alias (`name.namespace.svc.<domain>`) stands for, through other aliases; undefined if the host is no
  * alias, or in a cycle. It need not be a host of the mesh.
  */
 export const aliasedHost = query("aliasedHost", (q, alias: string): string | undefined => {
+  if (!q.call(hasAliases)) return undefined;
   const passed = new Set<string>();
   let host = alias;
   for (let next = nextHost(q, host); next !== undefined; next = nextHost(q, host)) {

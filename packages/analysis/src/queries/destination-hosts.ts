@@ -106,6 +106,12 @@ export const namespacesOfHost = query("namespacesOfHost", (q, hostname: string):
   return [...new Set((services.length > 0 ? services : entries).map(({ namespace }) => namespace))].sort();
 });
 
+/** Reports whether a fully qualified host is that of a Service of a namespace. Then no other namespace declares it. */
+export function isServiceOf(q: QueryContext, hostname: string, namespace: string): boolean {
+  const named = kubernetesName(hostname, features.domainSuffix(q));
+  return named?.namespace === namespace && q.members(kubernetesServicesByName, `${namespace}/${named.name}`).length > 0;
+}
+
 /** Returns the name and namespace in a host `name.namespace.svc.<domain>`; undefined for any other. */
 export function kubernetesName(
   host: string,

@@ -41,36 +41,40 @@ export interface WorkloadSource {
   readonly of: Collection<unknown>;
   /** True if the objects describe workloads that do not exist yet. */
   readonly template: boolean;
+  namespace(object: unknown): string;
+  labels(object: unknown): Labels;
   workload(object: unknown): Workload;
 }
 
 const ambientKey = "ambient.istio.io/redirection";
 
+const machine = { ambient: false, sidecar: true, machine: true } as const;
+
 /** The kinds of workloads. */
 export const workloadSources: readonly WorkloadSource[] = [
-  source(pods, false, (pod) => ({
-    kind: "Pod",
-    labels: pod.labels,
-    ...podProperties(pod.labels, pod.annotations, pod.spec.containers),
-    ports: pod.spec.ports,
-  })),
+  source(
+    pods,
+    false,
+    (pod) => pod.labels,
+    (pod) => ({
+      kind: "Pod",
+      ...podProperties(pod.labels, pod.annotations, pod.spec.containers),
+      ports: pod.spec.ports,
+    }),
+  ),
   ...workloadKinds.map(templateSource),
-  source(workloadEntries, false, (entry) => ({
-    kind: "WorkloadEntry",
-    labels: { ...entry.labels, ...entry.spec.labels },
-    ambient: false,
-    sidecar: true,
-    machine: true,
-    ports: namedPorts(entry.spec.ports),
-  })),
-  source(workloadGroups, true, (group) => ({
-    kind: "WorkloadGroup",
-    labels: { ...group.spec.metadata?.labels, ...group.spec.template?.labels },
-    ambient: false,
-    sidecar: true,
-    machine: true,
-    ports: namedPorts(group.spec.template?.ports ?? {}),
-  })),
+  source(
+    workloadEntries,
+    false,
+    (entry) => ({ ...entry.labels, ...entry.spec.labels }),
+    (entry) => ({ kind: "WorkloadEntry", ...machine, ports: namedPorts(entry.spec.ports) }),
+  ),
+  source(
+    workloadGroups,
+    true,
+    (group) => ({ ...group.spec.metadata?.labels, ...group.spec.template?.labels }),
+    (group) => ({ kind: "WorkloadGroup", ...machine, ports: namedPorts(group.spec.template?.ports ?? {}) }),
+  ),
 ];
 
 function namedPorts(ports: Readonly<Record<string, number>>): readonly ContainerPort[] {
@@ -85,22 +89,29 @@ export function isTemplate({ kind }: Pick<Workload, "kind">): boolean {
 }
 
 function templateSource({ kind, collection }: WorkloadKind): WorkloadSource {
-  return source(collection, true, ({ spec }) => ({
-    kind,
-    labels: spec.templateLabels,
-    ...podProperties(spec.templateLabels, spec.templateAnnotations, spec.containers),
-    ports: spec.ports,
-  }));
+  return source(
+    collection,
+    true,
+    ({ spec }) => spec.templateLabels,
+    ({ spec }) => ({
+      kind,
+      ...podProperties(spec.templateLabels, spec.templateAnnotations, spec.containers),
+      ports: spec.ports,
+    }),
+  );
 }
 
 function source<O extends { readonly cluster: string; readonly namespace: string; readonly name: string }>(
   of: Collection<O>,
   template: boolean,
-  describe: (object: O) => Omit<Workload, "cluster" | "namespace" | "name">,
+  labelsOf: (object: O) => Labels,
+  describe: (object: O) => Omit<Workload, "cluster" | "namespace" | "name" | "labels">,
 ): WorkloadSource {
   return {
     of,
     template,
+    namespace: (object) => (object as O).namespace,
+    labels: (object) => labelsOf(object as O),
     workload(object) {
       const { cluster, namespace, name } = object as O;
       const { ports = [], ...described } = describe(object as O);
@@ -108,6 +119,7 @@ function source<O extends { readonly cluster: string; readonly namespace: string
         cluster,
         namespace,
         name,
+        labels: labelsOf(object as O),
         ...described,
         ...(ports.length > 0 && { ports }),
       };

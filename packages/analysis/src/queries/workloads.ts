@@ -13,21 +13,30 @@ interface IndexedSource extends WorkloadSource {
 const sources: readonly IndexedSource[] = workloadSources.map((source) => ({
   ...source,
   byLabel: index(source.of, "byLabel", (object) => {
-    const { namespace, labels } = source.workload(object);
-    return Object.entries(labels).map(([key, value]) => bucketOf(namespace, key, value));
+    const namespace = source.namespace(object);
+    return Object.entries(source.labels(object)).map(([key, value]) => bucketOf(namespace, key, value));
   }),
-  byNamespace: index(source.of, "byNamespaceName", (object) => [source.workload(object).namespace]),
+  byNamespace: index(source.of, "byNamespaceName", (object) => [source.namespace(object)]),
 }));
 
 function bucketOf(namespace: string, key: string, value: string): string {
   return `${namespace}/${key}=${value}`;
 }
 
+/**
+ * The sources that have workloads in a namespace, as positions in `sources`. Most namespaces have workloads of a few
+ * kinds only, so that the others are not searched for each selector.
+ */
+const sourcesIn = query("workloadSourcesIn", (q, namespace: string): readonly number[] =>
+  sources.flatMap(({ byNamespace }, i) => (q.read(byNamespace, namespace).length > 0 ? [i] : [])),
+);
+
 /** Returns the workloads of a namespace that have all of the labels; all workloads if there are no labels. */
 export function workloadsWith(q: QueryContext, namespace: string, labels: Labels): readonly Workload[] {
   const pairs = Object.entries(labels);
   const key = distinguishing.find((name) => name in labels) ?? pairs[0]?.[0];
-  return sources.flatMap(({ byLabel, byNamespace, workload }) => {
+  return q.call(sourcesIn, namespace).flatMap((source) => {
+    const { byLabel, byNamespace, workload } = sources[source] as IndexedSource;
     const found =
       key === undefined ? q.read(byNamespace, namespace) : q.read(byLabel, bucketOf(namespace, key, labels[key] ?? ""));
     return found

@@ -45,6 +45,13 @@ export const backendPolicyRules = query(
   },
 );
 
+/** Reports whether there is any policy of backends. If there is none, no host has rules that stand for one. */
+export const hasBackendPolicies = query("hasGatewayApiBackendPolicies", (q): boolean => {
+  if (!features.enabled(q)) return false;
+  if (q.keys(backendTlsPolicies).length > 0) return true;
+  return features.alpha(q) && (q.keys(backendTrafficPolicies).length > 0 || q.keys(backends).length > 0);
+});
+
 /** XBackends by the host that they declare. */
 const backendsByHost = index(backends, "byHostForPolicies", ({ spec: { externalHostname } }) =>
   externalHostname === undefined ? [] : [externalHostname],

@@ -45,7 +45,7 @@ export class IndexTable implements InputTable {
       // The stack that is left depends on the query that reads the index first.
       if (isOutOfStack(placement.error)) throw placement.error;
       for (const name of placement.buckets) this.#bucket(name).members.add(entry);
-      this.#record(entry.key, placement);
+      if ("error" in placement) this.#record(entry.key, placement);
     }
     for (const bucket of this.#buckets.values()) this.#nonEmpty.add(bucket.input);
   }
@@ -99,7 +99,8 @@ export class IndexTable implements InputTable {
   /** Returns the buckets of a value, from the index's function. */
   place(value: unknown, key: string): Placement {
     try {
-      return { buckets: new Set(this.of.buckets(value, key)) };
+      const names = this.of.buckets(value, key);
+      return Array.isArray(names) && names.length === 0 ? nowhere : { buckets: new Set(names) };
     } catch (error) {
       return { buckets: noBuckets, error };
     }

@@ -61,6 +61,10 @@ export class OrderedInputs {
 
   #edit(input: Input, add: boolean): void {
     const list = this.#list;
+    if (list === none && this.#edits === null) {
+      this.#list = [input];
+      return;
+    }
     if (this.#edits === null && list.length < shortestBatchedList) {
       const at = position(list, input.key);
       this.#list = [...list.slice(0, at), ...(add ? [input] : []), ...list.slice(add ? at : at + 1)];

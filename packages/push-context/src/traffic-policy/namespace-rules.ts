@@ -1,21 +1,27 @@
-import { type DestinationRuleObject, destinationRules, hostBucket, hostBuckets } from "@istiod/config-schema";
-import { backendPolicyRules } from "@istiod/gateway-api";
+import {
+  type DestinationRuleObject,
+  destinationRules,
+  destinationRulesByHost,
+  hostBuckets,
+} from "@istiod/config-schema";
+import { backendPolicyRules, hasBackendPolicies } from "@istiod/gateway-api";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features } from "../mesh/features.js";
 import { mesh, rootNamespace } from "../mesh/mesh-config.js";
 import { bySpecificity } from "../visibility/host-names.js";
 import { byPrecedence, consolidate, type ConsolidatedRule, exportTargets, isPublic } from "./consolidated-rule.js";
-import { isPartialWildcard, matchesHost, matchingPatterns } from "./host-pattern.js";
+import { isPartialWildcard, isWildcard, matchesHost, matchingPatterns } from "./host-pattern.js";
 
 /**
- * Rules with a wildcard inside the first label, which cannot be found by stripping labels. They share one bucket
- * because hardly any mesh has one.
+ * Rules with a wildcard as host: `any`, and `partial` if it is inside the first label, so that they cannot be found by
+ * stripping labels. There are few of them.
  */
-const partialWildcards = index(destinationRules, "byPartialWildcard", ({ spec: { host } }) =>
-  isPartialWildcard(host) ? ["*"] : [],
+const wildcards = index(destinationRules, "byWildcard", ({ spec: { host } }) =>
+  isPartialWildcard(host) ? ["any", "partial"] : isWildcard(host) ? ["any"] : [],
 );
 
-const byHost = index(destinationRules, "byHostBucket", (rule) => [hostBucket(rule.spec.host, rule.namespace)]);
+/** Reports whether any rule has a wildcard as host. If none has, rules are only searched by the whole host. */
+const hasWildcards = query("hasWildcardDestinationRules", (q) => q.members(wildcards, "any").length > 0);
 
 /**
  * Rules of one namespace for a host. Those of the most specific host apply; those of less specific ones follow for
@@ -38,7 +44,7 @@ export const rulesByNamespace = query(
     const namespaces = [...new Set(byPattern.flat().map((rule) => rule.namespace))].sort();
     if (namespaces.length === 0) return {};
     const root = rootNamespace(q);
-    const privateByDefault = mesh(q).defaultDestinationRuleExportTo.includes(".");
+    const privateByDefault = isPrivateByDefault(q);
     const byExport = features.enhancedDestinationRuleMerge(q);
     const pool = (
       namespace: string,
@@ -66,6 +72,11 @@ export const rulesByNamespace = query(
   },
 );
 
+/** Reports whether rules without `exportTo` are visible only in their own namespace. */
+export function isPrivateByDefault(q: QueryContext): boolean {
+  return mesh(q).defaultDestinationRuleExportTo.includes(".");
+}
+
 /**
  * Returns all rules for a host, in all namespaces, those of more specific hosts first. Some stand for policies of the
  * Gateway API.
@@ -80,19 +91,23 @@ export function rulesForHost(q: QueryContext, host: string): readonly Destinatio
  */
 function rulesByPattern(q: QueryContext, host: string): readonly (readonly DestinationRuleObject[])[] {
   const domain = features.domainSuffix(q);
-  const partial = q
-    .read(partialWildcards, "*")
-    .flatMap(({ spec }) => (spec.host !== host && matchesHost(spec.host, host) ? [spec.host] : []));
-  const patterns =
-    partial.length === 0
-      ? matchingPatterns(host)
-      : [...new Set([...matchingPatterns(host), ...partial])].sort(bySpecificityTo(host));
+  const hasPolicies = q.call(hasBackendPolicies);
+  const patterns = hasPolicies || q.call(hasWildcards) ? patternsOf(q, host) : [host];
   return patterns.map((pattern) =>
     hostBuckets(pattern, domain)
-      .flatMap((bucket) => q.read(byHost, bucket))
-      .concat(q.call(backendPolicyRules, pattern))
+      .flatMap((bucket) => q.read(destinationRulesByHost, bucket))
+      .concat(hasPolicies ? q.call(backendPolicyRules, pattern) : [])
       .sort(byPrecedence),
   );
+}
+
+/** Returns the hosts of rules that may apply to a host, the most specific first. */
+function patternsOf(q: QueryContext, host: string): readonly string[] {
+  const all = matchingPatterns(host);
+  const partial = q
+    .read(wildcards, "partial")
+    .flatMap(({ spec }) => (spec.host !== host && matchesHost(spec.host, host) ? [spec.host] : []));
+  return partial.length === 0 ? all : [...new Set([...all, ...partial])].sort(bySpecificityTo(host));
 }
 
 /** Orders the host itself first, then longer patterns. */

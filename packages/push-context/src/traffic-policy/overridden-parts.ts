@@ -4,7 +4,7 @@ import { features } from "../mesh/features.js";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { resolveHost } from "../routing/short-names.js";
 import { type ConsolidatedRule, isPublic } from "./consolidated-rule.js";
-import { rulesByNamespace } from "./namespace-rules.js";
+import { rulesByNamespace, rulesForHost } from "./namespace-rules.js";
 
 /** The parts of a DestinationRule that do not apply, each with the rule that applies instead. */
 export interface OverriddenParts {
@@ -40,6 +40,7 @@ export function overriddenParts(
 ): OverriddenParts & { readonly all?: DestinationRuleObject } {
   const { namespace, spec } = rule;
   const host = resolveHost(spec.host, { namespace, domain: features.domainSuffix(q) });
+  if (rulesForHost(q, host).length <= 1) return { subsets: new Map() };
   const found = q.call(rulesByNamespace, host)[namespace];
   if (found === undefined) return { subsets: new Map() };
   const own = namespace === rootNamespace(q) ? found.rootPrivate : found.local;

@@ -2,7 +2,7 @@ import type { DestinationRuleObject } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import { isPublic } from "./consolidated-rule.js";
 import { findSubset } from "./effective-policy.js";
-import { rulesByNamespace, rulesForHost } from "./namespace-rules.js";
+import { isPrivateByDefault, rulesByNamespace, rulesForHost } from "./namespace-rules.js";
 import type { Destination } from "./rule-candidates.js";
 
 /** Returns the rules for a host that define a subset, in all namespaces and whoever they apply to. */
@@ -15,6 +15,9 @@ export function rulesDefiningSubset(q: QueryContext, host: string, subset: strin
  * one, which is public, without a workload selector, and in the service's namespace. Most services are like that.
  */
 export function isSameForAllWorkloads(q: QueryContext, { host, serviceNamespace }: Destination): boolean {
+  const [sole, ...others] = rulesForHost(q, host);
+  if (sole === undefined) return true;
+  if (others.length === 0) return sole.namespace === serviceNamespace && isForEveryClient(q, sole);
   const found = q.call(rulesByNamespace, host);
   const owners = Object.keys(found);
   if (owners.length === 0) return true;
@@ -26,4 +29,10 @@ export function isSameForAllWorkloads(q: QueryContext, { host, serviceNamespace 
     exported.length === 1 &&
     all.every((rule) => isPublic(rule) && rule.spec.workloadSelector === undefined)
   );
+}
+
+/** Reports whether a rule is exported to every client and selects all of them. */
+function isForEveryClient(q: QueryContext, { spec: { exportTo, workloadSelector } }: DestinationRuleObject): boolean {
+  if (workloadSelector !== undefined || !isPublic({ exportTo })) return false;
+  return exportTo.length > 0 || !isPrivateByDefault(q);
 }

@@ -111,7 +111,7 @@ function visibleAmong(headers: readonly ServiceHeader[], namespace: string | und
  * Returns the visibility of a service: its own `exportTo` or the mesh's default, limited by
  * MeshConfig.serviceEntryVisibility if that applies to sidecars (pilot/pkg/model/push_context.go, serviceExportTo).
  */
-function serviceExportScope(q: QueryContext, { exportTo, namespace, visibility }: Service): ExportScope {
+export function serviceExportScope(q: QueryContext, { exportTo, namespace, visibility }: Service): ExportScope {
   const declared = exportScope(exportTo.length > 0 ? exportTo : mesh(q).defaultServiceExportTo, namespace);
   if (visibility === "public" || mesh(q).serviceEntryVisibility?.applyToSidecars !== true) {
     return declared;

@@ -1,6 +1,6 @@
 import { query } from "@istiod/incremental";
-import { declarationsOf, servicesByHostname } from "@istiod/service-discovery";
-import { serviceHeader } from "./service-header.js";
+import { declarationsOf, service, servicesByHostname } from "@istiod/service-discovery";
+import { serviceExportScope } from "./service-header.js";
 
 /** The namespaces to which the services of a host look different than to the others. */
 export interface ServiceVisibility {
@@ -15,10 +15,12 @@ export interface ServiceVisibility {
 /** The visibility of the services of a host. */
 export const serviceVisibility = query("serviceVisibility", (q, host: string): ServiceVisibility => {
   const ids = q.call(servicesByHostname, host).flatMap((key) => q.call(declarationsOf, key));
-  const headers = ids.flatMap((id) => q.call(serviceHeader, id) ?? []);
+  // Not their headers: they are of no use to other queries where nothing is generated, as in an analysis of files.
+  const services = ids.flatMap((id) => q.call(service, id) ?? []);
+  const scopes = services.map((found) => serviceExportScope(q, found));
   return {
-    owners: [...new Set(headers.map(({ namespace }) => namespace))].sort(),
-    namespaces: [...new Set(headers.flatMap(({ exportedTo }) => exportedTo.namespaces))].sort(),
-    limited: headers.some(({ exportedTo }) => !exportedTo.everyone),
+    owners: [...new Set(services.map(({ namespace }) => namespace))].sort(),
+    namespaces: [...new Set(scopes.flatMap(({ namespaces }) => namespaces))].sort(),
+    limited: scopes.some(({ everyone }) => !everyone),
   };
 });

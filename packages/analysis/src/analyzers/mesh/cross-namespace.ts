@@ -15,7 +15,7 @@ import { exportScope, features, mesh, meshGateway, resolveHost, rootNamespace } 
 import { canonicalAddress, visibilityLimit } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { servicesByAddress } from "../../queries/addresses.js";
-import { namespacesOfHost } from "../../queries/destination-hosts.js";
+import { isServiceOf, namespacesOfHost } from "../../queries/destination-hosts.js";
 import { hasWorkload, namespacesWithWorkloads } from "../../queries/workloads.js";
 
 /** Effects of objects on other namespaces that Istio allows. Objects of the root namespace are meant to have them. */
@@ -37,7 +37,8 @@ function checkVirtualService({ namespace, spec }: VirtualServiceObject, { q, rep
   const exportTo = spec.exportTo.length > 0 ? spec.exportTo : mesh(q).defaultVirtualServiceExportTo;
   if (!isOfMesh || namespace === rootNamespace(q) || !reachesOthers(exportTo, namespace)) return;
   for (const [i, host] of spec.hosts.entries()) {
-    const owners = othersOf(q.call(namespacesOfHost, resolvedHost(q, host, namespace)), namespace);
+    const hostname = resolvedHost(q, host, namespace);
+    const owners = isServiceOf(q, hostname, namespace) ? [] : othersOf(q.call(namespacesOfHost, hostname), namespace);
     if (owners.length === 0) continue;
     report(
       "MESH0023",

@@ -6,7 +6,7 @@ import {
 } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import type { Source } from "@istiod/istio-api/security/v1beta1/authorization_policy";
-import { mesh, workloadPeerModes } from "@istiod/push-context";
+import { mesh, namespacePeerModes } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { serviceWithAddress } from "../../queries/addresses.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
@@ -43,7 +43,7 @@ function checkIdentities(
 ): void {
   if (identities.length === 0) return;
   const plain = workloadsOfPolicy(q, { ...spec, namespace }).find(
-    (pod) => q.call(workloadPeerModes, { namespace: pod.namespace, labels: pod.labels }).mode === "DISABLE",
+    (pod) => namespacePeerModes(q, pod.namespace)(pod.labels).mode === "DISABLE",
   );
   if (plain === undefined) return;
   for (const path of identities)

@@ -99,7 +99,8 @@ function checkRoutes(object: VirtualServiceObject, context: AnalysisContext): vo
   }
 }
 
-function checkDelegates({ namespace, name }: VirtualServiceObject, { q, report }: AnalysisContext): void {
+function checkDelegates({ namespace, name, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
+  if (spec.http.every(({ delegate }) => delegate === undefined)) return;
   const problems = q.call(virtualService, `${namespace}/${name}`)?.problems ?? [];
   for (const { code, message } of problems)
     if (code === "delegate_over_bound") report("MESH0020", ["spec", "http"], `routes are left out: ${message}`);

@@ -4,18 +4,20 @@ import {
   authorizationPolicyKind,
   type AuthorizationPolicyObject,
   type FieldPath,
+  services,
 } from "@istiod/config-schema";
-import type { QueryContext } from "@istiod/incremental";
+import { index, query, type QueryContext } from "@istiod/incremental";
 import {
   AuthorizationPolicy_Action as Action,
   type Rule,
 } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { appliesToWorkload, rootNamespace } from "@istiod/push-context";
-import { isTcp } from "@istiod/service-discovery";
+import { hasLabels, isTcp, kubernetesPortProtocol } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import type { PodProfile } from "../../queries/pods.js";
 import { isGateway, workloadsOfPolicy } from "../../queries/policy-workloads.js";
 import { portsOfWorkload, type WorkloadPort } from "../../queries/workload-ports.js";
+import type { Labels } from "../../queries/workload-sources.js";
 import { listNames } from "../../suggestions.js";
 
 export const tcpRuleAnalyzer: Analyzer = {
@@ -47,10 +49,39 @@ function message(action: Action, conditions: string, ports: string): string {
     : `${what}, where the rule applies without them and so denies every connection that its other conditions match; limit the rule to the HTTP ports (ports)`;
 }
 
+/** Services with a TCP port, by cluster and namespace. */
+const tcpServices = index(services, "withTcpPortByNamespace", ({ cluster, namespace, spec }) =>
+  spec.ports.some((port) => isTcp(kubernetesPortProtocol(port))) ? [`${cluster}/${namespace}`] : [],
+);
+
+/** The selectors of these Services, by one of their labels as `name=value`. */
+const tcpSelectors = query("tcpSelectors", (q, bucket: string): ReadonlyMap<string, readonly Labels[]> => {
+  const found = new Map<string, Labels[]>();
+  for (const { spec } of q.read(tcpServices, bucket)) {
+    const [label] = Object.entries(spec.selector ?? {});
+    if (spec.selector === undefined || label === undefined) continue;
+    const key = label.join("=");
+    found.set(key, [...(found.get(key) ?? []), spec.selector]);
+  }
+  return found;
+});
+
+/** Reports whether a Service with a TCP port selects a workload. Most workloads have none. */
+function hasTcpPort(q: QueryContext, { cluster, namespace, labels }: PodProfile): boolean {
+  const selectors = q.call(tcpSelectors, `${cluster}/${namespace}`);
+  return (
+    selectors.size > 0 &&
+    Object.entries(labels).some((label) =>
+      selectors.get(label.join("="))?.some((selector) => hasLabels(labels, selector)),
+    )
+  );
+}
+
 /** Returns the TCP ports of workloads to which a rule applies; of an ALLOW rule, those that no other rule allows. */
 function affectedPorts(q: QueryContext, of: Rule, action: Action, pods: readonly PodProfile[]): readonly string[] {
   const found = new Set<string>();
   for (const pod of pods) {
+    if (!hasTcpPort(q, pod)) continue;
     const served = portsOfWorkload(q, pod);
     const isHttpToo = (target: number): boolean =>
       served.some((port) => port.target === target && !isTcp(port.protocol) && port.protocol !== "UDP");
