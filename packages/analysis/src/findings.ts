@@ -12,6 +12,8 @@ import { reasonOf } from "@istiod/runtime";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
 import { analyzers, analyzersNamed } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
+import { namespacesWithPods, profileIndexes } from "./queries/pods.js";
+import { labelIndexes, namespacesWithWorkloads } from "./queries/workloads.js";
 
 interface BoundRule {
   readonly analyzer: Analyzer;
@@ -137,7 +139,19 @@ export function* findingsOfEachObject<C>(database: Pick<Database<C>, "keys">): G
   }
 }
 
-/** Computes the findings about one object at a time, so that the caller can yield to the event loop in between. */
+/** Queries whose results most findings share, and that take as long as the findings about many objects. */
+const shared: readonly Query<void, unknown>[] = [
+  profileIndexes,
+  namespacesWithPods,
+  namespacesWithWorkloads,
+  labelIndexes,
+];
+
+/**
+ * Computes what findings share, then the findings about one object at a time, so that the caller can yield to the event
+ * loop in between.
+ */
 export function* computeByObject<C>(database: Database<C>, view: View<C>): Generator<void> {
+  for (const each of shared) yield void view.call(each);
   for (const { query: ofObject, key } of findingsOfEachObject(database)) yield void view.call(ofObject, key);
 }

@@ -30,6 +30,11 @@ const byProfile = workloadSources.map((source) =>
   index(source.of, "byProfile", (object) => [bucketOf(profileOf(source, object))]),
 );
 
+/** Reads each index, so that it is built before a finding needs it. */
+export const profileIndexes = query("workloadIndexesByProfile", (q): void => {
+  for (const of of byProfile) q.members(of, "");
+});
+
 const [podsByProfile] = byProfile as [Index<PodObject>];
 
 function bucketOf(profile: PodProfile): string {
@@ -38,11 +43,14 @@ function bucketOf(profile: PodProfile): string {
 
 function profileOf(source: WorkloadSource, object: unknown): PodProfile {
   const { kind: _, name: __, labels, ...profile } = source.workload(object);
-  return {
-    ...profile,
-    labels: Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))),
-    ...(source.template && { template: true }),
-  };
+  return { ...profile, labels: inOrder(labels), ...(source.template && { template: true }) };
+}
+
+/** Returns labels in order of their names. */
+function inOrder(labels: Labels): Labels {
+  const names = Object.keys(labels);
+  if (names.every((name, i) => i === 0 || (names[i - 1] as string) < name)) return labels;
+  return Object.fromEntries(names.sort().map((name) => [name, labels[name] as string]));
 }
 
 const bucketsByNamespace = query("podProfilesByNamespace", (q): ReadonlyMap<string, readonly string[]> => {

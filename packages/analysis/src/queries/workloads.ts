@@ -31,6 +31,11 @@ const sourcesIn = query("workloadSourcesIn", (q, namespace: string): readonly nu
   sources.flatMap(({ byNamespace }, i) => (q.read(byNamespace, namespace).length > 0 ? [i] : [])),
 );
 
+/** Reads each index by labels, so that it is built before a finding needs it. */
+export const labelIndexes = query("workloadIndexesByLabel", (q): void => {
+  for (const { byLabel } of sources) q.members(byLabel, "");
+});
+
 /** Returns the workloads of a namespace that have all of the labels; all workloads if there are no labels. */
 export function workloadsWith(q: QueryContext, namespace: string, labels: Labels): readonly Workload[] {
   const pairs = Object.entries(labels);
