@@ -108,6 +108,11 @@ export const mistakeTypes = {
     level: "Warning",
     description: "The name and the appProtocol of a Service's port select different protocols.",
   },
+  MESH0075: {
+    name: "CertificateOfOtherHosts",
+    level: "Warning",
+    description: "No certificate of a server or listener is for a host that it serves.",
+  },
   MESH0067: {
     name: "NotAppliedByGrpc",
     level: "Info",

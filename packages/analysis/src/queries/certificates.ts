@@ -12,10 +12,12 @@ import {
 } from "@istiod/credentials";
 import { now, nowKey, nowPrecision } from "../now.js";
 
-/** The validity of a certificate, in milliseconds since the Unix epoch. */
+/** The validity of a certificate: its time, in milliseconds since the Unix epoch, and hosts. */
 interface Validity {
   readonly from: number;
   readonly to: number;
+  /** The hosts that it names, in lower case. Absent if it identifies servers in another way, such as by a URI. */
+  readonly hosts: readonly string[] | undefined;
 }
 
 const code = "IST0161";
@@ -43,6 +45,15 @@ export function certificateFault(q: QueryContext, secret: CertificateSecret): Cr
   return ofTime === undefined
     ? { code: "MESH0061", text: keyFault, served: false }
     : { ...ofTime, text: `${ofTime.text}; ${keyFault}`, served: false };
+}
+
+/**
+ * Returns the hosts that the certificate of a Secret names, in lower case; undefined if there is no certificate, or if
+ * it identifies servers in another way.
+ */
+export function certificateHosts(q: QueryContext, secret: CertificateSecret): readonly string[] | undefined {
+  const found = q.call(certificate, secret);
+  return typeof found === "object" ? found.hosts : undefined;
 }
 
 /** An object with root certificates, by its key in its collection. */
@@ -139,11 +150,24 @@ function readValidity(name: string, content: Uint8Array | undefined): Validity |
   const der = firstPemBlock(new TextDecoder().decode(content));
   if (der === undefined) return `its ${name} is not PEM`;
   try {
-    const { validFrom, validTo } = new X509Certificate(der);
-    return { from: Date.parse(validFrom), to: Date.parse(validTo) };
+    const read = new X509Certificate(der);
+    return { from: Date.parse(read.validFrom), to: Date.parse(read.validTo), hosts: hostsOf(read) };
   } catch {
     return `its ${name} does not begin with a certificate`;
   }
+}
+
+/**
+ * Returns the DNS names of a certificate. Without any subject alternative name, the common name counts, as many clients
+ * still accept it.
+ */
+function hostsOf({ subject, subjectAltName }: X509Certificate): readonly string[] | undefined {
+  if (subjectAltName === undefined) {
+    const [, name] = /(?:^|\n)CN=(.+)$/m.exec(subject) ?? [];
+    return name === undefined ? [] : [name.toLowerCase()];
+  }
+  const names = subjectAltName.split(", ").flatMap((name) => (name.startsWith("DNS:") ? [name.slice(4)] : []));
+  return names.length === 0 ? undefined : names.map((name) => name.toLowerCase());
 }
 
 function listed(names: readonly string[]): string {

@@ -55,13 +55,38 @@ export function credentialProblem(
       reason: `it is in namespace ${namespace}, and ${readers} are in namespace ${first.namespace}: Secrets are served only within their namespace`,
     };
   const names = roots ? [bare + rootCertificatesSuffix, bare] : [bare];
-  const clusters = [...new Set([...places.map(({ cluster }) => cluster), configCluster(q)])];
-  const found = names
-    .flatMap((each) => clusters.map((cluster) => `${cluster}/${namespace}/${each}`))
-    .find((key) => q.read(secrets, key) !== undefined);
+  const found = findSecret(q, names, namespace, places);
   if (found === undefined) return { kind: "missing", reason: reasonMissing(q, namespace, bare, readers) };
   const fault = roots ? rootsFault(q, { kind: "Secret", key: found }) : certificateFault(q, { key: found, use });
   return fault && { kind: "faulty", object: `Secret ${found.slice(found.indexOf("/") + 1)}`, fault };
+}
+
+/** Returns the key of the Secret that proxies get for a key and certificate; undefined if there is none. */
+export function certificateSecret(
+  q: QueryContext,
+  name: string,
+  places: readonly CredentialReader[],
+): string | undefined {
+  const reference = declaredCredential(name);
+  const [first] = places;
+  if (reference === undefined || reference.source === "configmap" || first === undefined) return undefined;
+  const { namespace = first.namespace } = reference;
+  return places.some((place) => place.namespace === namespace)
+    ? findSecret(q, [reference.name], namespace, places)
+    : undefined;
+}
+
+/** Returns the key of the first Secret with one of the names, in the clusters of the readers or of the config. */
+function findSecret(
+  q: QueryContext,
+  names: readonly string[],
+  namespace: string,
+  places: readonly CredentialReader[],
+): string | undefined {
+  const clusters = [...new Set([...places.map(({ cluster }) => cluster), configCluster(q)])];
+  return names
+    .flatMap((each) => clusters.map((cluster) => `${cluster}/${namespace}/${each}`))
+    .find((key) => q.read(secrets, key) !== undefined);
 }
 
 function configMapProblem(q: QueryContext, namespace: string, name: string): CredentialProblem | undefined {

@@ -44,6 +44,28 @@ export function ingressGatewayName({ namespace, name }: { readonly namespace: st
   return isDistinct ? ordinary : `${ordinary}-${digestOf(name, namespace)}`;
 }
 
+/** The gateway that serves an Ingress: the labels of its proxies, and the certificates that it serves. */
+export interface IngressGateway {
+  readonly selector: Readonly<Record<string, string>>;
+  readonly certificates: readonly {
+    /** Index in `spec.tls`. */
+    readonly entry: number;
+    readonly hosts: readonly string[];
+    readonly secretName: string;
+  }[];
+}
+
+/** Returns the gateway that serves an Ingress (`namespace/name`); undefined if the Ingress is not served. */
+export function ingressGatewayOf(q: QueryContext, key: string): IngressGateway | undefined {
+  if (!q.call(servedIngresses).includes(key)) return undefined;
+  const hostsOf = q.call(ingressTlsHosts).byIngress[key] ?? [];
+  const certificates = (q.read(ingresses, key)?.spec.tls ?? []).flatMap(({ secretName }, entry) => {
+    const hosts = hostsOf[entry] ?? [];
+    return hosts.length === 0 ? [] : [{ entry, hosts, secretName }];
+  });
+  return { selector: { istio: gatewaySelector(q) }, certificates };
+}
+
 const ingressGateway = query("ingressGateway", (q, key: string): GatewayObject | undefined => {
   const ingress = q.read(ingresses, key);
   return (

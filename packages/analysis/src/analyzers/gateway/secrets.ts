@@ -5,13 +5,19 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { rootCertificatesSuffix, serverRootsCredentialName } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { credentialProblem, type NeededCredential } from "../../queries/credentials.js";
+import { hostsWithoutCertificate } from "../../queries/certificate-hosts.js";
+import {
+  certificateSecret,
+  credentialProblem,
+  type CredentialReader,
+  type NeededCredential,
+} from "../../queries/credentials.js";
 import { podsOfGateway } from "./selection.js";
 
 export const gatewaySecretAnalyzer: Analyzer = {
   name: "gateway.SecretAnalyzer",
   description: "Checks that the credentials of Gateways are Secrets with valid certificates",
-  codes: ["IST0101", "IST0161", "MESH0061"],
+  codes: ["IST0101", "IST0161", "MESH0061", "MESH0075"],
   rules: [rule(gatewayKind, gateways, checkSecrets)],
 };
 
@@ -25,8 +31,10 @@ interface ServerCredential extends NeededCredential {
 function checkSecrets(gateway: GatewayObject, context: AnalysisContext): void {
   const { q, report } = context;
   const pods = podsOfGateway(gateway, context);
-  for (const [i, { tls }] of gateway.spec.servers.entries()) {
-    for (const credential of tls === undefined ? [] : credentialsOf(tls)) {
+  for (const [i, { tls, hosts }] of gateway.spec.servers.entries()) {
+    const credentials = tls === undefined ? [] : credentialsOf(tls);
+    checkHosts(i, hosts, credentials, pods, context);
+    for (const credential of credentials) {
       const { field, declared, roots } = credential;
       const problem = credentialProblem(q, credential, {
         places: pods,
@@ -47,7 +55,25 @@ function checkSecrets(gateway: GatewayObject, context: AnalysisContext): void {
   }
 }
 
-function certificateConsequence(served: boolean): string {
+/** Reports hosts that none of the certificates of a server names. */
+function checkHosts(
+  server: number,
+  hosts: readonly string[],
+  credentials: readonly ServerCredential[],
+  places: readonly CredentialReader[],
+  { q, report }: AnalysisContext,
+): void {
+  const keys = credentials.filter(({ roots }) => !roots);
+  const found = keys.map(({ name }) => certificateSecret(q, name, places));
+  const existing = found.filter((key) => key !== undefined);
+  const [first] = keys;
+  if (first === undefined || existing.length < keys.length) return;
+  const fault = hostsWithoutCertificate(q, { hosts, secrets: existing });
+  if (fault !== undefined) report("MESH0075", ["spec", "servers", server, "tls", ...first.field], fault);
+}
+
+/** Returns the consequence of a faulty certificate of a server, which is served or not. */
+export function certificateConsequence(served: boolean): string {
   return served
     ? "clients reject the server, which serves the certificate all the same"
     : "the server gets no certificate, and accepts no connection";
