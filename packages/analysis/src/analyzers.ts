@@ -8,6 +8,7 @@ import { deprecationAnalyzers } from "./analyzers/deprecation.js";
 import { destinationRuleAnalyzers } from "./analyzers/destination-rule/destination-rule.js";
 import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
 import { listenerCertificateAnalyzer } from "./analyzers/gateway-api/listener-certificates.js";
+import { overriddenPolicyAnalyzer } from "./analyzers/gateway-api/overridden-policies.js";
 import { gatewayApiMistakeAnalyzer } from "./analyzers/gateway-api/route-rules.js";
 import { extensionAnalyzers } from "./analyzers/extensions.js";
 import { targetReferenceAnalyzer } from "./analyzers/target-references.js";
@@ -42,6 +43,7 @@ export const analyzers: readonly Analyzer[] = [
   gatewayApiStatusAnalyzer,
   gatewayApiMistakeAnalyzer,
   listenerCertificateAnalyzer,
+  overriddenPolicyAnalyzer,
   ...meshNetworksAnalyzers,
   ...serviceAnalyzers,
   ...serviceEntryAnalyzers,

@@ -113,6 +113,11 @@ export const mistakeTypes = {
     level: "Warning",
     description: "No certificate of a server or listener is for a host that it serves.",
   },
+  MESH0076: {
+    name: "RemoteClusterNotRead",
+    level: "Warning",
+    description: "A Secret of a remote cluster, or one of its kubeconfigs, is not used.",
+  },
   MESH0067: {
     name: "NotAppliedByGrpc",
     level: "Info",

@@ -58,4 +58,4 @@ export { type ObjectMetadata } from "./kubernetes/object-metadata.js";
 export { type ResourceFilter } from "./kubernetes/resource-filter.js";
 export { ConfigMapPlace, type ConfigMapPlaceOptions, revisedName } from "./kubernetes/config-map-place.js";
 export { newestServed } from "./kubernetes/served-version.js";
-export { clusterReader, type ClusterReaderOptions } from "./kubernetes/api-cluster-reader.js";
+export { clusterReader, type ClusterReaderOptions, formatUnsupported } from "./kubernetes/api-cluster-reader.js";

@@ -544,3 +544,31 @@ describe.each([
     expect(compared).toBeGreaterThan(20);
   });
 });
+
+test("a source says why it reads no object of a kind whose definition is too old, or that is excluded", async () => {
+  const reasons = new Map([["virtualservices.networking.istio.io", "CRD virtualservices.networking.istio.io is old"]]);
+  const api = new MemoryCluster();
+  api.serve(typesOf([serviceKind, authorizationPolicyKind]));
+  api.connect();
+  const reader = { ...readerOf(api), reasonUnread: (name: string) => reasons.get(name) };
+  const kinds = [serviceKind, virtualServiceKind, authorizationPolicyKind];
+  const resources = { ignore: "authorizationpolicies.security.istio.io" };
+  const source = new KubernetesSource({ cluster, reader, kinds, clock: new FakeClock(0), resources });
+  void source.start(() => undefined);
+  await expect
+    .poll(() => kinds.map((kind) => source.reasonUnread(kind)))
+    .toEqual([
+      undefined,
+      "CRD virtualservices.networking.istio.io is old",
+      "PILOT_IGNORE_RESOURCES and PILOT_INCLUDE_RESOURCES exclude authorizationpolicies.security.istio.io",
+    ]);
+  source.stop();
+});
+
+function readerOf(api: MemoryCluster): Pick<MemoryCluster, "followServed" | "watch" | "list"> {
+  return {
+    followServed: (handler) => api.followServed(handler),
+    watch: (target, handler) => api.watch(target, handler),
+    list: (target) => api.list(target),
+  };
+}

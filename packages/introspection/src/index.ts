@@ -34,4 +34,4 @@ export {
 } from "./status/source-statuses.js";
 export { statusModel, type StatusSources } from "./status/status-model.js";
 export { statusRoute, type StatusRouteOptions } from "./status/status-route.js";
-export { unreadVersions, type UnreadVersion } from "./status/unread-versions.js";
+export { reasonUnread, unreadVersions, type UnreadVersion } from "./status/unread-versions.js";

@@ -10,7 +10,7 @@ import type { ObjectName } from "./object-name.js";
 export interface ObjectStatus {
   readonly object: ObjectName;
   readonly found: boolean;
-  /** The reason why the object cannot have an effect on any proxy; absent if it can. */
+  /** The reason why the object cannot have an effect on any proxy, or is not read at all; absent if it can. */
   readonly noEffect?: string;
   /** The effect of an object that is not read for connected proxies, as a clause; absent for most kinds. */
   readonly effectElsewhere?: string;
@@ -43,6 +43,8 @@ export interface StatusSources<C> extends EffectSources<C> {
   readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
   /** Returns the Gateway that an object is for and whose own proxies have not connected yet. Default: none. */
   awaitedGateway?(object: ObjectName): string | undefined;
+  /** Returns why an object is not read, whether or not it exists; undefined if it would be. Default: it would be. */
+  reasonUnread?(object: ObjectName): string | undefined;
   /** Returns why objects of a collection cannot have an effect on proxies; undefined if they can. Default: they can. */
   reasonWithoutEffect?(of: Collection<unknown>): string | undefined;
 }

@@ -38,6 +38,8 @@ export async function statusOf<C>(
     const other = inputs.length === 0 ? objectOfOtherRevision(database, object) : undefined;
     if (other !== undefined)
       return statusWithoutProxies(sources, object, { noEffect: `it ${formatOtherRevision(other)}` });
+    const unread = inputs.length === 0 ? sources.reasonUnread?.(object) : undefined;
+    if (unread !== undefined) return { ...statusWithoutProxies(sources, object, { noEffect: unread }), found: false };
     if (inputs.length === 0) return removalStatus(sources, object);
     const noEffect = reasonWithoutEffect(sources, inputs);
     if (noEffect !== undefined) return statusWithoutProxies(sources, object, { noEffect });

@@ -18,8 +18,8 @@ export function isGone({ found, missing }: ObjectStatus): boolean {
  */
 export function isIneffective(status: ObjectStatus): boolean {
   const { found, noEffect, effectElsewhere, awaited, connected, settling, reached } = status;
-  if (!found || effectElsewhere !== undefined) return false;
   if (noEffect !== undefined) return true;
+  if (!found || effectElsewhere !== undefined) return false;
   return reached === 0 && connected > 0 && settling === 0 && awaited === undefined;
 }
 
@@ -36,6 +36,7 @@ function sentence(
   { found, revision, noEffect, effectElsewhere, awaited, connected, settling, live, reached, rejected }: ObjectStatus,
   works: boolean,
 ): string {
+  if (!found && noEffect !== undefined) return `not read: ${noEffect}`;
   if (!found && revision === undefined) return "not found";
   const note = rejected > 0 ? `, rejected by ${rejected}` : "";
   if (!found) return `deleted, gone from ${live} of ${proxies(reached)}${note}`;

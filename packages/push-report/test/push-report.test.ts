@@ -97,6 +97,15 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect([isIneffective(status), isLive(status)]).toEqual([true, false]);
   });
 
+  it("reports why objects of a kind are not read, and does not wait for them", async () => {
+    const status = await mesh.status("GRPCRoute/shop/cart");
+    expect(formatStatus(status)).toBe("GRPCRoute/shop/cart: not read: CRD grpcroutes is too old");
+    expect([isIneffective(status), isLive(status)]).toEqual([true, false]);
+    const absent = await mesh.status("VirtualService/shop/none");
+    expect(formatStatus(absent)).toBe("VirtualService/shop/none: not found");
+    expect(isIneffective(absent)).toBe(false);
+  });
+
   it("reports that an object in an undiscovered namespace has no effect", async () => {
     const selecting = applyMeshConfig(
       { discoverySelectors: [{ matchLabels: { mesh: "on" } }] },

@@ -115,6 +115,7 @@ export class ToyMesh {
         generators: { [toyType]: routes },
         lookups: {},
         changes: this.log,
+        reasonUnread: ({ kind }) => (kind === "GRPCRoute" ? "CRD grpcroutes is too old" : undefined),
         reasonWithoutEffect: ({ id }) => (id === wasmPluginKind.collection.id ? "nobody sends extensions" : undefined),
       },
       parseName(name),

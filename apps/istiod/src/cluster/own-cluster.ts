@@ -1,4 +1,4 @@
-import { clusterReader, KubernetesSource } from "@istiod/config-ingestion";
+import { clusterReader, formatUnsupported, KubernetesSource } from "@istiod/config-ingestion";
 import { allKinds, ingressKinds, kubernetesKinds } from "@istiod/config-schema";
 import type { ApiClient, TypeAvailability } from "@istiod/kubernetes";
 import type { Environment } from "@istiod/settings";
@@ -36,10 +36,8 @@ export function clusterSource(
     cluster: values.clusterID,
     reader: clusterReader(client, {
       ...(availability && { availability }),
-      onUnsupported: (name, { release, minimum }) =>
-        warn(
-          `CRD ${name} has ${release === "" ? "no version" : `version ${release}`} of the Gateway API, below the minimum version ${minimum}: its objects are not processed`,
-        ),
+      onUnsupported: (name, unsupported) =>
+        warn(`${formatUnsupported(name, unsupported)}: its objects are not processed`),
     }),
     kinds: withMultiClusterKinds(kinds, env),
     revision: variables.revision.read(env),

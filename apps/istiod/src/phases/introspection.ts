@@ -32,6 +32,7 @@ import {
   staleTrustSummary,
   statusModel,
   type StatusSources,
+  reasonUnread,
   unreadVersions,
 } from "@istiod/introspection";
 import { describeIndexFailure, readProxy } from "@istiod/mesh-source";
@@ -234,6 +235,11 @@ function debugOptions(
       unreadVersions(
         ingestion.states().map(({ source: of }) => of),
         name,
+      ),
+    reasonUnread: (kind) =>
+      reasonUnread(
+        ingestion.states().map(({ source: of }) => of),
+        kind,
       ),
     profile: values.profile && variables.profiling.read(env),
   };

@@ -1,5 +1,5 @@
 import { telemetries, telemetriesByNamespace, telemetryKind, type TelemetryObject } from "@istiod/config-schema";
-import { mesh } from "@istiod/push-context";
+import { extensionProvider, mesh } from "@istiod/push-context";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../suggestions.js";
@@ -12,6 +12,12 @@ export const telemetryAnalyzers: readonly Analyzer[] = [
     description: "Checks that access logging of Telemetry objects has a provider",
     codes: ["IST0157"],
     rules: [rule(telemetryKind, telemetries, checkProviders)],
+  },
+  {
+    name: "telemetry.ProviderKindAnalyzer",
+    description: "Checks that Telemetry objects have providers, and for what they are used for",
+    codes: ["MESH0042"],
+    rules: [rule(telemetryKind, telemetries, checkKinds), rule(telemetryKind, telemetries, checkTracing)],
   },
   {
     name: "telemetry.SelectorAnalyzer",
@@ -45,6 +51,48 @@ function checkProviders({ name, namespace, spec }: TelemetryObject, { q, report 
       `Telemetry ${namespace}/${name} has access logging without a provider, which is ignored because the mesh has no default providers; set providers, or meshConfig.defaultProviders.accessLogging`,
     );
   }
+}
+
+/** The kinds of providers for each use, by their fields in `extensionProviders`. */
+const kindsFor: Readonly<Record<"metrics" | "accessLogging" | "tracing", readonly string[]>> = {
+  metrics: ["prometheus", "stackdriver"],
+  accessLogging: ["envoyFileAccessLog", "envoyHttpAls", "envoyTcpAls", "envoyOtelAls", "stackdriver"],
+  tracing: ["zipkin", "datadog", "skywalking", "opentelemetry", "lightstep", "opencensus", "stackdriver"],
+};
+
+/** Reports providers of another kind, which proxies ignore. */
+function checkKinds({ spec }: TelemetryObject, { q, report }: AnalysisContext): void {
+  for (const section of ["metrics", "accessLogging", "tracing"] as const)
+    for (const [i, { providers }] of spec[section].entries())
+      for (const [j, { name }] of providers.entries()) {
+        const kind = q.call(extensionProvider, name)?.provider.case;
+        if (kind === undefined || kindsFor[section].includes(kind)) continue;
+        const fitting = mesh(q).extensionProviders.filter(({ provider }) => fits(provider.case, section));
+        const known = fitting.length === 0 ? "" : ` (${listNames(fitting.map((each) => each.name))})`;
+        report(
+          "MESH0042",
+          ["spec", section, i, "providers", j, "name"],
+          `provider ${JSON.stringify(name)} is ignored: it is of kind ${kind}, which is not for ${section}; name one for it${known}`,
+        );
+      }
+}
+
+function fits(kind: string | undefined, section: keyof typeof kindsFor): boolean {
+  return kind !== undefined && kindsFor[section].includes(kind);
+}
+
+/** Reports tracing without a provider, if neither the mesh nor its proxies' configuration has one. */
+function checkTracing({ spec }: TelemetryObject, { q, report }: AnalysisContext): void {
+  const { defaultProviders, defaultConfig } = mesh(q);
+  if ((defaultProviders?.tracing.length ?? 0) > 0 || defaultConfig?.tracing?.tracer.case !== undefined) return;
+  for (const [i, { providers, disableSpanReporting }] of spec.tracing.entries())
+    if (providers.length === 0 && disableSpanReporting !== true)
+      report(
+        "MESH0042",
+        ["spec", "tracing", i],
+        "has no effect where no other Telemetry names a provider: it names none, and the mesh has no default; set providers, or meshConfig.defaultProviders.tracing",
+        "Info",
+      );
 }
 
 type Labels = Readonly<Record<string, string>>;

@@ -46,6 +46,8 @@ export interface Source {
    * this source does not define it.
    */
   locate?(kind: Kind, key: string): Location | undefined;
+  /** Returns why the source reads no object of a kind that it could have, as a clause; undefined if it reads them. */
+  reasonUnread?(kind: Kind): string | undefined;
   /**
    * Asks the source whether the version of an object that it last announced by `changed`, or its absence, is the
    * latest. Default: edits are announced at once.

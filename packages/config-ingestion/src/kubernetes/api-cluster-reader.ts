@@ -25,11 +25,17 @@ const listTimeoutMs = 5000;
 
 /** Returns the reader of a cluster by a client of its API server, with a reflector for each type. */
 export function clusterReader(client: ApiClient, options: ClusterReaderOptions = {}): ClusterReader {
+  const reasons = new Map<string, string>();
   return {
+    reasonUnread: (name) => reasons.get(name),
     followServed(handler) {
       const ignores = (name: string, annotations: Readonly<Record<string, string>>): boolean => {
         const unsupported = unsupportedDefinition(name, annotations);
-        if (unsupported !== undefined) options.onUnsupported?.(name, unsupported);
+        if (unsupported === undefined) reasons.delete(name);
+        else {
+          reasons.set(name, formatUnsupported(name, unsupported));
+          options.onUnsupported?.(name, unsupported);
+        }
         return unsupported !== undefined;
       };
       const types = new ServedTypes({
@@ -64,4 +70,10 @@ export function clusterReader(client: ApiClient, options: ClusterReaderOptions =
       });
     },
   };
+}
+
+/** Formats why the objects of a CustomResourceDefinition are not read, as a clause. */
+export function formatUnsupported(name: string, { release, minimum }: UnsupportedDefinition): string {
+  const version = release === "" ? "no version" : `version ${release}`;
+  return `CRD ${name} has ${version} of the Gateway API, below the minimum version ${minimum}`;
 }

@@ -113,6 +113,14 @@ export class KubernetesSource implements Source {
     return (await this.#kindNamed(kind)?.isCurrent(namespace, name)) ?? true;
   }
 
+  reasonUnread(kind: Kind): string | undefined {
+    const watched = this.#kindNamed(kind);
+    if (watched === undefined || watched.resource !== undefined) return undefined;
+    const names = [...this.#ignored].filter((name) => name === definitionName(kind));
+    if (names.length > 0) return `PILOT_IGNORE_RESOURCES and PILOT_INCLUDE_RESOURCES exclude ${names[0]}`;
+    return this.#options.reader.reasonUnread?.(definitionName(kind));
+  }
+
   /** Returns what a writer of an object needs, by its kind and its key; undefined if the object does not exist. */
   metadata(kind: Kind, key: string): ObjectMetadata | undefined {
     return this.#kindNamed(kind)?.objects.metadata(key);
@@ -189,4 +197,11 @@ export class KubernetesSource implements Source {
     if (this.#sync.update()) this.#synced();
     this.#notify();
   }
+}
+
+/** Returns the name of the CustomResourceDefinition of a kind, `plural.group`. */
+function definitionName({ kind, group }: Pick<Kind, "kind" | "group">): string {
+  const singular = kind.toLowerCase();
+  const plural = /[^aeiou]y$/.test(singular) ? `${singular.slice(0, -1)}ies` : `${singular}s`;
+  return `${plural}.${group}`;
 }

@@ -3,10 +3,11 @@ import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_se
 import { checkPort } from "../validation/network/addresses.js";
 import { checkConnectionPool } from "../validation/traffic/connection-pool.js";
 import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
-import { checkHttpRetry } from "../validation/traffic/http-retry.js";
+import { checkHttpRetry, unknownRetryCondition } from "../validation/traffic/http-retry.js";
 import { checkLocalityLb, checkZoneAwareLb } from "../validation/traffic/locality.js";
 import { checkWildcardDomain, isDnsLabel } from "../validation/network/names.js";
 import { checkOutlierDetection } from "../validation/traffic/outlier-detection.js";
+import { isCipherSuite } from "../validation/traffic/cipher-suites.js";
 import { curveNames, curveOf } from "../validation/traffic/curves.js";
 import { each, type Place } from "../validation/place.js";
 import { checkLabelSelector } from "./label-selector.js";
@@ -47,6 +48,15 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
     mesh.defaultTrafficPolicy?.outlierDetection,
     place.at("defaultTrafficPolicy", "outlierDetection"),
   );
+  const unknown = unknownRetryCondition(mesh.defaultHttpRetryPolicy?.retryOn ?? "");
+  if (unknown !== undefined)
+    place
+      .at("defaultHttpRetryPolicy", "retryOn")
+      .warning(
+        `has ${JSON.stringify(unknown)}, which proxies ignore, expected an HTTP status or a condition such as 5xx`,
+      );
+  checkMeshCiphers(mesh.tlsDefaults?.cipherSuites ?? [], place.at("tlsDefaults", "cipherSuites"));
+  checkMeshCiphers(mesh.meshMTLS?.cipherSuites ?? [], place.at("meshMTLS", "cipherSuites"));
   checkInboundRetries(mesh.defaultInboundHttpRetryPolicy, place.at("defaultInboundHttpRetryPolicy"));
 }
 
@@ -59,6 +69,16 @@ function checkMeshCurves(names: readonly string[], place: Place): void {
       if (name !== "") at.warning(`is ${JSON.stringify(name)}, which is ignored, expected ${curveNames}`);
     } else if (seen.has(curve)) at.warning(`is ${JSON.stringify(name)} a second time`);
     if (curve !== undefined) seen.add(curve);
+  });
+}
+
+/** Checks the mesh's cipher suites, of which unknown ones are left out, since Envoy would reject listeners. */
+function checkMeshCiphers(names: readonly string[], place: Place): void {
+  each(names, place, (name, at) => {
+    if (name !== "" && !isCipherSuite(name))
+      at.warning(
+        `is ${JSON.stringify(name)}, which is ignored, expected a cipher suite such as ECDHE-RSA-AES256-GCM-SHA384`,
+      );
   });
 }
 
@@ -81,4 +101,8 @@ function checkTrustDomain(domain: string, place: Place): void {
   const parts = domain.split(".");
   const sound = domain !== "" && parts.every((p, i) => isDnsLabel(p) || (p === "" && i === parts.length - 1));
   if (!sound) place.error(`is ${JSON.stringify(domain)}, expected a domain name`);
+  else if (domain !== domain.toLowerCase())
+    place.warning(
+      `is ${JSON.stringify(domain)}, in which SPIFFE allows no capital letters: other software rejects its identities, expected ${JSON.stringify(domain.toLowerCase())}`,
+    );
 }

@@ -65,9 +65,13 @@ export function checkAccessLogFormat({ accessLogFormat, accessLogEncoding }: Mes
   try {
     format = JSON.parse(accessLogFormat);
   } catch {
-    return;
+    format = undefined;
   }
   if (record(format) !== undefined) checkStructuredFormat(format, at, accessLog);
+  else
+    at.warning(
+      "is no JSON object, which the encoding JSON needs, so that the default format is used, expected an object",
+    );
 }
 
 function checkHttpAuthorizer(provider: HttpAuthorizer, place: Place): void {

@@ -19,7 +19,7 @@ import { changedObjects, statusAnswer } from "./status-answer.js";
 
 export interface ChangeCommandsOptions {
   readonly changes: ChangeLog;
-  readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect" | "awaitedGateway">;
+  readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect" | "awaitedGateway" | "reasonUnread">;
   /** True if istiod deploys the proxies of Gateways, which it does in a cluster. Default: false. */
   readonly deploysGateways?: boolean;
   /** Returns the connected proxies. */
@@ -35,6 +35,8 @@ export interface ChangeCommandsOptions {
   readonly gathering: () => boolean;
   /** Returns the sources that have another version of an object than was read. */
   readonly unread: (name: ObjectName) => Promise<readonly UnreadVersion[]>;
+  /** Returns why a source does not read objects of a kind; undefined if none says so. Default: none. */
+  readonly reasonUnread?: (kind: string) => string | undefined;
 }
 
 /** Label of the workloads that istiod deploys for a Gateway. */
@@ -75,6 +77,7 @@ function statusCommand({
   analysis,
   gathering,
   unread,
+  reasonUnread,
   deploysGateways = false,
 }: ChangeCommandsOptions): DebugCommand {
   const isConnected = (gateway: string): boolean =>
@@ -82,6 +85,7 @@ function statusCommand({
   const sources: StatusSources<Proxy> = {
     ...status,
     reasonWithoutEffect: (of) => analysis.reasonWithoutEffect(of),
+    ...(reasonUnread && { reasonUnread: ({ kind }) => reasonUnread(kind) }),
     ...(deploysGateways && {
       awaitedGateway: (object) => analysis.deployedGateways(object).find((gateway) => !isConnected(gateway)),
     }),

@@ -25,3 +25,9 @@ export async function unreadVersions(sources: readonly Source[], name: ObjectNam
   });
   return (await Promise.all(unread)).flat();
 }
+
+/** Returns why a source does not read objects of a kind, as a clause; undefined if none says so. */
+export function reasonUnread(sources: readonly Source[], name: string): string | undefined {
+  const kinds = allKinds.filter(({ kind }) => kind === name);
+  return kinds.flatMap((kind) => sources.flatMap((source) => source.reasonUnread?.(kind) ?? []))[0];
+}

@@ -15,6 +15,7 @@ import { nearestNames, statsAnnotationFaults } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule, type Rule } from "../../analyzer.js";
 import { quotedNearest } from "../../suggestions.js";
 import { annotationDefinitions, isAnalyzedAnnotation } from "./definitions.js";
+import { resourceFaults } from "./resources.js";
 import { annotationFault, annotationWarnings } from "./values.js";
 
 type AnyObject = ConfigObject<unknown, unknown>;
@@ -76,7 +77,7 @@ function checkAnnotations(object: AnyObject, context: AnalysisContext): void {
 }
 
 function checkAnnotated(object: Annotated, { report }: AnalysisContext): void {
-  const statsFaults = statsAnnotationFaults(object.annotations);
+  const together = { ...statsAnnotationFaults(object.annotations), ...resourceFaults(object.annotations) };
   for (const [name, value] of Object.entries(object.annotations)) {
     if (!isAnalyzedAnnotation(name)) continue;
     const path = [...object.at, "metadata", "annotations", name];
@@ -96,7 +97,7 @@ function checkAnnotated(object: Annotated, { report }: AnalysisContext): void {
       report("IST0107", path, `annotation ${name} is misplaced: ${misplacement(object.kind, definition.kinds)}`);
       continue;
     }
-    const fault = annotationFault(name, value) ?? statsFaults[name];
+    const fault = annotationFault(name, value) ?? together[name];
     if (fault !== undefined) report("IST0125", path, `annotation ${name} is invalid: it ${fault}`);
     for (const warning of annotationWarnings(name, value))
       report("IST0125", path, `annotation ${name} has a part without effect: ${warning}`);

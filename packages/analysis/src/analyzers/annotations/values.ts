@@ -53,6 +53,21 @@ const quantity: Check = (value) =>
     ? undefined
     : `is ${JSON.stringify(value)}, expected a quantity such as 100m or 128Mi`;
 
+/** Injection fails for a Pod whose volumes it cannot read. */
+const json: Check = (value) => {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return typeof parsed === "object" && parsed !== null ? undefined : "is neither a list nor an object in JSON";
+  } catch {
+    return "is not JSON, so that the Pod cannot be created";
+  }
+};
+
+const distribution: Check = (value) =>
+  value === "" || ["preferclose", "prefersamezone", "prefersamenode", "any"].includes(value.toLowerCase())
+    ? undefined
+    : `is ${JSON.stringify(value)}, which is ignored, expected PreferClose, PreferSameZone or PreferSameNode`;
+
 const boolean = oneOf(
   ["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"],
   "true or false",
@@ -105,6 +120,9 @@ const checks: ReadonlyMap<string, Check> = new Map(
     [agentLogLevelAnnotation]: agentLogLevelFault,
     "prometheus.istio.io/merge-metrics": boolean,
     "proxy.istio.io/config": proxyConfig,
+    "sidecar.istio.io/userVolume": json,
+    "sidecar.istio.io/userVolumeMount": json,
+    "networking.istio.io/traffic-distribution": distribution,
     "sidecar.istio.io/proxyCPU": quantity,
     "sidecar.istio.io/proxyCPULimit": quantity,
     "sidecar.istio.io/proxyMemory": quantity,

@@ -1,6 +1,13 @@
 import { serviceEntries, servicesByNamespace, sidecarKind, type SidecarObject, sidecars } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { hostsOverlap, isWildcard, outboundTraffic, rootNamespace } from "@istiod/push-context";
+import {
+  egressListeners,
+  hostsOverlap,
+  isWildcard,
+  listenerServices,
+  outboundTraffic,
+  rootNamespace,
+} from "@istiod/push-context";
 import { discoverySettings, servicesByHostname, splitKey } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { describesServices } from "./hosts.js";
@@ -9,7 +16,7 @@ export const hiddenServiceAnalyzer: Analyzer = {
   name: "mesh.HiddenServiceAnalyzer",
   description: "Checks that the egress hosts of a Sidecar match a service",
   codes: ["MESH0044"],
-  rules: [rule(sidecarKind, sidecars, checkEgress)],
+  rules: [rule(sidecarKind, sidecars, checkEgress), rule(sidecarKind, sidecars, checkPorts)],
 };
 
 /** Reports a Sidecar whose egress hosts match no service. */
@@ -36,6 +43,25 @@ function checkEgress({ namespace, name, spec }: SidecarObject, { q, report }: An
     // Mostly on purpose, too.
     excludesAll ? "Info" : undefined,
   );
+}
+
+/** Reports listeners for a port that none of the services which they import has. */
+function checkPorts({ namespace, name, spec }: SidecarObject, { q, report }: AnalysisContext): void {
+  // A Sidecar of the root namespace for all namespaces imports other services for each.
+  if (namespace === rootNamespace(q) || !q.call(describesServices)) return;
+  const scope = { sidecar: `${namespace}/${name}`, namespace };
+  for (const [i, { port, matchesPort }] of q.call(egressListeners, scope).entries()) {
+    if (!matchesPort || port === undefined || spec.egress[i]?.port === undefined) continue;
+    const { hosts = [] } = spec.egress[i] ?? {};
+    const imports = hosts.map((entry) => splitEntry(entry, namespace)).filter(({ excludes }) => !excludes);
+    if (!imports.some((entry) => q.call(isAnyService, entry))) continue;
+    if (q.call(listenerServices, { scope, listener: i }).length > 0) continue;
+    report(
+      "MESH0044",
+      ["spec", "egress", i, "port", "number"],
+      `is ${port.number}, which no service of the listener's hosts (${hosts.join(", ")}) has, so that the listener leads nowhere; name a port of these services, or remove port to import them with all of theirs`,
+    );
+  }
 }
 
 interface EgressHost {

@@ -57,7 +57,8 @@ function checkSidecar({ namespace, spec }: SidecarObject, { q, report }: Analysi
   }
 }
 
-function checkHost(q: QueryContext, host: string, namespace: string, report: (message: string) => void): void {
+/** Reports a host that looks like that of a service, and matches none. */
+export function checkHost(q: QueryContext, host: string, namespace: string, report: (message: string) => void): void {
   if (host.includes("*") || host === "") return;
   const domain = discoverySettings.domain(q);
   const suffix = `.svc.${domain}`;

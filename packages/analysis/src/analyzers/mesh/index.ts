@@ -20,6 +20,8 @@ import { sourceAnalyzer } from "./sources.js";
 import { lostPortAnalyzer } from "./lost-ports.js";
 import { ambientLabelAnalyzer } from "./ambient-labels.js";
 import { authorizationAnalyzer } from "./policies.js";
+import { meshConfigReferenceAnalyzer } from "./mesh-config-references.js";
+import { remoteSecretAnalyzer } from "./remote-secrets.js";
 import { networkGatewayAnalyzer } from "./network-gateways.js";
 import { policySourceAnalyzer } from "./policy-sources.js";
 import { portAnalyzer } from "./ports.js";
@@ -51,6 +53,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   injectionLabelAnalyzer,
   keySetAnalyzer,
   lostPortAnalyzer,
+  meshConfigReferenceAnalyzer,
   namespaceAnalyzer,
   networkGatewayAnalyzer,
   peerAuthenticationAnalyzer,
@@ -58,6 +61,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   policySourceAnalyzer,
   portAnalyzer,
   providerAnalyzer,
+  remoteSecretAnalyzer,
   revisionAnalyzer,
   routeAnalyzer,
   routeProtocolAnalyzer,

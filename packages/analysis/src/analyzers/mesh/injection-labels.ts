@@ -25,10 +25,15 @@ export const injectionLabelAnalyzer: Analyzer = {
   codes: ["MESH0018"],
   rules: [
     rule(namespaceKind, namespaces, checkNamespace),
-    rule(podKind, pods, (pod, context) => checkPod(pod.labels, pod.annotations, [], context)),
+    rule(podKind, pods, (pod, context) => {
+      checkPod(pod.labels, pod.annotations, [], context);
+      checkHostNetwork(pod.spec.hostNetwork, pod.labels, pod.annotations, [], context);
+    }),
     ...workloadKinds.map((kind) =>
       rule(kind, kind.collection, ({ spec, ...object }, context) => {
-        checkPod(spec.templateLabels, spec.templateAnnotations, templatePath(kind), context);
+        const at = templatePath(kind);
+        checkPod(spec.templateLabels, spec.templateAnnotations, at, context);
+        checkHostNetwork(spec.hostNetwork, spec.templateLabels, spec.templateAnnotations, at, context);
         checkCreator(object, templatePath(kind), context);
       }),
     ),
@@ -71,6 +76,23 @@ function checkPod(labels: Labels, annotations: Labels, at: FieldPath, { report }
       [...at, "metadata", "labels", namespaceLabel],
       `label ${namespaceLabel} has no effect on a Pod: it is read from Namespaces; label the Pod ${podLabel}=${labels[namespaceLabel] === "disabled" ? "false" : "true"}`,
     );
+}
+
+/** Reports Pods that ask for a sidecar and never get one, because they use the network of their node. */
+function checkHostNetwork(
+  hostNetwork: boolean,
+  labels: Labels,
+  annotations: Labels,
+  at: FieldPath,
+  { report }: AnalysisContext,
+): void {
+  if (!hostNetwork || (labels[podLabel] ?? annotations[podLabel]) !== "true") return;
+  const field = labels[podLabel] === undefined ? "annotations" : "labels";
+  report(
+    "MESH0018",
+    [...at, "metadata", field, podLabel],
+    `${podLabel}=true has no effect: the Pod has hostNetwork: true, and its traffic cannot be redirected without that of its node, so that no sidecar is injected; remove one of the two`,
+  );
 }
 
 /** Checks the labels of an object that creates Pods, which do not get its own labels. */

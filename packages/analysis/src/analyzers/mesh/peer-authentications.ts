@@ -4,14 +4,18 @@ import {
   peerAuthentications,
   peerAuthenticationsByNamespace,
 } from "@istiod/config-schema";
+import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { formatSelector } from "../../queries/pods.js";
 
 export const peerAuthenticationAnalyzer: Analyzer = {
   name: "mesh.PeerAuthenticationAnalyzer",
-  description: "Checks for PeerAuthentications that an older one of the same selector overrides",
+  description: "Checks for PeerAuthentications that an older one overrides, or whose namespace allows no selector",
   codes: ["MESH0042"],
-  rules: [rule(peerAuthenticationKind, peerAuthentications, checkOlder)],
+  rules: [
+    rule(peerAuthenticationKind, peerAuthentications, checkOlder),
+    rule(peerAuthenticationKind, peerAuthentications, checkRoot),
+  ],
 };
 
 /** Reports a policy that never applies: of those that select a workload, the oldest one applies. */
@@ -27,6 +31,20 @@ function checkOlder(own: PeerAuthenticationObject, { q, report }: AnalysisContex
     "MESH0042",
     ["spec"],
     `the policy has no effect: of the PeerAuthentications of namespace ${own.namespace} ${what}, only the oldest applies, ${oldest.name}; merge the two`,
+  );
+}
+
+/**
+ * Reports a policy of the root namespace with a selector, which applies nowhere, not even to workloads of that
+ * namespace. Source: pilot/pkg/model/authentication.go, ComposePeerAuthentication.
+ */
+function checkRoot(own: PeerAuthenticationObject, { q, report }: AnalysisContext): void {
+  const selector = selectorOf(own);
+  if (selector === "" || own.namespace !== rootNamespace(q)) return;
+  report(
+    "MESH0042",
+    ["spec", "selector"],
+    `the policy has no effect: ${own.namespace} is the root namespace, whose PeerAuthentications apply to the whole mesh and only without a selector; move the policy to the namespace of the workloads, or remove the selector`,
   );
 }
 

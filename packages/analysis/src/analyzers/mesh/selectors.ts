@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import {
   destinationRuleKind,
   destinationRules,
@@ -25,6 +26,7 @@ import {
   type WorkloadEntryObject,
 } from "@istiod/config-schema";
 import { index } from "@istiod/incremental";
+import { ServiceEntry_Resolution as Resolution } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import { hasLabels, servicesSelecting } from "@istiod/service-discovery";
 import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
@@ -127,11 +129,32 @@ const selectingEntries = index(serviceEntries, "selectingByNamespace", ({ namesp
   spec.workloadSelector === undefined ? [] : [namespace],
 );
 
+/** Reports a name as the address of a workload of a ServiceEntry that resolves none. */
+function checkAddress(
+  namespace: string,
+  labels: Labels,
+  address: string,
+  { q, report }: Pick<AnalysisContext, "q" | "report">,
+): void {
+  if (address === "" || isIP(address) !== 0 || address.startsWith("unix://")) return;
+  const [entry] = q
+    .read(selectingEntries, namespace)
+    .filter(({ spec }) => spec.resolution === Resolution.STATIC)
+    .filter(({ spec }) => hasLabels(labels, spec.workloadSelector?.labels ?? {}));
+  if (entry !== undefined)
+    report(
+      "MESH0009",
+      ["spec", "address"],
+      `is ${JSON.stringify(address)}, a name, and cannot be an endpoint of ServiceEntry ${namespace}/${entry.name}, whose resolution STATIC needs IP addresses; write the address, or set resolution DNS`,
+    );
+}
+
 function checkWorkloadEntry(
   { cluster, namespace, labels, spec }: WorkloadEntryObject,
   { q, report }: AnalysisContext,
 ): void {
   const own = { ...labels, ...spec.labels };
+  checkAddress(namespace, own, spec.address, { q, report });
   if (servicesSelecting(q, cluster, namespace, own).length > 0) return;
   const isSelected = q
     .read(selectingEntries, namespace)

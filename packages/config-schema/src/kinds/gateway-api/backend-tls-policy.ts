@@ -49,9 +49,10 @@ export const backendTlsPolicyKind = declareKind<BackendTlsPolicySpec, undefined>
     warnOfOthers(spec, ["targetRefs", "validation", "options"]);
     return {
       spec: {
-        targetRefs: spec
-          .list("targetRefs")
-          .map((target) => ({ ...decodeLocalReference(target), ...target.optionalString("sectionName") })),
+        targetRefs: spec.list("targetRefs").map((target) => {
+          warnOfOthers(target, ["group", "kind", "name", "sectionName"]);
+          return { ...decodeLocalReference(target), ...target.optionalString("sectionName") };
+        }),
         validation: decodeBackendTlsValidation(spec.object("validation")),
       },
     };

@@ -41,6 +41,13 @@ export const workloadEntryKind = istioKind({
 /** Validates a spec as Istio's `ValidateWorkloadEntry` does. */
 function validate({ spec }: WorkloadEntryObject, place: Place): void {
   checkWorkload(spec, { namesAllowed: true }, place);
+  if (spec.serviceAccount.includes("/"))
+    place
+      .at("serviceAccount")
+      .warning(
+        `is ${JSON.stringify(spec.serviceAccount)}, which no service account is called: clients expect another identity than the workload has, expected the name alone`,
+        "never-matches",
+      );
 }
 
 function decodeStatus(status: unknown): WorkloadEntryStatus | undefined {

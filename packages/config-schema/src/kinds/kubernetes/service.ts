@@ -64,6 +64,9 @@ export const services = collection<ServiceObject>("Service", { filter: discovery
 /** Services of all clusters by namespace. */
 export const servicesByNamespace = index(services, "byNamespace", (s) => [s.namespace]);
 
+/** The values of `trafficDistribution` that proxies follow. */
+const trafficDistributions = ["PreferClose", "PreferSameZone", "PreferSameNode"];
+
 export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
   kind: "Service",
   group: "",
@@ -99,6 +102,13 @@ export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
       checkedString(p, "appProtocol", isLabelKey, "an IANA service name or a name with a domain as prefix");
       if (p.isString("targetPort")) checkedString(p, "targetPort", isContainerPortName, expectedPortName);
     }
+    const distribution = spec.optionalString("trafficDistribution").trafficDistribution ?? "";
+    if (distribution !== "" && !trafficDistributions.includes(distribution))
+      spec.warn(
+        ["trafficDistribution"],
+        `is ${JSON.stringify(distribution)}, which proxies ignore, expected ${trafficDistributions.join(", ")}`,
+        "no-effect",
+      );
     const loadBalancer = body
       .object("status")
       .object("loadBalancer")

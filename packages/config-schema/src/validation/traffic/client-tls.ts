@@ -38,6 +38,7 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
         .at("insecureSkipVerify")
         .error("is true together with caCertificates or subjectAltNames, expected none of them");
   }
+  if (mode === Mode.DISABLE) warnOfDisabled(settings, place);
   if ((mode === Mode.SIMPLE || mode === Mode.MUTUAL) && credentialName !== "") {
     if (clientCertificate !== "" || caCertificates !== "" || privateKey !== "" || caCrl !== "") {
       place.at("credentialName").error("is set together with certificate, key or CRL files, expected only one of them");
@@ -76,4 +77,13 @@ function checkConfigMapName(credentialName: string, namespace: string, place: Pl
     place.error(
       `is ${JSON.stringify(credentialName)}, expected a ConfigMap of the object's own namespace${namespace === "" ? "" : `, ${namespace}`}`,
     );
+}
+
+/** Warns of settings of TLS where there is none. */
+function warnOfDisabled(settings: ClientTLSSettings, place: Place): void {
+  for (const field of ["credentialName", "caCertificates", "clientCertificate", "sni", "subjectAltNames"] as const)
+    if (settings[field].length > 0)
+      place
+        .at(field)
+        .warning("has no effect in mode DISABLE, which sends plaintext, expected another mode", "no-effect");
 }

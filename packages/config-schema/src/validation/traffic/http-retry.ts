@@ -24,6 +24,16 @@ const conditions = new Set([
   "unavailable",
 ]);
 
+/** Returns a condition of retries that proxies ignore; undefined if they know all. */
+export function unknownRetryCondition(retryOn: string): string | undefined {
+  return retryOn === "" ? undefined : retryOn.split(",").find((condition) => !isCondition(condition));
+}
+
+function isCondition(condition: string): boolean {
+  const isStatus = /^[+-]?\d+$/.test(condition) && STATUS_CODES[Number(condition)] !== undefined;
+  return isStatus || conditions.has(condition);
+}
+
 export function checkHttpRetry(retries: HTTPRetry | undefined, place: Place): void {
   if (retries === undefined) return;
   checkNotNegative(retries.attempts, place.at("attempts"));
@@ -36,8 +46,7 @@ export function checkHttpRetry(retries: HTTPRetry | undefined, place: Place): vo
   checkOptionalDuration(retries.perTryTimeout, place.at("perTryTimeout"));
   if (retries.retryOn !== "") {
     for (const condition of retries.retryOn.split(",")) {
-      const isStatus = /^[+-]?\d+$/.test(condition) && STATUS_CODES[Number(condition)] !== undefined;
-      if (!isStatus && !conditions.has(condition))
+      if (!isCondition(condition))
         place
           .at("retryOn")
           .error(`has ${JSON.stringify(condition)}, expected an HTTP status or one of ${[...conditions].join(", ")}`);

@@ -22,6 +22,14 @@ export function checkOutlierDetection(outlier: OutlierDetection | undefined, pla
       "ejects nothing: consecutive5xxErrors and consecutiveGatewayErrors are 0, which disables them",
       "no-effect",
     );
+  const { consecutive5xxErrors: all = 0, consecutiveGatewayErrors: ofGateway = 0 } = outlier;
+  if (all > 0 && ofGateway >= all)
+    place
+      .at("consecutiveGatewayErrors")
+      .warning(
+        `is ${ofGateway}, which has no effect: consecutive5xxErrors counts the same errors and ejects after ${all}, expected fewer`,
+        "no-effect",
+      );
   checkPercent(outlier.failurePercentageThreshold ?? 0, place.at("failurePercentageThreshold"));
   checkPercent(outlier.maxEjectionPercent, place.at("maxEjectionPercent"));
   checkPercent(outlier.minHealthPercent, place.at("minHealthPercent"));

@@ -210,11 +210,13 @@ function decodeMirror(settings: Fields): RequestMirror {
   const ref = settings.object("backendRef");
   if (!ref.present) settings.fault(["backendRef"], undefined, "a backend");
   warnOfOthers(ref, backendObjectFields);
-  return {
-    backendRef: decodeBackendObject(ref),
+  const share = {
     ...optionalInteger(settings, "percent", 0, 100),
     ...(settings.has("fraction") && { fraction: decodeFraction(settings.object("fraction")) }),
   };
+  if (share.percent === 0 || share.fraction?.numerator === 0)
+    settings.warn([share.percent === 0 ? "percent" : "fraction"], "is 0, so that no request is mirrored", "no-effect");
+  return { backendRef: decodeBackendObject(ref), ...share };
 }
 
 const maxInt32 = 2 ** 31 - 1;
@@ -297,6 +299,12 @@ function decodeCors(settings: Fields): CorsFilter {
   check("exposeHeaders", headerNameRule.isValid, headerNameRule.expected);
   for (const name of ["allowOrigins", "allowMethods", "allowHeaders"] as const)
     if (cors[name].length > 1 && cors[name].includes("*")) settings.fault([name], cors[name], "* alone, or others");
+  if (cors.allowCredentials === true && cors.allowOrigins.some((value) => /^(https?:\/\/)?\*$/.test(value)))
+    settings.warn(
+      ["allowOrigins"],
+      "allows every website to act with the credentials of its visitors, because allowCredentials is true: proxies answer with the origin of the request, not with *; expected the trusted origins",
+      "cors",
+    );
   return cors;
 }
 

@@ -42,7 +42,10 @@ function warn(place: Place, message: string): void {
 
 function checkPath(kind: Kind, value: string, place: Place): void {
   const is = `is ${JSON.stringify(value)}`;
-  if (kind === "regex") return checkPathPattern(value, place);
+  if (kind === "regex") {
+    const fault = pathPatternFault(value);
+    return fault === undefined ? undefined : warn(place, fault);
+  }
   if (!value.startsWith("/") && !(kind === "exact" && value === "*"))
     warn(place, `${is}, which no path matches: paths begin with /, expected ${JSON.stringify(`/${value}`)}`);
   else if (value.includes("?"))
@@ -55,14 +58,18 @@ function checkPath(kind: Kind, value: string, place: Place): void {
     );
 }
 
-function checkPathPattern(value: string, place: Place): void {
+/**
+ * Explains why a pattern matches no path, as a predicate; undefined if it may match one, or is too long to be taken.
+ */
+export function pathPatternFault(value: string): string | undefined {
+  if (value === "" || value.length > maxRegexLength) return undefined;
   const { firstCharacter } = wholeMatch(value);
   const is = `is ${JSON.stringify(value)}`;
   if (firstCharacter !== undefined && firstCharacter !== "/")
-    warn(place, `${is}, which matches no whole path: paths begin with /, expected .* or / before it`);
-  else if (value.includes("\\?"))
-    warn(place, `${is}, which no path matches: it is compared without the query, expected queryParams`);
-  else warnOfOneSide(value, "path", place);
+    return `${is}, which matches no whole path: paths begin with /, expected .* or / before it`;
+  if (value.includes("\\?"))
+    return `${is}, which no path matches: it is compared without the query, expected queryParams`;
+  return oneSideFault(value, "path");
 }
 
 function checkMethod(kind: Kind, value: string, place: Place): void {
@@ -89,19 +96,19 @@ function checkHeader(name: string, kind: Kind, value: string, place: Place): voi
       place,
       `is ${JSON.stringify(value)}, which only matches a ${name} that is nothing else: patterns match whole values, expected ${JSON.stringify(`.*${value}.*`)}`,
     );
-  else warnOfOneSide(value, "value", place);
+  else {
+    const fault = oneSideFault(value, "value");
+    if (fault !== undefined) warn(place, fault);
+  }
 }
 
-/** Warns of a pattern such as `^/api`, which looks for a part. */
-function warnOfOneSide(value: string, what: string, place: Place): void {
+/** Explains that a pattern such as `^/api` does not look for a part. */
+function oneSideFault(value: string, what: string): string | undefined {
   const { isAnchoredOnOneSide, firstCharacter, lastCharacter } = wholeMatch(value);
   const isClosed = value.startsWith("^") ? lastCharacter !== undefined : firstCharacter !== undefined;
-  if (!isAnchoredOnOneSide || !isClosed) return;
+  if (!isAnchoredOnOneSide || !isClosed) return undefined;
   const expected = value.startsWith("^") ? `${value}.*` : `.*${value}`;
-  warn(
-    place,
-    `is ${JSON.stringify(value)}, which only matches a whole ${what}, not a part of it, expected ${JSON.stringify(expected)}`,
-  );
+  return `is ${JSON.stringify(value)}, which only matches a whole ${what}, not a part of it, expected ${JSON.stringify(expected)}`;
 }
 
 /** Warns of a cookie that is only found if the request has no other, or none before or after it. */

@@ -1,0 +1,47 @@
+import { matchesLabelSelector, namespaces } from "@istiod/config-schema";
+import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { type AnalysisContext, type Analyzer, meshConfigRule } from "../../analyzer.js";
+import { faultOfNamespace } from "../../queries/namespaces.js";
+import { checkHost } from "./hosts.js";
+
+export const meshConfigReferenceAnalyzer: Analyzer = {
+  name: "mesh.MeshConfigAnalyzer",
+  description: "Checks that the mesh configuration names namespaces and hosts that exist",
+  codes: ["MESH0004", "MESH0005", "MESH0010"],
+  rules: [
+    meshConfigRule(checkNamespaces),
+    meshConfigRule(checkServiceSettings),
+    meshConfigRule(checkDiscoverySelectors),
+  ],
+};
+
+const exports = ["defaultServiceExportTo", "defaultVirtualServiceExportTo", "defaultDestinationRuleExportTo"] as const;
+
+function checkNamespaces(config: MeshConfig, { q, report }: AnalysisContext): void {
+  const root = config.rootNamespace === "" ? undefined : faultOfNamespace(q, config.rootNamespace);
+  if (root !== undefined) report("MESH0004", ["rootNamespace"], root);
+  for (const field of exports)
+    for (const [i, name] of config[field].entries()) {
+      const fault = /^[.*~]?$/.test(name) ? undefined : faultOfNamespace(q, name);
+      if (fault !== undefined) report("MESH0004", [field, i], fault);
+    }
+}
+
+function checkServiceSettings({ serviceSettings }: MeshConfig, { q, report }: AnalysisContext): void {
+  for (const [i, { hosts }] of serviceSettings.entries())
+    for (const [j, host] of hosts.entries())
+      if (host.includes("."))
+        checkHost(q, host, "", (message) => report("MESH0005", ["serviceSettings", i, "hosts", j], message));
+}
+
+/** Reports selectors that select no namespace, so that no object is read. */
+function checkDiscoverySelectors({ discoverySelectors }: MeshConfig, { q, report }: AnalysisContext): void {
+  const known = q.keys(namespaces).flatMap((key) => q.read(namespaces, key) ?? []);
+  if (discoverySelectors.length === 0 || known.length === 0) return;
+  if (known.some(({ labels }) => discoverySelectors.some((selector) => matchesLabelSelector(selector, labels)))) return;
+  report(
+    "MESH0010",
+    ["discoverySelectors"],
+    "select no namespace, so that istiod reads no Service, Pod or object of Istio's kinds; correct the labels, or label the Namespaces",
+  );
+}
