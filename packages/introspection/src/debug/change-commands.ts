@@ -68,6 +68,14 @@ export function changeCommands(options: ChangeCommandsOptions): readonly DebugCo
   ];
 }
 
+/** Returns the names in a parameter of a request, which may be given several times, with commas. */
+function namesIn(query: URLSearchParams, parameter: string): readonly string[] {
+  return query
+    .getAll(parameter)
+    .flatMap((names) => names.split(","))
+    .filter((name) => name !== "");
+}
+
 function statusCommand({
   changes,
   status,
@@ -100,15 +108,10 @@ function statusCommand({
     return new StatusCache({ ...sources, connections }).statusesOf(names);
   };
   const answer = async ({ query }: DebugRequest): Promise<DebugAnswer> => {
-    const namesOf = (parameter: string): readonly string[] =>
-      query
-        .getAll(parameter)
-        .flatMap((names) => names.split(","))
-        .filter((name) => name !== "");
-    const requested = namesOf("object");
+    const requested = namesIn(query, "object");
     let names: readonly ObjectName[];
     try {
-      const also = namesOf("also").map(parseName);
+      const also = namesIn(query, "also").map(parseName);
       names = requested.length > 0 ? requested.map(parseName) : [...changedObjects(changes), ...also];
     } catch (error) {
       return textAnswer(400, (error as Error).message);

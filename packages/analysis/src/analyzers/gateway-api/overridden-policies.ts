@@ -26,8 +26,9 @@ function checkPolicy(policy: BackendTlsPolicyObject, context: AnalysisContext): 
 }
 
 /**
- * Reports rules that set TLS for a host, or apply instead of the policy. A policy is merged with rules of its namespace,
- * which keep what they set, whatever their age; clients for whom a rule of their own namespace applies have no other.
+ * Reports rules that set TLS for a host, or apply instead of the policy. A policy is merged with rules of its
+ * namespace, which keep what they set, whatever their age; clients for whom a rule of their own namespace applies have
+ * no other.
  */
 function checkHost(
   { namespace }: BackendTlsPolicyObject,

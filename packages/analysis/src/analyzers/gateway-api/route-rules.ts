@@ -11,10 +11,14 @@ import {
   type ReferenceGrantObject,
   referenceGrantKind,
   referenceGrants,
+  tcpRouteKind,
+  tcpRoutes,
+  tlsRouteKind,
+  tlsRoutes,
   servicesByNamespace,
 } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
-import { isHttp, kubernetesPortProtocol } from "@istiod/service-discovery";
+import { isHttp, kubernetesPortProtocol, type Protocol } from "@istiod/service-discovery";
 import { nearestNames } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
@@ -30,9 +34,14 @@ export const gatewayApiMistakeAnalyzer: Analyzer = {
     rule(httpRouteKind, httpRoutes, (route, context) => {
       checkRules(route.spec.rules, context);
       checkHeaders(route, context);
-      checkMeshParents(route, context);
+      checkMeshParents(route, "HTTPRoute", context);
     }),
-    rule(grpcRouteKind, grpcRoutes, ({ spec }, context) => checkRules(spec.rules, context)),
+    rule(grpcRouteKind, grpcRoutes, (route, context) => {
+      checkRules(route.spec.rules, context);
+      checkMeshParents(route, "GRPCRoute", context);
+    }),
+    rule(tcpRouteKind, tcpRoutes, (route, context) => checkMeshParents(route, "TCPRoute", context)),
+    rule(tlsRouteKind, tlsRoutes, (route, context) => checkMeshParents(route, "TLSRoute", context)),
     rule(kubernetesGatewayKind, kubernetesGateways, (gateway, context) => {
       checkServiceType(gateway, context);
       checkListeners(gateway, context);
@@ -78,22 +87,36 @@ function checkHeaders({ spec }: HttpRouteObject, { report }: AnalysisContext): v
     }
 }
 
-/** Reports parents in the mesh at whose ports proxies do not read HTTP. */
-function checkMeshParents({ namespace, spec }: HttpRouteObject, { q, report }: AnalysisContext): void {
-  for (const [i, { group, kind, namespace: other, name, port }] of spec.parentRefs.entries()) {
-    if (group !== "" || kind !== "Service") continue;
+type RouteKind = "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute";
+
+interface MeshRoute {
+  readonly namespace: string;
+  readonly spec: Pick<HttpRouteObject["spec"], "parentRefs">;
+}
+
+/** Reports parents in the mesh at whose ports proxies apply routes of another protocol. */
+function checkMeshParents({ namespace, spec }: MeshRoute, kind: RouteKind, { q, report }: AnalysisContext): void {
+  for (const [i, { group, kind: parent, namespace: other, name, port }] of spec.parentRefs.entries()) {
+    if (group !== "" || parent !== "Service") continue;
     const ports = q
       .read(servicesByNamespace, other ?? namespace)
       .filter((service) => service.name === name)
       .flatMap((service) => service.spec.ports.filter((each) => port === undefined || each.port === port));
     const protocols = ports.map((each) => kubernetesPortProtocol(each));
-    if (protocols.length === 0 || protocols.some((each) => isHttp(each) || each === "UnsupportedProtocol")) continue;
+    if (protocols.length === 0 || protocols.some((each) => applies(kind, each))) continue;
+    const fitting = kind === "TCPRoute" || kind === "TLSRoute" ? "; write an HTTPRoute, or correct" : "; correct";
     report(
       "MESH0065",
       ["spec", "parentRefs", i],
-      `parent Service ${name}: has no effect, because sidecars treat its ${port === undefined ? "ports" : `port ${port}`} as ${[...new Set(protocols)].join(" and ")}; correct the name or appProtocol of the port`,
+      `parent Service ${name}: has no effect, because sidecars treat its ${port === undefined ? "ports" : `port ${port}`} as ${[...new Set(protocols)].join(" and ")}${fitting} the name or appProtocol of the port`,
     );
   }
+}
+
+/** Reports whether sidecars apply routes of a kind at a port of a protocol. */
+function applies(kind: RouteKind, protocol: Protocol): boolean {
+  if (protocol === "UnsupportedProtocol") return true;
+  return kind === "TCPRoute" || kind === "TLSRoute" ? !isHttp(protocol) : isHttp(protocol);
 }
 
 const serviceTypeAnnotation = "networking.istio.io/service-type";

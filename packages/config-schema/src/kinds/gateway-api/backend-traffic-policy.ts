@@ -69,7 +69,9 @@ export const backendTrafficPolicyKind = declareKind<BackendTrafficPolicySpec, un
 function decodeRetryConstraint(fields: Fields): RetryConstraint {
   const budget = fields.object("budget");
   const rate = fields.object("minRetryRate");
-  warnOfIgnored(rate, "interval", "Envoy limits concurrent retries, of which there may always be count");
+  // The API server sets the default.
+  if (rate.string("interval", "1s") !== "1s")
+    warnOfIgnored(rate, "interval", "Envoy limits concurrent retries, of which there may always be count");
   return {
     budget: {
       ...optionalInteger(budget, "percent", 0, 100),
