@@ -145,12 +145,15 @@ test("a document that is too long, or too long for anchors, is rejected alone", 
     `---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop}\ndata:${extra}\n  a: ${"x".repeat(size)}\n`;
   await writeFile(path("a.yaml"), long(5 * 1024 * 1024) + service("a"));
   await writeFile(path("b.yaml"), long(600 * 1024, " &anchor") + service("b"));
-  await writeFile(path("c.yaml"), long(600 * 1024) + service("c"));
+  const rule = "\n  b: '!self.value.contains(\"&x\") ? [a:] : *y'";
+  await writeFile(path("c.yaml"), long(600 * 1024, rule) + service("c"));
+  await writeFile(path("d.yaml"), long(600 * 1024, "\n  b: !custom x") + service("d"));
   await open();
-  expect([...database.keys(services)].sort()).toEqual(["a", "b", "c"].map((name) => `Kubernetes/shop/${name}`));
+  expect([...database.keys(services)].sort()).toEqual(["a", "b", "c", "d"].map((name) => `Kubernetes/shop/${name}`));
   expect([...problems()].sort()).toEqual([
     expect.stringMatching(/^a\.yaml:1: is not YAML: it has \d+ characters, expected at most 4194304 in one document$/),
     expect.stringMatching(/^b\.yaml:1: is not YAML: it is malformed or has anchors or tags/),
+    expect.stringMatching(/^d\.yaml:1: is not YAML: it is malformed or has anchors or tags/),
   ]);
 });
 

@@ -1,4 +1,4 @@
-import { CORE_SCHEMA, load, Type } from "js-yaml";
+import { CORE_SCHEMA, load, type State, Type } from "js-yaml";
 import { plainBoolean, plainNumber } from "./plain-scalars.js";
 
 const boolean = new Type("tag:yaml.org,2002:bool", {
@@ -72,3 +72,26 @@ export function parsePlainYaml(
     return undefined;
   }
 }
+
+/**
+ * Parses a document that may have what looks like anchors and tags inside strings, as CEL rules of a
+ * CustomResourceDefinition do. Returns undefined for documents with anchors, tags of their own and directives, and for
+ * malformed ones.
+ */
+export function parseYamlWithoutAnchors(
+  text: string,
+  { allowsDuplicateKeys = false }: { readonly allowsDuplicateKeys?: boolean } = {},
+): { readonly value: unknown } | undefined {
+  if (/^%/m.test(text)) return undefined;
+  const rejectAnchors = (event: string, state: State): void => {
+    if (event === "close" && (state as AnchoredState).anchor != null) throw new Error("has anchors");
+  };
+  try {
+    return { value: load(text, { schema, json: allowsDuplicateKeys, listener: rejectAnchors }) ?? null };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parser's state has the anchor of the node that it reads, which its types do not declare. */
+type AnchoredState = State & { readonly anchor?: string | null };

@@ -3,7 +3,7 @@ import { LineCounter, parseDocument, type ScalarTag, type YAMLParseError } from 
 import type { FieldPath } from "../decoding/report.js";
 import { isNestedTooDeeply, isTooDeep, maxDepth } from "./nesting.js";
 import { booleanWord, plainBoolean, plainNumber } from "./plain-scalars.js";
-import { maybeHasNoJson, parsePlainYaml } from "./plain-yaml.js";
+import { maybeHasNoJson, parsePlainYaml, parseYamlWithoutAnchors } from "./plain-yaml.js";
 import { mayEndInBlock, removeAddedLineBreak } from "./last-block.js";
 import { restoreTrailingColons } from "./trailing-colon.js";
 import { explicitTags } from "./explicit-tags.js";
@@ -112,7 +112,9 @@ export function parseYaml(document: DocumentText, options: ParseOptions = {}): P
     return { line: document.line, message: `it has ${size} characters, expected at most ${maxLength} in one document` };
   if (isNestedTooDeeply(document.text)) return tooDeep(document);
   const isQuick = size > maxPositionedLength || !(maybeHasNoJson(document.text) || mayEndInBlock(document.text));
-  const quick = isQuick ? parsePlainYaml(document.text, options) : undefined;
+  const quick =
+    (isQuick ? parsePlainYaml(document.text, options) : undefined) ??
+    (size > maxPositionedLength ? parseYamlWithoutAnchors(document.text, options) : undefined);
   if (quick === undefined)
     return size > maxPositionedLength ? tooLongForPositions(document) : parseWithPositions(document, options);
   if (isTooDeep(quick.value)) return tooDeep(document);
