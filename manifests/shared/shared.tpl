@@ -194,6 +194,17 @@ maps named here. Values of Istio's other charts are accepted at the first two le
 {{- end -}}
 {{- end -}}
 
+{{- /* Names keys of the resources of a container that Kubernetes does not have, and leaves out. */ -}}
+{{- define "istio.resourceKeys" -}}
+{{- if kindIs "map" .resources }}
+{{- range $name, $_ := .resources }}
+{{- if not (has $name (list "requests" "limits" "claims")) }}
+WARNING: {{ $.path }}.{{ $name }} has no effect: resources are requests and limits.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "istio.unknownBelow" -}}
 {{- $open := list "meshConfig" "resources" "seccompProfile" "labels" "podAnnotations" "networkGatewayPorts" "pdb" -}}
 {{- $optional := list "allocateLoadBalancerNodePorts" "loadBalancerClass" "validationFailurePolicy" "ingress" -}}

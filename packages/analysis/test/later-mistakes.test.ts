@@ -378,7 +378,7 @@ test.each([
   [
     'accessLogFile: /dev/stdout\naccessLogEncoding: JSON\naccessLogFormat: "%RESPONSE_CODE%"',
     "IST0133",
-    "is no JSON object, which the encoding JSON needs",
+    "has no effect: it is no JSON object, which the encoding JSON needs",
   ],
 ])("a mistake of the mesh configuration is found: %s", (text, code, says) => {
   const { messages } = analyzeTexts({
