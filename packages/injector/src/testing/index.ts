@@ -15,6 +15,7 @@ export {
   type ReferenceCase,
   referenceCases,
   wantOf,
+  withoutBootstrapScript,
   withoutResidue,
 } from "./reference-injection.js";
 export { podsOf } from "./reference-pods.js";

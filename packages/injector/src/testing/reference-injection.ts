@@ -198,3 +198,15 @@ export function withoutResidue(value: unknown): unknown {
   const kept = entries.filter(([, item]) => item !== undefined);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
+
+/**
+ * Returns injected objects without what differs on purpose in the reference: the script of `grpc-simple` and its
+ * environment, which are compared by their effect (manifests/README.md).
+ */
+export function withoutBootstrapScript(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutBootstrapScript);
+  if (typeof value !== "object" || value === null) return value;
+  const isScript = "name" in value && value.name === "grpc-bootstrap-init";
+  const entries = Object.entries(value).filter(([key]) => !isScript || (key !== "command" && key !== "env"));
+  return Object.fromEntries(entries.map(([key, item]) => [key, withoutBootstrapScript(item)]));
+}
