@@ -58,6 +58,8 @@ it("without certificate files there is no provider, and the locality is empty ra
 it("the agent is ready when the bootstrap and the certificates exist", async () => {
   const { directory, agent } = await startedAgent(await fakeIstiod(), { env: { OUTPUT_CERTS: "./certs" } });
   await vi.waitFor(() => agent.checkReady(), 10_000);
+  // The only form that gRPC in Java reads.
+  expect(await readFile(join(directory, "certs/key.pem"), "utf8")).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
   await rm(join(directory, "certs/key.pem"));
   await expect(agent.checkReady()).rejects.toThrow("gRPC applications need");
 });

@@ -5,7 +5,7 @@ import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } fr
 
 /** A private key and a certificate signing request (PKCS#10, RFC 2986) for it. */
 export interface KeyAndCsr {
-  /** PEM: PKCS#1 or SEC1, or PKCS#8 if PKCS8_KEY is set. */
+  /** PEM: PKCS#1 or SEC1, or PKCS#8 if PKCS8_KEY or DISABLE_ENVOY is set. */
   readonly key: string;
   /** PEM. */
   readonly csr: string;

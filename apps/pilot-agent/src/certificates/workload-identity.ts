@@ -162,7 +162,8 @@ export class WorkloadIdentity {
       ...caEndpoint(options, proxy.config),
       token,
       identity: `spiffe://${trustDomain}/ns/${podNamespace}/sa/${serviceAccount}`,
-      key: options,
+      // Applications read the key without Envoy, and gRPC in Java reads PKCS #8 only.
+      key: { ...options, pkcs8Key: options.pkcs8Key || options.disableEnvoy },
       lifetime: options.secretTtl,
       clusterId: options.clusterId,
       certSigner: options.certSigner,

@@ -73,7 +73,7 @@ export const certificateSettings = {
   pkcs8Key: booleanSetting({
     variable: "PKCS8_KEY",
     default: false,
-    help: "encode keys as PKCS #8 instead of PKCS #1 and SEC 1",
+    help: "encode keys as PKCS #8 instead of PKCS #1 and SEC 1; always with DISABLE_ENVOY",
   }),
   outputCerts: stringSetting({
     variable: "OUTPUT_CERTS",
