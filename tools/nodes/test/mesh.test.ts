@@ -1,9 +1,12 @@
 import { existsSync } from "node:fs";
 import { get } from "node:http";
+import { fileURLToPath } from "node:url";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { ApiError } from "@istiod/kubernetes";
 import { beforeAll, expect, test } from "vitest";
 import { installBookinfo, SYSTEM_NAMESPACE, waitForDeployment } from "../src/sample/install-bookinfo.js";
+import type { ImageSources } from "../src/agent/images.js";
+import { runGrpcPods } from "../src/sample/grpc-pods.js";
 import { startSidecar } from "../src/machine/start-sidecar.js";
 import { workloadFiles } from "../src/machine/workload-files.js";
 import { VerdictRun } from "../src/verdicts/run-verdicts.js";
@@ -19,8 +22,14 @@ const noBundle = apps.every((bundle) => existsSync(bundle)) ? undefined : "there
 const unavailable = noNodes ?? noEnvoy ?? noBundle;
 const patience = { ...usual, timeout: 300_000 };
 
+/** A client and a server of gRPC in Node, as an image. */
+const probe = fileURLToPath(new URL("../../proxyless/dist/node-probe.js", import.meta.url));
+const grpc: ImageSources = {
+  "grpc-node": { entrypoint: [process.execPath, probe], env: { PROBE: `${process.execPath} ${probe}` } },
+};
+
 // The charts' Pods run from the images if these are built, and otherwise by the programs of this machine.
-const holder = useRig(builtImages);
+const holder = useRig({ ...builtImages, ...grpc });
 let gateway = "";
 
 interface Answer {
@@ -194,6 +203,31 @@ test("Pods with probes of all kinds become ready with a sidecar, and a Job compl
   const job = () => rig.get<{ status?: { succeeded?: number } }>("/apis/batch/v1/namespaces/bookinfo/jobs/once");
   await expect.poll(async () => (await job()).status?.succeeded, patience).toBe(1);
 }, 800_000);
+
+test.for(["grpc-agent", "grpc-simple"] as const)(
+  "gRPC applications of the template %s call each other without a proxy, obey policies, and outlive istiod",
+  { timeout: 400_000 },
+  async (template, context) => {
+    const reason = unavailable ?? (existsSync(probe) ? undefined : "tools/proxyless is not built: npm run build");
+    context.skip(reason !== undefined, reason);
+    const seen: string[] = [];
+    await runGrpcPods(holder.rig.client, {
+      namespace: template,
+      template,
+      server: "grpc-node",
+      client: "grpc-node",
+      timeoutMs: patience.timeout,
+      report: (outcome) => seen.push(outcome),
+    });
+    expect(seen).toEqual([
+      "calls are answered",
+      ...(template === "grpc-agent" ? ["calls without mutual TLS fail"] : []),
+      "calls are denied by a policy",
+      "calls are answered while istiod is restarted",
+      "the restarted istiod denies calls by a policy",
+    ]);
+  },
+);
 
 /** An attempt that has failed leaves its objects to the next one. */
 function unlessItExists(error: unknown): void {

@@ -29,6 +29,7 @@ export async function builtInImages(): Promise<Images> {
     signer: { entrypoint: [process.execPath, path("tools/nodes/dist/programs/signer.js")] },
     curl: { entrypoint: ["curl"] },
     shell: { entrypoint: ["sh"] },
+    busybox: { entrypoint: ["sh"] },
   };
 }
 

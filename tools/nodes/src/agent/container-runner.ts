@@ -43,6 +43,7 @@ export class ContainerRunner {
   #isReady = false;
   #id = "";
   readonly #startedListeners: (() => void)[] = [];
+  readonly #hookListeners: (() => void)[] = [];
   /** Resolves with the last exit code when the container is not started again. */
   done: Promise<number> | undefined;
 
@@ -96,6 +97,12 @@ export class ContainerRunner {
   async started(): Promise<void> {
     if (this.#isStarted) return;
     await Promise.race([new Promise<void>((resolve) => this.#startedListeners.push(resolve)), this.done]);
+  }
+
+  /** Resolves when the first hook postStart has ended, or the container has ended for good; at once without a hook. */
+  async hookEnded(): Promise<void> {
+    if (!this.#options.container.lifecycle?.postStart) return;
+    await Promise.race([new Promise<void>((resolve) => this.#hookListeners.push(resolve)), this.done]);
   }
 
   /** Stops the container: preStop, SIGTERM, and SIGKILL after the grace period in milliseconds. */
@@ -200,8 +207,9 @@ export class ContainerRunner {
       void repeatProbe(startupProbe, target, undefined, { changed }, signals);
     };
     const hook = lifecycle?.postStart;
-    if (hook) void execute(hook, target, HOOK_TIMEOUT).then(probe, fail);
-    else probe();
+    if (!hook) return probe();
+    const ended = (): void => this.#hookListeners.splice(0).forEach((listener) => listener());
+    void execute(hook, target, HOOK_TIMEOUT).then(probe, fail).finally(ended);
   }
 
   #observeStarted(target: ActionTarget, fail: () => void, signal: AbortSignal): void {

@@ -180,7 +180,7 @@ export class PodRunner {
     }
   }
 
-  /** Runs init containers in order, then the others. Returns false if an init container failed for good. */
+  /** Runs init containers in order, then starts the others in order. Returns false if an init container failed for good. */
   async #runToEnd(): Promise<boolean> {
     for (const runner of this.#init) {
       if (this.#isStopping) return true;
@@ -190,7 +190,14 @@ export class PodRunner {
     }
     if (this.#isStopping) return true;
     this.#isInitialized = true;
-    await Promise.all(this.#main.map((runner) => runner.start()));
+    const running: Promise<number>[] = [];
+    for (const runner of this.#main) {
+      if (this.#isStopping) break;
+      running.push(runner.start());
+      // As with the kubelet, a container waits for the hooks of those before it.
+      await runner.hookEnded();
+    }
+    await Promise.all(running);
     return true;
   }
 
