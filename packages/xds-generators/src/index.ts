@@ -2,6 +2,7 @@ export { generators, lookups } from "./generators.js";
 export { emptyAssignments, endpointServices, unknownLoadAssignment } from "./endpoints/index.js";
 export { patchResults, type PatchResult } from "./patches/patch-results.js";
 export { originalOf } from "./patches/patcher.js";
+export { type AcceptedRouteContext, acceptedVirtualHosts } from "./grpc/index.js";
 export { omissions, type Omissions } from "./omissions.js";
 export {
   type ChainSource,

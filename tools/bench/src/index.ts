@@ -1,3 +1,4 @@
+export { type ControlPlane, type OriginalOptions, startOriginal } from "./apply-latency/control-plane.js";
 export { connectCa } from "./certificates/certificate-client.js";
 export { differencesFromFresh, type SettledProxy, untilSettled } from "./churn/fleet.js";
 export { randomChange } from "./churn/random-change.js";

@@ -98,12 +98,15 @@ interface Traffic {
   last: number;
 }
 
-async function connectClients(plane: ControlPlane, sizes: Sizes, traffic: Traffic): Promise<readonly GrpcXdsClient[]> {
+/** Returns the services that each client names. */
+function namedServices(sizes: Sizes): readonly (readonly number[])[] {
   const random = new Random(1);
-  const plans = Array.from({ length: sizes.clients }, (_, i) => ({
-    i,
-    services: random.shuffled(Array.from({ length: sizes.services }, (_, n) => n)).slice(0, sizes.names),
-  }));
+  const all = Array.from({ length: sizes.services }, (_, n) => n);
+  return Array.from({ length: sizes.clients }, () => random.shuffled(all).slice(0, sizes.names));
+}
+
+async function connectClients(plane: ControlPlane, sizes: Sizes, traffic: Traffic): Promise<readonly GrpcXdsClient[]> {
+  const plans = namedServices(sizes).map((services, i) => ({ i, services }));
   const clients: GrpcXdsClient[] = [];
   const next = plans[Symbol.iterator]();
   await Promise.all(
@@ -141,6 +144,15 @@ function nodeOf(i: number): Uint8Array {
   );
 }
 
+/** Waits for a response after a number of them, which a busy control plane may send late. */
+async function untilMore(traffic: Traffic, before: number): Promise<void> {
+  const end = performance.now() + TIMEOUT_MS;
+  while (traffic.responses <= before) {
+    if (performance.now() > end) throw new Error(`no response to a change within ${TIMEOUT_MS / 1000} s`);
+    await sleep(20);
+  }
+}
+
 /** Waits until no response has come for a while. */
 async function untilQuiet(traffic: Traffic): Promise<void> {
   traffic.last = performance.now();
@@ -168,6 +180,7 @@ async function measureChanges(
   plane: ControlPlane,
   server: FilledServer,
   sizes: Sizes,
+  firstWeight: number,
 ): Promise<readonly Figure[]> {
   const traffic: Traffic = { bytes: 0, responses: 0, last: 0 };
   const before = cpuSeconds(plane.pid);
@@ -178,9 +191,13 @@ async function measureChanges(
   const idle = await untilIdle(plane, traffic);
   Object.assign(traffic, { bytes: 0, responses: 0 });
   const start = cpuSeconds(plane.pid);
-  for (let i = 0; i < sizes.changes; i++) {
-    const rule = objectsOf(i, 10 + (i % 80)).find(({ kind }) => kind === "VirtualService");
-    if (rule !== undefined) await server.update(rule);
+  const changed = [...new Set(namedServices(sizes).flat())].slice(0, sizes.changes);
+  for (const [i, service] of changed.entries()) {
+    const rule = objectsOf(service, firstWeight + (i % 40)).find(({ kind }) => kind === "VirtualService");
+    if (rule === undefined) throw new Error("there is no VirtualService");
+    const { responses } = traffic;
+    await server.update(rule);
+    await untilMore(traffic, responses);
     await untilQuiet(traffic);
   }
   const cpu = cpuSeconds(plane.pid) - start;
@@ -227,11 +244,12 @@ async function measure(): Promise<boolean> {
             ] as const,
           ]),
     ];
-    for (const [name, start] of subjects) {
+    for (const [i, [name, start]] of subjects.entries()) {
       const plane = await start({ kubeconfig, work, debounce: "100ms" });
       try {
         print(`${name}: ${sizes.services} services, ${sizes.names} of them for each client`, [
-          ...(await measureChanges(name, plane, server, sizes)),
+          // Other weights than those before, which would change nothing.
+          ...(await measureChanges(name, plane, server, sizes, 1 + 45 * i)),
           { what: "load of the machine", value: loadavg()[0] ?? NaN, unit: `on ${availableParallelism()} processors` },
         ]);
       } finally {

@@ -12,6 +12,7 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
+/** Options of both control planes. */
 export interface ControlPlaneOptions {
   /** File of the administrator's kubeconfig. */
   readonly kubeconfig: string;
@@ -19,6 +20,12 @@ export interface ControlPlaneOptions {
   readonly work: string;
   /** Value of PILOT_DEBOUNCE_AFTER, such as `100ms`. */
   readonly debounce: string;
+}
+
+/** Options of Istio's pilot-discovery. */
+export interface OriginalOptions extends ControlPlaneOptions {
+  /** Command line flags by name, over those of this module. Default: none. */
+  readonly flags?: Readonly<Record<string, string>>;
 }
 
 /** Both leave Gateways and statuses alone, and configure a stock Envoy. */
@@ -48,6 +55,9 @@ export async function startOurs({ kubeconfig, work, debounce }: ControlPlaneOpti
 
 const READY_MS = 120_000;
 
+/** By default Istio ends streams beyond some tens a second, by the number of processors, so that clients come again. */
+const withoutLimits = { PILOT_MAX_REQUESTS_PER_SECOND: "100000", PILOT_PUSH_THROTTLE: "1000" };
+
 /**
  * Starts Istio's pilot-discovery.
  *
@@ -55,7 +65,7 @@ const READY_MS = 120_000;
  */
 export async function startOriginal(
   binary: string,
-  { kubeconfig, work, debounce }: ControlPlaneOptions,
+  { kubeconfig, work, debounce, flags: given = {} }: OriginalOptions,
 ): Promise<ControlPlane> {
   const [port, http, monitoring] = [await freePort(), await freePort(), await freePort()];
   const meshConfig = await meshConfiguration(work);
@@ -69,9 +79,10 @@ export async function startOriginal(
     httpsAddr: "",
     ctrlz_port: "0",
     log_output_level: "default:error",
+    ...given,
   };
   const args = ["discovery", ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)];
-  const env = { ...process.env, ...environment, PILOT_DEBOUNCE_AFTER: debounce };
+  const env = { ...process.env, ...environment, ...withoutLimits, PILOT_DEBOUNCE_AFTER: debounce };
   const child = spawn(binary, args, { cwd: work, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const atExit = (): void => void child.kill("SIGKILL");
