@@ -44,6 +44,10 @@ it.each([
     ),
     "excludes values of at most 4 headers, so that no call matches",
   ],
+  [
+    routes(`[{match: [{authority: {exact: a.example.com}}], ${anywhere}}]`),
+    "compares the authority with its port, as the target has it, so that only targets without a port match",
+  ],
   [routes(`[{redirect: {uri: /x}}]`), "does not follow redirects: calls fail with the status"],
   [routes(`[{${anywhere}, retries: {attempts: 1, perTryTimeout: 1s}}]`), "does not limit single attempts"],
   [rule("{loadBalancer: {simple: RANDOM}}"), "has no RANDOM and uses ROUND_ROBIN"],

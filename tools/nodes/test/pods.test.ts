@@ -172,6 +172,27 @@ test("a killed container is started again, and one that fails its liveness probe
   await rig.remove(`${pods}/restarted`);
 }, 180_000);
 
+test("a container starts after the hook postStart of the one before it", async (context) => {
+  context.skip(unavailable !== undefined, unavailable);
+  const { rig } = holder;
+  const volumeMounts = [{ name: "shared", mountPath: "/shared" }];
+  const postStart = { exec: { command: ["sh", "-c", "sleep 1; echo written > /shared/file"] } };
+  await rig.create(pods, {
+    metadata: { name: "ordered", namespace: "default" },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      volumes: [{ name: "shared", emptyDir: {} }],
+      containers: [
+        shell("first", "exec sleep 1000", { lifecycle: { postStart }, volumeMounts }),
+        shell("second", "cat /shared/file; exec sleep 1000", { volumeMounts }),
+      ],
+    },
+  });
+  await expect.poll(() => rig.logs("ordered", "second").catch(() => ""), patience).not.toBe("");
+  expect(await rig.logs("ordered", "second")).toBe("written\n");
+  await rig.remove(`${pods}/ordered`);
+}, 120_000);
+
 test("a pod that needs what nodes do not offer fails with a reason", async (context) => {
   context.skip(unavailable !== undefined, unavailable);
   const { rig } = holder;

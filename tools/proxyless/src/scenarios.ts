@@ -122,8 +122,10 @@ export const scenarios: readonly Scenario[] = [
     name: "timeout",
     run: async ({ mesh, channel }) => {
       await mesh.write("routes", virtualService(`[{timeout: 1s, ${anywhere}}]`));
-      await until("slow calls end", channel, only("code 4"), { count: 1, metadata: { sleep: "6000" } });
-      const [slow] = await channel.call({ metadata: { sleep: "6000" } });
+      // The deadline of the call itself comes after the answer, so that only the route ends it.
+      const slowCall = { count: 1, metadata: { sleep: "6000" }, deadline: 30_000 };
+      await until("slow calls end", channel, only("code 4"), slowCall);
+      const [slow] = await channel.call(slowCall);
       if (slow === undefined || slow.duration > 4000) throw new Error(`ended after ${slow?.duration} ms`);
       await until("fast calls succeed", channel, oneOf("v1", "v2"), { metadata: { sleep: "200" } });
     },

@@ -69,6 +69,11 @@ function matchLimits(match: HTTPMatchRequest, at: GrpcLimit["path"]): readonly G
         `does not match the ${field} by a regular expression, so that no call matches`,
       ),
     ),
+    ...limitIf(
+      match.authority?.matchType.case === "exact" && !/:\d+$/.test(match.authority.matchType.value),
+      [...at, "authority"],
+      "compares the authority with its port, as the target has it, so that only targets without a port match",
+    ),
   ];
 }
 

@@ -180,7 +180,7 @@ export class PodRunner {
     }
   }
 
-  /** Runs init containers in order, then starts the others in order. Returns false if an init container failed for good. */
+  /** Runs init containers and then starts the others, in order. Returns false if an init container failed for good. */
   async #runToEnd(): Promise<boolean> {
     for (const runner of this.#init) {
       if (this.#isStopping) return true;
