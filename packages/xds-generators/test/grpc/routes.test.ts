@@ -25,6 +25,12 @@ it("a service without a VirtualService has one route, and domains with and witho
   expect(route.route.maxStreamDuration.maxStreamDuration).toBe("0s");
 });
 
+it("a port of plain TCP has no routes, and one without a protocol has them", () => {
+  const countOf = (port: string): number =>
+    (grpcClient(meshOf(cart.replace("name: grpc", port))).get("rds", cartRoutes).virtualHosts ?? []).length;
+  expect(["name: tcp", "name: main", "name: grpc"].map(countOf)).toEqual([0, 1, 1]);
+});
+
 it("weights, headers, retries and faults are those of the VirtualService", () => {
   const fault =
     "fault: {abort: {grpcStatus: UNAVAILABLE, percentage: {value: 10}}, delay: {fixedDelay: 2s, percentage: {value: 5}}}";

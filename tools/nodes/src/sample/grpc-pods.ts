@@ -18,6 +18,8 @@ export interface GrpcPodsOptions {
    */
   readonly server: string;
   readonly client: string;
+  /** Restarts istiod while calls are made. Default true. */
+  readonly restartsIstiod?: boolean;
   /** Milliseconds until each outcome must have been seen. Default 60,000. */
   readonly timeoutMs?: number;
   /** Receives each outcome once it has been seen. */
@@ -37,7 +39,7 @@ const security = "security.istio.io/v1";
  * @throws Error that names the outcome that was not seen, with the last one
  */
 export async function runGrpcPods(client: ApiClient, options: GrpcPodsOptions): Promise<void> {
-  const { namespace, template, report = () => undefined } = options;
+  const { namespace, template, restartsIstiod = true, report = () => undefined } = options;
   const pods = new GrpcPods(client, options);
   const isSecure = template === "grpc-agent";
   await pods.start(isSecure);
@@ -53,6 +55,7 @@ export async function runGrpcPods(client: ApiClient, options: GrpcPodsOptions): 
   await pods.deny(denied);
   await pods.until("caller", 7);
   report("calls are denied by a policy");
+  if (!restartsIstiod) return;
   await pods.allow();
   await pods.until("caller", 0);
   const before = await pods.failures("caller");
