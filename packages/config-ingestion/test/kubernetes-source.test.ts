@@ -274,6 +274,25 @@ test("what changes while the connection is down is removed by the next list only
   expect([database.keys(virtualServices), source.syncState()]).toEqual([["shop/other"], { state: "synced" }]);
 });
 
+test("a new kind whose first list fails for a moment does not make the cluster stale, and one that fails for long does", async () => {
+  const { api, settle, told, source } = open({ kinds: [serviceKind, virtualServiceKind] });
+  api.connect();
+  await settle();
+  const busy = new ApiError("too-many-requests", "429 TooManyRequests: storage is (re)initializing");
+  api.fail("VirtualService", { phase: "syncing", error: busy });
+  await settle(1900);
+  expect([source.syncState(), told]).toEqual([{ state: "synced" }, []]);
+  api.fail("VirtualService", { phase: "syncing", error: busy });
+  await settle(200);
+  expect(source.syncState()).toMatchObject({ state: "stale", since: 100, reason: `VirtualService: ${busy.message}` });
+  api.fail("VirtualService", { phase: "syncing", error: busy });
+  await settle();
+  expect(told).toEqual([expect.stringContaining("stale since 1970-01-01T00:00:00.100Z because VirtualService: 429")]);
+  api.fail("VirtualService", undefined);
+  await settle();
+  expect(source.syncState()).toEqual({ state: "synced" });
+});
+
 test("an outage is reported once, and again only when the kind of its reason changes", async () => {
   const kinds = [serviceKind, virtualServiceKind];
   const { api, settle, told, resolved, source, ingestion } = open({ kinds });

@@ -14,13 +14,19 @@ export interface TrackedKind {
   readonly isComplete: boolean;
 }
 
+/**
+ * Milliseconds for which the first list of a kind may fail after the cluster has synced: a server may refuse it while
+ * it prepares the storage of a new definition.
+ */
+const firstListMs = 2000;
+
 /** Combines the states of the kinds of a cluster. */
 export class SyncTracker {
   readonly #kinds: readonly TrackedKind[];
   readonly #clock: Clock;
   #isServedKnown = false;
   #servedFault: { readonly since: number; readonly error: Error } | undefined;
-  /** Times since which kinds are forbidden or not served any more. */
+  /** Times since which kinds are forbidden, not served any more, or cannot be listed for the first time. */
   readonly #faultySince = new Map<TrackedKind, number>();
   #hasSynced = false;
 
@@ -41,8 +47,8 @@ export class SyncTracker {
   /** Notes the current states. Returns whether all kinds have synced once. */
   update(): boolean {
     for (const kind of this.#kinds) {
-      const phase = kind.state?.phase;
-      if (phase !== "forbidden" && phase !== "not-served") this.#faultySince.delete(kind);
+      const { state } = kind;
+      if (errorOf(state) === undefined || state?.phase === "stale") this.#faultySince.delete(kind);
       else if (!this.#faultySince.has(kind)) this.#faultySince.set(kind, this.#clock.now());
     }
     this.#hasSynced ||= this.#isServedKnown && this.#kinds.every(({ isComplete }) => isComplete);
@@ -73,13 +79,18 @@ export class SyncTracker {
   }
 
   #stateAfterSync(): SyncState {
-    const faulty = this.#kinds.filter(({ state }) => state !== undefined && "error" in state);
+    const faulty = this.#kinds.filter((kind) => errorOf(kind.state) !== undefined && !this.#isBeginning(kind));
     if (faulty.length === 0 && this.#servedFault === undefined) return { state: "synced" };
     const served = this.#servedFault === undefined ? [] : [`served kinds: ${this.#servedFault.error.message}`];
     const reasons = [...served, ...reasonsOf(faulty)];
     const since = Math.min(this.#since(faulty), this.#servedFault?.since ?? Infinity);
     const errors = [this.#servedFault?.error, ...faulty.map(({ state }) => errorOf(state))];
     return { state: "stale", since, reason: reasons.join("; "), reasonKind: kindsOf(errors) };
+  }
+
+  #isBeginning(kind: TrackedKind): boolean {
+    const now = this.#clock.now();
+    return kind.state?.phase === "syncing" && now - (this.#faultySince.get(kind) ?? now) < firstListMs;
   }
 
   #since(kinds: readonly TrackedKind[]): number {
