@@ -102,7 +102,7 @@ class GrpcPods {
     const deadline = Date.now() + (this.#options.timeoutMs ?? patienceMs);
     for (;;) {
       const last = (await this.#log(pod, 1).catch((error: unknown) => String(error))).trim();
-      if (last.startsWith(`[{"code":${code},`)) return;
+      if (codeOf(last) === code) return;
       if (Date.now() > deadline) throw new Error(`${pod}: no call with status ${code}; the last output is ${last}`);
       await sleep(200);
     }
@@ -111,7 +111,7 @@ class GrpcPods {
   /** Returns the number of a Pod's calls that have failed. */
   async failures(pod: string): Promise<number> {
     const lines = (await this.#log(pod)).split("\n").filter((line) => line.startsWith("["));
-    return lines.filter((line) => !line.startsWith('[{"code":0,')).length;
+    return lines.filter((line) => codeOf(line) !== 0).length;
   }
 
   async deny(rule: object): Promise<void> {
@@ -178,6 +178,12 @@ const strict = { spec: { mtls: { mode: "STRICT" } } };
 const denying = (rule: object): object => ({
   spec: { selector: { matchLabels: { app: "server" } }, action: "DENY", rules: [rule] },
 });
+
+/** Returns the status of a call in a line of a client's output; undefined in other lines. */
+function codeOf(line: string): number | undefined {
+  const [, code] = /^\[\{"code": ?(\d+),/.exec(line) ?? [];
+  return code === undefined ? undefined : Number(code);
+}
 
 /** Returns a script that calls once and again, and prints each outcome. */
 function calls(host: string, flags: string): string {
