@@ -21,14 +21,14 @@ const fewBytes = 4096;
  * clusters. Without the policy a cluster could be less strict, such as with other names of the peer, so requests fail
  * instead.
  *
- * @param ports number of the service's ports that have clusters
- * @param namespace the namespace of the service
+ * @param service the number of its ports that have clusters, and its namespace
  */
 export function policyOverBound(
   q: QueryContext,
-  { ports, namespace }: { readonly ports: number; readonly namespace: string },
+  service: { readonly ports: number; readonly namespace: string },
   rule: Pick<ConsolidatedRule, "namespace" | "spec">,
 ): string | undefined {
+  const { ports, namespace } = service;
   const { host } = rule.spec;
   const bytes = repeatedBytes(rule.spec);
   if (bytes <= fewBytes) return undefined;
