@@ -87,6 +87,5 @@ it("an earlier release that renews its lock stays the only writer until it relea
 
 it("names all locks in ConfigMaps among those that are not read as configuration", () => {
   const names = Object.values(locks).map(({ name }) => name);
-  expect(names).toHaveLength(6);
   expect(lockConfigMaps).toEqual(expect.arrayContaining([...names, older.name]));
 });

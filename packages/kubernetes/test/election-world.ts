@@ -55,6 +55,8 @@ export class ElectionWorld {
   defaultRevision = "";
   /** Name of the process whose requests for the lock fail. */
   cutOff = "";
+  /** Name of the process whose next request for the lock is never answered. */
+  hanging = "";
   readonly #options: WorldOptions;
   #events: Event[] = [];
   #stored: KubernetesObject | undefined;
@@ -109,6 +111,10 @@ export class ElectionWorld {
       const delay = (): number => this.random() * this.#options.maxDelayMs;
       const isLost = this.random() < this.failures;
       const isAnswerLost = this.random() < this.failures;
+      if (this.hanging === from.name && request.path !== "/work") {
+        this.hanging = "";
+        return;
+      }
       const isCutOff = this.cutOff === from.name && request.path !== "/work";
       const isUnavailable = isCutOff || this.random() < this.failures;
       const isLate = this.random() < this.failures;

@@ -6,6 +6,7 @@ import {
   type ResourceType,
   TypeAvailability,
 } from "@istiod/kubernetes";
+import { FakeClock } from "@istiod/runtime/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RecordingHandler } from "./support/recording-handler.js";
 import { endOfInitialEvents, json, ScriptedServer, ScriptedWatch, status } from "./support/scripted-server.js";
@@ -285,18 +286,18 @@ const carts: ResourceType = { group: "shop.example", version: "v1", kind: "Cart"
 
 test("a type that the server does not serve is asked for again when it is served, and not before", async () => {
   const availability = new TypeAvailability();
+  const clock = new FakeClock();
   availability.update([pods], new Set());
   server.reply(status(404, "not found", "NotFound"));
-  start({ resource: carts, availability });
+  start({ resource: carts, availability, clock });
   await vi.waitFor(() => expect(handler.log).toContainEqual(expect.stringContaining("not-served")), until);
   availability.update([pods, { ...carts, version: "v1beta1" }], new Set());
-  // Without `availability` the second attempt comes after 250 ms.
-  await new Promise((resolve) => setTimeout(resolve, 700));
-  expect(server.received).toHaveLength(1);
+  clock.advance(3_600_000);
 
   const watch = new ScriptedWatch();
   server.reply(watch.answer);
   availability.update([pods, carts], new Set());
+  // One more only: the hour before had none.
   await requestsAre(2);
   watch.sendAll(added(pod("cart", "1")), endOfInitialEvents);
   await vi.waitFor(() => expect([...handler.objects.keys()]).toEqual(["shop/cart"]), until);
@@ -314,7 +315,22 @@ test.each([
   await requestsAre(2);
 });
 
-test("a reflector that waits for its type can be stopped", async () => {
+test("a type that is removed while it is watched is reported as not served", async () => {
+  const availability = new TypeAvailability();
+  availability.update([carts], new Set());
+  const watch = new ScriptedWatch();
+  server.reply(watch.answer);
+  start({ resource: carts, availability });
+  await requestsAre(1);
+  watch.sendAll(endOfInitialEvents);
+  await vi.waitFor(() => expect(reflector?.state).toEqual({ phase: "synced" }), until);
+  availability.update([], new Set());
+  server.reply(status(404, "not found", "NotFound"));
+  watch.end();
+  await vi.waitFor(() => expect(reflector?.state).toMatchObject({ phase: "not-served" }), until);
+});
+
+test("a reflector that waits for its type asks no more after stop", async () => {
   const availability = new TypeAvailability();
   availability.update([pods], new Set());
   server.reply(status(404, "not found", "NotFound"));
@@ -322,6 +338,6 @@ test("a reflector that waits for its type can be stopped", async () => {
   await vi.waitFor(() => expect(handler.log).toContainEqual(expect.stringContaining("not-served")), until);
   reflector?.stop();
   availability.update([pods, carts], new Set());
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(server.received).toHaveLength(1);
+  await client.json({ path: "/last" }).catch(() => undefined);
+  expect(server.received.map(({ path }) => path)).toEqual([expect.stringContaining("carts"), "/last"]);
 });

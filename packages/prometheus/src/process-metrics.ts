@@ -54,8 +54,8 @@ export function processMetrics(registry: Registry, version: string): () => void 
 }
 
 /**
- * Sampling interval of the event loop's delay, in milliseconds. Each sample wakes the process: every 100 ms they were
- * a sixth of the CPU time of an idle istiod.
+ * Sampling interval of the event loop's delay, in milliseconds. Each sample wakes the process: an interval of 100 ms
+ * costs 0.6 ms of CPU a second.
  */
 const eventLoopSampleMs = 500;
 

@@ -42,8 +42,8 @@ export interface ControllerSources
  */
 const electionTiming = {
   leaseDurationMs: 20_000,
-  renewDeadlineMs: 13_000,
-  renewPeriodMs: 6_000,
+  renewDeadlineMs: 12_000,
+  renewPeriodMs: 5_000,
   retryPeriodMs: 4_000,
 };
 

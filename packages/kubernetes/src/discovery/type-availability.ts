@@ -2,7 +2,8 @@ import { apiVersionOf, type ResourceType } from "../resource-type.js";
 
 /**
  * The types that a server serves, for those who follow objects of a type that it does not serve: they wait until it
- * does, instead of asking again and again.
+ * does, instead of asking again and again. A type without a CustomResourceDefinition is noticed by the next reading of
+ * discovery: with `ServedTypes`, within ten minutes.
  */
 export class TypeAvailability {
   /** Undefined: not known yet. */
@@ -10,7 +11,7 @@ export class TypeAvailability {
   #unknown: ReadonlySet<string> = new Set();
   readonly #waiting = new Map<() => void, ResourceType>();
 
-  /** Takes what `ServedTypes` reports. */
+  /** Sets the types that are served, and the API versions of which that is not known, as `ServedTypes` reports them. */
   update(types: readonly ResourceType[], unknown: ReadonlySet<string>): void {
     this.#served = new Set(types.map(idOf));
     this.#unknown = unknown;

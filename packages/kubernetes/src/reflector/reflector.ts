@@ -109,6 +109,7 @@ export class Reflector<T = Record<string, unknown>> {
     const { availability, resource } = this.#options;
     const served = error.code === "not-found" ? availability?.whenServed(resource, this.#stopping.signal) : undefined;
     if (served === undefined) return await this.#sleep(delayMs);
+    this.#notifier.fail(error);
     await served;
     this.#backoff.reset();
   }

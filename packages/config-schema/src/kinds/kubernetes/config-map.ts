@@ -32,8 +32,9 @@ const entriesRead = new Set([
 ]);
 
 /**
- * ConfigMaps that are leader locks of Istio, with nothing to read. Their holders write each of them every few seconds,
- * which every istiod would receive. Source: pilot/pkg/leaderelection/leaderelection.go.
+ * ConfigMaps that are leader locks of Istio, of which istiod has some (`locks` of `@istiod/controllers`), with nothing
+ * to read. Their holders write each of them every few seconds, which every istiod would receive. Source:
+ * pilot/pkg/leaderelection/leaderelection.go.
  */
 export const lockConfigMaps: readonly string[] = [
   "istio-leader",
