@@ -45,17 +45,22 @@ export const backendPolicyRules = query(
   },
 );
 
-/** Reports whether there is any policy of backends. If there is none, no host has rules that stand for one. */
-export const hasBackendPolicies = query("hasGatewayApiBackendPolicies", (q): boolean => {
-  if (!features.enabled(q)) return false;
-  if (q.keys(backendTlsPolicies).length > 0) return true;
-  return features.alpha(q) && (q.keys(backendTrafficPolicies).length > 0 || q.keys(backends).length > 0);
-});
-
 /** XBackends by the host that they declare. */
 const backendsByHost = index(backends, "byHostForPolicies", ({ spec: { externalHostname } }) =>
   externalHostname === undefined ? [] : [externalHostname],
 );
+
+/** All policies of backends, in one bucket. */
+const allTlsPolicies = index(backendTlsPolicies, "all", () => [""]);
+const allTrafficPolicies = index(backendTrafficPolicies, "all", () => [""]);
+const allBackends = index(backends, "all", () => [""]);
+
+/** Reports whether there is any policy of backends. If there is none, no host has rules that stand for one. */
+export const hasBackendPolicies = query("hasGatewayApiBackendPolicies", (q): boolean => {
+  if (!features.enabled(q)) return false;
+  if (q.members(allTlsPolicies, "").length > 0) return true;
+  return features.alpha(q) && [allTrafficPolicies, allBackends].some((all) => q.members(all, "").length > 0);
+});
 
 /** Returns the objects of the config cluster that declare a host, and that policies can apply to. */
 function targetsDeclaring(q: QueryContext, host: string): readonly PolicyTarget[] {
