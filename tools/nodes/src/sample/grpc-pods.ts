@@ -123,7 +123,11 @@ class GrpcPods {
     await this.#client.json({ method: "DELETE", path });
   }
 
-  /** Replaces all Pods of istiod, and waits until the new ones are ready. */
+  /**
+   * Replaces all Pods of istiod, and waits until the new ones are ready.
+   *
+   * @throws Error that names the old Pods that still exist when the time is over
+   */
   async restartIstiod(): Promise<void> {
     const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`;
     const istiods = async (): Promise<readonly string[]> => {
@@ -133,10 +137,16 @@ class GrpcPods {
     };
     const old = await istiods();
     for (const name of old) await this.#client.json({ method: "DELETE", path: `${path}/${name}` });
-    while ((await istiods()).some((name) => old.includes(name))) await sleep(200);
-    await waitForDeployment(this.#client, SYSTEM_NAMESPACE, "istiod", {
-      timeoutMs: this.#options.timeoutMs ?? patienceMs,
-    });
+    const timeoutMs = this.#options.timeoutMs ?? patienceMs;
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const left = (await istiods()).filter((name) => old.includes(name));
+      if (left.length === 0) break;
+      if (Date.now() > deadline)
+        throw new Error(`Pods of istiod still exist after ${timeoutMs / 1000} s: ${left.join(", ")}`);
+      await sleep(200);
+    }
+    await waitForDeployment(this.#client, SYSTEM_NAMESPACE, "istiod", { timeoutMs });
   }
 
   async #log(pod: string, tailLines?: number): Promise<string> {
