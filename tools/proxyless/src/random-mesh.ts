@@ -2,10 +2,10 @@ import type { Random } from "@istiod/bench";
 import { randomDestinationRule } from "./random-mesh/destination-rule.js";
 import { randomPolicies, randomSidecar } from "./random-mesh/policies.js";
 import type { MeshObject, RandomMeshOptions, RandomService } from "./random-mesh/mesh-object.js";
-
-export type { MeshObject, RandomService };
 import { randomServiceEntry } from "./random-mesh/service-entry.js";
 import { randomVirtualService } from "./random-mesh/virtual-service.js";
+
+export type { MeshObject, RandomService };
 
 export interface RandomMesh {
   readonly objects: readonly MeshObject[];
