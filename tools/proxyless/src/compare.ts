@@ -66,13 +66,13 @@ async function compare(): Promise<boolean> {
       await writeFile(join(config, `${client.namespace}.yaml`), manifest(objects));
     const report = new Report(positive("examples", values.examples));
     const servers = await startBoth(closers, original, work, config);
-    const next = meshes.map(({ client }) => client)[Symbol.iterator]();
+    const next = meshes[Symbol.iterator]();
     await Promise.all(
       Array.from({ length: concurrency }, async () => {
-        for (const client of next) {
+        for (const { objects, client } of next) {
           if (only !== undefined && client.namespace !== only) continue;
           const [theirs, ours] = await resourcesOf(client, servers);
-          report.add(client.namespace, theirs, ours);
+          report.add(client.namespace, objects, theirs, ours);
         }
       }),
     );

@@ -1,98 +1,23 @@
-import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
-import type { GrpcTypeName } from "@istiod/bench";
-import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
-import { messageRegistry } from "@istiod/explain";
-import { acceptedVirtualHosts } from "@istiod/xds-generators";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { both, type Cause, type Pair } from "./cause.js";
+import { clusterCauses } from "./cluster-causes.js";
+import { routeCauses } from "./route-causes.js";
 
-const registry = messageRegistry();
-
-/** A resource of Istio and of this control plane; undefined if one has none. */
-export type Pair = readonly [theirs: JsonObject | undefined, ours: JsonObject | undefined];
-
-/** A difference on purpose (docs/proxyless-grpc.md). */
-export interface Cause {
-  readonly name: string;
-  readonly type: GrpcTypeName;
-  /** Returns the resources without the difference. */
-  readonly without: (pair: Pair, name: string) => Pair;
-}
-
-/** Applies a function to both resources, if there are both. */
-const both =
-  (change: (resource: JsonObject) => JsonObject): Cause["without"] =>
-  ([theirs, ours]) =>
-    theirs && ours ? [change(theirs), change(ours)] : [theirs, ours];
-/** Removes fields of both resources, at any depth. */
-const withoutFields = (...fields: readonly string[]): Cause["without"] =>
-  both((resource) => omit(resource, (key) => fields.includes(key)));
-
+/** The causes of differences, in the order in which they are tried. */
 export const causes: readonly Cause[] = [
   {
-    name: "a server's listener without a Service",
+    name: "servers have a listener without a Service",
     type: "lds",
-    without: ([theirs, ours], name) =>
+    without: ([theirs, ours], { name }) =>
       theirs === undefined && name.startsWith("xds.istio.io/grpc/lds/inbound/") ? [ours, ours] : [theirs, ours],
   },
-  { name: "a policy that allows nothing", type: "lds", without: withoutEmptyAllow },
+  { name: "a policy without rules", type: "lds", without: withoutRulelessPolicies },
   { name: "terms of policies that gRPC does not evaluate", type: "lds", without: withoutUnknownTerms },
-  {
-    name: "routes in the form that libraries accept",
-    type: "rds",
-    without: ([theirs, ours]) => [accepted(theirs), ours],
-  },
-  {
-    name: "the hash is that of the cluster's load balancer",
-    type: "rds",
-    without: withoutFields("hashPolicy", "retryHostPredicate"),
-  },
-  {
-    name: "no limit of a call's duration is written",
-    type: "rds",
-    without: both((resource) => omit(resource, (key, value) => key === "maxStreamDuration" && isZero(value))),
-  },
-  {
-    name: "a load balancer that all libraries accept",
-    type: "cds",
-    without: withoutFields(
-      "lbPolicy",
-      "loadBalancingPolicy",
-      "maglevLbConfig",
-      "ringHashLbConfig",
-      "leastRequestLbConfig",
-    ),
-  },
-  { name: "outliers by the share of failed calls", type: "cds", without: withoutFields("outlierDetection") },
-  { name: "TLS by the mesh's certificates", type: "cds", without: withoutFields("transportSocket") },
-  {
-    name: "a hostname is resolved by the client",
-    type: "cds",
-    without: ([theirs, ours]) =>
-      ours?.["type"] === "LOGICAL_DNS"
-        ? withoutFields("type", "loadAssignment", "edsClusterConfig")([theirs, ours], "")
-        : [theirs, ours],
-  },
-  { name: "an address occurs once", type: "eds", without: both(withoutDuplicates) },
+  ...routeCauses,
+  ...clusterCauses,
+  { name: "localities without endpoints are left out", type: "eds", without: withoutEmptyLocalities },
+  { name: "an address occurs once", type: "eds", without: withoutRepetitions },
 ];
-
-function omit(value: unknown, isOmitted: (key: string, value: unknown) => boolean): never {
-  if (Array.isArray(value)) return value.map((each) => omit(each, isOmitted) as unknown) as never;
-  if (typeof value !== "object" || value === null) return value as never;
-  const kept = Object.entries(value).filter(([key, inner]) => !isOmitted(key, inner));
-  return Object.fromEntries(kept.map(([key, inner]) => [key, omit(inner, isOmitted) as unknown])) as never;
-}
-
-function isZero(value: unknown): boolean {
-  return JSON.stringify(value) === '{"maxStreamDuration":"0s"}';
-}
-
-/** Returns routes as the generator converts them for gRPC. */
-function accepted(resource: JsonObject | undefined): JsonObject | undefined {
-  if (resource === undefined) return undefined;
-  const routes = fromJson(RouteConfigurationSchema, resource, { registry });
-  const context = { cluster: routes.name, authorities: [], supports: () => true, endsCallsEarly: false };
-  routes.virtualHosts = routes.virtualHosts.flatMap((host) => acceptedVirtualHosts(host, context));
-  return toJson(RouteConfigurationSchema, routes, { registry }) as JsonObject;
-}
 
 interface RbacFilter {
   readonly name: string;
@@ -111,12 +36,13 @@ function mapFilters(
   ) as JsonObject;
 }
 
-const allowsNothing = '{"permissions":[{"notRule":{"any":true}}],"principals":[{"notId":{"any":true}}]}';
+/** The policy that stands for one without rules. */
+const withoutRules = '{"permissions":[{"notRule":{"any":true}}],"principals":[{"notId":{"any":true}}]}';
 
-/** Removes policies that allow nothing, for which Istio sends none, and filters without others. */
-function withoutEmptyAllow([theirs, ours]: Pair): Pair {
+/** Removes what stands here for policies without rules, and filters without others. */
+function withoutRulelessPolicies([theirs, ours]: Pair): Pair {
   if (theirs === undefined || ours === undefined) return [theirs, ours];
-  const isNone = (policy: object): boolean => JSON.stringify(policy) === allowsNothing;
+  const isNone = (policy: object): boolean => JSON.stringify(policy) === withoutRules;
   const changed = mapFilters(ours, (filters) =>
     filters.flatMap((filter) =>
       Object.values(filter.typedConfig.rules?.policies ?? {}).some(isNone)
@@ -162,6 +88,33 @@ function selectPolicies(filter: RbacFilter, isSelected: (policy: object) => bool
 interface Locality {
   readonly priority?: number;
   readonly lbEndpoints?: readonly { readonly endpoint: object; readonly loadBalancingWeight?: number }[];
+}
+
+/** Removes localities without endpoints from Istio's assignment, and the gaps that they leave in its priorities. */
+function withoutEmptyLocalities([theirs, ours]: Pair): Pair {
+  const { endpoints = [], ...rest } = (theirs ?? {}) as { endpoints?: readonly Locality[] };
+  const kept = endpoints.filter(({ lbEndpoints = [] }) => lbEndpoints.length > 0);
+  if (ours === undefined || kept.length === endpoints.length) return [theirs, ours];
+  const priorities = [...new Set(kept.map(({ priority = 0 }) => priority))].sort((a, b) => a - b);
+  const numbered = kept.map(({ priority = 0, ...locality }) => {
+    const number = priorities.indexOf(priority);
+    return { ...locality, ...(number > 0 && { priority: number }) };
+  });
+  return [{ ...rest, ...(numbered.length > 0 && { endpoints: numbered }) } as JsonObject, ours];
+}
+
+/** Changes both assignments if an address occurs more than once in Istio's, and once in the one here. */
+function withoutRepetitions(pair: Pair): Pair {
+  const [isRepeated, isRepeatedHere] = pair.map((each) => {
+    const { endpoints = [] } = (each ?? {}) as { readonly endpoints?: readonly Locality[] };
+    const all = endpoints.flatMap(({ lbEndpoints = [] }) =>
+      lbEndpoints.map(({ endpoint }) => JSON.stringify(endpoint)),
+    );
+    return new Set(all).size < all.length;
+  });
+  return isRepeated === true && isRepeatedHere === false
+    ? both(withoutDuplicates)(pair, { name: "", objects: [] })
+    : pair;
 }
 
 /**

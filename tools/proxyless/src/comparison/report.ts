@@ -1,9 +1,12 @@
 import { type GrpcTypeName, grpcTypes } from "@istiod/bench";
-import { type JsonDifference, jsonDifferences } from "@istiod/explain";
-import { causes, type Pair } from "./causes.js";
+import type { JsonDifference } from "@istiod/explain";
+import type { MeshObject } from "../random-mesh.js";
+import type { CauseContext, Pair } from "./cause.js";
+import { causes } from "./causes.js";
+import { explainDifferences } from "./explain-differences.js";
 import type { Resources } from "./resources.js";
 
-/** Counts equal resources, differences on purpose by their causes, and others by their paths. */
+/** Counts equal and different resources, those with each cause of differences, and other differences by their paths. */
 export class Report {
   readonly #counts = new Map<string, number>();
   readonly #examples = new Map<string, string[]>();
@@ -16,30 +19,24 @@ export class Report {
     this.#limit = examples;
   }
 
-  add(namespace: string, theirs: Resources, ours: Resources): void {
+  add(namespace: string, objects: readonly MeshObject[], theirs: Resources, ours: Resources): void {
     for (const type of Object.keys(grpcTypes) as GrpcTypeName[])
       for (const name of new Set([...Object.keys(theirs[type]), ...Object.keys(ours[type])]))
-        this.#compare(type, `${namespace} ${name}`, name, [theirs[type][name], ours[type][name]]);
+        this.#compare(type, [theirs[type][name], ours[type][name]], namespace, { name, objects });
   }
 
-  #compare(type: GrpcTypeName, where: string, name: string, resources: Pair): void {
-    let pair = resources;
-    let differences = differencesOf(pair);
-    if (differences.length === 0) return this.#count(`${type}: equal`);
-    const found: string[] = [];
-    for (const cause of causes) {
-      if (cause.type !== type) continue;
-      const without = cause.without(pair, name);
-      const left = differencesOf(without);
-      if (JSON.stringify(left) === JSON.stringify(differences)) continue;
-      this.#example(`${type}: differs, ${cause.name}`, where, differences[0]);
-      found.push(cause.name);
-      [pair, differences] = [without, left];
-      if (left.length === 0) break;
+  #compare(type: GrpcTypeName, pair: Pair, namespace: string, context: CauseContext): void {
+    const { explained, unexplained } = explainDifferences(causes, type, pair, context);
+    const where = `${namespace} ${context.name}`;
+    const isEqual = explained.length === 0 && unexplained.length === 0;
+    this.#count(`${type}: ${isEqual ? "equal" : "different"}`);
+    for (const { cause, difference } of explained) {
+      const key = `${type}: different, ${cause}`;
+      this.#count(key);
+      this.#example(key, where, difference);
     }
-    this.#count(`${type}: differs${found.length === 0 ? "" : `, ${found.join("; ")}`}`);
-    if (differences.length > 0) this.unexplained++;
-    for (const each of differences) {
+    if (unexplained.length > 0) this.unexplained++;
+    for (const each of unexplained) {
       const key = `${type}: not explained: ${each.kind} ${general(each.path)}`;
       this.#count(key);
       this.#example(key, where, each);
@@ -59,15 +56,12 @@ export class Report {
   }
 
   print(): void {
-    for (const key of [...new Set([...this.#counts.keys(), ...this.#examples.keys()])].sort()) {
-      console.log(`${this.#counts.get(key) ?? "e.g."} ${key}`);
+    for (const key of [...this.#counts.keys()].sort()) {
+      console.log(`${this.#counts.get(key)} ${key}`);
       for (const example of this.#examples.get(key) ?? []) console.log(`    ${example}`);
     }
   }
 }
-
-const differencesOf = ([theirs, ours]: Pair): readonly JsonDifference[] =>
-  jsonDifferences(theirs && sorted(theirs), ours && sorted(ours));
 
 const text = (value: unknown): string => (JSON.stringify(value) ?? "absent").slice(0, 700);
 
@@ -77,25 +71,3 @@ const general = (path: string): string =>
     .replaceAll(/\/\d+(?=\/|$)/g, "/*")
     .replaceAll(/\[[^\]]*\]/g, "[]")
     .replaceAll(/\/[^/]*\|[^/]*/g, "/|");
-
-/** Lists whose order means nothing, or whose order Istio leaves to chance. */
-const unordered: ReadonlySet<string> = new Set(["lbEndpoints", "domains", "endpoints"]);
-
-/** Sorts keys, lists without an order, and the policies of RBAC, whose names differ. */
-function sorted(value: unknown, key = ""): never {
-  if (Array.isArray(value)) {
-    const items = value.map((each) => sorted(each) as unknown);
-    return (unordered.has(key) ? items.sort(byText) : items) as never;
-  }
-  if (typeof value !== "object" || value === null) return value as never;
-  const entries = Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, inner]) => [name, sorted(inner, name)] as const);
-  return (
-    key === "policies" ? entries.map(([, policy]) => JSON.stringify(policy)).sort() : Object.fromEntries(entries)
-  ) as never;
-}
-
-function byText(a: unknown, b: unknown): number {
-  return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
-}
