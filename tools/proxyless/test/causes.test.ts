@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { causes } from "../src/comparison/causes.js";
@@ -250,4 +251,11 @@ describe("a difference of endpoints", () => {
     const { paths } = explain("eds", endpoints("a", "b", "a"), endpoints("a")) as { paths: string[] };
     expect(paths).not.toEqual([]);
   });
+});
+
+it("documents each cause by its name", async () => {
+  const page = await readFile(new URL("../../../docs/proxyless-grpc.md", import.meta.url), "utf8");
+  const rows = page.split("\n").filter((line) => line.startsWith("|"));
+  const documented = new Set(rows.map((row) => row.split("|")[2]?.trim()));
+  expect(causes.map(({ name: cause }) => cause).filter((cause) => !documented.has(cause))).toEqual([]);
 });
