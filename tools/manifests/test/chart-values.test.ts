@@ -173,6 +173,7 @@ test.each([
   ["istiod", "env.pilot_trace_sampling=2", ["env.pilot_trace_sampling"]],
   ["istiod", "env.Pilot_Enable_Ambient=true", ["env.Pilot_Enable_Ambient"]],
   ["istiod", "env.PILOT_ENABLE_AMBIENT=true", ["env.PILOT_ENABLE_AMBIENT"]],
+  ["istiod", "env.http_proxy=proxy:3128,env.no_proxy=localhost", []],
   ["istiod", "gatewayClasses.istio.deployment.spec.replicas=2", []],
   [
     "istiod",
@@ -193,6 +194,7 @@ test.each([
   ["gateway", "replicaCount=2", ["replicaCount"]],
   ["gateway", "replicaCount=2,autoscaling.enabled=false", []],
   ["gateway", "env.istio_meta_dns_capture=true", ["env.istio_meta_dns_capture"]],
+  ["gateway", "env.http_proxy=proxy:3128,env.regionOfAccessLog=a", []],
   ["gateway", "resources.limit.cpu=1", ["resources.limit"]],
   ["gateway", "service.loadBalancerClass=a", []],
   ["gateway", "autoscaling.minimum=2", ["autoscaling.minimum"]],
