@@ -46,7 +46,7 @@ interface Verdict {
 const verdicts = new WeakMap<Uint8Array, Verdict[]>();
 
 /**
- * Returns the reason for which Envoy rejects a certificate with its key for a use; undefined if it takes them. The
+ * Returns the reason for which Envoy rejects a certificate with its key for a use; undefined if it accepts them. The
  * content must not be changed afterwards.
  */
 export function keyPairFault(pair: KeyPair, use: CertificateUse): string | undefined {
@@ -69,7 +69,7 @@ function certificateFault(pair: KeyPair, use: CertificateUse): string | undefine
 
 /**
  * Returns the reason for which a certificate and a key are malformed, or do not belong together; undefined if Envoy can
- * read them, although it may not take them.
+ * read them, although it may not accept them.
  */
 export function malformedKeyPairFault(pair: KeyPair): string | undefined {
   const read = readKeyPair(pair);
@@ -101,7 +101,7 @@ function serverFault(leaf: Certificate, ocspStaple: Uint8Array | undefined): str
   return undefined;
 }
 
-/** Returns the fault of a key that Envoy does not take in a certificate. */
+/** Returns the fault of a key that Envoy does not accept in a certificate. */
 function keyFault(leaf: Certificate, key: PublicKey): string | undefined {
   if (key.type === "rsa") {
     const bits = bitLength(key.modulus);
@@ -140,7 +140,7 @@ export function rootsFault({ certificates: roots, crl: list }: RootCertificates)
   return list === undefined ? undefined : revocationListsFault(list);
 }
 
-/** Returns the reason for which Envoy rejects revocation lists; undefined if it takes them. */
+/** Returns the reason for which Envoy rejects revocation lists; undefined if it accepts them. */
 export function revocationListsFault(list: Uint8Array): string | undefined {
   const lists = pemBlocks(list);
   if (lists.some(isMalformedPart)) return "a revocation list is malformed";

@@ -13,7 +13,7 @@ import {
 
 /*
  * Private keys as BoringSSL reads them (crypto/evp, crypto/ec, crypto/rsa). Numbers that do not fit together are found
- * as well; OpenSSL, which Node.js has, takes them.
+ * as well; OpenSSL, which Node.js has, accepts them.
  */
 
 /** Forms of private keys by the name of their PEM block. */

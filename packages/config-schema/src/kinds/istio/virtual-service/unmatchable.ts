@@ -59,7 +59,7 @@ function checkPath(kind: Kind, value: string, place: Place): void {
 }
 
 /**
- * Explains why a pattern matches no path, as a predicate; undefined if it may match one, or is too long to be taken.
+ * Explains why a pattern matches no path, as a predicate; undefined if it may match one, or is too long to be accepted.
  */
 export function pathPatternFault(value: string): string | undefined {
   if (value === "" || value.length > maxRegexLength) return undefined;
