@@ -7,6 +7,7 @@ import {
   authorizationPolicyKind,
   documentsOf,
   formatProblem,
+  gatewayClassKind,
   type Kind,
   type ObjectOfOtherRevision,
   otherRevisions,
@@ -565,13 +566,13 @@ describe.each([
 });
 
 test("a source says why it reads no object of a kind whose definition is too old, or that is excluded", async () => {
-  const reasons = new Map([["virtualservices.networking.istio.io", "CRD virtualservices.networking.istio.io is old"]]);
+  const reasons = new Map([["VirtualService", "CRD virtualservices.networking.istio.io is old"]]);
   const api = new MemoryCluster();
-  api.serve(typesOf([serviceKind, authorizationPolicyKind]));
+  api.serve(typesOf([serviceKind, authorizationPolicyKind, gatewayClassKind]));
   api.connect();
-  const reader = { ...readerOf(api), reasonUnread: (name: string) => reasons.get(name) };
-  const kinds = [serviceKind, virtualServiceKind, authorizationPolicyKind];
-  const resources = { ignore: "authorizationpolicies.security.istio.io" };
+  const reader = { ...readerOf(api), reasonUnread: ({ kind }: { readonly kind: string }) => reasons.get(kind) };
+  const kinds = [serviceKind, virtualServiceKind, authorizationPolicyKind, gatewayClassKind];
+  const resources = { ignore: "authorizationpolicies.security.istio.io,gatewayclasses.gateway.networking.k8s.io" };
   const source = new KubernetesSource({ cluster, reader, kinds, clock: new FakeClock(0), resources });
   void source.start(() => undefined);
   await expect
@@ -580,6 +581,7 @@ test("a source says why it reads no object of a kind whose definition is too old
       undefined,
       "CRD virtualservices.networking.istio.io is old",
       "PILOT_IGNORE_RESOURCES and PILOT_INCLUDE_RESOURCES exclude authorizationpolicies.security.istio.io",
+      "PILOT_IGNORE_RESOURCES and PILOT_INCLUDE_RESOURCES exclude gatewayclasses.gateway.networking.k8s.io",
     ]);
   source.stop();
 });

@@ -12,7 +12,12 @@ export { execInPod, type PodCommand, type PodCommandOutput } from "./exec/exec-i
 export { type PodRequest, requestInPod } from "./exec/request-in-pod.js";
 export { type FieldTree, type Projection } from "./decoding/projection.js";
 export { type DiscoveredTypes, readTypes } from "./discovery/read-types.js";
-export { ServedTypes, type ServedTypesHandler, type ServedTypesOptions } from "./discovery/served-types.js";
+export {
+  type NamedDefinition,
+  ServedTypes,
+  type ServedTypesHandler,
+  type ServedTypesOptions,
+} from "./discovery/served-types.js";
 export { TypeAvailability } from "./discovery/type-availability.js";
 export { Reflector, type ReflectorOptions } from "./reflector/reflector.js";
 export { type ReflectorEvent, type ReflectorHandler, type ReflectorState } from "./reflector/reflector-event.js";

@@ -2,8 +2,10 @@ import { unsupportedDefinition, type UnsupportedDefinition } from "@istiod/confi
 import {
   type ApiClient,
   type KubernetesObject,
+  type NamedDefinition,
   Reflector,
   resourcePath,
+  type ResourceType,
   ServedTypes,
   type TypeAvailability,
 } from "@istiod/kubernetes";
@@ -25,15 +27,16 @@ const listTimeoutMs = 5000;
 
 /** Returns the reader of a cluster by a client of its API server, with a reflector for each type. */
 export function clusterReader(client: ApiClient, options: ClusterReaderOptions = {}): ClusterReader {
+  /** Reasons for which types are not read, by kind. */
   const reasons = new Map<string, string>();
   return {
-    reasonUnread: (name) => reasons.get(name),
+    reasonUnread: (kind) => reasons.get(idOf(kind)),
     followServed(handler) {
-      const ignores = (name: string, annotations: Readonly<Record<string, string>>): boolean => {
+      const ignores = ({ name, annotations, type }: NamedDefinition): boolean => {
         const unsupported = unsupportedDefinition(name, annotations);
-        if (unsupported === undefined) reasons.delete(name);
+        if (unsupported === undefined) reasons.delete(idOf(type));
         else {
-          reasons.set(name, formatUnsupported(name, unsupported));
+          reasons.set(idOf(type), formatUnsupported(name, unsupported));
           options.onUnsupported?.(name, unsupported);
         }
         return unsupported !== undefined;
@@ -71,6 +74,8 @@ export function clusterReader(client: ApiClient, options: ClusterReaderOptions =
     },
   };
 }
+
+const idOf = ({ group, kind }: Pick<ResourceType, "group" | "kind">): string => `${group}/${kind}`;
 
 /** Formats why the objects of a CustomResourceDefinition are not read, as a clause. */
 export function formatUnsupported(name: string, { release, minimum }: UnsupportedDefinition): string {

@@ -56,8 +56,8 @@ export interface ServedHandler {
 export interface ClusterReader {
   /** Returns a function that stops. */
   followServed(handler: ServedHandler): () => void;
-  /** Returns why a custom resource, `plural.group`, is not among the served ones although it is defined. */
-  reasonUnread?(name: string): string | undefined;
+  /** Returns why the types of a kind are not among the served ones although it is defined. */
+  reasonUnread?(kind: Pick<ResourceType, "group" | "kind">): string | undefined;
   /** Returns a function that stops. */
   watch(target: WatchTarget, handler: WatchHandler): () => void;
   /**

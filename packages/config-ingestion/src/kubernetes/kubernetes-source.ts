@@ -48,7 +48,8 @@ export class KubernetesSource implements Source {
   readonly #sync: SyncTracker;
   readonly #policies: ClusterPolicies | undefined;
   #hasRemovedGone = false;
-  #ignored: ReadonlySet<string> = new Set();
+  /** Custom resources, `plural.group`, that are not read because they are ignored, by kind. */
+  #ignored: ReadonlyMap<Kind, string> = new Map();
   #notify: () => void = () => undefined;
   #stopServed: () => void = () => undefined;
   #synced: () => void = () => undefined;
@@ -116,9 +117,9 @@ export class KubernetesSource implements Source {
   reasonUnread(kind: Kind): string | undefined {
     const watched = this.#kindNamed(kind);
     if (watched === undefined || watched.resource !== undefined) return undefined;
-    const names = [...this.#ignored].filter((name) => name === definitionName(kind));
-    if (names.length > 0) return `PILOT_IGNORE_RESOURCES and PILOT_INCLUDE_RESOURCES exclude ${names[0]}`;
-    return this.#options.reader.reasonUnread?.(definitionName(kind));
+    const ignored = this.#ignored.get(kind);
+    if (ignored !== undefined) return `PILOT_IGNORE_RESOURCES and PILOT_INCLUDE_RESOURCES exclude ${ignored}`;
+    return this.#options.reader.reasonUnread?.(kind);
   }
 
   /** Returns what a writer of an object needs, by its kind and its key; undefined if the object does not exist. */
@@ -128,7 +129,7 @@ export class KubernetesSource implements Source {
 
   /** Returns the names of the custom resources that are not read because they are ignored. */
   ignoredResources(): readonly string[] {
-    return [...this.#ignored].sort();
+    return [...this.#ignored.values()].sort();
   }
 
   /** Returns the rejected objects of kinds that restrict, with what applies instead. */
@@ -177,8 +178,12 @@ export class KubernetesSource implements Source {
     this.#sync.servedKnown();
     const isIgnored = (type: ResourceType): boolean => isIgnoredResource(this.#options.resources ?? {}, type);
     const read = types.filter((type) => !isIgnored(type));
-    const ignored = this.#kinds.flatMap(({ kind }) => newestServed(kind, types.filter(isIgnored)) ?? []);
-    this.#ignored = new Set(ignored.map(({ plural, group }) => `${plural}.${group}`));
+    this.#ignored = new Map(
+      this.#kinds.flatMap(({ kind }) => {
+        const ignored = newestServed(kind, types.filter(isIgnored));
+        return ignored === undefined ? [] : [[kind, `${ignored.plural}.${ignored.group}`] as const];
+      }),
+    );
     const missing = new Set<string>();
     for (const watched of this.#kinds) {
       const { group, versions } = watched.kind;
@@ -197,11 +202,4 @@ export class KubernetesSource implements Source {
     if (this.#sync.update()) this.#synced();
     this.#notify();
   }
-}
-
-/** Returns the name of the CustomResourceDefinition of a kind, `plural.group`. */
-function definitionName({ kind, group }: Pick<Kind, "kind" | "group">): string {
-  const singular = kind.toLowerCase();
-  const plural = /[^aeiou]y$/.test(singular) ? `${singular.slice(0, -1)}ies` : `${singular}s`;
-  return `${plural}.${group}`;
 }

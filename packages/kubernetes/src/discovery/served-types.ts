@@ -22,6 +22,15 @@ export interface ServedTypesHandler {
   failed(error: ApiError): void;
 }
 
+/** A CustomResourceDefinition by its names. */
+export interface NamedDefinition {
+  /** `plural.group`. */
+  readonly name: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The type that it defines. */
+  readonly type: Pick<ResourceType, "group" | "kind">;
+}
+
 export interface ServedTypesOptions {
   readonly client: ApiClient;
   readonly handler: ServedTypesHandler;
@@ -33,7 +42,7 @@ export interface ServedTypesOptions {
    * Reports whether the types of a CustomResourceDefinition are treated as not served. Called for each version of the
    * definition. Default: none are.
    */
-  readonly ignores?: (name: string, annotations: Readonly<Record<string, string>>) => boolean;
+  readonly ignores?: (definition: NamedDefinition) => boolean;
   /** Milliseconds between readings of types that are no custom resources. Default 600,000. */
   readonly refreshMs?: number;
 }
@@ -120,8 +129,7 @@ export class ServedTypes {
     for (const event of events) {
       this.#customNames.add(event.name);
       const ignores = this.#options.ignores ?? (() => false);
-      if (event.type === "set" && ignores(event.name, event.object.metadata?.annotations ?? {}))
-        this.#custom.set(event.name, []);
+      if (event.type === "set" && ignores(named(event.name, event.object))) this.#custom.set(event.name, []);
       else if (event.type === "set") this.#custom.set(event.name, typesOfDefinition(event.object));
       else this.#custom.delete(event.name);
     }
@@ -162,4 +170,9 @@ export class ServedTypes {
       signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
     });
   }
+}
+
+function named(name: string, { metadata, spec }: CustomResourceDefinition): NamedDefinition {
+  const { group = "", names } = spec ?? {};
+  return { name, annotations: metadata?.annotations ?? {}, type: { group, kind: names?.kind ?? "" } };
 }
