@@ -130,13 +130,13 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     o("Telemetry", { metrics: [{ providers: [{ name: "envoy" }] }] }),
     "MESH0042",
     '"name": "envoy"',
-    "is ignored: it is of kind envoyFileAccessLog, which is not for metrics",
+    "is ignored: it is of kind envoyFileAccessLog, which is not supported for metrics",
   ],
   "access logs for a provider of metrics": [
     o("Telemetry", { accessLogging: [{ providers: [{ name: "prometheus" }] }] }),
     "MESH0042",
     '"name": "prometheus"',
-    "is ignored: it is of kind prometheus, which is not for accessLogging",
+    "is ignored: it is of kind prometheus, which is not supported for accessLogging",
   ],
   "tracing without any provider": [
     o("Telemetry", { tracing: [{ randomSamplingPercentage: 10 }] }),

@@ -90,3 +90,47 @@ describe("Lightstep", () => {
     expect(found("new")).toEqual([]);
   });
 });
+
+describe("a provider", () => {
+  const config = mesh(
+    [
+      "extensionProviders:",
+      ...[
+        "stackdriver: {}",
+        "lightstep: {service: a.b, port: 80, accessToken: t}",
+        "opencensus: {service: a.b, port: 80}",
+      ],
+      ...["prometheus: {}", "envoyFileAccessLog: {path: /dev/stdout}", "envoyOtelAls: {service: a.b, port: 80}"],
+      ...["zipkin: {service: a.b, port: 80}", "opentelemetry: {service: a.b, port: 80}"],
+    ]
+      .map((line, at) => (at === 0 ? line : `- {name: ${line.slice(0, line.indexOf(":"))}, ${line}}`))
+      .join("\n"),
+  );
+  const found = (section: string, provider: string): readonly string[] =>
+    messagesOf(
+      "telemetry.ProviderKindAnalyzer",
+      telemetry("t", `${section}: [{providers: [{name: ${provider}}]}]`),
+      config,
+    ).filter((message) => message.startsWith("MESH0042"));
+
+  it.each([
+    ["metrics", "stackdriver", "prometheus"],
+    ["metrics", "zipkin", "prometheus"],
+    ["accessLogging", "stackdriver", "envoy, envoyFileAccessLog, envoyOtelAls"],
+    ["tracing", "stackdriver", "zipkin, opentelemetry"],
+    ["tracing", "lightstep", "zipkin, opentelemetry"],
+    ["tracing", "opencensus", "zipkin, opentelemetry"],
+  ])("for %s of a kind that proxies get nothing of is reported: %s", (section, provider, others) => {
+    expect(found(section, provider)).toEqual([
+      `MESH0042 Telemetry shop/t 5: provider "${provider}" is ignored: it is of kind ${provider}, which is not supported for ${section}; name one for it (${others})`,
+    ]);
+  });
+
+  it.each([
+    ["metrics", "prometheus"],
+    ["accessLogging", "envoyFileAccessLog"],
+    ["accessLogging", "envoyOtelAls"],
+    ["tracing", "zipkin"],
+    ["tracing", "opentelemetry"],
+  ])("for %s of kind %s is right", (section, provider) => expect(found(section, provider)).toEqual([]));
+});

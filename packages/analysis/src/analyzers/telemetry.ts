@@ -1,5 +1,5 @@
 import { telemetries, telemetriesByNamespace, telemetryKind, type TelemetryObject } from "@istiod/config-schema";
-import { extensionProvider, mesh } from "@istiod/push-context";
+import { extensionProvider, isSupportedFor, mesh, type TelemetrySection } from "@istiod/push-context";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../suggestions.js";
@@ -53,32 +53,23 @@ function checkProviders({ name, namespace, spec }: TelemetryObject, { q, report 
   }
 }
 
-/** The kinds of providers for each use, by their fields in `extensionProviders`. */
-const kindsFor: Readonly<Record<"metrics" | "accessLogging" | "tracing", readonly string[]>> = {
-  metrics: ["prometheus", "stackdriver"],
-  accessLogging: ["envoyFileAccessLog", "envoyHttpAls", "envoyTcpAls", "envoyOtelAls", "stackdriver"],
-  tracing: ["zipkin", "datadog", "skywalking", "opentelemetry", "lightstep", "opencensus", "stackdriver"],
-};
+const sections = ["metrics", "accessLogging", "tracing"] as const satisfies readonly TelemetrySection[];
 
 /** Reports providers of another kind, which proxies ignore. */
 function checkKinds({ spec }: TelemetryObject, { q, report }: AnalysisContext): void {
-  for (const section of ["metrics", "accessLogging", "tracing"] as const)
+  for (const section of sections)
     for (const [i, { providers }] of spec[section].entries())
       for (const [j, { name }] of providers.entries()) {
-        const kind = q.call(extensionProvider, name)?.provider.case;
-        if (kind === undefined || kindsFor[section].includes(kind)) continue;
-        const fitting = mesh(q).extensionProviders.filter(({ provider }) => fits(provider.case, section));
+        const provider = q.call(extensionProvider, name)?.provider;
+        if (provider?.case === undefined || isSupportedFor(section, provider)) continue;
+        const fitting = mesh(q).extensionProviders.filter((each) => isSupportedFor(section, each.provider));
         const known = fitting.length === 0 ? "" : ` (${listNames(fitting.map((each) => each.name))})`;
         report(
           "MESH0042",
           ["spec", section, i, "providers", j, "name"],
-          `provider ${JSON.stringify(name)} is ignored: it is of kind ${kind}, which is not for ${section}; name one for it${known}`,
+          `provider ${JSON.stringify(name)} is ignored: it is of kind ${provider.case}, which is not supported for ${section}; name one for it${known}`,
         );
       }
-}
-
-function fits(kind: string | undefined, section: keyof typeof kindsFor): boolean {
-  return kind !== undefined && kindsFor[section].includes(kind);
 }
 
 /** Reports tracing without a provider, if neither the mesh nor its proxies' configuration has one. */

@@ -11,6 +11,7 @@ import { mesh } from "../mesh/mesh-config.js";
 import { applicableTelemetry } from "./applicable-telemetry.js";
 import { extensionProvider } from "./extension-provider.js";
 import { type ListenerClass, workloadMode } from "./listener-class.js";
+import { isSupportedFor } from "./provider-kinds.js";
 
 /** An override of one metric. */
 export interface MetricOverride {
@@ -37,9 +38,10 @@ export const metricsSettings = query("metricsSettings", (q, listener: ListenerCl
   const merged = mergeMetrics(metrics, defaults, workloadMode(listener));
   return [...merged]
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .flatMap(([name, settings]) =>
-      settings !== undefined && q.call(extensionProvider, name)?.provider.case === "prometheus" ? [settings] : [],
-    );
+    .flatMap(([name, settings]) => {
+      const provider = q.call(extensionProvider, name)?.provider;
+      return settings !== undefined && provider && isSupportedFor("metrics", provider) ? [settings] : [];
+    });
 });
 
 interface MergedMetrics {

@@ -16,7 +16,7 @@ import type {
   MeshConfig_ExtensionProvider_EnvoyOpenTelemetryLogProvider as OpenTelemetryProvider,
   MeshConfig_ExtensionProvider_EnvoyTcpGrpcV3LogProvider as TcpProvider,
 } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { providerAddress } from "@istiod/push-context";
+import { isSupportedFor, providerAddress } from "@istiod/push-context";
 import { packAny } from "../envoy/any.js";
 import { outboundClusterName } from "../resource-names.js";
 import { defaultTextFormat, fileAccessLog, formattersFor, meshFormat } from "./access-log-format.js";
@@ -35,6 +35,7 @@ interface AccessLogger {
  * The access logger of an extension provider; undefined if the provider is not one for logs, or its service is unknown.
  */
 export function providerLogger(q: QueryContext, { name, provider }: ExtensionProvider): AccessLogger | undefined {
+  if (!isSupportedFor("accessLogging", provider)) return undefined;
   switch (provider.case) {
     case "envoyFileAccessLog":
       return { name: fileLogName, config: fileLog(q, name, provider.value) };
@@ -53,8 +54,6 @@ export function providerLogger(q: QueryContext, { name, provider }: ExtensionPro
     }
     case "envoyOtelAls":
       return openTelemetryLogger(q, provider.value);
-    default:
-      return undefined;
   }
 }
 

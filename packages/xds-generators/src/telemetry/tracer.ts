@@ -15,7 +15,7 @@ import {
   type MeshConfig_ExtensionProvider_ZipkinTracingProvider as ZipkinProvider,
   MeshConfig_ExtensionProvider_ZipkinTracingProvider_TraceContextOption as ProviderContextOption,
 } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { nodeCluster, versionAtLeast } from "@istiod/push-context";
+import { isSupportedFor, nodeCluster, versionAtLeast } from "@istiod/push-context";
 import { packAny } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
 import { type Collector, collector, grpcService, httpService } from "./collector.js";
@@ -34,6 +34,7 @@ interface Tracer {
 
 /** The tracer of an extension provider; undefined if the provider is not one for tracing, or its service is unknown. */
 export function tracerOf(q: QueryContext, { provider }: ExtensionProvider): Tracer | undefined {
+  if (!isSupportedFor("tracing", provider)) return undefined;
   switch (provider.case) {
     case "zipkin":
       return zipkinTracer(q, provider.value);
@@ -43,8 +44,6 @@ export function tracerOf(q: QueryContext, { provider }: ExtensionProvider): Trac
       return skyWalkingTracer(q, provider.value);
     case "opentelemetry":
       return openTelemetryTracer(q, provider.value);
-    default:
-      return undefined;
   }
 }
 
