@@ -61,6 +61,20 @@ const backendTls = o("BackendTLSPolicy", {
   targetRefs: [{ group: "", kind: "Service", name: "ratings" }],
   validation: { hostname: "a.example", wellKnownCACertificates: "System" },
 });
+const twoPorts = o(
+  "Service",
+  {
+    selector: { app: "ratings" },
+    ports: [
+      { name: "http", port: 80 },
+      { name: "https", port: 443 },
+    ],
+  },
+  { name: "two" },
+);
+const tlsOfPort = backendTls.replace('"name": "ratings"', '"name": "two", "sectionName": "https"');
+const twoPortPolicy = (trafficPolicy: Fields): string =>
+  o("DestinationRule", { host: "two", trafficPolicy }, { name: "two" });
 const template = (annotations: Fields, labels: Fields = {}, pod: Fields = {}): string =>
   o("Deployment", {
     selector: { matchLabels: { app: "ratings" } },
@@ -254,11 +268,36 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     "{",
     "DestinationRule shop/a sets tls for port 9080, and takes precedence",
   ],
-  "a BackendTLSPolicy where clients have a DestinationRule of their own namespace": [
-    backendTls + o("DestinationRule", { host: "ratings.shop.svc.cluster.local" }, { namespace: "istio-system" }),
+  "a BackendTLSPolicy where a DestinationRule has settings of a port, which inherit none": [
+    backendTls + policy({ portLevelSettings: [{ port: { number: 9080 }, loadBalancer: { simple: "RANDOM" } }] }),
     "MESH0065",
     "{",
-    "does not apply to connections of clients in namespace istio-system: DestinationRule istio-system/a replaces the policy",
+    "DestinationRule shop/a has settings without tls for port 9080, and takes precedence",
+  ],
+  "a BackendTLSPolicy for a port whose TLS a DestinationRule sets": [
+    twoPorts + tlsOfPort + twoPortPolicy({ portLevelSettings: [{ port: { number: 443 }, tls: { mode: "DISABLE" } }] }),
+    "MESH0065",
+    "{",
+    "port https of two: the policy does not apply to connections to it: DestinationRule shop/two sets tls for port 443",
+  ],
+  "a BackendTLSPolicy where selected workloads have a DestinationRule that sets TLS": [
+    backendTls +
+      o("DestinationRule", {
+        host: "ratings",
+        workloadSelector: { matchLabels: { app: "reviews" } },
+        trafficPolicy: { tls: { mode: "DISABLE" } },
+      }),
+    "MESH0065",
+    "{",
+    "does not apply to connections of workloads with app=reviews in namespace shop: DestinationRule shop/a sets trafficPolicy.tls",
+  ],
+  "a BackendTLSPolicy where clients have a DestinationRule of their own namespace": [
+    namespace("other") +
+      backendTls +
+      o("DestinationRule", { host: "*.shop.svc.cluster.local" }, { namespace: "other" }),
+    "MESH0065",
+    "{",
+    "does not apply to connections of clients in namespace other: DestinationRule other/a replaces the policy",
   ],
   "a remote cluster without a kubeconfig": [
     remote({ west: "hello" }),
@@ -343,6 +382,25 @@ describe("what looks alike is right", () => {
       }),
       "a policy with settings of other kinds in a DestinationRule":
         backendTls + policy({ outlierDetection: { consecutive5xxErrors: 3 } }),
+      "a policy where a DestinationRule of a wildcard sets TLS":
+        backendTls +
+        o("DestinationRule", {
+          host: "*.shop.svc.cluster.local",
+          trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } },
+        }),
+      "a policy where a DestinationRule of the whole mesh sets TLS":
+        backendTls +
+        o(
+          "DestinationRule",
+          { host: "*.local", trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } } },
+          { namespace: "istio-system" },
+        ),
+      "a policy for a port where a DestinationRule sets TLS for all ports":
+        twoPorts + tlsOfPort + twoPortPolicy({ tls: { mode: "DISABLE" } }),
+      "a policy for a port where a DestinationRule sets TLS for another one":
+        twoPorts +
+        tlsOfPort +
+        twoPortPolicy({ portLevelSettings: [{ port: { number: 80 }, tls: { mode: "DISABLE" } }] }),
       "a mirror and a pattern": route({
         matches: [{ path: { type: "RegularExpression", value: "/api/.*" } }],
         filters: [{ type: "RequestMirror", requestMirror: { backendRef: { name: "reviews", port: 9080 } } }],

@@ -11,7 +11,7 @@ export { gatewayClassStatus, type GatewayClassStatus } from "./classes/gateway-c
 export { attachableListeners, clientCertificateAnnotation, gatewayApiGateways } from "./gateways/derived-gateways.js";
 export { isManaged } from "./gateways/gateway-services.js";
 export { type AttachableListener, type ListenerParent, type RouteKind } from "./listeners/attachable-listener.js";
-export { targetsOfTlsPolicy, type TlsPolicyTarget } from "./policies/backend-tls-policy.js";
+export { targetsOfTlsPolicy, tlsOfPolicy, type TlsPolicyTarget } from "./policies/backend-tls-policy.js";
 export { backendPolicyHosts, backendPolicyRules, hasBackendPolicies } from "./policies/derived-destination-rules.js";
 export {
   gatewaysOfInferencePools,

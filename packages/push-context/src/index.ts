@@ -164,6 +164,7 @@ export { isSameForAllWorkloads, rulesDefiningSubset } from "./traffic-policy/sub
 export type { RuleWorkload } from "./traffic-policy/rule-candidates.js";
 export { reasonUnapplied, ruleLookupSettings } from "./traffic-policy/unapplied-rule.js";
 export { type OverriddenParts, overriddenParts, partsDefinedBefore } from "./traffic-policy/overridden-parts.js";
+export { type DeclaredTls, type TlsOverride, tlsOverrides } from "./traffic-policy/tls-overrides.js";
 export { hostsWithDuplicateSubsets } from "./traffic-policy/duplicate-subsets.js";
 export {
   findSubset,

@@ -15,6 +15,8 @@ export interface TlsPolicyTarget {
   /** Undefined if it does not exist. */
   readonly target?: PolicyTarget;
   readonly hosts: readonly string[];
+  /** Numbers of the ports that it is for: that of its section, else all. */
+  readonly ports: readonly number[];
   /** The fault because of which the policy does not apply to it. */
   readonly fault?: StatusFault;
 }
@@ -42,20 +44,22 @@ function targetOf(q: QueryContext, policy: BackendTlsPolicyObject, ref: SectionR
   const notFound = (why: string): TlsPolicyTarget => ({
     ref,
     hosts: [],
+    ports: [],
     fault: { reason: "TargetNotFound", message: `targetRefs invalid: ${why}` },
   });
   const found = policyTarget(q, ref, namespace);
   if ("fault" in found) return notFound(found.fault);
   const { target, hosts, ports } = found;
   const { sectionName } = ref;
-  if (sectionName !== undefined && !ports.some((port) => port.name === sectionName))
+  const named = ports.filter((port) => sectionName === undefined || port.name === sectionName);
+  if (sectionName !== undefined && named.length === 0)
     return notFound(`sectionName "${sectionName}" does not exist in ${ref.kind} ${namespace}/${ref.name}`);
   const winner = q.call(firstPolicyFor, { namespace, ref });
   const fault: StatusFault = {
     reason: "Conflicted",
     message: `Conflicts with BackendTLSPolicy "${winner ?? ""}" targeting the same backend`,
   };
-  return { ref, target, hosts, ...(winner !== name && { fault }) };
+  return { ref, target, hosts, ports: named.map(({ number }) => number), ...(winner !== name && { fault }) };
 }
 
 /** The name of the oldest BackendTLSPolicy of a namespace with a target, which applies to it. */

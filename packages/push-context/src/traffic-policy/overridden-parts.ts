@@ -60,7 +60,7 @@ export function overriddenParts(
  *
  * @param isOwn True if all clients are in the namespace of the rules.
  */
-function applyingRules(pool: readonly ConsolidatedRule[], isOwn: boolean): readonly ConsolidatedRule[] {
+export function applyingRules(pool: readonly ConsolidatedRule[], isOwn: boolean): readonly ConsolidatedRule[] {
   const selecting = pool.filter(({ spec }) => spec.workloadSelector !== undefined);
   const general = pool.filter(({ spec }) => spec.workloadSelector === undefined);
   if (isOwn) return [...selecting, ...general.slice(-1)];

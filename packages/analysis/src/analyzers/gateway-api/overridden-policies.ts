@@ -4,8 +4,8 @@ import {
   backendTlsPolicyKind,
   type DestinationRuleObject,
 } from "@istiod/config-schema";
-import { targetsOfTlsPolicy, type TlsPolicyTarget } from "@istiod/gateway-api";
-import { rulesForHost } from "@istiod/push-context";
+import { targetsOfTlsPolicy, tlsOfPolicy } from "@istiod/gateway-api";
+import { type TlsOverride, tlsOverrides } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { formatSelector } from "../../queries/pods.js";
 import { listNames } from "../../suggestions.js";
@@ -18,35 +18,23 @@ export const overriddenPolicyAnalyzer: Analyzer = {
   rules: [rule(backendTlsPolicyKind, backendTlsPolicies, checkPolicy)],
 };
 
-function checkPolicy(policy: BackendTlsPolicyObject, context: AnalysisContext): void {
-  const { namespace, name } = policy;
-  for (const [i, target] of context.q.call(targetsOfTlsPolicy, `${namespace}/${name}`).entries())
-    if (target.fault === undefined)
-      for (const host of target.hosts) checkHost(policy, target, host, ["spec", "targetRefs", i], context);
-}
-
 /**
- * Reports rules that set TLS for a host, or apply instead of the policy. A policy is merged with rules of its
- * namespace, which keep what they set, whatever their age; clients for whom a rule of their own namespace applies have
- * no other.
+ * Reports rules because of which a policy does not apply. A policy is merged with rules of its namespace and host,
+ * which keep what they set, whatever their age; clients for whom a rule of their own namespace applies have no other.
  */
-function checkHost(
-  { namespace }: BackendTlsPolicyObject,
-  { ref }: TlsPolicyTarget,
-  host: string,
-  path: readonly (string | number)[],
-  { q, report }: AnalysisContext,
-): void {
-  for (const other of rulesForHost(q, host)) {
-    if ("internal.istio.io/parents" in other.annotations) continue;
-    const overrides = other.namespace === namespace ? tlsOf(other) : "replaces the policy";
-    if (overrides === undefined) continue;
+function checkPolicy({ namespace, name }: BackendTlsPolicyObject, { q, report }: AnalysisContext): void {
+  const key = `${namespace}/${name}`;
+  const tls = q.call(tlsOfPolicy, key)?.settings;
+  if (tls === undefined) return;
+  for (const [i, { ref, hosts, ports, fault }] of q.call(targetsOfTlsPolicy, key).entries()) {
+    if (fault !== undefined) continue;
     const what = ref.sectionName === undefined ? ref.name : `port ${ref.sectionName} of ${ref.name}`;
-    report(
-      "MESH0065",
-      path,
-      `${what}: the policy does not apply ${clientsOf(other, namespace)}: DestinationRule ${other.namespace}/${other.name} ${overrides}, and takes precedence; remove one of the two`,
-    );
+    for (const override of hosts.flatMap((host) => tlsOverrides(q, { host, namespace, ports, tls })))
+      report(
+        "MESH0065",
+        ["spec", "targetRefs", i],
+        `${what}: the policy does not apply ${clientsOf(override.rule, namespace)}: DestinationRule ${override.rule.namespace}/${override.rule.name} ${effectOf(override, namespace)}, and takes precedence; remove one of the two`,
+      );
   }
 }
 
@@ -56,11 +44,14 @@ function clientsOf({ namespace, spec: { workloadSelector } }: DestinationRuleObj
   return namespace === own ? `to connections to it` : `to connections of clients in namespace ${namespace}`;
 }
 
-/** Describes the TLS settings of a rule; undefined if it has none. */
-function tlsOf({ spec: { trafficPolicy: policy } }: DestinationRuleObject): string | undefined {
-  if (policy?.tls !== undefined) return "sets trafficPolicy.tls";
-  const ports = (policy?.portLevelSettings ?? []).flatMap(({ port, tls }) =>
-    tls && port ? [String(port.number)] : [],
+/** Describes what a rule does to a policy of a namespace, as a predicate. */
+function effectOf({ rule: { namespace, spec }, ports }: TlsOverride, own: string): string {
+  if (namespace !== own) return "replaces the policy";
+  const settings = (spec.trafficPolicy?.portLevelSettings ?? []).filter(({ port }) =>
+    ports.includes(port?.number ?? 0),
   );
-  return ports.length === 0 ? undefined : `sets tls for port ${listNames(ports)}`;
+  if (settings.length < ports.length && spec.trafficPolicy?.tls !== undefined) return "sets trafficPolicy.tls";
+  const withTls = settings.filter(({ tls }) => tls !== undefined);
+  const named = listNames((withTls.length > 0 ? withTls : settings).map(({ port }) => String(port?.number)));
+  return withTls.length > 0 ? `sets tls for port ${named}` : `has settings without tls for port ${named}`;
 }
