@@ -19,7 +19,7 @@ import type { Environment } from "@istiod/settings";
 import type { MeshPlaces } from "./cluster/mesh-places.js";
 import { clusterSource, isOwnCluster } from "./cluster/own-cluster.js";
 import { openConfigSources, xdsConfigSource } from "./config-sources.js";
-import { environmentSource } from "./environment-source.js";
+import { environmentSource, type SecretsFlags } from "./environment-source.js";
 import type { ConfigFileFlags } from "./flags/config-file-flags.js";
 import type { MeshFlags } from "@istiod/commands";
 import { kindsOfDirectory } from "./sources/kinds.js";
@@ -51,7 +51,7 @@ export interface MeshSources {
  * @throws Error that names the flag or the field that cannot be used.
  */
 export function meshSources(
-  values: MeshFlags,
+  values: MeshFlags & SecretsFlags,
   env: NodeJS.ProcessEnv,
   files: Partial<ConfigFileFlags> = {},
   { configSources = [], client, availability, places, warn = () => undefined }: ClusterOptions = {},

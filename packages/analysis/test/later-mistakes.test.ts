@@ -1,4 +1,4 @@
-import { analyzeTexts, type Message } from "@istiod/analysis";
+import { analyzeTexts, type Message, type TextsToAnalyze } from "@istiod/analysis";
 import { describe, expect, it, test } from "vitest";
 import { analyzeAdded } from "./messages-of.js";
 
@@ -333,7 +333,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     remote({ west: kubeconfig() }, { namespace: "shop" }),
     "MESH0076",
     '"istio/multiCluster": "true"',
-    "is not read in namespace shop: istiod reads Secrets of remote clusters in its own namespace, istio-system",
+    "is not read in namespace shop: istiod reads Secrets of remote clusters in namespace istio-system",
   ],
   "a label of remote clusters with another value": [
     remote({ west: kubeconfig() }, { labels: { "istio/multiCluster": "yes" } }),
@@ -446,5 +446,53 @@ test.each([
   expect(messages.map(({ code: of, message }) => ({ code: of, message }))).toContainEqual({
     code,
     message: expect.stringContaining(says) as string,
+  });
+});
+
+describe("Secrets of remote clusters", () => {
+  const found = (
+    texts: readonly (readonly [cluster: string, text: string])[],
+    options: Partial<TextsToAnalyze> = {},
+  ): readonly string[] =>
+    analyzeTexts({
+      files: [
+        { file: "mesh.yaml", text: mesh + namespace("istio-config") },
+        ...texts.map(([cluster, text], at) => ({ file: `new${at}.yaml`, text, ...(cluster !== "" && { cluster }) })),
+      ],
+      ...options,
+    })
+      .messages.filter(({ code }) => code === "MESH0076")
+      .map(({ origin, message }) => `${origin}: ${message}`);
+  const west = (namespace: string, name = "a", text = kubeconfig()): readonly [string, string] => [
+    "",
+    remote({ west: text }, { namespace, name }),
+  ];
+  const notRead = (namespace: string, read: string): string =>
+    `Secret ${namespace}/a: is not read in namespace ${namespace}: istiod reads Secrets of remote clusters in namespace ${read}`;
+
+  it("are read in istiod's namespace, not in the root namespace", () => {
+    const meshConfig = { file: "mesh-config.yaml", text: "rootNamespace: istio-config" };
+    expect(found([west("istio-system")], { meshConfig })).toEqual([]);
+    expect(found([west("istio-config")], { meshConfig })).toEqual([notRead("istio-config", "istio-system")]);
+    const environment = { POD_NAMESPACE: "istio-config" };
+    expect(found([west("istio-config")], { environment })).toEqual([]);
+    expect(found([west("istio-system")], { environment })).toEqual([notRead("istio-system", "istio-config")]);
+  });
+
+  it("are read in the namespace of --clusterRegistriesNamespace", () => {
+    const environment = { POD_NAMESPACE: "istio-system", CLUSTER_REGISTRIES_NAMESPACE: "shop" };
+    expect(found([west("shop")], { environment })).toEqual([]);
+    expect(found([west("istio-system")], { environment })).toEqual([notRead("istio-system", "shop")]);
+  });
+
+  it("of another cluster are not among them", () => {
+    const [, other] = west("istio-system");
+    expect(found([["east", other], west("istio-system", "b")])).toEqual([]);
+  });
+
+  it("come first only with a kubeconfig that is accepted", () => {
+    expect(found([west("istio-system", "a", "hello"), west("istio-system", "b")])).toEqual([
+      'Secret istio-system/a: cluster "west" is not read: its kubeconfig is not a mapping',
+    ]);
   });
 });

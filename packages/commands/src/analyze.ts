@@ -203,7 +203,12 @@ async function textsOf(
   const config =
     (await optionalFile("meshConfigFile", values, isGiven)) ?? (await optionalFile("meshConfig", values, isGiven));
   const networks = await optionalFile("networksConfig", values, isGiven);
-  const variables = Object.entries({ ...env, CLUSTER_ID: values.clusterID, DOMAIN_SUFFIX: values.domain });
+  const variables = Object.entries({
+    ...env,
+    CLUSTER_ID: values.clusterID,
+    DOMAIN_SUFFIX: values.domain,
+    ...(isGiven("istioNamespace") && { POD_NAMESPACE: values.istioNamespace }),
+  });
   return {
     files: [...own, ...remote.flat()],
     ...(config && { meshConfig: config }),

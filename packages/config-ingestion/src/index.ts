@@ -31,7 +31,12 @@ export {
 } from "./clusters/connected-clusters.js";
 export { KubeconfigDirectory } from "./clusters/kubeconfig-directory.js";
 export { type KubeconfigPlace } from "./clusters/kubeconfig-place.js";
-export { KubeconfigSecrets, type KubeconfigSecretsOptions } from "./clusters/kubeconfig-secrets.js";
+export {
+  KubeconfigSecrets,
+  type KubeconfigSecretsOptions,
+  originOfSecret,
+  remoteClusterLabel,
+} from "./clusters/kubeconfig-secrets.js";
 export { RemoteClusterSource, type RemoteObjects } from "./clusters/remote-cluster-source.js";
 export {
   type OfferedClusters,

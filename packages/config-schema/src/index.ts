@@ -311,7 +311,7 @@ export {
   type ClusterNamespace,
   selectsNamespace,
 } from "./mesh/discovered-namespaces.js";
-export { clusterIdVariable, environment } from "./mesh/environment.js";
+export { clusterIdVariable, clusterRegistriesVariable, environment } from "./mesh/environment.js";
 export {
   booleanFeature,
   durationFeature,

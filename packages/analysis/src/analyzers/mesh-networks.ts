@@ -1,3 +1,4 @@
+import { remoteClusterLabel } from "@istiod/config-ingestion";
 import { environment, secrets } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
 import { index, type QueryContext } from "@istiod/incremental";
@@ -20,7 +21,7 @@ const ownRegistries: readonly string[] = ["Kubernetes", "External", "Mock"];
 
 /** Secrets with the credentials of remote clusters. */
 const clusterSecrets = index(secrets, "ofClusters", ({ labels }) =>
-  labels["istio/multiCluster"] === "true" ? ["cluster"] : [],
+  labels[remoteClusterLabel] === "true" ? ["cluster"] : [],
 );
 
 function checkRegistries({ networks }: MeshNetworks, { q, report }: AnalysisContext): void {

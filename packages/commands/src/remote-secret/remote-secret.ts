@@ -1,3 +1,4 @@
+import { remoteClusterLabel } from "@istiod/config-ingestion";
 import { type ApiClient, readObject } from "@istiod/kubernetes";
 import type { Clock } from "@istiod/runtime";
 import { stringify } from "yaml";
@@ -72,7 +73,7 @@ export async function createRemoteSecret(client: ApiClient, options: RemoteSecre
     kind: "Secret",
     metadata: {
       annotations: { "networking.istio.io/cluster": cluster },
-      labels: { "istio/multiCluster": "true" },
+      labels: { [remoteClusterLabel]: "true" },
       name: type === "config" ? "istio-kubeconfig" : `istio-remote-secret-${cluster}`,
       namespace,
     },

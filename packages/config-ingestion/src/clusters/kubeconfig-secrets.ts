@@ -8,8 +8,13 @@ import type { OfferedClusters } from "./remote-clusters.js";
 
 const secrets = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
 
-/** Label of the Secrets that give access to remote clusters. */
-const label = "istio/multiCluster";
+/** Label of the Secrets that give access to remote clusters, whose value is `true`. */
+export const remoteClusterLabel = "istio/multiCluster";
+
+/** Returns the name of a Secret as an origin of access to clusters. */
+export function originOfSecret({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `Secret ${namespace}/${name}`;
+}
 
 export interface KubeconfigSecretsOptions {
   readonly client: ApiClient;
@@ -54,7 +59,7 @@ export class KubeconfigSecrets implements KubeconfigPlace {
         client,
         resource: secrets,
         namespace,
-        labelSelector: `${label}=true`,
+        labelSelector: `${remoteClusterLabel}=true`,
         fields: { fields: { data: true, stringData: true } },
         ...(clock && { clock }),
         handler: {
@@ -105,7 +110,7 @@ export class KubeconfigSecrets implements KubeconfigPlace {
   }
 
   #record(event: ReflectorEvent<Secret>): void {
-    const origin = `Secret ${event.namespace}/${event.name}`;
+    const origin = originOfSecret(event);
     if (event.type === "delete") {
       this.#changes.set(origin, undefined);
       return;

@@ -70,6 +70,11 @@ export class RemoteClusters {
     return this.#active.get(cluster)?.origin;
   }
 
+  /** Returns the reason why the newest kubeconfig of a Secret or file for a cluster is rejected; undefined if it is not. */
+  faultOf(origin: string, cluster: string): string | undefined {
+    return this.#offers.get(origin)?.get(cluster)?.fault;
+  }
+
   /** Takes the current content of some Secrets or files, and returns the changes. */
   update(contents: ReadonlyMap<string, OfferedClusters>): readonly RemoteClusterChange[] {
     const clusters = new Set<string>();

@@ -1,8 +1,14 @@
-import { sanitizeKubeconfig } from "@istiod/config-ingestion";
-import { configCluster, environment, secretKind, type SecretObject, secrets } from "@istiod/config-schema";
-import { index, type QueryContext } from "@istiod/incremental";
-import { rootNamespace } from "@istiod/push-context";
-import { reasonOf } from "@istiod/runtime";
+import { originOfSecret, remoteClusterLabel, RemoteClusters } from "@istiod/config-ingestion";
+import {
+  clusterRegistriesVariable,
+  configCluster,
+  environment,
+  secretKind,
+  type SecretObject,
+  secrets,
+} from "@istiod/config-schema";
+import { index, query, type QueryContext } from "@istiod/incremental";
+import { discoveryFeatures } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const remoteSecretAnalyzer: Analyzer = {
@@ -12,68 +18,93 @@ export const remoteSecretAnalyzer: Analyzer = {
   rules: [rule(secretKind, secrets, checkSecret)],
 };
 
-const label = "istio/multiCluster";
-
-/** Secrets of remote clusters, by the clusters that they describe. */
-const byCluster = index(secrets, "byRemoteCluster", ({ labels, spec }) =>
-  labels[label] === "true" ? Object.keys(spec.data) : [],
+/** Secrets of remote clusters by `cluster/namespace`. */
+const clusterSecrets = index(secrets, "ofRemoteClusters", ({ cluster, namespace, labels }) =>
+  labels[remoteClusterLabel] === "true" ? [`${cluster}/${namespace}`] : [],
 );
 
 function checkSecret({ cluster, namespace, name, labels, spec }: SecretObject, { q, report }: AnalysisContext): void {
-  const value = labels[label];
+  const value = labels[remoteClusterLabel];
   // Those of remote clusters are for their own control planes.
   if (value === undefined || cluster !== configCluster(q)) return;
-  const path = ["metadata", "labels", label];
+  const path = ["metadata", "labels", remoteClusterLabel];
   if (value !== "true") {
     if (value !== "false")
       report("MESH0076", path, `is ${JSON.stringify(value)}, so that istiod does not read the Secret, expected "true"`);
     return;
   }
-  if (namespace !== rootNamespace(q)) {
-    const message = `is not read in namespace ${namespace}: istiod reads Secrets of remote clusters in its own namespace, ${rootNamespace(q)}`;
+  const read = namespaceOfSecrets(q);
+  if (namespace !== read) {
+    const message = `is not read in namespace ${namespace}: istiod reads Secrets of remote clusters in namespace ${read}`;
     report("MESH0076", path, message);
     return;
   }
-  const clusters = Object.entries(spec.data);
+  const clusters = Object.keys(spec.data);
   if (clusters.length === 0)
     report(
       "MESH0076",
       path,
       "has no effect: the Secret has no data; its keys are IDs of clusters, its values kubeconfigs",
     );
-  for (const [id, content] of clusters) {
-    const fault = faultOfCluster(q, { id, content, own: `${namespace}/${name}` });
+  for (const id of clusters) {
+    const fault = faultOfCluster(q, id, originOfSecret({ namespace, name }));
     if (fault !== undefined) report("MESH0076", ["data", id], `cluster ${JSON.stringify(id)} is not read: ${fault}`);
   }
 }
 
-interface RemoteCluster {
-  readonly id: string;
-  readonly content: Uint8Array;
-  /** The Secret, `namespace/name`. */
-  readonly own: string;
+/** Returns the namespace in which istiod reads the Secrets: that of a flag, else its own. */
+function namespaceOfSecrets(q: QueryContext): string {
+  return q.read(environment, clusterRegistriesVariable) || discoveryFeatures.systemNamespace(q);
 }
 
 /** Explains why the cluster of a kubeconfig is not connected; undefined if nothing in the Secret is against it. */
-function faultOfCluster(q: QueryContext, { id, content, own }: RemoteCluster): string | undefined {
+function faultOfCluster(q: QueryContext, id: string, own: string): string | undefined {
   if (id === configCluster(q))
     return "it is the ID of the cluster that istiod runs in (CLUSTER_ID); name the remote cluster by its own ID";
-  const [first] = q
-    .read(byCluster, id)
-    .filter(({ namespace }) => namespace === rootNamespace(q))
-    .map(({ namespace, name }) => `${namespace}/${name}`)
-    .sort();
-  if (first !== undefined && first !== own)
-    return `Secret ${first} describes the same cluster, and comes first; give each cluster an ID of its own`;
-  return faultOfKubeconfig(q, new TextDecoder().decode(content));
+  const { origins, faults } = q.call(connectedClusters);
+  const fault = faults[faultKey(own, id)];
+  if (fault !== undefined) return describeFault(fault);
+  const used = origins[id];
+  return used === undefined || used === own
+    ? undefined
+    : `${used} describes the same cluster, and comes first; give each cluster an ID of its own`;
 }
 
-function faultOfKubeconfig(q: QueryContext, text: string): string | undefined {
-  const allowed = (q.read(environment, "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS") ?? "").split(",");
-  try {
-    sanitizeKubeconfig(text, new Set(allowed.map((each) => each.trim())));
-    return undefined;
-  } catch (error) {
-    return `its kubeconfig ${reasonOf(error).replace(/^kubeconfig:? /, "")}`;
-  }
+function describeFault(message: string): string {
+  return message.startsWith("kubeconfig") ? `its kubeconfig ${message.replace(/^kubeconfig:? /, "")}` : message;
 }
+
+function faultKey(origin: string, cluster: string): string {
+  return JSON.stringify([origin, cluster]);
+}
+
+interface ConnectedClusters {
+  /** The Secrets whose access is used, by the IDs of clusters. */
+  readonly origins: Readonly<Record<string, string>>;
+  /** The faults of kubeconfigs, by `faultKey`. */
+  readonly faults: Readonly<Record<string, string>>;
+}
+
+/** The clusters that an istiod connects to when it starts. */
+const connectedClusters = query("connectedClusters", (q): ConnectedClusters => {
+  const allowed = (q.read(environment, "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS") ?? "").split(",");
+  const clusters = new RemoteClusters({
+    configCluster: configCluster(q),
+    allowedCredentials: new Set(allowed.map((each) => each.trim())),
+  });
+  const offered = q
+    .read(clusterSecrets, `${configCluster(q)}/${namespaceOfSecrets(q)}`)
+    .map((secret) => [originOfSecret(secret), new Map(Object.entries(secret.spec.data))] as const);
+  clusters.update(new Map(offered));
+  return {
+    origins: Object.fromEntries(clusters.active().map(({ cluster, origin }) => [cluster, origin])),
+    faults: Object.fromEntries(
+      offered.flatMap(([origin, kubeconfigs]) =>
+        [...kubeconfigs.keys()].flatMap((id) => {
+          const fault = clusters.faultOf(origin, id);
+          return fault === undefined ? [] : [[faultKey(origin, id), fault] as const];
+        }),
+      ),
+    ),
+  };
+});
