@@ -6,5 +6,5 @@ export const environment = collection<string>("Environment");
 /** Variable with the ID of the config cluster, set from istiod's flag `--clusterID`. */
 export const clusterIdVariable = "CLUSTER_ID";
 
-/** Variable with the namespace of the Secrets of remote clusters, set from istiod's flag `--clusterRegistriesNamespace`. */
+/** Variable with the namespace of the Secrets of remote clusters, set from the flag `--clusterRegistriesNamespace`. */
 export const clusterRegistriesVariable = "CLUSTER_REGISTRIES_NAMESPACE";
