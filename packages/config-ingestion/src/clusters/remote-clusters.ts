@@ -70,7 +70,7 @@ export class RemoteClusters {
     return this.#active.get(cluster)?.origin;
   }
 
-  /** Returns the reason why the newest kubeconfig of a Secret or file for a cluster is rejected; undefined if none is. */
+  /** Returns the reason why the newest kubeconfig of a Secret or file for a cluster is rejected, if it is. */
   faultOf(origin: string, cluster: string): string | undefined {
     return this.#offers.get(origin)?.get(cluster)?.fault;
   }
