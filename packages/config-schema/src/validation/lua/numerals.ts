@@ -1,8 +1,11 @@
-/** Decimal, hexadecimal and binary numbers, with the suffixes of 64-bit integers and of imaginary numbers. */
+/**
+ * Decimal, hexadecimal and binary numbers, with the suffixes of 64-bit integers and of imaginary numbers. No two parts
+ * of a form can take the same character, so the time is linear in the length also if a number is malformed.
+ */
 const forms: readonly RegExp[] = [
-  /^(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?(?<exponent>[0-9]+))?[iI]?$/,
-  /^0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][-+]?(?<exponent>[0-9]+))?[iI]?$/,
-  /^0[bB]0*[01]{1,64}[iI]?$/,
+  /^(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?(?<exponent>[0-9]+))?[iI]?$/,
+  /^0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][-+]?(?<exponent>[0-9]+))?[iI]?$/,
+  /^0[bB](?=[01])0*(?:1[01]{0,63})?[iI]?$/,
   /^(?<integer>[0-9]+|0[xX][0-9a-fA-F]+|0[bB][01]+)(?:[uU]?[lL][lL]|[lL][lL][uU])$/,
 ];
 
