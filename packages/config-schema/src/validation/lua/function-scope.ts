@@ -7,30 +7,40 @@ const maxRegisters = 250;
 
 interface Local {
   readonly name: string;
+  readonly scope: FunctionScope;
+  /** Place of its declaration in the order of the function's declarations, blocks and jumps. */
+  readonly place: number;
 }
 
 interface Goto {
   readonly label: string;
   readonly line: number;
-  /** Number of the function's local variables at the statement, or at the start of the inner block that it is in. */
-  locals: number;
+  readonly place: number;
 }
 
 interface Block {
   /** Number of the function's local variables at its start. */
   readonly start: number;
-  readonly isLoop: boolean;
+  readonly place: number;
+  /** True if it is a loop, or is in one of the same function. */
+  readonly isInLoop: boolean;
   readonly labels: Set<string>;
-  /** Jumps whose label has not been found yet. */
-  readonly pending: Goto[];
 }
 
-/** The variables, blocks and jumps of one function while it is read. */
+/**
+ * The variables, blocks and jumps of one function while it is read. The time is linear in the length of the script,
+ * whatever the depth of functions and blocks is.
+ */
 export class FunctionScope {
   hasVarargs = false;
   readonly #locals: Local[] = [];
+  /** The local variables of this function and of those around it, by name, the innermost last. */
+  readonly #visible: Map<string, Local[]>;
   readonly #upvalues = new Set<Local>();
   readonly #blocks: Block[] = [];
+  /** Jumps whose label has not been found yet, in their order, by label. */
+  readonly #pending = new Map<string, Goto[]>();
+  #places = 0;
   /** Registers that hold values of expressions, at least. */
   #registers = 0;
 
@@ -38,27 +48,26 @@ export class FunctionScope {
     readonly outer: FunctionScope | undefined,
     readonly lexer: Lexer,
   ) {
+    this.#visible = outer === undefined ? new Map<string, Local[]>() : outer.#visible;
     this.enter(false);
   }
 
   /** Begins a block. */
   enter(isLoop: boolean): void {
-    this.#blocks.push({ start: this.#locals.length, isLoop, labels: new Set(), pending: [] });
+    const isInLoop = isLoop || this.#blocks.at(-1)?.isInLoop === true;
+    this.#blocks.push({ start: this.#locals.length, place: this.#places++, isInLoop, labels: new Set() });
   }
 
   /** Ends the last block. Jumps without their label may find it in the block around it. */
   leave(): void {
     const block = this.#blocks.pop();
     if (block === undefined) return;
-    this.#locals.length = block.start;
-    const around = this.#blocks.at(-1);
-    for (const jump of block.pending) {
-      if (block.labels.has(jump.label)) continue;
-      if (around === undefined)
-        return this.lexer.fail(`undefined label '${jump.label}' of the goto in line ${jump.line}`);
-      jump.locals = block.start;
-      around.pending.push(jump);
-    }
+    for (const { name } of this.#locals.splice(block.start)) this.#visible.get(name)?.pop();
+    for (const label of block.labels) this.#takeJumps(block, label);
+    if (this.#blocks.length > 0 || this.#pending.size === 0) return;
+    const jumps = [...this.#pending.values()].flatMap(([jump]) => jump ?? []);
+    const first = jumps.reduce((one, other) => (other.place < one.place ? other : one));
+    this.lexer.fail(`undefined label '${first.label}' of the goto in line ${first.line}`);
   }
 
   /** Fails if local variables that are not declared yet would be too many. */
@@ -69,7 +78,13 @@ export class FunctionScope {
 
   declare(names: readonly string[]): void {
     this.reserve(names.length);
-    for (const name of names) this.#locals.push({ name });
+    for (const name of names) {
+      const local: Local = { name, scope: this, place: this.#places++ };
+      this.#locals.push(local);
+      const others = this.#visible.get(name);
+      if (others === undefined) this.#visible.set(name, [local]);
+      else others.push(local);
+    }
   }
 
   /** Reads a value, which has a register, while others are kept in registers. */
@@ -83,27 +98,28 @@ export class FunctionScope {
 
   /** Looks up a variable, which becomes an upvalue of each function between its own and this one. */
   refer(name: string): void {
-    this.#find(name);
+    const local = this.#visible.get(name)?.at(-1);
+    if (local !== undefined) this.#capture(local);
   }
 
-  #find(name: string): Local | undefined {
-    const local = this.#locals.findLast((one) => one.name === name);
-    if (local !== undefined) return local;
-    const captured = this.outer === undefined ? undefined : this.outer.#find(name);
-    if (captured === undefined) return undefined;
-    this.#upvalues.add(captured);
+  #capture(local: Local): void {
+    // The functions around one that has the upvalue have it, too.
+    if (local.scope === this || this.#upvalues.has(local)) return;
+    if (this.outer !== undefined) this.outer.#capture(local);
+    this.#upvalues.add(local);
     if (this.#upvalues.size > maxUpvalues) this.lexer.fail(`more than ${maxUpvalues} upvalues in one function`);
-    return captured;
   }
 
   break(): void {
-    if (!this.#blocks.some(({ isLoop }) => isLoop)) this.lexer.fail("break outside a loop");
+    if (this.#blocks.at(-1)?.isInLoop !== true) this.lexer.fail("break outside a loop");
   }
 
   goto(label: string): void {
-    const block = this.#blocks.at(-1);
-    if (block?.labels.has(label)) return;
-    block?.pending.push({ label, line: this.lexer.line, locals: this.#locals.length });
+    if (this.#blocks.at(-1)?.labels.has(label) === true) return;
+    const jump: Goto = { label, line: this.lexer.line, place: this.#places++ };
+    const others = this.#pending.get(label);
+    if (others === undefined) this.#pending.set(label, [jump]);
+    else others.push(jump);
   }
 
   declareLabel(label: string): void {
@@ -120,11 +136,24 @@ export class FunctionScope {
   resolveLabel(label: string, isTrailing: boolean): void {
     const block = this.#blocks.at(-1);
     if (block === undefined) return;
+    const first = this.#takeJumps(block, label);
     const locals = isTrailing ? block.start : this.#locals.length;
-    const jumps = block.pending.filter((one) => one.label === label);
-    const jump = jumps.find((one) => one.locals < locals);
-    if (jump !== undefined)
-      this.lexer.fail(`goto ${label} jumps into the scope of local '${this.#locals[jump.locals]?.name ?? ""}'`);
-    for (const one of jumps) block.pending.splice(block.pending.indexOf(one), 1);
+    const last = this.#locals[locals - 1];
+    if (first === undefined || last === undefined || last.place < first.place) return;
+    const skipped = this.#locals.find(({ place }) => place > first.place);
+    this.lexer.fail(`goto ${label} jumps into the scope of local '${skipped?.name ?? ""}'`);
+  }
+
+  /** Removes the pending jumps to a label in a block and its inner blocks. Returns the first of them. */
+  #takeJumps(block: Block, label: string): Goto | undefined {
+    const jumps = this.#pending.get(label);
+    if (jumps === undefined) return undefined;
+    let first: Goto | undefined;
+    for (let last = jumps.at(-1); last !== undefined && last.place > block.place; last = jumps.at(-1)) {
+      first = last;
+      jumps.pop();
+    }
+    if (jumps.length === 0) this.#pending.delete(label);
+    return first;
   }
 }
