@@ -240,6 +240,8 @@ it("patches of waypoints are not checked, as in Istio, and have no effect", asyn
       "configPatches[0].match.waypoint: has no effect: Istio does not implement it either; patches are not applied to waypoints",
     ],
   });
+  const script = filter({ "@type": lua, inlineCode: "x y" });
+  expect(await verdictOn({ ...script, match })).toMatchObject({ message: "" });
 });
 
 it.each([

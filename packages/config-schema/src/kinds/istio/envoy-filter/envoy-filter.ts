@@ -54,6 +54,7 @@ function validate({ spec }: EnvoyFilterObject, place: Place): void {
   checkAttachment({ targetRefs: spec.targetRefs }, place);
   each(spec.configPatches, place.at("configPatches"), checkPatch);
   each(spec.configPatches, place.at("configPatches"), ({ match, patch }, at) => {
+    // No proxy gets a patch of waypoints, as in Istio, so Envoy compiles none of its scripts.
     if (match?.context !== Context.WAYPOINT) checkLuaScripts(patch?.value, at.at("patch", "value"));
   });
   const bytes = spec.configPatches.filter(isForAll).reduce((sum, { patch }) => sum + valueSize(patch?.value), 0);

@@ -26,13 +26,13 @@ export function checkLuaScripts(value: unknown, place: Place, depth = 0): void {
   for (const [name, item] of Object.entries(fields)) checkLuaScripts(item, place.at(name), depth + 1);
   const type = messageName(fields["@type"]);
   if (!typedStructs.has(type)) return checkMessage(type, fields, place);
-  checkMessage(messageName(first(fields, "type_url")?.value), fieldsOf(fields["value"]) ?? {}, place.at("value"));
+  checkMessage(messageName(fieldNamed(fields, "type_url")?.value), fieldsOf(fields["value"]) ?? {}, place.at("value"));
 }
 
 function checkMessage(type: string, fields: Fields, place: Place): void {
   if (!Object.hasOwn(codeFields, type)) return;
   for (const name of codeFields[type] ?? []) {
-    const field = first(fields, name);
+    const field = fieldNamed(fields, name);
     if (field === undefined) continue;
     const at = place.at(field.name);
     if (name !== "source_codes") checkCode(field.value, at);
@@ -43,9 +43,9 @@ function checkMessage(type: string, fields: Fields, place: Place): void {
 /** Checks a text or a source. Files and variables of the environment are read by the proxy alone. */
 function checkCode(code: unknown, place: Place): void {
   if (typeof code === "string") return checkScript(code, place);
-  const text = first(fieldsOf(code) ?? {}, "inline_string");
+  const text = fieldNamed(fieldsOf(code) ?? {}, "inline_string");
   if (typeof text?.value === "string") checkScript(text.value, place.at(text.name));
-  const bytes = first(fieldsOf(code) ?? {}, "inline_bytes");
+  const bytes = fieldNamed(fieldsOf(code) ?? {}, "inline_bytes");
   if (typeof bytes?.value === "string")
     checkScript(Buffer.from(bytes.value, "base64").toString(), place.at(bytes.name));
 }
@@ -60,7 +60,7 @@ function fieldsOf(value: unknown): Fields | undefined {
 }
 
 /** Returns a field by its name or its name in JSON. */
-function first(fields: Fields, name: string): { readonly name: string; readonly value: unknown } | undefined {
+function fieldNamed(fields: Fields, name: string): { readonly name: string; readonly value: unknown } | undefined {
   const jsonName = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const found = [name, jsonName].find((one) => Object.hasOwn(fields, one));
   return found === undefined ? undefined : { name: found, value: fields[found] };
