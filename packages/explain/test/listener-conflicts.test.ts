@@ -511,6 +511,37 @@ it("a server of a Gateway with TLS that is not terminated is not overridden by a
   ]);
 });
 
+it("the older of two servers of Gateways that pass TLS through keeps its SNI, also in a group that comes later", () => {
+  const gateway = (name: string, created: number, protocol: string, host: string, tls: object): string =>
+    object(
+      "Gateway",
+      name,
+      {
+        selector: { istio: "ingress" },
+        servers: [{ port: { number: 443, name, protocol }, hosts: [host], tls }],
+      } as never,
+      { created },
+    );
+  const route = (name: string): string =>
+    object("VirtualService", name, {
+      hosts: ["x.example.com"],
+      gateways: [name],
+      tls: [{ match: [{ port: 443, sniHosts: ["x.example.com"] }], route: to("db") }],
+    } as never);
+  // The third server is in the group of the first one, whose protocol it shares.
+  const yaml =
+    service("db", 443, "tls") +
+    gateway("first", 1, "HTTPS", "*/a.example.com", { mode: "SIMPLE", credentialName: "cert" }) +
+    gateway("second", 2, "TLS", "shop/x.example.com", { mode: "PASSTHROUGH" }) +
+    gateway("third", 3, "HTTPS", "*/x.example.com", { mode: "PASSTHROUGH" }) +
+    route("second") +
+    route("third");
+  const client = proxy("router", "shop", { istio: "ingress" });
+  expect(lines(yaml, "0.0.0.0_443", client)).toEqual([
+    "VirtualService third spec.tls[0].match[0] is overridden by VirtualService shop/second spec.tls[0].match[0]: SNI x.example.com at port 443 is already in use",
+  ]);
+});
+
 it("a server of a Gateway is overridden by an earlier one with the same SNI", () => {
   const gateway = (name: string, host: string, created: number): string =>
     object(

@@ -220,6 +220,11 @@ interface RankedChain {
   readonly rank: number;
 }
 
+/**
+ * Returns the chains in the order of the groups. They are built in the order of their servers, since the first server
+ * with an SNI keeps it: servers of another protocol have a group of their own, which may come later although it has an
+ * older server.
+ */
 function chainsOf(
   q: QueryContext,
   { groups }: GatewaySocket,
@@ -227,16 +232,28 @@ function chainsOf(
   recorder?: ConflictRecorder,
 ): readonly RankedChain[] {
   const rankOf = ranks(q);
-  return groups.flatMap((group): readonly RankedChain[] => {
-    if (isHttp(parseProtocol(group.protocol))) return [{ chain: httpChain(q, group), rank: rankOf(group.servers[0]) }];
-    return group.servers.flatMap((server) => {
-      const chains = isHttpsServerWithTlsTermination(server)
-        ? [httpsChain(q, server, group.port)]
-        : gatewayTcpChains(q, server, group.port, sni, recorder);
-      return chains.map((chain) => ({ chain, rank: rankOf(server) }));
-    });
+  const steps = groups.flatMap((group): readonly ChainStep[] => {
+    if (isHttp(parseProtocol(group.protocol)))
+      return [{ rank: rankOf(group.servers[0]), build: () => [httpChain(q, group)] }];
+    return group.servers.map((server) => ({
+      rank: rankOf(server),
+      build: () =>
+        isHttpsServerWithTlsTermination(server)
+          ? [httpsChain(q, server, group.port)]
+          : gatewayTcpChains(q, server, group.port, sni, recorder),
+    }));
   });
+  const built = new Map(steps.toSorted(byRank).map((step) => [step, step.build()] as const));
+  return steps.flatMap((step) => (built.get(step) ?? []).map((chain) => ({ chain, rank: step.rank })));
 }
+
+/** Builds the chains of a server, or of a group that has one chain. */
+interface ChainStep {
+  readonly rank: number;
+  readonly build: () => readonly GatewayChain[];
+}
+
+const byRank = (a: { readonly rank: number }, b: { readonly rank: number }): number => a.rank - b.rank;
 
 /** Returns a function for the place of a server in the order of merging. */
 function ranks(q: QueryContext): (server: BoundServer | undefined) => number {
@@ -264,8 +281,7 @@ function distinctChains(
 ): readonly GatewayChain[] {
   const matches = new ClaimedMatches<GatewayChain>();
   const kept = new Map<GatewayChain, GatewayChain>();
-  // Servers of another protocol have a group of their own, whose chains come later although the server may be older.
-  for (const { chain } of chains.toSorted((a, b) => a.rank - b.rank)) {
+  for (const { chain } of chains.toSorted(byRank)) {
     const { match, unsupported } = supportedMatch(chain.match);
     for (const source of chain.sources) recorder?.recordUnsupported(bind, source, unsupported);
     if (match === undefined) continue;
