@@ -15,7 +15,7 @@ import { wildcardSubsets } from "./wildcard-subsets.js";
 /** Subsets for which a service has clusters, and those that are left out because they are too many. */
 export interface ServedSubsets {
   /** The reason for which the service has no clusters, not even its own; absent if it has them. */
-  readonly denied?: string;
+  readonly reasonWithoutClusters?: string;
   readonly served: readonly Subset[];
   /** Number of the rule's subsets beyond the bounds. */
   readonly leftOut: number;
@@ -38,8 +38,8 @@ export function servedSubsets(
 ): ServedSubsets {
   const subsets = rule?.spec.subsets ?? [];
   if (rule === undefined) return { served: [], leftOut: 0 };
-  const denied = policyOverBound(q, { ports, namespace }, rule);
-  if (denied !== undefined) return { denied, served: [], leftOut: subsets.length };
+  const reasonWithoutClusters = policyOverBound(q, { ports, namespace }, rule);
+  if (reasonWithoutClusters !== undefined) return { reasonWithoutClusters, served: [], leftOut: subsets.length };
   if (subsets.length === 0) return { served: subsets, leftOut: 0 };
   const { host } = rule.spec;
   if (isWildcard(host)) {

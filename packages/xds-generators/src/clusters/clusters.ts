@@ -218,8 +218,12 @@ function outboundClustersOf(
   const service = q.call(scopedService, scoped);
   if (service === undefined) return ResourceSet.empty;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const { denied, served } = servedSubsets(q, { ports: ports.length, namespace: service.namespace }, rule);
-  if (denied !== undefined) return ResourceSet.empty;
+  const { reasonWithoutClusters, served } = servedSubsets(
+    q,
+    { ports: ports.length, namespace: service.namespace },
+    rule,
+  );
+  if (reasonWithoutClusters !== undefined) return ResourceSet.empty;
   const subsets = ["", ...served.map(({ name }) => name)];
   const clusterName = sniDnat ? sniDnatClusterName : outboundClusterName;
   return resourcesOf(

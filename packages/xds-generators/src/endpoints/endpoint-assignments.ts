@@ -80,8 +80,8 @@ const edsClusters = query("edsClusters", (q, { service: scoped, sniDnat }: Assig
   if (sniDnat ? service.meshExternal : hasNoEdsCluster(service)) return [];
   const consolidated = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
   const ports = service.ports.filter(({ protocol }) => protocol !== "UDP").length;
-  const { denied, served } = servedSubsets(q, { ports, namespace: service.namespace }, consolidated);
-  if (denied !== undefined) return [];
+  const { reasonWithoutClusters, served } = servedSubsets(q, { ports, namespace: service.namespace }, consolidated);
+  if (reasonWithoutClusters !== undefined) return [];
   const rule = consolidated?.spec;
   return service.ports.flatMap(({ number: port, protocol }) => {
     const ofService = portPolicy(rule?.trafficPolicy, port);

@@ -46,8 +46,9 @@ function checkWorkloads({ namespace, name, spec }: ServiceEntryObject, { q, repo
 
 function checkRule({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
   if (isWildcardHost(spec.host)) {
-    const denied = policyOverBound(q, { ports: 0, namespace }, { namespace, spec });
-    if (denied !== undefined) return report("MESH0020", ["spec", "trafficPolicy"], noClusters(spec.host, denied));
+    const reasonWithoutClusters = policyOverBound(q, { ports: 0, namespace }, { namespace, spec });
+    if (reasonWithoutClusters !== undefined)
+      return report("MESH0020", ["spec", "trafficPolicy"], noClusters(spec.host, reasonWithoutClusters));
     if (spec.subsets.length === 0) return;
     const { count, reason } = wildcardSubsets(q, { host: spec.host, subsets: spec.subsets.length, namespace });
     if (reason !== undefined)
@@ -63,12 +64,13 @@ function checkRule({ namespace, spec }: DestinationRuleObject, { q, report }: An
     const covered = q.call(service, id);
     if (covered === undefined) continue;
     const ports = covered.ports.filter(({ protocol }) => protocol !== "UDP").length;
-    const { denied, served, leftOut, reason } = servedSubsets(
+    const { reasonWithoutClusters, served, leftOut, reason } = servedSubsets(
       q,
       { ports, namespace: covered.namespace },
       { namespace, spec },
     );
-    if (denied !== undefined) return report("MESH0020", ["spec", "trafficPolicy"], noClusters(hostname, denied));
+    if (reasonWithoutClusters !== undefined)
+      return report("MESH0020", ["spec", "trafficPolicy"], noClusters(hostname, reasonWithoutClusters));
     if (reason === undefined) continue;
     report(
       "MESH0020",

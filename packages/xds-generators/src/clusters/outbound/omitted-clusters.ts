@@ -31,8 +31,8 @@ const dnsClustersWithoutEndpointsOf = query(
   (q, scoped: ScopedService): readonly string[] => {
     const service = q.call(scopedService, scoped);
     if (service === undefined || !dnsResolutions.has(service.resolution)) return [];
-    const { denied, served: subsets } = subsetsServedOf(q, service);
-    if (denied !== undefined) return [];
+    const { reasonWithoutClusters, served: subsets } = subsetsServedOf(q, service);
+    if (reasonWithoutClusters !== undefined) return [];
     return nonUdpPorts(service).flatMap((port) =>
       ["", ...subsets.map(({ name }) => name)]
         .filter((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat: false }) === undefined)
@@ -46,8 +46,8 @@ const dnsResolutions: ReadonlySet<Service["resolution"]> = new Set(["DNSLB", "DN
 const clusterNamesOf = query("clusterNamesOf", (q, scoped: ScopedService): readonly string[] => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.resolution === "Alias") return [];
-  const { denied, served: subsets } = subsetsServedOf(q, service);
-  if (denied !== undefined) return [];
+  const { reasonWithoutClusters, served: subsets } = subsetsServedOf(q, service);
+  if (reasonWithoutClusters !== undefined) return [];
   return nonUdpPorts(service).flatMap((port) =>
     ["", ...subsets.map(({ name }) => name)].map((subset) => outboundClusterName(service.hostname, port, subset)),
   );
@@ -70,11 +70,11 @@ const subsetsLeftOutOf = query("subsetsLeftOutOf", (q, scoped: ScopedService): L
   const service = q.call(scopedService, scoped);
   if (service === undefined) return undefined;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const { denied, served, reason } = subsetsServedOf(q, service);
+  const { reasonWithoutClusters, served, reason } = subsetsServedOf(q, service);
   if (rule === undefined) return undefined;
-  if (denied !== undefined) {
+  if (reasonWithoutClusters !== undefined) {
     const policy = { kind: "policy", object: "DestinationRule", policy: `${rule.namespace}/${rule.name}` } as const;
-    return { bind: "", ignored: policy, reason: `with the clusters of ${service.hostname}: ${denied}` };
+    return { bind: "", ignored: policy, reason: `with the clusters of ${service.hostname}: ${reasonWithoutClusters}` };
   }
   if (reason === undefined) return undefined;
   const ignored = { kind: "subset", rule: `${rule.namespace}/${rule.name}`, index: served.length } as const;

@@ -32,12 +32,12 @@ export function autoPassthroughChains(q: QueryContext, server: BoundServer): rea
       return [];
     const rule = { host: service.hostname, serviceNamespace: service.namespace };
     const ports = service.ports.filter(({ protocol }) => protocol !== "UDP");
-    const { denied, served } = servedSubsets(
+    const { reasonWithoutClusters, served } = servedSubsets(
       q,
       { ports: ports.length, namespace: service.namespace },
       q.call(destinationRuleFor, rule),
     );
-    if (denied !== undefined) return [];
+    if (reasonWithoutClusters !== undefined) return [];
     const subsets = ["", ...served.map(({ name }) => name)];
     return ports.flatMap((port) => {
       return subsets.map((subset): GatewayChain => {
