@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { productBounds } from "@istiod/config-schema";
+import { describe, expect, test } from "vitest";
 import { messagesIn, object } from "./messages-in.js";
 
 const named = (kind: string, name: string, spec: object): string => object(kind, name, { spec });
@@ -45,17 +46,45 @@ test("subsets of a wildcard host that multiply with all of its services are foun
   );
 });
 
-test("policies that are too large for all ports are found", () => {
-  const subjectAltNames = Array.from({ length: 14_000 }, (_, i) => `spiffe://cluster.local/ns/shop/sa/name-${i}`);
+describe("policies that are too large for all ports", () => {
+  const subjectAltNames = Array.from({ length: 100 }, (_, i) => `spiffe://cluster.local/ns/shop/sa/name-${i}`);
   const policy = (name: string, host: string): string =>
     named("DestinationRule", name, { host, trafficPolicy: { tls: { mode: "SIMPLE", subjectAltNames } } });
-  expect(messagesIn(entry(100) + policy("shop/cart", "cart.example.com"), ["MESH0020"])).toEqual([]);
-  for (const host of ["cart.example.com", "*.example.com"]) {
-    const [found] = messagesIn(entry(256) + policy("shop/cart", host), ["MESH0020"]);
-    expect(found).toMatch(/^MESH0020 DestinationRule shop\/cart /);
-    expect(found).toContain(`requests to ${host} fail, as it has no clusters: 256 ports `);
-    expect(found).toContain("of at most 134217728 (ISTIOD_MAX_POLICY_BYTES_OF_DESTINATION_RULE)");
-  }
+  const environment = { [productBounds.rulePolicyBytes.variable]: "400000" };
+  const found = (yaml: string): readonly string[] => messagesIn(yaml, ["MESH0020"], { environment });
+
+  test("are found", () => {
+    expect(found(entry(50) + policy("shop/cart", "cart.example.com"))).toEqual([]);
+    for (const host of ["cart.example.com", "*.example.com"]) {
+      const [message, ...others] = found(entry(256) + policy("shop/cart", host));
+      expect(others).toEqual([]);
+      expect(message).toMatch(/^MESH0020 DestinationRule shop\/cart /);
+      expect(message).toContain(`requests to ${host} fail, as it has no clusters: 256 ports `);
+      expect(message).toContain("of at most 400000 (ISTIOD_MAX_POLICY_BYTES_OF_DESTINATION_RULE)");
+    }
+  });
+
+  test("are found for services of other namespaces than the rule's", () => {
+    const [message, ...others] = found(entry(256) + policy("istio-system/all", "*.example.com"));
+    expect(others).toEqual([]);
+    expect(message).toMatch(/^MESH0020 DestinationRule istio-system\/all /);
+    expect(message).toContain(
+      "requests to *.example.com outside of namespace istio-system fail, as it has no clusters: 256 ports of all services ",
+    );
+    expect(found(entry(50) + policy("istio-system/all", "*.example.com"))).toEqual([]);
+  });
+});
+
+test("subsets of a wildcard host in another namespace than its services are found", () => {
+  const wildcard = named("DestinationRule", "istio-system/all", {
+    host: "*.example.com",
+    subsets: Array.from({ length: 20 }, (_, i) => ({ name: `s${i}`, labels: { version: `v${i}` } })),
+  });
+  const [message, ...others] = messagesIn(entry(100) + wildcard, ["MESH0020"], {
+    environment: { [productBounds.ruleClusters.variable]: "1800" },
+  });
+  expect(others).toEqual([]);
+  expect(message).toContain("the last 2 subsets of services outside of namespace istio-system have no clusters: ");
 });
 
 test("routes of a delegate beyond the bound are found", () => {

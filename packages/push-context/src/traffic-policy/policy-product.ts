@@ -21,11 +21,12 @@ const fewBytes = 4096;
  * clusters. Without the policy a cluster could be less strict, such as with other names of the peer, so requests fail
  * instead.
  *
- * @param service the number of its ports that have clusters, and its namespace
+ * @param service the number of its ports that have clusters, and its namespace; undefined for any namespace but the
+ *   rule's, services of which count all ports that a wildcard host covers
  */
 export function policyOverBound(
   q: QueryContext,
-  service: { readonly ports: number; readonly namespace: string },
+  service: { readonly ports: number; readonly namespace: string | undefined },
   rule: Pick<ConsolidatedRule, "namespace" | "spec">,
 ): string | undefined {
   const { ports, namespace } = service;

@@ -44,21 +44,10 @@ function checkWorkloads({ namespace, name, spec }: ServiceEntryObject, { q, repo
   );
 }
 
-function checkRule({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
-  if (isWildcardHost(spec.host)) {
-    const reasonWithoutClusters = policyOverBound(q, { ports: 0, namespace }, { namespace, spec });
-    if (reasonWithoutClusters !== undefined)
-      return report("MESH0020", ["spec", "trafficPolicy"], noClusters(spec.host, reasonWithoutClusters));
-    if (spec.subsets.length === 0) return;
-    const { count, reason } = wildcardSubsets(q, { host: spec.host, subsets: spec.subsets.length, namespace });
-    if (reason !== undefined)
-      report(
-        "MESH0020",
-        ["spec", "subsets", count],
-        `the last ${spec.subsets.length - count} subsets have no clusters: ${reason}; raise the variable, or use fewer subsets`,
-      );
-    return;
-  }
+function checkRule(object: DestinationRuleObject, context: AnalysisContext): void {
+  const { namespace, spec } = object;
+  const { q, report } = context;
+  if (isWildcardHost(spec.host)) return checkWildcardRule(object, context);
   const hostname = resolveHost(spec.host, { namespace, domain: discoverySettings.domain(q) });
   for (const id of q.call(servicesByHostname, hostname)) {
     const covered = q.call(service, id);
@@ -78,6 +67,28 @@ function checkRule({ namespace, spec }: DestinationRuleObject, { q, report }: An
       `the last ${leftOut} subsets have no clusters: for ${hostname}, ${reason}; raise the variable, or use fewer subsets or ports`,
     );
     return;
+  }
+}
+
+/**
+ * Checks a rule for all services that it covers. Those of its namespace are counted for themselves, and those of other
+ * namespaces together with them, so these may lack what those have.
+ */
+function checkWildcardRule({ namespace, spec }: DestinationRuleObject, { q, report }: AnalysisContext): void {
+  const { host, subsets } = spec;
+  for (const counted of [namespace, undefined]) {
+    const services = counted === undefined ? `${host} outside of namespace ${namespace}` : host;
+    const reasonWithoutClusters = policyOverBound(q, { ports: 0, namespace: counted }, { namespace, spec });
+    if (reasonWithoutClusters !== undefined)
+      return report("MESH0020", ["spec", "trafficPolicy"], noClusters(services, reasonWithoutClusters));
+    const { count, reason } = wildcardSubsets(q, { host, subsets: subsets.length, namespace: counted });
+    if (reason === undefined) continue;
+    const where = counted === undefined ? ` of services outside of namespace ${namespace}` : "";
+    return report(
+      "MESH0020",
+      ["spec", "subsets", count],
+      `the last ${subsets.length - count} subsets${where} have no clusters: ${reason}; raise the variable, or use fewer subsets`,
+    );
   }
 }
 
