@@ -36,11 +36,13 @@ import { isResolvedByProxy } from "../endpoints/endpoint-target.js";
 import { delimitedStatPrefix, parseClusterName } from "../resource-names.js";
 import { sessionKeyOf } from "../routes/route/stateful-session.js";
 import { applyGrpcPolicy } from "./cluster-policy.js";
+import { type ClusterName, isBeyondBounds } from "./served-clusters.js";
 
 /**
  * The cluster of a port of a service or of one of its subsets, by name, `outbound|80|v1|cart.shop.svc.cluster.local`.
- * Undefined if the client's scope has no such service, port or subset, except for a library that loses absent clusters:
- * it has one without endpoints. Source: pilot/pkg/networking/grpcgen/cds.go.
+ * Undefined if the client's scope has no such service, port or subset, or it is beyond the bounds of the service's
+ * clusters, except for a library that loses absent clusters: it has one without endpoints.
+ * Source: pilot/pkg/networking/grpcgen/cds.go.
  */
 export const grpcCluster = query("grpcCluster", (q, name: string): Resource | undefined => {
   const parsed = parseClusterName(name);
@@ -61,14 +63,12 @@ interface ClusterTarget {
   readonly subset: Subset | undefined;
 }
 
-function findTarget(
-  q: QueryContext,
-  { hostname, port: number, subset: name }: NonNullable<ReturnType<typeof parseClusterName>>,
-): ClusterTarget | undefined {
+function findTarget(q: QueryContext, parsed: ClusterName): ClusterTarget | undefined {
+  const { hostname, port: number, subset: name } = parsed;
   const scoped = q.call(serviceInScope, { scope: scopeOf(q), hostname });
   const service = scoped && q.call(scopedService, scoped);
   const port = service && portNumbered(service, number);
-  if (service === undefined || port === undefined) return undefined;
+  if (service === undefined || port === undefined || isBeyondBounds(q, parsed)) return undefined;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
   const subset = findSubset(rule?.spec, name);
   return name !== "" && subset === undefined ? undefined : { service, port, rule, subset };

@@ -1,3 +1,4 @@
+import { productBounds } from "@istiod/config-schema";
 import { expect, it } from "vitest";
 import type { Json } from "../mesh.js";
 import { cart, cartRoutes, grpcClient, meshOf, rule, type userAgents } from "./grpc-client.js";
@@ -129,4 +130,38 @@ spec: {hosts: [api.example.com], resolution: DNS, ports: [{number: 80, name: grp
     portValue: 80,
   });
   expect(cluster(", endpoints: [{address: a.example.com}, {address: b.example.com}]").type).toBe("EDS");
+});
+
+it("policies that are too large for all ports, and subsets that are too many, leave no clusters and no endpoints", () => {
+  const subjectAltNames = Array.from({ length: 200 }, (_, i) => `spiffe://cluster.local/ns/shop/sa/name-${i}`);
+  const policy = `{tls: {mode: ISTIO_MUTUAL, subjectAltNames: [${subjectAltNames.join(", ")}]}}`;
+  const subsets = Array.from({ length: 300 }, (_, i) => `{name: v${i}, labels: {app: cart}}`).join(", ");
+  const manySubsets = rule().replace(/subsets: .*/, `subsets: [${subsets}]`);
+  const endpoints = `
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: cart, namespace: shop, labels: {kubernetes.io/service-name: cart}}
+addressType: IPv4
+ports: [{name: grpc, port: 8080}]
+endpoints: [{addresses: [10.2.0.1], conditions: {ready: true}}]
+`;
+  const { rulePolicyBytes, clusters } = productBounds;
+  const ofSubset = (name: string): string => `outbound|80|${name}|cart.shop.svc.cluster.local`;
+  const found = (yaml: string, bounds: Readonly<Record<string, string>>, name: string): readonly boolean[] => {
+    const mesh = meshOf(cart, endpoints, yaml);
+    for (const [variable, value] of Object.entries(bounds)) mesh.set(variable, value);
+    const clients = [grpcClient(mesh, { userAgent: "go" }), grpcClient(mesh, { userAgent: "node" })];
+    return clients.flatMap((client) => [
+      client.get("cds", name) !== undefined,
+      client.get("eds", name)?.endpoints !== undefined,
+    ]);
+  };
+  const served = [true, true, true, true];
+  expect(found(rule(policy), {}, cartRoutes)).toEqual(served);
+  // Node.js loses absent clusters.
+  const leftOut = [false, false, true, false];
+  expect(found(rule(policy), { [rulePolicyBytes.variable]: "5000" }, cartRoutes)).toEqual(leftOut);
+  const bound = { [clusters.variable]: "290" };
+  expect(found(manySubsets, bound, cartRoutes)).toEqual(served);
+  expect(found(manySubsets, bound, ofSubset("v299"))).toEqual(leftOut);
 });
