@@ -47,12 +47,25 @@ const sizes = new WeakMap<DestinationRule, number>();
 function repeatedBytes(rule: DestinationRule): number {
   const known = sizes.get(rule);
   if (known !== undefined) return known;
+  const size = sizeOf(rule);
+  sizes.set(rule, size);
+  return size;
+}
+
+function sizeOf(rule: DestinationRule): number {
+  try {
+    return policyBytes(rule);
+  } catch {
+    // A policy that cannot be encoded fails the clusters that have it, and not all clusters of the service.
+    return 0;
+  }
+}
+
+function policyBytes(rule: DestinationRule): number {
   const own = bytesOf(rule.trafficPolicy);
   // The subsets of one service are bounded by themselves, and the last are left out.
   const subsets = isWildcard(rule.host) ? rule.subsets : [];
-  const size = subsets.reduce((sum, { trafficPolicy }) => sum + own + bytesOf(trafficPolicy), own);
-  sizes.set(rule, size);
-  return size;
+  return subsets.reduce((sum, { trafficPolicy }) => sum + own + bytesOf(trafficPolicy), own);
 }
 
 /**
