@@ -44,6 +44,17 @@ describe("istiod analyze of files", () => {
     expect(await analyze(["--configDir", root])).toEqual({ exit, out, err });
   });
 
+  test("takes the namespace of the control plane, in which Secrets of remote clusters are", async () => {
+    const secret = `
+apiVersion: v1
+kind: Secret
+metadata: {name: west, namespace: mesh, labels: {istio/multiCluster: "true"}}
+`;
+    const root = await folder({ "mesh/west.yaml": secret });
+    expect((await analyze([root])).out).toContain("is not read in namespace mesh");
+    expect((await analyze(["-i", "mesh", root])).out).toContain("has no effect: the Secret has no data");
+  });
+
   test("reads several files and directories together, as arguments and by -f", async () => {
     const root = join(
       await folder({
