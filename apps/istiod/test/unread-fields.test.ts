@@ -32,6 +32,7 @@ const settled: readonly (readonly [reason: string, fields: RegExp])[] = [
   ["validation rejects them", /^istio\.networking\.v1alpha3\.(Sidecar)?Port\.targetPort$/],
   ["it is what is not the other case", /^istio\.mesh\.v1alpha1\.PrivateKeyProvider\.qat$/],
   ["a provider is found by its own name", /SDSProvider\.name$/],
+  ["the supported kinds of providers are listed by their names", /ExtensionProvider\.prometheus$/],
   [
     "the Gateway's topology is read as a field of a list of names",
     /^istio\.mesh\.v1alpha1\.ProxyConfig\.gatewayTopology$/,
