@@ -338,6 +338,7 @@ export { usableCurves } from "./validation/traffic/curves.js";
 export { isCipherSuite, usableCiphers } from "./validation/traffic/cipher-suites.js";
 export { grpcStatuses } from "./validation/traffic/grpc-statuses.js";
 export { celFault } from "./validation/cel/cel.js";
+export { quantityOf } from "./validation/kubernetes/quantity.js";
 export { luaFault } from "./validation/lua/lua.js";
 export { formatStringFault } from "./validation/format-string/format-string.js";
 export { headerFormatFault } from "./validation/format-string/header-format.js";

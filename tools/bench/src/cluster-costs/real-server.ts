@@ -1,15 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { startCluster } from "@istiod/cluster";
 import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import type { ObjectInput } from "@istiod/kubernetes/testing";
 import { customResourceDefinitions, readProtos } from "@istiod/manifests";
+import { Backoff } from "@istiod/runtime";
 import type { FilledServer } from "./in-memory-server.js";
 
 /** Number of requests at the same time. More make etcd time out on a loaded machine. */
 const concurrency = 12;
-/** Time within which a request must succeed, in milliseconds, and the first delay before it is tried again. */
+/** Time within which a request must succeed, in milliseconds, and the delays before it is tried again. */
 const retryMs = 120_000;
-const firstDelayMs = 200;
-const maxDelayMs = 5_000;
+const delays = { initialMs: 200, maxMs: 5_000 };
 const clusterScoped = new Set([
   "CustomResourceDefinition",
   "GatewayClass",
@@ -60,12 +61,12 @@ async function create(client: ApiClient, object: ObjectInput): Promise<void> {
 /** Repeats a request that fails, since etcd times out on a loaded machine. */
 async function untilDone(request: () => Promise<void>): Promise<void> {
   const until = performance.now() + retryMs;
-  for (let delay = firstDelayMs; ; delay = Math.min(maxDelayMs, delay * 2)) {
+  for (const backoff = new Backoff(delays); ;) {
     try {
       return await request();
     } catch (error) {
       if (performance.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, delay));
+      await sleep(backoff.next());
     }
   }
 }

@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from "node:os";
+import { quantityOf } from "@istiod/config-schema";
 import type { Container, FieldRef, Pod, ResourceFieldRef } from "../kube/objects.js";
 
 /** Addresses that fields of a pod may refer to. */
@@ -49,31 +50,11 @@ function lines(values: Readonly<Record<string, string>> = {}): string {
     .join("\n");
 }
 
-const factors: Readonly<Record<string, number>> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  "": 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
 /** Returns the number of a quantity such as `500m` or `1Gi`. @throws Error if it is not one */
 export function quantity(text: string | number): number {
-  const [, number, suffix = ""] = /^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)$/.exec(String(text)) ?? [];
-  const factor = factors[suffix];
-  if (number === undefined || factor === undefined) throw new Error(`${text}: not a quantity`);
-  return Number(number) * factor;
+  const number = quantityOf(String(text));
+  if (number === undefined) throw new Error(`${text}: not a quantity`);
+  return number;
 }
 
 /**
