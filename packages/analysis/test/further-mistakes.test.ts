@@ -1,6 +1,4 @@
-import type { Message } from "@istiod/analysis";
-import { describe, expect, it } from "vitest";
-import { analyzeAdded } from "./messages-of.js";
+import { describeMistakes } from "./found-mistakes.js";
 
 const groups: Readonly<Record<string, string>> = {
   PeerAuthentication: "security.istio.io/v1",
@@ -69,8 +67,6 @@ const mesh = [
   pod("ratings", "v1"),
   pod("db", "v1"),
 ].join("");
-
-const analyze = (added: string): readonly Message[] => analyzeAdded(mesh, added);
 
 interface Mistake {
   /** The documents that are added to the mesh. */
@@ -656,16 +652,9 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
 };
 
-describe("each of these mistakes is found where it is", () => {
-  it("and nothing is found without them", () => expect(analyze("")).toEqual([]));
-
-  it.each(Object.entries(mistakes))("%s", (_, { yaml: text, code, at, says }) => {
-    const lines = text.split("\n");
-    const found = analyze(text).map((message) => ({
-      code: message.code,
-      at: lines[Number(message.reference?.replace("new.yaml:", "")) - 1]?.trim(),
-      message: message.message,
-    }));
-    expect(found).toContainEqual({ code, at, message: expect.stringContaining(says) as string });
-  });
-});
+describeMistakes(
+  mesh,
+  Object.fromEntries(
+    Object.entries(mistakes).map(([name, { yaml: documents, code, at, says }]) => [name, [documents, code, at, says]]),
+  ),
+);

@@ -1,5 +1,6 @@
 import { analyzeTexts, type Message, type TextsToAnalyze } from "@istiod/analysis";
 import { describe, expect, it, test } from "vitest";
+import { describeMistakes, type Mistake } from "./found-mistakes.js";
 import { analyzeAdded } from "./messages-of.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -95,9 +96,6 @@ const remote = (kubeconfigs: Readonly<Record<string, string>>, metadata: Fields 
     metadata: { name: "a", namespace: "istio-system", labels: { "istio/multiCluster": "true" }, ...metadata },
     data: Object.fromEntries(Object.entries(kubeconfigs).map(([cluster, text]) => [cluster, base64(text)])),
   });
-
-/** A mistake, its code, the line that the message must refer to, and a part of the words. */
-type Mistake = readonly [text: string, code: string, at: string, says: string];
 
 const mistakes: Readonly<Record<string, Mistake>> = {
   "gateway errors that are counted after all errors": [
@@ -351,19 +349,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
 
 const analyze = (added: string): readonly Message[] => analyzeAdded(mesh, added);
 
-describe("each of these mistakes is found where it is", () => {
-  it("and nothing is found without them", () => expect(analyze("")).toEqual([]));
-
-  it.each(Object.entries(mistakes))("%s", (_, [text, code, at, says]) => {
-    const lines = text.split("\n");
-    const found = analyze(text).map((message) => ({
-      code: message.code,
-      at: lines[Number(message.reference?.replace("new.yaml:", "")) - 1]?.trim(),
-      message: message.message,
-    }));
-    expect(found).toContainEqual({ code, at, message: expect.stringContaining(says) as string });
-  });
-});
+describeMistakes(mesh, mistakes);
 
 describe("what looks alike is right", () => {
   it.each(

@@ -1,5 +1,6 @@
 import type { Message } from "@istiod/analysis";
 import { describe, expect, it } from "vitest";
+import { describeMistakes, type Mistake } from "./found-mistakes.js";
 import { analyzeAdded } from "./messages-of.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -128,9 +129,6 @@ const deployment = (annotations: Fields): string =>
     selector: { matchLabels: { app: "g" } },
     template: { metadata: { labels: { app: "g" }, annotations }, spec: { containers: [{ name: "a", image: "a" }] } },
   });
-
-/** A mistake, its code, the line that the message must refer to, and a part of the words. */
-type Mistake = readonly [yaml: string, code: string, at: string, says: string];
 
 const mistakes: Readonly<Record<string, Mistake>> = {
   "all backends with weight 0": [
@@ -429,19 +427,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
 
 const analyze = (added: string): readonly Message[] => analyzeAdded(mesh, added);
 
-describe("each of these mistakes is found where it is", () => {
-  it("and nothing is found without them", () => expect(analyze("")).toEqual([]));
-
-  it.each(Object.entries(mistakes))("%s", (_, [text, code, at, says]) => {
-    const lines = text.split("\n");
-    const found = analyze(text).map((message) => ({
-      code: message.code,
-      at: lines[Number(message.reference?.replace("new.yaml:", "")) - 1]?.trim(),
-      message: message.message,
-    }));
-    expect(found).toContainEqual({ code, at, message: expect.stringContaining(says) as string });
-  });
-});
+describeMistakes(mesh, mistakes);
 
 describe("what looks alike is right", () => {
   it.each(
