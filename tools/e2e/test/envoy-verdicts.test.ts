@@ -14,7 +14,8 @@ import {
 } from "./envoy-verdicts/envoy-verdicts.js";
 import { expressions, knownExpressions } from "./envoy-verdicts/expressions.js";
 import { composedFormats, endsEnvoy, headerForms, operatorForms } from "./envoy-verdicts/format-strings.js";
-import { knownScripts, scripts, scriptsAtLimits, withoutEffect } from "./envoy-verdicts/lua-scripts.js";
+import { knownScripts, scriptsAtLimits } from "./envoy-verdicts/lua-scripts.js";
+import { scripts, withoutEffect } from "./envoy-verdicts/random-lua.js";
 
 const reason = await whyNoEnvoy();
 
