@@ -28,7 +28,7 @@ function bucketOf(namespace: string, key: string, value: string): string {
  * kinds only, so that the others are not searched for each selector.
  */
 const sourcesIn = query("workloadSourcesIn", (q, namespace: string): readonly number[] =>
-  sources.flatMap(({ byNamespace }, i) => (q.read(byNamespace, namespace).length > 0 ? [i] : [])),
+  sources.flatMap(({ byNamespace }, i) => (q.members(byNamespace, namespace).length > 0 ? [i] : [])),
 );
 
 /** Reads each index by labels, so that it is built before a finding needs it. */

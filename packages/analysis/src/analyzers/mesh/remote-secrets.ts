@@ -64,7 +64,7 @@ function faultOfCluster(q: QueryContext, id: string, own: string): string | unde
   const { origins, faults } = q.call(connectedClusters);
   const fault = faults[faultKey(own, id)];
   if (fault !== undefined) return describeFault(fault);
-  const used = origins[id];
+  const used = Object.hasOwn(origins, id) ? origins[id] : undefined;
   return used === undefined || used === own
     ? undefined
     : `${used} describes the same cluster, and comes first; give each cluster an ID of its own`;
