@@ -113,7 +113,7 @@ export interface ClusterOptions {
   readonly configSources?: readonly ConfigSource[];
   /** Client of this istiod's cluster. Default: none is read */
   readonly client?: ApiClient | undefined;
-  /** Is told which types that cluster serves. Default: none */
+  /** Receives the types that this cluster serves. Default: none does */
   readonly availability?: TypeAvailability;
   /** Default: the files that the flags name */
   readonly places?: MeshPlaces;

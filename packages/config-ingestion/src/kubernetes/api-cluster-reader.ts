@@ -14,7 +14,7 @@ import type { ClusterReader } from "./cluster-reader.js";
 
 export interface ClusterReaderOptions {
   readonly clock?: Clock;
-  /** Is told which types the server serves. Default: none. */
+  /** Receives the types that the server serves. Default: none does. */
   readonly availability?: TypeAvailability;
   /** Receives failed attempts to follow objects. Default: states tell them. */
   readonly onError?: (error: unknown) => void;

@@ -18,7 +18,7 @@ export interface TrackedKind {
  * Milliseconds for which the first list of a kind may fail after the cluster has synced: a server may refuse it while
  * it prepares the storage of a new definition.
  */
-const firstListMs = 2000;
+const firstListToleranceMs = 2000;
 
 /** Combines the states of the kinds of a cluster. */
 export class SyncTracker {
@@ -79,7 +79,7 @@ export class SyncTracker {
   }
 
   #stateAfterSync(): SyncState {
-    const faulty = this.#kinds.filter((kind) => errorOf(kind.state) !== undefined && !this.#isBeginning(kind));
+    const faulty = this.#kinds.filter((kind) => errorOf(kind.state) !== undefined && !this.#isFirstListTolerated(kind));
     if (faulty.length === 0 && this.#servedFault === undefined) return { state: "synced" };
     const served = this.#servedFault === undefined ? [] : [`served kinds: ${this.#servedFault.error.message}`];
     const reasons = [...served, ...reasonsOf(faulty)];
@@ -88,9 +88,9 @@ export class SyncTracker {
     return { state: "stale", since, reason: reasons.join("; "), reasonKind: kindsOf(errors) };
   }
 
-  #isBeginning(kind: TrackedKind): boolean {
+  #isFirstListTolerated(kind: TrackedKind): boolean {
     const now = this.#clock.now();
-    return kind.state?.phase === "syncing" && now - (this.#faultySince.get(kind) ?? now) < firstListMs;
+    return kind.state?.phase === "syncing" && now - (this.#faultySince.get(kind) ?? now) < firstListToleranceMs;
   }
 
   #since(kinds: readonly TrackedKind[]): number {

@@ -1,6 +1,6 @@
 /**
  * Decimal, hexadecimal and binary numbers, with the suffixes of 64-bit integers and of imaginary numbers. No two parts
- * of a form can take the same character, so the time is linear in the length also if a number is malformed.
+ * of a form can match the same character, so the time is linear in the length also if a number is malformed.
  */
 const forms: readonly RegExp[] = [
   /^(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?(?<exponent>[0-9]+))?[iI]?$/,
