@@ -54,26 +54,35 @@ const tcpServices = index(services, "withTcpPortByNamespace", ({ cluster, namesp
   spec.ports.some((port) => isTcp(kubernetesPortProtocol(port))) ? [`${cluster}/${namespace}`] : [],
 );
 
-/** The selectors of these Services, by one of their labels as `name=value`. */
+/** The selectors of these Services, by one of their labels as `name=value`: the one that the fewest of them have. */
 const tcpSelectors = query("tcpSelectors", (q, bucket: string): ReadonlyMap<string, readonly Labels[]> => {
+  const selectors = q
+    .read(tcpServices, bucket)
+    .flatMap(({ spec: { selector } }) => (selector === undefined ? [] : [selector]));
+  const counts = new Map<string, number>();
+  for (const selector of selectors)
+    for (const label of labelsOf(selector)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  const countOf = (label: string): number => counts.get(label) ?? 0;
   const found = new Map<string, Labels[]>();
-  for (const { spec } of q.read(tcpServices, bucket)) {
-    const [label] = Object.entries(spec.selector ?? {});
-    if (spec.selector === undefined || label === undefined) continue;
-    const key = label.join("=");
-    found.set(key, [...(found.get(key) ?? []), spec.selector]);
+  for (const selector of selectors) {
+    const labels = labelsOf(selector);
+    if (labels.length === 0) continue;
+    const rarest = labels.reduce((one, other) => (countOf(other) < countOf(one) ? other : one));
+    const others = found.get(rarest);
+    if (others === undefined) found.set(rarest, [selector]);
+    else others.push(selector);
   }
   return found;
 });
+
+const labelsOf = (labels: Labels): readonly string[] => Object.entries(labels).map((label) => label.join("="));
 
 /** Reports whether a Service with a TCP port selects a workload. Most workloads have none. */
 function hasTcpPort(q: QueryContext, { cluster, namespace, labels }: PodProfile): boolean {
   const selectors = q.call(tcpSelectors, `${cluster}/${namespace}`);
   return (
     selectors.size > 0 &&
-    Object.entries(labels).some((label) =>
-      selectors.get(label.join("="))?.some((selector) => hasLabels(labels, selector)),
-    )
+    labelsOf(labels).some((label) => selectors.get(label)?.some((selector) => hasLabels(labels, selector)))
   );
 }
 
