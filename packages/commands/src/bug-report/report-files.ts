@@ -30,14 +30,18 @@ export class ReportFiles {
   later(path: string, read: (limit: ReadLimit) => Promise<string>): void {
     this.#waiting.push(async () => {
       try {
-        this.#signal.throwIfAborted();
-        const timeoutMs = Math.max(1, Math.ceil(this.#endsAt - performance.now()));
+        if (this.#isLate()) throw new Error("the time is over");
+        const timeoutMs = Math.ceil(this.#endsAt - performance.now());
         this.add(path, await read({ signal: this.#signal, timeoutMs }));
       } catch (error) {
-        const isLate = this.#signal.aborted || performance.now() >= this.#endsAt;
-        this.fault(path, isLate ? "not collected in time" : reasonOf(error));
+        this.fault(path, this.#isLate() ? "not collected in time" : reasonOf(error));
       }
     });
+  }
+
+  /** Reports whether less than a millisecond is left: timers of Node.js end up to that early, and the signal late. */
+  #isLate(): boolean {
+    return this.#signal.aborted || this.#endsAt - performance.now() < 1;
   }
 
   /** Records why a part is missing. */
