@@ -8,10 +8,11 @@ import { buildServer } from "./build-server.js";
 import { findServer } from "./find-server.js";
 import { FailedCommandError } from "./run-command.js";
 
-const USAGE = `usage: istiod-cluster run [--port PORT] [--kubeconfig FILE] [--nodes] [--images FILE] [--sample bookinfo] |
+const USAGE = `usage: istiod-cluster run [--port PORT] [--kubeconfig FILE] [--nodes] [--images FILE] [--cni FILE] [--sample bookinfo] |
                       install | find
   run      start a Kubernetes API server until it is interrupted, after building it if necessary; with --nodes, also
-           two nodes that run pods, with the images of a registry file in addition to the built-in ones;
+           two nodes that run pods, with the images of a registry file in addition to the built-in ones, and the CNI
+           plugin of a configuration file for each pod;
            --sample implies --nodes, and installs the charts, an ingress gateway and Bookinfo
   install  build the API server, unless it is built, and print its path
   find     print the path of the API server
@@ -45,6 +46,7 @@ async function run(args: readonly string[]): Promise<number> {
       kubeconfig: { type: "string" },
       nodes: { type: "boolean", default: false },
       images: { type: "string" },
+      cni: { type: "string" },
       sample: { type: "string" },
     },
   });
@@ -52,7 +54,8 @@ async function run(args: readonly string[]): Promise<number> {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(`--port is ${values.port}: must be between 0 and 65535`);
   const withNodes = values.nodes || values.sample !== undefined;
-  if (values.images !== undefined && !withNodes) throw new Error("--images is only for --nodes");
+  for (const flag of ["images", "cni"] as const)
+    if (values[flag] !== undefined && !withNodes) throw new Error(`--${flag} is only for --nodes`);
   // Building the server takes minutes: reasons against the nodes come first.
   if (withNodes && (await checkNodes(values)) !== 0) return 1;
   await install();
@@ -81,6 +84,7 @@ const nodesProgram = fileURLToPath(new URL("../../nodes/bin/istiod-nodes.js", im
 
 interface NodesOptions {
   readonly images?: string;
+  readonly cni?: string;
   readonly sample?: string;
 }
 
@@ -99,10 +103,11 @@ const NODES_END_MS = 15_000;
  *
  * @returns `ended`, the exit status when they end by themselves
  */
-function startNodes(kubeconfig: string, { images, sample }: NodesOptions) {
+function startNodes(kubeconfig: string, { images, cni, sample }: NodesOptions) {
   // It ends at the end of its standard input, which also comes if this process is killed.
   const args = [nodesProgram, "run", "--watch-stdin", "--kubeconfig", kubeconfig];
   if (images !== undefined) args.push("--images", images);
+  if (cni !== undefined) args.push("--cni", cni);
   if (sample !== undefined) args.push("--sample", sample);
   // In a process group of its own, Ctrl-C does not reach it: it needs the API server until its containers have ended.
   const child = spawn(process.execPath, args, { stdio: ["pipe", "inherit", "inherit"], detached: true });

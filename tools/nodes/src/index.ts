@@ -5,5 +5,6 @@ export { type WorkloadFiles, workloadFiles } from "./machine/workload-files.js";
 export { type GrpcPodsOptions, type GrpcTemplate, runGrpcPods } from "./sample/grpc-pods.js";
 export { type AnyObject, ObjectApplier } from "./sample/apply-objects.js";
 export { installIstiod, type SampleOptions } from "./sample/install-bookinfo.js";
+export { type CniPlugin, readCniPlugin } from "./network/cni-plugin.js";
 export { nodesUnavailable } from "./nodes-unavailable.js";
 export { type Nodes, type NodesOptions, startNodes } from "./start-nodes.js";

@@ -3,16 +3,19 @@ import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { readImages } from "./agent/images.js";
+import { readCniPlugin } from "./network/cni-plugin.js";
 import { nodesUnavailable } from "./nodes-unavailable.js";
 import { runEcho } from "./programs/echo.js";
 import { printLogs } from "./print-logs.js";
 import { installBookinfo } from "./sample/install-bookinfo.js";
 import { sampleUnavailable } from "./sample-unavailable.js";
+import { printMigration } from "./migration/print-migration.js";
 import { type NodesOptions, startNodes } from "./start-nodes.js";
 import { printVerdicts } from "./verdicts/print-verdicts.js";
 
-const USAGE = `usage: istiod-nodes run --kubeconfig FILE [--nodes N] [--images FILE] [--sample bookinfo] [--watch-stdin] |
-                    check [--sample bookinfo] | logs [--namespace NS] [-c NAME] POD | verdicts [--only TEXT] | echo
+const USAGE = `usage: istiod-nodes run --kubeconfig FILE [--nodes N] [--images FILE] [--cni FILE] [--sample bookinfo] [--watch-stdin] |
+                    check [--sample bookinfo] | logs [--namespace NS] [-c NAME] POD | verdicts [--only TEXT] |
+                    migration --charts FOLDER [--requests N] [--rate N] | echo
   run   run the pods of the API server of a kubeconfig until it is interrupted; with --sample, install the charts, an
         ingress gateway and Bookinfo; with --watch-stdin, end at the end of the standard input
   check exit with 1 and the reason if nodes, or the sample, cannot run on this machine
@@ -20,6 +23,10 @@ const USAGE = `usage: istiod-nodes run --kubeconfig FILE [--nodes N] [--images F
   verdicts
         apply good and bad objects to Bookinfo, ask \`istiod status --wait\` for each, and exit with 1 if an answer is wrong;
         KUBECONFIG must name the kubeconfig of a cluster whose nodes run on this machine
+  migration
+        install this istiod beside the original's, which is the image pilot-original, and move namespace after namespace
+        to it and back while N requests pass (default 100,000 at 100 a second); exit with 1 if one fails; FOLDER is
+        manifests/charts of Istio's repository, and KUBECONFIG as above
   echo  run the server of the image echo: [--http PORT]... [--tcp PORT]... [--grpc PORT]... [--version TEXT]
 `;
 
@@ -30,6 +37,7 @@ async function run(args: readonly string[]): Promise<number> {
       kubeconfig: { type: "string" },
       nodes: { type: "string", default: "2" },
       images: { type: "string" },
+      cni: { type: "string" },
       sample: { type: "string" },
       "watch-stdin": { type: "boolean", default: false },
     },
@@ -41,9 +49,11 @@ async function run(args: readonly string[]): Promise<number> {
   await assertAvailable(values.sample);
   const kubeconfig = await readFile(values.kubeconfig, "utf8");
   const images = values.images === undefined ? undefined : await readImages(values.images);
+  const cniPlugin = values.cni === undefined ? undefined : await readCniPlugin(values.cni);
   const interrupted = interruption(values["watch-stdin"]);
   try {
-    await runNodes({ kubeconfig, nodes: count, ...(images && { images }) }, values.sample, interrupted);
+    const options = { kubeconfig, nodes: count, ...(images && { images }), ...(cniPlugin && { cniPlugin }) };
+    await runNodes(options, values.sample, interrupted);
   } finally {
     // An open standard input would keep this process running.
     process.stdin.destroy();
@@ -126,6 +136,8 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       return await printLogs(args);
     case "verdicts":
       return await printVerdicts(args);
+    case "migration":
+      return await printMigration(args);
     case "echo":
       runEcho(args);
       return 0;

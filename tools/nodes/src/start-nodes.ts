@@ -18,6 +18,7 @@ import { startRootCertificates } from "./controllers/root-certificates.js";
 import { startScheduler } from "./controllers/scheduler.js";
 import { type ClusterState, followCluster } from "./kube/cluster-state.js";
 import { createMachine, type Machine } from "./machine/machine.js";
+import type { CniPlugin } from "./network/cni-plugin.js";
 import { startDnsServer } from "./network/dns-server.js";
 import { forwardPort } from "./network/forward-port.js";
 import { createPodNetwork, type PodNetwork } from "./network/pod-network.js";
@@ -32,6 +33,8 @@ export interface NodesOptions {
   readonly images?: ImageSources;
   /** Milliseconds before the second restart of a container, doubled for each further one. Default 1000. */
   readonly restartBackoffMs?: number;
+  /** A plugin of the Container Network Interface, as a node's runtime calls it for each pod. Default: none. */
+  readonly cniPlugin?: CniPlugin;
   /** Receives failures of the controllers and nodes, which repeat what failed. */
   readonly onError?: (error: unknown) => void;
 }
@@ -73,10 +76,11 @@ export async function startNodes(options: NodesOptions): Promise<Nodes> {
       ...(await startControllers(cluster, network, Buffer.from(access.cluster.caData ?? "", "base64").toString())),
     );
     const images = { ...(await builtInImages()), ...(await unpackedImages(options.images ?? {}, directory)) };
+    const cni = options.cniPlugin && { cniPlugin: options.cniPlugin };
     for (let index = 1; index <= nodes; index++) {
       const folder = join(directory, `node-${index}`);
       await mkdir(folder);
-      const common = { cluster, network, images, directory: folder, backoffMs: restartBackoffMs };
+      const common = { cluster, network, images, directory: folder, backoffMs: restartBackoffMs, ...cni };
       const agent = new NodeAgent({ ...common, name: `node-${index}`, index, labels: zoneLabels(index) });
       closers.push(() => agent.stop());
       await agent.start();

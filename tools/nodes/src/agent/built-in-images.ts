@@ -26,6 +26,7 @@ export async function builtInImages(): Promise<Images> {
     },
     echo: { entrypoint: [process.execPath, path("tools/nodes/bin/istiod-nodes.js"), "echo"] },
     ...bookinfo(),
+    relay: { entrypoint: [process.execPath, path("tools/nodes/dist/programs/relay.js")] },
     signer: { entrypoint: [process.execPath, path("tools/nodes/dist/programs/signer.js")] },
     curl: { entrypoint: ["curl"] },
     shell: { entrypoint: ["sh"] },

@@ -8,6 +8,7 @@ import { keyOf } from "../kube/store.js";
 import { types } from "../kube/types.js";
 import { patchStatus } from "../kube/write-status.js";
 import type { Namespaces } from "../network/commands.js";
+import { addByPlugin, type CniPlugin } from "../network/cni-plugin.js";
 import type { PodNetwork } from "../network/pod-network.js";
 import { readLogs } from "./container-logs.js";
 import type { Images } from "./images.js";
@@ -30,6 +31,8 @@ export interface NodeOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** Milliseconds before the second restart of a container. */
   readonly backoffMs: number;
+  /** Is called for each new network of a pod. Default: none. */
+  readonly cniPlugin?: CniPlugin;
 }
 
 interface RunningPod {
@@ -112,7 +115,7 @@ export class NodeAgent {
   }
 
   #run(first: Pod): void {
-    const { cluster, directory, backoffMs, network } = this.#options;
+    const { cluster, directory, backoffMs, network, cniPlugin } = this.#options;
     const { uid } = first.metadata;
     const folder = join(directory, uid);
     const key = keyOf(first);
@@ -128,12 +131,15 @@ export class NodeAgent {
     const addresses = { podIP, hostIP: network.hostAddress };
     const volumes = new PodVolumes(folder, this.#sources(first, addresses));
     let namespaces: Namespaces | undefined;
+    let isAdded = false;
     const prepare = async (): Promise<{ podIP: string; namespaces: Namespaces; launch: LaunchContext }> => {
       await volumes.update(pod());
       const { hostname = first.metadata.name, securityContext } = first.spec;
       const unprivileged = { name: "net.ipv4.ip_unprivileged_port_start", value: "0" };
       const sysctls = [unprivileged, ...(securityContext?.sysctls ?? [])];
       namespaces ??= await network.attach(podIP, hostname, sysctls);
+      if (cniPlugin && !isAdded) await addByPlugin(cniPlugin, pod(), podIP, namespaces);
+      isAdded = true;
       const nameFiles = await writeNameFiles(folder, first, { podIP, nameserver: network.hostAddress });
       const { images } = this.#options;
       const launch = {

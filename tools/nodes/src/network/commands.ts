@@ -21,7 +21,12 @@ export function runCommand(command: readonly string[], { input = "", env = proce
     child.once("error", reject);
     child.once("close", (status, signal) => {
       if (status === 0) resolve(output);
-      else reject(new Error(`${command.join(" ")}: ${errors.trim() || `ended by ${signal ?? `status ${status}`}`}`));
+      else
+        reject(
+          new Error(
+            `${command.join(" ")}: ${errors.trim() || output.trim() || `ended by ${signal ?? `status ${status}`}`}`,
+          ),
+        );
     });
   });
 }

@@ -78,7 +78,7 @@ export async function installBookinfo(client: ApiClient, options: SampleOptions 
 const namespaceOf = (name: string): AnyObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
 
 /** Puts what others refer to first, and Pods last, as Helm does. */
-function ordered(objects: readonly ChartObject[]): readonly ChartObject[] {
+export function ordered(objects: readonly ChartObject[]): readonly ChartObject[] {
   const rank = ({ kind }: ChartObject): number =>
     ["ServiceAccount", "CustomResourceDefinition"].includes(kind) ? 0 : kind === "Deployment" ? 2 : 1;
   return objects.toSorted((a, b) => rank(a) - rank(b));
