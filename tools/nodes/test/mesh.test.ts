@@ -29,7 +29,7 @@ const grpc: ImageSources = {
 };
 
 // The charts' Pods run from the images if these are built, and otherwise by the programs of this machine.
-const holder = useRig({ ...builtImages, ...grpc });
+const holder = useRig({ images: { ...builtImages, ...grpc } });
 let gateway = "";
 
 interface Answer {

@@ -1,6 +1,6 @@
 import { clusterUnavailable, startCluster } from "@istiod/cluster";
 import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
-import { type Nodes, nodesUnavailable, startNodes } from "@istiod/nodes";
+import { type CniPlugin, type Nodes, nodesUnavailable, startNodes } from "@istiod/nodes";
 import { afterAll, beforeAll } from "vitest";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,8 +31,16 @@ export interface Rig {
   readonly errors: unknown[];
 }
 
-/** Starts an API server with two nodes for the tests of a file. @param images in addition to those of this machine */
-export function useRig(images: ImageSources = {}): { readonly rig: Rig } {
+/** What a node of the rig has. */
+export interface RigOptions {
+  /** Images in addition to those of this machine. */
+  readonly images?: ImageSources;
+  /** Returns the CNI plugin for a cluster. Default: none. */
+  readonly cniPlugin?: (kubeconfig: string) => Promise<CniPlugin>;
+}
+
+/** Starts an API server with two nodes for the tests of a file. */
+export function useRig({ images = {}, cniPlugin }: RigOptions = {}): { readonly rig: Rig } {
   const holder: { rig: Rig } = {} as { rig: Rig };
   const closers: (() => unknown)[] = [];
   beforeAll(async () => {
@@ -42,7 +50,8 @@ export function useRig(images: ImageSources = {}): { readonly rig: Rig } {
     const errors: unknown[] = [];
     const { kubeconfig } = cluster;
     const onError = (error: unknown): unknown => errors.push(error);
-    const nodes = await startNodes({ kubeconfig, images, restartBackoffMs: 100, onError });
+    const plugin = cniPlugin && { cniPlugin: await cniPlugin(kubeconfig) };
+    const nodes = await startNodes({ kubeconfig, images, restartBackoffMs: 100, onError, ...plugin });
     closers.push(() => nodes.stop());
     const client = createApiClient(await parseKubeconfig(kubeconfig), { qps: 1000, burst: 1000 });
     closers.push(() => client.close());
