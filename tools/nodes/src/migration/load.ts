@@ -8,18 +8,18 @@ export interface LoadOptions {
   readonly expected: string;
   /** Requests a second, each on a connection of its own. */
   readonly rate: number;
+  /** Receives the reason of each failure. */
+  readonly onFailure?: (reason: string) => void;
 }
 
 /** Requests that may wait for their answers. More are not begun, so that the rate falls instead. */
 const MAX_WAITING = 300;
 const TIMEOUT_MS = 30_000;
-const KEPT_REASONS = 20;
 
 /** Requests at a steady rate, and what became of them. */
 export class Load {
   readonly #options: LoadOptions;
   readonly #milliseconds: number[] = [];
-  readonly #reasons: string[] = [];
   readonly #waiting = new Set<Promise<void>>();
   #failed = 0;
   #isStopped = false;
@@ -35,11 +35,6 @@ export class Load {
 
   get failed(): number {
     return this.#failed;
-  }
-
-  /** Reasons of the first failures. */
-  get reasons(): readonly string[] {
-    return this.#reasons;
   }
 
   /** Sends requests until it is stopped, and waits for their answers. */
@@ -74,8 +69,8 @@ export class Load {
       this.#milliseconds.push(performance.now() - started);
     } catch (error) {
       this.#failed++;
-      const reason = error instanceof Error ? error.message : String(error);
-      if (this.#reasons.length < KEPT_REASONS) this.#reasons.push(`${new Date().toISOString()} ${reason}`);
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      this.#options.onFailure?.(`${error instanceof Error ? error.message : String(error)}, after ${seconds} s`);
     }
   }
 
