@@ -43,6 +43,8 @@ const server = createServer((request, response) => {
     response.end(`${JSON.stringify({ service, version, host: hostname(), client, calls })}\n`);
   });
 });
+// Envoy keeps its connections to the application. One that ended when it is idle would fail the request of that moment.
+server.keepAliveTimeout = 0;
 server.listen(PORT, () => process.stdout.write(`${service} ${version} listens on ${PORT}\n`));
 process.once("SIGTERM", () => {
   server.close();

@@ -40,6 +40,8 @@ const server = createServer((request, response) => {
     },
   );
 });
+// Envoy keeps its connections to the application. One that ended when it is idle would fail the request of that moment.
+server.keepAliveTimeout = 0;
 server.listen(PORT, () => process.stdout.write(`relay listens on ${PORT}\n`));
 process.once("SIGTERM", () => {
   server.close();
