@@ -7,6 +7,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -35,6 +36,8 @@ func (s *server) install(stored []*resource, config *genericapiserver.Recommende
 	core["pods/exec"] = &execREST{pods: pods, nodes: nodes}
 	core["pods/portforward"] = &portForwardREST{pods: pods, nodes: nodes}
 	core["pods/log"] = &logREST{pods: pods, nodes: nodes}
+	core["pods/proxy"] = podProxy(pods)
+	core["services/proxy"] = serviceProxy(core["services"].(rest.Getter), groups[discoveryv1.SchemeGroupVersion]["endpointslices"].(rest.Lister))
 	codecs := newCodecs(s.scheme)
 	versions := map[string][]schema.GroupVersion{}
 	for version := range groups {
@@ -88,6 +91,8 @@ func (s *server) addStorage(group map[string]rest.Storage, r *resource, config *
 		group[r.plural+"/finalize"] = newSubresource(created.Store, finalizeStrategy{strategy})
 	case "pods":
 		created.DeleteStrategy = podDeleteStrategy{strategy}
+	case "deployments", "replicasets", "statefulsets":
+		group[r.plural+"/scale"] = &scaleREST{created}
 	case "services":
 		newServiceAllocator().install(created.Store)
 	case "certificatesigningrequests":

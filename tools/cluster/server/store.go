@@ -56,7 +56,7 @@ func newStore(scheme *runtime.Scheme, r *resource, strategy *strategy, options g
 		UpdateStrategy:            strategy,
 		DeleteStrategy:            strategy,
 		ResetFieldsStrategy:       strategy,
-		TableConvertor:            rest.NewDefaultTableConvertor(groupResource),
+		TableConvertor:            tableOf(r),
 		// Real API servers return a Status, except for the kinds that kubelets and controllers wait for.
 		ReturnDeletedObject: r.plural == "pods" || r.plural == "serviceaccounts" || r.plural == "services",
 	}
