@@ -30,14 +30,20 @@ async function define(client: ApiClient, { kind, group, versions, scope }: Kind,
   });
 }
 
-test("a source of an API server names the definition because of which a kind is not read", async () => {
-  const server = await startApiServer({});
+/** Returns a client of an API server of its own. */
+async function startCluster(): Promise<ApiClient> {
+  const server = await startApiServer({ bookmarkIntervalMs: 200 });
   onTestFinished(() => server.stop());
   const client = createApiClient({
     cluster: { name: "test", server: server.url, skipTLSVerify: false },
     user: { name: "user", token: server.tokens.admin },
   });
   onTestFinished(() => client.close());
+  return client;
+}
+
+test("a source of an API server names the definition because of which a kind is not read", async () => {
+  const client = await startCluster();
   await define(client, gatewayClassKind, "gatewayclasses", "v1.6.0");
   await define(client, backendTlsPolicyKind, "backendtlspolicies", "v1.3.0");
   const kinds = [serviceKind, gatewayClassKind, backendTlsPolicyKind];
@@ -52,4 +58,33 @@ test("a source of an API server names the definition because of which a kind is 
       `PILOT_IGNORE_RESOURCES and PILOT_INCLUDE_RESOURCES exclude gatewayclasses.${gatewayApi}`,
       `CRD backendtlspolicies.${gatewayApi} has version v1.3.0 of the Gateway API, below the minimum version v1.4.0`,
     ]);
+});
+
+test("the reason ends with the definition, and is reported again for another one that is too old", async () => {
+  const client = await startCluster();
+  const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/backendtlspolicies.${gatewayApi}`;
+  const reported: string[] = [];
+  const reader = clusterReader(client, {
+    onUnsupported: (name, { release }) => void reported.push(`${name} ${release}`),
+  });
+  const source = new KubernetesSource({ cluster: "Kubernetes", reader, kinds: [serviceKind, backendTlsPolicyKind] });
+  onTestFinished(() => source.stop());
+  void source.start(() => undefined);
+  const reason = () => expect.poll(() => source.reasonUnread(backendTlsPolicyKind), { timeout: 20_000 });
+  const tooOld = (release: string): string =>
+    `CRD backendtlspolicies.${gatewayApi} has version ${release} of the Gateway API, below the minimum version v1.4.0`;
+
+  await define(client, backendTlsPolicyKind, "backendtlspolicies", "v1.3.0");
+  await reason().toBe(tooOld("v1.3.0"));
+  await client.json({ method: "DELETE", path });
+  await reason().toBeUndefined();
+  await define(client, backendTlsPolicyKind, "backendtlspolicies", "v1.3.0");
+  await reason().toBe(tooOld("v1.3.0"));
+  await client.json({ method: "DELETE", path });
+  await reason().toBeUndefined();
+  await define(client, backendTlsPolicyKind, "backendtlspolicies", "v1.2.0");
+  await reason().toBe(tooOld("v1.2.0"));
+  expect(reported).toEqual(
+    ["v1.3.0", "v1.3.0", "v1.2.0"].map((release) => `backendtlspolicies.${gatewayApi} ${release}`),
+  );
 });

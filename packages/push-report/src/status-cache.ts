@@ -12,10 +12,15 @@ interface CachedStatus {
   readonly revision: number;
   /** State of the connections, as in `connectionState`. */
   readonly state: string;
+  /** The reason for which the object's kind is not read. No commit reports that it changes. */
+  readonly unread: string | undefined;
   readonly status: ObjectStatus;
 }
 
-/** A cache of object statuses, valid while neither the mesh nor the state of a connection changes. */
+/**
+ * A cache of object statuses, valid while neither the mesh, the state of a connection, nor the reason for which a kind
+ * is not read changes.
+ */
 export class StatusCache<C> {
   readonly #sources: StatusSources<C>;
   readonly #cached = new Map<string, CachedStatus>();
@@ -40,7 +45,11 @@ export class StatusCache<C> {
     const { database } = this.#sources;
     const name = formatName(object);
     const cached = this.#cached.get(name);
-    if (cached?.revision === database.revision && cached.state === connectionState(this.#sources.connections()))
+    if (
+      cached?.revision === database.revision &&
+      cached.unread === this.#sources.reasonUnread?.(object) &&
+      cached.state === connectionState(this.#sources.connections())
+    )
       return cached.status;
     let computation = this.#inProgress.get(name);
     if (computation === undefined) {
@@ -59,9 +68,10 @@ export class StatusCache<C> {
       return current;
     };
     const viewOf = (connection: Connection): View<C> | undefined => this.#sources.viewOf(connection);
+    const unread = this.#sources.reasonUnread?.(object);
     const status = await statusOf({ ...this.#sources, connections, viewOf }, object);
     if (this.#cached.size > maxCached) this.#cached.clear();
-    this.#cached.set(name, { ...basis, status });
+    this.#cached.set(name, { ...basis, unread, status });
     return status;
   }
 }

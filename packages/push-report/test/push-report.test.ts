@@ -8,7 +8,7 @@ import {
   virtualServices,
 } from "@istiod/config-schema";
 import type { Collection } from "@istiod/incremental";
-import { formatStatus, isIneffective, isLive, parseName } from "@istiod/push-report";
+import { formatStatus, isIneffective, isLive, parseName, StatusCache } from "@istiod/push-report";
 import { type ReceivedResponse, XdsClient } from "@istiod/xds-server/testing";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { ToyMesh, toyType, virtualService } from "./toy-mesh.js";
@@ -104,6 +104,18 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     const absent = await mesh.status("VirtualService/shop/none");
     expect(formatStatus(absent)).toBe("VirtualService/shop/none: not found");
     expect(isIneffective(absent)).toBe(false);
+  });
+
+  it("forgets a cached reason when the kind is read again, without a commit", async () => {
+    let reason: string | undefined = "CRD grpcroutes is too old";
+    const cache = new StatusCache({ ...mesh.statusSources(), reasonUnread: () => reason });
+    const formatted = async (): Promise<readonly string[]> =>
+      (await cache.statusesOf([parseName("GRPCRoute/shop/cart")])).map((status) => formatStatus(status));
+    expect(await formatted()).toEqual(["GRPCRoute/shop/cart: not read: CRD grpcroutes is too old"]);
+    reason = undefined;
+    expect(await formatted()).toEqual(["GRPCRoute/shop/cart: not found"]);
+    reason = "CRD grpcroutes is older";
+    expect(await formatted()).toEqual(["GRPCRoute/shop/cart: not read: CRD grpcroutes is older"]);
   });
 
   it("reports that an object in an undiscovered namespace has no effect", async () => {

@@ -10,6 +10,7 @@ import {
   type ChangeReport,
   type ObjectStatus,
   type StatusOptions,
+  type StatusSources,
 } from "@istiod/push-report";
 import { resource, ResourceSet, xdsType } from "@istiod/resources";
 import { createXdsServer, type ResourceSource, type SourceChange, type XdsServer } from "@istiod/xds-server";
@@ -106,21 +107,21 @@ export class ToyMesh {
   }
 
   status(name: string, options?: StatusOptions): Promise<ObjectStatus> {
-    return statusOf(
-      {
-        database: this.database,
-        deliveries: this.deliveries,
-        connections: () => this.server.connections(),
-        viewOf: ({ node }) => this.#views.get(node),
-        generators: { [toyType]: routes },
-        lookups: {},
-        changes: this.log,
-        reasonUnread: ({ kind }) => (kind === "GRPCRoute" ? "CRD grpcroutes is too old" : undefined),
-        reasonWithoutEffect: ({ id }) => (id === wasmPluginKind.collection.id ? "nobody sends extensions" : undefined),
-      },
-      parseName(name),
-      options,
-    );
+    return statusOf(this.statusSources(), parseName(name), options);
+  }
+
+  statusSources(): StatusSources<Client> {
+    return {
+      database: this.database,
+      deliveries: this.deliveries,
+      connections: () => this.server.connections(),
+      viewOf: ({ node }) => this.#views.get(node),
+      generators: { [toyType]: routes },
+      lookups: {},
+      changes: this.log,
+      reasonUnread: ({ kind }) => (kind === "GRPCRoute" ? "CRD grpcroutes is too old" : undefined),
+      reasonWithoutEffect: ({ id }) => (id === wasmPluginKind.collection.id ? "nobody sends extensions" : undefined),
+    };
   }
 }
 

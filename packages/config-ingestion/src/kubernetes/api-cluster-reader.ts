@@ -18,7 +18,10 @@ export interface ClusterReaderOptions {
   readonly availability?: TypeAvailability;
   /** Receives failed attempts to follow objects. Default: states tell them. */
   readonly onError?: (error: unknown) => void;
-  /** Receives CustomResourceDefinitions whose objects are not read, because they are of an old release. */
+  /**
+   * Receives CustomResourceDefinitions whose objects are not read, because they are of an old release: once for each
+   * release, and again after a deletion.
+   */
   readonly onUnsupported?: (name: string, unsupported: UnsupportedDefinition) => void;
 }
 
@@ -27,19 +30,22 @@ const listTimeoutMs = 5000;
 
 /** Returns the reader of a cluster by a client of its API server, with a reflector for each type. */
 export function clusterReader(client: ApiClient, options: ClusterReaderOptions = {}): ClusterReader {
-  /** Reasons for which types are not read, by kind. */
-  const reasons = new Map<string, string>();
+  /** Definitions whose types are not read, by name. */
+  const unread = new Map<string, { readonly id: string; readonly reason: string }>();
   return {
-    reasonUnread: (kind) => reasons.get(idOf(kind)),
+    reasonUnread: (kind) => [...unread.values()].find(({ id }) => id === idOf(kind))?.reason,
     followServed(handler) {
       const ignores = ({ name, annotations, type }: NamedDefinition): boolean => {
         const unsupported = unsupportedDefinition(name, annotations);
-        if (unsupported === undefined) reasons.delete(idOf(type));
-        else {
-          reasons.set(idOf(type), formatUnsupported(name, unsupported));
-          options.onUnsupported?.(name, unsupported);
+        if (unsupported === undefined) {
+          unread.delete(name);
+          return false;
         }
-        return unsupported !== undefined;
+        const reason = formatUnsupported(name, unsupported);
+        const isKnown = unread.get(name)?.reason === reason;
+        unread.set(name, { id: idOf(type), reason });
+        if (!isKnown) options.onUnsupported?.(name, unsupported);
+        return true;
       };
       const types = new ServedTypes({
         client,
@@ -51,6 +57,7 @@ export function clusterReader(client: ApiClient, options: ClusterReaderOptions =
           },
         },
         ignores,
+        deleted: (name) => unread.delete(name),
         ...(options.clock && { clock: options.clock }),
       });
       types.start();

@@ -43,6 +43,8 @@ export interface ServedTypesOptions {
    * definition. Default: none are.
    */
   readonly ignores?: (definition: NamedDefinition) => boolean;
+  /** Receives the names of CustomResourceDefinitions that are deleted. */
+  readonly deleted?: (name: string) => void;
   /** Milliseconds between readings of types that are no custom resources. Default 600,000. */
   readonly refreshMs?: number;
 }
@@ -131,7 +133,10 @@ export class ServedTypes {
       const ignores = this.#options.ignores ?? (() => false);
       if (event.type === "set" && ignores(named(event.name, event.object))) this.#custom.set(event.name, []);
       else if (event.type === "set") this.#custom.set(event.name, typesOfDefinition(event.object));
-      else this.#custom.delete(event.name);
+      else {
+        this.#custom.delete(event.name);
+        this.#options.deleted?.(event.name);
+      }
     }
     if (this.#canWatchDefinitions !== undefined) this.#report();
   }
