@@ -93,6 +93,7 @@ export function meshSources(
     cluster: client !== undefined,
     injects: variables.injectionEnabled.read(env),
     registers: variables.registersWorkloads.read(env),
+    hasKubeconfigDirectory: variables.kubeconfigDirectory.read(env) !== "",
   });
   const withPolicies = [cluster, own, ...configured.keys()];
   return {

@@ -51,4 +51,15 @@ test("CRDs of the Gateway API must be of a supported release", () => {
   expect(found("httproutes", "v0.1.0")).toEqual([]);
   expect(found("tlsroutes", "monthly-2026.01")).toEqual([]);
   expect(found("tlsroutes")).toEqual([]);
+  const experimental = object("CustomResourceDefinition", "", {
+    metadata: {
+      name: "xbackends.gateway.networking.x-k8s.io",
+      annotations: { "gateway.networking.k8s.io/bundle-version": "v1.6.1" },
+    },
+  });
+  expect(messagesIn(experimental, ["IST0176"])).toEqual([]);
+  const environment = { PILOT_ENABLE_ALPHA_GATEWAY_API: "true" };
+  expect(messagesIn(experimental, ["IST0176"], { environment })).toEqual([
+    "IST0176 CustomResourceDefinition xbackends.gateway.networking.x-k8s.io 1: CRD xbackends.gateway.networking.x-k8s.io of the Gateway API has version v1.6.1, but v1.7.0 is the minimum, so its objects are ignored; install a newer release of the Gateway API",
+  ]);
 });

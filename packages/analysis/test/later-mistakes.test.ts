@@ -1,4 +1,7 @@
-import { analyzeTexts, type Message, type TextsToAnalyze } from "@istiod/analysis";
+import { analyzeTexts, findings, type Message, type TextsToAnalyze } from "@istiod/analysis";
+import { absentReadersOf, applyChanges, readText, type RunningParts, writeAbsentReaders } from "@istiod/config-schema";
+import { Database } from "@istiod/incremental";
+import { noProxy, type Proxy } from "@istiod/push-context";
 import { describe, expect, it, test } from "vitest";
 import { describeMistakes, type Mistake } from "./found-mistakes.js";
 import { analyzeAdded } from "./messages-of.js";
@@ -474,6 +477,41 @@ describe("Secrets of remote clusters", () => {
   it("of another cluster are not among them", () => {
     const [, other] = west("istio-system");
     expect(found([["east", other], west("istio-system", "b")])).toEqual([]);
+  });
+
+  it("are not judged where the kubeconfigs of remote clusters are in a directory, or there is no cluster", () => {
+    const running = { cluster: true, injects: true, registers: true, hasKubeconfigDirectory: false };
+    const foundIn = (parts: Partial<RunningParts>): readonly string[] => {
+      const text = remote({ west: "hello" }) + remote({ west: kubeconfig() }, { name: "b", namespace: "shop" });
+      const database = new Database<Proxy>();
+      database.commit((tx) => {
+        writeAbsentReaders(tx, absentReadersOf({ ...running, ...parts }));
+        applyChanges(
+          tx,
+          readText(text, "a.yaml").flatMap(({ objects }) => objects),
+        );
+      });
+      return database
+        .view(noProxy)
+        .call(findings)
+        .filter(({ code }) => code === "MESH0076")
+        .map(({ origin, path, message }) => `${origin.name} ${path.at(-1)}: ${message}`)
+        .sort();
+    };
+    const both = (why: string): readonly string[] =>
+      ["a", "b"].map((name) => `${name} istio/multiCluster: has no effect: ${why}`);
+    expect(foundIn({ hasKubeconfigDirectory: true })).toEqual(
+      both(
+        "kubeconfigs of remote clusters are read from the directory of PILOT_MULTICLUSTER_KUBECONFIG_PATH, not from Secrets",
+      ),
+    );
+    expect(foundIn({ cluster: false })).toEqual(
+      both("Secrets of remote clusters are read only by an istiod that is connected to a cluster"),
+    );
+    expect(foundIn({})).toEqual([
+      'a west: cluster "west" is not read: its kubeconfig is not a mapping',
+      "b istio/multiCluster: is not read in namespace shop: istiod reads Secrets of remote clusters in namespace istio-system",
+    ]);
   });
 
   it("come first only with a kubeconfig that is accepted", () => {

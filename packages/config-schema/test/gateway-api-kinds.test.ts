@@ -164,6 +164,12 @@ describe("a field that is not valid is named", () => {
     ],
     [experimental, "XBackend", { type: "ExternalHostname" }, "port.number: is missing, expected a port number"],
     [
+      experimental,
+      "XBackend",
+      { type: "ExternalHostname", externalHostname: { hostname: "a.example" }, port: { port: 443 } },
+      "port.port: is 443, expected number, as this field is called since v1.7.0 of the Gateway API",
+    ],
+    [
       "inference.networking.k8s.io/v1",
       "InferencePool",
       { endpointPickerRef: { name: "p", failureMode: "Fail" } },

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 const minimumOf = (name: string, release: string | undefined): string | undefined =>
   unsupportedDefinition(
-    `${name}.gateway.networking.k8s.io`,
+    name.includes(".") ? name : `${name}.gateway.networking.k8s.io`,
     release === undefined ? {} : { "gateway.networking.k8s.io/bundle-version": release },
   )?.minimum;
 
@@ -17,6 +17,9 @@ it.each([
   ["backendtlspolicies", undefined, "v1.4.0"],
   ["backendtlspolicies", "latest", "v1.4.0"],
   ["httproutes", "v0.1.0", undefined],
+  ["xbackends.gateway.networking.x-k8s.io", "v1.6.1", "v1.7.0"],
+  ["xbackends.gateway.networking.x-k8s.io", "v0.0.0-dev", "v1.7.0"],
+  ["xbackends.gateway.networking.x-k8s.io", "v1.7.0", undefined],
 ])("%s of release %s need %s", (name, release, minimum) => {
   expect(minimumOf(name, release)).toBe(minimum);
 });

@@ -1,6 +1,7 @@
 import {
   authorizationPolicies,
   authorizationPolicyKind,
+  backendKind,
   type ConfigObject,
   customResourceDefinitionKind,
   type CustomResourceDefinitionObject,
@@ -14,6 +15,7 @@ import {
   wasmPluginKind,
   wasmPlugins,
 } from "@istiod/config-schema";
+import { gatewayApiFeatures } from "@istiod/gateway-api";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../suggestions.js";
 import { selectedPods } from "../queries/pods.js";
@@ -44,6 +46,9 @@ interface Policy {
   readonly targetRef?: unknown;
 }
 
+/** Group of the kinds that need PILOT_ENABLE_ALPHA_GATEWAY_API. */
+const experimentalGroup = backendKind.group;
+
 /** Label of the pods of a Gateway of the Gateway API. */
 const gatewayNameLabel = "gateway.networking.k8s.io/gateway-name";
 
@@ -63,7 +68,8 @@ function checkSelector(
   );
 }
 
-function checkVersion({ name, annotations }: CustomResourceDefinitionObject, { report }: AnalysisContext): void {
+function checkVersion({ name, annotations }: CustomResourceDefinitionObject, { q, report }: AnalysisContext): void {
+  if (name.endsWith(`.${experimentalGroup}`) && !gatewayApiFeatures.alpha(q)) return;
   const unsupported = unsupportedDefinition(name, annotations);
   // Without a release, a definition may be one that is not the Gateway API's own.
   if (unsupported === undefined || !/^v?\d/.test(unsupported.release)) return;

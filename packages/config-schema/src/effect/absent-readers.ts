@@ -1,7 +1,7 @@
 import { collection, type QueryContext, type Transaction } from "@istiod/incremental";
 
 /** A part of the control plane, other than generation for proxies, that reads objects. */
-export type ObjectReader = "injection" | "registration";
+export type ObjectReader = "injection" | "registration" | "remoteClusters";
 
 /** The readers that do not run, with the reason. Empty: all run, as in the cluster that objects are written for. */
 export type AbsentReaders = Readonly<Partial<Record<ObjectReader, string>>>;
@@ -14,10 +14,13 @@ export interface RunningParts {
   readonly injects: boolean;
   /** `PILOT_ENABLE_WORKLOAD_ENTRY_AUTOREGISTRATION`. */
   readonly registers: boolean;
+  /** True if the kubeconfigs of remote clusters are in a directory (`PILOT_MULTICLUSTER_KUBECONFIG_PATH`). */
+  readonly hasKubeconfigDirectory: boolean;
 }
 
 /** Returns the readers that a control plane with these parts lacks. */
-export function absentReadersOf({ cluster, injects, registers }: RunningParts): AbsentReaders {
+export function absentReadersOf(running: RunningParts): AbsentReaders {
+  const { cluster, injects, registers, hasKubeconfigDirectory } = running;
   const injection = !cluster
     ? "sidecars are injected only by an istiod that is connected to a cluster"
     : injects
@@ -28,9 +31,15 @@ export function absentReadersOf({ cluster, injects, registers }: RunningParts): 
     : registers
       ? undefined
       : "PILOT_ENABLE_WORKLOAD_ENTRY_AUTOREGISTRATION=false disables registration";
+  const remoteClusters = hasKubeconfigDirectory
+    ? "kubeconfigs of remote clusters are read from the directory of PILOT_MULTICLUSTER_KUBECONFIG_PATH, not from Secrets"
+    : cluster
+      ? undefined
+      : "Secrets of remote clusters are read only by an istiod that is connected to a cluster";
   return {
     ...(injection !== undefined && { injection }),
     ...(registration !== undefined && { registration }),
+    ...(remoteClusters !== undefined && { remoteClusters }),
   };
 }
 

@@ -3,6 +3,7 @@ import {
   clusterRegistriesVariable,
   configCluster,
   environment,
+  readAbsentReaders,
   secretKind,
   type SecretObject,
   secrets,
@@ -28,6 +29,11 @@ function checkSecret({ cluster, namespace, name, labels, spec }: SecretObject, {
   // Those of remote clusters are for their own control planes.
   if (value === undefined || cluster !== configCluster(q)) return;
   const path = ["metadata", "labels", remoteClusterLabel];
+  const { remoteClusters: reasonUnread } = readAbsentReaders(q);
+  if (reasonUnread !== undefined) {
+    if (value === "true") report("MESH0076", path, `has no effect: ${reasonUnread}`);
+    return;
+  }
   if (value !== "true") {
     if (value !== "false")
       report("MESH0076", path, `is ${JSON.stringify(value)}, so that istiod does not read the Secret, expected "true"`);

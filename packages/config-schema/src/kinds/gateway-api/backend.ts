@@ -54,7 +54,7 @@ export const backendKind = declareKind<BackendSpec, undefined>({
     return {
       spec: {
         type: requiredEnum(spec, "type", ["ExternalHostname", "EndpointSelector"]),
-        port: spec.object("port").port("number"),
+        port: decodePort(spec.object("port")),
         ...spec.optionalString("protocol"),
         ...(external.present && {
           externalHostname: requiredString(external, "hostname", isSubdomain, "a domain name in lower case"),
@@ -66,6 +66,16 @@ export const backendKind = declareKind<BackendSpec, undefined>({
 });
 
 const specFields = ["type", "port", "protocol", "externalHostname", "tls"];
+
+/** Returns the number of a port, which releases before v1.7.0 of the Gateway API have in the field `port`. */
+function decodePort(fields: Fields): number {
+  if (!fields.has("number") && fields.has("port")) {
+    fields.fault(["port"], fields.integer("port"), "number, as this field is called since v1.7.0 of the Gateway API");
+    return 0;
+  }
+  warnOfOthers(fields, ["number"]);
+  return fields.port("number");
+}
 
 function decodeTls(fields: Fields): BackendTls {
   const validation = fields.object("validation");

@@ -9,6 +9,8 @@ const minimumReleases: Readonly<Record<string, Version>> = {
   "backendtlspolicies.gateway.networking.k8s.io": [1, 4, 0],
   "tlsroutes.gateway.networking.k8s.io": [1, 5, 0],
   "tcproutes.gateway.networking.k8s.io": [1, 6, 0],
+  // Earlier releases have the port's number, and the parents of the status, in other fields.
+  "xbackends.gateway.networking.x-k8s.io": [1, 7, 0],
 };
 
 /** A CustomResourceDefinition whose objects are ignored. */
