@@ -9,7 +9,8 @@ import {
 } from "@istiod/kubernetes";
 import { type ObjectInput, startApiServer } from "@istiod/kubernetes/testing";
 import { onTestFinished, type TestContext, vi } from "vitest";
-import { istioTypes } from "@istiod/commands/testing";
+import { istioTypes, typesOf } from "@istiod/commands/testing";
+import { istioKinds, type Kind } from "@istiod/config-schema";
 
 /** An API server with Istio's types and two namespaces, which is used as an administrator does. */
 export interface TestCluster {
@@ -55,8 +56,8 @@ const coreTypes: readonly ResourceType[] = [
 ];
 
 /** Returns a type by the name of its kind. */
-export function typeOf(kind: string): ResourceType {
-  const type = [...coreTypes, ...istioTypes].find((candidate) => candidate.kind === kind);
+export function typeOf(kind: string, custom = istioTypes): ResourceType {
+  const type = [...coreTypes, ...custom].find((candidate) => candidate.kind === kind);
   if (type === undefined) throw new Error(`no type ${kind}`);
   return type;
 }
@@ -64,24 +65,27 @@ export function typeOf(kind: string): ResourceType {
 /**
  * Starts a server that is stopped with the test. Skips the test, with the reason, if the real one is missing.
  *
- * @param definitions of Istio's types, for the real server. Default: ones without a schema, so that only webhooks reject
+ * @param definitions of the types, for the real server. Default: ones without a schema, so that only webhooks reject
  *   objects
+ * @param kinds the kinds that are defined. Default: Istio's
  */
 export async function startTestCluster(
   kind: ClusterKind,
   { skip }: Pick<TestContext, "skip">,
   definitions?: readonly object[],
+  kinds: readonly Kind[] = istioKinds,
 ): Promise<TestCluster> {
-  const kubeconfig = kind === "real" ? await startReal(skip) : await startInMemory();
+  const types = typesOf(kinds);
+  const kubeconfig = kind === "real" ? await startReal(skip) : await startInMemory(types);
   const client = createApiClient(await parseKubeconfig(kubeconfig), { userAgent: "kubectl", qps: 1000, burst: 1000 });
   onTestFinished(() => client.close());
-  const cluster = testCluster(kubeconfig, client);
-  if (kind === "real") await fill(cluster, definitions ?? (await openDefinitions()));
+  const cluster = testCluster(kubeconfig, client, types);
+  if (kind === "real") await fill(cluster, types, definitions ?? (await openDefinitions(types)));
   return cluster;
 }
 
-async function startInMemory(): Promise<string> {
-  const server = await startApiServer({ types: istioTypes, namespaces: [...namespaces], authorization: "allow-all" });
+async function startInMemory(types: readonly ResourceType[]): Promise<string> {
+  const server = await startApiServer({ types, namespaces: [...namespaces], authorization: "allow-all" });
   onTestFinished(() => server.stop());
   return server.kubeconfig.yaml;
 }
@@ -100,28 +104,35 @@ async function startReal(skip: TestContext["skip"]): Promise<string> {
   return cluster.kubeconfig;
 }
 
-/** Returns definitions of Istio's types that accept every object. */
-async function openDefinitions(): Promise<readonly object[]> {
+/** Returns definitions of types that accept every object. */
+async function openDefinitions(all: readonly ResourceType[]): Promise<readonly object[]> {
   const { customResourceDefinitions } = await clusterModule();
-  const kinds = [...new Set(istioTypes.map(({ kind }) => kind))].map((kind) => {
-    const versions = istioTypes.filter((type) => type.kind === kind);
+  const kinds = [...new Set(all.map(({ kind }) => kind))].map((kind) => {
+    const versions = all.filter((type) => type.kind === kind);
     return { ...versions[0], versions: versions.map(({ version }) => version) };
   });
   return customResourceDefinitions(kinds);
 }
 
-/** Creates the namespaces and the definitions, and waits until Istio's types are served. */
-async function fill({ client, create }: TestCluster, definitions: readonly object[]): Promise<void> {
+/** Creates the namespaces and the definitions, and waits until the types are served. */
+async function fill(
+  { client, create }: TestCluster,
+  types: readonly ResourceType[],
+  definitions: readonly object[],
+): Promise<void> {
   for (const name of namespaces) await create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   for (const definition of definitions) await client.json({ method: "POST", path, body: JSON.stringify(definition) });
-  for (const type of istioTypes)
+  for (const type of types)
     await vi.waitFor(() => client.json({ path: resourcePath(type) }), { timeout: 60_000, interval: 50 });
 }
 
-function testCluster(kubeconfig: string, client: ApiClient): TestCluster {
+function testCluster(kubeconfig: string, client: ApiClient, types: readonly ResourceType[]): TestCluster {
   const pathOf = (kind: string, name: string | undefined, namespace: string | undefined): string =>
-    resourcePath(typeOf(kind), { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) });
+    resourcePath(typeOf(kind, types), {
+      ...(name !== undefined && { name }),
+      ...(namespace !== undefined && { namespace }),
+    });
   return {
     kubeconfig,
     client,

@@ -7,6 +7,7 @@ import type { Collection, Commit, Database, View } from "@istiod/incremental";
 import { type AddedFindings, addedFindings, type ObjectWrite } from "./added-findings.js";
 import type { Finding } from "./finding.js";
 import { type AttachedObject, deployedGateways } from "./queries/deployed-gateways.js";
+import { type PoolService, poolServiceOf } from "./queries/pool-services.js";
 import { reasonWithoutProxies } from "./no-effect/kinds-without-effect.js";
 import { computeByObject, findings } from "./findings.js";
 import { nowPrecision, writeNow } from "./now.js";
@@ -105,6 +106,11 @@ export class LiveAnalysis<C> {
    */
   deployedGateways({ kind, namespace, name }: AttachedObject): readonly string[] {
     return this.#view.call(deployedGateways, { kind, namespace, name });
+  }
+
+  /** Returns the Service that istiod writes for an InferencePool; undefined for other objects, and if none is needed. */
+  writtenService({ kind, namespace, name }: AttachedObject): PoolService | undefined {
+    return kind === "InferencePool" ? this.#view.call(poolServiceOf, `${namespace}/${name}`) : undefined;
   }
 
   async #analyzeAll(): Promise<void> {

@@ -17,6 +17,11 @@ const listener = { name: "http", port: 80, protocol: "HTTP" };
 const gateway = (fields: object): object => ({ gatewayClassName: "istio", listeners: [listener], ...fields });
 const withListener = (fields: object): object => gateway({ listeners: [{ ...listener, ...fields }] });
 const target = { group: "", kind: "Service", name: "cart" };
+const pool = {
+  selector: { matchLabels: { app: "model" } },
+  targetPorts: [{ number: 8000 }],
+  endpointPickerRef: { name: "picker", port: { number: 9002 } },
+};
 const validation = { hostname: "cart.example" };
 
 describe("valid objects have no problems", () => {
@@ -169,12 +174,29 @@ describe("a field that is not valid is named", () => {
       { type: "ExternalHostname", externalHostname: { hostname: "a.example" }, port: { port: 443 } },
       "port.port: is 443, expected number, as this field is called since v1.7.0 of the Gateway API",
     ],
-    [
-      "inference.networking.k8s.io/v1",
-      "InferencePool",
-      { endpointPickerRef: { name: "p", failureMode: "Fail" } },
-      'endpointPickerRef.failureMode: is "Fail", expected one of FailOpen, FailClose',
-    ],
+    ...(
+      [
+        [
+          { endpointPickerRef: { name: "p", failureMode: "Fail" } },
+          'endpointPickerRef.failureMode: is "Fail", expected',
+        ],
+        [
+          { endpointPickerRef: { name: "p" } },
+          "endpointPickerRef.port.number: is missing, expected a port of the Service",
+        ],
+        [{ selector: {} }, "selector.matchLabels: is missing, expected labels of the pool's Pods"],
+        [{ targetPorts: undefined }, "targetPorts: is missing, expected 1 to 8 ports"],
+        [
+          { targetPorts: Array.from({ length: 9 }, (_, i) => ({ number: i + 1 })) },
+          "targetPorts: is a list, expected 1 to",
+        ],
+        [{ targetPorts: [{ number: 80 }, { number: 80 }] }, "targetPorts[1].number: is 80, expected unique numbers"],
+        [{ appProtocol: "h2c" }, 'appProtocol: is "h2c", expected one of http, kubernetes.io/h2c'],
+      ] as const
+    ).map(
+      ([fields, problem]) =>
+        ["inference.networking.k8s.io/v1", "InferencePool", { ...pool, ...fields }, problem] as const,
+    ),
   ])("%s %s %j", (apiVersion, kind, spec, problem) => {
     const name = kind === "GatewayClass" ? "a" : "shop/a";
     const problems = problemsOf(apiVersion, kind, spec);

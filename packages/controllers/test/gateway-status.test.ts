@@ -1,7 +1,7 @@
 import { type ComputedStatus, gatewayStatusController, type StatusChanges } from "@istiod/controllers";
 import { type ObjectStatus, statusKinds } from "@istiod/gateway-api";
 import type { ResourceType } from "@istiod/kubernetes";
-import { expect, it } from "vitest";
+import { expect, it, test } from "vitest";
 import { eventually, meshSettings, testCluster, type TestCluster } from "./support/cluster.js";
 
 const group = "gateway.networking.k8s.io";
@@ -184,4 +184,8 @@ it("addresses of an earlier status stay until there are others", async () => {
   const hostname = [{ type: "Hostname", value: "lb.example.com" }];
   statuses.set("Gateway", "shop/edge", computed(generation, { conditions, addresses: hostname }));
   await eventually(() => expect(statusOf(cluster, "Gateway")).toMatchObject({ addresses: hostname }));
+});
+
+test("the generation of every kind with a status is read, without which none is written", () => {
+  expect(statusKinds.filter(({ kind }) => kind.hasGeneration !== true).map(({ kind }) => kind.kind)).toEqual([]);
 });

@@ -1,4 +1,8 @@
-export { type InferencePoolService, inferencePoolServices } from "./policies/inference-pool-service.js";
+export {
+  type InferencePoolService,
+  inferencePoolService,
+  inferencePoolServices,
+} from "./policies/inference-pool-service.js";
 export {
   type BuiltInClass,
   builtInClasses,

@@ -39,7 +39,7 @@ test("an InferencePool has an entry for each Gateway whose routes name it", () =
 });
 
 test.each([
-  ["absent", { name: "picker" }],
+  ["absent", { name: "picker", port: { number: 9002 } }],
   ["of another kind", { name: "picker", kind: "Pod" }],
 ])("an InferencePool whose endpoint picker is %s says so", (_, picker) => {
   expect(statusOf(pool(picker), front, route("front", "a.example"))).toEqual([

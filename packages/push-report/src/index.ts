@@ -8,7 +8,7 @@ export { rejectedResourceMetrics } from "./metrics/rejected-resources.js";
 export { xdsMetrics } from "./metrics/xds-metrics.js";
 export { formatName, type ObjectName, parseName } from "./object-name.js";
 export type { MissingResources } from "./missing-resources.js";
-export { type ObjectStatus, type StatusSources } from "./object-status.js";
+export { type ObjectStatus, type StatusSources, type WrittenObject } from "./object-status.js";
 export { statusOf, type StatusOptions } from "./status-of.js";
 export { StatusCache } from "./status-cache.js";
 export { formatStatus, isGone, isIneffective, isLive } from "./verdict.js";

@@ -18,6 +18,8 @@ export interface ObjectStatus {
   readonly revision?: number;
   /** The Gateway that the object is for, whose own proxies have not connected; absent if there is none. */
   readonly awaited?: string;
+  /** An object that istiod writes for this one, and that is missing or outdated; absent if there is none. */
+  readonly unwritten?: ObjectName;
   /** Number of connected proxies of any kind. */
   readonly connected: number;
   /** Number of connected proxies with pushes or answers outstanding, which the object may still reach. */
@@ -35,6 +37,13 @@ export interface ObjectStatus {
   readonly missing: readonly MissingResources[];
 }
 
+/** An object that istiod writes to the API server for another one, by which that takes effect. */
+export interface WrittenObject {
+  readonly object: ObjectName;
+  /** False if it does not exist, or not as the other one needs it. */
+  readonly isCurrent: boolean;
+}
+
 /** Inputs of a status. */
 export interface StatusSources<C> extends EffectSources<C> {
   readonly database: Database<C>;
@@ -43,6 +52,8 @@ export interface StatusSources<C> extends EffectSources<C> {
   readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
   /** Returns the Gateway that an object is for and whose own proxies have not connected yet. Default: none. */
   awaitedGateway?(object: ObjectName): string | undefined;
+  /** Returns the object that is written for an object, and deleted with it. Default: none. */
+  writtenFor?(object: ObjectName): WrittenObject | undefined;
   /** Returns why an object is not read, whether or not it exists; undefined if it would be. Default: it would be. */
   reasonUnread?(object: ObjectName): string | undefined;
   /** Returns why objects of a collection cannot have an effect on proxies; undefined if they can. Default: they can. */

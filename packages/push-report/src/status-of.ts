@@ -45,9 +45,11 @@ export async function statusOf<C>(
     if (noEffect !== undefined) return statusWithoutProxies(sources, object, { noEffect });
     const elsewhere = effectElsewhere(inputs);
     if (elsewhere !== undefined) return statusWithoutProxies(sources, object, { effectElsewhere: elsewhere });
+    const written = sources.writtenFor?.(object);
+    const all = written === undefined ? inputs : [...inputs, ...inputsOf(database, written.object)];
     const effects = new Effects(
       sources,
-      database.dryRun((tx) => inputs.forEach(({ collection, key }) => tx.delete(collection, key))),
+      database.dryRun((tx) => all.forEach(({ collection, key }) => tx.delete(collection, key))),
     );
     const pause = pauseEvery(sliceMs, yieldTurn);
     for (const step of effects.steps(sources.connections())) {
@@ -73,7 +75,7 @@ function statusWithoutProxies<C>(
 
 function statusNow<C>(sources: StatusSources<C>, object: ObjectName, effects: Effects<C>): ObjectStatus {
   const connections = sources.connections();
-  const known = knownWithoutEffects(sources, object, connections);
+  const known = withWritten(sources, knownWithoutEffects(sources, object, connections));
   const missing: MissingResources[] = [];
   let [reached, live, rejected] = [0, 0, 0];
   for (const connection of connections) {
@@ -91,7 +93,23 @@ function statusNow<C>(sources: StatusSources<C>, object: ObjectName, effects: Ef
     if (missing.length < maxMissing) missing.push(...missingOnProxy);
   }
   const awaited = sources.awaitedGateway?.(object);
-  return { ...known, ...(awaited !== undefined && { awaited }), reached, live, rejected, missing };
+  const written = sources.writtenFor?.(object);
+  return {
+    ...known,
+    ...(awaited !== undefined && { awaited }),
+    ...(written?.isCurrent === false && { unwritten: written.object }),
+    reached,
+    live,
+    rejected,
+    missing,
+  };
+}
+
+/** Returns what is known with the revision of the last change of the object, or of the one that is written for it. */
+function withWritten<C, K extends Pick<ObjectStatus, "object" | "revision">>(sources: StatusSources<C>, known: K): K {
+  const written = sources.writtenFor?.(known.object);
+  const revision = written && sources.changes.lastChangeOf(written.object);
+  return revision === undefined ? known : { ...known, revision: Math.max(known.revision ?? 0, revision) };
 }
 
 function knownWithoutEffects<C>(

@@ -2,8 +2,8 @@ import { formatName } from "./object-name.js";
 import type { ObjectStatus } from "./object-status.js";
 
 /** Reports whether an object is live on every proxy that it reaches, and reaches one, or takes effect elsewhere. */
-export function isLive({ found, noEffect, effectElsewhere, reached, live }: ObjectStatus): boolean {
-  if (!found || noEffect !== undefined) return false;
+export function isLive({ found, noEffect, effectElsewhere, unwritten, reached, live }: ObjectStatus): boolean {
+  if (!found || noEffect !== undefined || unwritten !== undefined) return false;
   return effectElsewhere !== undefined || (reached > 0 && live === reached);
 }
 
@@ -14,13 +14,14 @@ export function isGone({ found, missing }: ObjectStatus): boolean {
 
 /**
  * Reports whether an object reaches no proxy although proxies are connected and settled, so that waiting is useless. A
- * Gateway whose own proxies are being deployed is waited for.
+ * Gateway whose own proxies are being deployed is waited for, and so is an object that istiod writes for another one.
  */
 export function isIneffective(status: ObjectStatus): boolean {
-  const { found, noEffect, effectElsewhere, awaited, connected, settling, reached } = status;
+  const { found, noEffect, effectElsewhere, awaited, unwritten, connected, settling, reached } = status;
   if (noEffect !== undefined) return true;
   if (!found || effectElsewhere !== undefined) return false;
-  return reached === 0 && connected > 0 && settling === 0 && awaited === undefined;
+  const isWaiting = settling > 0 || awaited !== undefined || unwritten !== undefined;
+  return reached === 0 && connected > 0 && !isWaiting;
 }
 
 /**
@@ -32,10 +33,9 @@ export function formatStatus(status: ObjectStatus, works = true): string {
   return `${formatName(status.object)}: ${sentence(status, works)}`;
 }
 
-function sentence(
-  { found, revision, noEffect, effectElsewhere, awaited, connected, settling, live, reached, rejected }: ObjectStatus,
-  works: boolean,
-): string {
+function sentence(status: ObjectStatus, works: boolean): string {
+  const { found, revision, noEffect, effectElsewhere, awaited, unwritten } = status;
+  const { connected, settling, live, reached, rejected } = status;
   if (!found && noEffect !== undefined) return `not read: ${noEffect}`;
   if (!found && revision === undefined) return "not found";
   const note = rejected > 0 ? `, rejected by ${rejected}` : "";
@@ -43,10 +43,12 @@ function sentence(
   if (noEffect !== undefined) return `has no effect: ${noEffect}`;
   if (effectElsewhere !== undefined) return effectElsewhere;
   if (connected === 0 && awaited === undefined) return "no proxy is connected";
+  const outdated = unwritten && `${formatName(unwritten)}, which istiod writes for it, is missing or outdated`;
   if (reached > 0)
-    return `${works ? "live on" : "has errors, though acknowledged by"} ${live} of ${proxies(reached)}${note}`;
+    return `${works ? "live on" : "has errors, though acknowledged by"} ${live} of ${proxies(reached)}${note}${outdated === undefined ? "" : `; ${outdated}`}`;
   const none = `reaches none of ${connected} connected ${connected === 1 ? "proxy" : "proxies"}`;
   if (awaited !== undefined) return `${none}: those of Gateway ${awaited} are not connected yet`;
+  if (outdated !== undefined) return `${none}: ${outdated}`;
   return settling === 0 ? none : `${none} yet; ${settling} still settling`;
 }
 

@@ -66,6 +66,13 @@ test.each<readonly [string, StatusAnswer, StatusAnswer, number, string]>([
     statusExits.notLive,
     "reaches none of 3 connected proxies yet; 1 still settling",
   ],
+  [
+    "an object that istiod writes for it is outdated on one",
+    statusOf({ reached: 1 }),
+    statusOf({ reached: 1, unwritten: { kind: "Service", namespace: "shop", name: "model-ip" } }),
+    statusExits.notLive,
+    "live on 2 of 2 proxies; Service/shop/model-ip, which istiod writes for it, is missing or outdated",
+  ],
   ["no proxy is connected to any", statusOf({}), statusOf({}), statusExits.notLive, "no proxy is connected"],
   [
     "one has not read the latest version",

@@ -1,4 +1,4 @@
-import type { ConfigObject } from "@istiod/config-schema";
+import { type ConfigObject, inferencePoolKind } from "@istiod/config-schema";
 import {
   isAboutAddresses,
   isFault,
@@ -37,6 +37,8 @@ function checkParents({ unserved, argument }: StatusKind, { q, key, report }: An
 function checkStatus(of: StatusKind, object: ConfigObject<unknown>, { q, key, report }: AnalysisContext): void {
   const status = q.call(of.status as Query<unknown, ObjectStatus | undefined>, of.argument(key));
   if (status === undefined) return;
+  if (of.kind === inferencePoolKind && status.parents?.length === 0)
+    report("MESH0064", [], "not attached: no route of a Gateway names it, so that no proxy uses it", "Info");
   const spec = object.spec as PlacesOfSpec;
   const hasAddresses = (spec.addresses ?? []).length > 0;
   const conditions = placedConditions(status, spec);

@@ -6,7 +6,7 @@ import {
   tcpRoutes,
   tlsRoutes,
 } from "@istiod/config-schema";
-import { isManaged, servedClass } from "@istiod/gateway-api";
+import { inferencePoolStatus, isManaged, servedClass } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
 
 const routes = { HTTPRoute: httpRoutes, GRPCRoute: grpcRoutes, TCPRoute: tcpRoutes, TLSRoute: tlsRoutes } as const;
@@ -27,12 +27,19 @@ export const deployedGateways = query("deployedGateways", (q, { kind, namespace,
   const gateways =
     kind === "Gateway"
       ? [own]
-      : parentsOf(q, kind, own).map((parent) => `${parent.namespace ?? namespace}/${parent.name}`);
+      : kind === "InferencePool"
+        ? gatewaysOfPool(q, own)
+        : parentsOf(q, kind, own).map((parent) => `${parent.namespace ?? namespace}/${parent.name}`);
   return gateways.filter((key) => {
     const spec = q.read(kubernetesGateways, key)?.spec;
     return spec !== undefined && isManaged(q, spec) && q.call(servedClass, spec.gatewayClassName)?.role === "gateway";
   });
 });
+
+function gatewaysOfPool(q: QueryContext, key: string): readonly string[] {
+  const parents = q.call(inferencePoolStatus, key)?.parents ?? [];
+  return parents.map(({ parentRef: { namespace, name } }) => `${namespace}/${name}`);
+}
 
 function parentsOf(q: QueryContext, kind: string, key: string): readonly ParentReference[] {
   const collection = routes[kind as keyof typeof routes] as (typeof routes)["HTTPRoute"] | undefined;

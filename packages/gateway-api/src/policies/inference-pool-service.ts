@@ -31,29 +31,33 @@ export const inferencePoolServices = query("inferencePoolServices", (q): readonl
   q.keys(inferencePools).flatMap((key) => q.call(inferencePoolService, key) ?? []),
 );
 
-const inferencePoolService = query("inferencePoolService", (q, key: string): InferencePoolService | undefined => {
-  const pool = q.read(inferencePools, key);
-  const { endpointPicker, selector, targetPorts, appProtocol } = pool?.spec ?? {};
-  const hasParents = (q.call(inferencePoolStatus, key)?.parents.length ?? 0) > 0;
-  if (pool === undefined || endpointPicker?.port === undefined || !hasParents) return undefined;
-  const { semantics, pool: poolLabel, pickerService, pickerPort, pickerFailureMode } = inferencePoolLabels;
-  return {
-    namespace: pool.namespace,
-    name: inferencePoolServiceName(pool.name),
-    pool: pool.name,
-    labels: {
-      [poolLabel]: pool.name,
-      [pickerService]: endpointPicker.name,
-      [pickerPort]: String(endpointPicker.port),
-      [pickerFailureMode]: endpointPicker.failureMode ?? "FailClose",
-      [semantics]: inferencePoolSemantics,
-    },
-    selector: selector ?? {},
-    ports: (targetPorts ?? []).map((targetPort, i) => ({
-      name: `http-${i}`,
-      port: firstPort + i,
-      targetPort,
-      ...(appProtocol !== undefined && { appProtocol }),
-    })),
-  };
-});
+/** The Service that stands for an InferencePool (`namespace/name`); undefined if no Gateway needs it. */
+export const inferencePoolService = query(
+  "inferencePoolService",
+  (q, key: string): InferencePoolService | undefined => {
+    const pool = q.read(inferencePools, key);
+    const { endpointPicker, selector, targetPorts, appProtocol } = pool?.spec ?? {};
+    const hasParents = (q.call(inferencePoolStatus, key)?.parents.length ?? 0) > 0;
+    if (pool === undefined || endpointPicker?.port === undefined || !hasParents) return undefined;
+    const { semantics, pool: poolLabel, pickerService, pickerPort, pickerFailureMode } = inferencePoolLabels;
+    return {
+      namespace: pool.namespace,
+      name: inferencePoolServiceName(pool.name),
+      pool: pool.name,
+      labels: {
+        [poolLabel]: pool.name,
+        [pickerService]: endpointPicker.name,
+        [pickerPort]: String(endpointPicker.port),
+        [pickerFailureMode]: endpointPicker.failureMode ?? "FailClose",
+        [semantics]: inferencePoolSemantics,
+      },
+      selector: selector ?? {},
+      ports: (targetPorts ?? []).map((targetPort, i) => ({
+        name: `http-${i}`,
+        port: firstPort + i,
+        targetPort,
+        ...(appProtocol !== undefined && { appProtocol }),
+      })),
+    };
+  },
+);

@@ -19,7 +19,7 @@ import { changedObjects, statusAnswer } from "./status-answer.js";
 
 export interface ChangeCommandsOptions {
   readonly changes: ChangeLog;
-  readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect" | "awaitedGateway" | "reasonUnread">;
+  readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect" | "awaitedGateway" | "writtenFor" | "reasonUnread">;
   /** True if istiod deploys the proxies of Gateways, which it does in a cluster. Default: false. */
   readonly deploysGateways?: boolean;
   /** Returns the connected proxies. */
@@ -29,7 +29,7 @@ export interface ChangeCommandsOptions {
   readonly problems: () => readonly Problem[];
   readonly analysis: Pick<
     LiveAnalysis<Proxy>,
-    "messages" | "findings" | "newFindings" | "place" | "reasonWithoutEffect" | "deployedGateways"
+    "messages" | "findings" | "newFindings" | "place" | "reasonWithoutEffect" | "deployedGateways" | "writtenService"
   >;
   /** Reports whether a change is not committed yet. */
   readonly gathering: () => boolean;
@@ -93,6 +93,10 @@ function statusCommand({
   const sources: StatusSources<Proxy> = {
     ...status,
     reasonWithoutEffect: (of) => analysis.reasonWithoutEffect(of),
+    writtenFor: (object) => {
+      const found = analysis.writtenService(object);
+      return found && { object: { kind: "Service", namespace: found.namespace, name: found.name }, ...found };
+    },
     ...(reasonUnread && { reasonUnread: ({ kind }) => reasonUnread(kind) }),
     ...(deploysGateways && {
       awaitedGateway: (object) => analysis.deployedGateways(object).find((gateway) => !isConnected(gateway)),

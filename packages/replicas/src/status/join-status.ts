@@ -51,6 +51,7 @@ function joinObject(name: string, answers: Answers): AnnotatedStatus {
   const { revision, noEffect, effectElsewhere } = found[0] ?? first;
   // The proxies are connected to one of the replicas.
   const awaited = found.every((status) => status.awaited !== undefined) ? found[0]?.awaited : undefined;
+  const unwritten = found.find((status) => status.unwritten !== undefined)?.unwritten;
   return {
     object: first.object,
     found: found.length > 0,
@@ -58,6 +59,7 @@ function joinObject(name: string, answers: Answers): AnnotatedStatus {
     ...(noEffect !== undefined && found.every((status) => status.noEffect !== undefined) && { noEffect }),
     ...(effectElsewhere !== undefined && { effectElsewhere }),
     ...(awaited !== undefined && { awaited }),
+    ...(unwritten !== undefined && { unwritten }),
     ...(revision !== undefined && { revision }),
     connected: sum("connected"),
     settling: sum("settling"),

@@ -40,6 +40,7 @@ export const inferencePoolKind = declareKind<InferencePoolSpec, undefined>({
   labels: isIstioKey,
   annotations: isIstioKey,
   fields: { spec: true },
+  hasGeneration: true,
   key: meshKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
@@ -47,13 +48,16 @@ export const inferencePoolKind = declareKind<InferencePoolSpec, undefined>({
     warnOfOthers(spec, ["selector", "targetPorts", "appProtocol", "endpointPickerRef"]);
     const selector = labels.stringMap("matchLabels");
     checkSelectorLabels(labels, "matchLabels", selector);
+    if (!labels.has("matchLabels")) spec.fault(["selector", "matchLabels"], undefined, "labels of the pool's Pods");
     const picker = spec.object("endpointPickerRef");
     const port = picker.object("port").optionalPort("number").number;
+    if (port === undefined && picker.present && picker.string("kind", "Service") === "Service")
+      picker.fault(["port", "number"], undefined, "a port of the Service");
     return {
       spec: {
         selector,
-        targetPorts: spec.list("targetPorts").map((target) => target.port("number")),
-        ...spec.optionalString("appProtocol"),
+        targetPorts: decodeTargetPorts(spec),
+        ...optionalEnum(spec, "appProtocol", ["http", "kubernetes.io/h2c"]),
         endpointPicker: {
           ...decodeReference(picker, ["port", "failureMode"]),
           ...(port !== undefined && { port }),
@@ -63,3 +67,15 @@ export const inferencePoolKind = declareKind<InferencePoolSpec, undefined>({
     };
   },
 });
+
+/** Most target ports of a pool. */
+const maxTargetPorts = 8;
+
+function decodeTargetPorts(spec: Fields): readonly number[] {
+  const ports = spec.list("targetPorts").map((target) => target.port("number"));
+  if (ports.length === 0 || ports.length > maxTargetPorts)
+    spec.fault(["targetPorts"], spec.has("targetPorts") ? ports : undefined, `1 to ${maxTargetPorts} ports`);
+  for (const [i, port] of ports.entries())
+    if (port !== 0 && ports.indexOf(port) < i) spec.fault(["targetPorts", i, "number"], port, "unique numbers");
+  return ports;
+}
