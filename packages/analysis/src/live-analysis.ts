@@ -108,7 +108,7 @@ export class LiveAnalysis<C> {
     return this.#view.call(deployedGateways, { kind, namespace, name });
   }
 
-  /** Returns the Service that istiod writes for an InferencePool; undefined for other objects, and if none is needed. */
+  /** Returns the Service that istiod writes for an InferencePool; undefined for other objects, or if none is needed. */
   writtenService({ kind, namespace, name }: AttachedObject): PoolService | undefined {
     return kind === "InferencePool" ? this.#view.call(poolServiceOf, `${namespace}/${name}`) : undefined;
   }

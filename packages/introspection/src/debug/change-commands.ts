@@ -9,6 +9,7 @@ import {
   parseName,
   StatusCache,
   type StatusSources,
+  type WrittenObject,
 } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
 import type { Connection } from "@istiod/xds-server";
@@ -76,6 +77,14 @@ function namesIn(query: URLSearchParams, parameter: string): readonly string[] {
     .filter((name) => name !== "");
 }
 
+function writtenFor(
+  analysis: Pick<LiveAnalysis<Proxy>, "writtenService">,
+  object: ObjectName,
+): WrittenObject | undefined {
+  const found = analysis.writtenService(object);
+  return found && { object: { kind: "Service", namespace: found.namespace, name: found.name }, ...found };
+}
+
 function statusCommand({
   changes,
   status,
@@ -93,10 +102,7 @@ function statusCommand({
   const sources: StatusSources<Proxy> = {
     ...status,
     reasonWithoutEffect: (of) => analysis.reasonWithoutEffect(of),
-    writtenFor: (object) => {
-      const found = analysis.writtenService(object);
-      return found && { object: { kind: "Service", namespace: found.namespace, name: found.name }, ...found };
-    },
+    writtenFor: (object) => writtenFor(analysis, object),
     ...(reasonUnread && { reasonUnread: ({ kind }) => reasonUnread(kind) }),
     ...(deploysGateways && {
       awaitedGateway: (object) => analysis.deployedGateways(object).find((gateway) => !isConnected(gateway)),
