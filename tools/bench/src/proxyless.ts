@@ -156,7 +156,11 @@ async function untilMore(traffic: Traffic, before: number): Promise<void> {
 /** Waits until no response has come for a while. */
 async function untilQuiet(traffic: Traffic): Promise<void> {
   traffic.last = performance.now();
-  while (performance.now() - traffic.last < QUIET_MS) await sleep(100);
+  const end = traffic.last + TIMEOUT_MS;
+  while (performance.now() - traffic.last < QUIET_MS) {
+    if (performance.now() > end) throw new Error(`responses still come after ${TIMEOUT_MS / 1000} s`);
+    await sleep(100);
+  }
 }
 
 /** CPU seconds of a quiet time below which the control plane is idle: the garbage of connections is collected. */

@@ -41,6 +41,8 @@ const types = [clusterType, endpointType, listenerType, routeType];
 /** The share of responses that a rejecting proxy rejects, once it has accepted a first configuration. */
 const rejectionRate = 0.3;
 const settleMs = 120_000;
+/** Milliseconds in which all proxies must have what they need after the start. */
+const connectMs = 600_000;
 
 /** Proxies that connect and disconnect. One in 39 pauses reading, and one in 39 rejects responses. */
 export class ChurningFleet {
@@ -59,10 +61,17 @@ export class ChurningFleet {
     });
   }
 
-  /** Connects all proxies, and waits until each has all resources that it needs. */
+  /**
+   * Connects all proxies, and waits until each has all resources that it needs.
+   *
+   * @throws Error with the number of proxies that lack some when the time is over
+   */
   async connect(): Promise<void> {
     for (const { proxy } of this.#members) proxy.connect();
-    while (!this.#members.every(({ proxy }) => proxy.complete)) await wait(50);
+    const lacking = (): number => this.#members.filter(({ proxy }) => !proxy.complete).length;
+    for (const until = Date.now() + connectMs; lacking() > 0; await wait(50))
+      if (Date.now() > until)
+        throw new Error(`${lacking()} of ${this.#members.length} proxies lack resources after ${connectMs / 1000} s`);
   }
 
   /** Disconnects a random proxy for up to ten seconds. It returns with its state or, as often, as a new proxy. */

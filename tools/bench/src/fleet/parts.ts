@@ -22,6 +22,9 @@ interface Part {
 /** As built, also where this file itself runs from source. */
 const built = new URL("../../dist/fleet/worker.js", import.meta.url);
 
+/** Milliseconds in which a thread must answer, however busy it is. */
+const answerMs = 600_000;
+
 /** Heap for the names and versions that thousands of proxies hold. */
 const heapMB = 6 * 1024;
 
@@ -71,16 +74,23 @@ function partInThread(options: PartOptions): Part {
   });
   let failed: Error | undefined;
   const waiting: { readonly resolve: (answer: unknown) => void; readonly reject: (error: Error) => void }[] = [];
-  worker.on("message", (answer) => waiting.shift()?.resolve(answer));
-  worker.on("error", (error) => {
-    failed = error instanceof Error ? error : new Error(String(error));
+  const fail = (error: Error): void => {
+    failed ??= error;
     for (const { reject } of waiting.splice(0)) reject(failed);
-  });
+  };
+  worker.on("message", (answer) => waiting.shift()?.resolve(answer));
+  worker.on("error", (error) => fail(error instanceof Error ? error : new Error(String(error))));
+  worker.on("exit", (code) => fail(new Error(`a thread of the fleet has ended with ${code}`)));
   return {
     ask: (command) =>
       new Promise((resolve, reject) => {
         if (failed !== undefined) return reject(failed);
-        waiting.push({ resolve, reject });
+        const late = new Error(`a thread of the fleet has not answered ${command.do} for ${answerMs / 1000} s`);
+        const timer = setTimeout(() => fail(late), answerMs);
+        waiting.push({
+          resolve: (answer) => (clearTimeout(timer), resolve(answer)),
+          reject: (error) => (clearTimeout(timer), reject(error)),
+        });
         worker.postMessage(command);
       }),
     close: () => worker.terminate(),

@@ -26,6 +26,9 @@ const verdictOfExit: Readonly<Record<number, Verdict>> = {
   5: "incomplete",
 };
 
+/** Milliseconds in which the API server must have removed a deleted object. */
+const removalMs = 120_000;
+
 /** Applies the object of each case and asks a replica for its verdict, each replica in turn. */
 export class VerdictRun {
   readonly #client: ApiClient;
@@ -48,7 +51,7 @@ export class VerdictRun {
   /**
    * Applies the object of a case, asks for its status until it is final, and deletes the object.
    *
-   * @throws Error if no replica runs here, and ApiError if the API server fails
+   * @throws Error if no replica runs here, or the object is not removed, and ApiError if the API server fails
    */
   async ask(item: VerdictCase): Promise<VerdictRow> {
     const started = Date.now();
@@ -105,7 +108,11 @@ export class VerdictRun {
     if (verdict === "denied") return;
     const path = await this.#applier.pathOf(object);
     await this.#client.json({ method: "DELETE", path }).catch(ignoreMissing);
-    while (await this.#client.json({ path }).then(() => true, ignoreMissing)) await sleep(50);
+    const deadline = Date.now() + removalMs;
+    while (await this.#client.json({ path }).then(() => true, ignoreMissing)) {
+      if (Date.now() > deadline) throw new Error(`DELETE ${path}: the object still exists after ${removalMs / 1000} s`);
+      await sleep(50);
+    }
   }
 }
 
