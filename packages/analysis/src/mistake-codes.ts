@@ -118,6 +118,11 @@ export const mistakeTypes = {
     level: "Warning",
     description: "A Secret of a remote cluster, or one of its kubeconfigs, is not used.",
   },
+  MESH0077: {
+    name: "SentLiterally",
+    level: "Warning",
+    description: "A value of a redirect, rewrite or TLS setting is sent as it is, although it has another form.",
+  },
   MESH0067: {
     name: "NotAppliedByGrpc",
     level: "Info",

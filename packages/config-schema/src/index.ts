@@ -272,6 +272,7 @@ export {
   type IngressObject,
   ingresses,
   ingressClassAnnotation,
+  nginxPrefix,
   ingressKind,
 } from "./kinds/kubernetes/ingress.js";
 export {

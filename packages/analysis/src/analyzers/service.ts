@@ -72,6 +72,14 @@ function checkAppProtocols(service: ServiceObject, { report }: AnalysisContext):
   if (isControlPlane(service) || isManagedGateway(service) || service.spec.type === "ExternalName") return;
   for (const [i, port] of service.spec.ports.entries()) {
     const { appProtocol } = port;
+    const overTcp = protocolOfName({ ...port, protocol: "TCP" });
+    if (port.protocol === "UDP" && isHttp(overTcp))
+      report(
+        "MESH0070",
+        ["spec", "ports", i, "protocol"],
+        `is UDP, which proxies do not serve, and the name ${JSON.stringify(port.name)} is of ${overTcp}, which is over TCP; write TCP, or rename the port`,
+        "Info",
+      );
     // A name of the user's choice, without a protocol that Istio knows, says nothing else.
     const named = protocolOfName(port);
     if (appProtocol === undefined || named === "UDP" || named === "UnsupportedProtocol") continue;

@@ -15,6 +15,7 @@ const codes = {
   cors: "MESH0050",
   weight: "MESH0042",
   contradiction: "MESH0047",
+  literal: "MESH0077",
 } as const;
 
 /** Returns the code for a problem of a document. */

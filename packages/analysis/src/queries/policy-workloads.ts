@@ -1,4 +1,4 @@
-import { requestAuthenticationsByNamespace } from "@istiod/config-schema";
+import { type RequestAuthenticationObject, requestAuthenticationsByNamespace } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import { appliesToWorkload, rootNamespace, type TargetedPolicy } from "@istiod/push-context";
 import { isInjected, type PodProfile, selectedPods } from "./pods.js";
@@ -20,7 +20,12 @@ export function isGateway({ router, labels }: PodProfile): boolean {
 
 /** Reports whether a RequestAuthentication applies to a workload. */
 export function hasRequestAuthentication(q: QueryContext, pod: PodProfile): boolean {
+  return requestAuthenticationsOf(q, pod).length > 0;
+}
+
+/** Returns the RequestAuthentications that apply to a workload. */
+export function requestAuthenticationsOf(q: QueryContext, pod: PodProfile): readonly RequestAuthenticationObject[] {
   return [...new Set([rootNamespace(q), pod.namespace])]
     .flatMap((namespace) => q.read(requestAuthenticationsByNamespace, namespace))
-    .some(({ namespace, spec }) => appliesToWorkload(q, { ...spec, namespace }, pod));
+    .filter(({ namespace, spec }) => appliesToWorkload(q, { ...spec, namespace }, pod));
 }

@@ -17,6 +17,7 @@ import {
   aliasedHost,
   isHttp,
   isTcp,
+  parseProtocol,
   type Protocol,
   service,
   type ServicePort,
@@ -84,7 +85,7 @@ const serverPorts = query(
       if (found === undefined || server.port === undefined) continue;
       const { number, protocol } = server.port;
       const kinds = kindsOfServer({ port: server.port, ...(server.tls && { tls: server.tls }) });
-      const mode = server.tls === undefined ? "" : ` ${Mode[server.tls.mode]}`;
+      const mode = server.tls === undefined || isHttp(parseProtocol(protocol)) ? "" : ` ${Mode[server.tls.mode]}`;
       const port = { gateway, number, protocol: `${protocol}${mode}`, kinds, at };
       for (const host of hostsForNamespace(explicitHosts(server.hosts, found.namespace), namespace)) {
         const ports = ofHost.get(host);
@@ -119,6 +120,8 @@ function kindsOfServer(server: {
   readonly port: { readonly protocol: string };
   readonly tls?: ServerTLSSettings;
 }): readonly RouteKind[] {
+  // The TLS settings of a server with HTTP are for the redirect to HTTPS, and have no mode.
+  if (isHttp(parseProtocol(server.port.protocol))) return ["http"];
   if (isPassThroughServer(server)) return server.tls?.mode === Mode.AUTO_PASSTHROUGH ? [] : ["tls"];
   return isTcpServerWithTlsTermination(server) ? ["tcp"] : ["http"];
 }

@@ -8,7 +8,8 @@ export type FieldPath = readonly (string | number)[];
  * ones; a kind that does not exist or is not supported; a field without effect; a rejected object that fails closed, or
  * of which a stored version is active; a condition that no request satisfies; a setting that changes nothing; a path
  * with a doubled or a lost slash; a CORS policy that browsers do not accept, or that allows every website; weights that
- * send no traffic to a destination; values that contradict each other.
+ * send no traffic to a destination; values that contradict each other; values that are sent as they are, although they
+ * have another form.
  */
 export type IssueCode =
   | "unreachable-rule"
@@ -23,7 +24,8 @@ export type IssueCode =
   | "unexpected-path"
   | "cors"
   | "weight"
-  | "contradiction";
+  | "contradiction"
+  | "literal";
 
 /** Receives the faults of one document. */
 export interface Report {

@@ -77,6 +77,12 @@ function checkAnnotations(object: AnyObject, context: AnalysisContext): void {
 }
 
 function checkAnnotated(object: Annotated, { report }: AnalysisContext): void {
+  for (const name of Object.keys(object.labels)) {
+    const definition = annotationDefinitions.get(name);
+    if (definition?.kinds.includes(object.kind) !== true || labelsToo.has(name)) continue;
+    const path = [...object.at, "metadata", "labels", name];
+    report("IST0107", path, `annotation ${name} is misplaced: it has no effect as a label; move it to annotations`);
+  }
   const together = { ...statsAnnotationFaults(object.annotations), ...resourceFaults(object.annotations) };
   for (const [name, value] of Object.entries(object.annotations)) {
     if (!isAnalyzedAnnotation(name)) continue;
@@ -112,6 +118,9 @@ function misplacement(kind: string, kinds: readonly string[]): string {
 }
 
 const injection = "sidecar.istio.io/inject";
+
+/** Annotations that are also read as labels. */
+const labelsToo: ReadonlySet<string> = new Set([injection]);
 
 /** Reports whether the object has the label that replaces a deprecated annotation, too. */
 function isReplaced(name: string, { labels }: Pick<Annotated, "labels">): boolean {

@@ -6,7 +6,9 @@ import {
   type HttpRouteObject,
   type KubernetesGatewayObject,
   kubernetesGatewayKind,
+  type KubernetesGatewayListener,
   kubernetesGateways,
+  type ParentReference,
   namespaces,
   type ReferenceGrantObject,
   referenceGrantKind,
@@ -29,11 +31,12 @@ import { matchesSelector } from "../webhooks/selector.js";
 export const gatewayApiMistakeAnalyzer: Analyzer = {
   name: "k8sgateway.MistakeAnalyzer",
   description: "Checks that rules of routes, listeners and grants of the Gateway API have an effect",
-  codes: ["IST0125", "MESH0004", "MESH0047", "MESH0065"],
+  codes: ["IST0125", "MESH0004", "MESH0043", "MESH0047", "MESH0065"],
   rules: [
     rule(httpRouteKind, httpRoutes, (route, context) => {
       checkRules(route.spec.rules, context);
       checkHeaders(route, context);
+      checkRedirects(route, context);
       checkMeshParents(route, "HTTPRoute", context);
     }),
     rule(grpcRouteKind, grpcRoutes, (route, context) => {
@@ -68,6 +71,36 @@ function checkRules(rules: readonly Rule[], { report }: AnalysisContext): void {
     if (backendRefs.length > 0 && backendRefs.every(({ weight }) => weight === 0))
       report("MESH0065", [...path, "backendRefs"], "have weight 0, so that every request gets status 500");
   }
+}
+
+/** Reports redirects to the scheme of a listener that the route is attached to, which redirects again. */
+function checkRedirects({ namespace, spec }: HttpRouteObject, { q, report }: AnalysisContext): void {
+  for (const [i, { filters, matches }] of spec.rules.entries())
+    for (const [j, filter] of filters.entries()) {
+      if (filter.type !== "RequestRedirect") continue;
+      const { scheme, hostname, path, port } = filter.requestRedirect;
+      if (scheme === undefined || hostname !== undefined || path !== undefined || port !== undefined) continue;
+      if (matches.every(({ headers }) => headers.length > 0)) continue;
+      const same = spec.parentRefs
+        .flatMap((parent) => listenersOf(q, parent, namespace))
+        .find((listener) => listener.protocol === scheme.toUpperCase());
+      if (same === undefined) continue;
+      const message = `requests to listener ${same.name} are redirected to the ${scheme} that they have already, without an end; attach the route to a listener of the other scheme by sectionName`;
+      report("MESH0043", ["spec", "rules", i, "filters", j, "requestRedirect", "scheme"], message);
+    }
+}
+
+/** Returns the listeners of a Gateway that a reference names. */
+function listenersOf(
+  q: QueryContext,
+  parent: ParentReference,
+  namespace: string,
+): readonly KubernetesGatewayListener[] {
+  if ((parent.kind ?? "Gateway") !== "Gateway") return [];
+  const found = q.read(kubernetesGateways, `${parent.namespace ?? namespace}/${parent.name}`);
+  return (found?.spec.listeners ?? []).filter(
+    ({ name, port }) => (parent.sectionName ?? name) === name && (parent.port ?? port) === port,
+  );
 }
 
 function checkHeaders({ spec }: HttpRouteObject, { report }: AnalysisContext): void {

@@ -12,7 +12,7 @@ import {
 } from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
 import { exportScope, features, mesh, meshGateway, resolveHost, rootNamespace } from "@istiod/push-context";
-import { canonicalAddress, visibilityLimit } from "@istiod/service-discovery";
+import { canonicalAddress, isHttp, parseProtocol, visibilityLimit } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { servicesByAddress } from "../../queries/addresses.js";
 import { isServiceOf, namespacesOfHost } from "../../queries/destination-hosts.js";
@@ -92,7 +92,7 @@ function checkGateway({ namespace, spec }: GatewayObject, { q, report }: Analysi
   const of = `the gateway of namespace ${others.join(", ")}`;
   const limits = "PILOT_SCOPE_GATEWAY_TO_NAMESPACE=true limits it";
   for (const [i, { port, tls }] of spec.servers.entries()) {
-    if (tls?.httpsRedirect === true)
+    if (tls?.httpsRedirect === true && isHttp(parseProtocol(port?.protocol ?? "")))
       report(
         "MESH0023",
         ["spec", "servers", i, "tls", "httpsRedirect"],

@@ -4,20 +4,25 @@ import {
   ingresses,
   ingressKind,
   type IngressObject,
+  nginxPrefix,
 } from "@istiod/config-schema";
 import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { lostTlsHosts, mesh, servedIngresses, shadowedIngressPaths } from "@istiod/push-context";
+import { features, lostTlsHosts, mesh, servedIngresses, shadowedIngressPaths } from "@istiod/push-context";
+import { portsOfHost } from "../../queries/route-places.js";
+import { listNames } from "../../suggestions.js";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const ingressAnalyzer: Analyzer = {
   name: "mesh.IngressAnalyzer",
   description: "Checks that Ingresses, their certificates and default backends are served",
-  codes: ["MESH0003", "MESH0013", "MESH0042", "MESH0060"],
+  codes: ["IST0101", "MESH0003", "MESH0013", "MESH0041", "MESH0042", "MESH0060"],
   rules: [
     rule(ingressKind, ingresses, checkClass),
     rule(ingressKind, ingresses, checkCertificates),
     rule(ingressKind, ingresses, checkDefaultBackend),
     rule(ingressKind, ingresses, checkPaths),
+    rule(ingressKind, ingresses, checkBackends),
+    rule(ingressKind, ingresses, checkAnnotations),
   ],
 };
 
@@ -44,6 +49,44 @@ function checkDefaultBackend({ namespace, name, spec }: IngressObject, { q, repo
     ["spec", "defaultBackend"],
     "defaultBackend has no effect: gateways do not route to it, and answer other requests with status 404; add a rule without a host, whose path is /",
   );
+}
+
+/** Reports annotations of ingress-nginx, which have no effect here. */
+function checkAnnotations({ namespace, name, annotations }: IngressObject, { q, report }: AnalysisContext): void {
+  const foreign = Object.keys(annotations).filter((key) => key.startsWith(nginxPrefix));
+  if (foreign.length === 0 || !q.call(servedIngresses).includes(`${namespace}/${name}`)) return;
+  for (const key of foreign)
+    report(
+      "MESH0042",
+      ["metadata", "annotations", key],
+      `annotation ${key} has no effect: gateways of Istio serve the Ingress; write a VirtualService or an HTTPRoute for what Ingresses do not have`,
+    );
+}
+
+/** Reports backends whose Service does not exist, or lacks the port: their paths are not served. */
+function checkBackends({ namespace, name, spec }: IngressObject, { q, report }: AnalysisContext): void {
+  if (!q.call(servedIngresses).includes(`${namespace}/${name}`)) return;
+  for (const [i, { paths = [] }] of spec.rules.entries())
+    for (const [j, { service }] of paths.entries()) {
+      if (service === undefined || service.name === "") continue;
+      const path = ["spec", "rules", i, "http", "paths", j, "backend", "service"];
+      const ports = portsOfHost(q, `${service.name}.${namespace}.svc.${features.domainSuffix(q)}`);
+      const found = ports?.some(
+        ({ name: own, number }) => service.port === (typeof service.port === "number" ? number : own),
+      );
+      if (ports === undefined)
+        report(
+          "IST0101",
+          [...path, "name"],
+          `referenced Service ${namespace}/${service.name} not found: requests to the path fail`,
+        );
+      else if (found !== true)
+        report(
+          "MESH0041",
+          [...path, "port"],
+          `Service ${namespace}/${service.name} has no port ${service.port}, so that requests to the path fail: it has ${listNames(ports.map(({ name: own, number }) => `${own} ${number}`.trim()))}`,
+        );
+    }
 }
 
 /** Reports paths whose requests an older Ingress gets. */

@@ -57,20 +57,17 @@ const operationExclusions = [
   ["paths", "notPaths"],
 ] as const;
 
-function checkRule({ from, to }: Rule, path: FieldPath, { report }: AnalysisContext): void {
+function checkRule({ from, to, when }: Rule, path: FieldPath, { report }: AnalysisContext): void {
+  for (const [i, { key, values, notValues }] of when.entries()) {
+    if (key === "source.principal")
+      for (const [field, principals] of Object.entries({ values, notValues }))
+        checkSchemes(principals, [...path, "when", i, field], report);
+    checkExclusion(values, notValues, [...path, "when", i, "values"], "notValues", report);
+  }
   for (const [i, { source }] of from.entries()) {
     if (source === undefined) continue;
     const at = [...path, "from", i, "source"];
-    for (const field of ["principals", "notPrincipals"] as const) {
-      for (const [j, principal] of source[field].entries()) {
-        if (principal.startsWith("spiffe://"))
-          report(
-            "MESH0014",
-            [...at, field, j],
-            `principal ${JSON.stringify(principal)} never matches, because principals are written without spiffe://; did you mean ${JSON.stringify(principal.slice(9))}?`,
-          );
-      }
-    }
+    for (const field of ["principals", "notPrincipals"] as const) checkSchemes(source[field], [...at, field], report);
     for (const [field, not] of exclusions) checkExclusion(source[field], source[not], [...at, field], not, report);
   }
   for (const [i, { operation }] of to.entries()) {
@@ -95,6 +92,16 @@ function checkRule({ from, to }: Rule, path: FieldPath, { report }: AnalysisCont
     for (const [field, not] of operationExclusions)
       checkExclusion(operation[field], operation[not], [...at, field], not, report);
   }
+}
+
+function checkSchemes(principals: readonly string[], path: FieldPath, report: AnalysisContext["report"]): void {
+  for (const [i, principal] of principals.entries())
+    if (principal.startsWith("spiffe://"))
+      report(
+        "MESH0014",
+        [...path, i],
+        `principal ${JSON.stringify(principal)} never matches, because principals are written without spiffe://; did you mean ${JSON.stringify(principal.slice(9))}?`,
+      );
 }
 
 function checkExclusion(

@@ -21,16 +21,43 @@ export const policySourceAnalyzer: Analyzer = {
 };
 
 function checkPolicy(policy: AuthorizationPolicyObject, context: AnalysisContext): void {
-  const identities: FieldPath[] = [];
-  for (const [i, { from }] of policy.spec.rules.entries())
+  const identities: Identity[] = [];
+  for (const [i, { from, when }] of policy.spec.rules.entries()) {
+    for (const [j, { key, values, notValues }] of when.entries()) {
+      const path = ["spec", "rules", i, "when", j];
+      checkCondition(key, values, [...path, "values"], context);
+      checkCondition(key, notValues, [...path, "notValues"], context);
+      if (identityKeys.has(key) && values.length > 0) identities.push({ name: key, path: [...path, "key"] });
+    }
     for (const [j, { source }] of from.entries()) {
       if (source === undefined) continue;
       const path = ["spec", "rules", i, "from", j, "source"];
       checkSource(source, path, context);
       const [first] = identityFields.filter((field) => source[field].length > 0);
-      if (first !== undefined) identities.push([...path, first]);
+      if (first !== undefined) identities.push({ name: first, path: [...path, first] });
     }
+  }
   checkIdentities(policy, identities, context);
+}
+
+/** A condition on the identity of the client. */
+interface Identity {
+  readonly name: string;
+  readonly path: FieldPath;
+}
+
+/** Keys of conditions on the identity of the client. */
+const identityKeys: ReadonlySet<string> = new Set(["source.principal", "source.namespace", "source.serviceAccount"]);
+
+/** Checks the values of a condition in `when` as those of the field of `from` that means the same. */
+function checkCondition(key: string, values: readonly string[], path: FieldPath, context: AnalysisContext): void {
+  if (key === "source.principal") checkPrincipals(values, path, context);
+  else if (key === "source.ip" || key === "remote.ip") checkBlocks(values, path, context);
+  else if (key === "source.namespace")
+    for (const [i, namespace] of values.entries()) {
+      const fault = namespace.includes("*") ? undefined : faultOfNamespace(context.q, namespace);
+      if (fault !== undefined) context.report("MESH0004", [...path, i], fault);
+    }
 }
 
 const identityFields = ["principals", "namespaces", "serviceAccounts"] as const;
@@ -38,7 +65,7 @@ const identityFields = ["principals", "namespaces", "serviceAccounts"] as const;
 /** Reports identities that are required where PeerAuthentication disables mutual TLS, so that nobody has one. */
 function checkIdentities(
   { namespace, spec }: AuthorizationPolicyObject,
-  identities: readonly FieldPath[],
+  identities: readonly Identity[],
   { q, report }: AnalysisContext,
 ): void {
   if (identities.length === 0) return;
@@ -46,34 +73,42 @@ function checkIdentities(
     (pod) => namespacePeerModes(q, pod.namespace)(pod.labels).mode === "DISABLE",
   );
   if (plain === undefined) return;
-  for (const path of identities)
+  for (const { name, path } of identities)
     report(
       "MESH0014",
       path,
-      `${String(path.at(-1))} never match, because mutual TLS is disabled (PeerAuthentication DISABLE) for workloads of namespace ${plain.namespace}, and clients have no identity without it; set mode PERMISSIVE or STRICT`,
+      `${name} never match${identityKeys.has(name) ? "es" : ""}, because mutual TLS is disabled (PeerAuthentication DISABLE) for workloads of namespace ${plain.namespace}, and clients have no identity without it; set mode PERMISSIVE or STRICT`,
     );
 }
 
-function checkSource(source: Source, path: FieldPath, { q, report }: AnalysisContext): void {
+function checkSource(source: Source, path: FieldPath, context: AnalysisContext): void {
   for (const field of ["principals", "notPrincipals"] as const)
-    for (const [i, principal] of source[field].entries()) {
-      const [, domain, namespace] = /^([^/*]+)\/ns\/([^/*]+)\/sa\/[^/]+$/.exec(principal) ?? [];
-      if (domain === undefined || namespace === undefined) continue;
-      const unknown = unknownDomain(q, domain);
-      const fault = unknown === undefined ? faultOfNamespace(q, namespace) : undefined;
-      if (unknown !== undefined) report("MESH0014", [...path, field, i], unknown, "Info");
-      if (fault !== undefined) report("MESH0004", [...path, field, i], fault);
-    }
+    checkPrincipals(source[field], [...path, field], context);
   for (const field of ["ipBlocks", "notIpBlocks", "remoteIpBlocks", "notRemoteIpBlocks"] as const)
-    for (const [i, block] of source[field].entries()) {
-      const service = serviceWithAddress(q, block.replace(/\/(32|128)$/, ""));
-      if (service !== undefined)
-        report(
-          "MESH0014",
-          [...path, field, i],
-          `${block} is the address of Service ${service}, from which no connection comes: the source is the address of a client's Pod; name its namespace or service account instead`,
-        );
-    }
+    checkBlocks(source[field], [...path, field], context);
+}
+
+function checkPrincipals(principals: readonly string[], path: FieldPath, { q, report }: AnalysisContext): void {
+  for (const [i, principal] of principals.entries()) {
+    const [, domain, namespace] = /^([^/*]+)\/ns\/([^/*]+)\/sa\/[^/]+$/.exec(principal) ?? [];
+    if (domain === undefined || namespace === undefined) continue;
+    const unknown = unknownDomain(q, domain);
+    const fault = unknown === undefined ? faultOfNamespace(q, namespace) : undefined;
+    if (unknown !== undefined) report("MESH0014", [...path, i], unknown, "Info");
+    if (fault !== undefined) report("MESH0004", [...path, i], fault);
+  }
+}
+
+function checkBlocks(blocks: readonly string[], path: FieldPath, { q, report }: AnalysisContext): void {
+  for (const [i, block] of blocks.entries()) {
+    const service = serviceWithAddress(q, block.replace(/\/(32|128)$/, ""));
+    if (service !== undefined)
+      report(
+        "MESH0014",
+        [...path, i],
+        `${block} is the address of Service ${service}, from which no connection comes: the source is the address of a client's Pod; name its namespace or service account instead`,
+      );
+  }
 }
 
 /** Explains that no client is expected to have a trust domain; undefined if it is one of the mesh. */

@@ -33,6 +33,7 @@ import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { isControlPlane, isManagedGateway } from "../../queries/objects.js";
 import { isServed } from "../../served.js";
 import { isTemplate } from "../../queries/workload-sources.js";
+import { listNames } from "../../suggestions.js";
 import { describesWorkloads, hasWorkload, hasWorkloadAnywhere, workloadsWith } from "../../queries/workloads.js";
 
 type Labels = Readonly<Record<string, string>>;
@@ -41,7 +42,7 @@ type Labels = Readonly<Record<string, string>>;
 export const selectorAnalyzer: Analyzer = {
   name: "mesh.SelectorAnalyzer",
   description: "Checks that selectors match workloads, if the configuration contains workloads",
-  codes: ["MESH0009", "MESH0010"],
+  codes: ["MESH0009", "MESH0010", "MESH0041"],
   rules: [
     rule(serviceKind, services, checkService),
     rule(peerAuthenticationKind, peerAuthentications, ({ namespace, spec }, context) =>
@@ -155,13 +156,35 @@ function checkWorkloadEntry(
 ): void {
   const own = { ...labels, ...spec.labels };
   checkAddress(namespace, own, spec.address, { q, report });
-  if (servicesSelecting(q, cluster, namespace, own).length > 0) return;
-  const isSelected = q
+  const selecting = servicesSelecting(q, cluster, namespace, own);
+  const entries = q
     .read(selectingEntries, namespace)
-    .some((entry) => hasLabels(own, entry.spec.workloadSelector?.labels ?? {}));
-  if (isSelected) return;
+    .filter((entry) => hasLabels(own, entry.spec.workloadSelector?.labels ?? {}));
+  if (selecting.length + entries.length > 0) {
+    const ports = [
+      ...selecting.flatMap((name) => q.read(services, `${cluster}/${namespace}/${name}`)?.spec.ports ?? []),
+      ...entries.flatMap((entry) => entry.spec.ports),
+    ];
+    checkPorts(spec.ports, new Set(ports.flatMap(({ name, targetPort }) => [name, String(targetPort ?? "")])), report);
+    return;
+  }
   const message = `no Service or ServiceEntry of namespace ${namespace} selects the labels ${formatLabels(own)}, so that no request reaches the workload; correct the labels, or add a ServiceEntry with a workloadSelector`;
   report("MESH0010", ["spec", "labels"], message, "Info");
+}
+
+/** Reports ports of a WorkloadEntry by names that no service has for which it is an endpoint. */
+function checkPorts(
+  ports: Readonly<Record<string, number>>,
+  known: ReadonlySet<string>,
+  report: AnalysisContext["report"],
+): void {
+  for (const name of Object.keys(ports))
+    if (!known.has(name))
+      report(
+        "MESH0041",
+        ["spec", "ports", name],
+        `port ${name} has no effect: no service of the workload has a port of this name: they have ${listNames([...known].filter((each) => !/^[0-9]*$/.test(each)).sort())}`,
+      );
 }
 
 function formatLabels(labels: Labels): string {

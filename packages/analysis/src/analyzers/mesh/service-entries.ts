@@ -22,12 +22,13 @@ import { listNames } from "../../suggestions.js";
 export const serviceEntryAnalyzer: Analyzer = {
   name: "mesh.ServiceEntryAnalyzer",
   description: "Checks that the parts of a ServiceEntry agree, and that its hosts are not those of Services",
-  codes: ["MESH0009", "MESH0047", "MESH0048"],
+  codes: ["MESH0009", "MESH0042", "MESH0047", "MESH0048"],
   rules: [
     rule(serviceEntryKind, serviceEntries, checkEndpoints),
     rule(serviceEntryKind, serviceEntries, checkLocation),
     rule(serviceEntryKind, serviceEntries, checkProtocols),
     rule(serviceEntryKind, serviceEntries, checkHosts),
+    rule(serviceEntryKind, serviceEntries, checkNames),
   ],
 };
 
@@ -63,6 +64,17 @@ function checkLocation({ spec }: ServiceEntryObject, { q, report }: AnalysisCont
     "MESH0047",
     ["spec", "location"],
     `location is MESH_INTERNAL, but ${listNames(hosts)} has no workloads in the mesh: metrics and logs show it as a service of the mesh, and east-west gateways forward other networks' requests to it; set location to MESH_EXTERNAL`,
+  );
+}
+
+/** Reports names to verify where proxies send no TLS. */
+function checkNames({ spec }: ServiceEntryObject, { q, report }: AnalysisContext): void {
+  if (spec.subjectAltNames.length === 0 || spec.location !== Location.MESH_EXTERNAL) return;
+  if (spec.hosts.some((host) => originatesTls(q, host))) return;
+  report(
+    "MESH0042",
+    ["spec", "subjectAltNames"],
+    "has no effect: no DestinationRule originates TLS to the hosts, so that proxies verify no certificate; add one with tls.mode SIMPLE, or remove it",
   );
 }
 

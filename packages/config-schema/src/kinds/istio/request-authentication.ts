@@ -80,11 +80,28 @@ function validate({ spec }: RequestAuthenticationObject, place: Place): void {
     if (rule.jwks !== "") checkJwks(rule.jwks, at.at("jwks"));
     checkOptionalDuration(rule.timeout, at.at("timeout"));
     each(rule.fromHeaders, at.at("fromHeaders"), ({ name, prefix }, header) => {
+      warnOfName(name, headerName, "header", header.at("name"));
       if (name.toLowerCase() === "authorization" && prefix === "")
         header.warning(
           'has no prefix, so that "Bearer " is taken for a part of the token, which is rejected, expected prefix "Bearer "',
           "never-matches",
         );
     });
+    each(rule.fromParams, at.at("fromParams"), (name, param) => warnOfName(name, paramName, "query parameter", param));
+    each(rule.fromCookies, at.at("fromCookies"), (name, cookie) => warnOfName(name, headerName, "cookie", cookie));
   });
+}
+
+/** The names that headers and cookies can have: tokens (RFC 9110, section 5.6.2). */
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const paramName = /^[^?=&#\s]+$/;
+
+/** Warns of a place of tokens that no request has. */
+function warnOfName(name: string, valid: RegExp, what: string, place: Place): void {
+  if (name === "" || valid.test(name)) return;
+  const [near = ""] = name.split(/[?=&#:;,\s]+/).filter((part) => part !== "");
+  place.warning(
+    `is ${JSON.stringify(name)}, and no ${what} has this name, expected ${near === "" ? "a name" : JSON.stringify(near)}`,
+    "never-matches",
+  );
 }

@@ -14,6 +14,7 @@ import {
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { checkOptionalDuration } from "../../validation/durations.js";
+import { conditionFault } from "../../validation/cel/attribute-types.js";
 import { attributeFault } from "../../validation/cel/attributes.js";
 import { checkExpression } from "../../validation/expression.js";
 import { checkHeaderName } from "../../validation/format-string/header-value.js";
@@ -82,6 +83,8 @@ function validate({ spec }: TelemetryObject, place: Place): void {
       checkExpression(logging.filter.expression, expressionAt);
       const fault = attributeFault(logging.filter.expression);
       if (fault !== undefined) expressionAt.warning(`${fault}, so that no request is logged`, "never-matches");
+      const typeFault = conditionFault(logging.filter.expression);
+      if (typeFault !== undefined) expressionAt.warning(typeFault, "never-matches");
     }
   });
   checkBytes(spec, place);

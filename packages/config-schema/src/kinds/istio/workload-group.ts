@@ -45,6 +45,10 @@ export const workloadGroupKind = istioKind({
 /** Validates a spec as Istio's `ValidateWorkloadGroup` does. */
 function validate({ spec }: WorkloadGroupObject, place: Place): void {
   checkLabels(spec.metadata?.labels ?? {}, place.at("metadata", "labels"));
+  if ((spec.template?.address ?? "") !== "")
+    place
+      .at("template", "address")
+      .warning("has no effect: workloads register with their own address, expected none", "no-effect");
   if (spec.probe !== undefined) checkProbe(spec.probe, place.at("probe"));
 }
 

@@ -4,6 +4,7 @@ import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { checkedString, checkedStrings, expectedLabel } from "../../validation/kubernetes/fields.js";
 import { isLowerCaseLabel, isPlainIpAddress, isSubdomain } from "../../validation/kubernetes/names.js";
+import { literalStarFault } from "../istio/virtual-service/unmatchable.js";
 import { declareKind } from "../kind.js";
 
 export interface IngressTls {
@@ -51,6 +52,9 @@ export const ingresses = collection<IngressObject>("Ingress", { filter: discover
 /** Annotation that named the class of an Ingress before the field `ingressClassName` existed. */
 export const ingressClassAnnotation = "kubernetes.io/ingress.class";
 
+/** Prefix of the annotations of ingress-nginx, which nothing here reads but analysis. */
+export const nginxPrefix = "nginx.ingress.kubernetes.io/";
+
 export const ingressKind = declareKind<IngressSpec, undefined>({
   kind: "Ingress",
   group: "networking.k8s.io",
@@ -58,7 +62,7 @@ export const ingressKind = declareKind<IngressSpec, undefined>({
   scope: "namespaced",
   collection: ingresses,
   labels: () => false,
-  annotations: (key) => key === ingressClassAnnotation,
+  annotations: (key) => key === ingressClassAnnotation || key.startsWith(nginxPrefix),
   fields: {
     spec: {
       ingressClassName: true,
@@ -100,7 +104,10 @@ function pathsOf(http: Fields): readonly IngressPath[] | undefined {
   if (!http.present) return undefined;
   return http.list("paths").map((path) => {
     const pathType = path.string("pathType");
-    const service = path.object("backend").object("service");
+    const backend = path.object("backend");
+    const service = backend.object("service");
+    if (backend.has("serviceName"))
+      backend.fault(["serviceName"], backend.string("serviceName"), "service.name, as of networking.k8s.io/v1");
     return {
       path: checkedPath(path, pathType),
       ...((pathType === "Exact" || pathType === "Prefix") && { pathType }),
@@ -123,7 +130,16 @@ function checkedPath(fields: Fields, pathType: string): string {
   const prefix = pathType === "Prefix" ? path : pathType === "Exact" ? undefined : impliedPrefix(path);
   if (prefix !== undefined && prefix !== "/" && !/^[^?#]+[^?#/]$/s.test(prefix.replace(/\/$/, "")))
     fields.fault(["path"], path, "a path of segments without ? and #, and with at most one / at its end");
+  const fault = patternFault(path, pathType);
+  if (fault !== undefined) fields.warn(["path"], fault, "never-matches");
   return path;
+}
+
+/** Explains that a path is compared as it is, although it looks like a pattern; undefined if it does not. */
+function patternFault(path: string, pathType: string): string | undefined {
+  if (/\(.*[|*+$].*\)|\\|\[.+\]|^\^/.test(path))
+    return `is ${JSON.stringify(path)}, which is compared as it is, not as a pattern, expected a prefix; patterns need a VirtualService or an HTTPRoute`;
+  return pathType === "Prefix" || pathType === "Exact" ? literalStarFault(path) : undefined;
 }
 
 const matchAllPaths = ["", "*", "/*", ".*"];

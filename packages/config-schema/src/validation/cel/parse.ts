@@ -7,7 +7,7 @@ export type Node = { readonly height: number; readonly children: readonly Node[]
   | { readonly kind: "select"; readonly field: string }
   | { readonly kind: "call"; readonly name: string; readonly target: Node | undefined; readonly args: readonly Node[] }
   | { readonly kind: "message"; readonly name: string; readonly fields: readonly string[] }
-  | { readonly kind: "operator" }
+  | { readonly kind: "operator"; readonly symbol?: string }
 );
 
 type Described = Node extends infer N ? (N extends Node ? Omit<N, "height" | "children"> : never) : never;
@@ -115,11 +115,12 @@ class Parser {
     const operators = binary[level];
     if (operators === undefined) return this.#unary();
     let left = this.#operation(level + 1);
-    while (operators.some((operator) => this.#is(operator))) {
+    for (;;) {
+      const symbol = operators.find((operator) => this.#is(operator));
+      if (symbol === undefined) return left;
       this.#at++;
-      left = build({ kind: "operator" }, [left, this.#operation(level + 1)]);
+      left = build({ kind: "operator", symbol }, [left, this.#operation(level + 1)]);
     }
-    return left;
   }
 
   #unary(): Node {

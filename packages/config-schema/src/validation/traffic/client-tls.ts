@@ -3,6 +3,7 @@ import {
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { checkFilePath, checkResourceName } from "../envoy-text.js";
+import { warnOfAuthority } from "../literal-values.js";
 import type { Place } from "../place.js";
 
 /** Maximum length of an SNI in bytes (Envoy's `UpstreamTlsContext.sni`). */
@@ -24,6 +25,7 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   checkRootsCredential(settings, namespace, place);
   const sniBytes = Buffer.byteLength(settings.sni);
   if (sniBytes > maxSniBytes) place.at("sni").error(`has ${sniBytes} bytes, expected at most ${maxSniBytes}`);
+  warnOfAuthority(settings.sni, place.at("sni"));
   if (settings.sni.includes("\0")) place.at("sni").error("has a NUL character, which Envoy rejects");
   if (settings.insecureSkipVerify === true) {
     const verifies = caCertificates !== "" || subjectAltNames.length > 0;

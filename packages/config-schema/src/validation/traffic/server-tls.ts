@@ -25,6 +25,8 @@ export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place)
   checkPins(tls, place);
   checkNames(tls, place);
   checkAlpn(tls, place);
+  warnOfVersions(tls, place);
+  warnOfClients(tls, place);
   switch (tls.mode) {
     case Mode.ISTIO_MUTUAL:
       for (const field of [
@@ -175,4 +177,32 @@ function checkNames(tls: ServerTLSSettings, place: Place): void {
   const usesCredential = tls.credentialName !== "" || tls.credentialNames.length > 0;
   if (tls.mode === Mode.SIMPLE && usesCredential && tls.subjectAltNames.length > 0)
     place.at("subjectAltNames").error("is set, expected none in mode SIMPLE, where clients show no certificate");
+}
+
+/** Warns of versions of TLS that no connection can have, and of cipher suites that none of them uses. */
+function warnOfVersions(
+  { minProtocolVersion: min, maxProtocolVersion: max, cipherSuites }: ServerTLSSettings,
+  place: Place,
+) {
+  if (min !== Version.TLS_AUTO && max !== Version.TLS_AUTO && min > max)
+    place
+      .at("minProtocolVersion")
+      .warning(
+        `is ${Version[min]}, above maxProtocolVersion ${Version[max]}, so that no connection succeeds, expected at most ${Version[max]}`,
+        "contradiction",
+      );
+  if (min === Version.TLSV1_3 && cipherSuites.length > 0)
+    place
+      .at("cipherSuites")
+      .warning("has no effect with minProtocolVersion TLSV1_3, whose cipher suites are fixed", "no-effect");
+}
+
+/** Warns of settings for certificates of clients, which show none in mode SIMPLE. */
+function warnOfClients({ mode, credentialName, credentialNames, ...tls }: ServerTLSSettings, place: Place): void {
+  if (mode !== Mode.SIMPLE || credentialName !== "" || credentialNames.length > 0) return;
+  for (const field of ["subjectAltNames", "caCertificates"] as const)
+    if (tls[field].length > 0)
+      place
+        .at(field)
+        .warning("has no effect in mode SIMPLE, where clients show no certificate, expected mode MUTUAL", "no-effect");
 }

@@ -1,3 +1,4 @@
+import { literalPathFault } from "../../../validation/literal-values.js";
 import type { Fields } from "../../../decoding/fields.js";
 import type { LocalReference } from "../references.js";
 import { headerFormatFault } from "../../../validation/format-string/header-format.js";
@@ -262,6 +263,8 @@ function decodePath(settings: Fields): { readonly path?: PathModifier } {
   if (!modifier.has(field)) modifier.fault([field], undefined, `the path that ${type} needs`);
   if (modifier.has(other)) modifier.fault([other], modifier.string(other), `no ${other} with type ${type}`);
   const value = text(modifier, field, path, "optional");
+  const fault = literalPathFault(value, "the host");
+  if (fault !== undefined) modifier.warn([field], fault, "literal");
   return {
     path: type === "ReplaceFullPath" ? { type, replaceFullPath: value } : { type, replacePrefixMatch: value },
   };

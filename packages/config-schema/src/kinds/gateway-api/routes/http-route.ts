@@ -27,7 +27,7 @@ import { decodeFilters, httpFilterTypes, type RouteFilter } from "./filters.js";
 import { checkRuleNames, decodeHostnames, routeKind, type RouteSpec } from "./route-kind.js";
 import type { HttpPathMatch, HttpRouteMatch, ValueMatch } from "./route-matches.js";
 import { checkRouteProducts } from "./route-products.js";
-import { pathPatternFault } from "../../istio/virtual-service/unmatchable.js";
+import { literalStarFault, pathPatternFault } from "../../istio/virtual-service/unmatchable.js";
 
 export interface HttpBackendReference extends BackendReference {
   readonly filters: readonly RouteFilter[];
@@ -145,7 +145,7 @@ function decodePath(path: Fields): HttpPathMatch {
   const value = path.has("value") ? path.string("value") : "/";
   if (type !== "RegularExpression" && !isNormalPath(value))
     path.fault(["value"], value, "an absolute path without empty, . and .. segments, %2f and #");
-  const fault = type === "RegularExpression" ? pathPatternFault(value) : undefined;
+  const fault = type === "RegularExpression" ? pathPatternFault(value) : literalStarFault(value);
   if (fault !== undefined) path.warn(["value"], fault, "never-matches");
   return { type, value };
 }

@@ -9,7 +9,11 @@ export function warnOfUnmatchableRule(rule: Rule, place: Place): void {
   each(rule.to, place.at("to"), ({ operation }, at) => {
     if (operation !== undefined) warnOfOperation(operation, at.at("operation"));
   });
-  each(rule.when, place.at("when"), ({ key }, at) => {
+  each(rule.when, place.at("when"), ({ key, values, notValues }, at) => {
+    if (key === "source.principal") {
+      each(values, at.at("values"), warnOfPrincipal);
+      each(notValues, at.at("notValues"), warnOfPrincipal);
+    }
     const name = /^request\.headers\[(.*)\]$/s.exec(key)?.[1];
     if (name !== undefined && !/^[!#$%&'*+\-.^_`|~A-Za-z0-9:]+$/.test(name))
       warn(at.at("key"), `is ${JSON.stringify(key)}, and no header has this name, expected request.headers[NAME]`);
@@ -21,18 +25,32 @@ function warn(place: Place, message: string): void {
 }
 
 function warnOfSource(source: Source, place: Place): void {
-  for (const field of ["principals", "notPrincipals"] as const)
-    each(source[field], place.at(field), (value, at) => {
-      if (value.includes("*") || value.startsWith("spiffe://") || /^[^/]+\/ns\/[^/]+\/sa\/[^/]+$/.test(value)) return;
-      const name = value.includes("/") || value === "" ? "NAME" : value;
-      warn(
-        at,
-        `is ${JSON.stringify(value)}, which no workload has, expected cluster.local/ns/NAMESPACE/sa/${name}, or serviceAccounts`,
-      );
-    });
+  for (const field of ["principals", "notPrincipals"] as const) each(source[field], place.at(field), warnOfPrincipal);
+}
+
+function warnOfPrincipal(value: string, place: Place): void {
+  if (value.includes("*") || value.startsWith("spiffe://") || /^[^/]+\/ns\/[^/]+\/sa\/[^/]+$/.test(value)) return;
+  const name = value.includes("/") || value === "" ? "NAME" : value;
+  warn(
+    place,
+    `is ${JSON.stringify(value)}, which no workload has, expected cluster.local/ns/NAMESPACE/sa/${name}, or serviceAccounts`,
+  );
+}
+
+/** Characters that the name of a method cannot have (RFC 9110, section 5.6.2). */
+const noMethodCharacter = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]/;
+
+function warnOfMethod(value: string, place: Place): void {
+  if (!noMethodCharacter.test(value)) return;
+  const names = value.split(/[^A-Za-z]+/).filter((name) => name !== "");
+  warn(
+    place,
+    `is ${JSON.stringify(value)}, which no method matches, expected ${names.map((name) => JSON.stringify(name.toUpperCase())).join(" and ")}`,
+  );
 }
 
 function warnOfOperation(operation: Operation, place: Place): void {
+  for (const field of ["methods", "notMethods"] as const) each(operation[field], place.at(field), warnOfMethod);
   for (const field of ["paths", "notPaths"] as const) each(operation[field], place.at(field), warnOfPath);
   for (const field of ["hosts", "notHosts"] as const)
     each(operation[field], place.at(field), (value, at) => {

@@ -10,6 +10,7 @@ import { checkFault, checkHttpStatus } from "./fault.js";
 import { checkHeaders, checkHeaderText, isAuthority } from "./headers.js";
 import { checkHttpMatch } from "./http-match.js";
 import { warnOfIneffectiveSettings } from "./ineffective-settings.js";
+import { warnOfLiteralValues } from "./literal-values.js";
 import { checkWeights } from "./weights.js";
 
 const megabyte = 1024 * 1024;
@@ -37,6 +38,7 @@ export function checkHttpRoute(route: HTTPRoute, { delegate, toGateway }: HttpRo
   checkWeights(route.route, place.at("route"));
   checkOptionalDuration(route.timeout, place.at("timeout"));
   warnOfIneffectiveSettings(route, place);
+  warnOfLiteralValues(route, place);
 }
 
 /** Checks that a route has exactly one action: destinations, redirect, direct response or delegation. */

@@ -15,7 +15,8 @@ export function warnOfRewrittenPaths(routes: readonly HTTPRoute[], place: Place)
       { text: redirect?.prefixRewrite ?? "", at: place.at(i, "redirect", "prefixRewrite") },
     ];
     for (const { text, at } of replacements) {
-      if (text === "") continue;
+      // Others are reported as no paths.
+      if (!text.startsWith("/")) continue;
       const matched = match.length === 0 ? ["/"] : match.flatMap((each) => prefixOf(each) ?? []);
       for (const prefix of matched) if (warnOfReplacement(prefix, text, prefixes, at)) break;
     }

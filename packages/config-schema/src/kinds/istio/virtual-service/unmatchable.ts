@@ -25,6 +25,23 @@ export function warnOfUnmatchable(match: HTTPMatchRequest, place: Place): void {
   for (const field of ["headers", "withoutHeaders"] as const)
     for (const [name, value] of Object.entries(match[field]))
       given(value, place.at(field, name), (kind, text, at) => checkHeader(name.toLowerCase(), kind, text, at));
+  checkExcludedHeaders(match, place.at("withoutHeaders"));
+  for (const name of Object.keys(match.queryParams))
+    if (/[=&#]/.test(name))
+      warn(
+        place.at("queryParams", name),
+        `no query parameter has this name, because ${name.match(/[=&#]/)?.[0]} ends it, expected ${JSON.stringify(name.split(/[=&#]/)[0])}`,
+      );
+}
+
+/** Warns of headers that are required and excluded with the same value. */
+function checkExcludedHeaders({ headers, withoutHeaders }: HTTPMatchRequest, place: Place): void {
+  const keyOf = (name: string, { matchType }: StringMatch): string =>
+    JSON.stringify([name.toLowerCase(), matchType.case, matchType.value]);
+  const required = new Set(Object.entries(headers).map(([name, value]) => keyOf(name, value)));
+  for (const [name, value] of Object.entries(withoutHeaders))
+    if (required.has(keyOf(name, value)))
+      warn(place.at(name), "excludes what headers requires, so that the match never applies");
 }
 
 function given(
@@ -51,11 +68,17 @@ function checkPath(kind: Kind, value: string, place: Place): void {
   else if (value.includes("?"))
     warn(place, `${is}, which no path matches: it is compared without the query, expected queryParams`);
   else if (/\s/.test(value)) warn(place, `${is}, which no path matches: expected %20 or + for a space`);
-  else if (/\/\*+$/.test(value))
-    warn(
-      place,
-      `${is}, whose * only matches an asterisk, expected prefix ${JSON.stringify(value.replace(/\*+$/, ""))}`,
-    );
+  else {
+    const fault = literalStarFault(value);
+    if (fault !== undefined) warn(place, fault);
+  }
+}
+
+/** Explains that the `*` at the end of a path is no wildcard, as a predicate; undefined if there is none. */
+export function literalStarFault(path: string): string | undefined {
+  return /\/\*+$/.test(path)
+    ? `is ${JSON.stringify(path)}, whose * only matches an asterisk, expected prefix ${JSON.stringify(path.replace(/\*+$/, ""))}`
+    : undefined;
 }
 
 /**

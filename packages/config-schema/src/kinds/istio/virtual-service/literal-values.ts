@@ -1,0 +1,37 @@
+import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { RE2JS } from "re2js";
+import { warnOfAuthority, warnOfPath } from "../../../validation/literal-values.js";
+import type { Place } from "../../../validation/place.js";
+import { regexFault } from "../../../validation/regex/regex.js";
+
+/** Warns of redirects and rewrites that proxies send as they are written, although they have another form. */
+export function warnOfLiteralValues({ redirect, rewrite }: HTTPRoute, place: Place): void {
+  if (redirect !== undefined) {
+    for (const field of ["uri", "prefixRewrite"] as const)
+      warnOfPath(redirect[field], "the host of the redirect", place.at("redirect", field));
+    warnOfAuthority(redirect.authority, place.at("redirect", "authority"));
+  }
+  if (rewrite === undefined) return;
+  warnOfPath(rewrite.uri, "nothing else", place.at("rewrite", "uri"));
+  warnOfAuthority(rewrite.authority, place.at("rewrite", "authority"));
+  const { match = "", rewrite: text = "" } = rewrite.uriRegexRewrite ?? {};
+  if (match !== "" && text !== "" && regexFault(match) === undefined)
+    warnOfGroups(match, text, place.at("rewrite", "uriRegexRewrite", "rewrite"));
+}
+
+/** Warns of references to groups in another syntax than `\1`, or to groups that the pattern lacks. */
+function warnOfGroups(match: string, text: string, place: Place): void {
+  const groups = RE2JS.compile(match).groupCount();
+  const foreign = /\$(\d)|\$\{(\d)\}/.exec(text);
+  if (foreign !== null && groups > 0)
+    place.warning(
+      `has ${JSON.stringify(foreign[0])}, which is sent as it is, expected ${JSON.stringify(`\\${foreign[1] ?? foreign[2]}`)}`,
+      "literal",
+    );
+  const highest = Math.max(0, ...[...text.matchAll(/\\(\d)/g)].map(([, group]) => Number(group)));
+  if (highest > groups)
+    place.warning(
+      `has ${JSON.stringify(`\\${highest}`)}, and the pattern has ${groups} groups, so that no path is rewritten, expected a group in parentheses in match`,
+      "literal",
+    );
+}

@@ -1,0 +1,30 @@
+import type { Place } from "./place.js";
+
+/** Warns of text in place of a path that does not begin with a slash: it follows what is before it as it is. */
+export function warnOfPath(value: string, after: string, place: Place): void {
+  const fault = literalPathFault(value, after);
+  if (fault !== undefined) place.warning(fault, "literal");
+}
+
+/** Explains that text is no path, as a predicate; undefined if it may be one. */
+export function literalPathFault(value: string, after: string): string | undefined {
+  if (value === "" || value.startsWith("/") || value.startsWith("%")) return undefined;
+  const is = `is ${JSON.stringify(value)}, which is sent after ${after} as it is`;
+  const [, authority, path = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/i.exec(value) ?? [];
+  return authority === undefined
+    ? `${is}, expected a path: ${JSON.stringify(`/${value}`)}`
+    : `${is}, expected the path ${JSON.stringify(path === "" ? "/" : path)}, and the host in authority: ${JSON.stringify(authority)}`;
+}
+
+/** Warns of a URL, or a host with a path, in place of a host. */
+export function warnOfAuthority(value: string, place: Place): void {
+  const fault = literalHostFault(value);
+  if (fault !== undefined) place.warning(fault, "literal");
+}
+
+/** Explains that text is no host, as a predicate; undefined if it may be one. */
+export function literalHostFault(value: string): string | undefined {
+  if (!/[/\s]/.test(value)) return undefined;
+  const [, host = ""] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/\s]*)/i.exec(value) ?? [];
+  return `is ${JSON.stringify(value)}, which is sent as it is, expected a host${host === "" ? "" : `: ${JSON.stringify(host)}`}`;
+}
