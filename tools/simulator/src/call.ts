@@ -17,6 +17,11 @@ export interface Call {
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
+   * Envoy's random number of the request, an integer from 0: selects fractions of requests, and one of several weighted
+   * clusters. Default: fractions as with 0, and no cluster of several.
+   */
+  readonly random?: number;
+  /**
    * `inbound`: redirected to the proxy's inbound port. Default: it leaves the workload through the proxy, or comes to a
    * gateway.
    */
@@ -43,14 +48,15 @@ export interface Outcome {
   readonly routeConfigMatched?: string;
   readonly virtualHostMatched?: string;
   readonly routeMatched?: string;
-  /** Absent where a route names several or none. */
+  /** Absent where a route names none, or several and the call has no random number. */
   readonly clusterMatched?: string;
 }
 
 /** A call with everything that it leaves unsaid. */
-export type WholeCall = Required<Omit<Call, "sni" | "hostHeader">> & {
+export type WholeCall = Required<Omit<Call, "sni" | "hostHeader" | "random">> & {
   readonly sni: string;
   readonly hostHeader: string;
+  readonly random: number | undefined;
 };
 
 export function wholeCall(call: Call): WholeCall {
@@ -66,6 +72,7 @@ export function wholeCall(call: Call): WholeCall {
     path: call.path || "/",
     method: call.method ?? "GET",
     headers: call.headers ?? {},
+    random: call.random,
     callMode: call.callMode ?? "outbound",
   };
 }

@@ -1,3 +1,5 @@
+import type { RuntimeFractionalPercent } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { FractionalPercent_DenominatorType as DenominatorType } from "@istiod/envoy-api/envoy/type/v3/percent";
 import type { StringMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/string";
 import type {
   HeaderMatcher,
@@ -11,16 +13,18 @@ export interface Request {
   readonly path: string;
   /** Names in lower case, `:authority` and the like among them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Envoy's random number of the request, an integer from 0, which is the same for all its routes. */
+  readonly random: number;
 }
 
 /**
- * Reports whether a route matches a request by path, headers and query parameters. Conditions that a {@link Request}
- * cannot express (runtime fractions, metadata, client certificates) do not match.
+ * Reports whether a route matches a request by path, headers, query parameters and its random number. Conditions that a
+ * {@link Request} cannot express (metadata, client certificates) do not match.
  */
 export function matchesRoute(match: RouteMatch, request: Request): boolean {
   const [path = "", query = ""] = splitQuery(request.path);
-  if (match.runtimeFraction !== undefined || match.dynamicMetadata.length > 0 || match.tlsContext !== undefined)
-    return false;
+  if (match.dynamicMetadata.length > 0 || match.tlsContext !== undefined) return false;
+  if (match.runtimeFraction !== undefined && !isInFraction(match.runtimeFraction, request.random)) return false;
   if (match.grpc !== undefined && !/^application\/grpc(\+|$)/.test(request.headers["content-type"] ?? "")) return false;
   const parameters = new URLSearchParams(query);
   return (
@@ -28,6 +32,18 @@ export function matchesRoute(match: RouteMatch, request: Request): boolean {
     match.headers.every((header) => matchesHeader(header, request.headers)) &&
     match.queryParameters.every((parameter) => matchesParameter(parameter, parameters))
   );
+}
+
+const denominators = {
+  [DenominatorType.HUNDRED]: 100,
+  [DenominatorType.TEN_THOUSAND]: 10_000,
+  [DenominatorType.MILLION]: 1_000_000,
+} as const;
+
+/** Reports whether a fraction includes a request. The runtime of Envoy does not override its default. */
+function isInFraction({ defaultValue }: RuntimeFractionalPercent, random: number): boolean {
+  if (defaultValue === undefined) return false;
+  return random % denominators[defaultValue.denominator] < defaultValue.numerator;
 }
 
 function matchesPath({ pathSpecifier, caseSensitive }: RouteMatch, path: string): boolean {

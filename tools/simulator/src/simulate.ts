@@ -1,7 +1,11 @@
 import type { FilterChain } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import type { Listener } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import type { RouteConfiguration } from "@istiod/envoy-api/envoy/config/route/v3/route";
-import { VirtualHost_TlsRequirementType as TlsRequirement } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import type { TcpProxy } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
+import {
+  type RouteAction,
+  VirtualHost_TlsRequirementType as TlsRequirement,
+} from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { type Call, type CallError, type Outcome, wholeCall, type WholeCall } from "./call.js";
 import { chooseListener } from "./choose-listener.js";
 import { chooseFilterChains } from "./filter-chain.js";
@@ -36,7 +40,7 @@ function inChain(state: ProxyState, chain: FilterChain, call: WholeCall): Outcom
   const error = handshakeError(chain, call);
   if (error !== undefined) return { error };
   const manager = connectionManagerOf(chain);
-  if (manager === undefined) return clusterOf(tcpProxyOf(chain)?.clusterSpecifier);
+  if (manager === undefined) return clusterOf(tcpProxyOf(chain)?.clusterSpecifier, call.random);
   const readable = call.protocol !== "tcp" && (call.tls === "plaintext" || chain.transportSocket !== undefined);
   if (!readable) return { error: "protocol error" };
   switch (manager.routeSpecifier.case) {
@@ -72,16 +76,41 @@ function inRoutes(routes: RouteConfiguration | undefined, call: WholeCall): Outc
       ":scheme": call.tls === "plaintext" ? "http" : "https",
       ...call.headers,
     },
+    random: call.random ?? 0,
   };
   const route = host.routes.find(({ match }) => match !== undefined && matchesRoute(match, request));
   if (route === undefined) return { ...at, error: "no route matched" };
   return {
     ...at,
     ...(route.name !== "" && { routeMatched: route.name }),
-    ...(route.action.case === "route" && clusterOf(route.action.value.clusterSpecifier)),
+    ...(route.action.case === "route" && clusterOf(route.action.value.clusterSpecifier, call.random)),
   };
 }
 
-function clusterOf(specifier: { readonly case?: string | undefined; readonly value?: unknown } | undefined): Outcome {
-  return specifier?.case === "cluster" ? { clusterMatched: specifier.value as string } : {};
+type ClusterSpecifier = RouteAction["clusterSpecifier"] | TcpProxy["clusterSpecifier"];
+
+function clusterOf(specifier: ClusterSpecifier | undefined, random: number | undefined): Outcome {
+  switch (specifier?.case) {
+    case "cluster":
+      return { clusterMatched: specifier.value };
+    case "weightedClusters": {
+      const name = random === undefined ? undefined : weightedCluster(specifier.value.clusters, random);
+      return name === undefined ? {} : { clusterMatched: name };
+    }
+    default:
+      return {};
+  }
+}
+
+interface Weighted {
+  readonly name: string;
+  readonly weight?: number | { readonly value: number } | undefined;
+}
+
+/** Selects a cluster as Envoy does: by the random number modulo the sum of the weights. */
+function weightedCluster(clusters: readonly Weighted[], random: number): string | undefined {
+  const weights = clusters.map(({ weight = 0 }) => (typeof weight === "number" ? weight : weight.value));
+  const selected = random % weights.reduce((sum, weight) => sum + weight, 0);
+  let end = 0;
+  return clusters.find((_, i) => selected < (end += weights[i] ?? 0))?.name;
 }

@@ -1,8 +1,14 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
-import { RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import {
+  type RouteMatch,
+  RouteMatchSchema,
+  RouteSchema,
+  WeightedClusterSchema,
+} from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { FractionalPercent_DenominatorType as DenominatorType } from "@istiod/envoy-api/envoy/type/v3/percent";
 import { describe, expect, it } from "vitest";
 import { type Call, type Outcome, simulate } from "../src/index.js";
 import { any } from "./any.js";
@@ -21,6 +27,11 @@ const exact = create(RouteSchema, {
   action: { case: "redirect", value: {} },
 });
 
+const anyPath = create(RouteMatchSchema, { pathSpecifier: { case: "prefix", value: "/" } });
+
+type VirtualHosts = NonNullable<
+  Exclude<MessageInitShape<typeof RouteConfigurationSchema>, { $typeName: string }>["virtualHosts"]
+>;
 type Domains = Readonly<Record<string, readonly string[]>>;
 
 describe("filter chains", () => {
@@ -97,15 +108,14 @@ describe("filter chains", () => {
 
 describe("virtual hosts and routes", () => {
   const outcome = (domains: Domains, hostHeader: string, path = "/"): Outcome => {
-    const routes = create(RouteConfigurationSchema, {
-      name: "80",
-      ignorePortInHostMatching: true,
-      virtualHosts: Object.entries(domains).map(([name, of]) => ({
-        name,
-        domains: [...of],
-        routes: [separated, exact],
-      })),
-    });
+    const virtualHosts = Object.entries(domains).map(([name, of]) => ({ name, domains: [...of] }));
+    return outcomeOf(
+      virtualHosts.map((host) => ({ ...host, routes: [separated, exact] })),
+      { hostHeader, path },
+    );
+  };
+  const outcomeOf = (virtualHosts: VirtualHosts, call: Partial<Call>): Outcome => {
+    const routes = create(RouteConfigurationSchema, { name: "80", ignorePortInHostMatching: true, virtualHosts });
     const manager = any(HttpConnectionManagerSchema, {
       routeSpecifier: { case: "rds", value: { routeConfigName: "80" } },
     });
@@ -115,7 +125,7 @@ describe("virtual hosts and routes", () => {
     });
     return simulate(
       { listeners: [listener], routes: new Map([["80", routes]]) },
-      { port: 80, protocol: "http", hostHeader, path },
+      { port: 80, protocol: "http", ...call },
     );
   };
 
@@ -144,5 +154,49 @@ describe("virtual hosts and routes", () => {
       routeMatched: "separated",
       clusterMatched: "one",
     });
+  });
+
+  it("match a fraction of the requests by their random number", () => {
+    const inFraction = (numerator: number, denominator: DenominatorType): RouteMatch =>
+      create(RouteMatchSchema, {
+        pathSpecifier: anyPath.pathSpecifier,
+        runtimeFraction: { defaultValue: { numerator, denominator } },
+      });
+    const matches = {
+      none: inFraction(0, DenominatorType.MILLION),
+      percent: inFraction(3, DenominatorType.HUNDRED),
+      millionths: inFraction(250_000, DenominatorType.MILLION),
+      rest: anyPath,
+    };
+    const routes = Object.entries(matches).map(([name, match]) => create(RouteSchema, { name, match }));
+    const of = (random?: number): string | undefined =>
+      outcomeOf([{ name: "all", domains: ["*"], routes }], random === undefined ? {} : { random }).routeMatched;
+    expect([undefined, 0, 2, 3, 102, 249_999, 250_000, 1_249_999, 4_000_000_103].map(of)).toEqual([
+      "percent",
+      "percent",
+      "percent",
+      "millionths",
+      "percent",
+      "millionths",
+      "percent",
+      "millionths",
+      "millionths",
+    ]);
+    expect(of(250_003)).toBe("rest");
+  });
+
+  it("lead to one of several clusters by the random number modulo their weights, or to none without it", () => {
+    const clusters = Object.entries({ one: 1, zero: 0, two: 2 }).map(([name, value]) => ({ name, weight: { value } }));
+    const route = create(RouteSchema, {
+      match: anyPath,
+      action: {
+        case: "route",
+        value: { clusterSpecifier: { case: "weightedClusters", value: create(WeightedClusterSchema, { clusters }) } },
+      },
+    });
+    const of = (call: Partial<Call>): string | undefined =>
+      outcomeOf([{ name: "all", domains: ["*"], routes: [route] }], call).clusterMatched;
+    expect([0, 1, 2, 3, 5].map((random) => of({ random }))).toEqual(["one", "two", "two", "one", "two"]);
+    expect(of({})).toBeUndefined();
   });
 });
