@@ -5,6 +5,7 @@ import {
   type RouteMatch,
   RouteMatchSchema,
   RouteSchema,
+  WeightedCluster_ClusterWeightSchema,
   WeightedClusterSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
@@ -186,7 +187,9 @@ describe("virtual hosts and routes", () => {
   });
 
   it("lead to one of several clusters by the random number modulo their weights, or to none without it", () => {
-    const clusters = Object.entries({ one: 1, zero: 0, two: 2 }).map(([name, value]) => ({ name, weight: { value } }));
+    const clusters = Object.entries({ one: 1, zero: 0, two: 2 }).map(([name, weight]) =>
+      create(WeightedCluster_ClusterWeightSchema, { name, weight }),
+    );
     const route = create(RouteSchema, {
       match: anyPath,
       action: {
