@@ -141,6 +141,14 @@ test("the references of a Gateway are resolved if its client certificate is vali
   );
   const far = [gateway([http], ref("vault")), secret("client", "vault")];
   expect(resolved(...far)).toMatch(/^False RefNotPermitted: clientCertificateRef client\/vault not accessible/);
+  // The existence of a Secret is not told without a grant, and the kind of the reference is.
+  expect(resolved(gateway([http], ref("vault")))).toBe(resolved(...far));
+  const configMap = {
+    tls: { backend: { clientCertificateRef: { kind: "ConfigMap", name: "a", namespace: "vault" } } },
+  };
+  expect(resolved(gateway([http], configMap))).toBe(
+    "False InvalidClientCertificateRef: invalid clientCertificateRef /ConfigMap/a.vault, only secret is allowed",
+  );
   expect(resolved(...far, grant("vault", { kind: "Gateway", namespace: "edge" }))).toMatch(/^True/);
 });
 

@@ -55,11 +55,17 @@ export function clientCertificateCheck(
   user: CredentialUser,
 ): { readonly fault?: StatusFault; readonly note?: string } {
   const { namespace = user.namespace, name } = ref;
-  if (namespace !== user.namespace && !isPermitted(q, { ref: { ...ref, namespace }, kind: "Secret", user }))
+  const key = certificateKey(ref, namespace, "client");
+  // As for certificates of listeners, only what the reference says is told without a grant.
+  if (
+    key.isSecret &&
+    namespace !== user.namespace &&
+    !isPermitted(q, { ref: { ...ref, namespace }, kind: "Secret", user })
+  )
     return refused(
       `clientCertificateRef ${name}/${namespace} not accessible to a Gateway in namespace "${user.namespace}"`,
     );
-  const { fault, note } = q.call(certificateCheck, certificateKey(ref, namespace, "client"));
+  const { fault, note } = q.call(certificateCheck, key);
   if (fault === undefined) return note === undefined ? {} : { note };
   return {
     fault: {
