@@ -76,6 +76,18 @@ describe("HTTPRoutes of a service", () => {
   });
 });
 
+test("routes of a ServiceEntry say that its hosts with wildcards are not routed", () => {
+  const accepted = (kind: string, hosts: string): unknown => {
+    const mesh = new RouteMesh(services + entry.replace("a.example, b.example", hosts).replace("DNS", "NONE"));
+    mesh.apply(route(kind, "shop/a", "{group: networking.istio.io, kind: ServiceEntry, name: outside}"));
+    return mesh.statuses(kind as "HTTPRoute", "shop/a")[0]?.["Accepted"];
+  };
+  const wildcard = "no effect on *.example: sidecars do not route hosts with wildcards";
+  expect(accepted("HTTPRoute", "'*.example'")).toBe(`True Accepted: Route was valid; ${wildcard}`);
+  expect(accepted("GRPCRoute", "a.example, '*.example'")).toBe(`True Accepted: Route was valid; ${wildcard}`);
+  expect(accepted("HTTPRoute", "a.example")).toBe("True Accepted: Route was valid");
+});
+
 test("routes of a ServiceEntry apply to each of its hosts", () => {
   const mesh = new RouteMesh(services + entry);
   mesh.apply(route("HTTPRoute", "shop/a", "{group: networking.istio.io, kind: ServiceEntry, name: outside}"));

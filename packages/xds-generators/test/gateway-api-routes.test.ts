@@ -322,6 +322,45 @@ describe("HTTPRoutes of a service", () => {
   });
 });
 
+it("HTTPRoutes of a ServiceEntry apply to its hosts, except those with wildcards", () => {
+  const entry = {
+    apiVersion: "networking.istio.io/v1",
+    kind: "ServiceEntry",
+    metadata: { name: "any", namespace: "shop" },
+    spec: {
+      hosts: ["*.any.example", "a.example"],
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+      resolution: "NONE",
+    },
+  };
+  const route = gatewayApi("HTTPRoute", "shop/outside", {
+    parentRefs: [{ group: "networking.istio.io", kind: "ServiceEntry", name: "any" }],
+    rules: [toCart],
+  });
+  const mesh = new TestMesh(`${services}---\n${JSON.stringify(entry)}\n${route}`);
+  const { virtualHosts } = mesh.proxy({ namespace: "shop" }).json(routeType, "80");
+  const routes = (name: string): unknown =>
+    virtualHosts.find((host: Json) => host.name === name).routes.map((each: Json) => each.name);
+  expect(routes("a.example:80")).toEqual(["shop.outside.0"]);
+  expect(routes("*.any.example:80")).toEqual(["default"]);
+});
+
+it.each([
+  ["unknown well-known certificates", { wellKnownCACertificates: "x.example/none" }],
+  ["a ConfigMap that does not exist", { caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "none" }] }],
+])("connections to a backend with %s fail, from gateways and sidecars", (_, roots) => {
+  const policy = gatewayApi("BackendTLSPolicy", "shop/cart", {
+    targetRefs: [{ group: "", kind: "Service", name: "cart" }],
+    validation: { hostname: "cart.example", ...roots },
+  });
+  const mesh = new TestMesh(services + front([]) + policy);
+  for (const proxy of [router(mesh), mesh.proxy({ namespace: "shop" })]) {
+    const { commonTlsContext } = proxy.cluster("outbound|80||cart.shop.svc.cluster.local").transportSocket.typedConfig;
+    const { validationContextSdsSecretConfig } = commonTlsContext.combinedValidationContext;
+    expect(validationContextSdsSecretConfig).toMatchObject({ name: "invalid://", sdsConfig: { ads: {} } });
+  }
+});
+
 describe("HTTPS listeners of one port", () => {
   const hostname = (name: string, host?: string, port = 443): { port: number; [field: string]: unknown } => ({
     ...{ name, protocol: "HTTPS", ...(host !== undefined && { hostname: host }) },

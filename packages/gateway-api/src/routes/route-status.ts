@@ -4,8 +4,9 @@ import { features } from "../settings/features.js";
 import { missingPort } from "./backends.js";
 import { type ConvertedRules, convertedHttpRules } from "./conversion/http-rules.js";
 import { convertedTcpRules, convertedTlsRules } from "./conversion/l4-rules.js";
-import { hostsOverlap } from "./hostnames.js";
+import { hostsOverlap, isWildcard } from "./hostnames.js";
 import { servedHttpParts } from "./http-parts.js";
+import { meshHosts } from "./mesh-hosts.js";
 import { isMeshParent, parentOrder } from "./parent.js";
 import { routeBinding, type RouteReference } from "./route.js";
 import { firstTcpRoute } from "./tcp-precedence.js";
@@ -94,6 +95,7 @@ function acceptedCondition(
     const valid = accepting.length > 1 ? `Route was valid, bound to ${accepting.length} parents` : "Route was valid";
     const notes = [
       ...notesOnHosts(route, accepting, hostnames),
+      ...notesOnWildcards(q, route, accepting),
       ...notesOnPort(q, accepting),
       ...notesOnPrecedence(q, route, accepting),
       ...notesOnBounds(q, route),
@@ -124,6 +126,19 @@ function notesOnHosts(
       ),
   );
   return unserved.length === 0 ? [] : [`no effect on ${unserved.join(", ")}, which no listener of the parent has`];
+}
+
+/** Returns a note on wildcard hosts of a ServiceEntry, which sidecars do not route by the Gateway API. */
+function notesOnWildcards(
+  q: QueryContext,
+  { kind }: RouteReference,
+  accepting: readonly RouteAttachment[],
+): readonly string[] {
+  if (kind !== "HTTPRoute" && kind !== "GRPCRoute") return [];
+  return accepting.flatMap(({ parent }) => {
+    const hosts = isMeshParent(parent) ? q.call(meshHosts, parent).filter(isWildcard) : [];
+    return hosts.length === 0 ? [] : [`no effect on ${hosts.join(", ")}: sidecars do not route hosts with wildcards`];
+  });
 }
 
 /** Returns a note on a port that the Service a route attaches to does not have. */

@@ -29,7 +29,7 @@ import {
   externalSecretPrefix,
   fileSecret,
   servesRevocationLists,
-  isConfigMapCredential,
+  isForAllSidecars,
   workloadCertificate,
   workloadRoots,
 } from "../../security/tls/sds-secret.js";
@@ -70,7 +70,7 @@ export function upstreamTlsContext(
   // Sidecars that cannot read the secret would wait for it, so a credential requires a workload selector.
   if (
     credentialName !== "" &&
-    !isConfigMapCredential(credentialName) &&
+    !isForAllSidecars(credentialName) &&
     !options.selectsWorkloads &&
     q.ask(proxyType) === "sidecar"
   )
@@ -161,7 +161,7 @@ function rootsCredential(
   { caCertCredentialName: name }: ClientTLSSettings,
   { selectsWorkloads }: UpstreamTlsOptions,
 ): string {
-  if (name !== "" && !isConfigMapCredential(name) && !selectsWorkloads && q.ask(proxyType) === "sidecar") return "";
+  if (name !== "" && !isForAllSidecars(name) && !selectsWorkloads && q.ask(proxyType) === "sidecar") return "";
   return rootsCredentialName(name);
 }
 

@@ -64,13 +64,7 @@ export const virtualHostPlan = query(
         continue;
       }
       const { services, others } = matchHosts(q, header, remaining, at);
-      if (
-        header.semantics === "gateway-api" &&
-        !services.some((found) => found.namespace === header.namespace) &&
-        !q.ask(inNamespace, header.namespace)
-      ) {
-        continue;
-      }
+      if (header.semantics === "gateway-api" && !isRoutedByGatewayApi(q, header, services)) continue;
       const ports = new Set(services.flatMap(({ httpPorts }) => httpPorts));
       if (ports.size === 0 && at.port === defaultHttpPort) {
         ports.add(defaultHttpPort);
@@ -94,6 +88,19 @@ export const virtualHostPlan = query(
   },
   { key: egressPortKey },
 );
+
+/**
+ * Reports whether a client applies a route of the Gateway API: to services of the route's namespace, and in that
+ * namespace to all. Hosts without a service, such as wildcards, are not routed.
+ */
+function isRoutedByGatewayApi(
+  q: QueryContext,
+  { namespace }: VirtualServiceHeader,
+  services: readonly PortService[],
+): boolean {
+  if (services.some((found) => found.namespace === namespace)) return true;
+  return services.length > 0 && q.ask(inNamespace, namespace);
+}
 
 /** Collects virtual hosts by name. Of two with one name, the second is ignored. */
 class PlanBuilder {

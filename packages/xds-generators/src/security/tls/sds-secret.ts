@@ -30,9 +30,12 @@ const secretPrefix = "kubernetes://";
 const builtinPrefix = "builtin://";
 const invalidPrefix = "invalid://";
 
-/** Reports whether a credential is a ConfigMap. */
-export function isConfigMapCredential(name: string): boolean {
-  return name.startsWith(configMapPrefix);
+/**
+ * Reports whether sidecars may request a credential that no workload selector limits: a ConfigMap, which has no keys,
+ * or one that is never served, so that connections fail.
+ */
+export function isForAllSidecars(name: string): boolean {
+  return name.startsWith(configMapPrefix) || name.startsWith(invalidPrefix);
 }
 
 /** A secret from the agent. The workload's own secrets are awaited without a timeout. */
