@@ -80,22 +80,35 @@ export function generateFrom(
 
 /** A database that holds the objects, mesh configuration and environment of a scenario. */
 export function load(s: Scenario): Database<Proxy> {
+  const database = databaseOf(objectsOf(s), { rejected: (reason) => console.error(`${s.name}: ${reason}`) });
+  database.commit((tx) => writeMesh(tx, s));
+  return database;
+}
+
+export interface DatabaseOptions {
+  /** Environment variables. Default: none. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Receives the reason for which an object is rejected. */
+  readonly rejected: (reason: string) => void;
+}
+
+/** Returns a database that holds objects, with the default mesh configuration. */
+export function databaseOf(objects: readonly JsonObject[], { env = {}, rejected }: DatabaseOptions): Database<Proxy> {
   const database = new Database<Proxy>();
   const accepted: LocatedObject[] = [];
-  for (const document of objectsOf(s)) {
+  for (const document of objects) {
     for (const d of decode(document)) {
       if (d.outcome === "accepted") accepted.push({ kind: d.kind, key: d.key, object: d.object } as LocatedObject);
       if (d.outcome === "rejected") {
         const about = d.subject ? `${d.subject.kind} ${d.subject.namespace}/${d.subject.name}` : "an object";
-        console.error(
-          `${s.name}: ${about} refused: ${d.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ")}`,
-        );
+        rejected(`${about} refused: ${d.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ")}`);
       }
     }
   }
   database.commit((tx) => {
     setObjects(tx, accepted);
-    writeMesh(tx, s);
+    tx.set(meshConfig, meshConfigKey, required(applyMeshConfig({}, strict)));
+    for (const [name, value] of Object.entries(env)) tx.set(environment, name, value);
   });
   return database;
 }
@@ -125,7 +138,8 @@ function jsonFile(s: Scenario, name: string): JsonValue {
   return file ? ((parse(readFileSync(file, "utf8")) ?? {}) as JsonValue) : {};
 }
 
-function resourcesOf(view: View<Proxy>, t: Type): Map<string, Uint8Array> {
+/** Returns the resources of a type that a client requests, encoded, by name. */
+export function resourcesOf(view: View<Proxy>, t: Type): Map<string, Uint8Array> {
   const generator = generators[typeUrls[t]];
   if (!generator) return new Map();
   const found = [...view.call(generator)];

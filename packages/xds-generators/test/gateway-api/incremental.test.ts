@@ -1,9 +1,8 @@
 import { mint } from "@istiod/ca/testing";
+import { gatewayMesh, gatewayMeshProxies, type MeshObject, randomObjects, toYaml } from "@istiod/gateway-api/testing";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { TestMesh } from "../mesh.js";
-import { gatewayMesh, gatewayMeshProxies } from "./gateway-mesh.js";
-import { randomObjects } from "./random-objects.js";
 
 const types = [
   "envoy.config.cluster.v3.Cluster",
@@ -12,7 +11,7 @@ const types = [
 ];
 
 const { pem, keyPem } = await mint({ ca: true });
-const base = gatewayMesh({ certificate: pem, key: keyPem });
+const base = toYaml(gatewayMesh({ certificate: pem, key: keyPem, root: pem }));
 
 const changes = fc.array(fc.tuple(randomObjects, fc.infiniteStream(fc.boolean())), { minLength: 2, maxLength: 4 });
 
@@ -23,16 +22,7 @@ function state(of: TestMesh): readonly (readonly string[])[] {
   });
 }
 
-/** Returns the documents of a text by kind, namespace and name. */
-function documentsOf(yaml: string): Map<string, string> {
-  const texts = yaml.split("---\n").filter((text) => text !== "");
-  return new Map(
-    texts.map((text) => {
-      const { kind, metadata } = JSON.parse(text) as { kind: string; metadata: { namespace: string; name: string } };
-      return [`${kind}/${metadata.namespace}/${metadata.name}`, `---\n${text}`];
-    }),
-  );
-}
+const keyOf = ({ kind, metadata }: MeshObject): string => `${kind}/${metadata.namespace}/${metadata.name}`;
 
 const runs = Number(process.env["GATEWAY_API_CASES"] ?? 8);
 const seed = process.env["GATEWAY_API_SEED"];
@@ -45,16 +35,16 @@ it(
       fc.property(changes, (edits) => {
         const incremental = new TestMesh(base);
         state(incremental);
-        const current = new Map<string, string>();
+        const current = new Map<string, MeshObject>();
         for (const [applied, removals] of edits) {
-          for (const [key, document] of [...current]) {
+          for (const [key, object] of [...current]) {
             if (removals.next().value) continue;
-            incremental.remove(document);
+            incremental.remove(toYaml([object]));
             current.delete(key);
           }
-          incremental.apply(applied);
-          for (const [key, document] of documentsOf(applied)) current.set(key, document);
-          expect(state(incremental)).toEqual(state(new TestMesh(base + [...current.values()].join(""))));
+          incremental.apply(toYaml(applied));
+          for (const object of applied) current.set(keyOf(object), object);
+          expect(state(incremental)).toEqual(state(new TestMesh(base + toYaml([...current.values()]))));
         }
       }),
       { numRuns: runs, endOnFailure: true, ...(seed !== undefined && { seed: Number(seed) }) },

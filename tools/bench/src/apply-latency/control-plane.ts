@@ -26,6 +26,8 @@ export interface ControlPlaneOptions {
 export interface OriginalOptions extends ControlPlaneOptions {
   /** Command line flags by name, over those of this module. Default: none. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Environment variables, over those of this module. Default: none. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Both leave Gateways and statuses alone, and configure a stock Envoy. */
@@ -65,7 +67,7 @@ const withoutLimits = { PILOT_MAX_REQUESTS_PER_SECOND: "100000", PILOT_PUSH_THRO
  */
 export async function startOriginal(
   binary: string,
-  { kubeconfig, work, debounce, flags: given = {} }: OriginalOptions,
+  { kubeconfig, work, debounce, flags: given = {}, env: variables = {} }: OriginalOptions,
 ): Promise<ControlPlane> {
   const [port, http, monitoring] = [await freePort(), await freePort(), await freePort()];
   const meshConfig = await meshConfiguration(work);
@@ -82,7 +84,7 @@ export async function startOriginal(
     ...given,
   };
   const args = ["discovery", ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)];
-  const env = { ...process.env, ...environment, ...withoutLimits, PILOT_DEBOUNCE_AFTER: debounce };
+  const env = { ...process.env, ...environment, ...withoutLimits, PILOT_DEBOUNCE_AFTER: debounce, ...variables };
   const child = spawn(binary, args, { cwd: work, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const atExit = (): void => void child.kill("SIGKILL");

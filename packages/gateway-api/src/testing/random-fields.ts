@@ -1,14 +1,24 @@
 import fc from "fast-check";
 
-/** An object of the Gateway API as an API server would store it: with the defaults of its definition. */
-export interface GatewayApiObject {
+/** An object as an API server would store it: with the defaults of its definition. */
+export interface MeshObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly creationTimestamp: string };
-  readonly spec: object;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly creationTimestamp?: string;
+    readonly labels?: object;
+    readonly annotations?: object;
+  };
+  readonly spec?: object;
+  readonly status?: object;
+  readonly data?: object;
+  readonly [field: string]: unknown;
 }
 
 export const GROUP = "gateway.networking.k8s.io";
+export const INFERENCE_GROUP = "inference.networking.k8s.io";
 export const ISTIO_GROUP = "networking.istio.io";
 
 const { constantFrom, record, array, option, oneof } = fc;
@@ -30,32 +40,24 @@ export const namespace = constantFrom(...namespaces);
 const creationTimestamp = fc.integer({ min: 0, max: 5 }).map((second) => `2024-01-01T00:00:0${second}Z`);
 
 /** Gives an object whose name ends with a dash its number. */
-export function rename(of: GatewayApiObject, index: number): GatewayApiObject {
+export function rename(of: MeshObject, index: number): MeshObject {
   const { name } = of.metadata;
   return name.endsWith("-") ? { ...of, metadata: { ...of.metadata, name: `${name}${index}` } } : of;
 }
 
-export function named(
-  kind: string,
-  prefix: string,
-  of: fc.Arbitrary<string>,
-  spec: Spec,
-): fc.Arbitrary<GatewayApiObject> {
-  return object(kind, `${prefix}-`, of, spec);
-}
+/** Objects whose names `rename` completes. */
+export const named = (kind: string, prefix: string, of: fc.Arbitrary<string>, spec: Spec): fc.Arbitrary<MeshObject> =>
+  object(kind, `${prefix}-`, of, spec);
 
 type Spec = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
-export function object(
-  kind: string,
-  name: string,
-  of: fc.Arbitrary<string>,
-  spec: Spec,
-): fc.Arbitrary<GatewayApiObject> {
+/** Objects of the Gateway API or of its inference extension. */
+export function object(kind: string, name: string, of: fc.Arbitrary<string>, spec: Spec): fc.Arbitrary<MeshObject> {
   const metadata = record({ name: fc.constant(name), namespace: of, creationTimestamp });
   const version = kind === "ReferenceGrant" ? "v1beta1" : "v1";
+  const group = kind === "InferencePool" ? INFERENCE_GROUP : GROUP;
   return record({
-    apiVersion: fc.constant(`${GROUP}/${version}`),
+    apiVersion: fc.constant(`${group}/${version}`),
     kind: fc.constant(kind),
     metadata,
     spec: record(spec),

@@ -1,70 +1,148 @@
 import fc from "fast-check";
 import { gatewayRef } from "./random-gateways.js";
-import { GROUP, ISTIO_GROUP, optional, rare, some, namespace, named, unique, nameOnce } from "./random-fields.js";
+import {
+  GROUP,
+  INFERENCE_GROUP,
+  ISTIO_GROUP,
+  optional,
+  rare,
+  some,
+  namespace,
+  named,
+  unique,
+  nameOnce,
+} from "./random-fields.js";
 
 const { constantFrom, record, array, oneof } = fc;
 
-const parent = oneof(
-  { weight: 6, arbitrary: gatewayRef.map((ref) => ({ group: GROUP, kind: "Gateway", ...ref })) },
-  { weight: 1, arbitrary: constantFrom("set-0", "set-1").map((name) => ({ group: GROUP, kind: "ListenerSet", name })) },
+const service = (name: string, of: string): object => ({ group: "", kind: "Service", name, namespace: of });
+const serviceEntry = (name: string, of: string): object => ({
+  group: ISTIO_GROUP,
+  kind: "ServiceEntry",
+  name,
+  namespace: of,
+});
+interface ParentRef {
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly sectionName?: string;
+  readonly port?: number;
+}
+const listenerSetRef = fc
+  .tuple(constantFrom("set-0", "set-0", "set-1", "set-2", "set-9"), optional(namespace))
+  .map(([name, of]) => ({ group: GROUP, kind: "ListenerSet", name, ...(of !== undefined && { namespace: of }) }));
+const parent = oneof<fc.WeightedArbitrary<object>[]>(
+  { weight: 7, arbitrary: gatewayRef.map((ref) => ({ group: GROUP, kind: "Gateway", ...ref })) },
+  { weight: 2, arbitrary: listenerSetRef },
   {
     weight: 3,
-    arbitrary: constantFrom({ name: "cart", namespace: "shop" }, { name: "ledger", namespace: "payments" }).map(
-      (ref) => ({
-        group: "",
-        kind: "Service",
-        ...ref,
-      }),
-    ),
+    arbitrary: constantFrom(service("cart", "shop"), service("cart", "shop"), service("ledger", "payments")),
   },
-  { weight: 1, arbitrary: fc.constant({ group: GROUP, kind: "Gateway", name: "absent" }) },
   {
     weight: 1,
-    arbitrary: fc.constant({ group: ISTIO_GROUP, kind: "ServiceEntry", name: "rates", namespace: "shop" }),
+    arbitrary: constantFrom(
+      service("orders", "shop"),
+      service("legacy", "shop"),
+      service("bare", "shop"),
+      service("multi", "payments"),
+      service("absent", "shop"),
+    ),
   },
-);
+  {
+    weight: 1,
+    arbitrary: constantFrom<object>(
+      { group: GROUP, kind: "Gateway", name: "absent" },
+      { group: GROUP, kind: "Gateway", name: "inner" },
+      { group: "x.example", kind: "Other", name: "edge" },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: constantFrom(
+      serviceEntry("rates", "shop"),
+      serviceEntry("partners", "payments"),
+      serviceEntry("any", "infra"),
+      serviceEntry("absent", "shop"),
+    ),
+  },
+) as fc.Arbitrary<ParentRef>;
 const isListening = (kind: string): boolean => kind === "Gateway" || kind === "ListenerSet";
+const parentKey = ({ group, kind, name, namespace: of = "" }: ParentRef): string => `${group}/${kind}/${of}/${name}`;
 const parentRefs = fc
   .array(
     fc
-      .tuple(parent, rare(constantFrom("l0", "l1", "l9")), rare(constantFrom(80, 8080, 443)))
-      .map(([ref, sectionName, port]) => ({
-        ...ref,
-        ...(sectionName !== undefined && isListening(ref.kind) && { sectionName }),
-        ...(port !== undefined && { port }),
-      })),
-    { minLength: 1, maxLength: 2 },
+      .tuple(
+        parent,
+        rare(constantFrom("l0", "l1", "l2", "l9")),
+        rare(constantFrom(80, 8080, 443)),
+        rare(constantFrom(["l0", "l1"], ["l1", "l2"])),
+      )
+      .map(([ref, sectionName, port, sections]): readonly ParentRef[] => {
+        if (sections !== undefined && isListening(ref.kind))
+          return sections.map((section) => ({ ...ref, sectionName: section }));
+        const section = sectionName !== undefined && isListening(ref.kind) && { sectionName };
+        return [{ ...ref, ...section, ...(port !== undefined && { port }) }];
+      }),
+    { minLength: 1, maxLength: 3 },
   )
-  .map((refs) =>
-    refs.filter((ref, index) => refs.findIndex(({ name, kind }) => name === ref.name && kind === ref.kind) === index),
-  );
+  // Several references to one parent must all name sections.
+  .map((groups) => unique((refs: readonly ParentRef[]) => refs[0] && parentKey(refs[0]))(groups).flat());
 const routeHostnames = optional(
-  some(constantFrom("shop.example.com", "api.example.com", "*.example.com", "www.other.org", "*.com")),
+  some(
+    constantFrom(
+      "shop.example.com",
+      "api.example.com",
+      "*.example.com",
+      "www.other.org",
+      "*.com",
+      "a.shop.example.com",
+      "*.shop.example.com",
+    ),
+    3,
+  ).map(unique((hostname) => hostname)),
 );
 
-const backend = oneof(
+const backend = oneof<fc.WeightedArbitrary<object>[]>(
   {
-    weight: 6,
+    weight: 8,
     arbitrary: constantFrom(
       { name: "cart", namespace: "shop", port: 80 },
       { name: "web", namespace: "shop", port: 80 },
     ),
   },
   {
-    weight: 3,
+    weight: 4,
     arbitrary: constantFrom(
       { name: "ledger", namespace: "payments", port: 80 },
       { name: "cart", namespace: "shop", port: 7070 },
+      { name: "orders", namespace: "shop", port: 80 },
+      { name: "multi", namespace: "payments", port: 81 },
     ),
   },
   { weight: 1, arbitrary: constantFrom({ name: "absent", port: 80 }, { name: "cart", namespace: "shop", port: 81 }) },
   {
+    weight: 2,
+    arbitrary: constantFrom<object>(
+      { kind: "Other", group: "x.example", name: "cart" },
+      { name: "legacy", namespace: "shop", port: 80 },
+      { name: "bare", namespace: "shop", port: 80 },
+      { name: "multi", namespace: "payments", port: 443 },
+      { name: "multi", namespace: "payments", port: 83 },
+      { group: ISTIO_GROUP, kind: "Hostname", name: "rates.example.net", port: 80 },
+      { group: ISTIO_GROUP, kind: "Hostname", name: "b.partners.example.net", port: 80 },
+      { group: ISTIO_GROUP, kind: "Hostname", name: "absent.example.net", port: 80 },
+      { group: ISTIO_GROUP, kind: "Hostname", name: "ledger.payments.svc.cluster.local", port: 80 },
+      { group: ISTIO_GROUP, kind: "ServiceEntry", name: "rates", port: 80 },
+    ),
+  },
+  {
     weight: 1,
     arbitrary: constantFrom(
-      { kind: "Other", group: "x.example", name: "cart" },
-      { name: "cart", namespace: "shop" },
-      { group: ISTIO_GROUP, kind: "Hostname", name: "rates.example.net", port: 80 },
-      { group: ISTIO_GROUP, kind: "Hostname", name: "absent.example.net", port: 80 },
+      { group: INFERENCE_GROUP, kind: "InferencePool", name: "pool-0" },
+      { group: INFERENCE_GROUP, kind: "InferencePool", name: "pool-0", namespace: "shop" },
+      { group: INFERENCE_GROUP, kind: "InferencePool", name: "pool-1", namespace: "payments" },
     ),
   },
 ).map((ref) => ({ group: "", kind: "Service", ...ref }));
