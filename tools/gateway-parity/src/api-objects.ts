@@ -39,15 +39,22 @@ function typeOf({ kind }: MeshObject): ResourceType {
   return found;
 }
 
-/** Returns all objects of an API server that concern the meshes. */
-export async function listObjects(client: ApiClient): Promise<readonly StoredObject[]> {
+const hasStatus = ({ group }: ResourceType): boolean => group.startsWith("gateway.") || group.startsWith("inference.");
+
+/** Returns the objects of an API server that concern the meshes: all, or those with statuses of the Gateway API. */
+export async function listObjects(
+  client: ApiClient,
+  which: "all" | "with statuses" = "all",
+): Promise<readonly StoredObject[]> {
   const lists = await Promise.all(
-    types.map(async (each): Promise<readonly StoredObject[]> => {
-      const { items } = await client.json<{ items: readonly StoredObject[] }>({ path: resourcePath(each) });
-      const { kind } = each;
-      const apiVersion = each.group === "" ? each.version : `${each.group}/${each.version}`;
-      return items.map((item) => ({ ...item, apiVersion, kind }));
-    }),
+    types
+      .filter((each) => which === "all" || hasStatus(each))
+      .map(async (each): Promise<readonly StoredObject[]> => {
+        const { items } = await client.json<{ items: readonly StoredObject[] }>({ path: resourcePath(each) });
+        const { kind } = each;
+        const apiVersion = each.group === "" ? each.version : `${each.group}/${each.version}`;
+        return items.map((item) => ({ ...item, apiVersion, kind }));
+      }),
   );
   return lists.flat();
 }

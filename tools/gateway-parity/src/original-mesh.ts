@@ -79,7 +79,7 @@ export class OriginalMesh {
     const left = (await listObjects(this.#client)).filter(isShadow);
     await Promise.all(left.map((object) => deleteObject(this.#client, object)));
     // Statuses of new objects must not be computed from former ones.
-    if (this.#applied.length > 0) await this.settled();
+    if (this.#applied.length > 0) await sleep(quietMs);
     this.#applied = waves.flat();
     const rejected: string[] = [];
     for (const [index, wave] of waves.entries()) {
@@ -95,12 +95,12 @@ export class OriginalMesh {
     const end = performance.now() + mostMs;
     let [before, since] = ["", performance.now()];
     for (;;) {
-      const stored = await listObjects(this.#client);
+      const stored = await listObjects(this.#client, "with statuses");
       const now = JSON.stringify(stored.map(({ metadata, status }) => [metadata.name, status]));
       if (now !== before) [before, since] = [now, performance.now()];
-      else if (performance.now() - since > quietMs) return stored;
+      else if (performance.now() - since > quietMs) return await listObjects(this.#client);
       if (performance.now() > end) throw new Error(`statuses still change after ${mostMs} ms`);
-      await sleep(quietMs / 5);
+      await sleep(quietMs / 3);
     }
   }
 

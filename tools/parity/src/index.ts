@@ -1,3 +1,6 @@
+export { both, type Cause, omit, type Pair } from "./comparison/cause.js";
+export { explainDifferences } from "./comparison/explain-differences.js";
+export { ComparisonReport } from "./comparison/report.js";
 export { normalActual } from "./compare.js";
 export { databaseOf, type DatabaseOptions, generate, load, resourcesOf, typeUrls } from "./generate.js";
 export { goldenProxies, loadSampleForGolden } from "./golden/golden-files.js";

@@ -4,13 +4,15 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { positive, Random, runCommand, startOriginal } from "@istiod/bench";
+import { type GrpcTypeName, grpcTypes, positive, Random, runCommand, startOriginal } from "@istiod/bench";
 import { startCluster } from "@istiod/cluster";
 import { claimSubnet, startIstiodInProcess } from "@istiod/e2e";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
+import { ComparisonReport } from "@istiod/parity";
 import { Closers } from "@istiod/runtime";
-import { Report } from "./comparison/report.js";
-import { type MeshClient, resourcesOf, type Server } from "./comparison/resources.js";
+import type { CauseContext } from "./comparison/cause.js";
+import { causes } from "./comparison/causes.js";
+import { type MeshClient, type Resources, resourcesOf, type Server } from "./comparison/resources.js";
 import { manifest, type MeshObject, randomMesh } from "./random-mesh.js";
 
 const { values } = parseArgs({
@@ -64,7 +66,7 @@ async function compare(): Promise<boolean> {
     const meshes = Array.from({ length: count }, (_, i) => comparedMesh(new Random(seed * 100_000 + i), `ns${i}`));
     for (const { objects, client } of meshes)
       await writeFile(join(config, `${client.namespace}.yaml`), manifest(objects));
-    const report = new Report(positive("examples", values.examples));
+    const report = new ComparisonReport(causes, positive("examples", values.examples));
     const servers = await startBoth(closers, original, work, config);
     const next = meshes[Symbol.iterator]();
     await Promise.all(
@@ -72,7 +74,7 @@ async function compare(): Promise<boolean> {
         for (const { objects, client } of next) {
           if (only !== undefined && client.namespace !== only) continue;
           const [theirs, ours] = await resourcesOf(client, servers);
-          report.add(client.namespace, objects, theirs, ours);
+          addResources(report, { namespace: client.namespace, objects }, [theirs, ours]);
         }
       }),
     );
@@ -82,6 +84,16 @@ async function compare(): Promise<boolean> {
   } finally {
     await closers.close();
   }
+}
+
+function addResources(
+  report: ComparisonReport<GrpcTypeName, CauseContext>,
+  { namespace, objects }: { readonly namespace: string; readonly objects: readonly MeshObject[] },
+  [theirs, ours]: readonly [Resources, Resources],
+): void {
+  for (const type of Object.keys(grpcTypes) as GrpcTypeName[])
+    for (const name of new Set([...Object.keys(theirs[type]), ...Object.keys(ours[type])]))
+      report.add(type, `${namespace} ${name}`, [theirs[type][name], ours[type][name]], { name, objects });
 }
 
 /** Starts Istio and this control plane with the same directory. Istio does not start without an API server. */

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { explainDifferences } from "@istiod/parity";
 import { describe, expect, it } from "vitest";
 import { causes } from "../src/comparison/causes.js";
-import { explainDifferences } from "../src/comparison/explain-differences.js";
 import type { MeshObject } from "../src/random-mesh.js";
 
 const host = "cart.shop.svc.cluster.local";

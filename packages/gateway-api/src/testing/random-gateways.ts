@@ -22,6 +22,10 @@ const certificateRef = record({
   name: secrets,
   namespace: optional(namespace),
 });
+const certificateRefs = oneof(
+  { weight: 5, arbitrary: fc.constant([{ group: "", kind: "Secret", name: "certificate" }]) },
+  { weight: 2, arbitrary: some(certificateRef) },
+);
 const kinds = constantFrom("HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute");
 const selector = constantFrom<object>(
   { matchLabels: { team: "shop" } },
@@ -44,13 +48,13 @@ const listenerHostname = optional(
   constantFrom("*.example.com", "shop.example.com", "*.org", "api.example.com", "*.shop.example.com"),
 );
 const tlsOptions = rare(constantFrom({ "gateway.istio.io/tls-terminate-mode": "MUTUAL" }, { "x.example/option": "1" }));
-const terminated = { mode: fc.constant("Terminate"), certificateRefs: some(certificateRef), options: tlsOptions };
+const terminated = { mode: fc.constant("Terminate"), certificateRefs, options: tlsOptions };
 const listenerProtocol = oneof<fc.WeightedArbitrary<object>[]>(
   {
     weight: 4,
     arbitrary: record({
       protocol: fc.constant("HTTP"),
-      port: constantFrom(80, 80, 8080, 443),
+      port: constantFrom(80, 80, 80, 80, 8080, 8080, 443),
       hostname: listenerHostname,
     }),
   },
@@ -58,7 +62,7 @@ const listenerProtocol = oneof<fc.WeightedArbitrary<object>[]>(
     weight: 3,
     arbitrary: record({
       protocol: fc.constant("HTTPS"),
-      port: constantFrom(443, 443, 8443, 80),
+      port: constantFrom(443, 443, 443, 443, 8443, 8443, 80),
       hostname: listenerHostname,
       tls: record(terminated),
     }),
@@ -67,16 +71,16 @@ const listenerProtocol = oneof<fc.WeightedArbitrary<object>[]>(
     weight: 2,
     arbitrary: record({
       protocol: fc.constant("TLS"),
-      port: constantFrom(443, 9443),
+      port: constantFrom(443, 9443, 9443),
       hostname: listenerHostname,
       tls: oneof<fc.Arbitrary<object>[]>(record(terminated), fc.constant({ mode: "Passthrough" })),
     }),
   },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: record({
       protocol: constantFrom("TCP", "TCP", "TCP", "UDP", "x.example/other"),
-      port: constantFrom(80, 9000, 9000, 9001),
+      port: constantFrom(80, 9000, 9000, 9000, 9000, 9001),
     }),
   },
 );
@@ -124,14 +128,17 @@ const gatewayTls = rare(
 );
 const allowedListeners = usual(
   oneof(
-    { weight: 3, arbitrary: fc.constant({ namespaces: { from: "All" } }) },
+    { weight: 6, arbitrary: fc.constant({ namespaces: { from: "All" } }) },
     { weight: 1, arbitrary: constantFrom({ namespaces: { from: "Same" } }, { namespaces: { from: "None" } }) },
     { weight: 1, arbitrary: selector.map((of) => ({ namespaces: { from: "Selector", selector: of } })) },
   ),
 );
 
 const hostname = (value: string): object => ({ type: "Hostname", value });
-const gatewayClassName = constantFrom("istio", "istio", "istio", "istio", "istio", "other", "istio-remote");
+const gatewayClassName = oneof(
+  { weight: 10, arbitrary: fc.constant("istio") },
+  { weight: 1, arbitrary: constantFrom("other", "istio-remote") },
+);
 
 /** Returns the Service of a gateway: of each type, with and without an address. */
 const gatewayService = (key: string, clusterIP: string): fc.Arbitrary<MeshObject | undefined> => {

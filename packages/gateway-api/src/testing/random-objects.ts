@@ -98,8 +98,8 @@ const inferencePool = named("InferencePool", "pool", constantFrom("shop", "shop"
 const route = oneof(
   { weight: 6, arbitrary: httpRoute },
   { weight: 2, arbitrary: grpcRoute },
-  { weight: 1, arbitrary: tcpRoute },
-  { weight: 2, arbitrary: tlsRoute },
+  { weight: 2, arbitrary: tcpRoute },
+  { weight: 3, arbitrary: tlsRoute },
 );
 
 /** Objects of the Gateway API in `gatewayMesh`. Many refer to what is absent, not granted, or not allowed. */
@@ -107,7 +107,7 @@ export const randomObjects: fc.Arbitrary<readonly MeshObject[]> = fc
   .tuple(
     gateways,
     array(listenerSet, { maxLength: 3 }),
-    array(route, { minLength: 1, maxLength: 8 }),
+    array(route, { minLength: 2, maxLength: 10 }),
     array(grant, { maxLength: 4 }),
     array(backendTlsPolicy, { maxLength: 3 }),
     array(inferencePool, { maxLength: 2 }),

@@ -1,10 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { both, type Cause, type Pair } from "./cause.js";
+import { both, type Pair } from "@istiod/parity";
+import type { GrpcCause } from "./cause.js";
 import { clusterCauses } from "./cluster-causes.js";
 import { routeCauses } from "./route-causes.js";
 
 /** The causes of differences, in the order in which they are tried. */
-export const causes: readonly Cause[] = [
+export const causes: readonly GrpcCause[] = [
   {
     name: "servers have a listener without a Service",
     type: "lds",
@@ -112,9 +113,7 @@ function withoutRepetitions(pair: Pair): Pair {
     );
     return new Set(all).size < all.length;
   });
-  return isRepeated === true && isRepeatedHere === false
-    ? both(withoutDuplicates)(pair, { name: "", objects: [] })
-    : pair;
+  return isRepeated === true && isRepeatedHere === false ? both(withoutDuplicates)(pair) : pair;
 }
 
 /**

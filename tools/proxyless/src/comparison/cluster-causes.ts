@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Cause, CauseContext, Pair } from "./cause.js";
-import { omit } from "./cause.js";
+import { omit, type Pair } from "@istiod/parity";
+import type { CauseContext, GrpcCause } from "./cause.js";
 import { clusterPolicy, type Policy } from "./cluster-policy.js";
 
 /** A cause that removes fields of both clusters if each has exactly the values that the DestinationRule leads to. */
-function byPolicy(name: string, expected: (policy: Policy) => readonly [object, object] | undefined): Cause {
+function byPolicy(name: string, expected: (policy: Policy) => readonly [object, object] | undefined): GrpcCause {
   return {
     name,
     type: "cds",
@@ -25,7 +25,7 @@ const hasFields = (cluster: JsonObject, fields: object): boolean =>
 const omitOwn = (cluster: JsonObject | undefined, names: ReadonlySet<string>): JsonObject =>
   Object.fromEntries(Object.entries(cluster ?? {}).filter(([key]) => !names.has(key)));
 
-export const clusterCauses: readonly Cause[] = [
+export const clusterCauses: readonly GrpcCause[] = [
   byPolicy("a hash ring in place of Maglev", ({ loadBalancer }) =>
     loadBalancer?.consistentHash?.maglev === undefined
       ? undefined

@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { messageRegistry } from "@istiod/explain";
+import type { Pair } from "@istiod/parity";
 import { acceptedVirtualHosts } from "@istiod/xds-generators";
-import type { Cause, CauseContext, Pair } from "./cause.js";
+import type { CauseContext, GrpcCause } from "./cause.js";
 import { clusterPolicy, type ConsistentHash } from "./cluster-policy.js";
 
 const registry = messageRegistry();
 
-export const routeCauses: readonly Cause[] = [
+export const routeCauses: readonly GrpcCause[] = [
   {
     name: "the form that libraries accept",
     type: "rds",

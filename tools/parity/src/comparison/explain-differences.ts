@@ -1,6 +1,5 @@
-import type { GrpcTypeName } from "@istiod/bench";
 import { type JsonDifference, jsonDifferences } from "@istiod/explain";
-import type { Cause, CauseContext, Pair } from "./cause.js";
+import type { Cause, Pair } from "./cause.js";
 
 /** The differences of two resources: those of each known cause, and those without. */
 export interface ExplainedDifferences {
@@ -10,11 +9,11 @@ export interface ExplainedDifferences {
 }
 
 /** Removes the differences of one cause after the other, and returns what is left. */
-export function explainDifferences(
-  causes: readonly Cause[],
-  type: GrpcTypeName,
+export function explainDifferences<Type extends string, Context>(
+  causes: readonly Cause<Type, Context>[],
+  type: Type,
   resources: Pair,
-  context: CauseContext,
+  context: Context,
 ): ExplainedDifferences {
   let pair = resources;
   let unexplained = differencesOf(pair);

@@ -1,0 +1,161 @@
+import { isDeepStrictEqual } from "node:util";
+import { type JsonObject, omit, type Pair } from "@istiod/parity";
+import { type CompareContext, ofKind } from "./compare-context.js";
+
+interface TlsPolicySpec {
+  readonly targetRefs: readonly { readonly name: string; readonly kind: string }[];
+  readonly validation: { readonly hostname: string; readonly subjectAltNames?: readonly unknown[] };
+}
+
+/** Returns the BackendTLSPolicies that may apply to a cluster. */
+function policiesOf(context: CompareContext): readonly TlsPolicySpec[] {
+  return ofKind(context, "BackendTLSPolicy")
+    .filter(({ metadata, spec }) =>
+      (spec as TlsPolicySpec).targetRefs.some(({ kind, name }) =>
+        kind === "Service"
+          ? context.name.includes(`||${name}.${metadata.namespace}.svc.`)
+          : ofKind(context, "ServiceEntry").some(
+              (entry) =>
+                entry.metadata.name === name &&
+                (entry.spec as { hosts: string[] }).hosts.some((host) => context.name.endsWith(`||${host}`)),
+            ),
+      ),
+    )
+    .map(({ spec }) => spec as TlsPolicySpec);
+}
+
+export function withoutHostname([theirs, ours]: Pair, context: CompareContext): Pair {
+  const hostnames = policiesOf(context)
+    .filter(({ validation }) => (validation.subjectAltNames ?? []).length === 0)
+    .map(({ validation }) => validation.hostname);
+  if (ours === undefined || hostnames.length === 0 || JSON.stringify(theirs).includes("matchSubjectAltNames"))
+    return [theirs, ours];
+  const isHostname = (value: unknown): boolean => hostnames.some((exact) => isDeepStrictEqual(value, [{ exact }]));
+  return [theirs, omit(ours, (key, value) => key === "matchSubjectAltNames" && isHostname(value))];
+}
+
+export function withoutHttp2([theirs, ours]: Pair, context: CompareContext): Pair {
+  const isNamed = ofKind(context, "GRPCRoute").some(({ spec }) =>
+    [...JSON.stringify(spec).matchAll(/"name":"([^"]*)"/g)].some(([, name]) => context.name.includes(`||${name}.`)),
+  );
+  if (!isNamed || policiesOf(context).length === 0 || theirs === undefined || ours === undefined) return [theirs, ours];
+  if ("typedExtensionProtocolOptions" in theirs) return [theirs, ours];
+  return [
+    theirs,
+    omit(
+      ours,
+      (key, value) =>
+        key === "typedExtensionProtocolOptions" || (key === "alpnProtocols" && isDeepStrictEqual(value, ["h2"])),
+    ),
+  ];
+}
+
+/** Gateways present their client certificate to backends of BackendTLSPolicies. */
+export function withoutClientCertificate([theirs, ours]: Pair, context: CompareContext): Pair {
+  const names = ofKind(context, "Gateway").flatMap(({ metadata, spec }) => {
+    const { tls } = spec as { tls?: { backend?: { clientCertificateRef?: { name: string; namespace?: string } } } };
+    const ref = tls?.backend?.clientCertificateRef;
+    return ref === undefined ? [] : [`kubernetes-gateway://${ref.namespace ?? metadata.namespace}/${ref.name}`];
+  });
+  const isPresented = (value: unknown): boolean =>
+    names.includes((value as readonly { name: string }[])[0]?.name ?? "");
+  if (theirs === undefined || ours === undefined || policiesOf(context).length === 0) return [theirs, ours];
+  return [theirs, omit(ours, (key, value) => key === "tlsCertificateSdsSecretConfigs" && isPresented(value))];
+}
+
+/** With roots that cannot be used, Istio uses the system's, or lets sidecars connect without TLS. */
+export function withoutInvalidRoots([theirs, ours]: Pair, context: CompareContext): Pair {
+  const isInvalid = JSON.stringify(ours?.["transportSocket"] ?? {}).includes('"name":"invalid://"');
+  if (theirs === undefined || ours === undefined || !isInvalid || policiesOf(context).length === 0)
+    return [theirs, ours];
+  const without = ({ transportSocket: _, ...rest }: JsonObject): JsonObject => rest;
+  const istio = JSON.stringify(theirs["transportSocket"] ?? {});
+  const isOpen = istio === "{}" || istio.includes('"name":"file-root:system"');
+  return isOpen ? [without(theirs), without(ours)] : [theirs, ours];
+}
+
+interface Chain {
+  readonly filterChainMatch?: object;
+  readonly transportSocket?: object;
+}
+const chainsOf = (listener: JsonObject): readonly Chain[] =>
+  (listener["filterChains"] ?? []) as unknown as readonly Chain[];
+const withChains = (listener: JsonObject, filterChains: readonly Chain[]): JsonObject => ({
+  ...listener,
+  filterChains: filterChains as never,
+});
+
+/** Istio serves the workload's certificate, with its roots, if the first of several is not valid. */
+export function withoutOwnCertificate([theirs, ours]: Pair): Pair {
+  if (theirs === undefined || ours === undefined) return [theirs, ours];
+  const own = chainsOf(ours);
+  const isOwn = (chain: Chain): boolean =>
+    /"tlsCertificateSdsSecretConfigs":\[\{"name":"default"/.test(JSON.stringify(chain.transportSocket ?? {}));
+  const changed = chainsOf(theirs).map((chain, at) => {
+    const other = own[at];
+    return isOwn(chain) &&
+      other?.transportSocket &&
+      !isOwn(other) &&
+      isDeepStrictEqual(chain.filterChainMatch, other.filterChainMatch)
+      ? { ...chain, transportSocket: other.transportSocket }
+      : chain;
+  });
+  return [withChains(theirs, changed), ours];
+}
+
+/** Envoy rejects a listener with two chains that match the same. */
+export function withoutSameMatches([theirs, ours]: Pair): Pair {
+  if (theirs === undefined) return [theirs, ours];
+  const seen = new Set<string>();
+  const kept = chainsOf(theirs).filter(({ filterChainMatch = {} }) => {
+    const key = JSON.stringify(filterChainMatch);
+    return seen.size < seen.add(key).size;
+  });
+  return [withChains(theirs, kept), ours];
+}
+
+interface Host {
+  readonly name: string;
+  readonly domains: readonly string[];
+  readonly routes?: readonly object[];
+}
+const hostsOf = (routes: JsonObject): readonly Host[] => (routes["virtualHosts"] ?? []) as unknown as readonly Host[];
+
+/** A listener of several for HTTPS at one port answers 421 for the hosts of the others, and 404 only for its own. */
+export function withoutMisdirected([theirs, ours]: Pair, { name }: CompareContext): Pair {
+  if (!name.startsWith("https.") || theirs === undefined || ours === undefined) return [theirs, ours];
+  const hosts = hostsOf(ours);
+  if (!hosts.some((host) => host.name.startsWith("misdirected:"))) return [theirs, ours];
+  const isAnswer = (host: Host): boolean => /^(misdirected|blackhole):/.test(host.name);
+  const without = (of: JsonObject): JsonObject => ({
+    ...of,
+    virtualHosts: hostsOf(of).filter((host) => !isAnswer(host)) as never,
+  });
+  return [without(theirs), without(ours)];
+}
+
+/** Istio resolves aliases in the routes of their own ports only. */
+export function withoutAliases([theirs, ours]: Pair, context: CompareContext): Pair {
+  const resolve = (text: string): string =>
+    ofKind(context, "Service").reduce((result, { metadata, spec }) => {
+      const { externalName } = spec as { readonly externalName?: string };
+      const host = `||${metadata.name}.${metadata.namespace}.svc.cluster.local"`;
+      return externalName === undefined ? result : result.replaceAll(host, `||${externalName}"`);
+    }, text);
+  return [theirs && (JSON.parse(resolve(JSON.stringify(theirs))) as JsonObject), ours];
+}
+
+/** Sorts the routes of virtual hosts that have routes of several hostnames. */
+export function withoutOrder(routes: JsonObject): JsonObject {
+  const isFromRoutes = (host: Host): boolean =>
+    new Set([...JSON.stringify(host).matchAll(/\/virtual-service\/([^"]*)"/g)].map(([, key]) => key)).size > 1;
+  const key = (route: object): string => JSON.stringify(route);
+  return {
+    ...routes,
+    virtualHosts: hostsOf(routes).map((host) =>
+      isFromRoutes(host)
+        ? { ...host, routes: [...(host.routes ?? [])].sort((a, b) => (key(a) < key(b) ? -1 : 1)) }
+        : host,
+    ) as never,
+  };
+}
