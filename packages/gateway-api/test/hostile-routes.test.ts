@@ -1,4 +1,4 @@
-import { gatewayApiGateways, routeStatus } from "@istiod/gateway-api";
+import { gatewayApiGateways, gatewayStatus, listenerSetStatus, routeStatus } from "@istiod/gateway-api";
 import { beforeAll, describe, expect, test } from "vitest";
 import { gateway, gatewayApi, httpListener, RouteMesh, servicesOf } from "./route-mesh.js";
 
@@ -86,6 +86,48 @@ test.each<[keyof typeof hostile, string, readonly (readonly string[])[]]>([
 test("no route of another namespace gets what a ReferenceGrant would have to permit", () => {
   const mesh = new RouteMesh(innocent + hostile["leads to another namespace without a grant"]);
   expect(JSON.stringify(mesh.virtualServices())).not.toContain("vault");
+});
+
+describe("ListenerSets of another namespace", () => {
+  const allowing = innocent.replace(
+    "gatewayClassName: istio,",
+    "gatewayClassName: istio, allowedListeners: {namespaces: {from: All}},",
+  );
+  const conditionsOf = (mesh: RouteMesh, key: string): readonly string[] => {
+    const { listeners = [] } = mesh.db.view(undefined).call(listenerSetStatus, key) ?? {};
+    return listeners.flatMap(({ conditions }) =>
+      conditions.map(({ type, status, reason }) => `${type} is ${status}: ${reason}`),
+    );
+  };
+
+  test("that conflict with a listener of the Gateway say so, and leave it as it is", () => {
+    const before = new RouteMesh(allowing);
+    const conflicting = Array.from({ length: 300 }, (_, i) =>
+      set(`evil/more-${i}`, "{name: front, namespace: edge}", "{name: a, port: 80, protocol: HTTP}"),
+    );
+    const taking = route("evil/taking", `parentRefs: [{kind: ListenerSet, name: more-7}], ${toCart}`);
+    const mesh = new RouteMesh(allowing + conflicting.join("") + taking);
+    for (const key of ["evil/more-0", "evil/more-7", "evil/more-299"])
+      expect(conditionsOf(mesh, key)).toEqual(
+        expect.arrayContaining(["Accepted is False: HostnameConflict", "Conflicted is True: HostnameConflict"]),
+      );
+    const frontOf = (of: RouteMesh): unknown => of.db.view(undefined).call(gatewayStatus, "edge/front")?.listeners;
+    expect(frontOf(mesh)).toEqual(frontOf(before));
+    expect(mesh.virtualServices()).toEqual(before.virtualServices());
+  });
+
+  test("that are each other's parents in a long cycle are not attached, and no other route is lost", () => {
+    const length = 1_000;
+    const cycle = Array.from({ length }, (_, i) =>
+      set(`evil/set-${i}`, `{kind: ListenerSet, name: set-${(i + 1) % length}}`, httpListener("a")),
+    );
+    const mesh = new RouteMesh(
+      allowing + cycle.join("") + route("evil/of-cycle", `parentRefs: [{kind: ListenerSet, name: set-500}], ${toCart}`),
+    );
+    expect(conditionsOf(mesh, "evil/set-0").filter((each) => each.startsWith("Accepted is True"))).toEqual([]);
+    expect(mesh.statuses("HTTPRoute", "evil/of-cycle")).toEqual([]);
+    expect(mesh.virtualServices()).toEqual(new RouteMesh(allowing).virtualServices());
+  });
 });
 
 describe("a route for many hosts at many listeners", () => {

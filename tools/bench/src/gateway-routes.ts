@@ -9,11 +9,18 @@ import { type Figure, heapBytes, milliseconds, print } from "./measure.js";
 import { meshDatabase, required } from "./mesh/database.js";
 
 const types = [clusterType, endpointType, listenerType, routeType];
-const shapes = [
+interface Shape {
+  readonly routes: number;
+  readonly gateways: number;
+  /** All routes have one host, so that they are one virtual host. */
+  readonly ofOneHost?: boolean;
+}
+const shapes: readonly Shape[] = [
   { routes: 100, gateways: 1 },
   { routes: 1_000, gateways: 1 },
   { routes: 5_000, gateways: 500 },
-] as const;
+  { routes: 10_000, gateways: 1, ofOneHost: true },
+];
 const changes = 30;
 
 const object = (apiVersion: string, kind: string, name: string, fields: object): string =>
@@ -38,11 +45,11 @@ function gateway(at: number): string {
   ].join("");
 }
 
-function route(at: number, gateways: number, path: string): string {
+function route(at: number, { gateways, ofOneHost = false }: Shape, path: string): string {
   return object("gateway.networking.k8s.io/v1", "HTTPRoute", `route-${at}`, {
     spec: {
       parentRefs: [{ name: `gateway-${at % gateways}` }],
-      hostnames: [`host-${at}.example`],
+      hostnames: [ofOneHost ? "host.example" : `host-${at}.example`],
       rules: [{ matches: [{ path: { value: path } }], backendRefs: [{ name: "cart", port: 80 }] }],
     },
   });
@@ -123,18 +130,19 @@ function encode(set: ResourceSet): void {
 
 const figures: Figure[] = [];
 let base = 0;
-for (const { routes, gateways } of shapes) {
-  const what = `${routes} routes, ${gateways} gateways`;
+for (const shape of shapes) {
+  const { routes, gateways, ofOneHost = false } = shape;
+  const what = `${routes} routes${ofOneHost ? " of one host" : ""}, ${gateways} gateways`;
   const followed = new Followed(gateways);
   followed.set(service + Array.from({ length: gateways }, (_, at) => gateway(at)).join(""));
-  const all = Array.from({ length: routes }, (_, at) => route(at, gateways, "/")).join("");
+  const all = Array.from({ length: routes }, (_, at) => route(at, shape, `/${at}`)).join("");
   const before = heapBytes();
   followed.set(all);
   followed.start(routes);
   figures.push({ what: `${what}: memory a route`, value: (heapBytes() - before) / routes / 1024, unit: "KiB" });
   const costs: number[] = [];
   for (let at = 0; at < changes; at++) {
-    const edited = route(at % routes, gateways, `/${at}`);
+    const edited = route(at % routes, shape, `/changed/${at}`);
     costs.push(milliseconds(() => (followed.set(edited), followed.settle())));
   }
   const median = [...costs].sort((a, b) => a - b)[changes >> 1] ?? 0;

@@ -135,14 +135,15 @@ export function withoutMisdirected([theirs, ours]: Pair, { name }: CompareContex
 }
 
 /** Istio resolves aliases in the routes of their own ports only. */
-export function withoutAliases([theirs, ours]: Pair, context: CompareContext): Pair {
+export function withoutAliases(pair: Pair, context: CompareContext): Pair {
   const resolve = (text: string): string =>
     ofKind(context, "Service").reduce((result, { metadata, spec }) => {
       const { externalName } = spec as { readonly externalName?: string };
-      const host = `||${metadata.name}.${metadata.namespace}.svc.cluster.local"`;
-      return externalName === undefined ? result : result.replaceAll(host, `||${externalName}"`);
+      const host = `${metadata.name}.${metadata.namespace}.svc.cluster.local`;
+      return externalName === undefined ? result : result.replaceAll(host, externalName);
     }, text);
-  return [theirs && (JSON.parse(resolve(JSON.stringify(theirs))) as JsonObject), ours];
+  const [theirs, ours] = pair.map((of) => of && (JSON.parse(resolve(JSON.stringify(of))) as JsonObject));
+  return [theirs, ours];
 }
 
 /** Sorts the routes of virtual hosts that have routes of several hostnames. */
