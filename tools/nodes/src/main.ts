@@ -6,6 +6,7 @@ import { readImages } from "./agent/images.js";
 import { readCniPlugin } from "./network/cni-plugin.js";
 import { nodesUnavailable } from "./nodes-unavailable.js";
 import { runEcho } from "./programs/echo.js";
+import { printPodStartup } from "./pod-startup/print-pod-startup.js";
 import { printLogs } from "./print-logs.js";
 import { installBookinfo } from "./sample/install-bookinfo.js";
 import { sampleUnavailable } from "./sample-unavailable.js";
@@ -15,7 +16,7 @@ import { printVerdicts } from "./verdicts/print-verdicts.js";
 
 const USAGE = `usage: istiod-nodes run --kubeconfig FILE [--nodes N] [--images FILE] [--cni FILE] [--sample bookinfo] [--watch-stdin] |
                     check [--sample bookinfo] | logs [--namespace NS] [-c NAME] POD | verdicts [--only TEXT] |
-                    migration --charts FOLDER [--requests N] [--rate N] | echo
+                    migration --charts FOLDER [--requests N] [--rate N] | pod-startup [--image NAME]... [--pods N] | echo
   run   run the pods of the API server of a kubeconfig until it is interrupted; with --sample, install the charts, an
         ingress gateway and Bookinfo; with --watch-stdin, end at the end of the standard input
   check exit with 1 and the reason if nodes, or the sample, cannot run on this machine
@@ -27,6 +28,8 @@ const USAGE = `usage: istiod-nodes run --kubeconfig FILE [--nodes N] [--images F
         install this istiod beside the original's, which is the image pilot-original, and move namespace after namespace
         to it and back while N requests pass (default 100,000 at 100 a second); exit with 1 if one fails; FOLDER is
         manifests/charts of Istio's repository, and KUBECONFIG as above
+  pod-startup
+        install istiod, create N injected Pods with each image of the proxy, and print the time until they are ready
   echo  run the server of the image echo: [--http PORT]... [--tcp PORT]... [--grpc PORT]... [--version TEXT]
 `;
 
@@ -138,6 +141,8 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       return await printVerdicts(args);
     case "migration":
       return await printMigration(args);
+    case "pod-startup":
+      return await printPodStartup(args);
     case "echo":
       runEcho(args);
       return 0;
