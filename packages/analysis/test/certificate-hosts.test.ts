@@ -77,16 +77,19 @@ describe("a certificate that is not for a host of its server is told", async () 
   });
 
   it("for an Ingress, as are a Secret in another namespace than the gateway's and an expired certificate", () => {
-    const backend = { service: { name: "cart", port: { number: 80 } } };
-    const ingress = of(
-      "Ingress",
-      {
-        tls: [{ hosts: ["a.example.com"], secretName: "cert" }],
-        rules: [{ host: "a.example.com", http: { paths: [{ path: "/", pathType: "Prefix", backend }] } }],
-      },
-      "networking.k8s.io/v1",
-      { "kubernetes.io/ingress.class": "istio" },
-    );
+    const backend = { service: { name: "gw", port: { number: 80 } } };
+    const service = of("Service", { ports: [{ name: "http", port: 80 }] }, "v1");
+    const ingress =
+      service +
+      of(
+        "Ingress",
+        {
+          tls: [{ hosts: ["a.example.com"], secretName: "cert" }],
+          rules: [{ host: "a.example.com", http: { paths: [{ path: "/", pathType: "Prefix", backend }] } }],
+        },
+        "networking.k8s.io/v1",
+        { "kubernetes.io/ingress.class": "istio" },
+      );
     expect(found(ingress)).toEqual([]);
     expect(found(ingress + secret("shop/cert", named))).toEqual([
       'IST0101 Ingress shop/gw: referenced secretName "cert" not found: there is no such Secret in namespace istio-system, where the gateway\'s pods are; there is one in namespace shop',

@@ -463,6 +463,10 @@ describe("nothing is said of what is right beside them", () => {
     ["a path of an Ingress that ends in a wildcard", ingress({ path: "/api/.*", pathType: "ImplementationSpecific" })],
     ["a port of an Ingress by its name", ingress(backend("ratings", { name: "http" }))],
     [
+      "labels that are also annotations",
+      pod("other", { app: "x", "sidecar.istio.io/inject": "true", "istio.io/rev": "default" }),
+    ],
+    [
       "HTTP/3 over UDP",
       o("Service", {
         selector: { app: "ratings" },

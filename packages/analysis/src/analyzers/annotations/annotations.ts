@@ -120,7 +120,7 @@ function misplacement(kind: string, kinds: readonly string[]): string {
 const injection = "sidecar.istio.io/inject";
 
 /** Annotations that are also read as labels. */
-const labelsToo: ReadonlySet<string> = new Set([injection]);
+const labelsToo: ReadonlySet<string> = new Set([injection, "istio.io/rev"]);
 
 /** Reports whether the object has the label that replaces a deprecated annotation, too. */
 function isReplaced(name: string, { labels }: Pick<Annotated, "labels">): boolean {

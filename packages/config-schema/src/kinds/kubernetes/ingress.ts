@@ -74,7 +74,7 @@ export const ingressKind = declareKind<IngressSpec, undefined>({
           paths: {
             path: true,
             pathType: true,
-            backend: { service: { name: true, port: { number: true, name: true } } },
+            backend: { service: { name: true, port: { number: true, name: true } }, serviceName: true },
           },
         },
       },
