@@ -83,7 +83,7 @@ function includesAny(text: string, messages: readonly string[]): boolean {
 }
 
 function withoutField(message: string): string {
-  return message.replace(/^[\w.[\]\\"@/-]+: /, "");
+  return message.replace(/^[\w.[\]\\"@/=-]+: /, "");
 }
 
 async function until(condition: () => Promise<boolean>): Promise<boolean> {
