@@ -218,6 +218,30 @@ describe("HTTPRoutes at a gateway", () => {
     };
     expect(costAt(60)).toBe(costAt(10));
   });
+
+  it("of one host are encoded one by one: an edit encodes its own, and gives what a mesh from scratch gives", () => {
+    const routeOf = (i: number, backend: string): string =>
+      gatewayApi("HTTPRoute", `shop/r-${i}`, {
+        parentRefs,
+        hostnames: ["a.example"],
+        rules: [{ ...path(`/${i}`), backendRefs: [{ name: backend, port: 80 }] }],
+      });
+    const all = (count: number): string[] => Array.from({ length: count }, (_, i) => routeOf(i, "cart"));
+    const costAt = (count: number): number => {
+      const mesh = new TestMesh(services + front(http) + all(count).join(""));
+      const proxy = router(mesh);
+      proxy.set(routeType);
+      const { recomputations } = mesh.db.stats();
+      mesh.apply(routeOf(7, "old"));
+      const [host] = hostsOf(proxy);
+      expect(host.routes).toHaveLength(count);
+      const edited = all(count).with(7, routeOf(7, "old"));
+      expect(host).toEqual(hostsOf(router(new TestMesh(services + front(http) + edited.join(""))))[0]);
+      return mesh.db.stats().recomputations - recomputations;
+    };
+    expect(costAt(300)).toBe(costAt(100));
+    expect(costAt(100)).toBeLessThan(costAt(10) + 3);
+  });
 });
 
 describe("TCP and TLS at a gateway", () => {

@@ -28,7 +28,7 @@ import { sessionConfig, type SessionKey, statefulSessionFilter } from "./statefu
  * The context of a route: the port at which requests arrived, whether TLS was terminated there, and the traits of
  * destinations.
  */
-interface RouteContext {
+export interface RouteContext {
   readonly port: number;
   readonly tls: boolean;
   /** True if the port also serves HTTP/3. */
@@ -36,10 +36,13 @@ interface RouteContext {
   traitsOf(host: string): DestinationTraits | undefined;
 }
 
+/** The VirtualService of a route. */
+export type RouteOwner = Pick<ResolvedVirtualService, "namespace" | "name" | "semantics">;
+
 /** Converts one match of an HTTP route of a VirtualService. */
 export function envoyRoute(
   q: QueryContext,
-  owner: ResolvedVirtualService,
+  owner: RouteOwner,
   route: HTTPRoute,
   match: HTTPMatchRequest | undefined,
   context: RouteContext,

@@ -1,7 +1,12 @@
+import { hash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
-import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import {
+  type HTTPMatchRequest,
+  type HTTPRoute,
+  HTTPRouteSchema,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { encodeMessageField } from "@istiod/protobuf-wire";
 import {
   failureMessage,
@@ -12,7 +17,7 @@ import {
 } from "@istiod/push-context";
 import type { DestinationTraits } from "./destinations.js";
 import { isCatchAll, routeMatch } from "./route-match.js";
-import { envoyRoute } from "./route.js";
+import { envoyRoute, type RouteContext, type RouteOwner } from "./route.js";
 
 /** A VirtualService's routes at a port of a gateway or of the mesh. */
 interface RouteTarget {
@@ -52,20 +57,75 @@ export const virtualServiceRoutes = query(
     if (owner === undefined) {
       return [];
     }
-    const traits = new Map(request.destinations?.map((destination) => [destination.host, destination]));
-    const context = {
-      port: request.port,
-      tls: request.tls === true,
-      http3: request.http3 === true,
-      traitsOf: (host: string) => traits.get(host),
-    };
-    return applicableRoutes(q, owner, request).map(({ route, match, catchAll }) => ({
-      bytes: encodeMessageField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]),
-      catchAll,
-    }));
+    const routes = applicableRoutes(q, owner, request);
+    const context = contextOf(request);
+    if (routes.length < minSeparateRoutes || owner.semantics !== "gateway-api")
+      return routes.map(({ route, match, catchAll }) => ({
+        bytes: encodedRoute(q, owner, { route, match }, context),
+        catchAll,
+      }));
+    const { namespace, name, semantics } = owner;
+    const key = hash("sha256", JSON.stringify(request), "base64url");
+    return routes.map(({ route, match, catchAll }) => {
+      const at = match === undefined ? -1 : route.match.indexOf(match);
+      const own = { namespace, name, semantics };
+      return {
+        bytes: q.call(separateRoute, { own, request, route, at, key: `${key} ${digestOf(route)} ${at}` }),
+        catchAll,
+      };
+    });
   },
   { key: (request) => JSON.stringify(request) },
 );
+
+/**
+ * The number of routes from which each is a query of its own, so that a changed object of the Gateway API encodes its
+ * routes only, and not those of all others for the same host.
+ */
+const minSeparateRoutes = 64;
+
+interface SeparateRoute {
+  readonly own: RouteOwner;
+  readonly request: RouteRequest;
+  readonly route: HTTPRoute;
+  /** Index of the match; -1 if the route has none. */
+  readonly at: number;
+  /** Equal only for equal routes of equal requests. */
+  readonly key: string;
+}
+
+const separateRoute = query(
+  "virtualServiceRoute",
+  (q, { own, request, route, at }: SeparateRoute): Uint8Array =>
+    encodedRoute(q, own, { route, match: route.match[at] }, contextOf(request)),
+  { key: ({ key }) => key },
+);
+
+function encodedRoute(
+  q: QueryContext,
+  owner: RouteOwner,
+  { route, match }: Pick<ApplicableRoute, "route" | "match">,
+  context: RouteContext,
+): Uint8Array {
+  return encodeMessageField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]);
+}
+
+function contextOf({ port, tls, http3, destinations = [] }: RouteRequest): RouteContext {
+  const traits = new Map(destinations.map((destination) => [destination.host, destination]));
+  return { port, tls: tls === true, http3: http3 === true, traitsOf: (host) => traits.get(host) };
+}
+
+/** Digests of routes, which are immutable. */
+const digests = new WeakMap<HTTPRoute, string>();
+
+function digestOf(route: HTTPRoute): string {
+  let digest = digests.get(route);
+  if (digest === undefined) {
+    digest = hash("sha256", toBinary(HTTPRouteSchema, route), "base64url");
+    digests.set(route, digest);
+  }
+  return digest;
+}
 
 /** Reports whether any route of a VirtualService applies to the client at a port. */
 export const hasRoutes = query(
