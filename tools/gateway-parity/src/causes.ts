@@ -8,6 +8,7 @@ import {
   withoutInvalidRoots,
   withoutMisdirected,
   withoutOrder,
+  withoutPickers,
   withoutOwnCertificate,
   withoutSameMatches,
 } from "./resource-causes.js";
@@ -38,5 +39,6 @@ export const causes: readonly GatewayCause[] = [
   { name: "filter chains that match the same", type: "lds", without: withoutSameMatches },
   { name: "answers to misdirected requests", type: "rds", without: withoutMisdirected },
   { name: "aliases", type: "rds", without: withoutAliases },
+  { name: "endpoint pickers at sidecars", type: "rds", without: withoutPickers },
   { name: "order of hostnames", type: "rds", without: both(withoutOrder) },
 ];

@@ -146,6 +146,16 @@ export function withoutAliases(pair: Pair, context: CompareContext): Pair {
   return [theirs, ours];
 }
 
+/** Istio names pickers in the routes of sidecars, which have no filter that asks them. */
+export function withoutPickers([theirs, ours]: Pair, { name, objects }: CompareContext): Pair {
+  const isOfPool = objects.some(({ kind }) => kind === "InferencePool") && /^\d+$/.test(name);
+  if (!isOfPool || theirs === undefined) return [theirs, ours];
+  const picker = "envoy.filters.http.ext_proc";
+  const isPicker = (key: string, value: unknown): boolean =>
+    key === "typedPerFilterConfig" && isDeepStrictEqual(Object.keys(value as object), [picker]);
+  return [omit(theirs, isPicker), ours];
+}
+
 /** Sorts the routes of virtual hosts that have routes of several hostnames. */
 export function withoutOrder(routes: JsonObject): JsonObject {
   const isFromRoutes = (host: Host): boolean =>

@@ -56,6 +56,9 @@ const routed = (...virtualServices: readonly string[]): object => ({
   ],
 });
 const to = (cluster: string): object => ({ virtualHosts: [{ name: "a", domains: ["a"], routes: [{ cluster }] }] });
+const withFilter = (filter?: string): object => ({
+  virtualHosts: [{ name: "a", routes: [{ ...(filter !== undefined && { typedPerFilterConfig: { [filter]: {} } }) }] }],
+});
 const gateway = object("Gateway", "front", { tls: { backend: { clientCertificateRef: { name: "own" } } } });
 const grpcRoute = object("GRPCRoute", "calls", { rules: [{ backendRefs: [{ name: "cart" }] }] });
 const alias = object("Service", "basket", { externalName: "cart.example" });
@@ -149,6 +152,13 @@ describe("a difference on purpose is explained", () => {
       ours: to("outbound|80||cart.example"),
       objects: [alias],
     },
+    "endpoint pickers at sidecars": {
+      type: "rds",
+      name: "80",
+      theirs: withFilter("envoy.filters.http.ext_proc"),
+      ours: withFilter(),
+      objects: [object("InferencePool", "pool", {})],
+    },
     "order of hostnames": { type: "rds", name: "http.80", theirs: routed("a", "b"), ours: routed("b", "a") },
   };
 
@@ -238,6 +248,13 @@ describe("another difference is not explained", () => {
       name: "http.80",
       theirs: { virtualHosts: [{ name: "a", routes: [{ name: "x" }, { name: "y" }] }] },
       ours: { virtualHosts: [{ name: "a", routes: [{ name: "y" }, { name: "x" }] }] },
+    },
+    "another filter of a route": {
+      type: "rds",
+      name: "80",
+      theirs: withFilter("envoy.filters.http.fault"),
+      ours: withFilter(),
+      objects: [object("InferencePool", "pool", {})],
     },
     "a cluster of another name": { type: "rds", name: "80", theirs: to("a"), ours: to("b"), objects: [alias] },
   };
