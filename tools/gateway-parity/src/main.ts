@@ -26,10 +26,15 @@ const { values } = parseArgs({
     only: { type: "string" },
     examples: { type: "string", default: "1" },
     log: { type: "string" },
+    env: { type: "string", multiple: true, default: [] },
   },
 });
 
-const env = { ENABLE_GATEWAY_API_INFERENCE_EXTENSION: "true" };
+/** Environment variables of both. */
+const env: Readonly<Record<string, string>> = {
+  ENABLE_GATEWAY_API_INFERENCE_EXTENSION: "true",
+  ...Object.fromEntries(values.env.map((each) => [each.split("=", 1)[0] ?? "", each.slice(each.indexOf("=") + 1)])),
+};
 /** Statuses are written; the other parts of the API's controllers are as by default, except for deployments. */
 const originalEnv = {
   ...env,

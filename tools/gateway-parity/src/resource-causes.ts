@@ -65,13 +65,16 @@ export function withoutClientCertificate([theirs, ours]: Pair, context: CompareC
 
 /** With roots that cannot be used, Istio uses the system's, or lets sidecars connect without TLS. */
 export function withoutInvalidRoots([theirs, ours]: Pair, context: CompareContext): Pair {
-  const isInvalid = JSON.stringify(ours?.["transportSocket"] ?? {}).includes('"name":"invalid://"');
-  if (theirs === undefined || ours === undefined || !isInvalid || policiesOf(context).length === 0)
-    return [theirs, ours];
-  const without = ({ transportSocket: _, ...rest }: JsonObject): JsonObject => rest;
-  const istio = JSON.stringify(theirs["transportSocket"] ?? {});
-  const isOpen = istio === "{}" || istio.includes('"name":"file-root:system"');
-  return isOpen ? [without(theirs), without(ours)] : [theirs, ours];
+  if (theirs === undefined || ours === undefined || policiesOf(context).length === 0) return [theirs, ours];
+  const [a, b] = [theirs, ours].map(({ transportSocket = {}, transportSocketMatches = [] }) =>
+    JSON.stringify([transportSocket, transportSocketMatches]),
+  ) as [string, string];
+  if (!b.includes('"name":"invalid://"')) return [theirs, ours];
+  const roots = "validationContextSdsSecretConfig";
+  const ofSystem = a.includes('"name":"file-root:system"');
+  if (!ofSystem && a.includes(roots)) return [theirs, ours];
+  const isOmitted = (key: string): boolean => (ofSystem ? key === roots : /^transportSocket(Matches)?$/.test(key));
+  return [omit(theirs, isOmitted), omit(ours, isOmitted)];
 }
 
 interface Chain {
