@@ -1,10 +1,12 @@
 import { type Labels, UNKNOWN } from "./labels.js";
 import { recorded } from "./recorded-labels.js";
 
-/** Values of `destination_service` and `destination_service_name`. */
+/** Values of `destination_service`, `destination_service_name` and `destination_service_namespace`. */
 export interface DestinationService {
   readonly host: string;
   readonly name: string;
+  /** Empty if istiod does not know the service. */
+  readonly namespace: string;
 }
 
 /**
@@ -18,16 +20,17 @@ export function destinationService(series: Labels, fallback: string): Destinatio
   return {
     host: service?.host || host,
     name: service === undefined ? host : service.name || (service.host.split(".")[0] ?? UNKNOWN),
+    namespace: service?.namespace ?? "",
   };
 }
 
 function firstService(text: string): DestinationService | undefined {
   if (!text.startsWith("[")) return undefined;
   try {
-    const [first] = JSON.parse(text) as { host?: unknown; name?: unknown }[];
+    const [first] = JSON.parse(text) as Readonly<Partial<Record<keyof DestinationService, unknown>>>[];
     if (typeof first !== "object") return undefined;
-    const { host, name } = first;
-    return { host: typeof host === "string" ? host : "", name: typeof name === "string" ? name : "" };
+    const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+    return { host: textOf(first.host), name: textOf(first.name), namespace: textOf(first.namespace) };
   } catch {
     return undefined;
   }

@@ -37,7 +37,7 @@ function clientLabels(series: Labels, self: PeerWorkload): Pairs {
     ...peerLabels("destination", peer, namespace, principal),
     ["destination_service", service.host],
     ["destination_service_name", service.name],
-    ["destination_service_namespace", namespace],
+    ["destination_service_namespace", service.namespace || namespace],
   ];
 }
 

@@ -111,6 +111,23 @@ describe("labels of a client", () => {
     });
   });
 
+  it("have the namespace of the service, wherever its workloads are, and if no request reaches one", () => {
+    const services = '[{"host":"api.example.com","name":"api.example.com","namespace":"partners"}]';
+    expect(labels({ ...request, istio_services: services })).toMatchObject({
+      destination_workload_namespace: "books",
+      destination_service: "api.example.com",
+      destination_service_namespace: "partners",
+    });
+    const unreached = { istio_peer: "-", istio_endpoint: "-", istio_destination_principal: "-" };
+    expect(labels({ ...request, ...unreached, istio_services: services })).toMatchObject({
+      destination_workload_namespace: "unknown",
+      destination_service_namespace: "partners",
+    });
+    expect(labels({ ...request, istio_services: '[{"name":"PassthroughCluster"}]' })).toMatchObject({
+      destination_service_namespace: "books",
+    });
+  });
+
   it("have the protocol gRPC if there is a gRPC status, and TCP for connections", () => {
     expect(labels({ ...request, istio_grpc_status: "0" })).toMatchObject({
       request_protocol: "grpc",
