@@ -89,7 +89,7 @@ it("returns services, endpoints and proxies' service targets in Istio's JSON for
     Attributes: { ServiceRegistry: "External", ExportTo: { ".": {}, shop: {} } },
   });
   expect(await debug("instancesz")).toEqual({
-    [id]: [{ Service: cart, Port: { name: "http", port: 80, protocol: "HTTP", TargetPort: 8080 } }],
+    "cart-0.shop": [{ Service: cart, Port: { name: "http", port: 80, protocol: "HTTP", TargetPort: 8080 } }],
   });
   const shards = (await debug("endpointShardz")) as Record<
     string,
@@ -206,7 +206,7 @@ it("returns only the state that streams have", async () => {
   const nonce = expect.stringMatching(/./) as string;
   expect({ ...status, resources: undefined }).toEqual({
     cluster_id: "Kubernetes",
-    proxy: id,
+    proxy: "cart-0.shop",
     proxy_type: "sidecar",
     cluster_sent: nonce,
     cluster_acked: nonce,

@@ -50,7 +50,10 @@ function serviceCommands({ database, server, proxyOf }: MeshCommandsOptions): re
       answer: () =>
         json(
           Object.fromEntries(
-            server.connections().map((each) => [each.node.id, evaluate(database, instances, proxyOf(each))]),
+            server
+              .connections()
+              .map(proxyOf)
+              .map((proxy) => [proxy.id, evaluate(database, instances, proxy)]),
           ),
         ),
     },

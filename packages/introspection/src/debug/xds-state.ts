@@ -24,7 +24,7 @@ export function syncz(server: XdsServer, proxyOf: ProxyOf, namespace: string | n
     return [
       withoutEmpty({
         cluster_id: proxy.metadata.CLUSTER_ID,
-        proxy: c.node.id,
+        proxy: proxy.id,
         proxy_type: proxy.type,
         istio_version: proxy.metadata.ISTIO_VERSION,
         ...of("cluster", clusterType),
