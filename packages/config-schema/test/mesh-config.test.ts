@@ -201,6 +201,12 @@ describe("formats of the mesh configuration", () => {
     expect(provider({ envoyExtAuthzGrpc: { ...service, includeRequestBodyInCheck: {} } })).toEqual([
       "envoyExtAuthzGrpc.includeRequestBodyInCheck.maxRequestBytes: is 0 or missing, expected at least 1",
     ]);
+    const report = reports();
+    const opentelemetry = { ...service, http: { path: "/a%zz" } };
+    expect(applyMeshConfig({ extensionProviders: [{ name: "a", opentelemetry }] }, report)).toBeDefined();
+    expect(report.warnings.filter((warning) => warning.includes("http.path"))).toEqual([
+      expect.stringMatching(/http\.path: has "%zz", expected %25 for a percent sign, so that nothing is traced/),
+    ]);
     expect(provider({ zipkin: { ...service, timeout: "5000000000s" } })).toEqual([
       "zipkin.timeout: is 5000000000s, expected 0s to less than 4294967296s",
     ]);

@@ -92,6 +92,7 @@ function checkRequestBody(body: { readonly maxRequestBytes: number } | undefined
 function checkOpenTelemetry({ http, grpc, sampling }: OpenTelemetryProvider, place: Place): void {
   checkTimeout(http?.timeout, place.at("http", "timeout"));
   checkHeaders(http?.headers ?? [], place.at("http", "headers"));
+  checkPath(http?.path ?? "", place.at("http", "path"));
   checkTimeout(grpc?.timeout, place.at("grpc", "timeout"));
   each(grpc?.initialMetadata ?? [], place.at("grpc", "initialMetadata"), (header, at) =>
     checkSentMetadata(header.name, literalValue(header), at),
@@ -100,6 +101,14 @@ function checkOpenTelemetry({ http, grpc, sampling }: OpenTelemetryProvider, pla
   const at = place.at("dynatraceSampler", "httpService", "http");
   checkTimeout(own?.timeout, at.at("timeout"));
   checkHeaders(own?.headers ?? [], at.at("headers"));
+  checkPath(own?.path ?? "", at.at("path"));
+}
+
+/** A path with such a fault leaves its provider without effect, as in Istio. */
+function checkPath(path: string, place: Place): void {
+  const [fault] = /%(?![0-9A-Fa-f]{2}).{0,2}/u.exec(path) ?? [];
+  if (fault !== undefined)
+    place.warning(`has "${fault}", expected %25 for a percent sign, so that nothing is traced with this provider`);
 }
 
 function checkHeaders(headers: readonly ProviderHeader[], place: Place): void {

@@ -71,11 +71,11 @@ const defaultJsonFormat: JsonObject = Object.fromEntries(fields);
 /** The format of an access log. */
 type LogFormat = { readonly text: string } | { readonly json: JsonObject };
 
-/** An access log file. An empty text or JSON format is Istio's default. */
-export function fileAccessLog(path: string, format: LogFormat, omitEmptyValues = false): Any {
+/** An access log file. An empty text or JSON format is Istio's default; without a format, Envoy's applies. */
+export function fileAccessLog(path: string, format: LogFormat | undefined, omitEmptyValues = false): Any {
   return packAny(FileAccessLogSchema, {
     path,
-    accessLogFormat: { case: "logFormat", value: substitution(format, omitEmptyValues) },
+    ...(format && { accessLogFormat: { case: "logFormat", value: substitution(format, omitEmptyValues) } }),
   });
 }
 

@@ -63,12 +63,15 @@ const defaultLogFile = "/dev/stdout";
 function fileLog(q: QueryContext, name: string, { path, logFormat, omitEmptyValues }: FileProvider): Any {
   if (name === "envoy" && logFormat === undefined && !omitEmptyValues)
     return fileAccessLog(path || defaultLogFile, meshFormat(q));
-  const format = logFormat?.logFormat;
-  return fileAccessLog(
-    path || defaultLogFile,
-    format?.case === "labels" ? { json: format.value } : { text: format?.value ?? "" },
-    omitEmptyValues,
-  );
+  return fileAccessLog(path || defaultLogFile, fileFormat(logFormat), omitEmptyValues);
+}
+
+/** Returns the format of a file provider. An empty `logFormat` leaves it to Envoy, unlike one that is absent. */
+function fileFormat(declared: FileProvider["logFormat"]) {
+  if (declared === undefined) return { text: "" };
+  const { logFormat } = declared;
+  if (logFormat.case === undefined) return undefined;
+  return logFormat.case === "labels" ? { json: logFormat.value } : { text: logFormat.value };
 }
 
 function httpServiceLogger(q: QueryContext, provider: HttpProvider): AccessLogger | undefined {

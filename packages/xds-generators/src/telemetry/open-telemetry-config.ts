@@ -17,16 +17,19 @@ import {
 import { askMetadata, label, nodeCluster, proxyId, rawMetadata } from "@istiod/push-context";
 import { packAny } from "../envoy/any.js";
 import { type Collector, collector, grpcService, headerValue, httpService } from "./collector.js";
+import { joinUrl } from "./join-url.js";
 
 export function openTelemetryConfig(q: QueryContext, provider: OpenTelemetryProvider, at: Collector): Any | undefined {
   const semantic = provider.serviceAttributeEnrichment === Enrichment.OTEL_SEMANTIC_CONVENTIONS;
   const { http, grpc, resourceDetectors: detectors } = provider;
   const sampler = provider.sampling.case === undefined ? undefined : dynatraceSampler(q, provider, at);
   if (provider.sampling.case !== undefined && sampler === undefined) return undefined;
+  const uri = http && joinUrl(at.hostname, http.path);
+  if (http && uri === undefined) return undefined;
   return packAny(OpenTelemetryConfigSchema, {
     serviceName: semantic ? semanticServiceName(q) : q.ask(nodeCluster),
-    ...(http
-      ? { httpService: httpService(q, joinUrl(at.hostname, http.path), at.cluster, http.timeout, http.headers) }
+    ...(http && uri !== undefined
+      ? { httpService: httpService(q, uri, at.cluster, http.timeout, http.headers) }
       : {
           grpcService: {
             ...grpcService(at),
@@ -68,6 +71,7 @@ function dynatraceSampler(
   const http: ProviderHttp | undefined = own === undefined ? provider.http : own.http;
   if (api === undefined || http === undefined) return undefined;
   const uri = joinUrl(api.hostname, own === undefined ? "api/v2/samplingConfiguration" : http.path);
+  if (uri === undefined) return undefined;
   return extension(
     "envoy.tracers.opentelemetry.samplers.dynatrace",
     packAny(DynatraceSamplerConfigSchema, {
@@ -81,11 +85,6 @@ function dynatraceSampler(
 
 function extension(name: string, typedConfig: Any): TypedExtensionConfig {
   return create(TypedExtensionConfigSchema, { name, typedConfig });
-}
-
-function joinUrl(hostname: string, path: string): string {
-  const segments = path.split("/").filter((segment) => segment !== "");
-  return [hostname, ...segments].join("/") + (path.endsWith("/") && segments.length > 0 ? "/" : "");
 }
 
 /** Returns `service.name` by OpenTelemetry's conventions for Kubernetes. */

@@ -87,6 +87,20 @@ describe("access logs", () => {
     expect(both({ providers: [{ name: "file" }], disabled: true })).toEqual([[], []]);
   });
 
+  it("have the format of a file provider: Istio's if there is none, Envoy's if it is empty", () => {
+    const yaml = telemetry("logs", { accessLogging: [{ providers: [{ name: "file" }] }] });
+    const formatOf = (provider: object): Json =>
+      managerOf(inbound(yaml, { extensionProviders: [{ name: "file", envoyFileAccessLog: provider }] })).accessLog[0]
+        .typedConfig.logFormat;
+    expect(formatOf({}).textFormatSource.inlineString).toMatch(/^\[%START_TIME%\]/);
+    expect(formatOf({ logFormat: {} })).toBeUndefined();
+    expect(formatOf({ logFormat: { text: "" } })).toEqual(formatOf({}));
+    expect(Object.keys(formatOf({ logFormat: { labels: {} } }).jsonFormat)).toHaveLength(24);
+    const builtin = telemetry("logs", { accessLogging: [{ providers: [{ name: "envoy" }] }] });
+    const providers = { extensionProviders: [{ name: "envoy", envoyFileAccessLog: {} }] };
+    expect(managerOf(inbound(builtin, providers)).accessLog[0].typedConfig.path).toBe("/dev/stdout");
+  });
+
   it("are disabled by a more specific Telemetry", () => {
     const yaml =
       telemetry("mesh", { accessLogging: [{ providers: [{ name: "envoy" }] }] }, "istio-system") +
@@ -206,6 +220,42 @@ describe("traces", () => {
     });
     expect(manager.requestIdExtension.typedConfig.useRequestIdForTraceSampling).toBe(false);
     expect(managerOf(inbound(yaml, providers)).tracing).toBeUndefined();
+  });
+
+  it("go to a path below the collector's host, unless it is none", () => {
+    const yaml =
+      serviceYaml("otel", { namespace: "obs", ip: "10.96.0.9", ports: ["grpc:4317"] }) +
+      telemetry("traces", { tracing: [{ providers: [{ name: "otel" }] }] });
+    const tracing = (path: string): Json => {
+      const opentelemetry = { service: "otel.obs.svc.cluster.local", port: 4317, http: { path } };
+      return managerOf(inbound(yaml, { extensionProviders: [{ name: "otel", opentelemetry }] })).tracing;
+    };
+    expect(tracing("/a b/../v1/traces").provider.typedConfig.httpService.httpUri.uri).toBe(
+      "otel.obs.svc.cluster.local/v1/traces",
+    );
+    expect(tracing("/%zz")).toBeUndefined();
+  });
+
+  it.each(["zipkin", "datadog"])("of %s need a cluster, without which Envoy would reject the listener", (kind) => {
+    const yaml =
+      serviceYaml("tracer", { namespace: "obs", ip: "10.96.0.9", ports: ["http:9411"] }) +
+      telemetry("traces", { tracing: [{ providers: [{ name: "tracer" }] }] });
+    const sidecar = (host: string): string =>
+      `---\n${JSON.stringify({ apiVersion: "networking.istio.io/v1", kind: "Sidecar", metadata: { name: "own", namespace: "shop" }, spec: { egress: [{ hosts: [host] }] } })}\n`;
+    const tracing = (port: number, objects = ""): Json => {
+      const provider = { name: "tracer", [kind]: { service: "tracer.obs.svc.cluster.local", port } };
+      return managerOf(inbound(yaml + objects, { extensionProviders: [provider] })).tracing;
+    };
+    expect(tracing(9411).provider.name).toBe(`envoy.tracers.${kind}`);
+    expect(tracing(9412)).toBeUndefined();
+    expect(tracing(9411, sidecar("./*"))).toBeUndefined();
+    expect(tracing(9411, sidecar("obs/*")).provider.name).toBe(`envoy.tracers.${kind}`);
+  });
+
+  it("are none for a kind of provider that does not trace", () => {
+    const yaml = telemetry("traces", { tracing: [{ providers: [{ name: "old" }] }] });
+    const lightstep = { service: "web.shop.svc.cluster.local", port: 80, accessToken: "token" };
+    expect(managerOf(inbound(yaml, { extensionProviders: [{ name: "old", lightstep }] })).tracing).toBeUndefined();
   });
 
   it("are disabled by a Telemetry", () => {
