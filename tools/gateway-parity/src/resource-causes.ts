@@ -106,6 +106,21 @@ export function withoutOwnCertificate([theirs, ours]: Pair): Pair {
   return [withChains(theirs, changed), ours];
 }
 
+/** Istio reads the roots of a Gateway in the namespace of the ListenerSet to whose listeners they apply. */
+export function withoutOtherRoots([theirs, ours]: Pair, context: CompareContext): Pair {
+  if (theirs === undefined || ours === undefined) return [theirs, ours];
+  const sets = ofKind(context, "ListenerSet").map(({ metadata }) => metadata.namespace ?? "");
+  const gateways = ofKind(context, "Gateway").flatMap(({ metadata, spec }) =>
+    JSON.stringify(spec).includes('"caCertificateRefs"') ? [metadata.namespace ?? ""] : [],
+  );
+  let text = JSON.stringify(theirs);
+  for (const set of sets)
+    for (const gateway of gateways)
+      for (const [own, kind, name] of JSON.stringify(ours).matchAll(/"([a-z-]+):\/\/[^/"]*\/([^/"]*-cacert)"/g))
+        if (own === `"${kind}://${gateway}/${name}"`) text = text.replaceAll(`"${kind}://${set}/${name}"`, own);
+  return [JSON.parse(text) as JsonObject, ours];
+}
+
 /** Envoy rejects a listener with two chains that match the same. */
 export function withoutSameMatches([theirs, ours]: Pair): Pair {
   if (theirs === undefined) return [theirs, ours];

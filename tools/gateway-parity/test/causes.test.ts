@@ -60,6 +60,11 @@ const withFilter = (filter?: string): object => ({
   virtualHosts: [{ name: "a", routes: [{ ...(filter !== undefined && { typedPerFilterConfig: { [filter]: {} } }) }] }],
 });
 const gateway = object("Gateway", "front", { tls: { backend: { clientCertificateRef: { name: "own" } } } });
+const validating = object("Gateway", "front", { tls: { frontend: { default: { caCertificateRefs: [] } } } });
+const setOf = (namespace: string): StoredObject => {
+  const set = object("ListenerSet", "more", {});
+  return { ...set, metadata: { ...set.metadata, namespace } };
+};
 const grpcRoute = object("GRPCRoute", "calls", { rules: [{ backendRefs: [{ name: "cart" }] }] });
 const alias = object("Service", "basket", { externalName: "cart.example" });
 
@@ -132,6 +137,13 @@ describe("a difference on purpose is explained", () => {
       name: "0.0.0.0_443",
       theirs: chains(certificates("default")),
       ours: chains(certificates("kubernetes-gateway://shop/own")),
+    },
+    "roots of a Gateway at listeners of its ListenerSets": {
+      type: "lds",
+      name: "0.0.0.0_443",
+      theirs: chains(roots("configmap://evil/roots-cacert")),
+      ours: chains(roots("configmap://shop/roots-cacert")),
+      objects: [validating, setOf("evil")],
     },
     "filter chains that match the same": {
       type: "lds",
@@ -230,6 +242,13 @@ describe("another difference is not explained", () => {
       name: "0.0.0.0_443",
       theirs: chains(certificates("kubernetes-gateway://shop/own")),
       ours: chains(certificates("default")),
+    },
+    "roots of a namespace without a ListenerSet": {
+      type: "lds",
+      name: "0.0.0.0_443",
+      theirs: chains(roots("configmap://evil/roots-cacert")),
+      ours: chains(roots("configmap://shop/roots-cacert")),
+      objects: [validating, setOf("other")],
     },
     "a chain with a match of its own": {
       type: "lds",
