@@ -38,3 +38,13 @@ export { rotationEvents, type RotationEvent } from "./rotation/events.js";
 export { RotationRig, type RotationOptions } from "./rotation/rotation-rig.js";
 export { failuresOf as rotationFailures, runEvent as runRotationEvent } from "./rotation/run-event.js";
 export { type Prometheus, type ScrapedTarget, type Series, startPrometheus, whyNoPrometheus } from "./prometheus.js";
+export {
+  type Collector,
+  type ReceivedLog,
+  type ReceivedSpan,
+  startCollector,
+  startZipkin,
+  whyNoCollector,
+  whyNoZipkin,
+  type Zipkin,
+} from "./telemetry-receivers.js";
