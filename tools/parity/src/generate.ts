@@ -164,11 +164,14 @@ function requestedNames(view: View<Proxy>, t: Type): ReadonlySet<string> | undef
 function proxyOf({ node }: ScenarioProxy, extensions?: readonly string[]): Proxy {
   const text = (v: Json | undefined): string => (typeof v === "string" ? v : "");
   const locality = { region: text(node["region"]), zone: text(node["zone"]), subzone: text(node["subzone"]) };
-  return proxyFromNode({
+  const identity = text(node["verifiedServiceAccount"]);
+  const proxy = proxyFromNode({
     id: text(node["id"]),
     cluster: text(node["cluster"]),
     ...(locality.region + locality.zone + locality.subzone === "" ? {} : { locality }),
     metadata: (isObject(node["metadata"]) ? node["metadata"] : {}) as JsonObject,
     ...(extensions ? { extensions } : {}),
   });
+  if (identity === "") return proxy;
+  return { ...proxy, verifiedIdentity: { namespace: proxy.namespace, serviceAccount: identity } };
 }
