@@ -12,8 +12,8 @@ import { reasonOf } from "@istiod/runtime";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
 import { analyzers, analyzersNamed } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
-import { namespacesWithPods, profileIndexes } from "./queries/pods.js";
-import { labelIndexes, namespacesWithWorkloads } from "./queries/workloads.js";
+import { namespacesWithPods, profileIndexes, profileOfEach } from "./queries/pods.js";
+import { labelIndexes, labelsOfEach, namespacesWithWorkloads } from "./queries/workloads.js";
 
 interface BoundRule {
   readonly analyzer: Analyzer;
@@ -23,6 +23,8 @@ interface BoundRule {
 interface FindingsOfKind {
   readonly kind: AnalyzedKind;
   readonly ofObject: Query<string, readonly Finding[]>;
+  /** The findings of one rule each about an object. */
+  readonly ofRules: readonly Query<string, readonly Finding[]>[];
   readonly ofAll: Query<void, readonly Finding[]>;
 }
 
@@ -38,7 +40,13 @@ function findingsOfKind(kind: AnalyzedKind, rules: readonly BoundRule[]): Findin
   const ofAll = query(`findings of every ${kind.kind}`, (q) =>
     q.keys(kind.collection).flatMap((key) => q.call(ofObject, key)),
   );
-  return { kind, ofObject, ofAll };
+  const ofRules = rules.map((bound, i) =>
+    query(`findings of ${kind.kind} by rule ${i}`, (q, key: string): readonly Finding[] => {
+      const object = q.read(kind.collection, key);
+      return object === undefined ? [] : apply(q, key, object, bound);
+    }),
+  );
+  return { kind, ofObject, ofRules, ofAll };
 }
 
 function apply(q: QueryContext, key: string, object: unknown, { analyzer, rule }: BoundRule): readonly Finding[] {
@@ -141,17 +149,24 @@ export function* findingsOfEachObject<C>(database: Pick<Database<C>, "keys">): G
 
 /** Queries whose results most findings share, and that take as long as the findings about many objects. */
 const shared: readonly Query<void, unknown>[] = [
-  profileIndexes,
+  ...profileIndexes,
   namespacesWithPods,
   namespacesWithWorkloads,
-  labelIndexes,
+  ...labelIndexes,
 ];
 
 /**
  * Computes what findings share, then the findings about one object at a time, so that the caller can yield to the event
- * loop in between.
+ * loop in between. Of the first object of each kind, the rules are computed one at a time before: most of what they
+ * read is shared with other objects.
  */
 export function* computeByObject<C>(database: Database<C>, view: View<C>): Generator<void> {
+  yield* profileOfEach(database);
+  yield* labelsOfEach(database);
   for (const each of shared) yield void view.call(each);
+  for (const { kind, ofRules } of kinds) {
+    const [first] = database.keys(kind.collection);
+    if (first !== undefined) for (const ofRule of ofRules) yield void view.call(ofRule, first);
+  }
   for (const { query: ofObject, key } of findingsOfEachObject(database)) yield void view.call(ofObject, key);
 }

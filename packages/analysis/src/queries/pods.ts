@@ -1,6 +1,6 @@
 import { namespaces, type PodObject } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
-import { index, type Index, query, type Query, type QueryContext } from "@istiod/incremental";
+import { type Database, index, type Index, query, type Query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { quotedNearest } from "../suggestions.js";
 import { type Labels, type Workload, type WorkloadSource, workloadSources } from "./workload-sources.js";
@@ -27,13 +27,31 @@ export interface PodSelector {
  * without parsing.
  */
 const byProfile = workloadSources.map((source) =>
-  index(source.of, "byProfile", (object) => [bucketOf(profileOf(source, object))]),
+  index(source.of, "byProfile", (object) => [profileBucket(source, object as object)]),
 );
 
-/** Reads each index, so that it is built before a finding needs it. */
-export const profileIndexes = query("workloadIndexesByProfile", (q): void => {
-  for (const of of byProfile) q.members(of, "");
-});
+/** The buckets of workloads, which {@link profileOfEach} fills before the indexes are built. */
+const profileBuckets = new WeakMap<object, string>();
+
+function profileBucket(source: WorkloadSource, workload: object): string {
+  let bucket = profileBuckets.get(workload);
+  if (bucket === undefined) profileBuckets.set(workload, (bucket = bucketOf(profileOf(source, workload))));
+  return bucket;
+}
+
+/** Computes what the indexes of workloads need of each, and yields after each, so that they are built soon. */
+export function* profileOfEach(database: Pick<Database<unknown>, "keys" | "read">): Generator<void> {
+  for (const source of workloadSources)
+    for (const key of database.keys(source.of)) {
+      const workload = database.read(source.of, key);
+      if (workload !== undefined) yield void profileBucket(source, workload as object);
+    }
+}
+
+/** Queries that read one index each, so that it is built before a finding needs it. */
+export const profileIndexes = byProfile.map((of, i) =>
+  query(`workloadIndexByProfile${i}`, (q): void => void q.members(of, "")),
+);
 
 const [podsByProfile] = byProfile as [Index<PodObject>];
 

@@ -1,5 +1,5 @@
 import { rootNamespace } from "@istiod/push-context";
-import { type Index, index, query, type QueryContext } from "@istiod/incremental";
+import { type Database, type Index, index, query, type QueryContext } from "@istiod/incremental";
 import { type Labels, type Workload, type WorkloadSource, workloadSources } from "./workload-sources.js";
 
 /** The most selective labels. Candidates are found by one of them if a selector has it. */
@@ -12,12 +12,31 @@ interface IndexedSource extends WorkloadSource {
 
 const sources: readonly IndexedSource[] = workloadSources.map((source) => ({
   ...source,
-  byLabel: index(source.of, "byLabel", (object) => {
-    const namespace = source.namespace(object);
-    return Object.entries(source.labels(object)).map(([key, value]) => bucketOf(namespace, key, value));
-  }),
+  byLabel: index(source.of, "byLabel", (object) => labelBuckets(source, object as object)),
   byNamespace: index(source.of, "byNamespaceName", (object) => [source.namespace(object)]),
 }));
+
+/** The buckets of workloads, which {@link labelsOfEach} fills before the indexes are built. */
+const bucketsByLabel = new WeakMap<object, readonly string[]>();
+
+function labelBuckets(source: WorkloadSource, workload: object): readonly string[] {
+  let buckets = bucketsByLabel.get(workload);
+  if (buckets === undefined) {
+    const namespace = source.namespace(workload);
+    buckets = Object.entries(source.labels(workload)).map(([key, value]) => bucketOf(namespace, key, value));
+    bucketsByLabel.set(workload, buckets);
+  }
+  return buckets;
+}
+
+/** Computes the labels by which each workload is found, and yields after each, so that the indexes are built soon. */
+export function* labelsOfEach(database: Pick<Database<unknown>, "keys" | "read">): Generator<void> {
+  for (const source of workloadSources)
+    for (const key of database.keys(source.of)) {
+      const workload = database.read(source.of, key);
+      if (workload !== undefined) yield void labelBuckets(source, workload as object);
+    }
+}
 
 function bucketOf(namespace: string, key: string, value: string): string {
   return `${namespace}/${key}=${value}`;
@@ -31,10 +50,10 @@ const sourcesIn = query("workloadSourcesIn", (q, namespace: string): readonly nu
   sources.flatMap(({ byNamespace }, i) => (q.members(byNamespace, namespace).length > 0 ? [i] : [])),
 );
 
-/** Reads each index by labels, so that it is built before a finding needs it. */
-export const labelIndexes = query("workloadIndexesByLabel", (q): void => {
-  for (const { byLabel } of sources) q.members(byLabel, "");
-});
+/** Queries that read one index by labels each, so that it is built before a finding needs it. */
+export const labelIndexes = sources.map(({ byLabel }, i) =>
+  query(`workloadIndexByLabel${i}`, (q): void => void q.members(byLabel, "")),
+);
 
 /** Returns the workloads of a namespace that have all of the labels; all workloads if there are no labels. */
 export function workloadsWith(q: QueryContext, namespace: string, labels: Labels): readonly Workload[] {
