@@ -480,6 +480,11 @@ describe("nothing is said of what is right beside them", () => {
     expect(analyzeAdded(mesh, documents)).toEqual([]);
   });
 
+  it("a redirect to a URL is not said to be redirected again", () => {
+    const found = analyzeAdded(mesh, routed({ redirect: { uri: "https://new.example/x" } }));
+    expect(found.map(({ code }) => code)).toEqual(["MESH0077"]);
+  });
+
   it("routes apply at a server with HTTP that redirects to HTTPS", () => {
     const redirecting = server(
       { port: { number: 80, name: "http", protocol: "HTTP" } },

@@ -48,7 +48,8 @@ function warnOfLoop({ match, redirect }: HTTPRoute, place: Place): void {
   if (redirect === undefined || redirect.authority !== "" || redirect.scheme !== "") return;
   if (redirect.redirectPort.case !== undefined) return;
   const again = match.length === 0 ? redirect.uri : match.map((each) => pathAgain(each, redirect)).find(Boolean);
-  if (again === undefined || again === "") return;
+  // Others are reported as no paths.
+  if (again?.startsWith("/") !== true) return;
   place
     .at(redirect.uri === "" ? "prefixRewrite" : "uri")
     .warning(
