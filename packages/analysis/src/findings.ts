@@ -12,8 +12,8 @@ import { reasonOf } from "@istiod/runtime";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
 import { analyzers, analyzersNamed } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
-import { namespacesWithPods, profileIndexes, profileOfEach } from "./queries/pods.js";
-import { labelIndexes, labelsOfEach, namespacesWithWorkloads } from "./queries/workloads.js";
+import { namespacesWithPods, preparedProfiles, profileIndexes } from "./queries/pods.js";
+import { labelIndexes, namespacesWithWorkloads, preparedLabels } from "./queries/workloads.js";
 
 interface BoundRule {
   readonly analyzer: Analyzer;
@@ -161,9 +161,13 @@ const shared: readonly Query<void, unknown>[] = [
  * read is shared with other objects.
  */
 export function* computeByObject<C>(database: Database<C>, view: View<C>): Generator<void> {
-  yield* profileOfEach(database);
-  yield* labelsOfEach(database);
-  for (const each of shared) yield void view.call(each);
+  const prepared = [preparedProfiles, preparedLabels];
+  try {
+    for (const keys of prepared) yield* keys.prepare(database);
+    for (const each of shared) yield void view.call(each);
+  } finally {
+    for (const keys of prepared) keys.forget();
+  }
   for (const { kind, ofRules } of kinds) {
     const [first] = database.keys(kind.collection);
     if (first !== undefined) for (const ofRule of ofRules) yield void view.call(ofRule, first);

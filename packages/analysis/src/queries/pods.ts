@@ -1,8 +1,9 @@
 import { namespaces, type PodObject } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
-import { type Database, index, type Index, query, type Query, type QueryContext } from "@istiod/incremental";
+import { index, type Index, query, type Query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { quotedNearest } from "../suggestions.js";
+import { PreparedKeys } from "./prepared-keys.js";
 import { type Labels, type Workload, type WorkloadSource, workloadSources } from "./workload-sources.js";
 
 /**
@@ -27,26 +28,11 @@ export interface PodSelector {
  * without parsing.
  */
 const byProfile = workloadSources.map((source) =>
-  index(source.of, "byProfile", (object) => [profileBucket(source, object as object)]),
+  index(source.of, "byProfile", (object) => preparedProfiles.of(source, object as object)),
 );
 
-/** The buckets of workloads, which {@link profileOfEach} fills before the indexes are built. */
-const profileBuckets = new WeakMap<object, string>();
-
-function profileBucket(source: WorkloadSource, workload: object): string {
-  let bucket = profileBuckets.get(workload);
-  if (bucket === undefined) profileBuckets.set(workload, (bucket = bucketOf(profileOf(source, workload))));
-  return bucket;
-}
-
-/** Computes what the indexes of workloads need of each, and yields after each, so that they are built soon. */
-export function* profileOfEach(database: Pick<Database<unknown>, "keys" | "read">): Generator<void> {
-  for (const source of workloadSources)
-    for (const key of database.keys(source.of)) {
-      const workload = database.read(source.of, key);
-      if (workload !== undefined) yield void profileBucket(source, workload as object);
-    }
-}
+/** The profiles by which workloads are found. */
+export const preparedProfiles = new PreparedKeys((source, workload) => [bucketOf(profileOf(source, workload))]);
 
 /** Queries that read one index each, so that it is built before a finding needs it. */
 export const profileIndexes = byProfile.map((of, i) =>

@@ -1,5 +1,6 @@
 import { rootNamespace } from "@istiod/push-context";
-import { type Database, type Index, index, query, type QueryContext } from "@istiod/incremental";
+import { type Index, index, query, type QueryContext } from "@istiod/incremental";
+import { PreparedKeys } from "./prepared-keys.js";
 import { type Labels, type Workload, type WorkloadSource, workloadSources } from "./workload-sources.js";
 
 /** The most selective labels. Candidates are found by one of them if a selector has it. */
@@ -12,31 +13,15 @@ interface IndexedSource extends WorkloadSource {
 
 const sources: readonly IndexedSource[] = workloadSources.map((source) => ({
   ...source,
-  byLabel: index(source.of, "byLabel", (object) => labelBuckets(source, object as object)),
+  byLabel: index(source.of, "byLabel", (object) => preparedLabels.of(source, object as object)),
   byNamespace: index(source.of, "byNamespaceName", (object) => [source.namespace(object)]),
 }));
 
-/** The buckets of workloads, which {@link labelsOfEach} fills before the indexes are built. */
-const bucketsByLabel = new WeakMap<object, readonly string[]>();
-
-function labelBuckets(source: WorkloadSource, workload: object): readonly string[] {
-  let buckets = bucketsByLabel.get(workload);
-  if (buckets === undefined) {
-    const namespace = source.namespace(workload);
-    buckets = Object.entries(source.labels(workload)).map(([key, value]) => bucketOf(namespace, key, value));
-    bucketsByLabel.set(workload, buckets);
-  }
-  return buckets;
-}
-
-/** Computes the labels by which each workload is found, and yields after each, so that the indexes are built soon. */
-export function* labelsOfEach(database: Pick<Database<unknown>, "keys" | "read">): Generator<void> {
-  for (const source of workloadSources)
-    for (const key of database.keys(source.of)) {
-      const workload = database.read(source.of, key);
-      if (workload !== undefined) yield void labelBuckets(source, workload as object);
-    }
-}
+/** The labels by which workloads are found. */
+export const preparedLabels = new PreparedKeys((source, workload) => {
+  const namespace = source.namespace(workload);
+  return Object.entries(source.labels(workload)).map(([key, value]) => bucketOf(namespace, key, value));
+});
 
 function bucketOf(namespace: string, key: string, value: string): string {
   return `${namespace}/${key}=${value}`;
