@@ -287,7 +287,7 @@ it("answers every debug command", async () => {
   expect(totalClients).toBe(2);
   expect(clients[0]?.watches[clusterType]).toContain("outbound|80||cart.shop.svc.cluster.local");
   expect(await debug<object[]>("syncz?namespace=shop")).toEqual([
-    expect.objectContaining({ proxy: node("web", "shop").id, istio_version: "1.27.0", proxy_type: "sidecar" }),
+    expect.objectContaining({ proxy: "web.shop", istio_version: "1.27.0", proxy_type: "sidecar" }),
   ]);
   const dump = await debug<{ configs: { "@type": string; dynamicActiveClusters?: { cluster: { name: string } }[] }[] }>(
     "config_dump?proxyID=web.shop",
