@@ -44,6 +44,20 @@ const slow = [
   "tools/test/test/page-commands.test.ts",
   "tools/nodes/test/mesh.test.ts",
 ];
+/** Test files that run for more than a minute in a process that others share. */
+const slowShared = [
+  "tools/e2e/test/hostile-fields.test.ts",
+  "tools/test/test/examples.test.ts",
+  "tools/fuzz/test/targets.test.ts",
+  "tools/manifests/test/charts.test.ts",
+  "tools/e2e/test/envoy-verdicts.test.ts",
+  "tools/parity/test/sources.test.ts",
+  "apps/istiod/test/unread-fields.test.ts",
+  "tools/manifests/test/render-chart.test.ts",
+  "tools/bench/test/scale.test.ts",
+  "tools/nodes/test/foreign-certificates.test.ts",
+  "tools/nodes/test/cluster-command.test.ts",
+];
 /** Test files that allow no request to fail. The heap of other files would lengthen the pauses of their process. */
 const countingFailures = [
   "tools/availability/test/events.test.ts",
@@ -57,7 +71,7 @@ const isolated = [...new Set([...slow, ...countingFailures, ...isolatedFiles()])
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ project, moduleId }: TestSpecification): number =>
-      (project.config.isolate ? 0 : 2) + (slow.includes(relative(root, moduleId)) ? 0 : 1);
+      (project.config.isolate ? 0 : 2) + ([...slow, ...slowShared].includes(relative(root, moduleId)) ? 0 : 1);
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
