@@ -36,6 +36,7 @@ export function object(
     WorkloadEntry: "networking.istio.io/v1",
     RequestAuthentication: "security.istio.io/v1",
     AuthorizationPolicy: "security.istio.io/v1",
+    Ingress: "networking.k8s.io/v1",
     Telemetry: "telemetry.istio.io/v1",
     WasmPlugin: "extensions.istio.io/v1alpha1",
     CustomResourceDefinition: "apiextensions.k8s.io/v1",

@@ -1,5 +1,5 @@
 import { findings } from "@istiod/analysis";
-import { applyChanges, readText } from "@istiod/config-schema";
+import { applyChanges, defaultMeshConfig, meshConfig, meshConfigKey, readText } from "@istiod/config-schema";
 import { Database, type View } from "@istiod/incremental";
 
 /** A mesh that is analyzed again after each change. */
@@ -8,6 +8,7 @@ class AnalyzedMesh {
   readonly #view: View<undefined> = this.database.view(undefined);
 
   constructor(objects: readonly string[]) {
+    this.database.commit((tx) => tx.set(meshConfig, meshConfigKey, defaultMeshConfig()));
     this.apply(objects.join("\n---\n"));
   }
 

@@ -117,7 +117,7 @@ export {
 } from "./visibility/scoped-services.js";
 export { lostTlsHosts, type LostTlsHosts } from "./ingress/ingress-tls-hosts.js";
 export { type IngressGateway, ingressGatewayOf } from "./ingress/ingress-gateways.js";
-export { servedIngresses } from "./ingress/served-ingresses.js";
+export { isServedIngress, servedIngresses } from "./ingress/served-ingresses.js";
 export { ingressOfGateway } from "./ingress/ingress-gateways.js";
 export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
 export { type FailedService, failedServices, serviceHeader } from "./visibility/service-header.js";

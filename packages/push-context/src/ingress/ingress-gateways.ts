@@ -10,7 +10,7 @@ import {
 import { features } from "../mesh/features.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { ingressTlsHosts } from "./ingress-tls-hosts.js";
-import { digestOf, ingressSuffix, servedIngresses } from "./served-ingresses.js";
+import { digestOf, ingressSuffix, isServedIngress, servedIngresses } from "./served-ingresses.js";
 
 /**
  * Gateways generated from Ingresses, by `namespace/name`: each listens on port 80 for all hosts and on 443 for hosts
@@ -57,9 +57,10 @@ export interface IngressGateway {
 
 /** Returns the gateway that serves an Ingress (`namespace/name`); undefined if the Ingress is not served. */
 export function ingressGatewayOf(q: QueryContext, key: string): IngressGateway | undefined {
-  if (!q.call(servedIngresses).includes(key)) return undefined;
-  const hostsOf = q.call(ingressTlsHosts).byIngress[key] ?? [];
-  const certificates = (q.read(ingresses, key)?.spec.tls ?? []).flatMap(({ secretName }, entry) => {
+  if (!q.call(isServedIngress, key)) return undefined;
+  const { tls = [] } = q.read(ingresses, key)?.spec ?? {};
+  const hostsOf = tls.length === 0 ? [] : (q.call(ingressTlsHosts).byIngress[key] ?? []);
+  const certificates = tls.flatMap(({ secretName }, entry) => {
     const hosts = hostsOf[entry] ?? [];
     return hosts.length === 0 ? [] : [{ entry, hosts, secretName }];
   });

@@ -61,13 +61,14 @@ export interface LostTlsHosts {
 
 /** The hosts for which certificates of an Ingress (`namespace/name`) are not served, as others have those hosts. */
 export const lostTlsHosts = query("lostTlsHosts", (q, key: string): readonly LostTlsHosts[] => {
+  const { tls = [] } = q.read(ingresses, key)?.spec ?? {};
+  if (tls.length === 0) return [];
   const { owners, byIngress } = q.call(ingressTlsHosts);
   const secretOf = (host: string): string => {
     const owner = owners[host] ?? "";
     const index = byIngress[owner]?.findIndex((hosts) => hosts.includes(host)) ?? -1;
     return q.read(ingresses, owner)?.spec.tls[index]?.secretName ?? "";
   };
-  const { tls = [] } = q.read(ingresses, key)?.spec ?? {};
   return tls.flatMap(({ hosts, secretName }, index) => {
     const kept = byIngress[key]?.[index] ?? [];
     const wanted = hosts.length > 0 ? hosts : ["*"];

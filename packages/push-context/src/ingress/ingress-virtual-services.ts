@@ -19,7 +19,7 @@ import {
 import { features } from "../mesh/features.js";
 import { ingressGatewayName } from "./ingress-gateways.js";
 import { ingressTlsOwner } from "./ingress-tls-hosts.js";
-import { digestOf, ingressSuffix, servedIngresses } from "./served-ingresses.js";
+import { digestOf, ingressSuffix, isServedIngress, servedIngresses } from "./served-ingresses.js";
 
 /** Reference to a rule of an Ingress. */
 interface RuleRef {
@@ -172,7 +172,7 @@ export interface ShadowedPath {
 /** The paths of an Ingress (`namespace/name`) that get no request, because an older one has the same host and path. */
 export const shadowedIngressPaths = query("shadowedIngressPaths", (q, key: string): readonly ShadowedPath[] =>
   q.call(hostsOfRules, key).flatMap((host, rule) => {
-    if (host === undefined || !q.call(servedIngresses).includes(key)) return [];
+    if (host === undefined || !q.call(isServedIngress, key)) return [];
     const owners = q.call(ownersOfPaths, host);
     return (q.read(ingresses, key)?.spec.rules[rule]?.paths ?? []).flatMap((path, index): readonly ShadowedPath[] => {
       const owner = owners[matchKey(path)];

@@ -24,13 +24,13 @@ export function digestOf(...texts: readonly string[]): string {
 export const servedIngresses = query("servedIngresses", (q): readonly string[] =>
   q
     .keys(ingresses)
-    .flatMap((key) => (q.call(isServed, key) ? (q.read(ingresses, key) ?? []) : []))
+    .flatMap((key) => (q.call(isServedIngress, key) ? (q.read(ingresses, key) ?? []) : []))
     .sort(oldestFirst)
     .map(({ namespace, name }) => `${namespace}/${name}`),
 );
 
-/** Reports whether the mesh serves an Ingress. */
-const isServed = query("isServedIngress", (q, key: string): boolean => {
+/** Reports whether the mesh serves an Ingress (`namespace/name`). */
+export const isServedIngress = query("isServedIngress", (q, key: string): boolean => {
   const ingress = q.read(ingresses, key);
   if (ingress === undefined) return false;
   const { ingressClassName } = ingress.spec;

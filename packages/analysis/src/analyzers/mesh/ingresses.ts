@@ -7,7 +7,7 @@ import {
   nginxPrefix,
 } from "@istiod/config-schema";
 import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { features, lostTlsHosts, mesh, servedIngresses, shadowedIngressPaths } from "@istiod/push-context";
+import { features, isServedIngress, lostTlsHosts, mesh, shadowedIngressPaths } from "@istiod/push-context";
 import { portsOfHost } from "../../queries/route-places.js";
 import { listNames } from "../../suggestions.js";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
@@ -43,7 +43,7 @@ function checkClass({ annotations, spec }: IngressObject, { q, report }: Analysi
 
 /** Reports default backends, to which gateways do not route. Istio ignores them too, and logs that. */
 function checkDefaultBackend({ namespace, name, spec }: IngressObject, { q, report }: AnalysisContext): void {
-  if (!spec.defaultBackend || !q.call(servedIngresses).includes(`${namespace}/${name}`)) return;
+  if (!spec.defaultBackend || !q.call(isServedIngress, `${namespace}/${name}`)) return;
   report(
     "MESH0003",
     ["spec", "defaultBackend"],
@@ -54,7 +54,7 @@ function checkDefaultBackend({ namespace, name, spec }: IngressObject, { q, repo
 /** Reports annotations of ingress-nginx, which have no effect here. */
 function checkAnnotations({ namespace, name, annotations }: IngressObject, { q, report }: AnalysisContext): void {
   const foreign = Object.keys(annotations).filter((key) => key.startsWith(nginxPrefix));
-  if (foreign.length === 0 || !q.call(servedIngresses).includes(`${namespace}/${name}`)) return;
+  if (foreign.length === 0 || !q.call(isServedIngress, `${namespace}/${name}`)) return;
   for (const key of foreign)
     report(
       "MESH0042",
@@ -65,7 +65,7 @@ function checkAnnotations({ namespace, name, annotations }: IngressObject, { q, 
 
 /** Reports backends whose Service does not exist, or lacks the port: their paths are not served. */
 function checkBackends({ namespace, name, spec }: IngressObject, { q, report }: AnalysisContext): void {
-  if (!q.call(servedIngresses).includes(`${namespace}/${name}`)) return;
+  if (!q.call(isServedIngress, `${namespace}/${name}`)) return;
   for (const [i, { paths = [] }] of spec.rules.entries())
     for (const [j, { service }] of paths.entries()) {
       if (service === undefined || service.name === "") continue;
