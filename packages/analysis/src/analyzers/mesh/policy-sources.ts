@@ -27,14 +27,15 @@ function checkPolicy(policy: AuthorizationPolicyObject, context: AnalysisContext
       const path = ["spec", "rules", i, "when", j];
       checkCondition(key, values, [...path, "values"], context);
       checkCondition(key, notValues, [...path, "notValues"], context);
-      if (identityKeys.has(key) && values.length > 0) identities.push({ name: key, path: [...path, "key"] });
+      if (identityKeys.has(key) && values.length > 0)
+        identities.push({ name: key, verb: "matches", path: [...path, "key"] });
     }
     for (const [j, { source }] of from.entries()) {
       if (source === undefined) continue;
       const path = ["spec", "rules", i, "from", j, "source"];
       checkSource(source, path, context);
       const [first] = identityFields.filter((field) => source[field].length > 0);
-      if (first !== undefined) identities.push({ name: first, path: [...path, first] });
+      if (first !== undefined) identities.push({ name: first, verb: "match", path: [...path, first] });
     }
   }
   checkIdentities(policy, identities, context);
@@ -43,6 +44,8 @@ function checkPolicy(policy: AuthorizationPolicyObject, context: AnalysisContext
 /** A condition on the identity of the client. */
 interface Identity {
   readonly name: string;
+  /** That of messages about it: the names of fields are plurals. */
+  readonly verb: "match" | "matches";
   readonly path: FieldPath;
 }
 
@@ -73,11 +76,11 @@ function checkIdentities(
     (pod) => namespacePeerModes(q, pod.namespace)(pod.labels).mode === "DISABLE",
   );
   if (plain === undefined) return;
-  for (const { name, path } of identities)
+  for (const { name, verb, path } of identities)
     report(
       "MESH0014",
       path,
-      `${name} never match${identityKeys.has(name) ? "es" : ""}, because mutual TLS is disabled (PeerAuthentication DISABLE) for workloads of namespace ${plain.namespace}, and clients have no identity without it; set mode PERMISSIVE or STRICT`,
+      `${name} never ${verb}, because mutual TLS is disabled (PeerAuthentication DISABLE) for workloads of namespace ${plain.namespace}, and clients have no identity without it; set mode PERMISSIVE or STRICT`,
     );
 }
 
