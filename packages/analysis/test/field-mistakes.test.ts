@@ -133,6 +133,16 @@ const ingress = (path: Fields, metadata: Fields = {}): string =>
   );
 const backend = (name: string, port: Fields): Fields => ({ backend: { service: { name, port } } });
 
+const named = o("ServiceEntry", {
+  hosts: ["api.example"],
+  location: "MESH_EXTERNAL",
+  resolution: "DNS",
+  ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+  subjectAltNames: ["api.example"],
+});
+const verified = (trafficPolicy: Fields): string =>
+  named + o("DestinationRule", { host: "api.example", trafficPolicy });
+
 const mistakes: Readonly<Record<string, Mistake>> = {
   "a group of a pattern as in JavaScript": [
     rewritten("^/a/(.*)$", "/$1"),
@@ -228,13 +238,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     "has no effect in mode SIMPLE",
   ],
   "names to verify without TLS": [
-    o("ServiceEntry", {
-      hosts: ["api.example"],
-      location: "MESH_EXTERNAL",
-      resolution: "DNS",
-      ports: [{ number: 443, name: "tls", protocol: "TLS" }],
-      subjectAltNames: ["api.example"],
-    }),
+    named,
     "MESH0042",
     '"subjectAltNames": [',
     "no DestinationRule originates TLS to the hosts",
@@ -478,6 +482,21 @@ describe("nothing is said of what is right beside them", () => {
     ],
   ])("%s", (_, documents) => {
     expect(analyzeAdded(mesh, documents)).toEqual([]);
+  });
+
+  it.each(["SIMPLE", "MUTUAL", "ISTIO_MUTUAL"])("names are verified with TLS of mode %s", (mode) => {
+    const tls = { mode, ...(mode === "MUTUAL" && { clientCertificate: "/a", privateKey: "/b" }) };
+    for (const policy of [{ tls }, { portLevelSettings: [{ port: { number: 443 }, tls }] }])
+      expect(analyzeAdded(mesh, verified(policy)).map(({ code }) => code)).not.toContain("MESH0042");
+    expect(analyzeAdded(mesh, verified({ tls: { mode: "DISABLE" } })).map(({ code }) => code)).toContain("MESH0042");
+  });
+
+  it("the ports of a service of a WorkloadEntry are not named if they have no names", () => {
+    const unnamed = o("Service", { selector: { app: "vm" }, ports: [{ port: 80 }] }, { name: "vm" });
+    const entry = o("WorkloadEntry", { address: "10.1.0.1", labels: { app: "vm" }, ports: { web: 8080 } });
+    expect(analyzeAdded(mesh, unnamed + entry).map(({ message }) => message)).toContain(
+      "port web has no effect: no service of the workload has a port of this name: their ports have no names",
+    );
   });
 
   it("a redirect to a URL is not said to be redirected again", () => {

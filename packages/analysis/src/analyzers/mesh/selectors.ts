@@ -178,12 +178,14 @@ function checkPorts(
   known: ReadonlySet<string>,
   report: AnalysisContext["report"],
 ): void {
+  const names = [...known].filter((each) => !/^[0-9]*$/.test(each)).sort();
+  const have = names.length === 0 ? "their ports have no names" : `they have ${listNames(names)}`;
   for (const name of Object.keys(ports))
     if (!known.has(name))
       report(
         "MESH0041",
         ["spec", "ports", name],
-        `port ${name} has no effect: no service of the workload has a port of this name: they have ${listNames([...known].filter((each) => !/^[0-9]*$/.test(each)).sort())}`,
+        `port ${name} has no effect: no service of the workload has a port of this name: ${have}`,
       );
 }
 

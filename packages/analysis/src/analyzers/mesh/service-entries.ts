@@ -15,7 +15,7 @@ import {
   parseProtocol,
 } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
-import { originatesTls } from "../../queries/tls-origination.js";
+import { originatesTls, verifiesNames } from "../../queries/tls-origination.js";
 import { kubernetesName } from "../../queries/destination-hosts.js";
 import { listNames } from "../../suggestions.js";
 
@@ -70,7 +70,7 @@ function checkLocation({ spec }: ServiceEntryObject, { q, report }: AnalysisCont
 /** Reports names to verify where proxies send no TLS. */
 function checkNames({ spec }: ServiceEntryObject, { q, report }: AnalysisContext): void {
   if (spec.subjectAltNames.length === 0 || spec.location !== Location.MESH_EXTERNAL) return;
-  if (spec.hosts.some((host) => originatesTls(q, host))) return;
+  if (spec.hosts.some((host) => verifiesNames(q, host))) return;
   report(
     "MESH0042",
     ["spec", "subjectAltNames"],
