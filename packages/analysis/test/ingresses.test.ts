@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { messagesIn } from "./messages-in.js";
+import { messagesIn, object } from "./messages-in.js";
 
 interface Entry {
   readonly hosts?: readonly string[];
@@ -164,5 +164,40 @@ describe("the default backend of an Ingress", () => {
   it("is not told of another class, or if there is none", () => {
     expect(told(withBackend({}, "nginx"))).toEqual([]);
     expect(told(withBackend({ defaultBackend: undefined }))).toEqual([]);
+  });
+});
+
+describe("a backend of an Ingress that is an ExternalName Service", () => {
+  const alias = (externalName: string): string =>
+    object("Service", "shop/cart", { spec: { type: "ExternalName", externalName } });
+  const entry = object("ServiceEntry", "shop/api", {
+    spec: { hosts: ["api.example"], resolution: "DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] },
+  });
+  const real = object("Service", "shop/real", {
+    spec: { clusterIP: "10.96.0.1", ports: [{ name: "http", port: 80 }] },
+  });
+  const told = (text: string): readonly string[] =>
+    messagesIn(ingress("web", 1, [], ["a.example"]) + text, ["IST0101", "MESH0041"]).map((message) =>
+      message.replace(/^(\S+ \S+ \S+) \d+/, "$1"),
+    );
+
+  it("needs a host that the mesh knows", () => {
+    expect(told(alias("api.example"))).toEqual([
+      'IST0101 Ingress shop/web: requests to the path fail: Service shop/cart is an alias (ExternalName) of "api.example", and no Service or ServiceEntry declares it',
+    ]);
+    expect(told(alias("cart.shop.svc.cluster.local"))).toEqual([
+      "IST0101 Ingress shop/web: requests to the path fail: Service shop/cart is an alias (ExternalName) that leads back to itself",
+    ]);
+    expect(told("")).toEqual([
+      "IST0101 Ingress shop/web: referenced Service shop/cart not found: requests to the path fail",
+    ]);
+  });
+
+  it("has the ports of a Service or ServiceEntry", () => {
+    expect(told(alias("real.shop.svc.cluster.local") + real)).toEqual([]);
+    expect(told(alias("api.example") + entry)).toEqual([]);
+    expect(told(alias("api.example") + entry.replace('"number":80', '"number":8080'))).toEqual([
+      "MESH0041 Ingress shop/web: Service shop/cart has no port 80, so that requests to the path fail: it has http 8080",
+    ]);
   });
 });

@@ -8,6 +8,7 @@ import {
 } from "@istiod/config-schema";
 import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { features, isServedIngress, lostTlsHosts, mesh, shadowedIngressPaths } from "@istiod/push-context";
+import { explainMissingHost, isServiceOf } from "../../queries/destination-hosts.js";
 import { portsOfHost } from "../../queries/route-places.js";
 import { listNames } from "../../suggestions.js";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
@@ -70,7 +71,8 @@ function checkBackends({ namespace, name, spec }: IngressObject, { q, report }: 
     for (const [j, { service }] of paths.entries()) {
       if (service === undefined || service.name === "") continue;
       const path = ["spec", "rules", i, "http", "paths", j, "backend", "service"];
-      const ports = portsOfHost(q, `${service.name}.${namespace}.svc.${features.domainSuffix(q)}`);
+      const host = `${service.name}.${namespace}.svc.${features.domainSuffix(q)}`;
+      const ports = portsOfHost(q, host);
       const found = ports?.some(
         ({ name: own, number }) => service.port === (typeof service.port === "number" ? number : own),
       );
@@ -78,7 +80,9 @@ function checkBackends({ namespace, name, spec }: IngressObject, { q, report }: 
         report(
           "IST0101",
           [...path, "name"],
-          `referenced Service ${namespace}/${service.name} not found: requests to the path fail`,
+          isServiceOf(q, host, namespace)
+            ? `requests to the path fail: ${explainMissingHost(q, { host, namespace, exportTo: [] })}`
+            : `referenced Service ${namespace}/${service.name} not found: requests to the path fail`,
         );
       else if (found !== true)
         report(
