@@ -447,7 +447,16 @@ describe("nothing is said of what is right beside them", () => {
     ],
     [
       "the subjects of an issuer",
-      tokens() + policy({ from: [{ source: { requestPrincipals: [`${issuer}/*`, "*", "https://*"] } }] }),
+      tokens() +
+        policy({
+          from: [
+            {
+              source: {
+                requestPrincipals: [`${issuer}/*`, `${issuer}/alice*`, "*", "*/alice", "*.example/alice", "*alice"],
+              },
+            },
+          ],
+        }),
     ],
     ["a claim of the issuer", tokens() + conditional("request.auth.claims[iss]", { values: [issuer, "https://*"] })],
     ["a token in a parameter and a cookie", tokens({ fromParams: ["access_token"], fromCookies: ["session.id"] })],
@@ -497,6 +506,27 @@ describe("nothing is said of what is right beside them", () => {
     expect(analyzeAdded(mesh, unnamed + entry).map(({ message }) => message)).toContain(
       "port web has no effect: no service of the workload has a port of this name: their ports have no names",
     );
+  });
+
+  const auth0 = "https://x.auth0.com/";
+  it.each([
+    [issuer, "https://*"],
+    [issuer, `${issuer}/a/*`],
+    [issuer, "*.test/alice"],
+    ["tokens@issuer.example", "tokens@issuer.example"],
+    [auth0, `${auth0}*`],
+    [auth0, `${auth0}alice`],
+  ])("tokens of issuer %s do not have the principal %s", (own, value) => {
+    const added = (principal: string) =>
+      analyzeAdded(
+        mesh,
+        tokens({ issuer: own }) + policy({ from: [{ source: { requestPrincipals: [principal] } }] }),
+      ).map(({ message }) => message);
+    const right = `${own}/*`;
+    expect(added(value)).toEqual([
+      `is ${JSON.stringify(value)}, which no token has: principals are ISSUER/SUBJECT, and the workloads accept tokens of ${own}; write ${JSON.stringify(right)} for all of an issuer`,
+    ]);
+    expect(added(right)).toEqual([]);
   });
 
   it("a redirect to a URL is not said to be redirected again", () => {

@@ -233,6 +233,12 @@ export {
   unverifiableJwksSeed,
 } from "./authentication/jwks.js";
 export { httpAttribute } from "./authorization/http-attributes.js";
+export {
+  matchesStringPattern,
+  type RequestPrincipalPattern,
+  requestPrincipalPattern,
+  type StringPattern,
+} from "./authorization/request-principals.js";
 export { extensionProvider } from "./telemetry/extension-provider.js";
 export { providerAddress, providerProblem, serviceOfProvider } from "./mesh/provider-address.js";
 export {

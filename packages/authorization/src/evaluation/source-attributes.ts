@@ -1,3 +1,4 @@
+import { matchesStringPattern, requestPrincipalPattern } from "@istiod/push-context";
 import { expandTrustDomains, withTrustDomainAliases } from "@istiod/xds-generators";
 import type { Access, RuleContext } from "./access.js";
 import { isAddressRange, isInRange } from "./addresses.js";
@@ -72,19 +73,8 @@ export const requestPrincipal: Attribute = {
   matches: (value, { claims }) => {
     const [issuer, subject] = [claims?.["iss"], claims?.["sub"]];
     if (typeof issuer !== "string" || typeof subject !== "string") return false;
-    if (value === "*") return issuer !== "" && subject !== "";
-    const slash = value.lastIndexOf("/");
-    if (slash < 0) {
-      // A pattern without a slash is about the subject if it is a suffix, else about the issuer.
-      if (value.startsWith("*")) return issuer !== "" && subject.endsWith(value.slice(1));
-      if (value.endsWith("*")) return issuer.startsWith(value.slice(0, -1)) && subject !== "";
-      return issuer === value && subject === "";
-    }
-    const [issuers, subjects] = [value.slice(0, slash), value.slice(slash + 1)];
-    if (value.startsWith("*")) return matchesValue(issuers, issuer) && subject === subjects;
-    if (subjects === "*") return issuer === issuers && subject !== "";
-    const isPrefix = value.endsWith("*");
-    return issuer === issuers && (isPrefix ? subject.startsWith(subjects.slice(0, -1)) : subject === subjects);
+    const pattern = requestPrincipalPattern(value);
+    return matchesStringPattern(pattern.issuer, issuer) && matchesStringPattern(pattern.subject, subject);
   },
 };
 

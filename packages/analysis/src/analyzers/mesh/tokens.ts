@@ -9,6 +9,7 @@ import {
   type Rule,
 } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import type { QueryContext } from "@istiod/incremental";
+import { matchesStringPattern, requestPrincipalPattern } from "@istiod/push-context";
 import { listNames } from "../../suggestions.js";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { formatSelector, type PodProfile } from "../../queries/pods.js";
@@ -68,7 +69,7 @@ function checkIssuers(
   const known = `the workloads accept tokens of ${listNames(issuers)}`;
   const checkPrincipals = (values: readonly string[], path: FieldPath): void => {
     for (const [i, value] of values.entries())
-      if (!issuers.some((issuer) => mayBePrincipalOf(value, `${issuer}/`)))
+      if (!issuers.some((issuer) => mayBePrincipalOf(value, issuer)))
         report(
           "MESH0014",
           [...path, i],
@@ -89,12 +90,11 @@ function checkIssuers(
   }
 }
 
-/** Reports whether a value, which may begin or end with `*`, matches a principal with a prefix. */
-function mayBePrincipalOf(value: string, prefix: string): boolean {
-  if (value.startsWith("*")) return true;
-  if (!value.endsWith("*")) return value.startsWith(prefix);
-  const start = value.slice(0, -1);
-  return start.startsWith(prefix) || prefix.startsWith(start);
+/** Reports whether a value of `requestPrincipals` matches a token of an issuer, which has a subject. */
+function mayBePrincipalOf(value: string, issuer: string): boolean {
+  const pattern = requestPrincipalPattern(value);
+  const needsSubject = pattern.subject.type !== "exact" || pattern.subject.value !== "";
+  return needsSubject && matchesStringPattern(pattern.issuer, issuer);
 }
 
 function consequence(action: Action, isNegated: boolean): string {

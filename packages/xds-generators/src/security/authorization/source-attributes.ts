@@ -1,3 +1,5 @@
+import type { StringMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/string";
+import { requestPrincipalPattern, type StringPattern } from "@istiod/push-context";
 import { parseCidrRange } from "../../envoy/cidr.js";
 import { quoteRegex } from "../../envoy/regex.js";
 import { exactMatcher, prefixMatcher, regexMatcher, suffixMatcher } from "../../envoy/string-matcher.js";
@@ -16,10 +18,10 @@ export const requestPrincipal: Attribute<Principal> = {
   httpOnly: true,
   all: (values) => {
     const terms = values.map((value) => {
-      const { issuer, subject } = issuerAndSubject(value);
+      const { issuer, subject } = requestPrincipalPattern(value);
       return everyPrincipal([
-        principal("metadata", claimEquals("iss", stringValue(issuer))),
-        principal("metadata", claimEquals("sub", stringValue(subject))),
+        principal("metadata", claimEquals("iss", stringValue(matcherOf(issuer)))),
+        principal("metadata", claimEquals("sub", stringValue(matcherOf(subject)))),
       ]);
     });
     const [only] = terms;
@@ -27,26 +29,10 @@ export const requestPrincipal: Attribute<Principal> = {
   },
 };
 
-function issuerAndSubject(value: string): {
-  issuer: ReturnType<typeof exactMatcher>;
-  subject: ReturnType<typeof exactMatcher>;
-} {
-  const slash = value.lastIndexOf("/");
-  const issuer = slash < 0 ? value : value.slice(0, slash);
-  const subject = slash < 0 ? "" : value.slice(slash + 1);
-  if (value === "*") return { issuer: nonEmptyString, subject: nonEmptyString };
-  if (value.startsWith("*")) {
-    if (slash < 0) return { issuer: nonEmptyString, subject: suffixMatcher(value.slice(1)) };
-    return { issuer: issuer === "*" ? nonEmptyString : suffixMatcher(issuer.slice(1)), subject: exactMatcher(subject) };
-  }
-  if (value.endsWith("*")) {
-    if (slash < 0) return { issuer: prefixMatcher(value.slice(0, -1)), subject: nonEmptyString };
-    return {
-      issuer: exactMatcher(issuer),
-      subject: subject === "*" ? nonEmptyString : prefixMatcher(subject.slice(0, -1)),
-    };
-  }
-  return { issuer: exactMatcher(issuer), subject: exactMatcher(subject) };
+const matchers = { exact: exactMatcher, prefix: prefixMatcher, suffix: suffixMatcher };
+
+function matcherOf(pattern: StringPattern): StringMatcher {
+  return pattern.type === "any" ? nonEmptyString : matchers[pattern.type](pattern.value);
 }
 
 /** `name` or `namespace/name`; other parts of the SPIFFE ID are ignored. */
