@@ -40,6 +40,7 @@ export { gatewayStatus, type GatewayStatus, type StatusAddress } from "./status/
 export { type ListenerStatus } from "./status/listener-status.js";
 export { listenerSetStatus, type ListenerSetStatus } from "./status/listener-set-status.js";
 export { inferencePoolServiceName } from "./routes/backends.js";
+export { routeListeners } from "./routes/route-listeners.js";
 export { type RouteReference } from "./routes/route.js";
 export { type RouteParentStatus, type RouteStatus, routeStatus } from "./routes/route-status.js";
 export type { Attachment, ObjectStatus } from "./status/object-status.js";

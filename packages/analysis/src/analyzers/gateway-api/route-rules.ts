@@ -6,9 +6,7 @@ import {
   type HttpRouteObject,
   type KubernetesGatewayObject,
   kubernetesGatewayKind,
-  type KubernetesGatewayListener,
   kubernetesGateways,
-  type ParentReference,
   namespaces,
   type ReferenceGrantObject,
   referenceGrantKind,
@@ -19,6 +17,7 @@ import {
   tlsRoutes,
   servicesByNamespace,
 } from "@istiod/config-schema";
+import { routeListeners } from "@istiod/gateway-api";
 import type { QueryContext } from "@istiod/incremental";
 import { isHttp, kubernetesPortProtocol, type Protocol } from "@istiod/service-discovery";
 import { nearestNames } from "@istiod/settings";
@@ -73,34 +72,24 @@ function checkRules(rules: readonly Rule[], { report }: AnalysisContext): void {
   }
 }
 
-/** Reports redirects to the scheme of a listener that the route is attached to, which redirects again. */
-function checkRedirects({ namespace, spec }: HttpRouteObject, { q, report }: AnalysisContext): void {
+/** The ports to which redirects to a scheme lead: they do not keep that of the request. */
+const portsOfSchemes: Readonly<Record<string, number>> = { http: 80, https: 443 };
+
+/** Reports redirects to the scheme and port of a listener that the route is attached to, which redirects again. */
+function checkRedirects({ namespace, name, spec }: HttpRouteObject, { q, report }: AnalysisContext): void {
   for (const [i, { filters, matches }] of spec.rules.entries())
     for (const [j, filter] of filters.entries()) {
       if (filter.type !== "RequestRedirect") continue;
       const { scheme, hostname, path, port } = filter.requestRedirect;
       if (scheme === undefined || hostname !== undefined || path !== undefined || port !== undefined) continue;
       if (matches.every(({ headers }) => headers.length > 0)) continue;
-      const same = spec.parentRefs
-        .flatMap((parent) => listenersOf(q, parent, namespace))
-        .find((listener) => listener.protocol === scheme.toUpperCase());
+      const same = q
+        .call(routeListeners, { kind: "HTTPRoute", key: `${namespace}/${name}` })
+        .find((listener) => listener.protocol === scheme.toUpperCase() && listener.port === portsOfSchemes[scheme]);
       if (same === undefined) continue;
-      const message = `requests to listener ${same.name} are redirected to the ${scheme} that they have already, without an end; attach the route to a listener of the other scheme by sectionName`;
+      const message = `requests to listener ${same.sectionName} are redirected to the ${scheme} that they have already, without an end; attach the route to a listener of the other scheme by sectionName`;
       report("MESH0043", ["spec", "rules", i, "filters", j, "requestRedirect", "scheme"], message);
     }
-}
-
-/** Returns the listeners of a Gateway that a reference names. */
-function listenersOf(
-  q: QueryContext,
-  parent: ParentReference,
-  namespace: string,
-): readonly KubernetesGatewayListener[] {
-  if ((parent.kind ?? "Gateway") !== "Gateway") return [];
-  const found = q.read(kubernetesGateways, `${parent.namespace ?? namespace}/${parent.name}`);
-  return (found?.spec.listeners ?? []).filter(
-    ({ name, port }) => (parent.sectionName ?? name) === name && (parent.port ?? port) === port,
-  );
 }
 
 function checkHeaders({ spec }: HttpRouteObject, { report }: AnalysisContext): void {
