@@ -177,7 +177,7 @@ export { isPartialWildcard, isWildcard } from "./traffic-policy/host-pattern.js"
 export { effectiveLocalitySetting, type LocalitySetting } from "./traffic-policy/locality-setting.js";
 
 export { routesToInferencePools } from "./gateways/inference-pools.js";
-export { clientServices, receivesCluster } from "./gateways/client-services.js";
+export { clientServices } from "./gateways/client-services.js";
 export {
   credentialReference,
   declaredCredential,

@@ -9,7 +9,7 @@ import { proxyType } from "../proxy/facts.js";
 import { meshGateway } from "../routing/short-names.js";
 import { routedHosts, virtualServicesBoundTo } from "../routing/virtual-service-index.js";
 import { scopeOf } from "../visibility/scope.js";
-import { type ScopedService, scopedService } from "../visibility/scoped-service.js";
+import type { ScopedService } from "../visibility/scoped-service.js";
 import { scopeServices } from "../visibility/scoped-services.js";
 import { mergedGateway } from "./merged-gateway.js";
 
@@ -28,19 +28,6 @@ export const clientServices = query("clientServices", (q): readonly ScopedServic
   ]);
   return all.filter(({ service, hostname }) => referenced.has(hostname) || referenced.has(keyOfId(service)));
 });
-
-/** Reports whether the client receives a cluster for a port of a host. */
-export const receivesCluster = query(
-  "receivesCluster",
-  (q, { hostname, port }: { readonly hostname: string; readonly port: number }): boolean =>
-    q
-      .call(clientServices)
-      .some(
-        (scoped) =>
-          scoped.hostname === hostname &&
-          q.call(scopedService, scoped)?.ports.some(({ number }) => number === port) === true,
-      ),
-);
 
 /** Hosts that the VirtualServices bound to a Gateway (`namespace/name`) route to, regardless of exportTo. */
 const gatewayDestinations = query("gatewayDestinations", (q, gateway: string): readonly string[] => {

@@ -1,7 +1,6 @@
 import { type Query, query, type QueryContext } from "@istiod/incremental";
 import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import {
-  destinationRuleFor,
   mergedGateway,
   outboundTraffic,
   isProxylessGrpc,
@@ -11,10 +10,9 @@ import {
   scopedService,
   scopeOf,
   scopeServices,
-  servedSubsets,
 } from "@istiod/push-context";
 import { type Failure, type Resource, ResourceSet } from "@istiod/resources";
-import { isInferencePool, isWildcardHost, keyOfId, splitKey } from "@istiod/service-discovery";
+import { keyOfId, splitKey } from "@istiod/service-discovery";
 import { allOfService, attempt, type Attempted, attemptSet, resourcesOf, serviceObject } from "../attempt.js";
 import { failedServiceResources } from "../failed-services.js";
 import { opensTunnels, terminatesTunnels } from "../hbone.js";
@@ -29,17 +27,15 @@ import {
   inboundClusterName,
   inboundPassthroughCluster,
   mainInternal,
-  outboundClusterName,
   passthroughCluster,
-  sniDnatClusterName,
 } from "../resource-names.js";
 import { chunkKey, type ServiceChunk, serviceChunks } from "../service-chunks.js";
 import { blackHole, externalSds, inboundPassthrough, passthrough } from "./builtin-clusters.js";
-import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
+import { allowAnyCluster } from "./dynamic-forward-proxy.js";
 import { connectOriginateCluster, mainInternalCluster } from "./hbone-clusters.js";
 import { inboundClusterRefs } from "./inbound/inbound-cluster-refs.js";
 import { inboundCluster, type InboundClusterRef } from "./inbound/inbound-cluster.js";
-import { outboundCluster } from "./outbound/outbound-cluster.js";
+import { clustersOfService, outboundClustersOf, outboundContext } from "./outbound/service-clusters.js";
 
 /**
  * All clusters of the client (CDS). Proxies other than Envoy have none, and proxyless gRPC applications request theirs
@@ -54,10 +50,10 @@ export const clusters = query("clusters", (q): ResourceSet => {
 });
 
 /** The clusters of the client as they are before patches, and those that patches add. */
-export const unpatchedClusters = query("unpatchedClusters", (q): readonly PatchedPart[] => {
-  const context = q.ask(proxyType) === "router" ? Context.GATEWAY : Context.SIDECAR_OUTBOUND;
-  return [{ context, set: q.call(outboundClusters) }, ...q.call(proxyClusters)];
-});
+export const unpatchedClusters = query("unpatchedClusters", (q): readonly PatchedPart[] => [
+  { context: outboundContext(q), set: q.call(outboundClusters) },
+  ...q.call(proxyClusters),
+]);
 
 /** The clusters of all services that the client knows: one part of the set, shared by its class of clients. */
 const outboundClusters = query("outboundClusters", (q): ResourceSet =>
@@ -67,42 +63,9 @@ const outboundClusters = query("outboundClusters", (q): ResourceSet =>
 const chunkClusters = query(
   "chunkClusters",
   (q, { services }: ServiceChunk): ResourceSet =>
-    ResourceSet.union(
-      services.map((scoped) =>
-        attemptSet(
-          () => q.call(serviceClusters, scoped),
-          () => allOfService("|", scoped),
-        ),
-      ),
-    ),
+    ResourceSet.union(services.map((scoped) => clustersOfService(q, scoped))),
   { key: chunkKey },
 );
-
-/** The clusters of one service, for each port and subset that the client knows. Shared by its class of clients. */
-const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): ResourceSet => {
-  const service = q.call(scopedService, scoped);
-  if (service === undefined || service.resolution === "Alias") return ResourceSet.empty;
-  // All endpoints of an InferencePool are in the cluster of its first port.
-  const ofService = isInferencePool(service) ? service.ports.slice(0, 1) : service.ports;
-  const ports = ofService.filter(({ protocol }) => protocol !== "UDP");
-  if (service.resolution === "DynamicDNS" && isWildcardHost(service.hostname)) {
-    const resolvable = ports.filter(({ protocol }) => resolvableProtocols.includes(protocol));
-    return resourcesOf(
-      resolvable,
-      ({ number }) => q.call(dynamicDnsCluster, { service: scoped, port: number }),
-      ({ number }) => ({
-        name: outboundClusterName(service.hostname, number),
-        objects: [serviceObject(scoped.service)],
-      }),
-    );
-  }
-  return outboundClustersOf(
-    q,
-    scoped,
-    ports.map(({ number }) => number),
-    false,
-  );
-});
 
 /** The clusters of one service with SNI-DNAT names, for gateways with AUTO_PASSTHROUGH servers. */
 const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): ResourceSet => {
@@ -207,31 +170,4 @@ function gatewayClusters(q: QueryContext): readonly PatchedPart[] {
     { context, set: ResourceSet.union(sniDnat) },
     { set: clustersAdded(q, context) },
   ];
-}
-
-function outboundClustersOf(
-  q: QueryContext,
-  scoped: ScopedService,
-  ports: readonly number[],
-  sniDnat: boolean,
-): ResourceSet {
-  const service = q.call(scopedService, scoped);
-  if (service === undefined) return ResourceSet.empty;
-  const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const { reasonWithoutClusters, served } = servedSubsets(
-    q,
-    { ports: ports.length, namespace: service.namespace },
-    rule,
-  );
-  if (reasonWithoutClusters !== undefined) return ResourceSet.empty;
-  const subsets = ["", ...served.map(({ name }) => name)];
-  const clusterName = sniDnat ? sniDnatClusterName : outboundClusterName;
-  return resourcesOf(
-    ports.flatMap((port) => subsets.map((subset) => ({ service: scoped, port, subset, sniDnat }))),
-    (ref) => q.call(outboundCluster, ref),
-    ({ port, subset }) => ({
-      name: clusterName(service.hostname, port, subset),
-      objects: [serviceObject(scoped.service), ...(rule?.from ?? []).map((key) => `DestinationRule ${key}`)],
-    }),
-  );
 }

@@ -1,1 +1,2 @@
 export { clusters, unpatchedClusters } from "./clusters.js";
+export { servesCluster } from "./outbound/service-clusters.js";

@@ -5,7 +5,8 @@ import { HeaderValueOption_HeaderAppendAction as AppendAction } from "@istiod/en
 import { type HttpService, HttpServiceSchema } from "@istiod/envoy-api/envoy/config/core/v3/http_service";
 import type { QueryContext } from "@istiod/incremental";
 import type { MeshConfig_ExtensionProvider_HttpHeader as ProviderHeader } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { providerAddress, receivesCluster } from "@istiod/push-context";
+import { providerAddress } from "@istiod/push-context";
+import { servesCluster } from "../clusters/index.js";
 import { outboundClusterName } from "../resource-names.js";
 
 export interface Collector {
@@ -23,12 +24,11 @@ export function collector(
 
 /**
  * Returns the collector of a tracer whose cluster must exist, or else Envoy rejects every listener with the tracer;
- * undefined if the client has no such cluster: because of its Sidecar, of `exportTo`, or because the service has no
- * such port.
+ * undefined if the client is not served this cluster.
  */
-export function receivedCollector(q: QueryContext, of: Parameters<typeof collector>[1]): Collector | undefined {
+export function servedCollector(q: QueryContext, of: Parameters<typeof collector>[1]): Collector | undefined {
   const at = q.call(providerAddress, { service: of.service, port: of.port });
-  return at && q.call(receivesCluster, at) ? collector(q, of) : undefined;
+  return at && q.call(servesCluster, at) ? collector(q, of) : undefined;
 }
 
 export function httpService(

@@ -18,7 +18,7 @@ import {
 import { isSupportedFor, nodeCluster, versionAtLeast } from "@istiod/push-context";
 import { packAny } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
-import { type Collector, collector, grpcService, httpService, receivedCollector } from "./collector.js";
+import { type Collector, collector, grpcService, httpService, servedCollector } from "./collector.js";
 import { openTelemetryConfig } from "./open-telemetry-config.js";
 
 /** An Envoy tracer for an extension provider. */
@@ -50,13 +50,13 @@ export function tracerOf(q: QueryContext, { provider }: ExtensionProvider): Trac
 const defaults = { maxTagLength: 0, startsChildSpan: false, hasOwnSampler: false };
 
 function zipkinTracer(q: QueryContext, provider: ZipkinProvider): Tracer | undefined {
-  const at = receivedCollector(q, provider);
+  const at = servedCollector(q, provider);
   const { maxTagLength } = provider;
   return at && { ...defaults, name: "envoy.tracers.zipkin", config: zipkinConfig(q, provider, at), maxTagLength };
 }
 
 function datadogTracer(q: QueryContext, provider: DatadogProvider): Tracer | undefined {
-  const at = receivedCollector(q, provider);
+  const at = servedCollector(q, provider);
   if (at === undefined) return undefined;
   const config = packAny(DatadogConfigSchema, {
     collectorCluster: at.cluster,
