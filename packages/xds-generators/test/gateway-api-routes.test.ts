@@ -242,6 +242,39 @@ describe("HTTPRoutes at a gateway", () => {
     expect(costAt(300)).toBe(costAt(100));
     expect(costAt(100)).toBeLessThan(costAt(10) + 3);
   });
+
+  it("of one host are encoded one by one, also if each leads to a Service with another port than the listener's", () => {
+    const serviceOf = (i: number): string =>
+      serviceYaml(`s-${i}`, { ip: `10.97.${Math.floor(i / 250)}.${(i % 250) + 1}`, ports: ["http:8080"] });
+    const routeOf = (i: number, backend: number): string =>
+      gatewayApi("HTTPRoute", `shop/r-${i}`, {
+        parentRefs,
+        hostnames: ["a.example"],
+        rules: [
+          {
+            ...path(`/${i}`),
+            backendRefs: [{ name: `s-${backend}`, port: 8080 }],
+            filters: [{ type: "RequestMirror", requestMirror: { backendRef: { name: "s-0", port: 8080 } } }],
+          },
+        ],
+      });
+    const routes = (count: number): string[] => Array.from({ length: count }, (_, i) => routeOf(i, i));
+    const costAt = (count: number): number => {
+      const all = Array.from({ length: count + 1 }, (_, i) => serviceOf(i)).join("") + front(http);
+      const mesh = new TestMesh(all + routes(count).join(""));
+      const proxy = router(mesh);
+      proxy.set(routeType);
+      const { recomputations } = mesh.db.stats();
+      mesh.apply(routeOf(7, count));
+      const [host] = hostsOf(proxy);
+      const moved = host.routes.find(({ match }: Json) => match.pathSeparatedPrefix === "/7");
+      expect(moved.route.cluster).toBe(`outbound|8080||s-${count}.shop.svc.cluster.local`);
+      const edited = routes(count).with(7, routeOf(7, count));
+      expect(host).toEqual(hostsOf(router(new TestMesh(all + edited.join(""))))[0]);
+      return mesh.db.stats().recomputations - recomputations;
+    };
+    expect(costAt(150)).toBe(costAt(100));
+  });
 });
 
 describe("TCP and TLS at a gateway", () => {

@@ -65,12 +65,16 @@ export const virtualServiceRoutes = query(
         catchAll,
       }));
     const { namespace, name, semantics } = owner;
-    const key = hash("sha256", JSON.stringify(request), "base64url");
+    const own = { namespace, name, semantics };
+    const { destinations = [], ...common } = request;
+    const traits = new Map(destinations.map((each) => [each.host, each]));
+    const commonKey = hash("sha256", JSON.stringify(common), "base64url");
     return routes.map(({ route, match, catchAll }) => {
       const at = match === undefined ? -1 : route.match.indexOf(match);
-      const own = { namespace, name, semantics };
+      const ofRoute = destinationsOf(route, traits);
+      const key = `${commonKey} ${JSON.stringify(ofRoute)} ${digestOf(route)} ${at}`;
       return {
-        bytes: q.call(separateRoute, { own, request, route, at, key: `${key} ${digestOf(route)} ${at}` }),
+        bytes: q.call(separateRoute, { own, request: { ...common, destinations: ofRoute }, route, at, key }),
         catchAll,
       };
     });
@@ -92,6 +96,20 @@ interface SeparateRoute {
   readonly at: number;
   /** Equal only for equal routes of equal requests. */
   readonly key: string;
+}
+
+/** Returns the traits of a route's own destinations and mirrors. */
+function destinationsOf(
+  { route, mirror, mirrors }: HTTPRoute,
+  traits: ReadonlyMap<string, DestinationTraits>,
+): readonly DestinationTraits[] {
+  if (traits.size === 0) return [];
+  const all = [
+    ...route.map(({ destination }) => destination),
+    mirror,
+    ...mirrors.map(({ destination }) => destination),
+  ];
+  return [...new Set(all.map((destination) => destination?.host ?? ""))].flatMap((host) => traits.get(host) ?? []);
 }
 
 const separateRoute = query(
