@@ -1,5 +1,5 @@
 import { type JsonObject, omit, type Pair } from "@istiod/parity";
-import type { CompareContext } from "./compare-context.js";
+import { type CompareContext, ofKind } from "./compare-context.js";
 
 /**
  * Replaces messages by Istio's if they have its parts: this control plane adds notes. Istio writes kinds with their
@@ -75,30 +75,90 @@ export function withoutFormerReferences([theirs, ours]: Pair): Pair {
     : [{ ...theirs, listeners: Object.fromEntries(listeners) as JsonObject }, ours];
 }
 
-/** Istio takes the references of a Gateway for those of the ListenerSet whose listeners they apply to. */
-export function withoutRootsOfGateway([theirs, ours]: Pair, { name }: CompareContext): Pair {
-  if (!name.startsWith("ListenerSet ") || !/caCertificateRef|CA certificate/.test(JSON.stringify(theirs)))
-    return [theirs, ours];
+/**
+ * Istio takes the references of a Gateway in another namespace for those of the ListenerSet whose listeners they apply
+ * to.
+ */
+export function withoutRootsOfGateway([theirs, ours]: Pair, context: CompareContext): Pair {
+  if (!context.name.startsWith("ListenerSet ") || !hasGatewayElsewhere(context)) return [theirs, ours];
+  const affected = (of: JsonObject | undefined): readonly string[] =>
+    Object.entries((of?.["listeners"] ?? {}) as Record<string, JsonObject>)
+      .filter(([, { conditions }]) => namesRoots(conditions as JsonObject | undefined))
+      .map(([name]) => name);
+  const names = new Set([...affected(theirs), ...affected(ours)]);
+  if (names.size === 0) return [theirs, ours];
   const without = (of: JsonObject | undefined): JsonObject => ({
     ...of,
-    listeners: omit(of?.["listeners"] ?? {}, (key) => /^(Accepted|ResolvedRefs|Programmed)$/.test(key)),
+    listeners: Object.fromEntries(
+      Object.entries((of?.["listeners"] ?? {}) as JsonObject).map(([name, listener]) => [
+        name,
+        names.has(name) ? omit(listener, (key) => /^(Accepted|ResolvedRefs|Programmed)$/.test(key)) : listener,
+      ]),
+    ),
   });
   return [without(theirs), without(ours)];
 }
 
-/** Istio writes Gateways of a pool with the group of its own API, and other parents of routes as Gateways. */
-export function withoutPoolParents([theirs, ours]: Pair, { name }: CompareContext): Pair {
-  if (!name.startsWith("InferencePool ")) return [theirs, ours];
+/** Reports whether conditions name references to roots. */
+function namesRoots(conditions: JsonObject = {}): boolean {
+  return Object.values(conditions).some((each) =>
+    /caCertificateRef|CA certificate/.test(String((each as JsonObject)["message"])),
+  );
+}
+
+/** Reports whether the Gateway of a ListenerSet is in another namespace. */
+function hasGatewayElsewhere(context: CompareContext): boolean {
+  const [namespace = "", name] = keyOf(context);
+  const set = ofKind(context, "ListenerSet").find(
+    ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
+  );
+  const { parentRef } = (set?.spec ?? {}) as { readonly parentRef?: { readonly namespace?: string } };
+  return (parentRef?.namespace ?? namespace) !== namespace;
+}
+
+/** Returns the namespace and the name of the object that a status is of. */
+function keyOf({ name }: CompareContext): readonly string[] {
+  return name.slice(name.indexOf(" ") + 1).split("/");
+}
+
+/**
+ * Istio writes Gateways of a pool with the group of its own API, and other parents of routes to the pool, such as
+ * Services, as Gateways.
+ */
+export function withoutPoolParents([theirs, ours]: Pair, context: CompareContext): Pair {
+  if (!context.name.startsWith("InferencePool ")) return [theirs, ours];
   const parents = (of: JsonObject | undefined): Record<string, JsonObject> =>
     (of?.["parents"] ?? {}) as Record<string, JsonObject>;
   const own = parents(ours);
-  const renamed = Object.fromEntries(
-    Object.entries(parents(theirs)).map(([key, value]) => [
-      key.replace("networking.istio.io ", "gateway.networking.k8s.io "),
-      value,
-    ]),
-  );
-  const kept = Object.fromEntries(Object.entries(renamed).filter(([key]) => Object.hasOwn(own, key)));
+  const others = otherParents(context);
+  const kept = Object.entries(parents(theirs))
+    .map(([key, value]) => [key.replace("networking.istio.io ", "gateway.networking.k8s.io "), value] as const)
+    .filter(([key]) => Object.hasOwn(own, key) || !others.has(key.split(" ").slice(2, 4).join("/")));
   const { parents: _, ...rest } = theirs ?? {};
-  return [Object.keys(kept).length === 0 ? rest : { ...rest, parents: kept as JsonObject }, ours ?? {}];
+  return [kept.length === 0 ? rest : { ...rest, parents: Object.fromEntries(kept) as JsonObject }, ours ?? {}];
+}
+
+interface RouteSpec {
+  readonly parentRefs?: readonly Reference[];
+  readonly rules?: readonly { readonly backendRefs?: readonly Reference[] }[];
+}
+interface Reference {
+  readonly kind?: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** Returns parents (`namespace/name`) of HTTPRoutes to a pool that are of another kind than Gateway only. */
+function otherParents(context: CompareContext): ReadonlySet<string> {
+  const pool = keyOf(context).join("/");
+  const parents = ofKind(context, "HTTPRoute").flatMap(({ metadata: { namespace = "" }, spec }) => {
+    const { parentRefs = [], rules = [] } = (spec ?? {}) as RouteSpec;
+    const key = (ref: Reference): string => `${ref.namespace ?? namespace}/${ref.name}`;
+    const leadsToPool = rules
+      .flatMap(({ backendRefs = [] }) => backendRefs)
+      .some((ref) => ref.kind === "InferencePool" && key(ref) === pool);
+    return leadsToPool ? parentRefs.map((ref) => ({ key: key(ref), kind: ref.kind ?? "Gateway" })) : [];
+  });
+  const gateways = new Set(parents.filter(({ kind }) => kind === "Gateway").map(({ key }) => key));
+  return new Set(parents.map(({ key }) => key).filter((key) => !gateways.has(key)));
 }

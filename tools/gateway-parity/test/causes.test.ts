@@ -65,6 +65,24 @@ const setOf = (namespace: string): StoredObject => {
   const set = object("ListenerSet", "more", {});
   return { ...set, metadata: { ...set.metadata, namespace } };
 };
+/** A ListenerSet at a Gateway of a namespace. */
+const setAt = (namespace: string): StoredObject =>
+  object("ListenerSet", "more", { parentRef: { name: "front", namespace } });
+/** A route from a parent to a pool. */
+const poolRoute = (kind: string, name: string, pool = "pool"): StoredObject =>
+  object("HTTPRoute", "chat", {
+    parentRefs: [{ kind, name }],
+    rules: [{ backendRefs: [{ group: "inference.networking.k8s.io", kind: "InferencePool", name: pool }] }],
+  });
+const parentsOf = (group: string, ...gateways: readonly string[]): object => ({
+  parents: Object.fromEntries(gateways.map((each) => [`${group}.io Gateway shop ${each}`, {}])),
+});
+const forgotten = {
+  type: "status" as const,
+  name: "InferencePool shop/pool",
+  theirs: parentsOf("networking.istio", "front", "cart"),
+  ours: parentsOf("gateway.networking.k8s", "front"),
+};
 const grpcRoute = object("GRPCRoute", "calls", { rules: [{ backendRefs: [{ name: "cart" }] }] });
 const alias = object("Service", "basket", { externalName: "cart.example" });
 
@@ -101,6 +119,7 @@ describe("a difference on purpose is explained", () => {
       name: "ListenerSet shop/more",
       theirs: listener(accepted("Invalid", "caCertificateRef infra/roots not accessible")),
       ours: listener(accepted("Accepted")),
+      objects: [setAt("infra")],
     },
     "Gateways of an InferencePool": {
       type: "status",
@@ -109,6 +128,7 @@ describe("a difference on purpose is explained", () => {
         parents: { "networking.istio.io Gateway shop front": {}, "networking.istio.io Gateway shop cart": {} },
       },
       ours: { parents: { "gateway.networking.k8s.io Gateway shop front": {} } },
+      objects: [poolRoute("Service", "cart")],
     },
     "BackendTLSPolicies without names": {
       type: "cds",
@@ -214,6 +234,37 @@ describe("another difference is not explained", () => {
       name: "InferencePool shop/pool",
       theirs: {},
       ours: { parents: { "gateway.networking.k8s.io Gateway shop front": {} } },
+    },
+    "a Gateway that is forgotten here": { ...forgotten, objects: [poolRoute("Gateway", "cart")] },
+    "a Gateway that is forgotten here, with the name of a Service": {
+      ...forgotten,
+      objects: [poolRoute("Service", "cart"), poolRoute("Gateway", "cart")],
+    },
+    "a Gateway with the name of a Service without a route": { ...forgotten, objects: [] },
+    "a Gateway with the name of a Service with a route to another pool": {
+      ...forgotten,
+      objects: [poolRoute("Service", "cart", "other")],
+    },
+    "roots of a Gateway in the namespace of its ListenerSet": {
+      type: "status",
+      name: "ListenerSet shop/more",
+      theirs: listener(accepted("Invalid", "caCertificateRef infra/roots not accessible")),
+      ours: listener(accepted("Accepted")),
+      objects: [setAt("shop")],
+    },
+    "a listener without the roots of its Gateway, beside one with them": {
+      type: "status",
+      name: "ListenerSet shop/more",
+      theirs: {
+        listeners: {
+          https: { conditions: accepted("Invalid", "caCertificateRef infra/roots not accessible") },
+          http: { conditions: accepted("Invalid") },
+        },
+      },
+      ours: {
+        listeners: { https: { conditions: accepted("Accepted") }, http: { conditions: accepted("Accepted") } },
+      },
+      objects: [setAt("infra")],
     },
     "another name than the policy's": {
       type: "cds",
