@@ -17,12 +17,22 @@ export class ComparisonReport<Type extends string, Context> {
     this.#limit = examples;
   }
 
+  /** Numbers by what they count. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
   /**
-   * Compares a resource. Returns the differences without a known cause, as text.
+   * Compares a resource. Returns the differences without a known cause, as text. Two that are empty, such as statuses
+   * that nobody has written, are counted apart.
    *
    * @param where names the resource in examples
    */
   add(type: Type, where: string, pair: Pair, context: Context): readonly string[] {
+    if (pair.every((each) => each === undefined || Object.keys(each).length === 0)) {
+      this.count(`${type}: none on either side`);
+      return [];
+    }
     const { explained, unexplained } = explainDifferences(this.#causes, type, pair, context);
     const isEqual = explained.length === 0 && unexplained.length === 0;
     this.count(`${type}: ${isEqual ? "equal" : "different"}`);
