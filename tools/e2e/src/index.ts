@@ -37,6 +37,7 @@ export { type RouteStage, routeStages, runStage, type StageResult } from "./rout
 export { rotationEvents, type RotationEvent } from "./rotation/events.js";
 export { RotationRig, type RotationOptions } from "./rotation/rotation-rig.js";
 export { failuresOf as rotationFailures, runEvent as runRotationEvent } from "./rotation/run-event.js";
+export { Receiver } from "./receiver.js";
 export { type Prometheus, type ScrapedTarget, type Series, startPrometheus, whyNoPrometheus } from "./prometheus.js";
 export {
   type Collector,
@@ -45,6 +46,7 @@ export {
   startCollector,
   startZipkin,
   whyNoCollector,
+  whyNoJava,
   whyNoZipkin,
   type Zipkin,
 } from "./telemetry-receivers.js";

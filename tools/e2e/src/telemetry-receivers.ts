@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { Closers } from "@istiod/runtime";
 import { stringify } from "yaml";
-import { eventually } from "./eventually.js";
+import { Receiver } from "./receiver.js";
 
 /** The files of `npm run collector:install` and `npm run zipkin:install`. */
 const collector = fileURLToPath(new URL("../build/collector", import.meta.url));
@@ -23,7 +23,21 @@ export function whyNoCollector(): string | undefined {
 /** Returns the reason why no Zipkin can be started; undefined if it can. */
 export function whyNoZipkin(): string | undefined {
   if (!existsSync(zipkin)) return "no Zipkin: run `npm run zipkin:install`";
-  return spawnSync("java", ["-version"], { stdio: "ignore" }).status === 0 ? undefined : "no Java for Zipkin";
+  return whyNoJava();
+}
+
+/** The version of Java that Zipkin needs. */
+const javaVersion = 17;
+
+/** Returns the reason why a Java does not run Zipkin; undefined if it does. */
+export function whyNoJava(command = "java"): string | undefined {
+  const { status, stderr } = spawnSync(command, ["-version"], { encoding: "utf8" });
+  const needed = `Zipkin needs Java ${javaVersion} or later`;
+  if (status !== 0) return `no Java: ${needed}`;
+  // Until Java 8, versions were 1.8.
+  const [, major] = /version "(?:1\.)?(\d+)/.exec(stderr) ?? [];
+  if (major === undefined) return `unknown version of Java: ${needed}`;
+  return Number(major) >= javaVersion ? undefined : `Java ${major}: ${needed}`;
 }
 
 /** Attributes of OTLP, all as text. */
@@ -116,14 +130,14 @@ export async function startCollector(address: string, directory: string, closers
   const port = await listenForExports(receive, closers);
   const file = join(directory, "collector.yaml");
   await writeFile(file, stringify(configuration(address, port)));
-  let child: ChildProcess | undefined;
+  let receiver: Receiver | undefined;
   const kill = async (): Promise<void> => {
-    if (child) await ended(child);
-    child = undefined;
+    await receiver?.kill();
+    receiver = undefined;
   };
   const start = async (): Promise<void> => {
-    child = spawn(collector, ["--config", file], { stdio: "ignore" });
-    await eventually("the collector listens", () => isOpen(address, 4317), 60_000, 100);
+    receiver = new Receiver(collector, ["--config", file]);
+    await receiver.until("the collector listens", () => isOpen(address, 4317), 60_000);
   };
   closers.defer(kill);
   await start();
@@ -204,12 +218,12 @@ interface ZipkinSpan {
 export async function startZipkin(address: string, closers: Closers): Promise<Zipkin> {
   const flags = ["-Xmx256m", "-XX:TieredStopAtLevel=1", `-Darmeria.ports[0].port=9411`];
   const ports = [`-Darmeria.ports[0].ip=${address}`, "-Darmeria.ports[0].protocols[0]=http"];
-  const child = spawn("java", [...flags, ...ports, "-jar", zipkin, "--logging.level.root=ERROR"], { stdio: "ignore" });
-  closers.defer(() => ended(child));
+  const receiver = new Receiver("java", [...flags, ...ports, "-jar", zipkin, "--logging.level.root=ERROR"]);
+  closers.defer(() => receiver.kill());
   const url = `http://${address}:9411`;
-  await eventually("Zipkin is ready", async () => (await fetch(`${url}/health`)).ok, 120_000, 500);
+  await receiver.until("Zipkin is ready", async () => (await fetch(`${url}/health`)).ok, 120_000);
   return {
-    kill: () => ended(child),
+    kill: () => receiver.kill(),
     spans: async () => {
       const response = await fetch(`${url}/api/v2/traces?limit=1000&lookback=3600000`);
       const traces = (await response.json()) as readonly (readonly ZipkinSpan[])[];
@@ -230,10 +244,3 @@ const isOpen = (host: string, port: number): Promise<boolean> =>
     };
     socket.once("connect", answer(true)).once("error", answer(false));
   });
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGKILL");
-  await exited;
-}
