@@ -13,13 +13,13 @@ const types = [
     namespaced: true,
   },
 ];
-const service = (targetPort: number): InferencePoolService => ({
+const service = (targetPort: number, appProtocol?: string): InferencePoolService => ({
   namespace: "shop",
   name: "model-ip-1",
   pool: "model",
   labels: { "istio.io/inferencepool-name": "model", "istio.io/inferencepool-extension-service": "picker" },
   selector: { app: "model" },
-  ports: [{ name: "http-0", port: 54321, targetPort }],
+  ports: [{ name: "http-0", port: 54321, targetPort, ...(appProtocol !== undefined && { appProtocol }) }],
 });
 
 async function start() {
@@ -63,6 +63,9 @@ it("a headless Service finds the Pods of an InferencePool, which owns it", async
   expect(writes()).toHaveLength(1);
   update([service(9000)]);
   await eventually(() => expect(found()).toMatchObject({ spec: { ports: [{ port: 54321, targetPort: 9000 }] } }));
+  update([service(9000, "kubernetes.io/h2c")]);
+  await eventually(() => expect(found()).toMatchObject({ spec: { ports: [{ appProtocol: "kubernetes.io/h2c" }] } }));
+  expect(writes()).toHaveLength(3);
   await server.objects.delete({ apiVersion: "v1", kind: "Service", namespace: "shop", name: "model-ip-1" });
   await eventually(() => expect(found()).toMatchObject({ spec: { ports: [{ targetPort: 9000 }] } }));
 });

@@ -2,6 +2,8 @@ export {
   type InferencePoolService,
   inferencePoolService,
   inferencePoolServices,
+  type ObservedPoolService,
+  poolServiceState,
 } from "./policies/inference-pool-service.js";
 export {
   type BuiltInClass,

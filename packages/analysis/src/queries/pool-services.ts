@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
-import { configCluster, type ServiceObject, services } from "@istiod/config-schema";
-import { inferencePoolService, type InferencePoolService } from "@istiod/gateway-api";
+import { configCluster, services } from "@istiod/config-schema";
+import { inferencePoolService, poolServiceState } from "@istiod/gateway-api";
 import { query } from "@istiod/incremental";
 
 /** The Service that istiod writes for an InferencePool. */
@@ -17,16 +16,10 @@ export const poolServiceOf = query("writtenPoolService", (q, key: string): PoolS
   if (desired === undefined) return undefined;
   const { namespace, name } = desired;
   const written = q.read(services, `${configCluster(q)}/${namespace}/${name}`);
-  return { namespace, name, isCurrent: written !== undefined && isAsDesired(written, desired) };
+  const observed = written && {
+    labels: written.labels,
+    selector: written.spec.selector ?? {},
+    ports: written.spec.ports,
+  };
+  return { namespace, name, isCurrent: poolServiceState(observed, desired) === "current" };
 });
-
-function isAsDesired({ labels, spec }: ServiceObject, desired: InferencePoolService): boolean {
-  return (
-    Object.entries(desired.labels).every(([label, value]) => labels[label] === value) &&
-    isDeepStrictEqual(spec.selector, desired.selector) &&
-    isDeepStrictEqual(
-      spec.ports.map(({ port, targetPort }) => [port, targetPort]),
-      desired.ports.map(({ port, targetPort }) => [port, targetPort]),
-    )
-  );
-}

@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
-import type { InferencePoolService } from "@istiod/gateway-api";
+import { type InferencePoolService, type ObservedPoolService, poolServiceState } from "@istiod/gateway-api";
 import { collection, query } from "@istiod/incremental";
 import type { KubernetesObject, ResourceType } from "@istiod/kubernetes";
-import { inferencePoolLabels } from "@istiod/service-discovery";
 import type { Controller, Observed, Watch } from "../controller/controller.js";
 import type { Write } from "../controller/write.js";
 import { discovery, type Scope } from "../inputs/discovery.js";
@@ -27,22 +25,11 @@ const poolType: ResourceType = {
 };
 const serviceType: ResourceType = { group: "", version: "v1", kind: "Service", plural: "services", namespaced: true };
 
-/** The parts of an observed Service that the controller writes. */
-interface ObservedService {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly selector: Readonly<Record<string, string>>;
-  readonly ports: readonly object[];
-}
-
 interface ServiceManifest extends KubernetesObject {
-  readonly spec?: { readonly selector?: Readonly<Record<string, string>>; readonly ports?: readonly PortManifest[] };
-}
-
-interface PortManifest {
-  readonly name?: string;
-  readonly port?: number;
-  readonly targetPort?: number | string;
-  readonly appProtocol?: string;
+  readonly spec?: {
+    readonly selector?: Readonly<Record<string, string>>;
+    readonly ports?: ObservedPoolService["ports"];
+  };
 }
 
 interface ObservedPool {
@@ -57,7 +44,7 @@ interface ObservedPool {
 export function inferencePoolController(options: InferencePoolOptions): Controller {
   const { revision, systemNamespace, namespace } = options;
   const desired = collection<InferencePoolService>("DesiredInferencePoolService");
-  const services = collection<Observed<ObservedService>>("Service");
+  const services = collection<Observed<ObservedPoolService>>("Service");
   const pools = collection<Observed<ObservedPool>>("InferencePool");
   const discovered = discovery(options);
   const tags = revisionTags({ revision, systemNamespace, discovered });
@@ -68,8 +55,8 @@ export function inferencePoolController(options: InferencePoolOptions): Controll
     const observed = q.read(services, key);
     if (service === undefined || pool === undefined) return undefined;
     if (!q.call(tags.isMine, { namespace: service.namespace, revision: pool.value.revision })) return undefined;
-    const isForeign = observed !== undefined && observed.value.labels[inferencePoolLabels.pool] === undefined;
-    if (isForeign || (observed !== undefined && hasFields(observed.value, service))) return undefined;
+    const state = poolServiceState(observed?.value, service);
+    if (state === "foreign" || state === "current") return undefined;
     return { action: "apply", type: serviceType, object: manifest(service, pool.uid), base: observed?.resourceVersion };
   });
   const scope = namespace === undefined ? {} : { namespace };
@@ -80,7 +67,7 @@ export function inferencePoolController(options: InferencePoolOptions): Controll
       fields: { metadata: { labels: true }, spec: { selector: true, ports: true } },
       select: observeService,
       ...scope,
-    } as Watch<ObservedService> as Watch,
+    } as Watch<ObservedPoolService> as Watch,
     {
       type: poolType,
       collection: pools,
@@ -111,26 +98,13 @@ export function inferencePoolController(options: InferencePoolOptions): Controll
   };
 }
 
-function observeService({ metadata, spec = {} }: ServiceManifest): ObservedService {
+function observeService({ metadata, spec = {} }: ServiceManifest): ObservedPoolService {
   const { selector = {}, ports = [] } = spec;
   return {
     labels: metadata?.labels ?? {},
     selector,
-    ports: ports.map(({ name, port, targetPort, appProtocol }) => ({
-      name,
-      port,
-      targetPort,
-      ...(appProtocol !== undefined && { appProtocol }),
-    })),
+    ports: ports.map(({ name, port, targetPort, appProtocol }) => ({ name, port, targetPort, appProtocol })),
   };
-}
-
-function hasFields(observed: ObservedService, { labels, selector, ports }: InferencePoolService): boolean {
-  return (
-    Object.entries(labels).every(([name, value]) => observed.labels[name] === value) &&
-    isDeepStrictEqual(observed.selector, selector) &&
-    isDeepStrictEqual(observed.ports, ports)
-  );
 }
 
 function manifest({ namespace, name, pool, labels, selector, ports }: InferencePoolService, uid: string) {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { inferencePools } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { inferencePoolLabels, inferencePoolSemantics } from "@istiod/service-discovery";
@@ -61,3 +62,39 @@ export const inferencePoolService = query(
     };
   },
 );
+
+/** The parts of a Service of the API server by which it is compared with the one that an InferencePool needs. */
+export interface ObservedPoolService {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly selector: Readonly<Record<string, string>>;
+  readonly ports: readonly {
+    readonly name?: string | undefined;
+    readonly port?: number | undefined;
+    readonly targetPort?: number | string | undefined;
+    readonly appProtocol?: string | undefined;
+  }[];
+}
+
+/**
+ * Compares a Service of the API server with the one that an InferencePool needs. One that is `foreign` has the name,
+ * but is not of an InferencePool, and istiod leaves it alone.
+ */
+export function poolServiceState(
+  observed: ObservedPoolService | undefined,
+  desired: InferencePoolService,
+): "missing" | "foreign" | "outdated" | "current" {
+  if (observed === undefined) return "missing";
+  if (observed.labels[inferencePoolLabels.pool] === undefined) return "foreign";
+  const isCurrent =
+    Object.entries(desired.labels).every(([label, value]) => observed.labels[label] === value) &&
+    isDeepStrictEqual({ ...observed.selector }, { ...desired.selector }) &&
+    isDeepStrictEqual(observed.ports.map(comparedPort), desired.ports.map(comparedPort));
+  return isCurrent ? "current" : "outdated";
+}
+
+type ObservedPort = ObservedPoolService["ports"][number];
+
+/** Returns the fields of a port that istiod writes, absent ones as undefined. */
+function comparedPort({ name, port, targetPort, appProtocol }: ObservedPort): ObservedPort {
+  return { name, port, targetPort, appProtocol };
+}
