@@ -112,7 +112,7 @@ test.each(clusterKinds)(
   240_000,
 );
 
-test("an InferencePool whose Service nobody writes yet is waited for", async () => {
+test("an InferencePool whose Service nobody writes, without a cluster, is not waited for", async () => {
   const files = Object.fromEntries(
     [picker, gateway, route("model", "model"), pool("model")].map((object) => [
       `${object.kind}.yaml`,
@@ -121,8 +121,8 @@ test("an InferencePool whose Service nobody writes yet is waited for", async () 
   );
   const istiod = await serve({ configDir: await folder(files) }, variables);
   await (await connect(istiod)).settled();
-  expect(await runStatus(istiod, "InferencePool/shop/model")).toEqual({
-    exit: 1,
-    text: "InferencePool/shop/model: reaches none of 1 connected proxy: Service/shop/model-ip-9372c470, which istiod writes for it, is missing or outdated\n",
+  expect(await runStatus(istiod, "InferencePool/shop/model", "--wait", "--timeout", "60s")).toEqual({
+    exit: 4,
+    text: "InferencePool/shop/model: reaches none of 1 connected proxy: Service/shop/model-ip-9372c470, which istiod writes for it, is missing or outdated, and nobody writes it here: this istiod is not connected to a cluster\n",
   });
 });

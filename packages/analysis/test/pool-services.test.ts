@@ -56,9 +56,8 @@ function start() {
     for (const { name, labels, selector, ports } of database.view(undefined).call(inferencePoolServices))
       write(object("v1", "Service", name, { spec: { clusterIP: "None", selector, ports } }, labels));
   };
-  const isCurrent = (): boolean | undefined =>
-    analysis.writtenService({ kind: "InferencePool", namespace: "shop", name: "model" })?.isCurrent;
-  return { write, writeService, isCurrent };
+  const service = () => analysis.writtenService({ kind: "InferencePool", namespace: "shop", name: "model" });
+  return { write, writeService, service, isCurrent: () => service()?.isCurrent };
 }
 
 test.each([
@@ -77,4 +76,15 @@ test.each([
   expect(isCurrent()).toBe(false);
   writeService();
   expect(isCurrent()).toBe(true);
+});
+
+test("a Service that is not of an InferencePool is foreign, though it has the name", () => {
+  const { write, writeService, service } = start();
+  write(pool());
+  const name = service()?.name ?? "";
+  expect(service()).toEqual({ namespace: "shop", name, isCurrent: false, isForeign: false });
+  write(object("v1", "Service", name, { spec: { clusterIP: "None", ports: [{ name: "http", port: 80 }] } }));
+  expect(service()).toEqual({ namespace: "shop", name, isCurrent: false, isForeign: true });
+  writeService();
+  expect(service()).toEqual({ namespace: "shop", name, isCurrent: true, isForeign: false });
 });

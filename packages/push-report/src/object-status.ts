@@ -20,6 +20,8 @@ export interface ObjectStatus {
   readonly awaited?: string;
   /** An object that istiod writes for this one, and that is missing or outdated; absent if there is none. */
   readonly unwritten?: ObjectName;
+  /** The reason why no running controller writes `unwritten`, as a clause; absent if one does. */
+  readonly reasonUnwritten?: string;
   /** Number of connected proxies of any kind. */
   readonly connected: number;
   /** Number of connected proxies with pushes or answers outstanding, which the object may still reach. */
@@ -42,6 +44,8 @@ export interface WrittenObject {
   readonly object: ObjectName;
   /** False if it does not exist, or not as the other one needs it. */
   readonly isCurrent: boolean;
+  /** The reason why no running controller writes it, as a clause; absent if one does. */
+  readonly reasonUnwritten?: string;
 }
 
 /** Inputs of a status. */

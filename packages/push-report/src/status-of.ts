@@ -5,7 +5,7 @@ import { Effects } from "./effects.js";
 import { type MissingResources, missingResources } from "./missing-resources.js";
 import { effectElsewhere, reasonWithoutEffect } from "./no-effect.js";
 import { inputsOf, objectOfOtherRevision, type ObjectName } from "./object-name.js";
-import type { ObjectStatus, StatusSources } from "./object-status.js";
+import type { ObjectStatus, StatusSources, WrittenObject } from "./object-status.js";
 import { removalStatus } from "./removal.js";
 import { isSettling } from "./settling.js";
 
@@ -93,16 +93,21 @@ function statusNow<C>(sources: StatusSources<C>, object: ObjectName, effects: Ef
     if (missing.length < maxMissing) missing.push(...missingOnProxy);
   }
   const awaited = sources.awaitedGateway?.(object);
-  const written = sources.writtenFor?.(object);
   return {
     ...known,
     ...(awaited !== undefined && { awaited }),
-    ...(written?.isCurrent === false && { unwritten: written.object }),
+    ...unwrittenOf(sources.writtenFor?.(object)),
     reached,
     live,
     rejected,
     missing,
   };
+}
+
+function unwrittenOf(written: WrittenObject | undefined): Pick<ObjectStatus, "unwritten" | "reasonUnwritten"> {
+  if (written === undefined || written.isCurrent) return {};
+  const { object: unwritten, reasonUnwritten } = written;
+  return { unwritten, ...(reasonUnwritten !== undefined && { reasonUnwritten }) };
 }
 
 /** Returns what is known with the revision of the last change of the object, or of the one that is written for it. */

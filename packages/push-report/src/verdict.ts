@@ -13,12 +13,14 @@ export function isGone({ found, missing }: ObjectStatus): boolean {
 }
 
 /**
- * Reports whether an object reaches no proxy although proxies are connected and settled, so that waiting is useless. A
- * Gateway whose own proxies are being deployed is waited for, and so is an object that istiod writes for another one.
+ * Reports whether waiting is useless: an object reaches no proxy although proxies are connected and settled, or needs
+ * an object that no controller writes. A Gateway whose own proxies are being deployed is waited for, and so is an
+ * object that istiod writes for another one.
  */
 export function isIneffective(status: ObjectStatus): boolean {
-  const { found, noEffect, effectElsewhere, awaited, unwritten, connected, settling, reached } = status;
-  if (noEffect !== undefined) return true;
+  const { found, noEffect, effectElsewhere, awaited, unwritten, reasonUnwritten, connected, settling, reached } =
+    status;
+  if (noEffect !== undefined || reasonUnwritten !== undefined) return true;
   if (!found || effectElsewhere !== undefined) return false;
   const isWaiting = settling > 0 || awaited !== undefined || unwritten !== undefined;
   return reached === 0 && connected > 0 && !isWaiting;
@@ -34,7 +36,7 @@ export function formatStatus(status: ObjectStatus, works = true): string {
 }
 
 function sentence(status: ObjectStatus, works: boolean): string {
-  const { found, revision, noEffect, effectElsewhere, awaited, unwritten } = status;
+  const { found, revision, noEffect, effectElsewhere, awaited, reasonUnwritten } = status;
   const { connected, settling, live, reached, rejected } = status;
   if (!found && noEffect !== undefined) return `not read: ${noEffect}`;
   if (!found && revision === undefined) return "not found";
@@ -42,14 +44,22 @@ function sentence(status: ObjectStatus, works: boolean): string {
   if (!found) return `deleted, gone from ${live} of ${proxies(reached)}${note}`;
   if (noEffect !== undefined) return `has no effect: ${noEffect}`;
   if (effectElsewhere !== undefined) return effectElsewhere;
-  if (connected === 0 && awaited === undefined) return "no proxy is connected";
-  const outdated = unwritten && `${formatName(unwritten)}, which istiod writes for it, is missing or outdated`;
+  const outdated = outdatedClause(status);
+  if (connected === 0 && awaited === undefined && reasonUnwritten === undefined) return "no proxy is connected";
   if (reached > 0)
     return `${works ? "live on" : "has errors, though acknowledged by"} ${live} of ${proxies(reached)}${note}${outdated === undefined ? "" : `; ${outdated}`}`;
   const none = `reaches none of ${connected} connected ${connected === 1 ? "proxy" : "proxies"}`;
-  if (awaited !== undefined) return `${none}: those of Gateway ${awaited} are not connected yet`;
+  if (awaited !== undefined && reasonUnwritten === undefined)
+    return `${none}: those of Gateway ${awaited} are not connected yet`;
   if (outdated !== undefined) return `${none}: ${outdated}`;
   return settling === 0 ? none : `${none} yet; ${settling} still settling`;
+}
+
+/** Describes an object that istiod writes for another one, and that is not as needed. */
+function outdatedClause({ unwritten, reasonUnwritten }: ObjectStatus): string | undefined {
+  if (unwritten === undefined) return undefined;
+  const written = `${formatName(unwritten)}, which istiod writes for it, is missing or outdated`;
+  return reasonUnwritten === undefined ? written : `${written}, and nobody writes it here: ${reasonUnwritten}`;
 }
 
 function proxies(count: number): string {

@@ -12,6 +12,26 @@ const status: ObjectStatus = {
   missing: [],
 };
 
+test("an object that istiod writes for another one is waited for, unless nobody writes it", () => {
+  const object = { kind: "InferencePool", namespace: "shop", name: "model" };
+  const unwritten = { ...status, object, unwritten: { kind: "Service", namespace: "shop", name: "model-ip" } };
+  expect([isIneffective(unwritten), isLive({ ...unwritten, reached: 1, live: 1 })]).toEqual([false, false]);
+  expect(formatStatus({ ...unwritten, connected: 0 })).toBe("InferencePool/shop/model: no proxy is connected");
+  const never = { ...unwritten, awaited: "shop/front", reasonUnwritten: "there is no cluster" };
+  const clause =
+    "Service/shop/model-ip, which istiod writes for it, is missing or outdated, and nobody writes it here: there is no cluster";
+  for (const connected of [0, 7]) {
+    const each = { ...never, connected };
+    expect([isIneffective(each), isLive(each)]).toEqual([true, false]);
+    expect(formatStatus(each)).toBe(
+      `InferencePool/shop/model: reaches none of ${connected} connected proxies: ${clause}`,
+    );
+  }
+  const old = { ...never, reached: 1, live: 1 };
+  expect([isIneffective(old), isLive(old)]).toEqual([true, false]);
+  expect(formatStatus(old)).toBe(`InferencePool/shop/model: live on 1 of 1 proxy; ${clause}`);
+});
+
 test("an object that reaches no proxy is waited for while the proxies of its Gateway are not connected", () => {
   expect(isIneffective(status)).toBe(true);
   const awaited = { ...status, awaited: "shop/front" };

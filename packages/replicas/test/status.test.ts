@@ -21,6 +21,7 @@ const missing = {
 };
 const exit = (status: ControlPlaneStatus, goal?: string): number => statusExit(status, [name], goal);
 const [a, b] = [instance("a"), instance("b")];
+const written = { kind: "Service", namespace: "shop", name: "model-ip" };
 const silent = [{ name: "c", reason: "no route" }];
 
 test.each<readonly [string, StatusAnswer, StatusAnswer, number, string]>([
@@ -69,9 +70,23 @@ test.each<readonly [string, StatusAnswer, StatusAnswer, number, string]>([
   [
     "an object that istiod writes for it is outdated on one",
     statusOf({ reached: 1 }),
-    statusOf({ reached: 1, unwritten: { kind: "Service", namespace: "shop", name: "model-ip" } }),
+    statusOf({ reached: 1, unwritten: written }),
     statusExits.notLive,
     "live on 2 of 2 proxies; Service/shop/model-ip, which istiod writes for it, is missing or outdated",
+  ],
+  [
+    "an object that nobody writes for it is not waited for",
+    statusOf({ connected: 1, unwritten: written, reasonUnwritten: "there is no cluster" }),
+    statusOf({ connected: 1, settling: 1, unwritten: written, reasonUnwritten: "there is no cluster" }),
+    statusExits.ineffective,
+    "reaches none of 2 connected proxies: Service/shop/model-ip, which istiod writes for it, is missing or outdated, and nobody writes it here: there is no cluster",
+  ],
+  [
+    "an object that one writes is waited for",
+    statusOf({ connected: 1, unwritten: written, reasonUnwritten: "there is no cluster" }),
+    statusOf({ connected: 1, unwritten: written }),
+    statusExits.notLive,
+    "reaches none of 2 connected proxies: Service/shop/model-ip, which istiod writes for it, is missing or outdated",
   ],
   ["no proxy is connected to any", statusOf({}), statusOf({}), statusExits.notLive, "no proxy is connected"],
   [

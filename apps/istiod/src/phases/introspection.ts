@@ -231,6 +231,7 @@ function debugOptions(
     problems: () => ingestion.problems(),
     gathering: () => ingestion.isDebouncing,
     deploysGateways: client !== undefined,
+    ...(client === undefined && { reasonUnwritten: () => "this istiod is not connected to a cluster" }),
     unread: (name) =>
       unreadVersions(
         ingestion.states().map(({ source: of }) => of),

@@ -8,6 +8,8 @@ export interface PoolService {
   readonly name: string;
   /** False if it does not exist, or not as the pool needs it. */
   readonly isCurrent: boolean;
+  /** True if a Service of this name exists that is not of an InferencePool, which istiod leaves alone. */
+  readonly isForeign: boolean;
 }
 
 /** The Service that istiod writes for an InferencePool (`namespace/name`); undefined if no Gateway needs it. */
@@ -21,5 +23,6 @@ export const poolServiceOf = query("writtenPoolService", (q, key: string): PoolS
     selector: written.spec.selector ?? {},
     ports: written.spec.ports,
   };
-  return { namespace, name, isCurrent: poolServiceState(observed, desired) === "current" };
+  const state = poolServiceState(observed, desired);
+  return { namespace, name, isCurrent: state === "current", isForeign: state === "foreign" };
 });

@@ -23,6 +23,11 @@ export interface ChangeCommandsOptions {
   readonly status: Omit<StatusSources<Proxy>, "reasonWithoutEffect" | "awaitedGateway" | "writtenFor" | "reasonUnread">;
   /** True if istiod deploys the proxies of Gateways, which it does in a cluster. Default: false. */
   readonly deploysGateways?: boolean;
+  /**
+   * Returns why no running controller writes the Service of an InferencePool (`namespace/name`), as a clause; undefined
+   * if one does. Default: one does.
+   */
+  readonly reasonUnwritten?: (pool: string) => string | undefined;
   /** Returns the connected proxies. */
   readonly clients: () => readonly MeshClient[];
   /** Returns the connections of proxies. */
@@ -77,12 +82,21 @@ function namesIn(query: URLSearchParams, parameter: string): readonly string[] {
     .filter((name) => name !== "");
 }
 
+const foreignService = "a Service of this name exists that is not of an InferencePool, and istiod leaves it alone";
+
 function writtenFor(
-  analysis: Pick<LiveAnalysis<Proxy>, "writtenService">,
+  { analysis, reasonUnwritten = () => undefined }: Pick<ChangeCommandsOptions, "analysis" | "reasonUnwritten">,
   object: ObjectName,
 ): WrittenObject | undefined {
   const found = analysis.writtenService(object);
-  return found && { object: { kind: "Service", namespace: found.namespace, name: found.name }, ...found };
+  if (found === undefined) return undefined;
+  const { namespace, name, isCurrent, isForeign } = found;
+  const reason = reasonUnwritten(`${object.namespace}/${object.name}`) ?? (isForeign ? foreignService : undefined);
+  return {
+    object: { kind: "Service", namespace, name },
+    isCurrent,
+    ...(reason !== undefined && { reasonUnwritten: reason }),
+  };
 }
 
 function statusCommand({
@@ -96,13 +110,14 @@ function statusCommand({
   unread,
   reasonUnread,
   deploysGateways = false,
+  reasonUnwritten,
 }: ChangeCommandsOptions): DebugCommand {
   const isConnected = (gateway: string): boolean =>
     clients().some(({ proxy }) => `${proxy.namespace}/${proxy.metadata.LABELS?.[gatewayLabel]}` === gateway);
   const sources: StatusSources<Proxy> = {
     ...status,
     reasonWithoutEffect: (of) => analysis.reasonWithoutEffect(of),
-    writtenFor: (object) => writtenFor(analysis, object),
+    writtenFor: (object) => writtenFor({ analysis, ...(reasonUnwritten && { reasonUnwritten }) }, object),
     ...(reasonUnread && { reasonUnread: ({ kind }) => reasonUnread(kind) }),
     ...(deploysGateways && {
       awaitedGateway: (object) => analysis.deployedGateways(object).find((gateway) => !isConnected(gateway)),

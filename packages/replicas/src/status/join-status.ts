@@ -51,7 +51,8 @@ function joinObject(name: string, answers: Answers): AnnotatedStatus {
   const { revision, noEffect, effectElsewhere } = found[0] ?? first;
   // The proxies are connected to one of the replicas.
   const awaited = found.every((status) => status.awaited !== undefined) ? found[0]?.awaited : undefined;
-  const unwritten = found.find((status) => status.unwritten !== undefined)?.unwritten;
+  const needing = found.filter((status) => status.unwritten !== undefined);
+  const { unwritten, reasonUnwritten } = needing[0] ?? {};
   return {
     object: first.object,
     found: found.length > 0,
@@ -60,6 +61,9 @@ function joinObject(name: string, answers: Answers): AnnotatedStatus {
     ...(effectElsewhere !== undefined && { effectElsewhere }),
     ...(awaited !== undefined && { awaited }),
     ...(unwritten !== undefined && { unwritten }),
+    // One replica whose cluster has the controller is enough.
+    ...(reasonUnwritten !== undefined &&
+      needing.every((status) => status.reasonUnwritten !== undefined) && { reasonUnwritten }),
     ...(revision !== undefined && { revision }),
     connected: sum("connected"),
     settling: sum("settling"),
