@@ -1,5 +1,14 @@
 import { analyzeTexts, findings, type Message, type TextsToAnalyze } from "@istiod/analysis";
-import { absentReadersOf, applyChanges, readText, type RunningParts, writeAbsentReaders } from "@istiod/config-schema";
+import {
+  absentReadersOf,
+  applyChanges,
+  directorySecretKind,
+  type Kind,
+  readText,
+  type RunningParts,
+  secretKind,
+  writeAbsentReaders,
+} from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import { noProxy, type Proxy } from "@istiod/push-context";
 import { describe, expect, it, test } from "vitest";
@@ -511,6 +520,26 @@ describe("Secrets of remote clusters", () => {
     expect(foundIn({})).toEqual([
       'a west: cluster "west" is not read: its kubeconfig is not a mapping',
       "b istio/multiCluster: is not read in namespace shop: istiod reads Secrets of remote clusters in namespace istio-system",
+    ]);
+  });
+
+  it("of a directory are said not to be read, and are not judged, where those of the API server are read", () => {
+    const database = new Database<Proxy>();
+    const read = (text: string, kinds: readonly Kind[]) =>
+      readText(text, "a.yaml", { kinds }).flatMap(({ objects }) => objects);
+    database.commit((tx) => {
+      const running = { cluster: true, injects: true, registers: true, hasKubeconfigDirectory: false };
+      writeAbsentReaders(tx, absentReadersOf(running));
+      // The first Secret would come first, and would offer the same cluster.
+      applyChanges(tx, read(remote({ west: kubeconfig() }, { name: "a" }), [directorySecretKind]));
+      applyChanges(tx, read(remote({ west: kubeconfig(), east: "hello" }, { name: "b" }), [secretKind]));
+    });
+    const messages = database.view(noProxy).call(findings);
+    expect(
+      messages.filter(({ code }) => code === "MESH0076").map(({ origin, message }) => `${origin.name}: ${message}`),
+    ).toEqual([
+      "a: has no effect: Secrets of remote clusters are read only from the API server, not from a directory",
+      'b: cluster "east" is not read: its kubeconfig is not a mapping',
     ]);
   });
 

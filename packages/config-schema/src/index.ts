@@ -295,7 +295,7 @@ export {
   podsByNodeAccount,
   podKind,
 } from "./kinds/kubernetes/pod.js";
-export { type SecretObject, secrets, secretKind } from "./kinds/kubernetes/secret.js";
+export { directorySecretKind, type SecretObject, secrets, secretKind } from "./kinds/kubernetes/secret.js";
 export type { ServiceAccountObject } from "./kinds/kubernetes/service-account.js";
 export {
   type ServicePortSpec,

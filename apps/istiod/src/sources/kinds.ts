@@ -1,4 +1,11 @@
-import { analysisKinds, type Kind, multiClusterGroup, multiClusterKinds } from "@istiod/config-schema";
+import {
+  analysisKinds,
+  directorySecretKind,
+  type Kind,
+  multiClusterGroup,
+  multiClusterKinds,
+  secretKind,
+} from "@istiod/config-schema";
 import type { Environment } from "@istiod/settings";
 import { variables } from "../variables.js";
 
@@ -9,7 +16,8 @@ export function withMultiClusterKinds(kinds: readonly Kind[], env: Environment):
   return [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster];
 }
 
-/** Returns the kinds to read from a directory: the given ones, and those of analysis. */
+/** Returns the kinds to read from a directory: the given ones, with its Secrets marked, and those of analysis. */
 export function kindsOfDirectory(kinds: readonly Kind[], env: Environment): readonly Kind[] {
-  return [...withMultiClusterKinds(kinds, env), ...analysisKinds];
+  const marked = kinds.map((kind): Kind => (kind === secretKind ? directorySecretKind : kind));
+  return [...withMultiClusterKinds(marked, env), ...analysisKinds];
 }

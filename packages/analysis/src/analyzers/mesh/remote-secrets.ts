@@ -20,16 +20,18 @@ export const remoteSecretAnalyzer: Analyzer = {
 };
 
 /** Secrets of remote clusters by `cluster/namespace`. */
-const clusterSecrets = index(secrets, "ofRemoteClusters", ({ cluster, namespace, labels }) =>
-  labels[remoteClusterLabel] === "true" ? [`${cluster}/${namespace}`] : [],
+const clusterSecrets = index(secrets, "ofRemoteClusters", ({ cluster, namespace, labels, spec }) =>
+  labels[remoteClusterLabel] === "true" && spec.isOfDirectory !== true ? [`${cluster}/${namespace}`] : [],
 );
+
+const ofDirectory = "Secrets of remote clusters are read only from the API server, not from a directory";
 
 function checkSecret({ cluster, namespace, name, labels, spec }: SecretObject, { q, report }: AnalysisContext): void {
   const value = labels[remoteClusterLabel];
   // Those of remote clusters are for their own control planes.
   if (value === undefined || cluster !== configCluster(q)) return;
   const path = ["metadata", "labels", remoteClusterLabel];
-  const { remoteClusters: reasonUnread } = readAbsentReaders(q);
+  const reasonUnread = readAbsentReaders(q).remoteClusters ?? (spec.isOfDirectory === true ? ofDirectory : undefined);
   if (reasonUnread !== undefined) {
     if (value === "true") report("MESH0076", path, `has no effect: ${reasonUnread}`);
     return;
