@@ -10,7 +10,7 @@ export function warnOfPath(value: string, after: string, place: Place): void {
 export function literalPathFault(value: string, after: string): string | undefined {
   if (value === "" || value.startsWith("/") || value.startsWith("%")) return undefined;
   const is = `is ${JSON.stringify(value)}, which is sent after ${after} as it is`;
-  const [, authority, path = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/i.exec(value) ?? [];
+  const [, authority, path = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/is.exec(value) ?? [];
   return authority === undefined
     ? `${is}, expected a path: ${JSON.stringify(`/${value}`)}`
     : `${is}, expected the path ${JSON.stringify(path === "" ? "/" : path)}, and the host in authority: ${JSON.stringify(authority)}`;

@@ -135,9 +135,16 @@ function checkedPath(fields: Fields, pathType: string): string {
   return path;
 }
 
+/**
+ * Signs of a pattern that no path has, which may have `$`, `*`, `+` and parentheses (RFC 3986, section 3.3): a `^` at
+ * the beginning, a backslash, a class, an alternative in a group, and any text in a group. Each is searched in linear
+ * time: a repetition ends before the character that begins the next attempt.
+ */
+const patternSign = /^\^|\\|\[\^|\[(?:\w-\w)+\]|\[[^[\]]*\][*+]|\([^()|]*\|[^()]*\)|\(\.[*+]|\.[*+]\)/;
+
 /** Explains that a path is compared as it is, although it looks like a pattern; undefined if it does not. */
 function patternFault(path: string, pathType: string): string | undefined {
-  if (/\(.*[|*+$].*\)|\\|\[.+\]|^\^/.test(path))
+  if (patternSign.test(path))
     return `is ${JSON.stringify(path)}, which is compared as it is, not as a pattern, expected a prefix; patterns need a VirtualService or an HTTPRoute`;
   return pathType === "Prefix" || pathType === "Exact" ? literalStarFault(path) : undefined;
 }

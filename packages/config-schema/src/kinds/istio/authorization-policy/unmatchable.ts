@@ -62,7 +62,8 @@ function warnOfOperation(operation: Operation, place: Place): void {
 function warnOfPath(value: string, place: Place): void {
   const is = `is ${JSON.stringify(value)}, which`;
   if (value.includes("{*")) return;
-  if (/\.[*+]|\\|\[.*\]|\)$|^\^|\$$/.test(value))
+  const hasBrackets = value.lastIndexOf("]") > value.indexOf("[") && value.includes("[");
+  if (hasBrackets || /\.[*+]|\\|\)$|^\^|\$$/.test(value))
     warn(
       place,
       `${is} is compared as it is, not as a pattern, expected a prefix such as /api/*, or a template with {*}`,

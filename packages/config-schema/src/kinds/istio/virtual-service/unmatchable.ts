@@ -76,8 +76,10 @@ function checkPath(kind: Kind, value: string, place: Place): void {
 
 /** Explains that the `*` at the end of a path is no wildcard, as a predicate; undefined if there is none. */
 export function literalStarFault(path: string): string | undefined {
-  return /\/\*+$/.test(path)
-    ? `is ${JSON.stringify(path)}, whose * only matches an asterisk, expected prefix ${JSON.stringify(path.replace(/\*+$/, ""))}`
+  let end = path.length;
+  while (path[end - 1] === "*") end--;
+  return end < path.length && path[end - 1] === "/"
+    ? `is ${JSON.stringify(path)}, whose * only matches an asterisk, expected prefix ${JSON.stringify(path.slice(0, end))}`
     : undefined;
 }
 
