@@ -75,7 +75,8 @@ function decodeTargetPorts(spec: Fields): readonly number[] {
   const ports = spec.list("targetPorts").map((target) => target.port("number"));
   if (ports.length === 0 || ports.length > maxTargetPorts)
     spec.fault(["targetPorts"], spec.has("targetPorts") ? ports : undefined, `1 to ${maxTargetPorts} ports`);
-  for (const [i, port] of ports.entries())
-    if (port !== 0 && ports.indexOf(port) < i) spec.fault(["targetPorts", i, "number"], port, "unique numbers");
+  else
+    for (const [i, port] of ports.entries())
+      if (port !== 0 && ports.indexOf(port) < i) spec.fault(["targetPorts", i, "number"], port, "unique numbers");
   return ports;
 }
