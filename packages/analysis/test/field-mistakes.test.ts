@@ -190,7 +190,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     routed({ match: [{ uri: { prefix: "/api" } }], rewrite: { uri: "v1" }, route }),
     "MESH0077",
     '"uri": "v1"',
-    'expected a path: "/v1"',
+    'http[0].rewrite.uri: is "v1", which is sent as the beginning of the path, expected a path: "/v1"',
   ],
   "a query parameter with its sign": [
     matched({ queryParams: { "user=": { exact: "x" } } }),
@@ -372,7 +372,32 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     }),
     "MESH0077",
     '"replaceFullPath": "v1"',
-    'which is sent after the host as it is, expected a path: "/v1"',
+    'urlRewrite.path.replaceFullPath: is "v1", which is sent as the path, expected a path: "/v1"',
+  ],
+  "a replaced prefix of a route with a URL": [
+    httpRoute({
+      matches: [{ path: { type: "PathPrefix", value: "/a" } }],
+      filters: [
+        {
+          type: "URLRewrite",
+          urlRewrite: { path: { type: "ReplacePrefixMatch", replacePrefixMatch: "http://b.example:80/x" } },
+        },
+      ],
+      backendRefs,
+    }),
+    "MESH0077",
+    '"replacePrefixMatch": "http://b.example:80/x"',
+    'which is sent as the beginning of the path, expected the path "/x", and the host in hostname: "b.example"',
+  ],
+  "a redirect of a route to a path without a slash": [
+    httpRoute({
+      filters: [
+        { type: "RequestRedirect", requestRedirect: { path: { type: "ReplaceFullPath", replaceFullPath: "new" } } },
+      ],
+    }),
+    "MESH0077",
+    '"replaceFullPath": "new"',
+    'which is sent after the host of the redirect as it is, expected a path: "/new"',
   ],
   "a redirect of a route to the scheme of the listener": [
     httpRoute({ filters: [{ type: "RequestRedirect", requestRedirect: { scheme: "http" } }] }),

@@ -1,19 +1,25 @@
 import type { Place } from "./place.js";
 
-/** Warns of text in place of a path that does not begin with a slash: it follows what is before it as it is. */
-export function warnOfPath(value: string, after: string, place: Place): void {
-  const fault = literalPathFault(value, after);
+/** How proxies use a path: a predicate that continues "which is", and the field for the host. */
+export interface PathUse {
+  readonly sent: string;
+  readonly hostField: "authority" | "hostname";
+}
+
+/** Warns of text in place of a path that does not begin with a slash. */
+export function warnOfPath(value: string, use: PathUse, place: Place): void {
+  const fault = literalPathFault(value, use);
   if (fault !== undefined) place.warning(fault, "literal");
 }
 
 /** Explains that text is no path, as a predicate; undefined if it may be one. */
-export function literalPathFault(value: string, after: string): string | undefined {
+export function literalPathFault(value: string, { sent, hostField }: PathUse): string | undefined {
   if (value === "" || value.startsWith("/") || value.startsWith("%")) return undefined;
-  const is = `is ${JSON.stringify(value)}, which is sent after ${after} as it is`;
+  const is = `is ${JSON.stringify(value)}, which is ${sent}`;
   const [, authority, path = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/is.exec(value) ?? [];
   return authority === undefined
     ? `${is}, expected a path: ${JSON.stringify(`/${value}`)}`
-    : `${is}, expected the path ${JSON.stringify(path === "" ? "/" : path)}, and the host in authority: ${JSON.stringify(authority)}`;
+    : `${is}, expected the path ${JSON.stringify(path === "" ? "/" : path)}, and the host in ${hostField}: ${JSON.stringify(hostField === "hostname" ? authority.replace(/:\d*$/, "") : authority)}`;
 }
 
 /** Warns of a URL, or a host with a path, in place of a host. */

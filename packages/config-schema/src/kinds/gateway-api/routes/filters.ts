@@ -167,7 +167,10 @@ function decodeSettings(type: RouteFilterType, settings: Fields): RouteFilter | 
       return { type, requestRedirect: decodeRedirect(settings) };
     case "URLRewrite":
       warnOfOthers(settings, ["hostname", "path"]);
-      return { type, urlRewrite: { ...optionalText(settings, "hostname", preciseHostname), ...decodePath(settings) } };
+      return {
+        type,
+        urlRewrite: { ...optionalText(settings, "hostname", preciseHostname), ...decodePath(settings, rewritten) },
+      };
     case "CORS":
       return { type, cors: decodeCors(settings) };
     case "ExternalAuth":
@@ -239,7 +242,7 @@ function decodeRedirect(settings: Fields): RequestRedirect {
   return {
     ...(settings.has("scheme") && { scheme: oneOf(settings, "scheme", ["http", "https"]) }),
     ...optionalText(settings, "hostname", preciseHostname),
-    ...decodePath(settings),
+    ...decodePath(settings, () => "sent after the host of the redirect as it is"),
     ...optionalInteger(settings, "port", 1, 65_535),
     statusCode,
   };
@@ -250,7 +253,12 @@ const path: TextRule = {
   expected: "a path of at most 1024 characters",
 };
 
-function decodePath(settings: Fields): { readonly path?: PathModifier } {
+/** Describes how proxies send the path of a rewrite. */
+function rewritten(type: PathModifier["type"]): string {
+  return type === "ReplaceFullPath" ? "sent as the path" : "sent as the beginning of the path";
+}
+
+function decodePath(settings: Fields, use: (type: PathModifier["type"]) => string): { readonly path?: PathModifier } {
   const modifier = settings.object("path");
   if (!modifier.present) return {};
   warnOfOthers(modifier, ["type", "replaceFullPath", "replacePrefixMatch"]);
@@ -263,7 +271,7 @@ function decodePath(settings: Fields): { readonly path?: PathModifier } {
   if (!modifier.has(field)) modifier.fault([field], undefined, `the path that ${type} needs`);
   if (modifier.has(other)) modifier.fault([other], modifier.string(other), `no ${other} with type ${type}`);
   const value = text(modifier, field, path, "optional");
-  const fault = literalPathFault(value, "the host");
+  const fault = literalPathFault(value, { sent: use(type), hostField: "hostname" });
   if (fault !== undefined) modifier.warn([field], fault, "literal");
   return {
     path: type === "ReplaceFullPath" ? { type, replaceFullPath: value } : { type, replacePrefixMatch: value },

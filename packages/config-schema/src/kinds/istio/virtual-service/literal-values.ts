@@ -1,18 +1,21 @@
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { RE2JS } from "re2js";
-import { warnOfAuthority, warnOfPath } from "../../../validation/literal-values.js";
+import { type PathUse, warnOfAuthority, warnOfPath } from "../../../validation/literal-values.js";
 import type { Place } from "../../../validation/place.js";
 import { regexFault } from "../../../validation/regex/regex.js";
+
+const redirected: PathUse = { sent: "sent after the host of the redirect as it is", hostField: "authority" };
+const rewritten: PathUse = { sent: "sent as the beginning of the path", hostField: "authority" };
 
 /** Warns of redirects and rewrites that proxies send as they are written, although they have another form. */
 export function warnOfLiteralValues({ redirect, rewrite }: HTTPRoute, place: Place): void {
   if (redirect !== undefined) {
     for (const field of ["uri", "prefixRewrite"] as const)
-      warnOfPath(redirect[field], "the host of the redirect", place.at("redirect", field));
+      warnOfPath(redirect[field], redirected, place.at("redirect", field));
     warnOfAuthority(redirect.authority, place.at("redirect", "authority"));
   }
   if (rewrite === undefined) return;
-  warnOfPath(rewrite.uri, "nothing else", place.at("rewrite", "uri"));
+  warnOfPath(rewrite.uri, rewritten, place.at("rewrite", "uri"));
   warnOfAuthority(rewrite.authority, place.at("rewrite", "authority"));
   const { match = "", rewrite: text = "" } = rewrite.uriRegexRewrite ?? {};
   if (match !== "" && text !== "" && regexFault(match) === undefined)
