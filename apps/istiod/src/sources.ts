@@ -34,6 +34,8 @@ export interface MeshSources {
   readonly own: DirectorySource | undefined;
   /** This istiod's own cluster, if it is read. */
   readonly cluster: KubernetesSource | undefined;
+  /** True if the configuration is read from elsewhere than this istiod's own cluster. */
+  readonly isConfigElsewhere: boolean;
   /** All directories. */
   readonly directories: readonly DirectorySource[];
   /** Sources that can change, with their names and locations for people. */
@@ -101,6 +103,7 @@ export function meshSources(
     kinds: kindsOfDirectory(allKinds, env),
     own,
     cluster,
+    isConfigElsewhere,
     directories: [...named.keys()].filter(isDirectory),
     named,
     remote,

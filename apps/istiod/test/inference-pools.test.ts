@@ -26,6 +26,10 @@ const pool = (name: string, endpointPickerRef: object = { name: "picker", port: 
     targetPorts: [{ number: 8000 }],
     endpointPickerRef,
   });
+const canary = (object: ObjectInput): ObjectInput => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { "istio.io/rev": "canary" } },
+});
 const route = (name: string, to: string): ObjectInput =>
   named(`${group}/v1`, "HTTPRoute", name, {
     parentRefs: [{ name: "front" }],
@@ -65,10 +69,11 @@ test.each(clusterKinds)(
   "InferencePools in istiod status and on the status page, with an API server that is %s",
   async (kind) => {
     const cluster = await startTestCluster(kind, { skip: (() => undefined) as never }, undefined, kinds);
-    for (const object of [picker, gateway, route("model", "model"), route("lost", "lost")])
+    for (const object of [picker, gateway, route("model", "model"), route("lost", "lost"), route("canary", "canary")])
       await cluster.create(object);
     for (const object of [pool("model"), pool("unused"), pool("lost", { name: "nobody", port: { number: 9002 } })])
       await cluster.create(object);
+    await cluster.create(canary(pool("canary")));
     await cluster.create(pool("portless", { name: "picker" }));
     const kubeconfig = join(await folder({ kubeconfig: cluster.kubeconfig }), "kubeconfig");
     const istiod = await serve({ kubeconfig }, variables);
@@ -87,6 +92,12 @@ test.each(clusterKinds)(
         text: "InferencePool/shop/unused: reaches none of 1 connected proxy\n",
       });
     }, until);
+    expect(await status("canary", "--wait", "--timeout", "60s")).toEqual({
+      exit: 4,
+      text: expect.stringMatching(
+        /^InferencePool\/shop\/canary: reaches none of 1 connected proxy: Service\/shop\/canary-ip-\w+, which istiod writes for it, is missing or outdated, and nobody writes it here: the InferencePool belongs to another revision than that of this istiod, default\n$/,
+      ) as string,
+    });
     expect(await status("portless")).toEqual({
       exit: 3,
       text:
@@ -112,17 +123,33 @@ test.each(clusterKinds)(
   240_000,
 );
 
-test("an InferencePool whose Service nobody writes, without a cluster, is not waited for", async () => {
-  const files = Object.fromEntries(
-    [picker, gateway, route("model", "model"), pool("model")].map((object) => [
-      `${object.kind}.yaml`,
-      JSON.stringify(object),
-    ]),
-  );
-  const istiod = await serve({ configDir: await folder(files) }, variables);
-  await (await connect(istiod)).settled();
-  expect(await runStatus(istiod, "InferencePool/shop/model", "--wait", "--timeout", "60s")).toEqual({
-    exit: 4,
-    text: "InferencePool/shop/model: reaches none of 1 connected proxy: Service/shop/model-ip-9372c470, which istiod writes for it, is missing or outdated, and nobody writes it here: this istiod is not connected to a cluster\n",
-  });
-});
+test.each([
+  ["without a cluster", false, "this istiod is not connected to a cluster"],
+  ["of a pool that the cluster does not have", true, "the InferencePool is not in the cluster"],
+])(
+  "the Service of an InferencePool, %s, is not waited for",
+  async (_, hasCluster, reason) => {
+    const files = Object.fromEntries(
+      [picker, gateway, route("model", "model"), pool("model")].map((object) => [
+        `${object.kind}.yaml`,
+        JSON.stringify(object),
+      ]),
+    );
+    const { kubeconfig } = hasCluster
+      ? await startTestCluster("in memory", { skip: (() => undefined) as never }, undefined, kinds)
+      : { kubeconfig: "" };
+    const istiod = await serve(
+      {
+        configDir: await folder(files),
+        ...(hasCluster && { kubeconfig: join(await folder({ kubeconfig }), "kubeconfig") }),
+      },
+      variables,
+    );
+    await (await connect(istiod)).settled();
+    expect(await runStatus(istiod, "InferencePool/shop/model", "--wait", "--timeout", "60s")).toEqual({
+      exit: 4,
+      text: `InferencePool/shop/model: reaches none of 1 connected proxy: Service/shop/model-ip-9372c470, which istiod writes for it, is missing or outdated, and nobody writes it here: ${reason}\n`,
+    });
+  },
+  120_000,
+);

@@ -12,6 +12,11 @@ export { type DefaultRevision, followDefaultRevision } from "./leadership/defaul
 export { type Candidacy, type CandidateOptions, type Led, runElected } from "./leadership/elected.js";
 export { gatewayDeploymentLock, gatewayStatusLock, inferencePoolLock, type Lock, locks } from "./leadership/locks.js";
 export { DesiredPoolServices } from "./inference-pools/desired-pool-services.js";
+export {
+  followPoolOwnership,
+  type PoolOwnership,
+  type PoolOwnershipOptions,
+} from "./inference-pools/pool-ownership.js";
 export { inferencePoolController, type InferencePoolOptions } from "./inference-pools/inference-pool-controller.js";
 export {
   type AnalysisResults,

@@ -1,6 +1,6 @@
-import { inferencePoolController } from "@istiod/controllers";
+import { followPoolOwnership, inferencePoolController, type PoolOwnershipOptions } from "@istiod/controllers";
 import type { InferencePoolService } from "@istiod/gateway-api";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { eventually, meshSettings, testCluster } from "./support/cluster.js";
 
 const apiVersion = "inference.networking.k8s.io/v1";
@@ -88,4 +88,48 @@ it.each<[string, Readonly<Record<string, string>>, boolean]>([
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(writes()).toEqual([]);
   expect(found() === undefined).toBe(!exists);
+});
+
+it("a Service is known to be unwritten if the pool, or its namespace, is of another revision", async () => {
+  const { client, createPool, server } = await start();
+  const follow = (options: Partial<PoolOwnershipOptions> = {}) => {
+    const scope = { mesh: meshSettings(), revision: "default", systemNamespace: "istio-system" };
+    const ownership = followPoolOwnership({ client, ...scope, ...options });
+    onTestFinished(() => ownership.stop());
+    return ownership;
+  };
+  const [own, elsewhere] = [follow(), follow({ readsPoolsElsewhere: true })];
+  const other = "the InferencePool belongs to another revision than that of this istiod, default";
+  const isAbsent = "the InferencePool is not in the cluster";
+  await eventually(() => expect(elsewhere.reasonUnwritten("shop/model")).toBe(isAbsent));
+  expect(own.reasonUnwritten("shop/model")).toBeUndefined();
+
+  const pool = { apiVersion, kind: "InferencePool", namespace: "shop", name: "model" };
+  await createPool({ "istio.io/rev": "canary" });
+  await eventually(() => expect(own.reasonUnwritten("shop/model")).toBe(other));
+  await eventually(() => expect(elsewhere.reasonUnwritten("shop/model")).toBe(other));
+  await server.objects.delete(pool);
+  await createPool();
+  await eventually(() => expect(own.reasonUnwritten("shop/model")).toBeUndefined());
+  await eventually(() => expect(elsewhere.reasonUnwritten("shop/model")).toBeUndefined());
+
+  await server.objects.create({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "lab", labels: { "istio.io/rev": "canary" } },
+  });
+  await server.objects.create({ apiVersion, kind: "InferencePool", metadata: { namespace: "lab", name: "model" } });
+  await eventually(() => expect(own.reasonUnwritten("lab/model")).toBe(other));
+  // A tag of this revision names the namespace's.
+  await server.objects.create({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      namespace: "istio-system",
+      name: "istiod-canary",
+      labels: { "istio.io/tag": "canary", "istio.io/rev": "default" },
+    },
+    spec: { ports: [{ port: 15012 }] },
+  });
+  await eventually(() => expect(own.reasonUnwritten("lab/model")).toBeUndefined());
 });

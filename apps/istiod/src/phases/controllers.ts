@@ -1,11 +1,9 @@
 import { type AuthorityBundle, CertificateAuthority, type TrustSource } from "@istiod/ca";
-import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import {
   type CandidateOptions,
   type DistributedText,
   followDefaultRevision,
   isControlledFrom,
-  type MeshSettings,
   RemoteControllers,
   type RootCertificates,
   runController,
@@ -17,6 +15,7 @@ import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubern
 import type { Proxy } from "@istiod/push-context";
 import { instanceIdentity } from "../controllers/instance-identity.js";
 import { type ControllerInputs, ownControllers, remoteControllers } from "../controllers/controllers-of-cluster.js";
+import { meshSettings } from "../controllers/mesh-settings.js";
 import { gatewayControllers } from "../controllers/gateway-controllers.js";
 import { distributedRoots } from "../serving-roots.js";
 import { variables } from "../variables.js";
@@ -136,18 +135,6 @@ function candidateOptions({ values, env, log }: Startup): Omit<CandidateOptions,
     isElected: variables.leaderElection.read(env),
     timing: electionTiming,
     log: log.child({ scope: "controllers" }),
-  };
-}
-
-function meshSettings(database: Mesh["database"]): MeshSettings {
-  return {
-    current: () => database.read(meshConfig, meshConfigKey),
-    onChange: (listener) =>
-      database.observe({
-        after: ({ changed }) => {
-          if (changed.some(({ collection }) => collection === meshConfig)) listener();
-        },
-      }),
   };
 }
 

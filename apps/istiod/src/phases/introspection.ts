@@ -37,6 +37,7 @@ import {
 } from "@istiod/introspection";
 import { describeIndexFailure, readProxy } from "@istiod/mesh-source";
 import { processMetrics } from "@istiod/prometheus";
+import { reasonUnwritten } from "../controllers/unwritten-services.js";
 import { signerLines } from "../external-authority.js";
 import { variables } from "../variables.js";
 import type { Mesh } from "./mesh.js";
@@ -204,11 +205,13 @@ function clientsOf({ source, server }: Serving): readonly MeshClient[] {
 }
 
 function debugOptions(
-  { values, env, version }: Startup,
-  { client, database, ingestion, reporting }: Mesh,
+  startup: Startup,
+  mesh: Mesh,
   { source, server }: Serving,
   others: Pick<DebugOptions, "analysis" | "faults" | "proxyOf" | "injectionTemplates">,
 ): DebugOptions {
+  const { values, env, version } = startup;
+  const { client, database, ingestion, reporting } = mesh;
   return {
     ...others,
     database,
@@ -231,7 +234,7 @@ function debugOptions(
     problems: () => ingestion.problems(),
     gathering: () => ingestion.isDebouncing,
     deploysGateways: client !== undefined,
-    ...(client === undefined && { reasonUnwritten: () => "this istiod is not connected to a cluster" }),
+    reasonUnwritten: reasonUnwritten(startup, mesh),
     unread: (name) =>
       unreadVersions(
         ingestion.states().map(({ source: of }) => of),

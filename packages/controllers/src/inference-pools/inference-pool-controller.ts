@@ -4,7 +4,7 @@ import type { KubernetesObject, ResourceType } from "@istiod/kubernetes";
 import type { Controller, Observed, Watch } from "../controller/controller.js";
 import type { Write } from "../controller/write.js";
 import { discovery, type Scope } from "../inputs/discovery.js";
-import { revisionTags } from "../inputs/revision-tags.js";
+import { observedPools, ownPools } from "./own-pools.js";
 
 export interface InferencePoolOptions extends Scope {
   /** Revision of this istiod. */
@@ -16,13 +16,6 @@ export interface InferencePoolOptions extends Scope {
 }
 
 const group = "inference.networking.k8s.io";
-const poolType: ResourceType = {
-  group,
-  version: "v1",
-  kind: "InferencePool",
-  plural: "inferencepools",
-  namespaced: true,
-};
 const serviceType: ResourceType = { group: "", version: "v1", kind: "Service", plural: "services", namespaced: true };
 
 interface ServiceManifest extends KubernetesObject {
@@ -30,10 +23,6 @@ interface ServiceManifest extends KubernetesObject {
     readonly selector?: Readonly<Record<string, string>>;
     readonly ports?: ObservedPoolService["ports"];
   };
-}
-
-interface ObservedPool {
-  readonly revision: string | undefined;
 }
 
 /**
@@ -45,41 +34,31 @@ export function inferencePoolController(options: InferencePoolOptions): Controll
   const { revision, systemNamespace, namespace } = options;
   const desired = collection<InferencePoolService>("DesiredInferencePoolService");
   const services = collection<Observed<ObservedPoolService>>("Service");
-  const pools = collection<Observed<ObservedPool>>("InferencePool");
   const discovered = discovery(options);
-  const tags = revisionTags({ revision, systemNamespace, discovered });
+  const scope = namespace === undefined ? {} : { namespace };
+  const own = ownPools({ revision, systemNamespace, discovered, ...scope });
   const targets = query("inferencePoolServicesToWrite", (q): readonly string[] => [...q.keys(desired)]);
   const write = query("inferencePoolServiceWrite", (q, key: string): Write | undefined => {
     const service = q.read(desired, key);
-    const pool = service && q.read(pools, `${service.namespace}/${service.pool}`);
+    const pool = service && q.read(observedPools, `${service.namespace}/${service.pool}`);
     const observed = q.read(services, key);
     if (service === undefined || pool === undefined) return undefined;
-    if (!q.call(tags.isMine, { namespace: service.namespace, revision: pool.value.revision })) return undefined;
+    if (!q.call(own.isMine, { namespace: service.namespace, revision: pool.value.revision })) return undefined;
     const state = poolServiceState(observed?.value, service);
     if (state === "foreign" || state === "current") return undefined;
     return { action: "apply", type: serviceType, object: manifest(service, pool.uid), base: observed?.resourceVersion };
   });
-  const scope = namespace === undefined ? {} : { namespace };
-  const watches: readonly Watch[] = [
-    {
-      type: serviceType,
-      collection: services,
-      fields: { metadata: { labels: true }, spec: { selector: true, ports: true } },
-      select: observeService,
-      ...scope,
-    } as Watch<ObservedPoolService> as Watch,
-    {
-      type: poolType,
-      collection: pools,
-      fields: { metadata: { labels: true } },
-      select: ({ metadata }) => ({ revision: metadata?.labels?.["istio.io/rev"] }),
-      ...scope,
-    } as Watch<ObservedPool> as Watch,
-  ];
+  const watch: Watch<ObservedPoolService> = {
+    type: serviceType,
+    collection: services,
+    fields: { metadata: { labels: true }, spec: { selector: true, ports: true } },
+    select: observeService,
+    ...scope,
+  };
   return {
     name: "inference pool controller",
     fieldManager: "istio.io/inference-pool-controller",
-    watches: [discovered.watch, ...tags.watches, ...watches],
+    watches: [...own.watches, watch as Watch],
     inputs: (database) => {
       const ends = [
         discovered.inputs(database),
