@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { gatewayClassKind, httpRouteKind, inferencePoolKind, kubernetesGatewayKind } from "@istiod/config-schema";
+import { inferencePoolServiceName } from "@istiod/gateway-api";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { ObjectInput } from "@istiod/kubernetes/testing";
 import { EnvoyClient } from "@istiod/xds-server/testing";
@@ -153,3 +154,18 @@ test.each([
   },
   120_000,
 );
+
+test("an InferencePool is not waited for if a Service that is not of a pool has the name of its Service", async () => {
+  const cluster = await startTestCluster("in memory", { skip: (() => undefined) as never }, undefined, kinds);
+  const name = inferencePoolServiceName("model");
+  await cluster.create(named("v1", "Service", name, { clusterIP: "None", ports: [{ name: "http", port: 80 }] }));
+  for (const object of [picker, gateway, route("model", "model"), pool("model")]) await cluster.create(object);
+  const kubeconfig = join(await folder({ kubeconfig: cluster.kubeconfig }), "kubeconfig");
+  const istiod = await serve({ kubeconfig }, variables);
+  await (await connect(istiod)).settled();
+  const { exit, text } = await runStatus(istiod, "InferencePool/shop/model", "--wait", "--timeout", "60s");
+  expect(text).toContain(
+    `Service/shop/${name}, which istiod writes for it, is missing or outdated, and nobody writes it here: a Service of this name exists that is not of an InferencePool, and istiod leaves it alone\n`,
+  );
+  expect(exit).toBe(4);
+}, 120_000);
