@@ -1,6 +1,6 @@
 import type { Place } from "./place.js";
 
-/** How proxies use a path: a predicate that continues "which is", and the field for the host. */
+/** Use of a path by proxies: the words after "which is", and the field for a host. */
 export interface PathUse {
   readonly sent: string;
   readonly hostField: "authority" | "hostname";
