@@ -356,6 +356,12 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       template: { address: "10.1.0.1", serviceAccount: "vm" },
     }),
     "MESH0042",
+  "a number in quotes in a part of a log's filter": [
+    logged("request.path == '/a' && (response.code == '400' && true)"),
+    "MESH0014",
+    `"expression": "request.path == '/a' && (response.code == '400' && true)"`,
+    'compares response.code, a number, with "400", a string, which is never true, expected 400 without quotes',
+  ],
     '"address": "10.1.0.1",',
     "workloads register with their own address",
   ],
@@ -491,6 +497,10 @@ describe("nothing is said of what is right beside them", () => {
       o("WorkloadEntry", { address: "10.1.0.1", labels: { app: "ratings" }, ports: { http: 8080 } }),
     ],
     [
+    ["a backslash and a digit in a path without groups", rewritten("^/a$", "/\\\\1")],
+    ["a number in quotes in an alternative of a log's filter", logged("response.code == '200' || true")],
+    ["a number in quotes in a negation of a log's filter", logged("!(response.code == '200')")],
+    ["a number in quotes in a branch of a log's filter", logged("true ? true : response.code == '200'")],
       "a redirect of a route to HTTPS",
       httpRoute({ filters: [{ type: "RequestRedirect", requestRedirect: { scheme: "https" } }] }),
     ],

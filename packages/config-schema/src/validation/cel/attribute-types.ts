@@ -18,8 +18,8 @@ const numbers: ReadonlySet<string> = new Set([
 const comparisons: ReadonlySet<string> = new Set(["<", "<=", ">", ">=", "=="]);
 
 /**
- * Explains that a condition, or a part of it, is never true because of the types of attributes; undefined if nothing is
- * against it, or if it is not valid CEL.
+ * Explains that a condition is never true because of the types of attributes, by itself or by an operand of `&&`;
+ * undefined if it may be true, or if it is not valid CEL.
  */
 export function conditionFault(expression: string): string | undefined {
   try {
@@ -41,8 +41,9 @@ function comparisonFault(node: Node): string | undefined {
     if (name !== undefined && text !== undefined)
       return `compares ${name}, a number, with ${JSON.stringify(text)}, a string, which is never true, expected ${/^\d+$/.test(text) ? text : "a number"} without quotes`;
   }
-  for (const child of node.children) {
-    const fault = comparisonFault(child);
+  if (node.kind !== "operator" || node.symbol !== "&&") return undefined;
+  for (const operand of node.children) {
+    const fault = comparisonFault(operand);
     if (fault !== undefined) return fault;
   }
   return undefined;

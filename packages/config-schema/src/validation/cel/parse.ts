@@ -108,7 +108,7 @@ class Parser {
     if (!this.#is(operator)) return first;
     const operands = [first];
     while (this.#take(operator)) operands.push(operand());
-    return build({ kind: "operator" }, operands);
+    return build({ kind: "operator", symbol: operator }, operands);
   }
 
   #operation(level: number): Node {
