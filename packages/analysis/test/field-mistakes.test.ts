@@ -156,6 +156,12 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"rewrite": "/\\\\1"',
     "and the pattern has 0 groups, so that no path is rewritten",
   ],
+  "a group that the pattern lacks, after a backslash": [
+    rewritten("^/a/.*$", "/\\\\\\1"),
+    "MESH0077",
+    '"rewrite": "/\\\\\\\\\\\\1"',
+    'has "\\\\1", and the pattern has 0 groups, so that no path is rewritten',
+  ],
   "a URL as the path of a redirect": [
     routed({ redirect: { uri: "https://new.example/x" } }),
     "MESH0077",
@@ -491,16 +497,16 @@ describe("nothing is said of what is right beside them", () => {
     ],
     ["a claim of the issuer", tokens() + conditional("request.auth.claims[iss]", { values: [issuer, "https://*"] })],
     ["a token in a parameter and a cookie", tokens({ fromParams: ["access_token"], fromCookies: ["session.id"] })],
+    ["a backslash and a digit in a path without groups", rewritten("^/a$", "/\\\\1")],
+    ["a number in quotes in an alternative of a log's filter", logged("response.code == '200' || true")],
+    ["a number in quotes in a negation of a log's filter", logged("!(response.code == '200')")],
+    ["a number in quotes in a branch of a log's filter", logged("true ? true : response.code == '200'")],
     ["a number in a log's filter", logged("response.code >= 400 && request.path != '400'")],
     [
       "a port of a WorkloadEntry",
       o("WorkloadEntry", { address: "10.1.0.1", labels: { app: "ratings" }, ports: { http: 8080 } }),
     ],
     [
-    ["a backslash and a digit in a path without groups", rewritten("^/a$", "/\\\\1")],
-    ["a number in quotes in an alternative of a log's filter", logged("response.code == '200' || true")],
-    ["a number in quotes in a negation of a log's filter", logged("!(response.code == '200')")],
-    ["a number in quotes in a branch of a log's filter", logged("true ? true : response.code == '200'")],
       "a redirect of a route to HTTPS",
       httpRoute({ filters: [{ type: "RequestRedirect", requestRedirect: { scheme: "https" } }] }),
     ],

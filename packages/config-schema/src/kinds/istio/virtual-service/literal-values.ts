@@ -31,7 +31,9 @@ function warnOfGroups(match: string, text: string, place: Place): void {
       `has ${JSON.stringify(foreign[0])}, which is sent as it is, expected ${JSON.stringify(`\\${foreign[1] ?? foreign[2]}`)}`,
       "literal",
     );
-  const highest = Math.max(0, ...[...text.matchAll(/\\(\d)/g)].map(([, group]) => Number(group)));
+  let highest = 0;
+  // A doubled backslash is a backslash, also before a digit.
+  for (const [, group = ""] of text.matchAll(/\\(?:\\|(\d))/g)) highest = Math.max(highest, Number(group));
   if (highest > groups)
     place.warning(
       `has ${JSON.stringify(`\\${highest}`)}, and the pattern has ${groups} groups, so that no path is rewritten, expected a group in parentheses in match`,
