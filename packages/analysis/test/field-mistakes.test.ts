@@ -204,6 +204,12 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"user=": {',
     'no query parameter has this name, because = ends it, expected "user"',
   ],
+  "a query parameter's sign without a name": [
+    matched({ queryParams: { "=user": { exact: "x" } } }),
+    "MESH0014",
+    '"=user": {',
+    "no query parameter has this name, because = ends it, expected a name",
+  ],
   "a header that is required and excluded": [
     matched({ headers: { "x-a": { exact: "1" } }, withoutHeaders: { "X-A": { exact: "1" } } }),
     "MESH0014",
@@ -291,6 +297,12 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"GET, POST"',
     'which no method matches, expected "GET" and "POST"',
   ],
+  "a method without letters": [
+    policy({ to: [{ operation: { methods: [" "] } }] }),
+    "MESH0014",
+    '" "',
+    'methods[0]: is " ", which no method matches, expected a method such as "GET"',
+  ],
   "a misspelled namespace in a condition": [
     conditional("source.namespace", { values: ["shpo"] }),
     "MESH0004",
@@ -344,6 +356,12 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"expression": "response.code >= \'400\'"',
     'compares response.code, a number, with "400", a string, which is never true, expected 400 without quotes',
   ],
+  "a number in quotes in a part of a log's filter": [
+    logged("request.path == '/a' && (response.code == '400' && true)"),
+    "MESH0014",
+    `"expression": "request.path == '/a' && (response.code == '400' && true)"`,
+    'compares response.code, a number, with "400", a string, which is never true, expected 400 without quotes',
+  ],
   "a number as a log's filter": [
     logged("response.code"),
     "MESH0014",
@@ -362,12 +380,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       template: { address: "10.1.0.1", serviceAccount: "vm" },
     }),
     "MESH0042",
-  "a number in quotes in a part of a log's filter": [
-    logged("request.path == '/a' && (response.code == '400' && true)"),
-    "MESH0014",
-    `"expression": "request.path == '/a' && (response.code == '400' && true)"`,
-    'compares response.code, a number, with "400", a string, which is never true, expected 400 without quotes',
-  ],
     '"address": "10.1.0.1",',
     "workloads register with their own address",
   ],
@@ -476,6 +488,10 @@ describeMistakes(mesh, mistakes);
 describe("nothing is said of what is right beside them", () => {
   it.each<readonly [string, string]>([
     ["groups of a pattern", rewritten("^/a/(.*)$", "/\\1")],
+    ["a backslash and a digit in a path without groups", rewritten("^/a$", "/\\\\1")],
+    ["a number in quotes in an alternative of a log's filter", logged("response.code == '200' || true")],
+    ["a number in quotes in a negation of a log's filter", logged("!(response.code == '200')")],
+    ["a number in quotes in a branch of a log's filter", logged("true ? true : response.code == '200'")],
     ["a dollar sign in a path without groups", rewritten("^/a$", "/$1")],
     ["a redirect to a host and a path", routed({ redirect: { authority: "new.example:8443", uri: "/x" } })],
     [
@@ -497,10 +513,6 @@ describe("nothing is said of what is right beside them", () => {
     ],
     ["a claim of the issuer", tokens() + conditional("request.auth.claims[iss]", { values: [issuer, "https://*"] })],
     ["a token in a parameter and a cookie", tokens({ fromParams: ["access_token"], fromCookies: ["session.id"] })],
-    ["a backslash and a digit in a path without groups", rewritten("^/a$", "/\\\\1")],
-    ["a number in quotes in an alternative of a log's filter", logged("response.code == '200' || true")],
-    ["a number in quotes in a negation of a log's filter", logged("!(response.code == '200')")],
-    ["a number in quotes in a branch of a log's filter", logged("true ? true : response.code == '200'")],
     ["a number in a log's filter", logged("response.code >= 400 && request.path != '400'")],
     [
       "a port of a WorkloadEntry",

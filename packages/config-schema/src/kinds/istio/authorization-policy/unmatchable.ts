@@ -43,9 +43,10 @@ const noMethodCharacter = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]/;
 function warnOfMethod(value: string, place: Place): void {
   if (!noMethodCharacter.test(value)) return;
   const names = value.split(/[^A-Za-z]+/).filter((name) => name !== "");
+  const expected = names.map((name) => JSON.stringify(name.toUpperCase())).join(" and ");
   warn(
     place,
-    `is ${JSON.stringify(value)}, which no method matches, expected ${names.map((name) => JSON.stringify(name.toUpperCase())).join(" and ")}`,
+    `is ${JSON.stringify(value)}, which no method matches, expected ${expected === "" ? 'a method such as "GET"' : expected}`,
   );
 }
 

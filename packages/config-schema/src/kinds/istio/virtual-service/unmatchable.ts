@@ -26,12 +26,13 @@ export function warnOfUnmatchable(match: HTTPMatchRequest, place: Place): void {
     for (const [name, value] of Object.entries(match[field]))
       given(value, place.at(field, name), (kind, text, at) => checkHeader(name.toLowerCase(), kind, text, at));
   checkExcludedHeaders(match, place.at("withoutHeaders"));
-  for (const name of Object.keys(match.queryParams))
-    if (/[=&#]/.test(name))
-      warn(
-        place.at("queryParams", name),
-        `no query parameter has this name, because ${name.match(/[=&#]/)?.[0]} ends it, expected ${JSON.stringify(name.split(/[=&#]/)[0])}`,
-      );
+  for (const name of Object.keys(match.queryParams)) {
+    const end = name.search(/[=&#]/);
+    if (end < 0) continue;
+    const expected = end === 0 ? "a name" : JSON.stringify(name.slice(0, end));
+    const message = `no query parameter has this name, because ${name[end]} ends it, expected ${expected}`;
+    warn(place.at("queryParams", name), message);
+  }
 }
 
 /** Warns of headers that are required and excluded with the same value. */
