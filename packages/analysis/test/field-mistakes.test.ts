@@ -2,8 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { describeMistakes, type Mistake } from "./found-mistakes.js";
 import { analyzeAdded } from "./messages-of.js";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { documentOf, type Fields, objectWriter } from "./mistake-objects.js";
 
 const gatewayApi = "gateway.networking.k8s.io/v1";
 const versions: Readonly<Record<string, string>> = {
@@ -15,18 +14,10 @@ const versions: Readonly<Record<string, string>> = {
   Ingress: "networking.k8s.io/v1",
 };
 
-/** A document with a line for each field. */
-const document = (object: Fields): string => `${JSON.stringify(object, undefined, 1)}\n---\n`;
-const o = (kind: string, spec: Fields, metadata: Fields = {}): string =>
-  document({
-    apiVersion: versions[kind] ?? "networking.istio.io/v1",
-    kind,
-    metadata: { name: "a", namespace: "shop", ...metadata },
-    spec,
-  });
+const o = objectWriter(versions);
 
 const namespace = (name: string, injection: string): string =>
-  document({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { "istio-injection": injection } } });
+  documentOf({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { "istio-injection": injection } } });
 const service = (name: string, port: string, number: number, more: Fields = {}): string =>
   o(
     "Service",
@@ -34,7 +25,7 @@ const service = (name: string, port: string, number: number, more: Fields = {}):
     { name },
   );
 const pod = (app: string, labels: Fields = { app }, namespace = "shop"): string =>
-  document({
+  documentOf({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name: app, namespace, labels },
@@ -60,13 +51,13 @@ const mesh = [
     { name: "istio-ingressgateway", namespace: "istio-system" },
   ),
   pod("ingress", { istio: "ingressgateway" }, "istio-system"),
-  document({
+  documentOf({
     apiVersion: gatewayApi,
     kind: "Gateway",
     metadata: { name: "front", namespace: "shop" },
     spec: { gatewayClassName: "istio", listeners: [{ name: "http", port: 80, protocol: "HTTP" }] },
   }),
-  document({
+  documentOf({
     apiVersion: "networking.k8s.io/v1",
     kind: "IngressClass",
     metadata: { name: "istio" },
@@ -340,7 +331,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     "never matches, because notValues excludes every value: 1",
   ],
   "an identity in a condition where mutual TLS is disabled": [
-    document({
+    documentOf({
       apiVersion: "security.istio.io/v1",
       kind: "PeerAuthentication",
       metadata: { name: "plain", namespace: "shop" },

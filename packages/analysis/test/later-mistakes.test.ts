@@ -14,8 +14,7 @@ import { noProxy, type Proxy } from "@istiod/push-context";
 import { describe, expect, it, test } from "vitest";
 import { describeMistakes, type Mistake } from "./found-mistakes.js";
 import { analyzeAdded } from "./messages-of.js";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { documentOf, type Fields, objectWriter } from "./mistake-objects.js";
 
 const versions: Readonly<Record<string, string>> = {
   Service: "v1",
@@ -32,21 +31,13 @@ const versions: Readonly<Record<string, string>> = {
   BackendTLSPolicy: "gateway.networking.k8s.io/v1",
 };
 
-/** A document with a line for each field. */
-const document = (object: Fields): string => `${JSON.stringify(object, undefined, 1)}\n---\n`;
-const o = (kind: string, spec: Fields, metadata: Fields = {}): string =>
-  document({
-    apiVersion: versions[kind] ?? "networking.istio.io/v1",
-    kind,
-    metadata: { name: "a", namespace: "shop", ...metadata },
-    spec,
-  });
+const o = objectWriter(versions);
 const namespace = (name: string): string =>
-  document({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { "istio-injection": "enabled" } } });
+  documentOf({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { "istio-injection": "enabled" } } });
 const service = (name: string, port: string, number: number): string =>
   o("Service", { clusterIP: "10.96.0.1", selector: { app: name }, ports: [{ name: port, port: number }] }, { name });
 const pod = (app: string): string =>
-  document({
+  documentOf({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name: app, namespace: "shop", labels: { app } },
@@ -102,7 +93,7 @@ const kubeconfig = (user: Fields = { token: "t" }, server = "https://10.1.2.3:64
   });
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const remote = (kubeconfigs: Readonly<Record<string, string>>, metadata: Fields = {}): string =>
-  document({
+  documentOf({
     apiVersion: "v1",
     kind: "Secret",
     metadata: { name: "a", namespace: "istio-system", labels: { "istio/multiCluster": "true" }, ...metadata },

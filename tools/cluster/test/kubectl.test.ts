@@ -5,7 +5,7 @@ import { clusterUnavailable, startCluster } from "@istiod/cluster";
 import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
-// What kubectl asks beyond objects: columns, numbers of replicas, and answers of Pods.
+// Requests of kubectl beyond objects: columns, numbers of replicas, and answers of Pods.
 
 const unavailable = await clusterUnavailable();
 const closers: (() => unknown)[] = [];

@@ -31,7 +31,7 @@ export interface Rig {
   readonly errors: unknown[];
 }
 
-/** What a node of the rig has. */
+/** Images and the plugin of a rig's nodes. */
 export interface RigOptions {
   /** Images in addition to those of this machine. */
   readonly images?: ImageSources;

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ApiClient, createApiClient, readKubeconfig } from "@istiod/kubernetes";
+import type { ApiClient } from "@istiod/kubernetes";
+import { clusterClient, wholeNumber } from "../cluster-client.js";
 import { ObjectApplier } from "../sample/apply-objects.js";
 import { installControlPlanes, type Revision } from "./control-planes.js";
 import { Load } from "./load.js";
@@ -24,12 +25,10 @@ export async function printMigration(args: readonly string[]): Promise<number> {
       rate: { type: "string", default: "100" },
     },
   });
-  const kubeconfig = process.env["KUBECONFIG"];
-  if (!kubeconfig) throw new Error("migration: KUBECONFIG must name the cluster's kubeconfig");
   if (values.charts === undefined) throw new Error("migration: --charts is required: manifests/charts of istio/istio");
   const requests = wholeNumber("--requests", values.requests, 10_000_000);
   const rate = wholeNumber("--rate", values.rate, 10_000);
-  const client = createApiClient(await readKubeconfig(kubeconfig), { qps: 1000, burst: 1000 });
+  const client = await clusterClient("migration");
   try {
     const applier = new ObjectApplier(client);
     process.stdout.write("installing both control planes\n");
@@ -95,11 +94,4 @@ async function waitForAnswer(address: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`no request is answered: ${last}`);
     await sleep(1000);
   }
-}
-
-function wholeNumber(flag: string, text: string, most: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > most)
-    throw new Error(`${flag} is ${text}: must be a whole number between 1 and ${most}`);
-  return value;
 }

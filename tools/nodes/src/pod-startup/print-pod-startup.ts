@@ -1,7 +1,9 @@
 import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ApiClient, ApiError, createApiClient, readKubeconfig } from "@istiod/kubernetes";
+import type { ApiClient } from "@istiod/kubernetes";
+import { clusterClient, wholeNumber } from "../cluster-client.js";
 import type { ContainerStatus, Pod } from "../kube/objects.js";
+import { removeObject } from "../kube/remove-object.js";
 import { type AnyObject, ObjectApplier } from "../sample/apply-objects.js";
 import { installIstiod } from "../sample/install-bookinfo.js";
 
@@ -33,12 +35,8 @@ export async function printPodStartup(args: readonly string[]): Promise<number> 
       pods: { type: "string", default: "10" },
     },
   });
-  const kubeconfig = process.env["KUBECONFIG"];
-  if (!kubeconfig) throw new Error("pod-startup: KUBECONFIG must name the cluster's kubeconfig");
-  const count = Number(values.pods);
-  if (!Number.isInteger(count) || count < 1 || count > 1000)
-    throw new Error(`--pods is ${values.pods}: must be a whole number between 1 and 1000`);
-  const client = createApiClient(await readKubeconfig(kubeconfig), { qps: 1000, burst: 1000 });
+  const count = wholeNumber("--pods", values.pods, 1000);
+  const client = await clusterClient("pod-startup");
   try {
     await installIstiod(client, { istiodValues: { replicaCount: 1 } });
     const labels = { "istio-injection": "enabled" };
@@ -86,26 +84,12 @@ async function startPod(client: ApiClient, name: string, proxyImage: string): Pr
       throw new Error(`Pod ${NAMESPACE}/${name} is not ready after ${TIMEOUT_MS / 1000} s`);
     else await sleep(INTERVAL_MS);
   }
-  await remove(client, `${pods}/${name}`);
+  await removeObject(client, `${pods}/${name}`, { gracePeriodSeconds: 0 });
   const { createdMs = 0, redirectedMs = NaN, startedMs = NaN, readyMs } = times;
   return { createdMs, redirectedMs, startedMs, readyMs };
 }
 
 const hasEnded = (status: ContainerStatus | undefined): boolean => status?.state?.terminated !== undefined;
-
-/** Deletes a Pod, and waits until it is gone. */
-async function remove(client: ApiClient, path: string): Promise<void> {
-  await client.json({ method: "DELETE", path, query: { gracePeriodSeconds: 0 } });
-  const deadline = Date.now() + TIMEOUT_MS;
-  const isGone = (error: unknown): true => {
-    if (error instanceof ApiError && error.code === "not-found") return true;
-    throw error;
-  };
-  while ((await client.json({ path }).then(() => false, isGone)) === false) {
-    if (Date.now() > deadline) throw new Error(`${path} still exists after ${TIMEOUT_MS / 1000} s`);
-    await sleep(INTERVAL_MS);
-  }
-}
 
 function rowOf(image: string, startups: readonly Startup[]): string {
   const median = (field: keyof Startup): string => {

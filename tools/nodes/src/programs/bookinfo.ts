@@ -1,5 +1,6 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { hostname } from "node:os";
+import { serve } from "./serve.js";
 
 // The images productpage, details, reviews and ratings. Each answers with what it is and what the services that it
 // calls answered.
@@ -35,18 +36,10 @@ async function call(callee: string, headers: IncomingHttpHeaders): Promise<Answe
   }
 }
 
-const server = createServer((request, response) => {
-  request.resume();
+serve(`${service} ${version}`, PORT, (request, response) => {
   void Promise.all((callees[service] ?? []).map((callee) => call(callee, request.headers))).then((calls) => {
     const client = request.headers["x-forwarded-client-cert"];
     response.writeHead(200, { "content-type": "application/json" });
     response.end(`${JSON.stringify({ service, version, host: hostname(), client, calls })}\n`);
   });
-});
-// Envoy keeps its connections to the application. One that ended when it is idle would fail the request of that moment.
-server.keepAliveTimeout = 0;
-server.listen(PORT, () => process.stdout.write(`${service} ${version} listens on ${PORT}\n`));
-process.once("SIGTERM", () => {
-  server.close();
-  server.closeIdleConnections();
 });

@@ -1,4 +1,5 @@
-import { createServer, get, type IncomingHttpHeaders } from "node:http";
+import { get, type IncomingHttpHeaders } from "node:http";
+import { serve } from "./serve.js";
 
 // The image relay: a service that asks the next one, whose URL is its argument, and answers with the number of services
 // that have answered. Each request has a connection of its own, so that none outlives the Pod that it leads to.
@@ -29,8 +30,7 @@ function callNext(url: string, received: IncomingHttpHeaders): Promise<number> {
   });
 }
 
-const server = createServer((request, response) => {
-  request.resume();
+serve("relay", PORT, (request, response) => {
   const behind = next === undefined ? Promise.resolve(0) : callNext(next, request.headers);
   behind.then(
     (count) => response.end(`${count + 1}\n`),
@@ -39,11 +39,4 @@ const server = createServer((request, response) => {
       response.end(`${error instanceof Error ? error.message : String(error)}\n`);
     },
   );
-});
-// Envoy keeps its connections to the application. One that ended when it is idle would fail the request of that moment.
-server.keepAliveTimeout = 0;
-server.listen(PORT, () => process.stdout.write(`relay listens on ${PORT}\n`));
-process.once("SIGTERM", () => {
-  server.close();
-  server.closeIdleConnections();
 });

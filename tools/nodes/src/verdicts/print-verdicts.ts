@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { type ApiClient, createApiClient, readKubeconfig } from "@istiod/kubernetes";
+import type { ApiClient } from "@istiod/kubernetes";
+import { clusterClient } from "../cluster-client.js";
 import { deniedObjects, ineffectiveObjects } from "./bad-objects.js";
 import { NAMESPACE, type VerdictCase } from "./case.js";
 import { extensionObjects } from "./extension-objects.js";
@@ -20,9 +21,7 @@ const cases: readonly VerdictCase[] = interleaved(
  */
 export async function printVerdicts(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { only: { type: "string", default: "" } } });
-  const kubeconfig = process.env["KUBECONFIG"];
-  if (!kubeconfig) throw new Error("verdicts: KUBECONFIG must name the cluster's kubeconfig");
-  const client = createApiClient(await readKubeconfig(kubeconfig), { qps: 1000, burst: 1000 });
+  const client = await clusterClient("verdicts");
   try {
     await waitForBookinfo(client);
     const run = new VerdictRun(client);

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiClient, ApiError } from "@istiod/kubernetes";
+import { ignoreMissing, removeObject } from "../kube/remove-object.js";
 import { ObjectApplier } from "../sample/apply-objects.js";
 import { askStatus, type StatusAnswer } from "./ask-status.js";
 import type { Verdict, VerdictCase } from "./case.js";
@@ -27,7 +27,6 @@ const verdictOfExit: Readonly<Record<number, Verdict>> = {
 };
 
 /** Milliseconds in which the API server must have removed a deleted object. */
-const removalMs = 120_000;
 
 /** Applies the object of each case and asks a replica for its verdict, each replica in turn. */
 export class VerdictRun {
@@ -107,12 +106,7 @@ export class VerdictRun {
   async #remove({ object, verdict }: VerdictCase): Promise<void> {
     if (verdict === "denied") return;
     const path = await this.#applier.pathOf(object);
-    await this.#client.json({ method: "DELETE", path }).catch(ignoreMissing);
-    const deadline = Date.now() + removalMs;
-    while (await this.#client.json({ path }).then(() => true, ignoreMissing)) {
-      if (Date.now() > deadline) throw new Error(`DELETE ${path}: the object still exists after ${removalMs / 1000} s`);
-      await sleep(50);
-    }
+    await removeObject(this.#client, path);
   }
 }
 
@@ -140,9 +134,4 @@ function rowOf(
 
 function deniedOr({ message }: ApiError): string {
   return message.includes("denied the request") ? "denied" : `error: ${message}`;
-}
-
-function ignoreMissing(error: unknown): false {
-  if (error instanceof ApiError && error.code === "not-found") return false;
-  throw error;
 }
