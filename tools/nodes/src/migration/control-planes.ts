@@ -34,7 +34,6 @@ const values = (revision: Revision): Readonly<Record<string, unknown>> => ({
   revision,
   autoscaleEnabled: false,
   replicaCount: 1,
-  // Both validate; the definitions' chart installs one more webhook, for objects without a revision.
   ...(revision === "original" && { ...stockEnvoy, image: ORIGINAL_IMAGE }),
 });
 
