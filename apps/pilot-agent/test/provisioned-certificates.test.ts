@@ -294,8 +294,21 @@ describe("OUTPUT_CERTS", () => {
     expect((await readdir(directory)).sort()).toEqual(["cert-chain.pem", "key.pem", "root-cert.pem"]);
     expect((await stat(join(directory, "key.pem"))).mode & 0o777).toBe(0o600);
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
-    stop();
+    await stop();
     expect([...listeners.keys()]).toEqual([]);
+  });
+
+  it("has no file that is half written once it is stopped", async () => {
+    const directory = await scratch();
+    const listeners = new Map<string, (secret: Secret) => void>();
+    const stop = outputCertificates(
+      { watch: (name, listener) => (listeners.set(name, listener), () => undefined) },
+      { directory, isShared: false, log: silentLog },
+    );
+    listeners.get("default")!({ kind: "certificate", chain: "C", key: "K" });
+    listeners.get("ROOTCA")!({ kind: "roots", roots: "R" });
+    await stop();
+    expect((await readdir(directory)).sort()).toEqual(["cert-chain.pem", "key.pem", "root-cert.pem"]);
   });
 
   it("is readable by other containers of a pod", async () => {

@@ -16,9 +16,9 @@ export interface OutputOptions {
 /**
  * Writes the workload's certificate and roots to a directory (OUTPUT_CERTS), and again after each change.
  *
- * @returns stops
+ * @returns stops, and resolves once nothing is written any more
  */
-export function outputCertificates(secrets: SecretSource, options: OutputOptions): () => void {
+export function outputCertificates(secrets: SecretSource, options: OutputOptions): () => Promise<void> {
   const { directory, log } = options;
   let last = Promise.resolve();
   const write = (secret: Secret): void => {
@@ -35,8 +35,9 @@ export function outputCertificates(secrets: SecretSource, options: OutputOptions
     }
   };
   const stops = [watch(WORKLOAD_CERTIFICATE), watch(WORKLOAD_ROOTS)];
-  return () => {
+  return async () => {
     for (const stop of stops) stop();
+    await last;
   };
 }
 

@@ -56,7 +56,7 @@ export class WorkloadIdentity {
   readonly #served: ServedCertificate;
   readonly #server: SocketServer;
   readonly #anchors = new TrustAnchors();
-  #stopOutput: (() => void) | undefined;
+  #stopOutput: (() => Promise<void>) | undefined;
 
   /** Detects sockets of other processes. @throws AgentError `file` or `address` */
   static async prepare(inputs: WorkloadIdentityInputs): Promise<WorkloadIdentity> {
@@ -118,11 +118,10 @@ export class WorkloadIdentity {
     this.#certificate?.start();
   }
 
-  /** Stops certificate rotation and the SDS server. */
+  /** Stops certificate rotation, waits for files of OUTPUT_CERTS that are being written, and stops the SDS server. */
   async close(): Promise<void> {
-    this.#stopOutput?.();
     this.#certificate?.stop();
-    await this.#server.close();
+    await Promise.all([this.#stopOutput?.(), this.#server.close()]);
   }
 
   /**
