@@ -4,7 +4,9 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { fromJson, toBinary } from "@bufbuild/protobuf";
 import { startEnvoyProcess } from "@istiod/e2e";
+import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { type ApiClient, createApiClient, parseKubeconfig } from "@istiod/kubernetes";
 import type { ObjectInput } from "@istiod/kubernetes/testing";
@@ -16,21 +18,25 @@ import {
   gatewayObjects,
   type MeasuredGateway,
   namespace,
+  nodeOfGateway,
+  otherGateways,
   otherRoutes,
   routeOfVersion,
 } from "./apply-latency/objects.js";
 import { untilVersion } from "./apply-latency/version.js";
+import { configuredProxy } from "./client/configured-proxy.js";
 import { realServer } from "./cluster-costs/real-server.js";
 import { percentiles } from "./injection/percentiles.js";
 import { type Figure, print } from "./measure.js";
 import { positive, runCommand } from "./options.js";
 import { cpuSeconds } from "./server/usage.js";
 
-const usage = `Usage: apply-latency --definitions FOLDER [--original FILE] [--rounds 50] [--routes 100]
+const usage = `Usage: apply-latency --definitions FOLDER [--original FILE] [--rounds 50] [--routes 100] [--gateways 1]
 
 Applies an HTTPRoute --rounds times at the API server of tools/cluster, and measures how long it takes until an Envoy that
 is a gateway of the route serves it: from the answer of the API server to the first request that the new route answers.
-The Gateway has --routes other routes. Everything is measured with the default PILOT_DEBOUNCE_AFTER and with 0s, whose
+There are --routes other routes, of --gateways Gateways in turns: the measured one and others, each with a simulated proxy.
+Everything is measured with the default PILOT_DEBOUNCE_AFTER and with 0s, whose
 difference is the share of the debounce.
 
 --definitions FOLDER  CustomResourceDefinitions of the Gateway API, such as config/crd/standard of its sources
@@ -45,6 +51,7 @@ const { values } = parseArgs({
     original: { type: "string" },
     rounds: { type: "string", default: "50" },
     routes: { type: "string", default: "100" },
+    gateways: { type: "string", default: "1" },
   },
 });
 
@@ -78,6 +85,7 @@ async function measure(): Promise<boolean> {
   const { definitions, original } = values;
   if (definitions === undefined) throw new Error("--definitions is required");
   const [rounds, routes] = [positive("rounds", values.rounds), positive("routes", values.routes)];
+  const others = otherGateways(positive("gateways", values.gateways) - 1);
   const envoy = await findEnvoy();
   if (envoy === undefined) throw new Error("there is no Envoy: run `npm run envoy:install`");
   const subjects = [ours, ...(original === undefined ? [] : [originalOf(original)])];
@@ -96,12 +104,13 @@ async function measure(): Promise<boolean> {
     await server.create([
       ...["istio-system", namespace].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
       gatewayClass,
-      ...gateways.flatMap(gatewayObjects),
-      ...otherRoutes(gateways, routes),
+      ...[...gateways, ...others].flatMap(gatewayObjects),
+      ...otherRoutes([gateways, ...others.map((other) => [other])], routes),
     ]);
     for (const debounce of ["100ms", "0s"]) {
-      const figures = await measureWith(debounce, { subjects, client, kubeconfig, work, envoy, rounds });
-      print(`HTTPRoutes with PILOT_DEBOUNCE_AFTER=${debounce}, ${routes} others`, figures);
+      const figures = await measureWith(debounce, { subjects, others, client, kubeconfig, work, envoy, rounds });
+      const of = `${routes} others of ${others.length + 1} Gateways`;
+      print(`HTTPRoutes with PILOT_DEBOUNCE_AFTER=${debounce}, ${of}`, figures);
     }
     return true;
   } finally {
@@ -111,6 +120,8 @@ async function measure(): Promise<boolean> {
 
 interface Setup {
   readonly subjects: readonly Subject[];
+  /** Gateways with a simulated proxy at each control plane. */
+  readonly others: readonly MeasuredGateway[];
   readonly client: ApiClient;
   readonly kubeconfig: string;
   readonly work: string;
@@ -130,6 +141,11 @@ async function measureWith(debounce: string, setup: Setup): Promise<readonly Fig
       closers.defer(() => plane.stop());
       const gateway = await startGateway(subject, plane, setup.envoy);
       closers.defer(() => gateway.kill());
+      for (const other of setup.others) {
+        const node = toBinary(NodeSchema, fromJson(NodeSchema, nodeOfGateway(other)));
+        const proxy = await configuredProxy({ target: { host: "127.0.0.1", port: plane.port }, node });
+        closers.defer(() => proxy.drop());
+      }
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       closers.defer(() => agent.destroy());
       running.push({ subject, plane, agent, took: [] as number[], cpu: 0 });
@@ -160,21 +176,12 @@ async function measureWith(debounce: string, setup: Setup): Promise<readonly Fig
 }
 
 /** Starts the Envoy of a subject's gateway. */
-async function startGateway({ gateway: { name, address } }: Subject, { port }: ControlPlane, binary: string) {
+async function startGateway({ gateway }: Subject, { port }: ControlPlane, binary: string) {
   return await startEnvoyProcess({
     binary,
-    address: `127.${address.slice("10.".length)}`,
+    address: `127.${gateway.address.slice("10.".length)}`,
     xds: { host: "127.0.0.1", port },
-    node: {
-      id: `router~${address}~${name}.${namespace}~${namespace}.svc.cluster.local`,
-      cluster: `${name}.${namespace}`,
-      metadata: {
-        NAMESPACE: namespace,
-        LABELS: { app: name },
-        CLUSTER_ID: "Kubernetes",
-        ISTIO_VERSION: "1.30.0",
-      },
-    },
+    node: nodeOfGateway(gateway),
   });
 }
 

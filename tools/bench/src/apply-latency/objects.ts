@@ -64,13 +64,34 @@ export function routeOfVersion(gateways: readonly MeasuredGateway[], version: nu
   });
 }
 
-/** Returns routes of other hosts at all gateways. */
-export function otherRoutes(gateways: readonly MeasuredGateway[], count: number): readonly ObjectInput[] {
+/** Returns gateways of which only proxies are simulated. */
+export function otherGateways(count: number): readonly MeasuredGateway[] {
   return Array.from({ length: count }, (_, i) => ({
-    ...routeOfVersion(gateways, 0),
-    metadata: { name: `other-${i}`, namespace },
-    spec: { ...(routeOfVersion(gateways, 0)["spec"] as object), hostnames: [`other-${i}.example`] },
+    name: `other-gateway-${i}`,
+    address: `10.${10 + (i >> 8)}.0.${i & 255}`,
+    port: 18_082,
   }));
+}
+
+/** Returns routes of hosts of their own, in turns at the gateways of each group. */
+export function otherRoutes(groups: readonly (readonly MeasuredGateway[])[], count: number): readonly ObjectInput[] {
+  return Array.from({ length: count }, (_, i) => {
+    const route = routeOfVersion(groups[i % groups.length] ?? [], 0);
+    return {
+      ...route,
+      metadata: { name: `other-${i}`, namespace },
+      spec: { ...(route["spec"] as object), hostnames: [`other-${i}.example`] },
+    };
+  });
+}
+
+/** Returns the node of a gateway's proxy, as JSON of `envoy.config.core.v3.Node`. */
+export function nodeOfGateway({ name, address }: MeasuredGateway) {
+  return {
+    id: `router~${address}~${name}.${namespace}~${namespace}.svc.cluster.local`,
+    cluster: `${name}.${namespace}`,
+    metadata: { NAMESPACE: namespace, LABELS: { app: name }, CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.30.0" },
+  };
 }
 
 /** The GatewayClass that both control planes serve. */

@@ -1,12 +1,9 @@
-import type { Address } from "@istiod/xds-server/testing";
-import { SimulatedProxy } from "../client/simulated-proxy.js";
+import { configuredProxy } from "../client/configured-proxy.js";
+import type { SimulatedProxy } from "../client/simulated-proxy.js";
 import { certificateRequest, connectCa, requestCertificate } from "./certificate-client.js";
 import { Connections } from "./connections.js";
 import { Failures, inTurn } from "./issuance.js";
 import type { AgentOptions, ArrivalOrder, CallerReport } from "./messages.js";
-
-/** Time in which a proxy must have what it needs, in milliseconds. */
-const limitMs = 300_000;
 
 /** Has agents arrive at once, each of which wants a certificate and opens a stream. */
 export async function arrive(order: ArrivalOrder): Promise<CallerReport> {
@@ -31,9 +28,10 @@ export async function arrive(order: ArrivalOrder): Promise<CallerReport> {
       session.close();
     }
   };
-  const configure = async (agent: AgentOptions, at: number): Promise<void> => {
+  const configure = async ({ node, token }: AgentOptions, at: number): Promise<void> => {
     const { address } = await open(at);
-    proxies.push(await configuredProxy(agent, address));
+    const headers = { authorization: `Bearer ${token}` };
+    proxies.push(await configuredProxy({ target: address, node, headers }));
     configured.push(sinceStart());
   };
   const count = (error: unknown): void => failures.add(error);
@@ -43,25 +41,6 @@ export async function arrive(order: ArrivalOrder): Promise<CallerReport> {
   const elapsed = sinceStart();
   for (const proxy of proxies) proxy.drop();
   return { certificates, configured, elapsed, failures: failures.byReason() };
-}
-
-/** Opens a stream. Resolves when the proxy has what it needs. @throws Error if the stream ends before */
-function configuredProxy({ node, token }: AgentOptions, target: Address): Promise<SimulatedProxy> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}` };
-    const fail = (reason: string): void => {
-      clearTimeout(timeout);
-      proxy.drop();
-      reject(new Error(`stream: ${reason}`));
-    };
-    const complete = (): void => {
-      clearTimeout(timeout);
-      resolve(proxy);
-    };
-    const timeout = setTimeout(() => fail(`no configuration within ${limitMs} ms`), limitMs);
-    const proxy = new SimulatedProxy({ target, variant: "delta", node, headers, events: { complete, broken: fail } });
-    proxy.connect();
-  });
 }
 
 /** Returns the address of an agent: limits of istiod apply to each address. */
