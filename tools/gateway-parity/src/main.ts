@@ -1,5 +1,5 @@
-// Compares statuses and resources of random meshes of the Gateway API with those of Istio's pilot-discovery:
-// `npm run compare -w tools/gateway-parity -- --original FILE --definitions FOLDER [--meshes 20] [--seed 1]`.
+// Compares statuses and resources of random or hostile meshes of the Gateway API with those of Istio's pilot-discovery:
+// `npm run compare -w tools/gateway-parity -- --original FILE --definitions FOLDER`.
 import { appendFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { positive, runCommand } from "@istiod/bench";
@@ -11,6 +11,7 @@ import { Closers } from "@istiod/runtime";
 import fc from "fast-check";
 import type { StoredObject } from "./api-objects.js";
 import { type AnyStatus, comparableStatus, storedStatus } from "./comparable-status.js";
+import { hostileMeshes } from "./hostile-meshes.js";
 import { OriginalMesh } from "./original-mesh.js";
 import { type ComparedNode, OwnMesh, typeUrls } from "./own-mesh.js";
 import { ComparisonReport, type JsonObject, normalActual, type Pair, type Type } from "@istiod/parity";
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     meshes: { type: "string", default: "20" },
     seed: { type: "string", default: "1" },
     only: { type: "string" },
+    hostile: { type: "string" },
+    quiet: { type: "string", default: "1000" },
     examples: { type: "string", default: "1" },
     log: { type: "string" },
     env: { type: "string", multiple: true, default: [] },
@@ -63,26 +66,39 @@ function wavesOf(objects: readonly MeshObject[]): readonly (readonly MeshObject[
   return [objects.filter(isOld), objects.filter((each) => !isOld(each))];
 }
 
+/** A mesh that is compared, with its name in the report. */
+interface ComparedMesh {
+  readonly name: string;
+  readonly objects: readonly MeshObject[];
+}
+
+function meshes(): readonly ComparedMesh[] {
+  const { hostile } = values;
+  if (hostile !== undefined) return hostileMeshes(positive("hostile", hostile));
+  const [numRuns, seed] = [positive("meshes", values.meshes), positive("seed", values.seed)];
+  return fc.sample(randomObjects, { numRuns, seed }).map((objects, index) => ({ name: `mesh ${index}`, objects }));
+}
+
 async function compare(): Promise<boolean> {
   const { original, definitions = [], only, log } = values;
   if (original === undefined) throw new Error("--original is required");
-  const [count, seed] = [positive("meshes", values.meshes), positive("seed", values.seed)];
+  const all = meshes();
   const closers = new Closers();
   try {
     const issuer = await mint({ ca: true });
     const { pem, keyPem } = await mint({ issuer, names: [{ type: "dns", value: "*.example.com" }] });
     const base = gatewayMesh({ certificate: pem, key: keyPem, root: issuer.pem });
-    const istio = await OriginalMesh.start(closers, { binary: original, definitions, env: originalEnv, base });
+    const quietMs = positive("quiet", values.quiet);
+    const istio = await OriginalMesh.start(closers, { binary: original, definitions, env: originalEnv, base, quietMs });
     const report = new ComparisonReport(causes, positive("examples", values.examples));
-    const meshes = fc.sample(randomObjects, { numRuns: count, seed });
     if (log !== undefined) await writeFile(log, "");
-    for (const [index, objects] of meshes.entries()) {
+    for (const [index, { name, objects }] of all.entries()) {
       if (only !== undefined && !only.split(",").includes(String(index))) continue;
-      if (index % 25 === 0) console.error(`mesh ${index} of ${count}`);
+      if (index % 25 === 0) console.error(`mesh ${index} of ${all.length}`);
       const { stored, rejected } = await istio.apply(wavesOf(objects));
       for (const reason of rejected)
         report.count(`rejected by the API server: ${reason.replaceAll(/-\d|\[\d+\]/g, "")}`);
-      const lines = await compareMesh(`mesh ${index}`, istio, stored, report);
+      const lines = await compareMesh(name, istio, stored, report);
       if (log !== undefined && lines.length > 0) await appendFile(log, `${lines.join("\n")}\n${toYaml(objects)}\n`);
     }
     report.print();

@@ -22,25 +22,34 @@ export interface OriginalMeshOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Objects that all meshes have. */
   readonly base: readonly MeshObject[];
+  /** Milliseconds without a change of a status after which the statuses are complete. */
+  readonly quietMs: number;
 }
 
-/** Milliseconds without a change of a status after which the statuses are complete, and the most that may pass. */
-const [quietMs, mostMs] = [1_000, 60_000];
+/** Milliseconds in which statuses must be complete. */
+const mostMs = 600_000;
 const timeoutMs = 30_000;
+/** Number of requests to the API server at the same time. */
+const concurrency = 32;
 
 /** An API server, and Istio's pilot-discovery that reads it and writes statuses. */
 export class OriginalMesh {
   readonly #client: ApiClient;
   readonly #target: Target;
+  readonly #quietMs: number;
   #applied: readonly MeshObject[] = [];
 
-  private constructor(client: ApiClient, target: Target) {
+  private constructor(client: ApiClient, target: Target, quietMs: number) {
     this.#client = client;
     this.#target = target;
+    this.#quietMs = quietMs;
   }
 
   /** @throws Error if there is no API server, or one of both does not start */
-  static async start(closers: Closers, { binary, definitions, env, base }: OriginalMeshOptions): Promise<OriginalMesh> {
+  static async start(
+    closers: Closers,
+    { binary, definitions, env, base, quietMs }: OriginalMeshOptions,
+  ): Promise<OriginalMesh> {
     const work = await mkdtemp(join(tmpdir(), "original-mesh-"));
     closers.defer(() => rm(work, { recursive: true, force: true }));
     const cluster = await startCluster();
@@ -62,7 +71,7 @@ export class OriginalMesh {
     await writeFile(meshConfig, "{}\n");
     const istio = await startOriginal(binary, { kubeconfig, work, debounce: "50ms", flags: { meshConfig }, env });
     closers.defer(() => istio.stop());
-    return new OriginalMesh(client, { host: "127.0.0.1", port: istio.port });
+    return new OriginalMesh(client, { host: "127.0.0.1", port: istio.port }, quietMs);
   }
 
   /**
@@ -74,17 +83,17 @@ export class OriginalMesh {
   async apply(
     waves: readonly (readonly MeshObject[])[],
   ): Promise<{ readonly stored: readonly StoredObject[]; readonly rejected: readonly string[] }> {
-    await Promise.all(this.#applied.map((object) => deleteObject(this.#client, object)));
+    await inTurns(this.#applied, (object) => deleteObject(this.#client, object));
     // The shadow Services of InferencePools are left over, since nobody collects garbage.
     const left = (await listObjects(this.#client)).filter(isShadow);
-    await Promise.all(left.map((object) => deleteObject(this.#client, object)));
+    await inTurns(left, (object) => deleteObject(this.#client, object));
     // Statuses of new objects must not be computed from former ones.
-    if (this.#applied.length > 0) await sleep(quietMs);
+    if (this.#applied.length > 0) await sleep(this.#quietMs);
     this.#applied = waves.flat();
     const rejected: string[] = [];
     for (const [index, wave] of waves.entries()) {
       if (index > 0) await sleep(1_050);
-      const results = await Promise.all(wave.map((object) => createObject(this.#client, object)));
+      const results = await inTurns(wave, (object) => createObject(this.#client, object));
       rejected.push(...results.filter((each) => each !== undefined));
     }
     return { stored: await this.settled(), rejected };
@@ -98,9 +107,9 @@ export class OriginalMesh {
       const stored = await listObjects(this.#client, "with statuses");
       const now = JSON.stringify(stored.map(({ metadata, status }) => [metadata.name, status]));
       if (now !== before) [before, since] = [now, performance.now()];
-      else if (performance.now() - since > quietMs) return await listObjects(this.#client);
+      else if (performance.now() - since > this.#quietMs) return await listObjects(this.#client);
       if (performance.now() > end) throw new Error(`statuses still change after ${mostMs} ms`);
-      await sleep(quietMs / 3);
+      await sleep(this.#quietMs / 3);
     }
   }
 
@@ -118,6 +127,18 @@ export class OriginalMesh {
       envoy.close();
     }
   }
+}
+
+/** Returns the results of a request for each item, of which a limited number is made at the same time. */
+async function inTurns<T, R>(items: readonly T[], request: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
+  const rest = items.entries();
+  await Promise.all(
+    Array.from({ length: concurrency }, async () => {
+      for (const [at, item] of rest) results[at] = await request(item);
+    }),
+  );
+  return results;
 }
 
 const isShadow = ({ kind, metadata }: StoredObject): boolean =>
