@@ -8,13 +8,14 @@ import type { Call, CallHandler } from "../transport/call.js";
 import { withTypeUrl } from "../transport/with-type-url.js";
 import { checkRequest, shorten, tooMuch } from "../protocol/request-limits.js";
 import { completed, sliceNames, type Sliced } from "../sliced.js";
-import type { AdsStream } from "../protocol/ads-stream.js";
 import type { Receipt } from "../protocol/receipt.js";
 import type { XdsRequest } from "../wire/request.js";
 import type { Admission } from "./admission.js";
+import { AnswerWriter } from "./answer-writer.js";
 import { type AdmittedStream, admitStream } from "./admitted-stream.js";
 import type { ManagedConnection } from "./connection-registry.js";
 import { PushTimer } from "./push-timer.js";
+import { RetryTimer } from "./retry-timer.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { ServerContext } from "./server-context.js";
 import { StreamWork } from "./stream-work.js";
@@ -36,20 +37,20 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   #endCode: Code | undefined;
   /** Set while responses may be due but the client must read first. */
   #blocked = false;
-  /** To call when the client has read the answers to on-demand requests. */
-  readonly #unreadAnswers: (() => void)[] = [];
+  readonly #answers: AnswerWriter;
   /** Nothing is sent while a request is applied, and no request is applied while a response is built. */
   readonly #work: StreamWork;
   /** Set if a push waits for a request to be applied. */
   #pushWaits = false;
-  /** The timer after which resources of rejected responses are sent again. */
-  #retry: { readonly at: number; readonly cancel: () => void } | undefined;
+  readonly #retry: RetryTimer;
 
   constructor(context: ServerContext<C>, call: Call) {
     this.#context = context;
     this.#call = call;
     this.#writer = new ResponseWriter(call, context);
+    this.#answers = new AnswerWriter(this.#writer, context.unreadAnswers, () => this.#cutOff());
     this.#timer = new PushTimer(context.clock);
+    this.#retry = new RetryTimer(context.clock, () => this.#retryNow());
     this.#work = new StreamWork(context.slices);
     this.#admission = context.admit(call);
     this.admitted.catch((error: unknown) => this.#fail(asConnectError(error)));
@@ -102,13 +103,13 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     attribution.pushFinished();
     if (this.#ended) return "done";
     this.#context.connections.settled(this, !protocol.failed);
-    this.#scheduleRetry(protocol);
+    this.#retry.schedule(protocol.retryAt);
     if (summary !== undefined) events.pushFinished(summary);
     return "done";
   }
 
   progressed(): void {
-    if (this.#call.outstandingBytes === 0) this.#answersRead();
+    if (this.#call.outstandingBytes === 0) this.#answers.allRead();
     const sentMs = this.#writer.progressed();
     if (sentMs !== undefined) this.#stream?.events.sent(sentMs);
     if (!this.#blocked || this.#writer.full) return;
@@ -136,7 +137,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
   }
 
   closed(reason: string): void {
-    this.#answersRead();
+    this.#answers.allRead();
     this.#endReason ??= reason;
     this.#finish();
   }
@@ -196,7 +197,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       done: (answer) => {
         answered = answer;
         if (stream.protocol.due || this.#pushWaits) this.#queue("request");
-        else this.#scheduleRetry(stream.protocol);
+        else this.#retry.schedule(stream.protocol.retryAt);
       },
       failed: (error) => this.#fail(asConnectError(error)),
     });
@@ -244,27 +245,13 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     if (!this.#ended) allowance.use(this, shareKey, protocol.unmatchedBytes + unfinishedBytes);
   }
 
-  async #answer(
-    { onDemand, events }: AdmittedStream<C>,
-    typeUrl: string,
-    promise: Answer | Promise<Answer>,
-  ): Promise<void> {
+  async #answer(stream: AdmittedStream<C>, typeUrl: string, promise: Answer | Promise<Answer>): Promise<void> {
     try {
       const answer = await promise;
-      if (this.#ended) return;
-      const nonce = onDemand.nextNonce();
-      const length = this.#writer.writeAnswer(typeUrl, nonce, answer);
-      events.answered(typeUrl, nonce, answer.resources.length, length);
-      this.#unreadAnswers.push(this.#context.unreadAnswers.hold(length, () => this.#cutOff()));
-      // The client's next request is read once it has read this answer.
-      await this.#writer.untilRoom();
+      if (!this.#ended) await this.#answers.write(stream, typeUrl, answer);
     } catch (error) {
       this.#fail(asConnectError(error));
     }
-  }
-
-  #answersRead(): void {
-    for (const read of this.#unreadAnswers.splice(0)) read();
   }
 
   /** Ends a stream, also one that has ended and whose client has not read everything. */
@@ -308,18 +295,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     return true;
   }
 
-  /** Queues a push for the time when resources of rejected responses are due to be sent again. */
-  #scheduleRetry({ retryAt }: AdsStream): void {
-    if (retryAt === (this.#retry?.at ?? Infinity)) return;
-    this.#retry?.cancel();
-    const delay = retryAt - this.#context.clock.now();
-    const retry = (): void => {
-      this.#retry = undefined;
-      this.#retryNow();
-    };
-    this.#retry = retryAt === Infinity ? undefined : { at: retryAt, cancel: this.#context.clock.after(delay, retry) };
-  }
-
+  /** Queues a push of resources of rejected responses that are due to be sent again. */
   #retryNow(): void {
     if (!this.#ended) this.#queue("request");
   }
@@ -344,7 +320,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
     if (this.#ended) return;
     this.#ended = true;
     this.#admission.cancel();
-    this.#retry?.cancel();
+    this.#retry.cancel();
     this.#work.stop();
     this.#writer.close();
     const { queue, source, clock, connections, memory } = this.#context;

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { clusterType, comparePushOrder, endpointType, ResourceSet } from "@istiod/resources";
+import { clusterType, endpointType, ResourceSet } from "@istiod/resources";
 import type { ShownChanges, StreamAttribution } from "../attribution.js";
 import type { Clock } from "@istiod/runtime";
 import type { Variant } from "../events.js";
@@ -18,11 +18,13 @@ import { type Receipt, receive } from "./receipt.js";
 import { checkBytes, tooMuch, unmatchedBytesOf } from "./request-limits.js";
 import { select } from "./selection.js";
 import { complete, type Sliced } from "../sliced.js";
+import { type TrialRules, Trials } from "./trials.js";
 import type { Trigger } from "./trigger.js";
 import { TypeState } from "./type-state.js";
 import type { SentResponse } from "./unanswered-responses.js";
 import { versionOf } from "./version.js";
-import { hasResource, nothingUncertain, uncertainOf, withoutDoubts, withUncertain } from "./uncertain-resources.js";
+import { UnservedTypes } from "./unserved-types.js";
+import { nothingUncertain, uncertainNames, withoutDoubts, withUncertain } from "./uncertain-resources.js";
 import { Warming } from "./warming.js";
 
 /** A response to be encoded and sent. */
@@ -79,7 +81,7 @@ export abstract class AdsStream {
   readonly #clock: Clock;
   readonly #noncePrefix: string;
   readonly #pass: Pass;
-  readonly #warming = new Warming();
+  readonly #warming: Warming;
   readonly #limits: Required<StreamLimits>;
   protected readonly lists: NameLists;
   readonly #trialLimits: TrialLimits;
@@ -87,21 +89,24 @@ export abstract class AdsStream {
   readonly #isolatesRejections: boolean;
   readonly #uncertain: UncertainNames | undefined;
   #responses = 0;
-  /** Requested types that the source does not serve, with the number of empty responses that are due. */
-  readonly #unservedTypes = new Map<string, number>();
+  readonly #trials: Trials;
+  readonly #unserved: UnservedTypes;
 
-  constructor({
-    source,
-    attribution,
-    clock,
-    noncePrefix,
-    limits,
-    random,
-    trials = unlimitedTrials,
-    rejections = new KnownRejections(),
-    isolatesRejections,
-    uncertain,
-  }: StreamOptions) {
+  constructor(
+    {
+      source,
+      attribution,
+      clock,
+      noncePrefix,
+      limits,
+      random,
+      trials = unlimitedTrials,
+      rejections = new KnownRejections(),
+      isolatesRejections,
+      uncertain,
+    }: StreamOptions,
+    trialRules: TrialRules,
+  ) {
     this.#source = source;
     this.#attribution = attribution;
     this.#clock = clock;
@@ -113,6 +118,9 @@ export abstract class AdsStream {
     this.#isolatesRejections = isolatesRejections ?? true;
     this.#uncertain = uncertain;
     this.#pass = new Pass(source, attribution, clock);
+    this.#warming = new Warming(this.types, this.#pass);
+    this.#trials = new Trials(this.types, trialRules);
+    this.#unserved = new UnservedTypes(limits.types);
   }
 
   /** Changes the subscription. Reports whether a response may be due. */
@@ -134,12 +142,6 @@ export abstract class AdsStream {
   protected mayWarm({ acknowledged, reconnected, doubts }: TypeState): boolean {
     return this.variant === "sotw" || acknowledged !== undefined || reconnected || doubts?.hasEarlier === true;
   }
-
-  /** Maximum number of unanswered responses that send rejected resources of a type again. */
-  protected abstract readonly maxTrials: number;
-
-  /** Reports whether a response that sends rejected resources again may be sent before others are answered. */
-  protected abstract mayTry(type: TypeState): boolean;
 
   /**
    * Applies a request. Returns undefined if the source does not serve its type: a first request is answered with an
@@ -186,17 +188,14 @@ export abstract class AdsStream {
   }
 
   /** Reports whether the client may subscribe to another type. */
-  #accepts({ typeUrl, responseNonce }: XdsRequest): boolean {
-    const { types } = this.#limits;
-    if (this.#source.serves(typeUrl)) {
-      if (this.types.size >= types) throw tooMuch(`more than ${types} resource types`);
-      return true;
+  #accepts(request: XdsRequest): boolean {
+    if (!this.#source.serves(request.typeUrl)) {
+      this.#unserved.requested(request);
+      return false;
     }
-    const pending = this.#unservedTypes.get(typeUrl);
-    if (pending === undefined && this.#unservedTypes.size >= types)
-      throw tooMuch(`more than ${types} unknown resource types`);
-    this.#unservedTypes.set(typeUrl, (pending ?? 0) + (responseNonce === "" ? 1 : 0));
-    return false;
+    const { types } = this.#limits;
+    if (this.types.size >= types) throw tooMuch(`more than ${types} resource types`);
+    return true;
   }
 
   /**
@@ -231,8 +230,7 @@ export abstract class AdsStream {
   get due(): boolean {
     if (!this.#pass.done) return true;
     for (const type of this.types.values()) if (type.due !== undefined) return true;
-    for (const pending of this.#unservedTypes.values()) if (pending > 0) return true;
-    return this.retryAt <= this.#clock.now();
+    return this.#unserved.due || this.retryAt <= this.#clock.now();
   }
 
   /**
@@ -240,15 +238,7 @@ export abstract class AdsStream {
    * if there are none.
    */
   get retryAt(): number {
-    let at = Infinity;
-    for (const type of this.types.values())
-      if (type.doubts !== undefined) at = Math.min(at, this.#trialAt(type, this.#clock.now()));
-    return at;
-  }
-
-  #trialAt(type: TypeState, now: number): number {
-    if (type.doubts === undefined || type.known === undefined || !this.mayTry(type)) return Infinity;
-    return type.doubts.dueAt(now, this.maxTrials);
+    return this.#trials.dueAt(this.#clock.now());
   }
 
   /**
@@ -284,23 +274,19 @@ export abstract class AdsStream {
 
   /** Returns the next empty response to a request of a type that the source does not serve. */
   #answerUnserved(): XdsResponse | undefined {
-    for (const [typeUrl, pending] of this.#unservedTypes) {
-      if (pending === 0) continue;
-      this.#unservedTypes.set(typeUrl, pending - 1);
-      const [now, version] = [this.#clock.now(), complete(versionOf(ResourceSet.empty, new Digest()))];
-      const trigger = { reason: "request", since: now } as const;
-      const timing = { startedAt: now, buildMs: 0 };
-      return {
-        typeUrl,
-        nonce: this.#nextNonce(),
-        version,
-        selection: nothing,
-        trigger,
-        shown: { changes: [] },
-        ...timing,
-      };
-    }
-    return undefined;
+    const typeUrl = this.#unserved.next();
+    if (typeUrl === undefined) return undefined;
+    const [now, version] = [this.#clock.now(), complete(versionOf(ResourceSet.empty, new Digest()))];
+    return {
+      typeUrl,
+      nonce: this.#nextNonce(),
+      version,
+      selection: nothing,
+      trigger: { reason: "request", since: now },
+      shown: { changes: [] },
+      startedAt: now,
+      buildMs: 0,
+    };
   }
 
   #nextNonce(): string {
@@ -316,7 +302,7 @@ export abstract class AdsStream {
     if (selected === undefined) return undefined;
     const { reason } = trigger;
     const shown = this.#attribution.attribute({ typeUrl, reason, selection: selected, before, set, wildcard, names });
-    if (typeUrl === clusterType) yield* this.#warmEndpoints(this.#mayBeUpdated(type, selected), reconnected, trigger);
+    if (typeUrl === clusterType) yield* this.#warming.warm(this.#mayBeUpdated(type, selected), reconnected, trigger);
     else if (typeUrl === endpointType) this.#warming.endpointsSent();
     const projected = yield* this.project(type, selected);
     const missing = type.longNames.filter((name) => !type.wildcard || !set.has(name));
@@ -349,32 +335,21 @@ export abstract class AdsStream {
 
   /** Returns the next response that sends resources of rejected responses again; undefined if none is due. */
   *#nextTrial(): Sliced<XdsResponse | undefined> {
-    const doubtful: TypeState[] = [];
-    for (const type of this.types.values()) if (type.doubts !== undefined) doubtful.push(type);
-    if (doubtful.length === 0) return undefined;
     const startedAt = this.#clock.now();
-    for (const type of doubtful.sort((a, b) => comparePushOrder(a.typeUrl, b.typeUrl))) {
-      if (this.#trialAt(type, startedAt) > startedAt) continue;
-      const { doubts, known: set } = type;
-      if (doubts === undefined || set === undefined) continue;
-      const trial = yield* doubts.next(startedAt, (name) => !type.covers(name) || !hasResource(type, name));
-      if (trial === undefined) {
-        if (doubts.isEmpty) type.doubts = undefined;
-        continue;
-      }
-      yield* doubts.sending(trial.resources, []);
-      const trigger = { reason: "request", since: startedAt } as const;
-      if (type.typeUrl === clusterType && this.mayWarm(type))
-        yield* this.#warmEndpoints(this.#mayBeUpdated(type, trial), false, trigger);
-      // A full state may lack resources that the client has, and have none that are sent again.
-      if (trial.resources.length === 0) type.mustRespond = true;
-      const selection = (yield* this.project(type, trial)) ?? nothing;
-      type.mustRespond = false;
-      const sent = yield* this.#sent(type, selection, { set, trigger, shown: trial.shown, isRetry: true });
-      doubts.tried(sent.nonce, startedAt);
-      return { ...sent, startedAt, buildMs: this.#clock.now() - startedAt };
-    }
-    return undefined;
+    const due = yield* this.#trials.next(startedAt);
+    if (due === undefined) return undefined;
+    const { type, doubts, set, trial } = due;
+    yield* doubts.sending(trial.resources, []);
+    const trigger = { reason: "request", since: startedAt } as const;
+    if (type.typeUrl === clusterType && this.mayWarm(type))
+      yield* this.#warming.warm(this.#mayBeUpdated(type, trial), false, trigger);
+    // A full state may lack resources that the client has, and have none that are sent again.
+    if (trial.resources.length === 0) type.mustRespond = true;
+    const selection = (yield* this.project(type, trial)) ?? nothing;
+    type.mustRespond = false;
+    const sent = yield* this.#sent(type, selection, { set, trigger, shown: trial.shown, isRetry: true });
+    doubts.tried(sent.nonce, startedAt);
+    return { ...sent, startedAt, buildMs: this.#clock.now() - startedAt };
   }
 
   *#select({ type, set }: Step): Sliced<Selection | undefined> {
@@ -410,20 +385,9 @@ export abstract class AdsStream {
     return (last === undefined ? this.#uncertain?.get(typeUrl) : undefined) ?? nothingUncertain;
   }
 
-  /**
-   * Returns the names that the client may have in another version than it knows, by type: those in doubt after a
-   * rejected response, and those of unanswered responses, which may be rejected.
-   *
-   * @param max number of names of a type; types with more are left out
-   */
+  /** As {@link uncertainNames}. */
   uncertainNames(max: number): UncertainNames {
-    const names = new Map<string, UncertainResources>();
-    for (const [typeUrl, found] of this.#uncertain ?? []) if (!this.types.has(typeUrl)) names.set(typeUrl, found);
-    for (const type of this.types.values()) {
-      const found = uncertainOf(type, this.uncertainOf(type), max);
-      if (found.size > 0 && found.size <= max) names.set(type.typeUrl, found);
-    }
-    return names;
+    return uncertainNames(this.types, this.#uncertain, (type) => this.uncertainOf(type), max);
   }
 
   /** Drops what the source keeps for names that are not in the sets. The stream has ended. */
@@ -448,29 +412,16 @@ export abstract class AdsStream {
    * Returns the clusters that a response may update on the client: those that it sends and, in a full state, those in
    * doubt, of which the client may have another version than the response lists.
    */
-  #mayBeUpdated(type: TypeState, selection: Selection): Selection {
-    if (type.doubts === undefined || !this.isFullState(type)) return selection;
-    const doubtful = Array.from(type.doubts, ([, { resource }]) => resource);
-    return { resources: [...selection.resources, ...doubtful], removed: [] };
+  #mayBeUpdated(type: TypeState, { resources }: Pick<Selection, "resources">): Selection["resources"] {
+    if (type.doubts === undefined || !this.isFullState(type)) return resources;
+    return [...resources, ...Array.from(type.doubts, ([, { resource }]) => resource)];
   }
 
   /** Sends the endpoints of clusters again that an unanswered full state may update after a rejected one. */
   *#warmUnanswered(type: TypeState): Sliced<void> {
-    const endpoints = this.types.get(endpointType);
     if (type.typeUrl !== clusterType || type.unanswered.size === 0 || !this.isFullState(type)) return;
-    const resends = yield* this.#warming.clustersSent(this.#mayBeUpdated(type, nothing), endpoints, false);
-    if (resends && endpoints !== undefined) this.#mark(endpoints, "request");
-  }
-
-  /** Adds the endpoints that the given clusters wait for as the next step. */
-  *#warmEndpoints(clusters: Selection, reconnected: boolean, trigger: Trigger): Sliced<void> {
-    const endpoints = this.types.get(endpointType);
-    if (!(yield* this.#warming.clustersSent(clusters, endpoints, reconnected)) || endpoints === undefined) return;
-    if (this.#pass.stepOf(endpoints) !== undefined) return;
-    const { due } = endpoints;
-    endpoints.due = undefined;
-    if (due === undefined) this.#pass.prepend(endpoints, trigger, clusterType);
-    else this.#pass.prepend(endpoints, due);
+    const endpoints = yield* this.#warming.clustersSent(this.#mayBeUpdated(type, nothing), false);
+    if (endpoints !== undefined) this.#mark(endpoints, "request");
   }
 }
 

@@ -2,16 +2,22 @@ import { clusterType, endpointType, listenerType, xdsType } from "@istiod/resour
 import { countOf, type Selection } from "../wire/body-cache.js";
 import { isExplicit, type XdsRequest } from "../wire/request.js";
 import type { NameList } from "../wire/names.js";
-import { AdsStream } from "./ads-stream.js";
+import { AdsStream, type StreamOptions } from "./ads-stream.js";
 import { completed, includes, sliceNames, type Sliced } from "../sliced.js";
+import type { TrialRules } from "./trials.js";
 import type { TypeState } from "./type-state.js";
+
+const trialRules: TrialRules = { maxTrials: 4, mayTry: () => true };
 
 /** The incremental variant of the xDS transport protocol. */
 export class DeltaStream extends AdsStream {
   readonly variant = "delta";
-  protected readonly maxTrials = 4;
   /** Endpoint subscription with initial versions, until the client answers its first response. */
   #unconfirmed: TypeState | undefined;
+
+  constructor(options: StreamOptions) {
+    super(options, trialRules);
+  }
 
   /** Applies the subscription even if the nonce is stale, as the protocol requires for delta. */
   protected *subscribe(type: TypeState, request: XdsRequest, first: boolean): Sliced<boolean> {
@@ -89,10 +95,6 @@ export class DeltaStream extends AdsStream {
 
   protected isFullState(): boolean {
     return false;
-  }
-
-  protected mayTry(): boolean {
-    return true;
   }
 
   protected project(type: TypeState, selection: Selection): Sliced<Selection | undefined> {

@@ -1,18 +1,25 @@
 import { xdsType } from "@istiod/resources";
 import { countOf, type Selection } from "../wire/body-cache.js";
 import { isExplicit, type XdsRequest } from "../wire/request.js";
-import { AdsStream } from "./ads-stream.js";
+import { AdsStream, type StreamOptions } from "./ads-stream.js";
 import type { UncertainResources } from "./doubt-memory.js";
 import { nothingUncertain } from "./uncertain-resources.js";
 import { everything } from "./selection.js";
 import { indexSet } from "./set-slices.js";
 import { sliceNames, type Sliced } from "../sliced.js";
+import type { TrialRules } from "./trials.js";
 import type { TypeState } from "./type-state.js";
+
+/** A client may answer several responses at once. */
+const trialRules: TrialRules = { maxTrials: 1, mayTry: ({ unanswered }) => unanswered.size === 0 };
 
 /** The state-of-the-world variant of the xDS transport protocol. */
 export class SotwStream extends AdsStream {
   readonly variant = "sotw";
-  protected readonly maxTrials = 1;
+
+  constructor(options: StreamOptions) {
+    super(options, trialRules);
+  }
 
   protected *subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): Sliced<boolean> {
     if (stale) {
@@ -82,11 +89,6 @@ export class SotwStream extends AdsStream {
 
   protected isFullState(type: TypeState): boolean {
     return xdsType(type.typeUrl)?.fullState === true || type.wildcard;
-  }
-
-  /** A client may answer several responses at once. */
-  protected mayTry(type: TypeState): boolean {
-    return type.unanswered.size === 0;
   }
 
   /** Full states remove what they lack. */

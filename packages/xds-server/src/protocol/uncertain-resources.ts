@@ -1,7 +1,7 @@
 import type { Resource } from "@istiod/resources";
 import { sliceNames, type Sliced } from "../sliced.js";
 import { countOf, type Selection } from "../wire/body-cache.js";
-import type { UncertainResources } from "./doubt-memory.js";
+import type { UncertainNames, UncertainResources } from "./doubt-memory.js";
 import { Doubts, type TrialLimits } from "./doubts.js";
 import type { TypeState } from "./type-state.js";
 
@@ -14,13 +14,30 @@ export function hasResource({ known, outside }: TypeState, name: string): boolea
 }
 
 /**
- * Returns the names of a type that the client may have in another version than it knows: those in doubt after a
- * rejected response, and those of unanswered responses, which may be rejected.
+ * Returns the names that the client of a stream may have in another version than it knows, by type: those in doubt
+ * after a rejected response, and those of unanswered responses, which may be rejected.
  *
  * @param before names that were uncertain when the stream began
- * @param max number of names of a list; longer ones are left out
+ * @param stillUncertain returns those of a type that no response has made certain
+ * @param max number of names of a type; types with more are left out
  */
-export function uncertainOf(
+export function uncertainNames(
+  types: ReadonlyMap<string, TypeState>,
+  before: UncertainNames | undefined,
+  stillUncertain: (type: TypeState) => UncertainResources,
+  max: number,
+): UncertainNames {
+  const names = new Map<string, UncertainResources>();
+  for (const [typeUrl, found] of before ?? []) if (!types.has(typeUrl)) names.set(typeUrl, found);
+  for (const type of types.values()) {
+    const found = uncertainOf(type, stillUncertain(type), max);
+    if (found.size > 0 && found.size <= max) names.set(type.typeUrl, found);
+  }
+  return names;
+}
+
+/** Returns the uncertain names of a type. @param max number of names of a list; longer ones are left out */
+function uncertainOf(
   { doubts, unanswered, acknowledged, reconnected }: TypeState,
   before: UncertainResources,
   max: number,

@@ -1,7 +1,8 @@
 import { FieldReader, WireError } from "@istiod/protobuf-wire";
-import type { Resource } from "@istiod/resources";
-import type { Selection } from "../wire/body-cache.js";
+import { clusterType, endpointType, type Resource } from "@istiod/resources";
 import { sliceNames, type Sliced } from "../sliced.js";
+import type { Pass } from "./pass.js";
+import type { Trigger } from "./trigger.js";
 import type { TypeState } from "./type-state.js";
 
 /**
@@ -9,8 +10,15 @@ import type { TypeState } from "./type-state.js";
  * if they are unchanged.
  */
 export class Warming {
+  readonly #types: ReadonlyMap<string, TypeState>;
+  readonly #pass: Pass;
   /** Endpoints whose clusters were sent on this stream before the client subscribed to endpoints. */
   readonly #awaited = new Set<string>();
+
+  constructor(types: ReadonlyMap<string, TypeState>, pass: Pass) {
+    this.#types = types;
+    this.#pass = pass;
+  }
 
   /** Endpoints that the first response must contain even if the client has them in this version. */
   get awaited(): ReadonlySet<string> {
@@ -20,20 +28,30 @@ export class Warming {
   /**
    * Marks the subscribed endpoints of clusters that are being sent to be sent again.
    *
-   * @param endpoints state of the endpoint type, if the client subscribed to it
    * @param reconnected whether the client sent initial versions of clusters
-   * @returns whether endpoints have to be sent
+   * @returns the state of the endpoint type if endpoints have to be sent
    */
-  *clustersSent(clusters: Selection, endpoints: TypeState | undefined, reconnected: boolean): Sliced<boolean> {
-    if (endpoints?.known === undefined && !reconnected && this.#awaited.size === 0) return false;
+  *clustersSent(clusters: Iterable<Resource>, reconnected: boolean): Sliced<TypeState | undefined> {
+    const endpoints = this.#types.get(endpointType);
+    if (endpoints?.known === undefined && !reconnected && this.#awaited.size === 0) return undefined;
     let handled = 0;
-    for (const cluster of clusters.resources) {
+    for (const cluster of clusters) {
       if (++handled % sliceNames === 0) yield 0;
       const name = serviceNameOf(cluster);
       if (endpoints?.known === undefined) this.#awaited.add(name);
       else if (endpoints.covers(name)) endpoints.resend.add(name);
     }
-    return endpoints?.known !== undefined && endpoints.resend.size > 0;
+    return endpoints?.known !== undefined && endpoints.resend.size > 0 ? endpoints : undefined;
+  }
+
+  /** Marks the endpoints of clusters that are being sent, as `clustersSent`, and sends them in the next step. */
+  *warm(clusters: Iterable<Resource>, reconnected: boolean, trigger: Trigger): Sliced<void> {
+    const endpoints = yield* this.clustersSent(clusters, reconnected);
+    if (endpoints === undefined || this.#pass.stepOf(endpoints) !== undefined) return;
+    const { due } = endpoints;
+    endpoints.due = undefined;
+    if (due === undefined) this.#pass.prepend(endpoints, trigger, clusterType);
+    else this.#pass.prepend(endpoints, due);
   }
 
   /** Resets the state after a response with endpoints was built. */
