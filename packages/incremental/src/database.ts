@@ -118,6 +118,15 @@ export class Database<C = unknown> {
     return entries.map(({ value }) => value as V);
   }
 
+  /**
+   * Builds an index before it is read, which would build it at once. Yields after each entry, so that the caller can
+   * commit, read and wait in between. Not for queries.
+   */
+  *buildIndex(of: Index<unknown>): Generator<void> {
+    this.#requireOutsideWrite("buildIndex");
+    yield* this.#engine.inputs.buildIndex(of);
+  }
+
   /** Returns the entries for which the function of an index that was read throws. Not for queries. */
   indexFailures(): readonly IndexFailure[] {
     this.#requireOutsideQuery("indexFailures");

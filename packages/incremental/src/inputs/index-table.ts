@@ -27,7 +27,8 @@ export const nowhere: Placement = { buckets: noBuckets };
 export class IndexTable implements InputTable {
   readonly keys: Input;
   readonly #buckets = new Map<string, Bucket>();
-  readonly #nonEmpty = new OrderedInputs();
+  /** The buckets with members; undefined until their names are read. */
+  #nonEmpty: OrderedInputs | undefined;
   /** Buckets whose first or last member the current commit added or removed, and whether they had members before it. */
   readonly #touchedEnds = new Map<Bucket, boolean>();
   /** The errors of entries for which the index's function throws, by key. */
@@ -39,15 +40,30 @@ export class IndexTable implements InputTable {
     readonly onFailure: (failure: IndexFailure) => void,
   ) {
     this.keys = new Input(this, "keys", "");
-    for (const entry of entries) {
-      if (!entry.present) continue;
-      const placement = this.place(entry.value, entry.key);
-      // The stack that is left depends on the query that reads the index first.
-      if (isOutOfStack(placement.error)) throw placement.error;
-      for (const name of placement.buckets) this.#bucket(name).members.add(entry);
-      if ("error" in placement) this.#record(entry.key, placement);
+    for (const entry of entries) if (entry.present) this.insert(entry);
+  }
+
+  /** Adds an entry to its buckets before the table is in use. */
+  insert(entry: Input): void {
+    const placement = this.place(entry.value, entry.key);
+    // The stack that is left depends on the query that reads the index first.
+    if (isOutOfStack(placement.error)) throw placement.error;
+    this.insertInto(entry, placement.buckets);
+    if ("error" in placement) this.#record(entry.key, placement);
+  }
+
+  /** Adds an entry to buckets before the table is in use. */
+  insertInto(entry: Input, buckets: Iterable<string>): void {
+    for (const name of buckets) this.#bucket(name).members.add(entry);
+  }
+
+  /** Removes an entry from buckets before the table is in use. */
+  withdraw(entry: Input, buckets: Iterable<string>): void {
+    for (const name of buckets) {
+      const { members } = this.#bucket(name);
+      members.remove(entry);
+      if (members.size === 0) this.#buckets.delete(name);
     }
-    for (const bucket of this.#buckets.values()) this.#nonEmpty.add(bucket.input);
   }
 
   /** Returns the input of a bucket, adding it if there is none. */
@@ -93,7 +109,9 @@ export class IndexTable implements InputTable {
 
   /** Returns the names of the non-empty buckets, sorted. */
   names(): readonly string[] {
-    return this.#nonEmpty.list().map((input) => input.key);
+    return this.#nonEmptyBuckets()
+      .list()
+      .map((input) => input.key);
   }
 
   /** Returns the buckets of a value, from the index's function. */
@@ -141,8 +159,8 @@ export class IndexTable implements InputTable {
     for (const [bucket, hadMembers] of this.#touchedEnds) {
       const empty = bucket.members.size === 0;
       if (empty === hadMembers) {
-        if (empty) this.#nonEmpty.remove(bucket.input);
-        else this.#nonEmpty.add(bucket.input);
+        if (empty) this.#nonEmpty?.remove(bucket.input);
+        else this.#nonEmpty?.add(bucket.input);
         changed.add(this.keys.change(revision));
       }
       if (empty && !isRead(bucket)) this.#buckets.delete(bucket.input.key);
@@ -179,6 +197,12 @@ export class IndexTable implements InputTable {
     }
     this.#failures.set(key, placement.error);
     this.onFailure({ index: this.of, key, error: placement.error });
+  }
+
+  #nonEmptyBuckets(): OrderedInputs {
+    return (this.#nonEmpty ??= OrderedInputs.of(
+      [...this.#buckets.values()].filter(({ members }) => members.size > 0).map(({ input }) => input),
+    ));
   }
 
   #touch(name: string, revision: number, changed: Set<Input>): Bucket {

@@ -1,6 +1,7 @@
 import type { Change, IndexFailure } from "../api.js";
 import type { Collection, Index } from "../definitions/context.js";
 import { CollectionTable } from "./collection-table.js";
+import { IndexBuild } from "./index-build.js";
 import { IndexTable } from "./index-table.js";
 import { Input, type InputTable } from "./input.js";
 import { planWrites, withAddedIndexes, type Plan, type Writes } from "./plan.js";
@@ -86,9 +87,28 @@ export class Inputs {
     let index = this.#tables[of.id] as IndexTable | undefined;
     if (index === undefined) {
       const table = this.table(of.collection);
-      this.#tables[of.id] = index = new IndexTable(of, table.entries.values(), this.#onIndexFailure);
-      table.indexes.push(index);
+      index = this.#add(new IndexTable(of, table.entries.values(), this.#onIndexFailure));
     }
+    return index;
+  }
+
+  /** Builds an index one entry at a time, unless it is read in between. */
+  *buildIndex(of: Index<unknown>): Generator<void> {
+    const build = new IndexBuild(
+      this.table(of.collection),
+      new IndexTable(of, [], this.#onIndexFailure),
+      this.#revision,
+    );
+    for (const _ of build.place()) {
+      if (this.#tables[of.id] !== undefined) return;
+      yield;
+    }
+    if (this.#tables[of.id] === undefined) this.#add(build.finish());
+  }
+
+  #add(index: IndexTable): IndexTable {
+    this.#tables[index.of.id] = index;
+    this.table(index.of.collection).indexes.push(index);
     return index;
   }
 }

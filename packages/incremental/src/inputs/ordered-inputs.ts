@@ -25,6 +25,14 @@ export class OrderedInputs {
   #edits: Edit[] | null = null;
   size = 0;
 
+  /** Returns a set of distinct inputs. */
+  static of(inputs: Iterable<Input>): OrderedInputs {
+    const set = new OrderedInputs();
+    set.#list = [...inputs].sort((a, b) => (a.key < b.key ? -1 : 1));
+    set.size = set.#list.length;
+    return set;
+  }
+
   /** `input` must not be a member. */
   add(input: Input): void {
     this.size++;
