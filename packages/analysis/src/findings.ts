@@ -12,8 +12,8 @@ import { reasonOf } from "@istiod/runtime";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
 import { analyzers, analyzersNamed } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
-import { namespacesWithPods, preparedProfiles, profileIndexes } from "./queries/pods.js";
-import { labelIndexes, namespacesWithWorkloads, preparedLabels } from "./queries/workloads.js";
+import { byProfile, namespacesWithPods, profilesIn } from "./queries/pods.js";
+import { namespacesWithWorkloads, workloadIndexes } from "./queries/workloads.js";
 
 interface BoundRule {
   readonly analyzer: Analyzer;
@@ -147,13 +147,15 @@ export function* findingsOfEachObject<C>(database: Pick<Database<C>, "keys">): G
   }
 }
 
-/** Queries whose results most findings share, and that take as long as the findings about many objects. */
-const shared: readonly Query<void, unknown>[] = [
-  ...profileIndexes,
-  namespacesWithPods,
-  namespacesWithWorkloads,
-  ...labelIndexes,
-];
+/** Computes what most findings share in steps: the indexes of workloads, and what is read of them. */
+function* computeShared<C>(database: Database<C>, view: View<C>): Generator<void> {
+  for (const each of [...byProfile, ...workloadIndexes]) {
+    yield* database.buildIndex(each);
+    yield void database.keys(each);
+  }
+  for (const namespace of view.call(namespacesWithPods)) yield void view.call(profilesIn, namespace);
+  yield void view.call(namespacesWithWorkloads);
+}
 
 /**
  * Computes what findings share, then the findings about one object at a time, so that the caller can yield to the event
@@ -161,13 +163,7 @@ const shared: readonly Query<void, unknown>[] = [
  * read is shared with other objects.
  */
 export function* computeByObject<C>(database: Database<C>, view: View<C>): Generator<void> {
-  const prepared = [preparedProfiles, preparedLabels];
-  try {
-    for (const keys of prepared) yield* keys.prepare(database);
-    for (const each of shared) yield void view.call(each);
-  } finally {
-    for (const keys of prepared) keys.forget();
-  }
+  yield* computeShared(database, view);
   for (const { kind, ofRules } of kinds) {
     const [first] = database.keys(kind.collection);
     if (first !== undefined) for (const ofRule of ofRules) yield void view.call(ofRule, first);

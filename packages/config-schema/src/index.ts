@@ -296,7 +296,7 @@ export {
   podKind,
 } from "./kinds/kubernetes/pod.js";
 export { directorySecretKind, type SecretObject, secrets, secretKind } from "./kinds/kubernetes/secret.js";
-export type { ServiceAccountObject } from "./kinds/kubernetes/service-account.js";
+export { type ServiceAccountObject, serviceAccounts } from "./kinds/kubernetes/service-account.js";
 export {
   type ServicePortSpec,
   type ServiceObject,
@@ -363,7 +363,7 @@ export {
   writeAbsentReaders,
 } from "./effect/absent-readers.js";
 export { effectsElsewhere, kindsWithoutEffect } from "./effect/kinds-without-effect.js";
-export { type ClassesOfIngress, hasServedClass } from "./mesh/served-ingress.js";
+export { type ClassesOfIngress, hasServedClass, isIstioClass } from "./mesh/served-ingress.js";
 export { fieldsWithoutEffect } from "./effect/fields-without-effect.js";
 export { type IneffectiveField, ineffectiveFields, withoutName } from "./effect/ineffective-fields.js";
 export { regexMatches } from "./validation/regex/regex.js";

@@ -3,7 +3,6 @@ import { nearestNames } from "@istiod/settings";
 import { index, type Index, query, type Query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { quotedNearest } from "../suggestions.js";
-import { PreparedKeys } from "./prepared-keys.js";
 import { type Labels, type Workload, type WorkloadSource, workloadSources } from "./workload-sources.js";
 
 /**
@@ -27,19 +26,11 @@ export interface PodSelector {
  * Workloads of each kind, indexed by namespace and the profile as JSON. The namespace is a prefix so that it is read
  * without parsing.
  */
-const byProfile = workloadSources.map((source) =>
-  index(source.of, "byProfile", (object) => preparedProfiles.of(source, object as object)),
+export const byProfile: readonly Index<unknown>[] = workloadSources.map((source) =>
+  index(source.of, "byProfile", (object) => [bucketOf(profileOf(source, object))]),
 );
 
-/** The profiles by which workloads are found. */
-export const preparedProfiles = new PreparedKeys((source, workload) => [bucketOf(profileOf(source, workload))]);
-
-/** Queries that read one index each, so that it is built before a finding needs it. */
-export const profileIndexes = byProfile.map((of, i) =>
-  query(`workloadIndexByProfile${i}`, (q): void => void q.members(of, "")),
-);
-
-const [podsByProfile] = byProfile as [Index<PodObject>];
+const [podsByProfile] = byProfile as readonly [Index<PodObject>];
 
 function bucketOf(profile: PodProfile): string {
   return `${profile.namespace} ${JSON.stringify(profile)}`;
@@ -84,7 +75,8 @@ interface ProfileTable {
   readonly byLabel: ReadonlyMap<string, readonly PodProfile[]>;
 }
 
-const profilesIn = query("podProfilesIn", (q, namespace: string): ProfileTable => {
+/** The profiles of the pods of a namespace. */
+export const profilesIn = query("podProfilesIn", (q, namespace: string): ProfileTable => {
   return tableOf(
     q.call(bucketsIn, namespace).map((bucket) => JSON.parse(bucket.slice(namespace.length + 1)) as PodProfile),
   );
@@ -124,6 +116,13 @@ export const isAnyPod = query(
   "isAnyPod",
   (q, selector: PodSelector): boolean => q.call(selectedPods, selector).length > 0,
 );
+
+/** The service accounts with which workloads of a namespace run, sorted. */
+export const serviceAccountsIn = query("serviceAccountsOfWorkloads", (q, namespace: string): readonly string[] => {
+  const { profiles } = q.call(profilesIn, namespace);
+  const accounts = profiles.flatMap(({ serviceAccount, machine }) => serviceAccount ?? (machine ? [] : "default"));
+  return [...new Set(accounts)].sort();
+});
 
 /** Returns the pods of a profile. The caller then depends on the individual pods. */
 export function podsOfProfile(q: QueryContext, profile: PodProfile): readonly PodObject[] {

@@ -32,6 +32,8 @@ export interface Workload {
   readonly machine?: true;
   /** Value of the label `sidecar.istio.io/inject`, else of the annotation; absent if neither is set. */
   readonly inject?: string;
+  /** The service account that it runs with. Absent if it is `default`, and for a WorkloadEntry that names none. */
+  readonly serviceAccount?: string;
   /** Ports that it declares. Absent if it declares none. */
   readonly ports?: readonly ContainerPort[];
 }
@@ -59,6 +61,7 @@ export const workloadSources: readonly WorkloadSource[] = [
     (pod) => ({
       kind: "Pod",
       ...podProperties(pod.labels, pod.annotations, pod.spec.containers),
+      ...accountNamed(pod.spec.serviceAccountName),
       ports: pod.spec.ports,
     }),
   ),
@@ -67,15 +70,29 @@ export const workloadSources: readonly WorkloadSource[] = [
     workloadEntries,
     false,
     (entry) => ({ ...entry.labels, ...entry.spec.labels }),
-    (entry) => ({ kind: "WorkloadEntry", ...machine, ports: namedPorts(entry.spec.ports) }),
+    (entry) => ({
+      kind: "WorkloadEntry",
+      ...machine,
+      ...accountNamed(entry.spec.serviceAccount),
+      ports: namedPorts(entry.spec.ports),
+    }),
   ),
   source(
     workloadGroups,
     true,
     (group) => ({ ...group.spec.metadata?.labels, ...group.spec.template?.labels }),
-    (group) => ({ kind: "WorkloadGroup", ...machine, ports: namedPorts(group.spec.template?.ports ?? {}) }),
+    (group) => ({
+      kind: "WorkloadGroup",
+      ...machine,
+      ...accountNamed(group.spec.template?.serviceAccount ?? ""),
+      ports: namedPorts(group.spec.template?.ports ?? {}),
+    }),
   ),
 ];
+
+function accountNamed(name: string): Pick<Workload, "serviceAccount"> {
+  return name === "" || name === "default" ? {} : { serviceAccount: name };
+}
 
 function namedPorts(ports: Readonly<Record<string, number>>): readonly ContainerPort[] {
   return Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" }));
@@ -96,6 +113,7 @@ function templateSource({ kind, collection }: WorkloadKind): WorkloadSource {
     ({ spec }) => ({
       kind,
       ...podProperties(spec.templateLabels, spec.templateAnnotations, spec.containers),
+      ...accountNamed(spec.serviceAccountName),
       ports: spec.ports,
     }),
   );

@@ -1,6 +1,5 @@
 import { rootNamespace } from "@istiod/push-context";
 import { type Index, index, query, type QueryContext } from "@istiod/incremental";
-import { PreparedKeys } from "./prepared-keys.js";
 import { type Labels, type Workload, type WorkloadSource, workloadSources } from "./workload-sources.js";
 
 /** The most selective labels. Candidates are found by one of them if a selector has it. */
@@ -13,15 +12,15 @@ interface IndexedSource extends WorkloadSource {
 
 const sources: readonly IndexedSource[] = workloadSources.map((source) => ({
   ...source,
-  byLabel: index(source.of, "byLabel", (object) => preparedLabels.of(source, object as object)),
+  byLabel: index(source.of, "byLabel", (object) => {
+    const namespace = source.namespace(object);
+    return Object.entries(source.labels(object)).map(([key, value]) => bucketOf(namespace, key, value));
+  }),
   byNamespace: index(source.of, "byNamespaceName", (object) => [source.namespace(object)]),
 }));
 
-/** The labels by which workloads are found. */
-export const preparedLabels = new PreparedKeys((source, workload) => {
-  const namespace = source.namespace(workload);
-  return Object.entries(source.labels(workload)).map(([key, value]) => bucketOf(namespace, key, value));
-});
+/** The indexes by which workloads are found. */
+export const workloadIndexes = sources.flatMap(({ byLabel, byNamespace }) => [byNamespace, byLabel]);
 
 function bucketOf(namespace: string, key: string, value: string): string {
   return `${namespace}/${key}=${value}`;
@@ -33,11 +32,6 @@ function bucketOf(namespace: string, key: string, value: string): string {
  */
 const sourcesIn = query("workloadSourcesIn", (q, namespace: string): readonly number[] =>
   sources.flatMap(({ byNamespace }, i) => (q.members(byNamespace, namespace).length > 0 ? [i] : [])),
-);
-
-/** Queries that read one index by labels each, so that it is built before a finding needs it. */
-export const labelIndexes = sources.map(({ byLabel }, i) =>
-  query(`workloadIndexByLabel${i}`, (q): void => void q.members(byLabel, "")),
 );
 
 /** Returns the workloads of a namespace that have all of the labels; all workloads if there are no labels. */

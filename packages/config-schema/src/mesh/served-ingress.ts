@@ -2,6 +2,11 @@ import { type MeshConfig, MeshConfig_IngressControllerMode as Mode } from "@isti
 
 const istioController = "istio.io/ingress-controller";
 
+/** Reports whether an IngressClass with a controller is Istio's. */
+export function isIstioClass(controller: string | undefined): boolean {
+  return controller === istioController;
+}
+
 /** The classes that an Ingress names. */
 export interface ClassesOfIngress {
   /** The class of the annotation; undefined if there is none. */
@@ -23,5 +28,5 @@ export function hasServedClass(
   if (annotated !== undefined)
     return (mode === Mode.STRICT || mode === Mode.DEFAULT) && annotated === mesh.ingressClass;
   const named = controller();
-  return named === undefined ? mode === Mode.DEFAULT : named === istioController;
+  return named === undefined ? mode === Mode.DEFAULT : isIstioClass(named);
 }

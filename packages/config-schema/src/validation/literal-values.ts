@@ -34,3 +34,12 @@ export function literalHostFault(value: string): string | undefined {
   const [, host = ""] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/\s]*)/i.exec(value) ?? [];
   return `is ${JSON.stringify(value)}, which is sent as it is, expected a host${host === "" ? "" : `: ${JSON.stringify(host)}`}`;
 }
+
+/** Warns of the identity of a workload in a form that no certificate has. */
+export function warnOfIdentity(name: string, place: Place): void {
+  const is = `is ${JSON.stringify(name)}, which no certificate has`;
+  if (/^[^/:*]+\/ns\/[^/]+\/sa\/[^/]+$/.test(name))
+    place.warning(`${is}: identities have a scheme, expected ${JSON.stringify(`spiffe://${name}`)}`, "never-matches");
+  else if (name.startsWith("spiffe://") && name.includes("*"))
+    place.warning(`${is}: names are compared as a whole, expected each identity in full`, "never-matches");
+}

@@ -3,15 +3,16 @@ import {
   type DestinationRuleObject,
   destinationRules,
   type FieldPath,
+  serviceEntries,
   virtualServices,
 } from "@istiod/config-schema";
-import { index } from "@istiod/incremental";
+import { index, type QueryContext } from "@istiod/incremental";
 import {
   ClientTLSSettings_TLSmode as TlsMode,
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { overriddenParts, resolveHost, workloadPeerModes } from "@istiod/push-context";
-import { discoverySettings, isTls, service, servicesByHostname } from "@istiod/service-discovery";
+import { discoverySettings, isTls, type Service, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { isInjected, type PodProfile } from "../../queries/pods.js";
 import { portsOfHost } from "../../queries/route-places.js";
@@ -104,7 +105,7 @@ function checkTlsSettings(
   const mutual = tls.mode === TlsMode.ISTIO_MUTUAL;
   for (const key of q.call(servicesByHostname, hostname)) {
     const found = q.call(service, key);
-    if (mutual && found?.registry === "External" && found.meshExternal) {
+    if (mutual && found?.registry === "External" && found.meshExternal && !selectsWorkloads(q, found)) {
       report(
         "MESH0017",
         path,
@@ -134,6 +135,11 @@ function checkTlsSettings(
       return;
     }
   }
+}
+
+/** Reports whether the endpoints of a ServiceEntry are workloads of the mesh, which may accept its certificates. */
+function selectsWorkloads(q: QueryContext, { namespace, objectName }: Service): boolean {
+  return q.read(serviceEntries, `${namespace}/${objectName}`)?.spec.workloadSelector !== undefined;
 }
 
 function profileOf(workload: Workload): PodProfile {

@@ -4,13 +4,15 @@ import {
   ingresses,
   ingressKind,
   type IngressObject,
+  isIstioClass,
   nginxPrefix,
 } from "@istiod/config-schema";
 import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { features, isServedIngress, lostTlsHosts, mesh, shadowedIngressPaths } from "@istiod/push-context";
 import { explainMissingHost, isServiceOf } from "../../queries/destination-hosts.js";
 import { portsOfHost } from "../../queries/route-places.js";
-import { listNames } from "../../suggestions.js";
+import { nearestNames } from "@istiod/settings";
+import { listNames, quotedNearest } from "../../suggestions.js";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const ingressAnalyzer: Analyzer = {
@@ -28,7 +30,10 @@ export const ingressAnalyzer: Analyzer = {
 };
 
 /** Checks an Ingress that names the mesh's class: another controller may serve it only if the class exists. */
-function checkClass({ annotations, spec }: IngressObject, { q, report }: AnalysisContext): void {
+function checkClass(ingress: IngressObject, context: AnalysisContext): void {
+  checkSpelling(ingress, context);
+  const { annotations, spec } = ingress;
+  const { q, report } = context;
   const { ingressClassName } = spec;
   if (ingressClassName === undefined || ingressClassAnnotation in annotations) return;
   const { ingressClass, ingressControllerMode } = mesh(q);
@@ -39,6 +44,23 @@ function checkClass({ annotations, spec }: IngressObject, { q, report }: Analysi
     "MESH0042",
     ["spec", "ingressClassName"],
     `the Ingress is not served: there is no IngressClass ${ingressClassName}; create it with controller istio.io/ingress-controller, or set the annotation ${ingressClassAnnotation}: ${ingressClassName} instead`,
+  );
+}
+
+/** Reports a class that no IngressClass has and whose name is similar to one that is served. */
+function checkSpelling({ namespace, name, annotations, spec }: IngressObject, { q, report }: AnalysisContext): void {
+  const { ingressClass, ingressControllerMode } = mesh(q);
+  const annotated = annotations[ingressClassAnnotation];
+  const named = annotated ?? spec.ingressClassName;
+  if (named === undefined || named === ingressClass || ingressControllerMode === Mode.OFF) return;
+  if (q.read(ingressClasses, named) !== undefined || q.call(isServedIngress, `${namespace}/${name}`)) return;
+  const served = q.keys(ingressClasses).filter((key) => isIstioClass(q.read(ingressClasses, key)?.spec.controller));
+  const near = nearestNames(named, annotated === undefined ? [ingressClass, ...served] : [ingressClass]);
+  if (near.length === 0) return;
+  report(
+    "MESH0042",
+    annotated === undefined ? ["spec", "ingressClassName"] : ["metadata", "annotations", ingressClassAnnotation],
+    `the Ingress is not served: there is no IngressClass ${named}${quotedNearest(near)}`,
   );
 }
 

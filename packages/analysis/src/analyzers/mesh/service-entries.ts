@@ -5,7 +5,7 @@ import {
   ServiceEntry_Resolution as Resolution,
   type ServiceEntry,
 } from "@istiod/istio-api/networking/v1alpha3/service_entry";
-import { features } from "@istiod/push-context";
+import { features, workloadPeerModes } from "@istiod/push-context";
 import {
   allEndpoints,
   canonicalAddress,
@@ -17,18 +17,22 @@ import {
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { originatesTls, verifiesNames } from "../../queries/tls-origination.js";
 import { kubernetesName } from "../../queries/destination-hosts.js";
+import { isInjected } from "../../queries/pods.js";
+import { isTemplate } from "../../queries/workload-sources.js";
+import { workloadsWith } from "../../queries/workloads.js";
 import { listNames } from "../../suggestions.js";
 
 export const serviceEntryAnalyzer: Analyzer = {
   name: "mesh.ServiceEntryAnalyzer",
   description: "Checks that the parts of a ServiceEntry agree, and that its hosts are not those of Services",
-  codes: ["MESH0009", "MESH0042", "MESH0047", "MESH0048"],
+  codes: ["MESH0009", "MESH0017", "MESH0042", "MESH0047", "MESH0048"],
   rules: [
     rule(serviceEntryKind, serviceEntries, checkEndpoints),
     rule(serviceEntryKind, serviceEntries, checkLocation),
     rule(serviceEntryKind, serviceEntries, checkProtocols),
     rule(serviceEntryKind, serviceEntries, checkHosts),
     rule(serviceEntryKind, serviceEntries, checkNames),
+    rule(serviceEntryKind, serviceEntries, checkPlaintext),
   ],
 };
 
@@ -64,6 +68,24 @@ function checkLocation({ spec }: ServiceEntryObject, { q, report }: AnalysisCont
     "MESH0047",
     ["spec", "location"],
     `location is MESH_INTERNAL, but ${listNames(hosts)} has no workloads in the mesh: metrics and logs show it as a service of the mesh, and east-west gateways forward other networks' requests to it; set location to MESH_EXTERNAL`,
+  );
+}
+
+/** Reports hosts outside of the mesh with workloads in it that reject the plaintext that is sent to such hosts. */
+function checkPlaintext({ namespace, spec }: ServiceEntryObject, { q, report }: AnalysisContext): void {
+  if (spec.location !== Location.MESH_EXTERNAL || spec.workloadSelector === undefined) return;
+  if (spec.hosts.some((host) => verifiesNames(q, host))) return;
+  const ports = spec.ports.map(({ number, targetPort }) => (targetPort === 0 ? number : targetPort));
+  const strict = workloadsWith(q, namespace, spec.workloadSelector.labels).find((workload) => {
+    if (workload.machine !== true && !isInjected(q, { ...workload, template: isTemplate(workload) })) return false;
+    const modes = q.call(workloadPeerModes, { namespace, labels: workload.labels });
+    return ports.some((port) => (modes.ports[port] ?? modes.mode) === "STRICT");
+  });
+  if (strict === undefined) return;
+  report(
+    "MESH0017",
+    ["spec", "location"],
+    `location is MESH_EXTERNAL, so that plaintext is sent, which ${strict.kind} ${strict.namespace}/${strict.name} rejects: its PeerAuthentication is STRICT; set location to MESH_INTERNAL`,
   );
 }
 

@@ -20,6 +20,7 @@ export interface PodTemplateSpec {
   /** User ID of the template's security context. Undefined: the image's. */
   readonly runAsUser?: number;
   readonly hostNetwork: boolean;
+  readonly serviceAccountName: string;
 }
 
 export type WorkloadObject = ConfigObject<PodTemplateSpec>;
@@ -31,7 +32,7 @@ export interface WorkloadKind extends Kind {
 
 const template: SelectedFields = {
   metadata: { labels: true, annotations: true },
-  spec: { ...containerFields, hostNetwork: true },
+  spec: { ...containerFields, hostNetwork: true, serviceAccountName: true, serviceAccount: true },
 };
 
 /** Paths of the pod template in an object. CronJobs have it in the template of their Jobs. */
@@ -82,6 +83,7 @@ function readTemplate(body: Fields): PodTemplateSpec {
     ),
     ...readRunAsUser(spec),
     hostNetwork: spec.boolean("hostNetwork"),
+    serviceAccountName: spec.string("serviceAccountName") || spec.string("serviceAccount") || "default",
   };
 }
 

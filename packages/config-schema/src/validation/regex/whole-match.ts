@@ -65,6 +65,21 @@ export function wholeMatch(pattern: string): WholeMatch {
   };
 }
 
+/**
+ * Returns the text with which every match of an anchored pattern begins, as `/api/` of `^/api/(.*)$`; undefined if the
+ * pattern is not anchored, or its matches may begin differently.
+ */
+export function anchoredBeginning(pattern: string): string | undefined {
+  if (pattern.length > maxRegexLength) return undefined;
+  const [anchor, ...tokens] = tokensOf(pattern);
+  if (anchor?.text !== "^" || tokens.some(({ text }) => text === "|" || /^\(\?[a-zA-Z]/.test(text))) return undefined;
+  const end = tokens.findIndex(({ kind }, i) => kind !== "literal" || isQuantifier(tokens[i + 1]));
+  return tokens
+    .slice(0, end < 0 ? undefined : end)
+    .map(unescaped)
+    .join("");
+}
+
 function unescaped({ text }: Token): string {
   return text.startsWith("\\") ? text.slice(1) : text;
 }

@@ -3,8 +3,8 @@ import {
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { checkFilePath, checkResourceName } from "../envoy-text.js";
-import { warnOfAuthority } from "../literal-values.js";
-import type { Place } from "../place.js";
+import { warnOfAuthority, warnOfIdentity } from "../literal-values.js";
+import { each, type Place } from "../place.js";
 
 /** Maximum length of an SNI in bytes (Envoy's `UpstreamTlsContext.sni`). */
 const maxSniBytes = 255;
@@ -41,6 +41,7 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
         .error("is true together with caCertificates or subjectAltNames, expected none of them");
   }
   if (mode === Mode.DISABLE) warnOfDisabled(settings, place);
+  else each(subjectAltNames, place.at("subjectAltNames"), warnOfIdentity);
   if ((mode === Mode.SIMPLE || mode === Mode.MUTUAL) && credentialName !== "") {
     if (clientCertificate !== "" || caCertificates !== "" || privateKey !== "" || caCrl !== "") {
       place.at("credentialName").error("is set together with certificate, key or CRL files, expected only one of them");

@@ -2,7 +2,7 @@ import {
   ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as H2UpgradePolicy,
   type ConnectionPoolSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { checkDuration, checkOptionalDuration, nanoseconds } from "../durations.js";
+import { checkDuration, checkOptionalDuration, formatDuration, nanoseconds } from "../durations.js";
 import { checkNotNegative } from "../numbers.js";
 import type { Place } from "../place.js";
 
@@ -35,6 +35,14 @@ export function checkConnectionPool(settings: ConnectionPoolSettings | undefined
     checkOptionalDuration(tcp.connectTimeout, at.at("connectTimeout"));
     checkOptionalDuration(tcp.maxConnectionDuration, at.at("maxConnectionDuration"));
     if (nanoseconds(tcp.idleTimeout) / 1_000_000n !== 0n) checkDuration(tcp.idleTimeout, at.at("idleTimeout"));
+    if (
+      tcp.maxConnectionDuration !== undefined &&
+      nanoseconds(tcp.idleTimeout) > nanoseconds(tcp.maxConnectionDuration)
+    )
+      at.at("idleTimeout").warning(
+        `is ${formatDuration(tcp.idleTimeout)}, which has no effect: maxConnectionDuration ends connections after ${formatDuration(tcp.maxConnectionDuration)}`,
+        "no-effect",
+      );
     checkOptionalDuration(tcp.tcpKeepalive?.time, at.at("tcpKeepalive", "time"));
     checkOptionalDuration(tcp.tcpKeepalive?.interval, at.at("tcpKeepalive", "interval"));
   }

@@ -2,10 +2,30 @@ import type {
   LocalityLoadBalancerSetting,
   ZoneAwareLoadBalancerSetting,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { nearestNames } from "@istiod/settings";
 import { checkRange } from "../numbers.js";
 import { each, type Place } from "../place.js";
 
 const topologyLabels = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
+
+/** Labels that endpoints have without those of their workloads. */
+const endpointLabels = [
+  ...topologyLabels,
+  "topology.istio.io/network",
+  "topology.istio.io/cluster",
+  "kubernetes.io/hostname",
+];
+
+/** Warns of a misspelled label: clients and endpoints that both lack it count as equal, so that it has no effect. */
+function checkPriorityLabel(entry: string, place: Place): void {
+  const [label = ""] = entry.split("=");
+  const near = endpointLabels.includes(label) ? [] : nearestNames(label, endpointLabels, 1);
+  for (const name of near)
+    place.warning(
+      `is ${JSON.stringify(entry)}, which has no effect unless workloads have the label: did you mean ${JSON.stringify(name)}?`,
+      "no-effect",
+    );
+}
 
 /**
  * Checks locality load balancing settings.
@@ -28,6 +48,7 @@ export function checkLocalityLb(
       if (topologyLabels.includes(label)) at.error(`is ${label} together with failover, expected no topology label`);
     });
   }
+  each(failoverPriority, place.at("failoverPriority"), checkPriorityLabel);
   each(distribute, place.at("distribute"), (d, at) => {
     const weights = Object.entries(d.to);
     for (const [locality, weight] of weights) checkRange(weight, 1, 100, at.at("to", locality));
@@ -53,6 +74,7 @@ export function checkZoneAwareLb(
   if (setting === undefined) return;
   each(setting.failoverPriority, place.at("failoverPriority"), (label, at) => {
     if (topologyLabels.includes(label)) at.error(`is ${label}, expected no topology label: topology always counts`);
+    else checkPriorityLabel(label, at);
   });
   checkFailover(
     setting.failover,

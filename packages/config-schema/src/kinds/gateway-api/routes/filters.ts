@@ -1,3 +1,4 @@
+import { removedAndSet } from "../../istio/virtual-service/headers.js";
 import { literalPathFault } from "../../../validation/literal-values.js";
 import type { Fields } from "../../../decoding/fields.js";
 import type { LocalReference } from "../references.js";
@@ -191,8 +192,11 @@ function decodeHeaderModifier(settings: Fields): HeaderModifier {
   if (additions > maxHeaderAdditions)
     settings.fault([], additions, `at most ${maxHeaderAdditions} headers to set and add`);
   // The API has no rule for these names.
-  for (const [i, name] of modifier.remove.entries())
+  const replaced = new Set(modifier.set.map(({ name }) => name.toLowerCase()));
+  for (const [i, name] of modifier.remove.entries()) {
     if (name === "" || /[\0\r\n]/.test(name)) settings.fault(["remove", i], name, headerNameRule.expected);
+    else if (replaced.has(name.toLowerCase())) settings.warn(["remove", i], removedAndSet(name), "no-effect");
+  }
   return modifier;
 }
 

@@ -15,6 +15,7 @@ import {
   fqdnFault,
   hasPartialWildcard,
 } from "../../../validation/network/names.js";
+import { warnOfIdentity } from "../../../validation/literal-values.js";
 import { each, type Place } from "../../../validation/place.js";
 import { checkProduct, type Factor } from "../../../validation/products.js";
 import { checkProtocol, isHttp, isTcp, isTls } from "../../../validation/network/protocol.js";
@@ -31,6 +32,7 @@ export function checkServiceEntry(entry: Entry, place: Place): void {
     place.at("endpoints").error("is set together with workloadSelector, expected only one of them");
   checkHosts(spec, place.at("hosts"));
   each(spec.addresses, place.at("addresses"), checkSubnet);
+  each(spec.subjectAltNames, place.at("subjectAltNames"), warnOfIdentity);
   if (
     spec.addresses.some((a) => a.includes("/")) &&
     spec.resolution !== Resolution.NONE &&

@@ -31,7 +31,16 @@ function checkOperations(operations: Operations | undefined, place: Place, autho
       checkSize(value, "value", place.at(field, name));
     }
   }
-  each(operations.remove, place.at("remove"), (name, at) => checkName(name, false, at));
+  const replaced = new Set(Object.keys(operations.set).map((name) => name.toLowerCase()));
+  each(operations.remove, place.at("remove"), (name, at) => {
+    checkName(name, false, at);
+    if (replaced.has(name.toLowerCase())) at.warning(removedAndSet(name), "no-effect");
+  });
+}
+
+/** Explains that a header is removed without an effect, as a predicate. */
+export function removedAndSet(name: string): string {
+  return `is ${name}, which has no effect: proxies remove headers first, and set then adds it; write it in one of them`;
 }
 
 /** Checks a text that becomes a header's value or a part of one. Envoy rejects control characters in it. */

@@ -1,5 +1,8 @@
 import type { HTTPMatchRequest, HTTPRedirect, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { Place } from "../../../validation/place.js";
+import { RE2JS } from "re2js";
+import { regexFault } from "../../../validation/regex/regex.js";
+import { anchoredBeginning } from "../../../validation/regex/whole-match.js";
 import { hasNoOtherCondition } from "./shadowed-routes.js";
 
 /**
@@ -7,7 +10,10 @@ import { hasNoOtherCondition } from "./shadowed-routes.js";
  * characters of the prefix are replaced.
  */
 export function warnOfRewrittenPaths(routes: readonly HTTPRoute[], place: Place): void {
-  for (const [i, route] of routes.entries()) warnOfLoop(route, place.at(i, "redirect"));
+  for (const [i, route] of routes.entries()) {
+    warnOfLoop(route, place.at(i, "redirect"));
+    warnOfUnmatchedPattern(route, place.at(i, "rewrite", "uriRegexRewrite", "match"));
+  }
   const prefixes = new Set(routes.flatMap(({ match }) => match.flatMap((each) => prefixOf(each) ?? [])));
   for (const [i, { match, rewrite, redirect }] of routes.entries()) {
     const replacements = [
@@ -69,4 +75,30 @@ function pathAgain(match: HTTPMatchRequest, { uri, prefixRewrite }: HTTPRedirect
 function isMatched({ uri }: HTTPMatchRequest, path: string): boolean {
   const { case: kind, value } = uri?.matchType ?? { case: undefined };
   return kind === undefined || (kind === "exact" ? path === value : kind === "prefix" && path.startsWith(value));
+}
+
+/** Warns of a pattern of a rewrite that matches a part of no path that the route matches. */
+function warnOfUnmatchedPattern({ match, rewrite }: HTTPRoute, place: Place): void {
+  const pattern = rewrite?.uriRegexRewrite?.match ?? "";
+  if (pattern === "" || match.length === 0 || regexFault(pattern) !== undefined) return;
+  const compiled = RE2JS.compile(pattern);
+  const beginning = anchoredBeginning(pattern);
+  const isNever = ({ uri, ignoreUriCase }: HTTPMatchRequest): boolean => {
+    const { case: kind, value = "" } = uri?.matchType ?? { case: undefined };
+    if (ignoreUriCase) return false;
+    if (kind === "exact") return !compiled.matcher(value).find();
+    return kind === "prefix" && beginning !== undefined && !beginning.startsWith(value) && !value.startsWith(beginning);
+  };
+  if (!match.every(isNever)) return;
+  const paths = match.flatMap(({ uri }) => (uri === undefined ? [] : JSON.stringify(uri.matchType.value)));
+  place.warning(
+    `is ${JSON.stringify(pattern)}, which no path of the route has, so that none is rewritten: the route matches ${uniqueNames(paths)}`,
+    "no-effect",
+  );
+}
+
+/** Lists names without repetitions, the first three if there are more. */
+function uniqueNames(names: readonly string[]): string {
+  const unique = [...new Set(names)];
+  return unique.length <= 3 ? unique.join(", ") : `${unique.slice(0, 3).join(", ")} and ${unique.length - 3} more`;
 }
