@@ -31,7 +31,7 @@ export {
   backendTrafficPolicyStatus,
   type PolicyStatus,
 } from "./policies/policy-status.js";
-export { gatewayApiGroup, gatewayApiSuffix } from "./names.js";
+export { gatewayApiGroup, gatewayApiSuffix, isDerivedName } from "./names.js";
 export { type CrossNamespaceReference, isGranted } from "./references/reference-grants.js";
 export { attachedRoutes, routesNaming } from "./routes/attached-routes.js";
 export { gatewayApiVirtualService, gatewayApiVirtualServiceKeys } from "./routes/derived-virtual-services.js";

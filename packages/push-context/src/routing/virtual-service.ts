@@ -1,6 +1,6 @@
 import { clone } from "@bufbuild/protobuf";
 import { type VirtualServiceObject, virtualServices } from "@istiod/config-schema";
-import { gatewayApiVirtualService, tlsRouteHostname } from "@istiod/gateway-api";
+import { gatewayApiVirtualService, isDerivedName, tlsRouteHostname } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   type HTTPRoute,
@@ -82,11 +82,6 @@ export const virtualService = query("virtualService", (q, key: string): Resolved
 function objectOf(q: QueryContext, key: string): VirtualServiceObject | undefined {
   const derived = isDerivedName(key) ? q.call(gatewayApiVirtualService, key) : undefined;
   return derived ?? q.read(virtualServices, key) ?? q.call(ingressVirtualService, key);
-}
-
-/** Reports whether a VirtualService may stand for routes of the Gateway API: no API server has names with a tilde. */
-function isDerivedName(key: string): boolean {
-  return key.includes("~");
 }
 
 /** A delegate: a VirtualService without hosts. */

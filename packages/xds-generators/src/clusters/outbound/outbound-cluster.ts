@@ -1,4 +1,5 @@
 import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { isDerivedName } from "@istiod/gateway-api";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { Subset, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
@@ -139,12 +140,12 @@ function clusterShape(
   };
 }
 
-/** Returns the client certificate for backends of policies of the Gateway API, whose rules have names of no object. */
+/** Returns the client certificate for backends of policies of the Gateway API. */
 function clientCertificateFor(
   q: QueryContext,
   rule: ConsolidatedRule | undefined,
 ): { readonly clientCertificate?: string } {
-  if (rule === undefined || !rule.from.some((key) => key.includes("~")) || q.ask(proxyType) !== "router") return {};
+  if (rule === undefined || !rule.from.some(isDerivedName) || q.ask(proxyType) !== "router") return {};
   const clientCertificate = q.call(backendClientCertificate);
   return clientCertificate === undefined ? {} : { clientCertificate };
 }

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { isDerivedName } from "@istiod/gateway-api";
 import { query } from "@istiod/incremental";
 import {
   bySpecificity,
@@ -77,7 +78,7 @@ function misdirectedRoute(): ReturnType<typeof create<typeof RouteSchema>> {
 }
 
 function isOfGatewayApi({ gateway }: { readonly gateway: string }): boolean {
-  return gateway.includes("~");
+  return isDerivedName(gateway);
 }
 
 function lowerCase(hosts: readonly string[]): readonly string[] {
