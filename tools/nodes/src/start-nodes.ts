@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApiClient, parseKubeconfig } from "@istiod/kubernetes";
@@ -50,7 +50,11 @@ export interface Nodes {
   stop(): Promise<void>;
 }
 
-const PREFIX = "istiod-nodes-";
+/**
+ * Start of the names of folders: a number of a process means nothing in another PID namespace, whose processes may
+ * share the folder.
+ */
+const PREFIX = `istiod-nodes-ns${/\d+/.exec(await readlink("/proc/self/ns/pid").catch(() => ""))?.[0] ?? ""}-`;
 
 /** Starts nodes and controllers for an API server. They end with this process. */
 export async function startNodes(options: NodesOptions): Promise<Nodes> {
