@@ -108,6 +108,9 @@ func defaultPodSpec(spec *corev1.PodSpec) {
 	for i := range spec.Containers {
 		defaultContainer(&spec.Containers[i])
 	}
+	for i := range spec.EphemeralContainers {
+		defaultContainer((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
 	for i := range spec.Volumes {
 		defaultVolume(&spec.Volumes[i])
 	}

@@ -33,7 +33,9 @@ func (s *server) install(stored []*resource, config *genericapiserver.Recommende
 	core := groups[corev1.SchemeGroupVersion]
 	s.bindTokens(core)
 	pods, nodes := core["pods"].(rest.Getter), core["nodes"].(rest.Getter)
-	core["pods/exec"] = &execREST{pods: pods, nodes: nodes}
+	for _, subresource := range []string{"exec", "attach"} {
+		core["pods/"+subresource] = &programREST{pods: pods, nodes: nodes, subresource: subresource}
+	}
 	core["pods/portforward"] = &portForwardREST{pods: pods, nodes: nodes}
 	core["pods/log"] = &logREST{pods: pods, nodes: nodes}
 	core["pods/proxy"] = podProxy(pods)
@@ -91,6 +93,7 @@ func (s *server) addStorage(group map[string]rest.Storage, r *resource, config *
 		group[r.plural+"/finalize"] = newSubresource(created.Store, finalizeStrategy{strategy})
 	case "pods":
 		created.DeleteStrategy = podDeleteStrategy{strategy}
+		group[r.plural+"/ephemeralcontainers"] = newSubresource(created.Store, ephemeralContainersStrategy{strategy})
 	case "deployments", "replicasets", "statefulsets":
 		group[r.plural+"/scale"] = &scaleREST{created}
 	case "services":
@@ -111,7 +114,7 @@ func particular(s *strategy) {
 	case "namespaces":
 		s.prepare, s.prepareUpdate = prepareNamespace, keepFinalizers
 	case "pods":
-		s.prepare, s.validate = preparePod, validatePod
+		s.prepare, s.prepareUpdate, s.validate = preparePod, keepEphemeralContainers, validatePod
 	case "services":
 		s.prepareUpdate, s.validate = keepClusterIP, validateService
 	case "secrets":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,13 +45,16 @@ func nodeOfPod(ctx context.Context, pods, nodes rest.Getter, name string) (*core
 	return pod, socket, nil
 }
 
-// containerNames returns the names of a pod's containers, and then of its init containers.
+// containerNames returns the names of a pod's containers, of its init containers, and of its ephemeral ones.
 func containerNames(pod *corev1.Pod) []string {
 	var names []string
 	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for _, container := range containers {
 			names = append(names, container.Name)
 		}
+	}
+	for _, container := range pod.Spec.EphemeralContainers {
+		names = append(names, container.Name)
 	}
 	return names
 }
@@ -77,4 +82,36 @@ func askNode(ctx context.Context, socket, path string, question any) (io.ReadClo
 		return nil, apierrors.NewBadRequest(string(message))
 	}
 	return response.Body, nil
+}
+
+// upgradeToNode opens a connection to a node by which both send what they want. The node's own error is the error.
+func upgradeToNode(ctx context.Context, socket, path string, query url.Values) (*net.UnixConn, io.Reader, error) {
+	dialed, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, nil, err
+	}
+	connection := dialed.(*net.UnixConn)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://node/"+path+"?"+query.Encode(), nil)
+	if err != nil {
+		connection.Close()
+		return nil, nil, err
+	}
+	request.Header.Set("Connection", "Upgrade")
+	request.Header.Set("Upgrade", "tcp")
+	if err = request.Write(connection); err != nil {
+		connection.Close()
+		return nil, nil, err
+	}
+	buffered := bufio.NewReader(connection)
+	response, err := http.ReadResponse(buffered, request)
+	if err != nil {
+		connection.Close()
+		return nil, nil, err
+	}
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		defer connection.Close()
+		message, _ := io.ReadAll(io.LimitReader(response.Body, maxNodeError))
+		return nil, nil, fmt.Errorf("%s", message)
+	}
+	return connection, buffered, nil
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -73,7 +70,8 @@ type nodeForwarder struct {
 
 func (f nodeForwarder) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
 	defer stream.Close()
-	connection, buffered, err := f.connect(ctx, port)
+	query := url.Values{"namespace": {f.pod.Namespace}, "pod": {f.pod.Name}, "port": {strconv.Itoa(int(port))}}
+	connection, buffered, err := upgradeToNode(ctx, f.socket, "forward", query)
 	if err != nil {
 		return err
 	}
@@ -85,37 +83,4 @@ func (f nodeForwarder) PortForward(ctx context.Context, _, _ string, port int32,
 	}()
 	_, err = io.Copy(stream, buffered)
 	return err
-}
-
-// connect asks the node for a connection to a port. The node's own error is the error.
-func (f nodeForwarder) connect(ctx context.Context, port int32) (*net.UnixConn, io.Reader, error) {
-	dialed, err := (&net.Dialer{}).DialContext(ctx, "unix", f.socket)
-	if err != nil {
-		return nil, nil, err
-	}
-	connection := dialed.(*net.UnixConn)
-	query := url.Values{"namespace": {f.pod.Namespace}, "pod": {f.pod.Name}, "port": {strconv.Itoa(int(port))}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://node/forward?"+query.Encode(), nil)
-	if err != nil {
-		connection.Close()
-		return nil, nil, err
-	}
-	request.Header.Set("Connection", "Upgrade")
-	request.Header.Set("Upgrade", "tcp")
-	if err = request.Write(connection); err != nil {
-		connection.Close()
-		return nil, nil, err
-	}
-	buffered := bufio.NewReader(connection)
-	response, err := http.ReadResponse(buffered, request)
-	if err != nil {
-		connection.Close()
-		return nil, nil, err
-	}
-	if response.StatusCode != http.StatusSwitchingProtocols {
-		defer connection.Close()
-		message, _ := io.ReadAll(io.LimitReader(response.Body, maxNodeError))
-		return nil, nil, fmt.Errorf("%s", message)
-	}
-	return connection, buffered, nil
 }

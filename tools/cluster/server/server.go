@@ -101,7 +101,7 @@ func newServer(config configuration) (*server, error) {
 func (s *server) configure(config *genericapiserver.RecommendedConfig) (authorizer.RuleResolver, error) {
 	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
 	config.FeatureGate = utilfeature.DefaultFeatureGate
-	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("exec", "log", "portforward"))
+	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("attach", "exec", "log", "portforward"))
 	config.MaxRequestsInFlight, config.MaxMutatingRequestsInFlight = 0, 0
 	config.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {

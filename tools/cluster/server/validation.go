@@ -95,13 +95,16 @@ func validateImmutable(immutable *bool, old, obj runtime.Object) field.ErrorList
 	return field.ErrorList{field.Forbidden(field.NewPath("data"), "field is immutable when `immutable` is set")}
 }
 
-func validatePod(obj, _ runtime.Object) field.ErrorList {
+func validatePod(obj, old runtime.Object) field.ErrorList {
 	pod := obj.(*corev1.Pod)
 	path := field.NewPath("spec", "containers")
 	if len(pod.Spec.Containers) == 0 {
 		return field.ErrorList{field.Required(path, "")}
 	}
 	var errs field.ErrorList
+	if old == nil && len(pod.Spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(field.NewPath("spec", "ephemeralContainers"), "cannot be set on create"))
+	}
 	for i, container := range pod.Spec.Containers {
 		if container.Name == "" {
 			errs = append(errs, field.Required(path.Index(i).Child("name"), ""))

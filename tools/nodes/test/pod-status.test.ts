@@ -17,7 +17,8 @@ const statusOf = (progress: Partial<PodProgress>) =>
   podStatus(
     pod,
     {
-      ...{ hostIP: "10.0.0.1", podIP: "10.0.0.2", startTime: "", init: [], containers: [], isInitialized: true },
+      ...{ hostIP: "10.0.0.1", podIP: "10.0.0.2", startTime: "" },
+      ...{ init: [], containers: [], ephemeral: [], isInitialized: true },
       ...progress,
     },
     "2027-01-01T00:00:00Z",

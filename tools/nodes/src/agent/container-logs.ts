@@ -14,6 +14,13 @@ export interface LogSelection {
   readonly limitBytes?: number;
   /** Only what was written since, in milliseconds since 1970. Output of up to a second before may be in it. */
   readonly since?: number;
+  /** Only what follows so many bytes. Default: 0. */
+  readonly offset?: number;
+}
+
+/** Bytes of a container's output, up to now. */
+export async function loggedBytes(folder: string, attempt: number): Promise<number> {
+  return (await stat(logFile(folder, attempt))).size;
 }
 
 export interface LoggedContainer {
@@ -67,13 +74,13 @@ function timesFile(file: string): string {
  */
 export async function* readLogs(
   { folder, container, isRunning }: LoggedContainer,
-  { follow, previous, tailLines, limitBytes = Infinity, since }: LogSelection,
+  { follow, previous, tailLines, limitBytes = Infinity, since, offset = 0 }: LogSelection,
 ): AsyncGenerator<Buffer> {
   const attempt = await attemptOf(folder, container, previous);
   const path = logFile(folder, attempt);
   const file = await open(path);
   try {
-    let start = since === undefined ? 0 : await offsetSince(path, since);
+    let start = since === undefined ? offset : await offsetSince(path, since);
     if (tailLines !== undefined) start = await startOfLines(file, start, tailLines);
     let left = limitBytes;
     for (;;) {

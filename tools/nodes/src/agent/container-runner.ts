@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Container, ContainerState, ContainerStatus } from "../kube/objects.js";
 import { type ActionTarget, execute } from "./actions.js";
 import { logFile, recordLogTimes } from "./container-logs.js";
-import { type ContainerProcess, launchContainer, type LaunchOptions } from "./launch.js";
+import { type ContainerProcess, type InsideOptions, launchContainer, type LaunchOptions } from "./launch.js";
 import { repeatProbe } from "./probe-loop.js";
 
 export type Launch = Omit<LaunchOptions, "output" | "scratch">;
@@ -63,6 +63,10 @@ export class ContainerRunner {
     return this.#process !== undefined;
   }
 
+  get hasInputOnce(): boolean {
+    return this.#options.container.stdinOnce ?? false;
+  }
+
   get status(): ContainerStatus {
     const { name, image } = this.#options.container;
     return {
@@ -83,9 +87,18 @@ export class ContainerRunner {
    *
    * @throws Error if the container does not run
    */
-  async inside(command: readonly string[]): Promise<readonly string[]> {
+  async inside(command: readonly string[], options?: InsideOptions): Promise<readonly string[]> {
+    return await this.process.inside(command, options);
+  }
+
+  /**
+   * Returns the process of the container.
+   *
+   * @throws Error if the container does not run
+   */
+  get process(): ContainerProcess {
     if (!this.#process) throw new Error(`container ${this.name} is not running`);
-    return await this.#process.inside(command);
+    return this.#process;
   }
 
   /** Starts the container, once. */

@@ -3,7 +3,10 @@ import { readFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { guarded } from "../network/commands.js";
+import { childOf } from "./processes.js";
+import { writerTo } from "./remote-program.js";
 import { resolveInRoot } from "./resolve-in-root.js";
+import { inTerminal, resizeTerminal, type TerminalSize } from "./terminal.js";
 
 export interface Mount {
   readonly source: string;
@@ -34,8 +37,18 @@ export interface LaunchOptions {
   readonly directory: string;
   readonly env: ReadonlyMap<string, string>;
   readonly command: readonly string[];
+  /** Keeps an input open, to which `write` writes. */
+  readonly hasInput?: boolean;
+  readonly isTerminal?: boolean;
+  /** A process whose processes the container sees; undefined for a container that sees only its own. */
+  readonly processesOf?: number | undefined;
   /** Open file for both outputs. */
   readonly output: number;
+}
+
+export interface InsideOptions {
+  /** The command will be run by `inTerminal`. */
+  readonly isTerminal?: boolean;
 }
 
 /** A running container. */
@@ -46,7 +59,11 @@ export interface ContainerProcess {
   pid(): Promise<number | undefined>;
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Returns a command that runs in the container. */
-  inside(command: readonly string[]): Promise<readonly string[]>;
+  inside(command: readonly string[], options?: InsideOptions): Promise<readonly string[]>;
+  /** Writes to the input, if there is one; null is its end. */
+  readonly write?: (input: Buffer | null) => void;
+  /** Sets the size of the terminal, if there is one. */
+  readonly resize?: (size: TerminalSize) => void;
 }
 
 /** Argument of the first process of a started container, which waits for the container's own process. */
@@ -85,6 +102,7 @@ exec sh -c '"$@"; exit $?' ${INIT} "$@"`;
 /** Starts a container. Its processes end with this one. */
 export async function launchContainer(options: LaunchOptions): Promise<ContainerProcess> {
   const { namespaces, scratch, command, output, imageRoot = "/", isRootReadOnly = false } = options;
+  const { hasInput = false, isTerminal = false, processesOf } = options;
   const directory = await resolveInRoot(imageRoot, options.directory);
   const mounts = await Promise.all(
     options.mounts.map(async (mount) => ({ ...mount, target: await resolveInRoot(imageRoot, mount.target) })),
@@ -93,32 +111,59 @@ export async function launchContainer(options: LaunchOptions): Promise<Container
   const links = Object.entries(options.links);
   const args = [
     ...["nsenter", "-t", String(namespaces), "-n", "-u", "--"],
-    ...["unshare", "-m", "-p", "-f", "--kill-child", "--propagation", "private", "--", "sh", "-c", PREPARE, "launch"],
+    ...(processesOf === undefined ? [] : ["nsenter", "-t", String(processesOf), "-p", "--no-fork", "--"]),
+    ...[
+      "unshare",
+      "-m",
+      ...(processesOf === undefined ? ["-p"] : []),
+      "-f",
+      "--kill-child",
+      "--propagation",
+      "private",
+    ],
+    ...["--", "sh", "-c", PREPARE, "launch"],
     ...[scratch, imageRoot, directory, isRootReadOnly ? "ro" : "rw"],
     ...[
       String(mounts.length),
       ...mounts.flatMap(({ source, target, readOnly }) => [source, target, readOnly ? "ro" : "rw"]),
     ],
     ...[String(links.length), ...links.flat()],
+    ...sessionCommand(isTerminal),
     ...enterRoot(options, directory, command),
   ];
   const [file, ...guard] = guarded;
-  const child = spawn(file, [...guard, ...args], { stdio: ["ignore", output, output] });
+  const started = isTerminal ? inTerminal([...guarded, ...args]) : args;
+  const child = spawn(file, [...guard, ...started], {
+    stdio: [hasInput || isTerminal ? "pipe" : "ignore", output, output],
+  });
+  child.stdin?.on("error", () => undefined);
   const exited = exitOf(child);
-  const pid = (): Promise<number | undefined> => ownProcess(child);
+  const pid = (): Promise<number | undefined> => ownProcess(child, isTerminal);
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
     // The container's processes end with its first one, and that with the one which has started it.
     if (signal === "SIGKILL") return void child.kill("SIGKILL");
     const own = await pid();
     if (own !== undefined) signalProcess(own, signal);
   };
-  const inside = async (inner: readonly string[]): Promise<readonly string[]> => {
+  const inside: ContainerProcess["inside"] = async (inner, { isTerminal: onTerminal = false } = {}) => {
     const first = await pid();
     if (first === undefined) throw new Error("container not running");
     const enter = ["nsenter", "-t", String(first), "-n", "-u", "-m", "-p", "--"];
-    return [...guarded, ...enter, ...enterRoot(options, directory, inner)];
+    return [...guarded, ...enter, ...sessionCommand(onTerminal), ...enterRoot(options, directory, inner)];
   };
-  return { exited, pid, kill, inside };
+  return {
+    exited,
+    pid,
+    kill,
+    inside,
+    ...(hasInput && child.stdin && { write: writerTo(child.stdin) }),
+    ...(isTerminal && { resize: (size) => void resizeTerminal(child.pid ?? 0, size) }),
+  };
+}
+
+/** Begins a session that owns the terminal: processes of a container cannot refer to one outside. */
+function sessionCommand(isTerminal: boolean): readonly string[] {
+  return isTerminal ? ["setsid", "--ctty"] : [];
 }
 
 /** Returns a command that runs in the root of a container, as its user. */
@@ -171,21 +216,16 @@ function exitOf(child: ChildProcess): ContainerProcess["exited"] {
 const PID_INTERVAL = 10;
 
 /** Waits until the container's own process has started. */
-async function ownProcess(child: ChildProcess): Promise<number | undefined> {
+async function ownProcess(child: ChildProcess, isTerminal: boolean): Promise<number | undefined> {
   while (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-    const init = await childOf(child.pid);
+    const first = isTerminal ? await childOf(child.pid) : child.pid;
+    const init = first === undefined ? undefined : await childOf(first);
     const command = init === undefined ? "" : await readFile(`/proc/${init}/cmdline`, "utf8").catch(() => "");
     const own = init !== undefined && command.split("\0")[3] === INIT ? await childOf(init) : undefined;
     if (own !== undefined) return own;
     await sleep(PID_INTERVAL);
   }
   return undefined;
-}
-
-async function childOf(pid: number): Promise<number | undefined> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
-  const [first = ""] = children.trim().split(" ");
-  return first === "" ? undefined : Number(first);
 }
 
 function signalProcess(pid: number, signal: NodeJS.Signals): void {

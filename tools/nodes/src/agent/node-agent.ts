@@ -10,11 +10,12 @@ import { patchStatus } from "../kube/write-status.js";
 import type { Namespaces } from "../network/commands.js";
 import { addByPlugin, type CniPlugin } from "../network/cni-plugin.js";
 import type { PodNetwork } from "../network/pod-network.js";
-import { readLogs } from "./container-logs.js";
+import { loggedBytes, readLogs } from "./container-logs.js";
 import type { Images } from "./images.js";
-import { type LogRequest, startNodeServer } from "./node-server.js";
+import { type LogRequest, type ProgramRequest, startNodeServer } from "./node-server.js";
 import type { LaunchContext } from "./pod-launch.js";
 import { PodRunner } from "./pod-runner.js";
+import { type ProgramOutput, type RemoteProgram, startProgram } from "./remote-program.js";
 import { PodVolumes, withAccountVolume, writeNameFiles } from "./pod-volumes.js";
 import { ServiceAccountTokens } from "./service-account-tokens.js";
 import type { VolumeSources } from "./volume-content.js";
@@ -57,7 +58,13 @@ export class NodeAgent {
     const { cluster, directory } = this.#options;
     const socket = join(directory, "node.sock");
     this.#stopServer = await startNodeServer(socket, {
-      inside: ({ container, command, ...pod }) => this.#runnerOf(pod).inside(container, command),
+      exec: async ({ container, command, stdin, tty, ...pod }) => {
+        const inside = await this.#runnerOf(pod)
+          .runnerOf(container)
+          .inside(command ?? [], { isTerminal: tty });
+        return startProgram(inside, { hasInput: stdin, isTerminal: tty });
+      },
+      attach: (request) => this.#attach(request),
       logs: (request) => this.#logs(request),
       network: (pod) => this.#runnerOf(pod).enter,
     });
@@ -90,6 +97,7 @@ export class NodeAgent {
     const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
     if (!running) return void (deletionTimestamp !== undefined && this.#remove(pod));
     if (deletionTimestamp !== undefined) void running.runner.stop(deletionGracePeriodSeconds * 1000);
+    running.runner.startEphemeral();
     const conditions = (status: PodStatus | undefined) => status?.conditions?.map(({ type, status }) => [type, status]);
     if (!isDeepStrictEqual(conditions(pod.status), conditions(previous?.status))) running.runner.report();
     if (!isDeepStrictEqual(pod.metadata.labels, previous?.metadata.labels)) running.update();
@@ -103,15 +111,41 @@ export class NodeAgent {
     return running.runner;
   }
 
-  /** Returns the output of a container, also of one that has ended. */
-  #logs({ namespace, pod: name, container, ...selection }: LogRequest): AsyncIterable<Buffer> {
+  /** Returns the program of a container, with what it writes from now on. */
+  async #attach({ container, stdin, ...pod }: ProgramRequest): Promise<RemoteProgram> {
+    const runner = this.#runnerOf(pod).runnerOf(container);
+    const { write, resize, exited } = runner.process;
+    // Known before any input is written, to which the output may be an answer.
+    const offset = await loggedBytes(this.#logFolder(pod, container), runner.restarts);
+    const logs = this.#logs({ ...pod, container, follow: true, previous: false, offset });
+    return {
+      outputs: asOutput(logs),
+      status: exited.then(() => 0),
+      // The input of a container stays open for the next client, unless it is for one only.
+      ...(stdin &&
+        write && { write: (input) => void (input === null && !runner.hasInputOnce ? undefined : write(input)) }),
+      ...(resize && { resize }),
+      leave: () => undefined,
+    };
+  }
+
+  /** @throws Error if the pod is not known */
+  #logFolder(
+    { namespace, pod: name }: { readonly namespace: string; readonly pod: string },
+    container: string,
+  ): string {
     const { cluster, directory } = this.#options;
     const pod = cluster.pods.get(`${namespace}/${name}`);
     if (!pod) throw new Error(`pod ${namespace}/${name} is not known on this node`);
-    const { uid } = pod.metadata;
-    const folder = join(directory, uid, "containers", container);
+    return join(directory, pod.metadata.uid, "containers", container);
+  }
+
+  /** Returns the output of a container, also of one that has ended. */
+  #logs({ namespace, pod, container, ...selection }: LogRequest): AsyncIterable<Buffer> {
+    const folder = this.#logFolder({ namespace, pod }, container);
+    const uid = this.#options.cluster.pods.get(`${namespace}/${pod}`)?.metadata.uid ?? "";
     const isRunning = (attempt: number): boolean => this.#pods.get(uid)?.runner.isRunning(container, attempt) ?? false;
-    return readLogs({ folder, container: `${container} of pod ${namespace}/${name}`, isRunning }, selection);
+    return readLogs({ folder, container: `${container} of pod ${namespace}/${pod}`, isRunning }, selection);
   }
 
   #run(first: Pod): void {
@@ -239,6 +273,10 @@ export class NodeAgent {
       nodeInfo: { ...emptyNodeInfo, kubeletVersion: "v1.33.0" },
     });
   }
+}
+
+async function* asOutput(blocks: AsyncIterable<Buffer>): AsyncGenerator<ProgramOutput> {
+  for await (const content of blocks) yield { stream: 1, content };
 }
 
 const emptyNodeInfo = {

@@ -45,6 +45,8 @@ export async function launchOf(pod: Pod, container: Container, context: LaunchCo
     directory,
     env,
     command: [...entrypoint, ...args],
+    hasInput: container.stdin ?? false,
+    isTerminal: container.tty ?? false,
   };
 }
 

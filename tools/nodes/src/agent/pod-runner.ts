@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Container, Pod, PodStatus } from "../kube/objects.js";
+import type { Container, EphemeralContainer, Pod, PodStatus } from "../kube/objects.js";
 import type { Namespaces } from "../network/commands.js";
 import { ContainerRunner, type Launch } from "./container-runner.js";
 import { launchOf, type LaunchContext, unsupportedFields } from "./pod-launch.js";
@@ -28,6 +28,7 @@ export class PodRunner {
   readonly #environment: PodEnvironment;
   readonly #init: ContainerRunner[] = [];
   readonly #main: ContainerRunner[] = [];
+  readonly #ephemeral: ContainerRunner[] = [];
   readonly #startTime = new Date().toISOString();
   readonly #stopping = new AbortController();
   #podIP: string | undefined;
@@ -59,15 +60,22 @@ export class PodRunner {
     return this.ended;
   }
 
-  /**
-   * Returns a command that runs in a container.
-   *
-   * @throws Error if the container does not run
-   */
-  async inside(container: string, command: readonly string[]): Promise<readonly string[]> {
+  /** @throws Error if there is no such container */
+  runnerOf(container: string): ContainerRunner {
     const runner = this.#all.find(({ name }) => name === container);
     if (!runner) throw new Error(`there is no container ${container}`);
-    return await runner.inside(command);
+    return runner;
+  }
+
+  /** Starts ephemeral containers that were added to the pod, once its network is there. */
+  startEphemeral(): void {
+    if (!this.#launch || this.#isStopping) return;
+    for (const container of this.#environment.pod().spec.ephemeralContainers ?? []) {
+      if (this.#ephemeral.some(({ name }) => name === container.name)) continue;
+      const runner = this.#ephemeralRunner(container);
+      this.#ephemeral.push(runner);
+      void runner.start();
+    }
   }
 
   /**
@@ -94,6 +102,7 @@ export class PodRunner {
       startTime: this.#startTime,
       init: this.#init.map(({ status }) => status),
       containers: this.#main.map(({ status }) => status),
+      ephemeral: this.#ephemeral.map(({ status }) => status),
       isInitialized: this.#isInitialized,
       ...(this.#finished && { finished: this.#finished }),
       ...this.#problem,
@@ -102,7 +111,7 @@ export class PodRunner {
   }
 
   get #all(): ContainerRunner[] {
-    return [...this.#init, ...this.#main];
+    return [...this.#init, ...this.#main, ...this.#ephemeral];
   }
 
   get #isStopping(): boolean {
@@ -128,6 +137,23 @@ export class PodRunner {
       directory: join(directory, "containers", container.name),
       prepare: (own) => this.#prepare(own),
       shouldRestart,
+      backoffMs,
+      changed: () => this.report(),
+    });
+  }
+
+  /** An ephemeral container is never started again, and the pod does not wait for its end. */
+  #ephemeralRunner(container: EphemeralContainer): ContainerRunner {
+    const { directory, backoffMs } = this.#environment;
+    const { targetContainerName: target } = container;
+    const processesOf = async (): Promise<number | undefined> =>
+      target ? await this.runnerOf(target).process.pid() : undefined;
+    return new ContainerRunner({
+      container,
+      podIP: () => this.#podIP ?? "",
+      directory: join(directory, "containers", container.name),
+      prepare: async (own) => ({ ...(await this.#prepare(own)), processesOf: await processesOf() }),
+      shouldRestart: () => false,
       backoffMs,
       changed: () => this.report(),
     });
@@ -171,6 +197,7 @@ export class PodRunner {
         this.#namespaces = namespaces;
         this.#launch = launch;
         this.#problem = undefined;
+        this.startEphemeral();
         return;
       } catch (error) {
         this.#problem = { reason: "ContainerCreating", message: (error as Error).message };

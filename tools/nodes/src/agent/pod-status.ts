@@ -6,6 +6,7 @@ export interface PodProgress {
   readonly startTime: string;
   readonly init: readonly ContainerStatus[];
   readonly containers: readonly ContainerStatus[];
+  readonly ephemeral: readonly ContainerStatus[];
   /** All init containers are done, and all sidecars started. */
   readonly isInitialized: boolean;
   /** Set when all containers have ended for good. */
@@ -16,7 +17,7 @@ export interface PodProgress {
 
 /** Returns the status of a pod. Conditions of others, such as readiness gates, are kept. */
 export function podStatus(pod: Pod, progress: PodProgress, now: string): PodStatus {
-  const { hostIP, podIP, startTime, init, containers, isInitialized, finished, reason, message } = progress;
+  const { hostIP, podIP, startTime, init, containers, ephemeral, isInitialized, finished, reason, message } = progress;
   const sidecars = init.filter(({ name }) => isSidecar(pod, name));
   // A container that waits to be restarted has run.
   const isRunning =
@@ -50,6 +51,7 @@ export function podStatus(pod: Pod, progress: PodProgress, now: string): PodStat
     startTime,
     ...(init.length > 0 && { initContainerStatuses: init.map((status) => initStatus(pod, status)) }),
     containerStatuses: containers,
+    ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
   };
 }
 

@@ -42,16 +42,12 @@ attempt(["127.0.0.1", "::1"]);
  *
  * @param url `/forward?namespace=…&pod=…&port=…`
  */
-export function forwardToPod(url: string, connection: Duplex, network: PodNetworkEntry): void {
+export function forwardToPod(url: URL, connection: Duplex, network: PodNetworkEntry): void {
   connection.on("error", () => connection.destroy());
-  const query = new URL(url, "http://node").searchParams;
+  const query = url.searchParams;
   const [namespace = "", pod = "", port = ""] = ["namespace", "pod", "port"].map((name) => query.get(name) ?? "");
-  const refuse = (reason: string): void => {
-    const text = `port ${port} of pod ${namespace}/${pod}: ${reason}`;
-    connection.end(
-      `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-    );
-  };
+  const refuse = (reason: string): void =>
+    refuseUpgrade(connection, `port ${port} of pod ${namespace}/${pod}: ${reason}`);
   let entry: readonly string[];
   try {
     entry = network({ namespace, pod });
@@ -76,4 +72,11 @@ export function forwardToPod(url: string, connection: Duplex, network: PodNetwor
     if (!isConnected) refuse(errors.trim() || "the connection failed");
   });
   connection.once("close", () => child.kill("SIGKILL"));
+}
+
+/** Answers a request for an upgrade with status 400 and a reason. */
+export function refuseUpgrade(connection: Duplex, reason: string): void {
+  connection.end(
+    `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(reason)}\r\n\r\n${reason}`,
+  );
 }

@@ -131,6 +131,15 @@ export interface Container {
   readonly lifecycle?: { readonly postStart?: Action; readonly preStop?: Action };
   readonly restartPolicy?: string;
   readonly terminationMessagePath?: string;
+  readonly stdin?: boolean;
+  readonly stdinOnce?: boolean;
+  readonly tty?: boolean;
+}
+
+/** A container that is added to a running pod. */
+export interface EphemeralContainer extends Container {
+  /** A container whose processes it sees. */
+  readonly targetContainerName?: string;
 }
 
 export interface Resources {
@@ -222,6 +231,7 @@ export interface PodSpec {
   };
   readonly volumes?: readonly Volume[];
   readonly initContainers?: readonly Container[];
+  readonly ephemeralContainers?: readonly EphemeralContainer[];
   readonly containers: readonly Container[];
 }
 
@@ -263,6 +273,7 @@ export interface PodStatus {
   readonly startTime?: string;
   readonly initContainerStatuses?: readonly ContainerStatus[];
   readonly containerStatuses?: readonly ContainerStatus[];
+  readonly ephemeralContainerStatuses?: readonly ContainerStatus[];
 }
 
 export interface Pod extends Stored {
