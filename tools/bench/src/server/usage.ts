@@ -6,6 +6,8 @@ export interface Memory {
   readonly rss: number;
   /** Peak since the start or the last reset. */
   readonly peak: number;
+  /** Part of `rss` that no file has, and that no other process shares. */
+  readonly anonymous: number;
 }
 
 let ticksPerSecond: number | undefined;
@@ -36,7 +38,7 @@ export function memory(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const bytes = (field: string): number =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
-  return { rss: bytes("VmRSS"), peak: bytes("VmHWM") };
+  return { rss: bytes("VmRSS"), peak: bytes("VmHWM"), anonymous: bytes("RssAnon") };
 }
 
 /** Resets the peak. Returns false if that is not permitted; the peak is then that since the start. */
