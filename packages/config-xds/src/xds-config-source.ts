@@ -147,8 +147,13 @@ export class XdsConfigSource implements Source {
   #delay(): Promise<void> {
     const { signal } = this.#stopped;
     return new Promise((resolve) => {
-      const cancel = this.#clock.after(this.#backoff.next(), resolve);
-      signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+      const end = (): void => {
+        cancel();
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = this.#clock.after(this.#backoff.next(), end);
+      signal.addEventListener("abort", end);
     });
   }
 }

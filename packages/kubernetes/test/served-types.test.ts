@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import {
   type ApiClient,
   ApiError,
@@ -222,4 +225,28 @@ test("a version whose types cannot be read at first is reported as unknown until
   isReadable = true;
   await vi.waitFor(() => expect(versionsOf("deployments")).toEqual(["v1"]), until);
   expect(unknowns).toEqual([["apps/v1"], []]);
+});
+
+test("many requests of one reading, and many readings, do not make Node.js warn of listeners", async () => {
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error): void => void warnings.push(name);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  let readings = 0;
+  const versions = Array.from({ length: 20 }, (_, i) => ({ version: `v${i + 1}` }));
+  const fake = createServer((request, response) => {
+    const path = request.url ?? "";
+    if (path.startsWith("/apis/apiextensions")) return void response.writeHead(403).end("{}");
+    if (path === "/api") readings++;
+    const groups = path === "/apis" ? [{ name: "shop.example", versions }] : [];
+    const resources = path.startsWith("/apis/shop.example/") ? [{ name: "carts", kind: "Cart", namespaced: true }] : [];
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ groups, versions: [], resources }));
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void fake.close());
+  await once(fake, "listening");
+  const { port } = fake.address() as AddressInfo;
+  const { versionsOf } = follow(clientOf({ url: `http://127.0.0.1:${port}` }, "token"), 1);
+  await vi.waitFor(() => expect(versionsOf("carts")).toHaveLength(20), until);
+  await vi.waitFor(() => expect(readings).toBeGreaterThan(12), until);
+  expect(warnings).not.toContain("MaxListenersExceededWarning");
 });

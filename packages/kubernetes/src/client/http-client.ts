@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { type Clock, monotonicClock } from "@istiod/runtime";
@@ -115,7 +116,11 @@ class HttpApiClient implements ApiClient {
     const controller = new AbortController();
     const abort = (): void => controller.abort();
     if (this.#isClosed || signal?.aborted === true) abort();
-    signal?.addEventListener("abort", abort, { once: true });
+    if (signal !== undefined) {
+      // A caller may have many requests at once, and Node.js warns of more than ten listeners.
+      setMaxListeners(0, signal);
+      signal.addEventListener("abort", abort, { once: true });
+    }
     this.#open.add(controller);
     return {
       signal: controller.signal,

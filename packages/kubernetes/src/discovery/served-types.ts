@@ -171,8 +171,13 @@ export class ServedTypes {
     const { signal } = this.#stopping;
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();
-      const cancel = this.#clock.after(delayMs, resolve);
-      signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+      const end = (): void => {
+        cancel();
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = this.#clock.after(delayMs, end);
+      signal.addEventListener("abort", end);
     });
   }
 }
