@@ -4,9 +4,11 @@ import {
   applyChanges,
   defaultMeshConfig,
   environment,
+  inferencePools,
   meshConfig,
   meshConfigKey,
   readText,
+  services,
 } from "@istiod/config-schema";
 import { inferencePoolServices } from "@istiod/gateway-api";
 import { Database } from "@istiod/incremental";
@@ -57,7 +59,11 @@ function start() {
       write(object("v1", "Service", name, { spec: { clusterIP: "None", selector, ports } }, labels));
   };
   const service = () => analysis.writtenService({ kind: "InferencePool", namespace: "shop", name: "model" });
-  return { write, writeService, service, isCurrent: () => service()?.isCurrent };
+  const remove = (kind: "InferencePool" | "Service", name: string): void =>
+    void database.commit((tx) =>
+      kind === "Service" ? tx.delete(services, `Kubernetes/shop/${name}`) : tx.delete(inferencePools, `shop/${name}`),
+    );
+  return { write, writeService, service, remove, isCurrent: () => service()?.isCurrent };
 }
 
 test.each([
@@ -87,4 +93,17 @@ test("a Service that is not of an InferencePool is foreign, though it has the na
   expect(service()).toEqual({ namespace: "shop", name, isCurrent: false, isForeign: true });
   writeService();
   expect(service()).toEqual({ namespace: "shop", name, isCurrent: true, isForeign: false });
+});
+
+test("the Service of a deleted InferencePool is left until it is deleted, and a foreign one is not", () => {
+  const { write, writeService, service, remove } = start();
+  write(pool());
+  writeService();
+  const name = service()?.name ?? "";
+  remove("InferencePool", "model");
+  expect(service()).toEqual({ namespace: "shop", name, isCurrent: false, isForeign: false });
+  remove("Service", name);
+  expect(service()).toBeUndefined();
+  write(object("v1", "Service", name, { spec: { clusterIP: "None", ports: [{ name: "http", port: 80 }] } }));
+  expect(service()).toBeUndefined();
 });

@@ -22,6 +22,8 @@ export interface ObjectStatus {
   readonly unwritten?: ObjectName;
   /** The reason why no running controller writes `unwritten`, as a clause; absent if one does. */
   readonly reasonUnwritten?: string;
+  /** An object that istiod wrote for this one, which is deleted, and that still exists; absent if there is none. */
+  readonly unremoved?: ObjectName;
   /** Number of connected proxies of any kind. */
   readonly connected: number;
   /** Number of connected proxies with pushes or answers outstanding, which the object may still reach. */
@@ -56,7 +58,10 @@ export interface StatusSources<C> extends EffectSources<C> {
   readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
   /** Returns the Gateway that an object is for and whose own proxies have not connected yet. Default: none. */
   awaitedGateway?(object: ObjectName): string | undefined;
-  /** Returns the object that is written for an object, and deleted with it. Default: none. */
+  /**
+   * Returns the object that is written for an object, and deleted with it; of an object that does not exist, the one
+   * that is left. Default: none.
+   */
   writtenFor?(object: ObjectName): WrittenObject | undefined;
   /** Returns why an object is not read, whether or not it exists; undefined if it would be. Default: it would be. */
   reasonUnread?(object: ObjectName): string | undefined;

@@ -6,15 +6,18 @@ import { isSettling } from "./settling.js";
 
 /**
  * Returns the status of a deleted object. Its effect can no longer be computed, so the status is that of the change
- * that deleted it: its responses, and the streams to which it is not pushed yet.
+ * that deleted it: its responses, and the streams to which it is not pushed yet. An object that istiod wrote for it may
+ * be deleted later.
  */
 export function removalStatus<C>(sources: StatusSources<C>, object: ObjectName): ObjectStatus {
   const { changes, deliveries } = sources;
   const revision = changes.lastChangeOf(object);
   const connections = sources.connections();
+  const left = sources.writtenFor?.(object);
   const status = {
     object,
     found: false,
+    ...(left !== undefined && { unremoved: left.object }),
     connected: connections.length,
     settling: connections.filter((connection) => isSettling(sources, connection)).length,
   };

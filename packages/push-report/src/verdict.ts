@@ -7,9 +7,12 @@ export function isLive({ found, noEffect, effectElsewhere, unwritten, reached, l
   return effectElsewhere !== undefined || (reached > 0 && live === reached);
 }
 
-/** Reports whether an object is deleted and every affected proxy has acknowledged the deletion. */
-export function isGone({ found, missing }: ObjectStatus): boolean {
-  return !found && missing.length === 0;
+/**
+ * Reports whether an object is deleted with the one that istiod wrote for it, and every affected proxy has acknowledged
+ * the deletion.
+ */
+export function isGone({ found, missing, unremoved }: ObjectStatus): boolean {
+  return !found && missing.length === 0 && unremoved === undefined;
 }
 
 /**
@@ -36,12 +39,13 @@ export function formatStatus(status: ObjectStatus, works = true): string {
 }
 
 function sentence(status: ObjectStatus, works: boolean): string {
-  const { found, revision, noEffect, effectElsewhere, awaited, reasonUnwritten } = status;
+  const { found, revision, noEffect, effectElsewhere, awaited, reasonUnwritten, unremoved } = status;
   const { connected, settling, live, reached, rejected } = status;
   if (!found && noEffect !== undefined) return `not read: ${noEffect}`;
-  if (!found && revision === undefined) return "not found";
+  const left = unremoved === undefined ? "" : `; ${formatName(unremoved)}, which istiod wrote for it, still exists`;
+  if (!found && revision === undefined) return `not found${left}`;
   const note = rejected > 0 ? `, rejected by ${rejected}` : "";
-  if (!found) return `deleted, gone from ${live} of ${proxies(reached)}${note}`;
+  if (!found) return `deleted, gone from ${live} of ${proxies(reached)}${note}${left}`;
   if (noEffect !== undefined) return `has no effect: ${noEffect}`;
   if (effectElsewhere !== undefined) return effectElsewhere;
   const outdated = outdatedClause(status);

@@ -1,4 +1,4 @@
-import { formatStatus, isIneffective, isLive, type ObjectStatus } from "@istiod/push-report";
+import { formatStatus, isGone, isIneffective, isLive, type ObjectStatus } from "@istiod/push-report";
 import { expect, test } from "vitest";
 
 const status: ObjectStatus = {
@@ -44,4 +44,15 @@ test("an object that reaches no proxy is waited for while the proxies of its Gat
   );
   expect(isIneffective({ ...awaited, noEffect: "it has none" })).toBe(true);
   expect(isLive({ ...awaited, reached: 1, live: 1 })).toBe(true);
+});
+
+test("a deleted object is gone when the one that istiod wrote for it is", () => {
+  const object = { kind: "InferencePool", namespace: "shop", name: "model" };
+  const deleted = { ...status, object, found: false, revision: 3, reached: 2, live: 2 };
+  const left = { ...deleted, unremoved: { kind: "Service", namespace: "shop", name: "model-ip" } };
+  expect([isGone(deleted), isGone(left)]).toEqual([true, false]);
+  const clause = "; Service/shop/model-ip, which istiod wrote for it, still exists";
+  expect(formatStatus(left)).toBe(`InferencePool/shop/model: deleted, gone from 2 of 2 proxies${clause}`);
+  const { revision: _, ...unknown } = left;
+  expect(formatStatus(unknown)).toBe(`InferencePool/shop/model: not found${clause}`);
 });

@@ -53,6 +53,7 @@ function joinObject(name: string, answers: Answers): AnnotatedStatus {
   const awaited = found.every((status) => status.awaited !== undefined) ? found[0]?.awaited : undefined;
   const needing = found.filter((status) => status.unwritten !== undefined);
   const { unwritten, reasonUnwritten } = needing[0] ?? {};
+  const unremoved = all.find((status) => status.unremoved !== undefined)?.unremoved;
   return {
     object: first.object,
     found: found.length > 0,
@@ -64,6 +65,7 @@ function joinObject(name: string, answers: Answers): AnnotatedStatus {
     // One replica whose cluster has the controller is enough.
     ...(reasonUnwritten !== undefined &&
       needing.every((status) => status.reasonUnwritten !== undefined) && { reasonUnwritten }),
+    ...(unremoved !== undefined && { unremoved }),
     ...(revision !== undefined && { revision }),
     connected: sum("connected"),
     settling: sum("settling"),
