@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { analyzeTexts } from "@istiod/analysis";
+import { fromJson } from "@bufbuild/protobuf";
+import { analyzeTexts, findingsOf } from "@istiod/analysis";
+import { meshNetworks, meshNetworksKey, readText, type SecretObject, secrets } from "@istiod/config-schema";
+import { Database } from "@istiod/incremental";
+import { MeshNetworksSchema } from "@istiod/istio-api/mesh/v1alpha1/network";
 import { messagesOf } from "./messages-of.js";
 
 describe("registries of mesh networks", () => {
@@ -23,6 +27,30 @@ describe("registries of mesh networks", () => {
     );
     expect(messagesOf(registries, secret('"true"'), networks("cluster-2"))).toEqual([]);
     expect(messagesOf(registries, secret('"false"'), networks("cluster-2"))).toHaveLength(1);
+  });
+
+  it("are not those of Secrets in a directory, which a running istiod does not read", () => {
+    const messages = (isOfDirectory: boolean): readonly string[] => {
+      const database = new Database<undefined>();
+      const [read] = readText(secret('"true"'), "a.yaml").flatMap(({ objects }) => objects);
+      const object = read?.object as SecretObject;
+      database.commit((tx) => {
+        tx.set(secrets, "Kubernetes/istio-system/a", {
+          ...object,
+          spec: { ...object.spec, ...(isOfDirectory && { isOfDirectory }) },
+        });
+        tx.set(
+          meshNetworks,
+          meshNetworksKey,
+          fromJson(MeshNetworksSchema, {
+            networks: { north: { endpoints: [{ fromRegistry: "cluster-2" }] } },
+          }),
+        );
+      });
+      const found = database.view(undefined).call(findingsOf([registries]));
+      return found.map(({ code }) => code);
+    };
+    expect([messages(false), messages(true)]).toEqual([[], ["IST0126"]]);
   });
 });
 

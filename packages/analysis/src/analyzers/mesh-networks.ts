@@ -19,9 +19,9 @@ export const meshNetworksAnalyzers: readonly Analyzer[] = [
 /** Registries that every istiod has. */
 const ownRegistries: readonly string[] = ["Kubernetes", "External", "Mock"];
 
-/** Secrets with the credentials of remote clusters. */
-const clusterSecrets = index(secrets, "ofClusters", ({ labels }) =>
-  labels[remoteClusterLabel] === "true" ? ["cluster"] : [],
+/** Secrets with the credentials of remote clusters. Those of a directory are not read. */
+const clusterSecrets = index(secrets, "ofClusters", ({ labels, spec }) =>
+  labels[remoteClusterLabel] === "true" && spec.isOfDirectory !== true ? ["cluster"] : [],
 );
 
 function checkRegistries({ networks }: MeshNetworks, { q, report }: AnalysisContext): void {
