@@ -1,4 +1,4 @@
-import { systemNamespaces } from "@istiod/config-schema";
+import { systemNamespaces, withShortQuotes } from "@istiod/config-schema";
 import {
   type Collection,
   CycleError,
@@ -60,7 +60,14 @@ function apply(q: QueryContext, key: string, object: unknown, { analyzer, rule }
       q,
       key,
       report: (code, path, message, level) =>
-        void found.push({ code, ...(level && { level }), analyzer: analyzer.name, origin, path, message }),
+        void found.push({
+          code,
+          ...(level && { level }),
+          analyzer: analyzer.name,
+          origin,
+          path,
+          message: withShortQuotes(message),
+        }),
     });
   } catch (error) {
     if (error instanceof CycleError) throw error;

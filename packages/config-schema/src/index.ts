@@ -367,3 +367,4 @@ export { type ClassesOfIngress, hasServedClass, isIstioClass } from "./mesh/serv
 export { fieldsWithoutEffect } from "./effect/fields-without-effect.js";
 export { type IneffectiveField, ineffectiveFields, withoutName } from "./effect/ineffective-fields.js";
 export { regexMatches } from "./validation/regex/regex.js";
+export { withShortQuotes } from "./decoding/short-quotes.js";

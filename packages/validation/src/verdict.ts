@@ -13,6 +13,7 @@ import {
   type Kind,
   type Report,
   withoutName,
+  withShortQuotes,
 } from "@istiod/config-schema";
 import { checkEnvoyFilter } from "./envoy-filter.js";
 
@@ -71,7 +72,9 @@ function valueAt(document: unknown, path: FieldPath): unknown {
 
 function collectAt(at: FieldPath, issues: Issue[]): Report {
   return {
-    error: (path, message) => void issues.push({ severity: "error", path: [...at, ...path], message }),
-    warning: (path, message) => void issues.push({ severity: "warning", path: [...at, ...path], message }),
+    error: (path, message) =>
+      void issues.push({ severity: "error", path: [...at, ...path], message: withShortQuotes(message) }),
+    warning: (path, message) =>
+      void issues.push({ severity: "warning", path: [...at, ...path], message: withShortQuotes(message) }),
   };
 }

@@ -16,6 +16,7 @@ import {
   type Envelope,
 } from "./manifest.js";
 import { failClosed, readableName, readableNamespace } from "./fail-closed.js";
+import { withShortQuotes } from "./short-quotes.js";
 import { unknownKindFault } from "./unknown-kind.js";
 import type { FieldPath, Report, IssueCode } from "./report.js";
 
@@ -236,9 +237,15 @@ function substituteOf(
 function collectAt(at: FieldPath, issues: Issue[], { wordAt, bounds }: DecodeOptions): Report {
   return {
     bounds,
-    error: (path, message) => void issues.push({ severity: "error", path: [...at, ...path], message }),
+    error: (path, message) =>
+      void issues.push({ severity: "error", path: [...at, ...path], message: withShortQuotes(message) }),
     warning: (path, message, code) =>
-      void issues.push({ severity: "warning", path: [...at, ...path], message, ...(code !== undefined && { code }) }),
+      void issues.push({
+        severity: "warning",
+        path: [...at, ...path],
+        message: withShortQuotes(message),
+        ...(code !== undefined && { code }),
+      }),
     wordAt: wordAt && ((path) => wordAt([...at, ...path])),
   };
 }

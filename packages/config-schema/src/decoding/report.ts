@@ -1,3 +1,4 @@
+import { shortQuote } from "./short-quotes.js";
 import type { ProductBounds } from "../mesh/product-bounds.js";
 
 /** A path in a document: field names and list indexes from its root. */
@@ -45,8 +46,8 @@ export function formatPath(path: FieldPath): string {
   for (const [i, part] of path.entries()) {
     if (i === 0 && part === "spec" && path.length > 1) continue;
     if (typeof part === "number") text += `[${part}]`;
-    else if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(part)) text += text === "" ? part : `.${part}`;
-    else text += `[${JSON.stringify(part)}]`;
+    else if (/^[A-Za-z_][A-Za-z0-9_]{0,79}$/.test(part)) text += text === "" ? part : `.${part}`;
+    else text += `[${shortQuote(JSON.stringify(part))}]`;
   }
   return text;
 }
