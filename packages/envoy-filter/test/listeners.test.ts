@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { EnvoyFilter_PatchContext as Context } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import { describe, expect, it } from "vitest";
-import { onListener, type Written } from "./patches.js";
+import { onListener, onListeners, type Written } from "./patches.js";
 
 const manager = "envoy.filters.network.http_connection_manager";
 const type = (name: string): { "@type": string } => ({ "@type": `type.googleapis.com/envoy.extensions.${name}` });
@@ -120,6 +120,72 @@ describe("HTTP filters", () => {
     expect(result("istio.stats")).toEqual(["a", "before", "after", "router"]);
     expect(result("first")).toEqual(["before", "after", "a", "router"]);
     expect(result("nowhere")).toEqual(["a", "router"]);
+  });
+});
+
+describe("listeners of many workloads", () => {
+  const chain = (name: string, serverName: string, names: readonly string[], port?: number): JsonObject => ({
+    name,
+    ...(port !== undefined && { filterChainMatch: { destinationPort: port } }),
+    filters: [
+      {
+        name: manager,
+        typedConfig: {
+          ...hcm,
+          serverName,
+          httpFilters: names.map((each) => ({ name: each })),
+          routeConfig: { name: `inbound|${port ?? 80}||`, virtualHosts: [{ name: serverName, domains: ["*"] }] },
+        },
+      },
+      tcp("t"),
+    ],
+  });
+  const inbound = (backlog: number, ...filterChains: JsonObject[]): JsonObject => ({
+    ...listener(...filterChains),
+    name: "virtualInbound",
+    tcpBacklogSize: backlog,
+  });
+  const [few, many] = [
+    ["a", "router"],
+    ["a", "b", "router"],
+  ] as const;
+  const listeners = [
+    inbound(1, chain("x", "one", few, 80)),
+    inbound(1, chain("x", "two", few, 80), chain("y", "two", many)),
+    inbound(2, chain("x", "one", many, 80), chain("y", "one", few, 90), chain("x", "one", few, 80)),
+    listener(chain("x", "one", few, 80)),
+    listener(chain("y", "two", many)),
+  ];
+  const named = (name: string): object => ({ listener: { filterChain: { name, filter: { name: manager } } } });
+  const merge = (value: object, match: object = at()): Written => ({
+    applyTo: "NETWORK_FILTER",
+    operation: "MERGE",
+    match,
+    value: { name: manager, typed_config: { ...hcm, ...value } },
+  });
+  const ofHosts: Written = {
+    applyTo: "VIRTUAL_HOST",
+    operation: "MERGE",
+    match: { routeConfiguration: { portNumber: 80 } },
+    value: { include_request_attempt_count: true },
+  };
+
+  it.each<[string, readonly Written[]]>([
+    ["of all chains", [merge({ stat_prefix: "s" }), httpPatch("INSERT_BEFORE", at("router"))]],
+    ["of chains by name", [httpPatch("ADD", named("x")), httpPatch("INSERT_FIRST", named("y")), merge({}, named("y"))]],
+    ["by port", [httpPatch("ADD", { listener: { portNumber: 80 } }), merge({ stat_prefix: "s" })]],
+    ["that merge HTTP filters", [merge({ http_filters: [{ name: "c" }] }), httpPatch("INSERT_AFTER", at("c"))]],
+    ["of routes", [ofHosts]],
+    ["of listeners", [{ applyTo: "LISTENER", operation: "MERGE", value: { name: "renamed", tcp_backlog_size: 9 } }]],
+    [
+      "of another type",
+      [{ ...merge({}), value: { name: "r", typed_config: type("filters.network.tcp_proxy.v3.TcpProxy") } }],
+    ],
+  ])("are patched like a single one by patches %s", (_, written) => {
+    const place = { patchesInlineRoutes: (name: string) => name.startsWith("inbound|") };
+    const together = onListeners([...listeners, ...listeners], written, place);
+    expect(together).toEqual([...listeners, ...listeners].map((each) => onListener(each, written, place)));
+    expect(together.flatMap(({ effects }) => effects)).not.toEqual([]);
   });
 });
 

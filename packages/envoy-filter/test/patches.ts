@@ -64,22 +64,27 @@ export function onCluster(cluster: JsonValue, written: readonly Written[], hosts
   return { json: remains ? toJson(ClusterSchema, message, { registry }) : undefined, effects: effects.toArray() };
 }
 
-export function onListener(
-  listener: JsonValue,
+/** Applies patches to listeners, one after the other by the same patcher. */
+export function onListeners(
+  listeners: readonly JsonValue[],
   written: readonly Written[],
   place: Partial<ListenerPlace> = {},
-): Result {
-  const message = fromJson(ListenerSchema, listener, { registry });
+): readonly Result[] {
   const patcher = new ListenerPatcher(patchesOf(written), { context: Context.SIDECAR_OUTBOUND, ...place });
-  const patch = (): Result => {
+  return listeners.map((listener) => {
+    const message = fromJson(ListenerSchema, listener, { registry });
     const effects = new Effects();
     const patched = patcher.patch({ name: message.name, bytes: toBinary(ListenerSchema, message) }, effects);
     const json = patched && toJson(ListenerSchema, fromBinary(ListenerSchema, patched.bytes), { registry });
     return { json, effects: effects.toArray() };
-  };
-  const result = patch();
+  });
+}
+
+export function onListener(listener: JsonValue, written: readonly Written[], place?: Partial<ListenerPlace>): Result {
+  const [result, again] = onListeners([listener, listener], written, place);
   // The results that a patcher keeps are those that it computes.
-  expect(patch()).toEqual(result);
+  expect(again).toEqual(result);
+  if (result === undefined) throw new Error("there is no result");
   return result;
 }
 

@@ -30,6 +30,33 @@ export function splitParts(parts: readonly Uint8Array[], field: number): SplitMe
   return { rest: split.flatMap(({ rest }) => rest), elements: split.flatMap(({ elements }) => elements) };
 }
 
+/** Encoded messages that are parts of one, split into the occurrences of one field and everything else. */
+export interface TakenFields {
+  /** Fields of other numbers with their tags. */
+  readonly rest: readonly Uint8Array[];
+  /** Occurrences of the field with their tags. Those next to each other are together. */
+  readonly fields: readonly Uint8Array[];
+}
+
+/** Splits an encoded message that consists of parts of whole fields. Nothing is copied. */
+export function takeFields(parts: readonly Uint8Array[], field: number): TakenFields {
+  const rest: Uint8Array[] = [];
+  const fields: Uint8Array[] = [];
+  for (const bytes of parts) {
+    const reader = new FieldReader(bytes);
+    let from = 0;
+    let isTaking = false;
+    while (reader.next()) {
+      if ((reader.field === field) === isTaking) continue;
+      if (reader.start > from) (isTaking ? fields : rest).push(bytes.subarray(from, reader.start));
+      from = reader.start;
+      isTaking = !isTaking;
+    }
+    if (bytes.length > from) (isTaking ? fields : rest).push(bytes.subarray(from));
+  }
+  return { rest, fields };
+}
+
 /** Returns a message field of an encoded message, merged from its occurrences; empty if it has none. */
 export function messageIn(bytes: Uint8Array, field: number): Uint8Array {
   const { elements } = splitAt(bytes, field);

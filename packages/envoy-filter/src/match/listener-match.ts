@@ -62,6 +62,20 @@ export function filterChainMatches(patch: Patch, listener: ListenerIdentity, cha
   );
 }
 
+/** Reports whether a patch that matches a listener may match some of its filter chains only. */
+export function matchesByChain(patch: Patch, listener: ListenerIdentity): boolean {
+  const { portNumber = 0, filterChain } = listenerMatchOf(patch) ?? {};
+  if (isVirtualListener(listener) && portNumber > 0) return true;
+  const {
+    name = "",
+    sni = "",
+    transportProtocol = "",
+    applicationProtocols = "",
+    destinationPort = 0,
+  } = filterChain ?? {};
+  return [name, sni, transportProtocol, applicationProtocols].some((wanted) => wanted !== "") || destinationPort !== 0;
+}
+
 function hasProtocols({ filterChainMatch: match }: ChainIdentity, protocols: readonly string[]): boolean {
   return protocols.every((protocol) => match?.applicationProtocols.includes(protocol));
 }
