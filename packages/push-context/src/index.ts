@@ -58,7 +58,7 @@ export {
 } from "./proxy/unsupported-client.js";
 
 export { workloadOfPod } from "./pod-proxies/pod-metadata.js";
-export { podProxies, podProxy, proxyNamed } from "./pod-proxies/pod-proxies.js";
+export { podProxies, podProxy, podProxyType, proxyNamed } from "./pod-proxies/pod-proxies.js";
 
 export {
   type GrpcClient,

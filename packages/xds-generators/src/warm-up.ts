@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type PodObject, pods } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
-import { podProxy, type Proxy } from "@istiod/push-context";
+import { podProxy, podProxyType, type Proxy, workloadOfPod } from "@istiod/push-context";
 import { generators } from "./generators.js";
 
 export interface WarmUpOptions {
@@ -25,17 +25,18 @@ export interface WarmUpResult {
 const yieldIntervalMs = 20;
 
 /**
- * Computes the resources of the proxies that the Pods of a cluster are expected to have. A fleet that reconnects after
- * a restart then finds memoized results. A proxy that differs from its expectation shares the results that do not
- * depend on the difference. Failed computations are skipped; they fail again when a proxy requests them. Unused results
- * are evicted like any others.
+ * Computes the resources of the gateways and waypoints that the Pods of a cluster are expected to have, and of one
+ * sidecar in each namespace and locality: what the proxies of a mesh share. A proxy that connects after a restart then
+ * finds memoized results, apart from its own inbound listeners and clusters. A proxy that differs from its expectation
+ * shares the results that do not depend on the difference. Failed computations are skipped; they fail again when a
+ * proxy requests them. Unused results are evicted like any others.
  */
 export async function warmUp({ database, cluster, limitMs }: WarmUpOptions): Promise<WarmUpResult> {
   const start = performance.now();
   const elapsedMs = (): number => Math.round(performance.now() - start);
   let proxies = 0;
   let lastYield = start;
-  for (const pod of alternatingNamespaces(database.all(pods).filter((pod) => pod.cluster === cluster))) {
+  for (const pod of sharingPods(database, cluster)) {
     if (elapsedMs() >= limitMs) return { proxies, all: false, ms: elapsedMs() };
     const proxy = podProxy(database, pod);
     if (proxy === undefined) continue;
@@ -48,20 +49,19 @@ export async function warmUp({ database, cluster, limitMs }: WarmUpOptions): Pro
   return { proxies, all: true, ms: elapsedMs() };
 }
 
-/** Alternates between namespaces, because proxies of one namespace share most of their configuration. */
-function* alternatingNamespaces(all: readonly PodObject[]): Generator<PodObject> {
-  const byNamespace = new Map<string, PodObject[]>();
-  for (const pod of all) {
-    const found = byNamespace.get(pod.namespace);
-    if (found) found.push(pod);
-    else byNamespace.set(pod.namespace, [pod]);
-  }
-  const longest = Math.max(0, ...[...byNamespace.values()].map((podsOfNamespace) => podsOfNamespace.length));
-  for (let i = 0; i < longest; i++) {
-    for (const podsOfNamespace of byNamespace.values()) {
-      const pod = podsOfNamespace[i];
-      if (pod !== undefined) yield pod;
+/** Yields the Pods of gateways and waypoints, and the first Pod with a sidecar of each namespace and locality. */
+function* sharingPods(database: Database<Proxy>, cluster: string): Generator<PodObject> {
+  const seen = new Set<string>();
+  for (const pod of database.all(pods)) {
+    if (pod.cluster !== cluster) continue;
+    const type = podProxyType(database, pod);
+    if (type === undefined) continue;
+    if (type === "sidecar") {
+      const place = `${pod.namespace}/${workloadOfPod(database, pod)?.locality ?? ""}`;
+      if (seen.has(place)) continue;
+      seen.add(place);
     }
+    yield pod;
   }
 }
 

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { generators, warmUp } from "../src/index.js";
 
 const pods = 6;
+const namespaces = 2;
 
 function mesh(): Database<Proxy> {
   const database = new Database<Proxy>();
@@ -29,13 +30,42 @@ function configurationOf(database: Database<Proxy>, proxy: Proxy): Record<string
 const everything = { cluster: "Kubernetes", limitMs: 60_000 };
 
 describe("startup warm-up", () => {
-  test("leaves nothing to compute for a proxy that matches its Pod", async () => {
+  test("leaves nothing to compute for the proxies that it covers", async () => {
     const database = mesh();
-    expect(await warmUp({ database, ...everything })).toMatchObject({ proxies: pods, all: true });
+    expect(await warmUp({ database, ...everything })).toMatchObject({ proxies: namespaces, all: true });
     const before = database.stats();
     expect(before.views).toBe(0);
-    for (const proxy of podProxies(database)) configurationOf(database, proxy);
+    const [first, ...others] = podProxies(database);
+    if (first !== undefined) configurationOf(database, first);
     expect(database.stats().recomputations).toBe(before.recomputations);
+    for (const proxy of others) configurationOf(database, proxy);
+    expect(database.stats().recomputations).toBeGreaterThan(before.recomputations);
+  });
+
+  test("covers one sidecar of each namespace and locality, and all gateways, before readiness", async () => {
+    const sidecar = (namespace: string, number: number, node: string, labels: string): string => `
+apiVersion: v1
+kind: Pod
+metadata: { name: p-${number}, namespace: ${namespace}, labels: { ${labels} } }
+spec: { nodeName: ${node} }
+status: { phase: Running, podIP: 10.9.0.${number} }
+---`;
+    const injected = "security.istio.io/tlsMode: istio";
+    const gateway = "gateway.networking.k8s.io/gateway-name: public";
+    const database = mesh();
+    commitYaml(
+      database,
+      `
+apiVersion: v1
+kind: Node
+metadata: { name: far, labels: { topology.kubernetes.io/region: r, topology.kubernetes.io/zone: z } }
+---${sidecar("a", 1, "near", injected)}${sidecar("a", 2, "near", injected)}${sidecar("a", 3, "far", injected)}
+${sidecar("a", 4, "far", injected)}${sidecar("a", 5, "near", gateway)}${sidecar("a", 6, "near", gateway)}
+${sidecar("b", 7, "near", injected)}${sidecar("b", 8, "near", "app: b")}`,
+    );
+    const shared = { ofServices: namespaces, gateways: 2, ofPlacesOfA: 2, ofB: 1 };
+    const proxies = Object.values(shared).reduce((sum, count) => sum + count, 0);
+    expect(await warmUp({ database, ...everything })).toMatchObject({ proxies, all: true });
   });
 
   test("does not affect the resources of a proxy that differs from its Pod", async () => {
@@ -61,7 +91,7 @@ describe("startup warm-up", () => {
     expect(await warmUp({ database, ...everything, limitMs: 0 })).toMatchObject({ proxies: 0, all: false });
     const { proxies, all } = await warmUp({ database, ...everything, limitMs: 1 });
     expect(all).toBe(false);
-    expect(proxies).toBeLessThan(pods);
+    expect(proxies).toBeLessThan(namespaces);
   });
 
   test("leaves results that are evicted when no proxy connects", async () => {

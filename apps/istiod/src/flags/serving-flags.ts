@@ -85,7 +85,7 @@ export const servingFlags = {
   prepareLimit: durationSetting({
     flag: "prepareLimit",
     default: 30_000,
-    help: "maximum duration of the startup warm-up, which precomputes the resources of pods in the mesh; 0s to disable",
+    help: "maximum duration of the startup warm-up, which precomputes the resources that pods in the mesh share; 0s to disable",
     isExtension: true,
   }),
 } as const;

@@ -90,7 +90,7 @@ export async function openMesh(startup: Startup): Promise<Mesh> {
 
 /**
  * Waits for the first state of the mesh: all sources are read, hostnames of gateways are resolved, keys of tokens are
- * fetched, and the resources of the expected proxies are computed.
+ * fetched, and the resources that the expected proxies share are computed.
  */
 export async function firstState(startup: Startup, { database, sources, ingestion }: Mesh): Promise<void> {
   const { values, settings, log, closers } = startup;
@@ -113,5 +113,5 @@ export async function firstState(startup: Startup, { database, sources, ingestio
     if (ignored !== undefined) log.warn(ignored);
   }
   const prepared = await warmUp({ database, cluster: values.clusterID, limitMs: settings.prepareLimitMs });
-  if (prepared.proxies > 0) log.info({ prepared }, "precomputed the configuration of expected proxies");
+  if (prepared.proxies > 0) log.info({ prepared }, "precomputed the configuration that expected proxies share");
 }

@@ -21,9 +21,15 @@ export function podProxies(database: Database<Proxy>): readonly Proxy[] {
 
 /** Returns the proxy of a Pod; undefined if the Pod has none, as in {@link podProxies}. */
 export function podProxy(database: Database<Proxy>, pod: PodObject): Proxy | undefined {
-  return isRunning(pod) && (isInjected(pod) || proxyType(database, pod) !== "sidecar")
-    ? describePod(database, pod)
-    : undefined;
+  const type = podProxyType(database, pod);
+  return type && describePod(database, pod, type);
+}
+
+/** Returns the type of a Pod's proxy; undefined if the Pod has none, as in {@link podProxies}. */
+export function podProxyType(database: Database<Proxy>, pod: PodObject): ProxyType | undefined {
+  if (!isRunning(pod)) return undefined;
+  const type = proxyType(database, pod);
+  return type !== "sidecar" || isInjected(pod) ? type : undefined;
 }
 
 /**
@@ -42,18 +48,18 @@ export function proxyNamed(database: Database<Proxy>, id: string): Proxy {
         `there is no Pod ${JSON.stringify(id)}: expected name.namespace of a Pod, or a node id such as sidecar~10.0.0.1~web.shop~shop.svc.cluster.local`,
       );
     if (!isRunning(pod)) throw new Error(`Pod ${id} has no address or has terminated`);
-    return describePod(database, pod);
+    return describePod(database, pod, proxyType(database, pod));
   }
   if (pod === undefined) return proxyFromNode({ id });
   const { INSTANCE_IPS: _, ...metadata } = podMetadata(database, pod);
   return { ...proxyFromNode({ id, metadata }), verifiedIdentity: identityOf(pod) };
 }
 
-function describePod(database: Database<Proxy>, pod: PodObject): Proxy {
+function describePod(database: Database<Proxy>, pod: PodObject, type: ProxyType): Proxy {
   const { namespace, name, status } = pod;
   const domain = callWithoutClient(database, (view) => view.call(clusterDomain));
   const proxy = proxyFromNode({
-    id: `${proxyType(database, pod)}~${status?.podIPs[0] ?? ""}~${name}.${namespace}~${namespace}.svc.${domain}`,
+    id: `${type}~${status?.podIPs[0] ?? ""}~${name}.${namespace}~${namespace}.svc.${domain}`,
     cluster: `${pod.labels["app"] ?? workloadOfPod(database, pod)?.workloadName ?? name}.${namespace}`,
     metadata: podMetadata(database, pod),
   });
