@@ -108,12 +108,6 @@ validations:
       (!has(f.source.trustDomains) && !has(f.source.notTrustDomains))))
     message: trustDomains and notTrustDomains of a source are not stable
 {{- end -}}
-{{- define "istio.configurationRules" -}}
-- apiGroups: [security.istio.io, networking.istio.io, telemetry.istio.io, extensions.istio.io]
-  apiVersions: ["*"]
-  operations: [CREATE, UPDATE]
-  resources: ["*"]
-{{- end -}}
 
 {{- /*
 A webhook that only warns of mistakes in objects of Kubernetes and of the Gateway API. It never rejects one: not by its

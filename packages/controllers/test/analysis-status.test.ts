@@ -32,27 +32,6 @@ async function analyzedCluster() {
   return { ...cluster, results, objects, statusOf, statusWrites, run };
 }
 
-it("every type of Istio's definitions has the plural of its definition", () => {
-  const plurals = analyzedTypes.map(({ group: of, plural }) => `${plural}.${of}`).sort();
-  expect(plurals).toEqual([
-    "authorizationpolicies.security.istio.io",
-    "destinationrules.networking.istio.io",
-    "envoyfilters.networking.istio.io",
-    "gateways.networking.istio.io",
-    "peerauthentications.security.istio.io",
-    "proxyconfigs.networking.istio.io",
-    "requestauthentications.security.istio.io",
-    "serviceentries.networking.istio.io",
-    "sidecars.networking.istio.io",
-    "telemetries.telemetry.istio.io",
-    "trafficextensions.extensions.istio.io",
-    "virtualservices.networking.istio.io",
-    "wasmplugins.extensions.istio.io",
-    "workloadentries.networking.istio.io",
-    "workloadgroups.networking.istio.io",
-  ]);
-});
-
 it("messages are written once, follow the generation, and are removed when they are resolved", async () => {
   const { objects, results, statusOf, statusWrites, run } = await analyzedCluster();
   await objects.create(route("cart", "cart"));

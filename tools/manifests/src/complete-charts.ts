@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
+import { configurationRules } from "./definitions/configuration-rules.js";
 import { type CustomResourceDefinition, customResourceDefinitions } from "./definitions/custom-resource-definitions.js";
 import { readProtos } from "./definitions/read-protos.js";
 
@@ -15,8 +16,10 @@ const chartNames = ["base", "istiod", "gateway"];
 /** Writes the generated files of the charts, and returns their paths. */
 export async function completeCharts(charts = CHARTS): Promise<readonly string[]> {
   const files = new Map<string, string>();
-  files.set("base/files/crd-all.gen.yaml", manifestOf(customResourceDefinitions(await readProtos())));
+  const definitions = customResourceDefinitions(await readProtos());
+  files.set("base/files/crd-all.gen.yaml", manifestOf(definitions));
   const shared = await sharedFiles();
+  shared.set("templates/_kinds.gen.tpl", configurationRules(definitions));
   for (const chart of chartNames) for (const [path, content] of shared) files.set(join(chart, path), content);
   // Last, because templates take this file as a sign that the others exist.
   for (const chart of chartNames) files.set(join(chart, "files/complete.gen.txt"), "complete\n");
@@ -33,7 +36,7 @@ export function manifestOf(definitions: readonly CustomResourceDefinition[]): st
 }
 
 /** Helm has no files that charts share without packaging them first, so each chart gets a copy. */
-async function sharedFiles(): Promise<ReadonlyMap<string, string>> {
+async function sharedFiles(): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   files.set("templates/_shared.gen.tpl", await readFile(join(SHARED, "shared.tpl"), "utf8"));
   const profiles = join(SHARED, "profiles");

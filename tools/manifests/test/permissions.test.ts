@@ -1,7 +1,10 @@
-import { permissions, type Permissions, type PolicyRule } from "@istiod/controllers";
+import { allKinds, istioKinds, type Kind, remoteKinds } from "@istiod/config-schema";
+import { analyzedTypes, permissions, type Permissions, type PolicyRule } from "@istiod/controllers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { customResourceDefinitions } from "../src/definitions/custom-resource-definitions.js";
+import { readProtos } from "../src/definitions/read-protos.js";
 import { helmUnavailable } from "../src/index.js";
-import { Charts, type RenderedObject } from "./rendered-charts.js";
+import { Charts, pluralOf, type RenderedObject } from "./rendered-charts.js";
 
 const unavailable = await helmUnavailable();
 let charts: Charts;
@@ -33,6 +36,11 @@ function grants(rules: readonly PolicyRule[]): ReadonlySet<string> {
   );
 }
 
+/** Reports whether a grant is among others. The Gateway API is read as a whole. */
+function allows(granted: ReadonlySet<string>, grant: string): boolean {
+  return granted.has(grant) || granted.has(grant.replace(/ [^.]+\./, " *."));
+}
+
 function rulesOf(objects: readonly RenderedObject[], kind: string, name: string): readonly PolicyRule[] {
   const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
   if (!found) throw new Error(`there is no ${kind} ${name}`);
@@ -50,8 +58,7 @@ test.for(Object.keys(permissions))("istiod may do what its controllers need: %s"
     ),
   );
   const namespace = grants(rulesOf(objects, "Role", "istiod"));
-  // The Gateway API is read as a whole.
-  const hasInCluster = (grant: string): boolean => cluster.has(grant) || cluster.has(grant.replace(/ [^.]+\./, " *."));
+  const hasInCluster = (grant: string): boolean => allows(cluster, grant);
   const missing = [
     ...[...grants(needed.cluster)].filter((grant) => !hasInCluster(grant)),
     ...[...grants(needed.systemNamespace ?? [])].filter((grant) => !hasInCluster(grant) && !namespace.has(grant)),
@@ -64,6 +71,38 @@ test.for(Object.entries(optional))("the permissions of %s are granted with %s on
   const cluster = grants(rulesOf(await charts.render("istiod"), "ClusterRole", "istiod-clusterrole-istio-system"));
   expect([...grants(needed)].filter((grant) => !cluster.has(grant))).not.toEqual([]);
   expect(value).toContain("=true");
+});
+
+const readOf = ({ kind, group }: Kind): readonly string[] =>
+  ["get", "list", "watch"].map((verb) => `${verb} ${pluralOf(kind)}.${group} *`);
+
+test.for<[string, readonly Kind[]]>([
+  ["istiod-clusterrole-istio-system", allKinds],
+  ["istio-reader-clusterrole-istio-system", istioKinds],
+  ["istio-reader-clusterrole-istio-system", remoteKinds.filter(({ kind }) => kind !== "ServiceAccount")],
+])("%s may read every kind that istiod reads with it", async ([role, kinds]) => {
+  const granted = grants(rulesOf(await charts.render("istiod"), "ClusterRole", role));
+  expect(kinds.flatMap(readOf).filter((grant) => !allows(granted, grant))).toEqual([]);
+});
+
+test.for([
+  ["istiod", "istio-validator-istio-system"],
+  ["base", "istiod-default-validator", "--set", "defaultRevision=default"],
+] as const)("the webhook of chart %s validates the groups of all kinds", async ([chart, name, ...values]) => {
+  const objects = await charts.render(chart, ...values);
+  const found = objects.find(
+    ({ kind, metadata }) => kind === "ValidatingWebhookConfiguration" && metadata.name === name,
+  );
+  const webhooks = found?.["webhooks"] as readonly { readonly rules: readonly { readonly apiGroups: string[] }[] }[];
+  const groups = webhooks.flatMap(({ rules }) => rules.flatMap(({ apiGroups }) => apiGroups));
+  expect(groups).toEqual([...new Set(istioKinds.map(({ group }) => group))].toSorted());
+});
+
+test("types with messages of the analysis in their status have the plurals of their definitions", async () => {
+  const definitions = customResourceDefinitions(await readProtos());
+  expect(analyzedTypes.map(({ group, plural }) => `${plural}.${group}`).toSorted()).toEqual(
+    definitions.map(({ metadata }) => metadata.name),
+  );
 });
 
 /** Writes apart from those of controllers, with the code that needs them. */

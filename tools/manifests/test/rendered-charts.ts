@@ -67,7 +67,12 @@ export class Charts {
 export function collectionPath({ apiVersion, kind, metadata }: RenderedObject): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const scope = metadata.namespace === undefined ? "" : `/namespaces/${metadata.namespace}`;
+  return `${group}${scope}/${pluralOf(kind)}`;
+}
+
+/** Returns the name of the resource of a built-in kind, or of a kind of Istio or the Gateway API. */
+export function pluralOf(kind: string): string {
   const name = kind.toLowerCase();
-  const plural = name.endsWith("y") ? `${name.slice(0, -1)}ies` : name.endsWith("ss") ? `${name}es` : `${name}s`;
-  return `${group}${scope}/${plural}`;
+  if (name.endsWith("ss")) return `${name}es`;
+  return `${name}s`.replace(/([^aeiou])ys$/, "$1ies");
 }
