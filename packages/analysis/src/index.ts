@@ -22,7 +22,7 @@ export { isSuppressed, isSuppressedByObject, parseSuppression, type Suppression 
 export { type Format, type FormattedMessage, formatMessages, formats } from "./messages/format.js";
 export { selectMessages, type Selection } from "./messages/select.js";
 export { LiveAnalysis, type LiveAnalysisOptions } from "./live-analysis.js";
-export { kindsThatMayLackEffect, reasonWithoutEffect } from "./no-effect/kinds-without-effect.js";
+export { kindsThatMayLackEffect, reasonWithoutEffect } from "./queries/reasons-without-effect.js";
 export { now, nowKey, writeNow } from "./now.js";
 export { writeServed } from "./served.js";
 export {

@@ -8,7 +8,7 @@ import { type AddedFindings, addedFindings, type ObjectWrite } from "./added-fin
 import type { Finding } from "./finding.js";
 import { type AttachedObject, deployedGateways } from "./queries/deployed-gateways.js";
 import { type PoolService, poolServiceOf } from "./queries/pool-services.js";
-import { reasonWithoutProxies } from "./no-effect/kinds-without-effect.js";
+import { reasonWithoutProxies } from "./queries/reasons-without-effect.js";
 import { computeByObject, findings } from "./findings.js";
 import { nowPrecision, writeNow } from "./now.js";
 import { writeServed } from "./served.js";

@@ -1,7 +1,7 @@
 import type { ConfigObject, Kind } from "@istiod/config-schema";
 import type { Collection } from "@istiod/incremental";
 import { type Analyzer, type Rule, rule } from "../../analyzer.js";
-import { kindsThatMayLackEffect, reasonWithoutEffect } from "../../no-effect/kinds-without-effect.js";
+import { kindsThatMayLackEffect, reasonWithoutEffect } from "../../queries/reasons-without-effect.js";
 
 export const withoutEffectAnalyzer: Analyzer = {
   name: "mesh.WithoutEffectAnalyzer",
