@@ -13,6 +13,14 @@ test("quotes in docs/adding-a-field.md match the files that it names, and its li
   for (const [, path = "", quoted = ""] of quotations) expect(read(new URL(path, docs))).toContain(quoted);
 });
 
+test("each file in the README's list of what istioKinds decides reads that list", () => {
+  const readme = new URL("../../../packages/config-schema/README.md", import.meta.url);
+  const [, table = ""] = read(readme).split("\n### Kinds of Istio\n");
+  const files = [...table.matchAll(/\]\(([^)#]+\.ts)\)/g)].map(([, path = ""]) => path);
+  expect(files.length).toBeGreaterThan(0);
+  expect(files.filter((path) => !read(new URL(path, readme)).includes("istioKinds"))).toEqual([]);
+});
+
 test("links between documents resolve", () => {
   for (const name of ["explain.md", "multicluster-files.md"]) {
     for (const [, path = ""] of read(new URL(name, docs)).matchAll(/\]\(([^)#:]+)\)/g))

@@ -22,6 +22,25 @@ const ofDeployment = (name: string, hash: string, labels: object = {}, annotatio
   ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: `${name}-${hash}`, uid: "1", controller: true }],
 });
 
+const definitionOf = (group: string, kind: string): string => {
+  const singular = kind.toLowerCase();
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  return JSON.stringify({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: {
+      name: `${singular}s.${group}`,
+      annotations: { "api-approved.kubernetes.io": "unapproved, for a test" },
+    },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { kind, plural: `${singular}s`, singular, listKind: `${kind}List` },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  });
+};
+
 const mesh = [
   ...["istio-system", "shop", "mail"].map((name) => `{apiVersion: v1, kind: Namespace, metadata: {name: ${name}}}`),
   podOf("istio-system", "istiod-1", ["discovery"]),
@@ -37,18 +56,8 @@ metadata:
   namespace: shop
   annotations: {note: kept, kubectl.kubernetes.io/last-applied-configuration: '{"data":{"tls.key":"c2VjcmV0IGtleQ=="}}'}
 data: {tls.key: c2VjcmV0IGtleQ==}`,
-  `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: trafficmirrors.test.istio.io}
-spec:
-  group: test.istio.io
-  scope: Namespaced
-  names: {kind: TrafficMirror, plural: trafficmirrors, singular: trafficmirror, listKind: TrafficMirrorList}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`,
+  definitionOf("test.istio.io", "TrafficMirror"),
+  definitionOf("inference.networking.k8s.io", "InferencePool"),
   `{apiVersion: networking.istio.io/v1, kind: VirtualService, metadata: {name: web, namespace: shop},
     spec: {hosts: [web], gateways: [absent], http: [{route: [{destination: {host: web}}]}]}}`,
 ].join("\n---\n");
@@ -99,11 +108,11 @@ describe("istiod bug-report", () => {
   };
 
   test("archives objects, findings, logs, and the answers of istiod and Envoys", async () => {
-    await cluster().server.objects.create({
-      apiVersion: "test.istio.io/v1",
-      kind: "TrafficMirror",
-      metadata: { name: "mirror", namespace: "shop" },
-    });
+    for (const [apiVersion, kind] of [
+      ["test.istio.io/v1", "TrafficMirror"],
+      ["inference.networking.k8s.io/v1", "InferencePool"],
+    ] as const)
+      await cluster().server.objects.create({ apiVersion, kind, metadata: { name: "mirror", namespace: "shop" } });
     const { out, path, files, exit, warnings } = await report();
     expect(out).toContain(`Wrote ${path}\n`);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -118,6 +127,7 @@ describe("istiod bug-report", () => {
       "kind: Pod\nmetadata:\n  namespace: shop\n  name: web-77-a",
     );
     expect(file("cluster/crs/trafficmirrors.test.istio.io.yaml")).toContain("kind: TrafficMirror");
+    expect(file("cluster/crs/inferencepools.inference.networking.k8s.io.yaml")).toContain("kind: InferencePool");
     expect(file("cluster/secrets")).toContain("tls.key: 10 bytes");
     expect(file("cluster/secrets")).toContain("note: kept");
     expect(file("cluster/secrets")).not.toContain("c2VjcmV0IGtleQ");

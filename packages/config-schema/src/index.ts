@@ -36,6 +36,7 @@ export {
   analysisKinds,
   gatewayApiKinds,
   ingressKinds,
+  isIstioGroup,
   istioKinds,
   kubernetesKinds,
   remoteKinds,

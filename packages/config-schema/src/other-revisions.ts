@@ -28,11 +28,11 @@ export const otherRevisions: ReadonlyMap<Kind, Collection<ObjectOfOtherRevision>
  * @param own revision of this control plane; undefined or empty: it reads the objects of all
  */
 export function otherRevisionOf(
-  { group }: Pick<Kind, "group">,
+  kind: Kind,
   body: Readonly<Record<string, unknown>>,
   own: string | undefined,
 ): string | undefined {
-  if (!own || !group.endsWith(".istio.io")) return undefined;
+  if (!own || !otherRevisions.has(kind)) return undefined;
   const revision = record(record(body["metadata"])?.["labels"])?.[revisionLabel];
   return typeof revision === "string" && revision !== own ? revision : undefined;
 }

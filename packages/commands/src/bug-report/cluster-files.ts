@@ -1,4 +1,5 @@
 import { formatMessages } from "@istiod/analysis";
+import { gatewayApiKinds, isIstioGroup, multiClusterKinds } from "@istiod/config-schema";
 import { apiVersionOf, type KubernetesObject, type ResourceType } from "@istiod/kubernetes";
 import { stringify } from "yaml";
 import { analyzeCluster } from "../cluster/cluster-analysis.js";
@@ -39,9 +40,10 @@ interface CustomResourceDefinition extends KubernetesObject {
   };
 }
 
-/** Groups whose objects are configuration of the mesh, beside those of Istio. */
-const meshGroups =
-  /(^|\.)(istio\.io|gateway\.networking\.k8s\.io|gateway\.networking\.x-k8s\.io|multicluster\.x-k8s\.io)$/;
+/** Groups whose objects are configuration of the mesh, in addition to those of Istio. */
+const otherMeshGroups: ReadonlySet<string> = new Set(
+  [...gatewayApiKinds, ...multiClusterKinds()].map(({ group }) => group),
+);
 
 export interface ClusterFilesOptions {
   /** Includes the values of Secrets. */
@@ -61,13 +63,17 @@ export function addClusterFiles({ client }: Cluster, files: ReportFiles, { fullS
   });
   files.later("cluster/crs", async () => {
     for (const definition of await listObjects<CustomResourceDefinition>(client, resources.definitions)) {
-      const type = meshGroups.test(definition.spec.group) ? typeOf(definition) : undefined;
+      const type = isMeshGroup(definition.spec.group) ? typeOf(definition) : undefined;
       if (type === undefined) continue;
       const path = `cluster/crs/${type.plural}.${type.group}.yaml`;
       files.later(path, async () => documents(await listObjects(client, type), type));
     }
     return "";
   });
+}
+
+function isMeshGroup(group: string): boolean {
+  return isIstioGroup(group) || otherMeshGroups.has(group);
 }
 
 interface SecretObject extends KubernetesObject {

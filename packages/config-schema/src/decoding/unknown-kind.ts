@@ -1,5 +1,5 @@
 import { nearestNames } from "@istiod/settings";
-import { allKinds } from "../kinds/all-kinds.js";
+import { allKinds, isIstioGroup } from "../kinds/all-kinds.js";
 import type { Kind } from "../kinds/kind.js";
 import type { Envelope } from "./manifest.js";
 import type { FieldPath, IssueCode } from "./report.js";
@@ -52,11 +52,11 @@ export function unknownKindFault({ kind, group, apiVersion }: Envelope): Unknown
     ...allKinds.filter((known) => known.group === group).map((known) => known.kind),
     ...(unsupportedKinds[group] ?? []),
   ];
-  if (candidates.length === 0 && !group.endsWith(".istio.io")) return undefined;
+  if (candidates.length === 0 && !isIstioGroup(group)) return undefined;
   if (group === "" && unusedCoreKinds.has(kind)) return undefined;
   const [nearest] = nearestNames(kind, candidates);
   if (nearest !== undefined) return misspelled({ kind, apiVersion }, nearest);
-  if (!group.endsWith(".istio.io") && group !== "") return undefined;
+  if (!isIstioGroup(group) && group !== "") return undefined;
   const [elsewhere] = nearestNames(
     kind,
     allKinds.map((known) => known.kind),
@@ -81,7 +81,7 @@ function unknown(path: FieldPath, message: string): UnknownKind {
 
 /** Reports whether a group is likely a misspelling of another: it is empty, one of Istio's, or similar. */
 function isLikelyMeant(group: string, meant: string): boolean {
-  return group === "" || group === "istio.io" || group.endsWith(".istio.io") || nearestNames(group, [meant]).length > 0;
+  return group === "" || isIstioGroup(group) || nearestNames(group, [meant]).length > 0;
 }
 
 function formatVersions({ group, versions }: Kind): string {

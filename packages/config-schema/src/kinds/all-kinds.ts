@@ -60,7 +60,10 @@ export const kubernetesKinds: readonly Kind[] = [
 /** Kubernetes' routing kinds, which are read from the config cluster only. */
 export const ingressKinds: readonly Kind[] = [ingressKind, ingressClassKind];
 
-/** Istio's kinds, which are read from the config cluster only, except WorkloadEntries, which every cluster can have. */
+/**
+ * Istio's kinds, and others of the same nature, of any API group. They are read from the config cluster only, except
+ * WorkloadEntries, which every cluster can have. The README lists everything that a kind gets by being here.
+ */
 export const istioKinds: readonly Kind[] = [
   virtualServiceKind,
   destinationRuleKind,
@@ -101,6 +104,13 @@ export const gatewayApiKinds: readonly Kind[] = [
 ];
 
 export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds, ...gatewayApiKinds];
+
+const istioGroups: ReadonlySet<string> = new Set(istioKinds.map(({ group }) => group));
+
+/** Reports whether a group is Istio's, also without a kind that is read, or the group of a kind among `istioKinds`. */
+export function isIstioGroup(group: string): boolean {
+  return group === "istio.io" || group.endsWith(".istio.io") || istioGroups.has(group);
+}
 
 /** Kinds that only analysis reads. They do not configure proxies. */
 export const analysisKinds: readonly Kind[] = [
