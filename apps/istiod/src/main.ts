@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type LogScopes, openLog, serveControlZ } from "@istiod/logging";
 import { reasonOf, systemClock } from "@istiod/runtime";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import type { Logger } from "pino";
 import {
   analyzeCommand,
@@ -24,6 +24,7 @@ import {
   proxyConfigCommand,
   proxyStatusCommand,
   remoteClustersCommand,
+  replacementOf,
   replicasCommand,
   requestCommand,
   statusCommand,
@@ -52,6 +53,10 @@ export async function run(argv: readonly string[]): Promise<void> {
     if (error instanceof CommanderError) {
       // Commander has already printed the error or the help.
       process.exitCode = error.exitCode === 0 ? 0 : 2;
+      const commands = new Set(program.commands.map((command) => command.name()));
+      const replacement =
+        error.code === "commander.unknownCommand" ? replacementOf(argv.slice(2), commands) : undefined;
+      if (replacement !== undefined) process.stderr.write(`istiod: istioctl's command is not there: ${replacement}\n`);
       return;
     }
     printError(error);
@@ -66,13 +71,7 @@ export function istiodCommand(): Command {
   const exit = (status: number): void => void (process.exitCode = status);
   const { env } = process;
   const meshes = offlineMeshes(env);
-  const program = new Command("istiod")
-    .description("Istio's control plane.")
-    .version(version())
-    .configureHelp({
-      subcommandDescription: commandSummary,
-      subcommandTerm: (command) => [command.name(), ...command.aliases().slice(0, 1)].join("|"),
-    });
+  const program = new Command("istiod").description("Istio's control plane.").version(version());
   program.addCommand(discoveryCommand());
   program.addCommand(explainCommand(meshes, print, warn, exit));
   program.addCommand(diffCommand(meshes, { print, warn, exit }));
@@ -113,7 +112,23 @@ export function istiodCommand(): Command {
     .command("version")
     .description("Print the version.")
     .action(() => console.log(version()));
+  for (const command of allCommands(program)) shortenHelp(command);
   return program;
+}
+
+const allCommands = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(allCommands)];
+
+/** Defaults that say nothing, as Commander prints them. */
+const emptyDefault = / \((?:default: (?:\[\]|""|false)|preset: "true")\)/g;
+
+function shortenHelp(command: Command): void {
+  const { optionDescription } = Help.prototype;
+  command.configureHelp({
+    subcommandDescription: commandSummary,
+    subcommandTerm: (each) => [each.name(), ...each.aliases().slice(0, 1)].join("|"),
+    ...command.configureHelp(),
+    optionDescription: (option) => optionDescription(option).replaceAll(emptyDefault, ""),
+  });
 }
 
 function injectionSettings(env: NodeJS.ProcessEnv): KubeInjectSettings {

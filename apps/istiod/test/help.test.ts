@@ -28,3 +28,11 @@ test("the commands of operators have a help that fits a screen", () => {
   expect(commands.length).toBeGreaterThan(names.length);
   expect(commands.filter((command) => helpOf(command).length > 40).map((command) => command.name())).toEqual([]);
 });
+
+test("every command but discovery, whose help is the reference of its settings, has a help that fits a large screen", () => {
+  const find = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(find)];
+  const commands = find(istiodCommand()).filter((command) => command.name() !== "discovery");
+  expect(commands.length).toBeGreaterThan(40);
+  const tooLong = commands.filter((command) => helpOf(command).length > 52).map((command) => command.name());
+  expect(tooLong).toEqual([]);
+});

@@ -70,7 +70,7 @@ const { namespace: _, ...analyzeFlags } = meshFlags;
 export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): Command {
   const command = new SettingsCommand("analyze")
     .description("Analyze configuration and print findings, with the codes of `istioctl analyze`.")
-    .argument("[files...]", "files and directories of YAML or JSON; - reads standard input");
+    .argument("[files...]", "files and directories; - reads standard input");
   for (const option of [...inputOptions(), ...outputOptions()]) command.addOption(option);
   command.addSettings(analyzeFlags, env);
   return command.action(async (files: readonly string[], values: AnalyzeValues) => {
@@ -86,21 +86,15 @@ export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): C
 function inputOptions(): readonly Option[] {
   return [
     repeated("-f, --filename <file>", "file or directory to analyze; repeatable"),
-    new Option(
-      "--istiod <url>",
-      "analyze the configuration of a running istiod, by its --httpAddr, such as http://127.0.0.1:8080",
-    ),
-    new Option("--revision <revision>", "analyze the objects that this revision of istiod reads (default: all)"),
-    repeated("--analyzer <name>", "run only this analyzer; repeatable (default: all)"),
-    repeated(
-      "-S, --suppress <code=object>",
-      'leave out a code for an object, such as "IST0103=Pod testing/*"; repeatable',
-    ),
+    new Option("--istiod <url>", "analyze a running istiod, by its --httpAddr, such as http://127.0.0.1:8080"),
+    new Option("--revision <revision>", "objects that this revision reads (default: all)"),
+    repeated("--analyzer <name>", "only this analyzer; repeatable (default: all)"),
+    repeated("-S, --suppress <code=object>", 'leave out "IST0103=Pod testing/*"; repeatable'),
     new Option("--ignore-unknown", "exit with 0 although files cannot be parsed").default(false),
     new Option("--meshConfigFile <file>", "istioctl's name of --meshConfig"),
     new Option(
       "-k, --use-kube [bool]",
-      "analyze a cluster, with the objects of files in place of its own (default: without files, or with --kubeconfig or --context)",
+      "analyze a cluster, with files in place of its objects (default: without files, or with a kubeconfig)",
     )
       .argParser(booleanArgument)
       .preset("true"),
@@ -108,8 +102,8 @@ function inputOptions(): readonly Option[] {
       "",
       "",
     ),
-    new Option("--context <name>", "context of the kubeconfig (default: the current one)").default("", ""),
-    new Option("-i, --istioNamespace <namespace>", "namespace of the control plane").default("istio-system"),
+    new Option("--context <name>", "its context (default: the current one)").default("", ""),
+    new Option("-i, --istioNamespace <ns>", "namespace of the control plane").default("istio-system"),
   ];
 }
 
@@ -117,18 +111,15 @@ function inputOptions(): readonly Option[] {
 function outputOptions(): readonly Option[] {
   return [
     new Option("-o, --output <format>", "output format").choices(formats).default("log"),
-    new Option("--failure-threshold <level>", "exit with 79 if a finding is at least this severe")
+    new Option("--failure-threshold <level>", "exit with 79 for this severity or above")
       .argParser(level)
       .default("Error"),
-    new Option("--output-threshold <level>", "print findings that are at least this severe")
+    new Option("--output-threshold <level>", "print findings of this severity or above")
       .argParser(level)
       .default("Info"),
     new Option("--color [bool]", "color the output (default: in a terminal)").argParser(booleanArgument).preset("true"),
-    new Option(
-      "-n, --namespace <namespace>",
-      "print findings about objects of this namespace and about cluster-scoped objects only (default: all namespaces)",
-    ),
-    new Option("-A, --all-namespaces", "print findings about all namespaces, which is the default"),
+    new Option("-n, --namespace <ns>", "findings about this namespace and cluster-scoped objects only (default: all)"),
+    new Option("-A, --all-namespaces", "findings about all namespaces, the default"),
     new Option("-L, --list-analyzers", "list the analyzers and exit").default(false),
     new Option("-v, --verbose", "print the analyzers that ran").default(false),
   ];

@@ -27,6 +27,7 @@ export { precheckCommand } from "./precheck.js";
 export { proxyConfigCommand } from "./proxy-config.js";
 export { proxyStatusCommand, type ProxyStatusOutput } from "./proxy-status.js";
 export { remoteClustersCommand, type RemoteClustersOutput } from "./remote-clusters.js";
+export { replacementOf } from "./replacement.js";
 export { replicasCommand, type ReplicasOutput } from "./replicas.js";
 export { requestCommand } from "./request.js";
 export { statusCommand, type StatusOutput } from "./status.js";
