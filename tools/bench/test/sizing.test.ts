@@ -1,3 +1,6 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import {
   affectedProxies,
@@ -62,4 +65,13 @@ test("an Envoy with its agent grows with its clusters", () => {
   const [few, many] = [predictAgent(40), predictAgent(4000)];
   expect(many.envoyBytes - few.envoyBytes).toBe(3960 * 85e3);
   expect(many.agentBytes).toBeGreaterThan(few.agentBytes);
+});
+
+test("the command prints the prediction that the page shows", () => {
+  const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+  const page = readFileSync(path("../../../docs/sizing.md"), "utf8");
+  const [, flags = "", shown] = /^\$ npm run -s sizing -w tools\/bench -- (.*)\n([^`]*)```/m.exec(page) ?? [];
+  expect(execFileSync(process.execPath, [path("../dist/sizing.js"), ...flags.split(" ")], { encoding: "utf8" })).toBe(
+    shown,
+  );
 });
