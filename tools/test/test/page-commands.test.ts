@@ -135,6 +135,15 @@ describe("the blocks of a page", () => {
         ],
       },
     ]);
+    expect(typed(page("sh", "for a in b c; do", "  echo $a", "done", "cat f"))).toEqual([
+      {
+        line: 2,
+        commands: [
+          [3, "for a in b c; do\n  echo $a\ndone", undefined],
+          [6, "cat f", undefined],
+        ],
+      },
+    ]);
     expect(typed(page("", "POD_NAME=a B='c d' \\", "npx pilot-agent"))).toEqual([
       { line: 2, commands: [[3, "POD_NAME=a B='c d' \\\nnpx pilot-agent", undefined]] },
     ]);

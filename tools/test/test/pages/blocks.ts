@@ -151,9 +151,10 @@ function commandsOf(body: readonly string[], firstLine: number): readonly PageCo
   }));
 }
 
-/** Returns what the last typed line waits for: a line after a backslash, or the end of a here-document. */
+/** Returns what the last typed line waits for: a line after a backslash, the end of a here-document or of a loop. */
 function unfinished(text: string): string | undefined {
   if (text.endsWith("\\")) return "\\";
   const document = /<<-?\s*['"]?(\w+)['"]?/.exec(text)?.[1];
-  return document !== undefined && !text.split("\n").slice(1).includes(document) ? document : undefined;
+  if (document !== undefined && !text.split("\n").slice(1).includes(document)) return document;
+  return /^for .*; do$/m.test(text) && !/^done$/m.test(text) ? "done" : undefined;
 }

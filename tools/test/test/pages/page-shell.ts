@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { claimPlaces, type Places } from "./places.js";
 
-/** A command that hangs longer than this is killed. */
-const longestCommandMs = 60_000;
+const defaultLongestCommandMs = 60_000;
 const longestStartMs = 30_000;
 const longestEndMs = 10_000;
 
@@ -15,6 +14,13 @@ export interface CommandResult {
   readonly status: number;
   /** Standard output and standard error. */
   readonly output: string;
+}
+
+export interface PageShellOptions {
+  /** The start of the shell's command, such as one that gives it a network of its own. Default: none. */
+  readonly prefix?: readonly string[];
+  /** Milliseconds after which a command that hangs is an error. Default 60,000. */
+  readonly longestCommandMs?: number;
 }
 
 /**
@@ -28,21 +34,24 @@ export class PageShell {
     private readonly shell: ChildProcess,
     private readonly directory: string,
     private readonly places: Places,
+    private readonly longestCommandMs: number,
   ) {}
 
-  static async start(root: string): Promise<PageShell> {
+  static async start(root: string, options: PageShellOptions = {}): Promise<PageShell> {
+    const { prefix = [], longestCommandMs = defaultLongestCommandMs } = options;
     const directory = await mkdtemp(join(tmpdir(), "page-"));
     const work = join(directory, "work");
     const bin = join(directory, "bin");
     await Promise.all([mkdir(work), mkdir(bin), mkdir(join(directory, "home"))]);
     await cp(join(root, "samples"), join(work, "samples"), { recursive: true });
-    for (const name of ["node_modules", "package.json", "docs", "packages", "apps", "tools"])
-      await symlink(join(root, name), join(work, name));
+    for (const name of ["node_modules", "package.json", "docs", "packages", "apps", "tools", "build"])
+      if (existsSync(join(root, name))) await symlink(join(root, name), join(work, name));
     const places = await claimPlaces();
     await writeCommands(bin, root, places);
     const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}`, HOME: join(directory, "home"), LANG: "C.UTF-8" };
     // A process group of its own, so that whatever a page starts can be ended.
-    const shell = spawn("bash", ["--noprofile", "--norc"], {
+    const [program = "", ...args] = [...prefix, "bash", "--noprofile", "--norc"];
+    const shell = spawn(program, args, {
       cwd: work,
       env,
       stdio: ["pipe", "pipe", "pipe"],
@@ -50,7 +59,12 @@ export class PageShell {
     });
     // If the test is killed, the end of its input ends the shell and the processes that it started.
     shell.stdin?.write("trap 'kill 0' EXIT\n");
-    return new PageShell(shell, directory, places);
+    return new PageShell(shell, directory, places, longestCommandMs);
+  }
+
+  /** Folder that the shell starts in. */
+  get work(): string {
+    return join(this.directory, "work");
   }
 
   /** Runs a command and waits for its end, or, for one in the background, only starts it. */
@@ -69,7 +83,7 @@ export class PageShell {
   /** Waits until a URL answers 200, or `file:PATH` exists, and returns whether it did within the time. */
   async answers(url: string): Promise<boolean> {
     const isReady = url.startsWith("file:")
-      ? (): boolean => existsSync(join(this.directory, "work", url.slice("file:".length)))
+      ? (): boolean => existsSync(join(this.work, url.slice("file:".length)))
       : (): Promise<boolean> =>
           fetch(this.places.moved(url)).then(
             ({ ok }) => ok,
@@ -85,6 +99,7 @@ export class PageShell {
 
   async end(): Promise<void> {
     const { pid } = this.shell;
+    this.shell.stdin?.end();
     if (pid !== undefined && signal(pid, "SIGTERM")) {
       const deadline = performance.now() + longestEndMs;
       while (signal(pid, 0) && performance.now() < deadline) await sleep(50);
@@ -109,8 +124,8 @@ export class PageShell {
       const read = (data: Buffer): void => (settle(), resolve(Number(data.toString())));
       const exited = (): void => (settle(), reject(new Error("the shell has ended")));
       const timer = setTimeout(
-        () => (settle(), reject(new Error(`no end after ${longestCommandMs / 1000} s`))),
-        longestCommandMs,
+        () => (settle(), reject(new Error(`no end after ${this.longestCommandMs / 1000} s`))),
+        this.longestCommandMs,
       );
       stdout.on("data", read);
       this.shell.once("exit", exited);
