@@ -1,4 +1,5 @@
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { nearestNames } from "@istiod/settings";
 import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { checkPort } from "../validation/network/addresses.js";
 import { checkConnectionPool } from "../validation/traffic/connection-pool.js";
@@ -40,6 +41,18 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkTrustDomain(mesh.trustDomain, place.at("trustDomain"));
   each(mesh.trustDomainAliases, place.at("trustDomainAliases"), checkTrustDomain);
   checkAccessLogFormat(mesh, place);
+  if (/^(?:stdout|stderr)$/.test(mesh.accessLogFile))
+    place
+      .at("accessLogFile")
+      .warning(
+        `is ${JSON.stringify(mesh.accessLogFile)}, a file in the proxy's working directory, expected "/dev/${mesh.accessLogFile}"`,
+      );
+  each(mesh.caCertificates, place.at("caCertificates"), ({ certificateData: { case: kind, value } }, at) => {
+    if (kind === "pem" && !value.includes("-----BEGIN CERTIFICATE-----"))
+      at.at("pem").warning("has no certificate, and is ignored, expected PEM: -----BEGIN CERTIFICATE-----");
+  });
+  for (const field of ["inboundClusterStatName", "outboundClusterStatName"] as const)
+    warnOfStatName(mesh[field], place.at(field));
   if ((mesh.meshMTLS?.ecdhCurves.length ?? 0) > 0)
     place.at("meshMTLS", "ecdhCurves").error("is set, expected none: the curves of the mesh's TLS are fixed");
   checkMeshCurves(mesh.tlsDefaults?.ecdhCurves ?? [], place.at("tlsDefaults", "ecdhCurves"));
@@ -58,6 +71,26 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkMeshCiphers(mesh.tlsDefaults?.cipherSuites ?? [], place.at("tlsDefaults", "cipherSuites"));
   checkMeshCiphers(mesh.meshMTLS?.cipherSuites ?? [], place.at("meshMTLS", "cipherSuites"));
   checkInboundRetries(mesh.defaultInboundHttpRetryPolicy, place.at("defaultInboundHttpRetryPolicy"));
+}
+
+/** Variables in the names of statistics. */
+const statVariables = [
+  "%SERVICE%",
+  "%SERVICE_NAME%",
+  "%SERVICE_FQDN%",
+  "%SERVICE_PORT%",
+  "%SERVICE_PORT_NAME%",
+  "%SUBSET_NAME%",
+  "%TARGET_PORT%",
+];
+
+function warnOfStatName(pattern: string, place: Place): void {
+  for (const [variable] of pattern.matchAll(/%[^%\s]+%/g)) {
+    if (statVariables.includes(variable)) continue;
+    const [near] = nearestNames(variable, statVariables, 1);
+    const expected = near === undefined ? `one of ${statVariables.join(", ")}` : near;
+    place.warning(`has ${variable}, which is no variable and stays as it is, expected ${expected}`);
+  }
 }
 
 /** Checks the mesh's curves, of which unknown and repeated ones are left out, since Envoy would reject listeners. */

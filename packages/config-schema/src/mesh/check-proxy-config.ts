@@ -48,6 +48,8 @@ export function checkProxyConfig(config: ProxyConfig, place: Place): void {
     place
       .at("proxyMetadata", "ISTIO_META_DNS_AUTO_ALLOCATE")
       .warning("is deprecated: addresses are allocated without it");
+  if ((config.concurrency ?? 0) < 0)
+    place.at("concurrency").warning(`is ${config.concurrency}, which is ignored, expected 0 or more`);
   checkStats(config, place);
   checkTracing(config, place.at("tracing"));
   checkPort(config.proxyAdminPort, place.at("proxyAdminPort"));

@@ -77,6 +77,13 @@ function validate({ spec }: RequestAuthenticationObject, place: Place): void {
     if (rule.issuer === "" && rule.jwksUri === "") at.at("issuer").error("is missing, expected it or jwksUri");
     if (rule.jwksUri !== "" && !(httpUrl.test(rule.jwksUri) && URL.canParse(rule.jwksUri)))
       at.at("jwksUri").error(`is ${JSON.stringify(rule.jwksUri)}, expected a URL with http:// or https://`);
+    if (/\/\.well-known\/(?:openid-configuration|oauth-authorization-server)\/?$/.test(rule.jwksUri))
+      at.at("jwksUri").warning(
+        `is ${JSON.stringify(rule.jwksUri)}, the metadata of the provider, which has no keys, so that every token is rejected, expected the jwks_uri in it, or none, to have it looked up`,
+        "never-matches",
+      );
+    warnOfSpaces(rule.issuer, "issuer", at.at("issuer"));
+    each(rule.audiences, at.at("audiences"), (audience, each) => warnOfSpaces(audience, "audience", each));
     if (rule.jwks !== "") checkJwks(rule.jwks, at.at("jwks"));
     checkOptionalDuration(rule.timeout, at.at("timeout"));
     each(rule.fromHeaders, at.at("fromHeaders"), ({ name, prefix }, header) => {
@@ -90,6 +97,14 @@ function validate({ spec }: RequestAuthenticationObject, place: Place): void {
     each(rule.fromParams, at.at("fromParams"), (name, param) => warnOfName(name, paramName, "query parameter", param));
     each(rule.fromCookies, at.at("fromCookies"), (name, cookie) => warnOfName(name, headerName, "cookie", cookie));
   });
+}
+
+function warnOfSpaces(value: string, what: string, place: Place): void {
+  if (value !== value.trim())
+    place.warning(
+      `is ${JSON.stringify(value)}, and no token has an ${what} with spaces around it, expected ${JSON.stringify(value.trim())}`,
+      "never-matches",
+    );
 }
 
 /** The names that headers and cookies can have: tokens (RFC 9110, section 5.6.2). */

@@ -5,6 +5,7 @@ import { atMost, matches, required, size, uniqueBy, type Shape } from "../../val
 /** The fields that WasmPlugin and TrafficExtension have in common. */
 interface WasmModule {
   readonly url: string;
+  readonly imagePullSecret?: string;
   readonly vmConfig?: VmConfig | undefined;
 }
 
@@ -32,6 +33,18 @@ export function checkWasm(module: WasmModule, place: Place): void {
     place
       .at("url")
       .warning(`is ${JSON.stringify(module.url)}, which is read as the name of an image; write :// after the scheme`);
+  const [, scheme = "", rest = ""] = /^(https?|file):\/\/(.*)$/is.exec(module.url) ?? [];
+  if (scheme.toLowerCase() === "file" && !rest.startsWith("/"))
+    place
+      .at("url")
+      .warning(
+        `is ${JSON.stringify(module.url)}, whose path is not absolute, expected ${JSON.stringify(`file:///${rest}`)}`,
+        "literal",
+      );
+  if (scheme !== "" && (module.imagePullSecret ?? "") !== "")
+    place
+      .at("imagePullSecret")
+      .warning(`has no effect: only images of registries are pulled with it, and url is ${scheme}://`, "no-effect");
   each(module.vmConfig?.env ?? [], place.at("vmConfig", "env"), ({ valueFrom, value }, at) => {
     if (valueFrom !== EnvValueSource.INLINE && value !== "")
       at.at("value").error("is set, expected none where valueFrom is not INLINE");

@@ -41,6 +41,13 @@ export const workloadEntryKind = istioKind({
 /** Validates a spec as Istio's `ValidateWorkloadEntry` does. */
 function validate({ spec }: WorkloadEntryObject, place: Place): void {
   checkWorkload(spec, { namesAllowed: true }, place);
+  if (/^127\.|^(?:::1|localhost)$/.test(spec.address))
+    place
+      .at("address")
+      .warning(
+        `is ${spec.address}, which each client takes for itself, expected an address at which clients reach the workload`,
+        "contradiction",
+      );
   if (spec.serviceAccount.includes("/"))
     place
       .at("serviceAccount")

@@ -42,6 +42,7 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   }
   if (mode === Mode.DISABLE) warnOfDisabled(settings, place);
   else each(subjectAltNames, place.at("subjectAltNames"), warnOfIdentity);
+  if (mode === Mode.ISTIO_MUTUAL) warnOfOwnCertificates(settings, place);
   if ((mode === Mode.SIMPLE || mode === Mode.MUTUAL) && credentialName !== "") {
     if (clientCertificate !== "" || caCertificates !== "" || privateKey !== "" || caCrl !== "") {
       place.at("credentialName").error("is set together with certificate, key or CRL files, expected only one of them");
@@ -89,4 +90,16 @@ function warnOfDisabled(settings: ClientTLSSettings, place: Place): void {
       place
         .at(field)
         .warning("has no effect in mode DISABLE, which sends plaintext, expected another mode", "no-effect");
+}
+
+/** Warns of certificates where those of the mesh are used. */
+function warnOfOwnCertificates(settings: ClientTLSSettings, place: Place): void {
+  for (const field of ["credentialName", "caCertificates", "clientCertificate", "privateKey", "caCrl"] as const)
+    if (settings[field] !== "")
+      place
+        .at(field)
+        .warning(
+          "has no effect in mode ISTIO_MUTUAL, which uses the certificates of the mesh, expected mode MUTUAL or SIMPLE",
+          "no-effect",
+        );
 }

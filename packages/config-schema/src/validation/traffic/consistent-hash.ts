@@ -31,6 +31,13 @@ function checkHashKey({ case: key, value }: ConsistentHash["hashKey"], place: Pl
   if (key !== "httpHeaderName") return;
   if (value === "") place.at("httpHeaderName").error("is empty, expected the name of a header");
   checkSingleLine(value, place.at("httpHeaderName"));
+  if (value !== "" && !/^:?[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(value))
+    place
+      .at("httpHeaderName")
+      .warning(
+        `is ${JSON.stringify(value)}, and no header has this name, so that requests have no hash, expected a name`,
+        "never-matches",
+      );
 }
 
 function checkCookie({ name, ttl, attributes }: HttpCookie, place: Place): void {

@@ -52,5 +52,20 @@ export function checkHttpRetry(retries: HTTPRetry | undefined, place: Place): vo
           .error(`has ${JSON.stringify(condition)}, expected an HTTP status or one of ${[...conditions].join(", ")}`);
     }
   }
+  warnOfLists(retries.retryOn.split(","), place.at("retryOn"));
   checkOptionalDuration(retries.backoff, place.at("backoff"));
+}
+
+/** Warns of conditions that need a list, of statuses or headers, which is empty. */
+function warnOfLists(named: readonly string[], place: Place): void {
+  if (named.includes("retriable-status-codes") && !named.some((condition) => /^\d+$/.test(condition)))
+    place.warning(
+      "has retriable-status-codes, which has no effect without statuses, expected also statuses such as 503",
+      "no-effect",
+    );
+  if (named.includes("retriable-headers"))
+    place.warning(
+      "has retriable-headers, which has no effect: a VirtualService names no headers, expected another condition",
+      "no-effect",
+    );
 }

@@ -26,9 +26,21 @@ function warn(place: Place, message: string): void {
 
 function warnOfSource(source: Source, place: Place): void {
   for (const field of ["principals", "notPrincipals"] as const) each(source[field], place.at(field), warnOfPrincipal);
+  for (const field of ["requestPrincipals", "notRequestPrincipals"] as const)
+    each(source[field], place.at(field), warnOfInnerStar);
+}
+
+/** Warns of a `*` that is neither at the beginning nor at the end, where it stands for itself. */
+function warnOfInnerStar(value: string, place: Place): void {
+  if (value.slice(1, -1).includes("*"))
+    warn(
+      place,
+      `is ${JSON.stringify(value)}, whose * within the text only matches an asterisk, expected * at the beginning or the end`,
+    );
 }
 
 function warnOfPrincipal(value: string, place: Place): void {
+  warnOfInnerStar(value, place);
   if (value.includes("*") || value.startsWith("spiffe://") || /^[^/]+\/ns\/[^/]+\/sa\/[^/]+$/.test(value)) return;
   const name = value.includes("/") || value === "" ? "NAME" : value;
   warn(
@@ -57,6 +69,7 @@ function warnOfOperation(operation: Operation, place: Place): void {
     each(operation[field], place.at(field), (value, at) => {
       if (/[/\s]/.test(value))
         warn(at, `is ${JSON.stringify(value)}, which no host matches, expected a host without scheme and path`);
+      else warnOfInnerStar(value, at);
     });
 }
 

@@ -1,6 +1,7 @@
-import type {
-  TrafficPolicy,
-  TrafficPolicy_TunnelSettings as TunnelSettings,
+import {
+  ClientTLSSettings_TLSmode as TlsMode,
+  type TrafficPolicy,
+  type TrafficPolicy_TunnelSettings as TunnelSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { checkPort } from "../../../validation/network/addresses.js";
 import { checkClientTls } from "../../../validation/traffic/client-tls.js";
@@ -56,9 +57,29 @@ export function checkTrafficPolicy(policy: TrafficPolicy | undefined, namespace:
     if (empty) at.error("has a port only, expected at least one policy");
     else checkPolicy(settings, namespace, at);
   });
+  warnOfPorts(policy, place);
   if (retryBudget?.percent !== undefined) checkPercent(retryBudget.percent, place.at("retryBudget", "percent"));
   checkDurationFits(retryBudget?.budgetInterval, place.at("retryBudget", "budgetInterval"));
   if (tunnel !== undefined) checkTunnel(tunnel, place.at("tunnel"));
+}
+
+/** Warns of a port's settings that an earlier entry overrides, or that drop the TLS of the policy. */
+function warnOfPorts({ tls, portLevelSettings }: TrafficPolicy, place: Place): void {
+  const first = new Map<number, number>();
+  for (const [i, settings] of portLevelSettings.entries()) {
+    const number = settings.port?.number;
+    if (number === undefined) continue;
+    const at = place.at("portLevelSettings", i);
+    const earlier = first.get(number);
+    if (earlier !== undefined)
+      at.warning(`have no effect: portLevelSettings[${earlier}] are for port ${number}, too`, "no-effect");
+    else if (settings.tls === undefined && (tls?.mode === TlsMode.SIMPLE || tls?.mode === TlsMode.MUTUAL))
+      at.warning(
+        `have no tls, and inherit nothing of trafficPolicy, so that requests to port ${number} are sent in plaintext, expected also tls`,
+        "contradiction",
+      );
+    first.set(number, earlier ?? i);
+  }
 }
 
 function checkPolicy(

@@ -67,5 +67,22 @@ function checkSize(text: string, part: "name" | "value", place: Place): void {
 function checkValue(value: string, place: Place): void {
   if (controlCharacter.test(value)) return place.error("has a control character, expected text");
   const fault = headerFormatFault(value);
-  if (fault !== undefined) place.error(fault);
+  if (fault !== undefined) return place.error(fault);
+  const [variable = "", expected] = Object.entries(nginxVariables).find(([name]) => value.includes(name)) ?? [];
+  if (expected !== undefined)
+    place.warning(
+      `has ${JSON.stringify(variable)}, which is sent as it is: proxies do not know variables of nginx, expected ${JSON.stringify(expected)}`,
+      "literal",
+    );
 }
+
+/** Variables of nginx, with what Envoy has for them; longer names first. */
+const nginxVariables: Readonly<Record<string, string>> = {
+  $proxy_add_x_forwarded_for: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%",
+  $remote_addr: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%",
+  $request_uri: "%REQ(:PATH)%",
+  $request_id: "%REQ(X-REQUEST-ID)%",
+  $http_: "%REQ(NAME)%",
+  $host: "%REQ(:AUTHORITY)%",
+  $scheme: "%REQ(:SCHEME)%",
+};
