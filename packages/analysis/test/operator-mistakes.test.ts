@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { describeMistakes, type Mistake } from "./found-mistakes.js";
 import { analyzeAdded } from "./messages-of.js";
+import { analyzeTexts, type Message } from "@istiod/analysis";
 import { documentOf, type Fields, objectWriter } from "./mistake-objects.js";
 
 const gatewayApi = "gateway.networking.k8s.io/v1";
@@ -8,7 +9,12 @@ const o = objectWriter({
   Service: "v1",
   PeerAuthentication: "security.istio.io/v1",
   AuthorizationPolicy: "security.istio.io/v1",
+  RequestAuthentication: "security.istio.io/v1",
+  Telemetry: "telemetry.istio.io/v1",
+  WasmPlugin: "extensions.istio.io/v1alpha1",
+  ProxyConfig: "networking.istio.io/v1beta1",
   HTTPRoute: gatewayApi,
+  Gateway: gatewayApi,
   Ingress: "networking.k8s.io/v1",
 });
 
@@ -16,7 +22,7 @@ const namespace = (name: string, injection: string): string =>
   documentOf({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels: { "istio-injection": injection } } });
 const service = (name: string): string =>
   o("Service", { selector: { app: name }, ports: [{ name: "http", port: 9080 }] }, { name });
-const deployment = (app: string): string =>
+const deployment = (app: string, ports?: Fields): string =>
   documentOf({
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -25,7 +31,7 @@ const deployment = (app: string): string =>
       selector: { matchLabels: { app } },
       template: {
         metadata: { labels: { app } },
-        spec: { serviceAccountName: `shop-${app}`, containers: [{ name: "app", image: "app" }] },
+        spec: { serviceAccountName: `shop-${app}`, containers: [{ name: "app", image: "app", ...ports }] },
       },
     },
   });
@@ -94,6 +100,29 @@ const changedHeaders = (operations: Fields): string =>
       },
     ],
   });
+
+const retried = (retryOn: string): string => routed({ retries: { attempts: 2, retryOn } });
+const tokens = (rule: Fields): string =>
+  o("RequestAuthentication", {
+    selector: { matchLabels: { app: "ratings" } },
+    jwtRules: [{ issuer: "https://issuer.example", jwks: '{"keys": []}', ...rule }],
+  });
+const keysAt = (jwksUri: string): string => tokens({ jwks: undefined, jwksUri });
+const logged = (expression: string): string =>
+  o("Telemetry", { accessLogging: [{ providers: [{ name: "envoy" }], filter: { expression } }] });
+const originated = (portLevelSettings: Fields): string =>
+  o("ServiceEntry", {
+    hosts: ["api.example"],
+    location: "MESH_EXTERNAL",
+    resolution: "DNS",
+    ports: [{ number: 80, name: "http", protocol: "HTTP", targetPort: 443 }],
+  }) +
+  trafficPolicy(
+    { tls: { mode: "SIMPLE", caCertificates: "system" }, portLevelSettings: [portLevelSettings] },
+    "api.example",
+  );
+const ofPort = (settings: Fields, number = 9080): Fields => ({ port: { number }, ...settings });
+const random = { loadBalancer: { simple: "RANDOM" } };
 
 const mistakes: Readonly<Record<string, Mistake>> = {
   "identities of mutual TLS that no workload of the host has": [
@@ -215,9 +244,263 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"kubernetes.io/ingress.class": "isto"',
     'the Ingress is not served: there is no IngressClass isto; did you mean "istio"?',
   ],
+  "an asterisk within a principal": [
+    policy({ from: [{ source: { principals: ["cluster.local/ns/*/sa/shop-reviews"] } }] }),
+    "MESH0014",
+    '"cluster.local/ns/*/sa/shop-reviews"',
+    "whose * within the text only matches an asterisk, expected * at the beginning or the end",
+  ],
+  "an asterisk within a principal of tokens": [
+    policy({ from: [{ source: { requestPrincipals: ["https://*.example/alice"] } }] }),
+    "MESH0014",
+    '"https://*.example/alice"',
+    "whose * within the text only matches an asterisk",
+  ],
+  "an asterisk within a host of a policy": [
+    policy({ to: [{ operation: { hosts: ["api.*.example"] } }] }),
+    "MESH0014",
+    '"api.*.example"',
+    "whose * within the text only matches an asterisk",
+  ],
+  "a provider that does not authorize": [
+    o("AuthorizationPolicy", { action: "CUSTOM", provider: { name: "envoy" }, rules: [{}] }),
+    "MESH0008",
+    '"name": "envoy"',
+    'provider "envoy" is of kind envoyFileAccessLog, which authorizes no request, and denies every request',
+  ],
+  "retries on statuses without statuses": [
+    retried("retriable-status-codes"),
+    "MESH0042",
+    '"retryOn": "retriable-status-codes"',
+    "has retriable-status-codes, which has no effect without statuses",
+  ],
+  "retries on headers": [
+    retried("5xx,retriable-headers"),
+    "MESH0042",
+    '"retryOn": "5xx,retriable-headers"',
+    "has retriable-headers, which has no effect: a VirtualService names no headers",
+  ],
+  "a hash of a header with a space": [
+    trafficPolicy({ loadBalancer: { consistentHash: { httpHeaderName: "x-user id" } } }),
+    "MESH0014",
+    '"httpHeaderName": "x-user id"',
+    "and no header has this name, so that requests have no hash",
+  ],
+  "settings of a port twice": [
+    trafficPolicy({ portLevelSettings: [ofPort(random), ofPort({ loadBalancer: { simple: "ROUND_ROBIN" } })] }),
+    "MESH0042",
+    "{",
+    "have no effect: portLevelSettings[0] are for port 9080, too",
+  ],
+  "settings of a port that drop TLS": [
+    originated(ofPort(random, 80)),
+    "MESH0047",
+    "{",
+    "have no tls, and inherit nothing of trafficPolicy, so that requests to port 80 are sent in plaintext",
+  ],
+  "outlier detection that no port inherits": [
+    trafficPolicy({ outlierDetection: { consecutive5xxErrors: 3 }, portLevelSettings: [ofPort(random)] }),
+    "MESH0042",
+    '"outlierDetection": {',
+    "has no effect: each port of the host has portLevelSettings, which do not inherit it",
+  ],
+  "own certificates with mutual TLS of the mesh": [
+    trafficPolicy({ tls: { mode: "ISTIO_MUTUAL", caCertificates: "/etc/ca.pem" } }),
+    "MESH0042",
+    '"caCertificates": "/etc/ca.pem"',
+    "has no effect in mode ISTIO_MUTUAL, which uses the certificates of the mesh",
+  ],
+  "a variable of nginx in a header": [
+    routed({ headers: { request: { set: { "x-client": "$remote_addr" } } } }),
+    "MESH0077",
+    '"x-client": "$remote_addr"',
+    'which is sent as it is: proxies do not know variables of nginx, expected "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"',
+  ],
+  "a VirtualService for a Gateway of the Gateway API": [
+    o("Gateway", { gatewayClassName: "istio", listeners: [{ name: "http", port: 80, protocol: "HTTP" }] }) +
+      o("VirtualService", { hosts: ["a.example"], gateways: ["a"], http: [{ route }] }),
+    "MESH0042",
+    '"a"',
+    "it is a Gateway of the Gateway API, to which VirtualServices do not attach; write an HTTPRoute",
+  ],
+  "a pull secret for a module of a server": [
+    documentOf({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "s", namespace: "shop" },
+      type: "kubernetes.io/dockerconfigjson",
+      data: { ".dockerconfigjson": "e30=" },
+    }) + o("WasmPlugin", { url: "https://a.example/x.wasm", imagePullSecret: "s" }),
+    "MESH0042",
+    '"imagePullSecret": "s"',
+    "has no effect: only images of registries are pulled with it, and url is https://",
+  ],
+  "a module's file with a relative path": [
+    o("WasmPlugin", { url: "file://opt/x.wasm" }),
+    "MESH0077",
+    '"url": "file://opt/x.wasm"',
+    'whose path is not absolute, expected "file:///opt/x.wasm"',
+  ],
+  "a header in upper case in a log's filter": [
+    logged("request.headers['X-User'] == 'a'"),
+    "MESH0014",
+    `"expression": "request.headers['X-User'] == 'a'"`,
+    'has request.headers["X-User"], which no request has: names of headers are in lower case there, expected "x-user"',
+  ],
+  "spaces around an issuer": [
+    tokens({ issuer: "https://issuer.example " }),
+    "MESH0014",
+    '"issuer": "https://issuer.example ",',
+    'and no token has an issuer with spaces around it, expected "https://issuer.example"',
+  ],
+  "spaces around an audience": [
+    tokens({ audiences: [" shop"] }),
+    "MESH0014",
+    '" shop"',
+    'and no token has an audience with spaces around it, expected "shop"',
+  ],
+  "the metadata of a provider in place of its keys": [
+    keysAt("https://issuer.example/.well-known/openid-configuration"),
+    "MESH0014",
+    '"jwksUri": "https://issuer.example/.well-known/openid-configuration"',
+    "the metadata of the provider, which has no keys, so that every token is rejected",
+  ],
+  "keys at a Service that does not exist": [
+    keysAt("http://ratngs.shop.svc:8080/keys"),
+    "IST0101",
+    '"jwksUri": "http://ratngs.shop.svc:8080/keys"',
+    'referenced Service shop/ratngs not found, so that keys cannot be fetched: no Service or ServiceEntry declares it; did you mean "ratings.shop.svc.cluster.local"?',
+  ],
+  "an application at a port of the sidecar": [
+    deployment("other", { ports: [{ containerPort: 15001 }] }),
+    "MESH0047",
+    '"containers": [',
+    "declares port 15001, at which the sidecar listens for outbound connections",
+  ],
+  "a workload at the address of its clients": [
+    o("WorkloadEntry", { address: "127.0.0.1", labels: { app: "ratings" } }),
+    "MESH0047",
+    '"address": "127.0.0.1",',
+    "is 127.0.0.1, which each client takes for itself",
+  ],
+  "two ProxyConfigs of a namespace": [
+    o("ProxyConfig", { concurrency: 1 }) + o("ProxyConfig", { concurrency: 2 }, { name: "b" }),
+    "MESH0042",
+    '"spec": {',
+    "of the ProxyConfigs of namespace shop without a selector, only the oldest applies, a; merge the two",
+  ],
 };
 
 describeMistakes(mesh, mistakes);
+
+describe("each of these mistakes of the mesh configuration is found in it, or beside it", () => {
+  const root = namespace("istio-system", "disabled");
+  const tracer = (address: string): Fields => ({ defaultConfig: { tracing: { zipkin: { address } } } });
+  it.each<readonly [string, Fields, string, string, string]>([
+    ["standard output without its path", { accessLogFile: "stdout" }, "", "IST0133", 'expected "/dev/stdout"'],
+    [
+      "a root that is no PEM",
+      { caCertificates: [{ pem: "abc" }] },
+      "",
+      "IST0133",
+      "has no certificate, and is ignored",
+    ],
+    [
+      "a misspelled variable of names of statistics",
+      { inboundClusterStatName: "%SERVICE_FDQN%" },
+      "",
+      "IST0133",
+      "has %SERVICE_FDQN%, which is no variable and stays as it is, expected %SERVICE_FQDN%",
+    ],
+    [
+      "a negative number of threads",
+      { defaultConfig: { concurrency: -1 } },
+      "",
+      "IST0133",
+      "is -1, which is ignored, expected 0 or more",
+    ],
+    [
+      "a misspelled image",
+      { defaultConfig: { image: { imageType: "distroles" } } },
+      "",
+      "MESH0042",
+      "the end of an image's tag that Istio does not publish",
+    ],
+    [
+      "a misspelled variable of the agent",
+      { defaultConfig: { proxyMetadata: { ISTIO_META_DNS_CAPTUR: "true" } } },
+      "",
+      "MESH0042",
+      'is read by no agent and by no template of Istio; did you mean "ISTIO_META_DNS_CAPTURE"?',
+    ],
+    [
+      "a tracer that does not exist",
+      tracer("ratngs.shop:9411"),
+      "",
+      "MESH0005",
+      "there is no Service shop/ratngs, so that no span is collected",
+    ],
+    [
+      "selectors that leave out the root namespace",
+      { discoverySelectors: [{ matchLabels: { "istio-injection": "enabled" } }] },
+      root,
+      "MESH0010",
+      "do not select the root namespace istio-system, so that istiod reads none of its objects",
+    ],
+    [
+      "mutual TLS that no client sends",
+      { enableAutoMtls: false },
+      strict(),
+      "MESH0017",
+      "mode STRICT rejects every request of sidecars: they send plaintext, because enableAutoMtls",
+    ],
+    [
+      "an alias of a host that sidecars do not reach",
+      { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } },
+      o("Service", { type: "ExternalName", externalName: "api.example", ports: [{ name: "http", port: 80 }] }),
+      "IST0101",
+      'referenced host "api.example" not found, so that connections of sidecars to it are closed: outboundTrafficPolicy is REGISTRY_ONLY',
+    ],
+  ])("%s", (_, config, added, code, says) => {
+    expect(messagesWith(config, added)).toContainEqual({ code, message: expect.stringContaining(says) as string });
+  });
+
+  it.each<readonly [string, Fields, string]>([
+    ["standard output", { accessLogFile: "/dev/stdout" }, ""],
+    ["variables of names of statistics", { inboundClusterStatName: "in_%SERVICE_FQDN%_%SERVICE_PORT%" }, ""],
+    ["a tracer", tracer("ratings.shop:9080"), ""],
+    ["a tracer of a namespace that the files lack", tracer("zipkin.istio-system:9411"), ""],
+    [
+      "selectors of the root namespace",
+      { discoverySelectors: [{ matchExpressions: [{ key: "istio-injection", operator: "Exists" }] }] },
+      root,
+    ],
+    [
+      "mutual TLS that a DestinationRule has clients send",
+      { enableAutoMtls: false },
+      strict() + trafficPolicy({ tls: { mode: "ISTIO_MUTUAL" } }, "*.local"),
+    ],
+    [
+      "an alias of a Service",
+      { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } },
+      o("Service", {
+        type: "ExternalName",
+        externalName: "ratings.shop.svc.cluster.local",
+        ports: [{ name: "http", port: 80 }],
+      }),
+    ],
+  ])("and nothing is said of %s", (_, config, added) => {
+    expect(messagesWith(config, added)).toEqual([]);
+  });
+
+  function messagesWith(config: Fields, added: string): readonly Pick<Message, "code" | "message">[] {
+    const { messages } = analyzeTexts({
+      files: [{ file: "mesh.yaml", text: mesh + added }],
+      meshConfig: { file: "config.yaml", text: JSON.stringify(config) },
+    });
+    return messages.map(({ code, message }) => ({ code, message }));
+  }
+});
 
 describe("nothing is said of what is right beside them", () => {
   it.each<readonly [string, string]>([
@@ -292,6 +575,35 @@ describe("nothing is said of what is right beside them", () => {
         portLevelMtls: { 9080: { mode: "PERMISSIVE" } },
       }) + outside(),
     ],
+    ["retries on statuses", retried("retriable-status-codes,503")],
+    ["a hash of a header", trafficPolicy({ loadBalancer: { consistentHash: { httpHeaderName: "x-user" } } })],
+    [
+      "settings of a port with TLS of their own",
+      originated(ofPort({ ...random, tls: { mode: "SIMPLE", caCertificates: "system" } }, 80)),
+    ],
+    [
+      "outlier detection of ports of which one has no settings",
+      o(
+        "Service",
+        {
+          selector: { app: "ratings" },
+          ports: [
+            { name: "http", port: 80, targetPort: 9080 },
+            { name: "http-b", port: 81, targetPort: 9081 },
+          ],
+        },
+        { name: "two" },
+      ) +
+        trafficPolicy(
+          { outlierDetection: { consecutive5xxErrors: 3 }, portLevelSettings: [ofPort(random, 80)] },
+          "two",
+        ),
+    ],
+    ["a price in a header", routed({ headers: { request: { set: { "x-price": "$5" } } } })],
+    ["a module's file", o("WasmPlugin", { url: "file:///opt/x.wasm" })],
+    ["a header in a log's filter", logged("request.headers['x-user'] == 'A'")],
+    ["keys at a Service", keysAt("http://ratings.shop.svc:9080/keys")],
+    ["an application at other ports", deployment("other", { ports: [{ containerPort: 15443 }] })],
     ["an Ingress of another class", ingress("nginx")],
     ["an Ingress of a class that comes later", ingress("traefik")],
   ])("%s", (_, documents) => {

@@ -1,6 +1,8 @@
 import {
   type ConfigObject,
+  type FieldPath,
   proxyConfigKind,
+  type ProxyConfigObject,
   proxyConfigs,
   trafficExtensionKind,
   type TrafficExtensionObject,
@@ -8,9 +10,11 @@ import {
   wasmPluginKind,
   wasmPlugins,
 } from "@istiod/config-schema";
+import { index } from "@istiod/incremental";
 import { WorkloadMode } from "@istiod/istio-api/type/v1beta1/selector";
 import { agentVariables, nearestNames } from "@istiod/settings";
-import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
+import { type AnalysisContext, type Analyzer, meshConfigRule, rule } from "../analyzer.js";
+import { formatSelector } from "../queries/pods.js";
 import { quotedNearest } from "../suggestions.js";
 import { missingPort, workloadPorts } from "../queries/workload-ports.js";
 
@@ -30,12 +34,18 @@ export const extensionAnalyzers: readonly Analyzer[] = [
   },
   {
     name: "proxyconfig.ValueAnalyzer",
-    description: "Checks for misspelled variables and images in ProxyConfigs",
+    description: "Checks for misspelled variables and images in ProxyConfigs and the mesh configuration",
     codes: ["MESH0042"],
     rules: [
       rule(proxyConfigKind, proxyConfigs, ({ spec }, context) => {
-        checkVariables(Object.keys(spec.environmentVariables), context);
-        checkImage(spec.image?.imageType ?? "", context);
+        checkVariables(Object.keys(spec.environmentVariables), ["spec", "environmentVariables"], context);
+        checkImage(spec.image?.imageType ?? "", ["spec", "image", "imageType"], context);
+      }),
+      rule(proxyConfigKind, proxyConfigs, checkOlder),
+      meshConfigRule(({ defaultConfig }, context) => {
+        const path = ["defaultConfig"];
+        checkVariables(Object.keys(defaultConfig?.proxyMetadata ?? {}), [...path, "proxyMetadata"], context);
+        checkImage(defaultConfig?.image?.imageType ?? "", [...path, "image", "imageType"], context);
       }),
     ],
   },
@@ -82,27 +92,41 @@ function checkLua({ spec }: TrafficExtensionObject, { report }: AnalysisContext)
   );
 }
 
-function checkVariables(names: readonly string[], { report }: AnalysisContext): void {
+function checkVariables(names: readonly string[], path: FieldPath, { report }: AnalysisContext): void {
   for (const name of names) {
     if (agentVariables.includes(name)) continue;
     const near = nearestNames(name, agentVariables, 1);
     if (near.length > 0)
-      report(
-        "MESH0042",
-        ["spec", "environmentVariables", name],
-        `is read by no agent and by no template of Istio${quotedNearest(near)}`,
-      );
+      report("MESH0042", [...path, name], `is read by no agent and by no template of Istio${quotedNearest(near)}`);
   }
 }
 
 const imageTypes = ["default", "debug", "distroless"];
 
-function checkImage(type: string, { report }: AnalysisContext): void {
+function checkImage(type: string, path: FieldPath, { report }: AnalysisContext): void {
   const near = type === "" || imageTypes.includes(type) ? [] : nearestNames(type, imageTypes, 1);
   if (near.length > 0)
     report(
       "MESH0042",
-      ["spec", "image", "imageType"],
+      path,
       `is ${JSON.stringify(type)}, the end of an image's tag that Istio does not publish${quotedNearest(near)}`,
     );
+}
+
+const bySelector = index(proxyConfigs, "byNamespaceAndSelector", ({ namespace, spec }) => [
+  `${namespace}/${formatSelector(spec.selector?.matchLabels ?? {})}`,
+]);
+
+/** Reports a ProxyConfig that never applies: of those that select a workload, the oldest one applies. */
+function checkOlder({ namespace, name, spec }: ProxyConfigObject, { q, report }: AnalysisContext): void {
+  const selector = formatSelector(spec.selector?.matchLabels ?? {});
+  const [oldest] = [...q.read(bySelector, `${namespace}/${selector}`)].sort(
+    (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
+  );
+  if (oldest === undefined || oldest.name === name) return;
+  report(
+    "MESH0042",
+    ["spec"],
+    `the object has no effect: of the ProxyConfigs of namespace ${namespace} ${selector === "" ? "without a selector" : `for ${selector}`}, only the oldest applies, ${oldest.name}; merge the two`,
+  );
 }

@@ -1,4 +1,7 @@
-import { serviceKind, type ServiceObject, services } from "@istiod/config-schema";
+import { serviceKind, type ServiceObject, services, sidecarsByNamespace } from "@istiod/config-schema";
+import { MeshConfig_OutboundTrafficPolicy_Mode as OutboundMode } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { mesh } from "@istiod/push-context";
+import { destinationHost } from "../queries/destination-hosts.js";
 import { isHttp, kubernetesPortProtocol, type Protocol } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { nearestNames } from "@istiod/settings";
@@ -26,6 +29,12 @@ export const serviceAnalyzers: readonly Analyzer[] = [
     description: "Checks that workloads of a service declare the ports that it names",
     codes: ["MESH0041"],
     rules: [rule(serviceKind, services, checkTargetPorts)],
+  },
+  {
+    name: "service.ExternalNameAnalyzer",
+    description: "Checks that sidecars may connect to the hosts of ExternalName Services",
+    codes: ["IST0101"],
+    rules: [rule(serviceKind, services, checkExternalName)],
   },
   {
     name: "services.MultiClusterServiceAnalyzer",
@@ -129,4 +138,19 @@ function checkTargetPorts(service: ServiceObject, { q, report }: AnalysisContext
       `is ${JSON.stringify(name)}, and no selected workload has a port of this name, so that port ${port} has no endpoints: ${near.length === 0 ? others : `did you mean ${near.map((each) => JSON.stringify(each)).join(" or ")}?`}`,
     );
   }
+}
+
+/** Reports an alias of a host to which sidecars do not connect: with REGISTRY_ONLY, a ServiceEntry must declare it. */
+function checkExternalName({ spec, namespace }: ServiceObject, { q, report }: AnalysisContext): void {
+  if (spec.type !== "ExternalName" || spec.externalName === "") return;
+  const { outboundTrafficPolicy } = mesh(q);
+  if (outboundTrafficPolicy?.mode !== OutboundMode.REGISTRY_ONLY || q.keys(sidecarsByNamespace).length > 0) return;
+  const host = spec.externalName.replace(/\.$/, "");
+  if (q.call(destinationHost, { host, namespace, exportTo: [] }) !== undefined) return;
+  report(
+    "IST0101",
+    ["spec", "externalName"],
+    `referenced host ${JSON.stringify(host)} not found, so that connections of sidecars to it are closed: outboundTrafficPolicy is REGISTRY_ONLY, and no ServiceEntry declares it`,
+    "Warning",
+  );
 }

@@ -2,6 +2,7 @@ import { deploymentKind, podKind, pods, workloadKinds } from "@istiod/config-sch
 import { type Analyzer, rule } from "../../analyzer.js";
 import { checkPodUser, checkTemplateUser } from "./application-uid.js";
 import { checkJwksRanges } from "./jwks-ranges.js";
+import { reservedPortAnalyzer } from "./reserved-ports.js";
 import { checkServices } from "./services-of-deployment.js";
 
 /** Analyzers of Deployments and other kinds that create pods, and of pods. */
@@ -27,4 +28,5 @@ export const deploymentAnalyzers: readonly Analyzer[] = [
       ...workloadKinds.map((kind) => rule(kind, kind.collection, checkTemplateUser(kind))),
     ],
   },
+  reservedPortAnalyzer,
 ];

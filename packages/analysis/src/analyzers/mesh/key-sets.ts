@@ -1,15 +1,21 @@
 import { isIP } from "node:net";
-import { requestAuthenticationKind, requestAuthentications } from "@istiod/config-schema";
+import {
+  requestAuthenticationKind,
+  type RequestAuthenticationObject,
+  requestAuthentications,
+} from "@istiod/config-schema";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { AddressRules, describeSource } from "@istiod/jwks";
-import { type JwksProblem, jwksProblems } from "@istiod/push-context";
-import { type Analyzer, rule } from "../../analyzer.js";
+import { features, type JwksProblem, jwksProblems } from "@istiod/push-context";
+import { explainMissingHost, kubernetesName, namespacesOfHost } from "../../queries/destination-hosts.js";
+import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const keySetAnalyzer: Analyzer = {
   name: "mesh.KeySetAnalyzer",
   description: "Checks that the keys of RequestAuthentications are available",
-  codes: ["MESH0019", "MESH0021"],
+  codes: ["IST0101", "MESH0019", "MESH0021"],
   rules: [
+    rule(requestAuthenticationKind, requestAuthentications, checkServices),
     rule(requestAuthenticationKind, requestAuthentications, (_, { q, key, report }) => {
       for (const problem of q.call(jwksProblems, key)) {
         const { index, rule: jwtRule, isMissing } = problem;
@@ -20,6 +26,24 @@ export const keySetAnalyzer: Analyzer = {
     }),
   ],
 };
+
+/** Reports URIs of keys at Services that do not exist. */
+function checkServices({ spec }: RequestAuthenticationObject, { q, report }: AnalysisContext): void {
+  const domain = features.domainSuffix(q);
+  for (const [i, { jwksUri }] of spec.jwtRules.entries()) {
+    if (!URL.canParse(jwksUri)) continue;
+    const { hostname } = new URL(jwksUri);
+    const host = hostname.endsWith(".svc") ? `${hostname}.${domain}` : hostname;
+    const named = kubernetesName(host, domain);
+    if (named === undefined || q.call(namespacesOfHost, host).length > 0) continue;
+    report(
+      "IST0101",
+      ["spec", "jwtRules", i, "jwksUri"],
+      `referenced Service ${named.namespace}/${named.name} not found, so that keys cannot be fetched: ${explainMissingHost(q, { host, namespace: named.namespace, exportTo: [] })}`,
+      "Warning",
+    );
+  }
+}
 
 /** Returns the finding about keys that are missing; undefined if nothing says that they cannot be fetched. */
 function missing({ rule, fetch }: JwksProblem): string | undefined {

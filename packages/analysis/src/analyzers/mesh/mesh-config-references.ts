@@ -1,7 +1,11 @@
-import { matchesLabelSelector, namespaces } from "@istiod/config-schema";
+import { matchesLabelSelector, type NamespaceObject, namespaces, servicesByNamespace } from "@istiod/config-schema";
+import { features, rootNamespace } from "@istiod/push-context";
+import { namespacesOfHost } from "../../queries/destination-hosts.js";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { type AnalysisContext, type Analyzer, meshConfigRule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../queries/namespaces.js";
+import { nearestNames } from "@istiod/settings";
+import { quotedNearest } from "../../suggestions.js";
 import { checkHost } from "./hosts.js";
 
 export const meshConfigReferenceAnalyzer: Analyzer = {
@@ -12,6 +16,7 @@ export const meshConfigReferenceAnalyzer: Analyzer = {
     meshConfigRule(checkNamespaces),
     meshConfigRule(checkServiceSettings),
     meshConfigRule(checkDiscoverySelectors),
+    meshConfigRule(checkTracer),
   ],
 };
 
@@ -38,10 +43,40 @@ function checkServiceSettings({ serviceSettings }: MeshConfig, { q, report }: An
 function checkDiscoverySelectors({ discoverySelectors }: MeshConfig, { q, report }: AnalysisContext): void {
   const known = q.keys(namespaces).flatMap((key) => q.read(namespaces, key) ?? []);
   if (discoverySelectors.length === 0 || known.length === 0) return;
-  if (known.some(({ labels }) => discoverySelectors.some((selector) => matchesLabelSelector(selector, labels)))) return;
+  const isSelected = ({ labels }: NamespaceObject): boolean =>
+    discoverySelectors.some((selector) => matchesLabelSelector(selector, labels));
+  if (known.some(isSelected)) {
+    const root = known.find(({ name }) => name === rootNamespace(q));
+    if (root !== undefined && !isSelected(root))
+      report(
+        "MESH0010",
+        ["discoverySelectors"],
+        `do not select the root namespace ${root.name}, so that istiod reads none of its objects, not even those for the whole mesh; add its labels`,
+      );
+    return;
+  }
   report(
     "MESH0010",
     ["discoverySelectors"],
     "select no namespace, so that istiod reads no Service, Pod or object of Istio's kinds; correct the labels, or label the Namespaces",
+  );
+}
+
+/** Reports a tracer at a Service that does not exist, and has a name similar to one that does. */
+function checkTracer({ defaultConfig }: MeshConfig, { q, report }: AnalysisContext): void {
+  const tracer = defaultConfig?.tracing?.tracer;
+  if (tracer?.case !== "zipkin" && tracer?.case !== "datadog") return;
+  const [, name = "", namespace = ""] =
+    /^([a-z0-9-]+)\.([a-z0-9-]+)(?:\.svc[^:]*)?:\d+$/.exec(tracer.value.address) ?? [];
+  const host = `${name}.${namespace}.svc.${features.domainSuffix(q)}`;
+  if (name === "" || q.call(namespacesOfHost, host).length > 0) return;
+  // The files may lack the Services of other installations.
+  const names = q.read(servicesByNamespace, namespace).map((service) => service.name);
+  const near = nearestNames(name, names);
+  if (near.length === 0) return;
+  report(
+    "MESH0005",
+    ["defaultConfig", "tracing", tracer.case, "address"],
+    `there is no Service ${namespace}/${name}, so that no span is collected${quotedNearest(near)}`,
   );
 }

@@ -1,18 +1,24 @@
 import {
+  destinationRules,
   peerAuthenticationKind,
   type PeerAuthenticationObject,
   peerAuthentications,
   peerAuthenticationsByNamespace,
 } from "@istiod/config-schema";
-import { rootNamespace } from "@istiod/push-context";
+import { index } from "@istiod/incremental";
+import { ClientTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { PeerAuthentication_MutualTLS_Mode as Mode } from "@istiod/istio-api/security/v1beta1/peer_authentication";
+import { mesh, rootNamespace } from "@istiod/push-context";
+import { tlsSettings } from "../destination-rule/tls-settings.js";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { formatSelector } from "../../queries/pods.js";
 
 export const peerAuthenticationAnalyzer: Analyzer = {
   name: "mesh.PeerAuthenticationAnalyzer",
   description: "Checks for PeerAuthentications that an older one overrides, or whose namespace allows no selector",
-  codes: ["MESH0042"],
+  codes: ["MESH0017", "MESH0042"],
   rules: [
+    rule(peerAuthenticationKind, peerAuthentications, checkPlaintext),
     rule(peerAuthenticationKind, peerAuthentications, checkOlder),
     rule(peerAuthenticationKind, peerAuthentications, checkRoot),
   ],
@@ -33,6 +39,22 @@ function checkOlder(own: PeerAuthenticationObject, { q, report }: AnalysisContex
     `the policy has no effect: of the PeerAuthentications of namespace ${own.namespace} ${what}, only the oldest applies, ${oldest.name}; merge the two`,
   );
 }
+
+/** Reports a policy that requires mutual TLS where no client sends it. */
+function checkPlaintext({ spec }: PeerAuthenticationObject, { q, report }: AnalysisContext): void {
+  if (spec.mtls?.mode !== Mode.STRICT || mesh(q).enableAutoMtls !== false) return;
+  if (q.members(mutualRules, "mutual").length > 0) return;
+  report(
+    "MESH0017",
+    ["spec", "mtls"],
+    "mode STRICT rejects every request of sidecars: they send plaintext, because enableAutoMtls of the mesh configuration is false, and no DestinationRule has tls mode ISTIO_MUTUAL; set enableAutoMtls to true, or add one",
+  );
+}
+
+/** DestinationRules with mutual TLS of the mesh, in one bucket. */
+const mutualRules = index(destinationRules, "withMeshTls", (rule) =>
+  tlsSettings(rule).some(({ tls }) => tls.mode === TlsMode.ISTIO_MUTUAL) ? ["mutual"] : [],
+);
 
 /**
  * Reports a policy of the root namespace with a selector, which applies nowhere, not even to workloads of that

@@ -10,9 +10,11 @@ import {
   type SidecarObject,
   sidecars,
 } from "@istiod/config-schema";
+import type { TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { CaptureMode } from "@istiod/istio-api/networking/v1alpha3/sidecar";
 import { AuthorizationPolicy_Action as Action } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { features, resolveHost, rootNamespace } from "@istiod/push-context";
+import type { ServicePort } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { portsOfHost } from "../../queries/route-places.js";
 import { missingPort, type WorkloadPorts, workloadPorts } from "../../queries/workload-ports.js";
@@ -21,7 +23,7 @@ import { listNames } from "../../suggestions.js";
 export const portAnalyzer: Analyzer = {
   name: "mesh.PortAnalyzer",
   description: "Checks that the ports of settings are ports of their hosts or workloads",
-  codes: ["MESH0041"],
+  codes: ["MESH0041", "MESH0042"],
   rules: [
     rule(destinationRuleKind, destinationRules, checkPortLevelSettings),
     rule(sidecarKind, sidecars, checkIngress),
@@ -40,6 +42,7 @@ function checkPortLevelSettings({ namespace, spec }: DestinationRuleObject, { q,
   if (policies.every(({ policy }) => (policy?.portLevelSettings ?? []).length === 0)) return;
   const known = portsOfHost(q, resolveHost(spec.host, { namespace, domain: features.domainSuffix(q) }));
   if (known === undefined) return;
+  for (const { policy, path } of policies) checkOverridden(policy, path, known, report);
   for (const { policy, path } of policies)
     for (const [i, { port }] of (policy?.portLevelSettings ?? []).entries()) {
       if (port === undefined || known.some(({ number }) => number === port.number)) continue;
@@ -51,6 +54,26 @@ function checkPortLevelSettings({ namespace, spec }: DestinationRuleObject, { q,
         `the settings have no effect: port ${port.number} is not a port of ${spec.host}, which has ${ports}; name the port of the service, not that of its workloads`,
       );
     }
+}
+
+/** Reports settings of a policy that no port has, because each has settings of its own, which inherit none. */
+function checkOverridden(
+  policy: TrafficPolicy | undefined,
+  path: FieldPath,
+  ports: readonly ServicePort[],
+  report: AnalysisContext["report"],
+): void {
+  const own = policy?.portLevelSettings ?? [];
+  if (policy === undefined || own.length === 0 || ports.length === 0) return;
+  const settings = ports.map(({ number }) => own.find(({ port }) => port?.number === number));
+  if (settings.includes(undefined)) return;
+  for (const field of ["outlierDetection", "connectionPool", "loadBalancer"] as const)
+    if (policy[field] !== undefined && settings.every((each) => each?.[field] === undefined))
+      report(
+        "MESH0042",
+        [...path, field],
+        `has no effect: each port of the host has portLevelSettings, which do not inherit it; move ${field} there`,
+      );
 }
 
 /** Reports ingress listeners of Sidecars at ports at which no client of the workloads connects. */

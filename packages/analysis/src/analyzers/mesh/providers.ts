@@ -38,6 +38,15 @@ function checkTelemetry({ spec }: TelemetryObject, context: AnalysisContext): vo
 
 function checkAuthorization({ spec }: AuthorizationPolicyObject, context: AnalysisContext): void {
   if (spec.action !== AuthorizationPolicy_Action.CUSTOM || spec.actionDetail.case !== "provider") return;
+  const kind = context.q.call(extensionProvider, spec.actionDetail.value.name)?.provider.case;
+  if (kind !== undefined && kind !== "envoyExtAuthzHttp" && kind !== "envoyExtAuthzGrpc") {
+    context.report(
+      "MESH0008",
+      ["spec", "provider", "name"],
+      `provider ${JSON.stringify(spec.actionDetail.value.name)} is of kind ${kind}, which authorizes no request, and denies every request that the policy matches; name one of kind envoyExtAuthzHttp or envoyExtAuthzGrpc`,
+    );
+    return;
+  }
   checkProvider(
     spec.actionDetail.value.name,
     "denies every request that the policy matches",

@@ -15,7 +15,7 @@ import { listNames, quotedNearest } from "../../suggestions.js";
 export const gatewayAnalyzer: Analyzer = {
   name: "virtualservice.GatewayAnalyzer",
   description: "Checks that the gateways of VirtualServices exist and have one of their hosts",
-  codes: ["IST0101", "IST0132", "IST0165"],
+  codes: ["IST0101", "IST0132", "IST0165", "MESH0042"],
   rules: [rule(virtualServiceKind, virtualServices, checkGateways)],
 };
 
@@ -41,6 +41,12 @@ function checkGateways({ namespace, spec }: VirtualServiceObject, { q, report }:
         "IST0101",
         path,
         `referenced gateway ${JSON.stringify(name)} not found: there is no Gateway ${key}${nearestGateways(q, name, namespace)}`,
+      );
+    else if (q.read(gateways, key) === undefined)
+      report(
+        "MESH0042",
+        path,
+        `the routes have no effect at gateway ${JSON.stringify(name)}: it is a Gateway of the Gateway API, to which VirtualServices do not attach; write an HTTPRoute`,
       );
     const served = q.call(servedHosts, { key, namespace });
     if (spec.hosts.some((host) => served.has(host))) continue;
