@@ -41,7 +41,7 @@ export const mistakeTypes = {
   MESH0047: {
     name: "ContradictoryHost",
     level: "Warning",
-    description: "The location, protocol or TLS settings of a host contradict each other.",
+    description: "The location, protocol, ports or TLS settings of a host or workload contradict each other.",
   },
   MESH0048: {
     name: "HostCollision",
