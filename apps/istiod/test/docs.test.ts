@@ -9,7 +9,7 @@ test("quotes in docs/adding-a-field.md match the files that it names, and its li
   const links = [...text.matchAll(/\]\((\.\.\/[^)#]+)\)/g)].map(([, path = ""]) => new URL(path, docs));
   expect(links.filter((file) => !existsSync(file))).toEqual([]);
   const quotations = [...text.matchAll(/\]\((\.\.\/[^)]+)\)[^[]*?\n```(?:proto|ts)\n([^]*?)```/g)];
-  expect(quotations).toHaveLength(4);
+  expect(quotations).toHaveLength(5);
   for (const [, path = "", quoted = ""] of quotations) expect(read(new URL(path, docs))).toContain(quoted);
 });
 

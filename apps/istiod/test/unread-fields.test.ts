@@ -29,7 +29,10 @@ const settled: readonly (readonly [reason: string, fields: RegExp])[] = [
   ["the same, of patches", /^istio\.networking\.v1alpha3\.EnvoyFilter\.targetRefs$/],
   ["label selectors are destructured as Kubernetes' own", /LabelSelectorRequirement\.key$/],
   ["failovers of zones and of regions are read as one type", /ZoneAwareLoadBalancerSetting\.Failover\.(from|to)$/],
-  ["validation rejects them", /^istio\.networking\.v1alpha3\.(Sidecar)?Port\.targetPort$/],
+  [
+    "validation rejects them",
+    /^istio\.networking\.v1alpha3\.((Sidecar)?Port\.targetPort|HTTPFaultInjection\.(Abort\.http2Error|Delay\.exponentialDelay))$/,
+  ],
   ["it is what is not the other case", /^istio\.mesh\.v1alpha1\.PrivateKeyProvider\.qat$/],
   ["a provider is found by its own name", /SDSProvider\.name$/],
   ["the supported kinds of providers are listed by their names", /ExtensionProvider\.prometheus$/],

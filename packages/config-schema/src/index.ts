@@ -365,7 +365,7 @@ export {
 } from "./effect/absent-readers.js";
 export { effectsElsewhere, kindsWithoutEffect } from "./effect/kinds-without-effect.js";
 export { type ClassesOfIngress, hasServedClass, isIstioClass } from "./mesh/served-ingress.js";
-export { fieldsWithoutEffect } from "./effect/fields-without-effect.js";
+export { fieldsWithoutEffect, valuesWithoutEffect } from "./effect/fields-without-effect.js";
 export { type IneffectiveField, ineffectiveFields, withoutName } from "./effect/ineffective-fields.js";
 export { regexMatches } from "./validation/regex/regex.js";
 export { withShortQuotes } from "./decoding/short-quotes.js";

@@ -11,8 +11,6 @@ export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
   "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.portName": `${notInIstio}; match portNumber`,
   "istio.networking.v1alpha3.EnvoyFilter.Patch.filterClass": `${notInIstio}; name the filter in match.listener`,
   "istio.networking.v1alpha3.EnvoyFilter.EnvoyConfigObjectMatch.waypoint": `${notInIstio}; patches are not applied to waypoints`,
-  "istio.networking.v1alpha3.HTTPFaultInjection.Abort.http2Error": `${notInIstio}; set httpStatus`,
-  "istio.networking.v1alpha3.HTTPFaultInjection.Delay.exponentialDelay": `${notInIstio}; set fixedDelay`,
   "istio.networking.v1alpha3.L4MatchAttributes.sourceSubnet": `${notInIstio}; match sourceLabels or sourceNamespace`,
   "istio.networking.v1alpha3.OutlierDetection.consecutiveErrors":
     "Istio does not read it any more; set consecutive5xxErrors",
