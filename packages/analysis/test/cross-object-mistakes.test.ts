@@ -539,6 +539,10 @@ describe("a revision", () => {
     expect(known(document("Deployment", "shop/web", { spec: { template } }) + injector)).toEqual([
       unknown("its pods get no sidecar", hint),
     ]);
+    // As those of a control plane, whose webhooks come after it.
+    const none = { "istio.io/rev": "canray", "sidecar.istio.io/inject": "false" };
+    const uninjected = { ...template, metadata: { labels: none } };
+    expect(known(document("Deployment", "shop/web", { spec: { template: uninjected } }) + injector)).toEqual([]);
   });
 
   it.each(["canary", "prod", "default"])("may be %s", (revision) => {

@@ -20,6 +20,7 @@ import { isInjector, revisionsOf } from "../webhooks/overlap.js";
 
 const revisionLabel = "istio.io/rev";
 const tagLabel = "istio.io/tag";
+const injectLabel = "sidecar.istio.io/inject";
 
 /** Without injection webhooks, no revision is known, and none is reported. */
 export const revisionAnalyzer: Analyzer = {
@@ -32,9 +33,11 @@ export const revisionAnalyzer: Analyzer = {
       checkRevision(labels[revisionLabel], [], "pods of the namespace get no sidecar", context),
     ),
     ...workloadKinds.map((kind) =>
-      rule(kind, kind.collection, ({ spec }, context) =>
-        checkRevision(spec.templateLabels[revisionLabel], templatePath(kind), "its pods get no sidecar", context),
-      ),
+      rule(kind, kind.collection, ({ spec: { templateLabels } }, context) => {
+        // Pods that want no sidecar, such as those of a control plane, have its revision as a name.
+        if (templateLabels[injectLabel] === "false") return;
+        checkRevision(templateLabels[revisionLabel], templatePath(kind), "its pods get no sidecar", context);
+      }),
     ),
     ...istioKinds.map((kind) =>
       rule(kind, kind.collection as Collection<ConfigObject<unknown, unknown>>, ({ labels }, context) =>
