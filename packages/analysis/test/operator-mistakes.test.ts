@@ -582,22 +582,11 @@ describe("nothing is said of what is right beside them", () => {
       originated(ofPort({ ...random, tls: { mode: "SIMPLE", caCertificates: "system" } }, 80)),
     ],
     [
-      "outlier detection of ports of which one has no settings",
-      o(
-        "Service",
-        {
-          selector: { app: "ratings" },
-          ports: [
-            { name: "http", port: 80, targetPort: 9080 },
-            { name: "http-b", port: 81, targetPort: 9081 },
-          ],
-        },
-        { name: "two" },
-      ) +
-        trafficPolicy(
-          { outlierDetection: { consecutive5xxErrors: 3 }, portLevelSettings: [ofPort(random, 80)] },
-          "two",
-        ),
+      "outlier detection that the settings of the port have, too",
+      trafficPolicy({
+        outlierDetection: { consecutive5xxErrors: 3 },
+        portLevelSettings: [ofPort({ ...random, outlierDetection: { consecutive5xxErrors: 3 } })],
+      }),
     ],
     ["a price in a header", routed({ headers: { request: { set: { "x-price": "$5" } } } })],
     ["a module's file", o("WasmPlugin", { url: "file:///opt/x.wasm" })],
