@@ -103,6 +103,12 @@ export const mistakeTypes = {
     level: "Warning",
     description: "A patch of an EnvoyFilter matches no resource of the proxies that it is for, or is skipped.",
   },
+  MESH0068: {
+    name: "ProviderNotServed",
+    level: "Warning",
+    description:
+      "A provider for traces or logs has no effect on proxies, because they lack the cluster of its service.",
+  },
   MESH0070: {
     name: "ContradictoryPort",
     level: "Warning",

@@ -17,8 +17,8 @@ import {
   type TextsToAnalyze,
 } from "@istiod/analysis";
 import { clusterDirectory, type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
-import { envoyFilters } from "@istiod/config-schema";
-import { patchFindings } from "@istiod/explain";
+import { envoyFilters, meshConfig, meshConfigKey } from "@istiod/config-schema";
+import { patchFindings, providerFindings } from "@istiod/explain";
 import type { Database } from "@istiod/incremental";
 import { podProxies, type Proxy } from "@istiod/push-context";
 import { booleanArgument, SettingsCommand } from "@istiod/settings/command";
@@ -206,16 +206,21 @@ async function textsOf(
     ...(networks && { meshNetworks: networks }),
     ...(values.revision !== undefined && { revision: values.revision }),
     ...(values.analyzer.length > 0 && { analyzers: values.analyzer }),
-    others: patchFindingsOfPods,
+    others: findingsOfPods,
     environment: Object.fromEntries(variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
   };
 }
 
-/** Returns findings about patches of EnvoyFilters, as the proxies of the Pods would get them. */
-function patchFindingsOfPods(database: Database<Proxy>): readonly Finding[] {
-  if (database.keys(envoyFilters).length === 0) return [];
+/** Returns findings about EnvoyFilters and providers of telemetry, as the proxies of the Pods would get them. */
+function findingsOfPods(database: Database<Proxy>): readonly Finding[] {
+  const hasPatches = database.keys(envoyFilters).length > 0;
+  const hasProviders = (database.read(meshConfig, meshConfigKey)?.extensionProviders.length ?? 0) > 0;
+  if (!hasPatches && !hasProviders) return [];
   const clients = podProxies(database).map((proxy) => ({ proxy, view: database.view(proxy) }));
-  const found = patchFindings(database, clients);
+  const found = [
+    ...(hasPatches ? patchFindings(database, clients) : []),
+    ...(hasProviders ? providerFindings(clients) : []),
+  ];
   for (const { view } of clients) view.release();
   return found;
 }

@@ -306,3 +306,54 @@ ${more}`;
   test("are not judged without proxies", async () =>
     expect(await patches(filter("crat.shop.svc.cluster.local"))).toEqual([]));
 });
+
+describe("providers of telemetry", () => {
+  const pod = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: cart-1
+  namespace: shop
+  labels: {app: cart, security.istio.io/tlsMode: istio}
+spec: {containers: [{name: app}], serviceAccountName: cart}
+status: {phase: Running, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}]}
+`;
+  const telemetry = `
+apiVersion: telemetry.istio.io/v1
+kind: Telemetry
+metadata: {name: traces, namespace: shop}
+spec: {tracing: [{providers: [{name: tracer}]}]}
+`;
+  const tracer = (exportTo: string): string => `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: tracer, namespace: shop}
+spec:
+  hosts: [tracer.example]
+  exportTo: [${JSON.stringify(exportTo)}]
+  location: MESH_EXTERNAL
+  resolution: DNS
+  ports: [{number: 9411, name: http, protocol: HTTP}]
+`;
+  const mesh = "extensionProviders: [{name: tracer, zipkin: {service: tracer.example, port: 9411}}]\n";
+
+  test.each<[string, readonly string[]]>([
+    [".", []],
+    [
+      "~",
+      [
+        'provider "tracer" has no effect on one proxy, such as sidecar~10.0.0.1~cart-1.shop~shop.svc.cluster.local: service tracer.example is not visible to the proxy',
+      ],
+    ],
+  ])("that the Pods' proxies lack are found: exported to %j", async (exportTo, found) => {
+    const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
+    const root = await folder({
+      "mesh.yaml": [namespace, service, pod, telemetry, tracer(exportTo)].join("---"),
+      "config.txt": mesh,
+    });
+    const { out } = await analyze([root, "--meshConfigFile", join(root, "config.txt")]);
+    expect(out.split("\n").flatMap((line) => (line.includes("MESH0068") ? [line.replace(/^.*?\) /, "")] : []))).toEqual(
+      found,
+    );
+  });
+});

@@ -2,6 +2,7 @@ export { type AskedFact, explain, type ExplainOptions, type ResourceExplanation 
 export { type Faults, type OmittedPart, omittedParts } from "./faults/faults.js";
 export type { MeshClient } from "./faults/mesh-client.js";
 export { patchFindings } from "./faults/patch-findings.js";
+export { providerFindings } from "./faults/provider-findings.js";
 export { type PatchStatus, patchStatuses } from "./faults/patch-statuses.js";
 export { modelMetrics, type ModelMetricsOptions } from "./faults/model-metrics.js";
 export { OmissionObserver, type OmissionObserverOptions } from "./faults/omission-observer.js";

@@ -4,6 +4,7 @@ export { patchResults, type PatchResult } from "./patches/patch-results.js";
 export { originalOf } from "./patches/patcher.js";
 export { type AcceptedRouteContext, acceptedVirtualHosts } from "./grpc/index.js";
 export { omissions, type Omissions } from "./omissions.js";
+export { type UnservedProvider, unservedProviders } from "./telemetry/unserved-providers.js";
 export {
   type ChainSource,
   gatewayListenerConflicts,

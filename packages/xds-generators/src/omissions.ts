@@ -12,6 +12,7 @@ import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.j
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
 import { deniedPolicies } from "./security/policy-bound.js";
 import { patchResults, type PatchResult } from "./patches/patch-results.js";
+import { type UnservedProvider, unservedProviders } from "./telemetry/unserved-providers.js";
 import { duplicateDomains, routesLeftOut, sidecarRouteNames } from "./routes/index.js";
 
 /** Configuration that is omitted from a client's resources because of a conflict or because there are no endpoints. */
@@ -39,6 +40,8 @@ export interface Omissions {
   readonly cannotAnnounceHttp: boolean;
   /** Patches of EnvoyFilters that are skipped where they match. */
   readonly skippedPatches: readonly PatchResult[];
+  /** Extension providers for traces and logs whose cluster the client lacks. */
+  readonly unservedProviders: readonly UnservedProvider[];
 }
 
 /** Lists are sorted and unique. Source: the gauges of pilot/pkg/model/push_context.go. */
@@ -79,6 +82,7 @@ export const omissions = query("omissions", (q): Omissions => {
     hasInboundConflict: sidecar && q.call(hasInboundConflict),
     cannotAnnounceHttp: features.alpnFilter(q) && httpAnnouncement(q) === "none",
     skippedPatches: q.call(patchResults).filter(({ failures }) => failures.length > 0),
+    unservedProviders: q.call(unservedProviders),
   };
 });
 

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { shareConcurrent } from "@istiod/admin-server";
 import type { LiveAnalysis } from "@istiod/analysis";
 import { clusterMetrics, queueDepth, rejectedPoliciesSummary, rejectedPolicyMetrics } from "@istiod/config-ingestion";
-import { type MeshClient, modelMetrics, OmissionObserver, patchFindings } from "@istiod/explain";
+import { type MeshClient, modelMetrics, OmissionObserver, patchFindings, providerFindings } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { generators, lookups } from "@istiod/xds-generators";
 import { type Ask, controlPlane, decodeAnswers, decodePage, ReplicaCommands } from "@istiod/replicas";
@@ -112,8 +112,11 @@ export function openIntrospection(
     connections: () => server.connections(),
     proxyOf,
     changes: reporting.changes,
-    findings: async () =>
-      analysis.place([...(await analysis.findings()), ...patchFindings(database, clientsOf(serving))]),
+    findings: async () => {
+      const clients = clientsOf(serving);
+      const ofClients = [...patchFindings(database, clients), ...providerFindings(clients)];
+      return analysis.place([...(await analysis.findings()), ...ofClients]);
+    },
     sources: () => [...sourceStatuses(sources.named, ingestion.states()), ...trust()],
     certificates: () => certificateStatuses(security.authority, security.secure?.current(), security.external?.roots),
     waitingFor: () => [],

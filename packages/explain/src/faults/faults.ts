@@ -3,12 +3,14 @@ import { authorizationPolicies } from "@istiod/config-schema";
 import { query, type View } from "@istiod/incremental";
 import { type Proxy, serviceTargets } from "@istiod/push-context";
 import { endpointType, type ResourceSet } from "@istiod/resources";
-import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
+import { emptyAssignments, generators, omissions, type Omissions, type UnservedProvider } from "@istiod/xds-generators";
 import { ignoredConfig, type IgnoredConfig } from "../ignored/ignored-config.js";
 import { ignoredAtListener } from "../ignored/listener-conflicts.js";
 import type { MeshClient } from "./mesh-client.js";
 import type { MeshCounts } from "./mesh-counts.js";
+import { formatFieldPath } from "../provenance/editable-value.js";
 import { patchStatuses } from "./patch-statuses.js";
+import { originOfProvider } from "./provider-findings.js";
 
 /** Faults of one kind by name, each with one of the affected proxies or a message, as in `/debug/push_status`. */
 export type Faults = ReadonlyMap<string, { readonly proxy?: string; readonly message?: string }>;
@@ -24,7 +26,7 @@ export const faultGauges = {
   pilot_conflict_outbound_listener_tcp_over_current_tcp:
     "Listeners of connected sidecars on which TCP services cannot be distinguished.",
   istiod_omitted_config_parts:
-    "Fields of objects that are left out of listeners of connected proxies, because of a conflict, because Envoy would reject the listener, or because the proxies lack an extension, and patches of EnvoyFilters that are skipped.",
+    "Fields of objects that are left out of listeners of connected proxies, because of a conflict, because Envoy would reject the listener, or because the proxies lack an extension, patches of EnvoyFilters that are skipped, and providers whose cluster the proxies lack.",
   pilot_conflict_inbound_listener: "Connected sidecars two of whose services name different protocols for one port.",
   pilot_no_ip: "Connected sidecars that implement no service: their pods are in no endpoint table.",
   pilot_destrule_subsets: "Hosts for which DestinationRules of one namespace have duplicate subsets.",
@@ -37,7 +39,10 @@ export type FaultsByGauge = Readonly<Record<FaultGauge, Faults>>;
 
 const gaugeOfOmission: Readonly<
   Record<
-    Exclude<keyof Omissions, "hasInboundConflict" | "listenerConflicts" | "cannotAnnounceHttp" | "skippedPatches">,
+    Exclude<
+      keyof Omissions,
+      "hasInboundConflict" | "listenerConflicts" | "cannotAnnounceHttp" | "skippedPatches" | "unservedProviders"
+    >,
     FaultGauge
   >
 > = {
@@ -65,8 +70,9 @@ export interface OmittedPart extends IgnoredConfig {
 
 /**
  * Returns the parts of objects that are left out of clients' listeners, because of a conflict or because Envoy would
- * reject the listener, rules that do not match their requests, because they cannot announce HTTP, and patches of
- * EnvoyFilters that match nothing or are skipped. One part has several entries if the reasons differ.
+ * reject the listener, rules that do not match their requests, because they cannot announce HTTP, patches of
+ * EnvoyFilters that match nothing or are skipped, and providers for traces and logs whose cluster the clients lack. One
+ * part has several entries if the reasons differ.
  */
 export function omittedParts(clients: readonly MeshClient[]): readonly OmittedPart[] {
   const found = new Map<string, OmittedPart>();
@@ -104,6 +110,7 @@ const noOmissions: Omissions = {
   hasInboundConflict: false,
   cannotAnnounceHttp: false,
   skippedPatches: [],
+  unservedProviders: [],
 };
 
 /** Returns what is omitted from a client's resources; nothing if what is planned for it cannot be read. */
@@ -119,7 +126,7 @@ type DescribedPart = IgnoredConfig & { readonly field: string };
 
 function partsOf(
   view: View<Proxy>,
-  { listenerConflicts, cannotAnnounceHttp, skippedPatches }: Omissions,
+  { listenerConflicts, cannotAnnounceHttp, skippedPatches, unservedProviders }: Omissions,
 ): readonly DescribedPart[] {
   return [
     ...listenerConflicts.map((conflict) => ignoredAtListener(view, conflict)),
@@ -127,7 +134,15 @@ function partsOf(
     ...skippedPatches.flatMap(({ filter, index, failures }) =>
       failures.map((failure) => patchPart(filter, index, `is skipped: ${failure}`)),
     ),
+    ...unservedProviders.map(providerPart),
   ];
+}
+
+function providerPart(unserved: UnservedProvider): DescribedPart {
+  const { kind, namespace, name } = originOfProvider(unserved);
+  const field = formatFieldPath(unserved.path);
+  const reason = `${field} has no effect: ${unserved.reason}`;
+  return { ...ignoredConfig(kind, `${namespace}/${name}`, reason, { field }), field };
 }
 
 function patchPart(filter: string, index: number, predicate: string): DescribedPart {

@@ -1,6 +1,6 @@
 import { type LiveAnalysis, sortMessages } from "@istiod/analysis";
 import type { Problem } from "@istiod/config-schema";
-import { type MeshClient, omittedParts, patchFindings, patchStatuses } from "@istiod/explain";
+import { type MeshClient, omittedParts, patchFindings, patchStatuses, providerFindings } from "@istiod/explain";
 import {
   type ChangeLog,
   formatName,
@@ -66,8 +66,9 @@ export function changeCommands(options: ChangeCommandsOptions): readonly DebugCo
       name: "analyze",
       about: "Findings about the configuration, as istiod analyze -o json prints them",
       answer: async () => {
-        const patches = await analysis.place(patchFindings(options.status.database, options.clients()));
-        return { json: sortMessages([...(await analysis.messages()), ...patches]) };
+        const clients = options.clients();
+        const ofClients = [...patchFindings(options.status.database, clients), ...providerFindings(clients)];
+        return { json: sortMessages([...(await analysis.messages()), ...(await analysis.place(ofClients))]) };
       },
     },
     statusCommand(options),

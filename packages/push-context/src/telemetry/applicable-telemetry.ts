@@ -1,4 +1,4 @@
-import { type TelemetryObject, telemetriesByNamespace } from "@istiod/config-schema";
+import { telemetries, type TelemetryObject, telemetriesByNamespace } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { AccessLogging, Metrics, Tracing } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import { oldestFirst } from "../attachment/oldest-first.js";
@@ -18,10 +18,11 @@ export interface ApplicableTelemetry {
 }
 
 /**
- * Telemetry settings of the mesh, of the client's namespace and of every object that selects the client. Source:
+ * The Telemetry objects that apply to the client, `namespace/name`, from the widest scope to the most specific one:
+ * that of the mesh, that of the client's namespace, and those that select the client. Source:
  * pilot/pkg/model/telemetry.go.
  */
-export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableTelemetry => {
+export const telemetriesOfClient = query("telemetriesOfClient", (q): readonly string[] => {
   const root = rootNamespace(q);
   const others = q.keys(telemetriesByNamespace).filter((namespace) => namespace !== root);
   const own =
@@ -32,7 +33,14 @@ export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableT
   );
   const selecting =
     own === undefined ? [] : q.call(namespaceTelemetries, own).filter((object) => !appliesToWholeNamespace(object));
-  const found = [...wide, ...selecting.filter(({ namespace, spec }) => appliesToClient(q, { ...spec, namespace }))];
+  return [...wide, ...selecting.filter(({ namespace, spec }) => appliesToClient(q, { ...spec, namespace }))].map(
+    ({ namespace, name }) => `${namespace}/${name}`,
+  );
+});
+
+/** The settings of the Telemetry objects that apply to the client. */
+export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableTelemetry => {
+  const found = q.call(telemetriesOfClient).flatMap((key) => q.read(telemetries, key) ?? []);
   return {
     metrics: found.flatMap(({ spec }) => spec.metrics),
     accessLogging: found.flatMap(({ spec }) => (spec.accessLogging.length === 0 ? [] : [spec.accessLogging])),
