@@ -29,6 +29,7 @@ it("reports nothing if nothing is omitted", () => {
     hasInboundConflict: false,
     cannotAnnounceHttp: false,
     skippedPatches: [],
+    unservedProviders: [],
   });
 });
 
