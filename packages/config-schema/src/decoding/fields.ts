@@ -2,35 +2,47 @@ import { record } from "./json.js";
 import { quoteHint } from "./quote-hint.js";
 import type { FieldPath, IssueCode, Report } from "./report.js";
 
+/** The report and the form of values, which all objects of a document share. */
+interface FieldsRoot {
+  readonly report: Report;
+  readonly describe: (value: unknown) => string;
+}
+
+const noFields: readonly Fields[] = [];
+
 /**
  * Typed access to the fields of a Kubernetes object without a generated schema. A field of an unexpected type is
  * reported with its path and reads as absent. Null reads as absent.
  */
 export class Fields {
   readonly #fields: Readonly<Record<string, unknown>> | undefined;
-  readonly #path: FieldPath;
-  readonly #report: Report;
-  readonly #describe: (value: unknown) => string;
+  readonly #root: FieldsRoot;
+  /** The object that contains this one, the name of its field, and the index in its list. */
+  readonly #above: Fields | undefined;
+  readonly #name: string;
+  readonly #index: number | undefined;
 
   private constructor(
     fields: Readonly<Record<string, unknown>> | undefined,
-    path: FieldPath,
-    report: Report,
-    describeValue: (value: unknown) => string = describe,
+    root: FieldsRoot,
+    above?: Fields,
+    name = "",
+    index?: number,
   ) {
     this.#fields = fields;
-    this.#path = path;
-    this.#report = report;
-    this.#describe = describeValue;
+    this.#root = root;
+    this.#above = above;
+    this.#name = name;
+    this.#index = index;
   }
 
   static of(body: Readonly<Record<string, unknown>>, report: Report): Fields {
-    return new Fields(body, [], report);
+    return new Fields(body, { report, describe });
   }
 
   /** Returns fields whose values never appear in messages, only their types. */
   static secret(body: Readonly<Record<string, unknown>>, report: Report): Fields {
-    return new Fields(body, [], report, describeType);
+    return new Fields(body, { report, describe: describeType });
   }
 
   /** Reports whether the object exists. */
@@ -42,16 +54,19 @@ export class Fields {
     const value = this.#fields?.[name] ?? undefined;
     const fields = record(value);
     if (value !== undefined && fields === undefined) this.#reportType(name, value, "a mapping");
-    return new Fields(fields, [...this.#path, name], this.#report, this.#describe);
+    return new Fields(fields, this.#root, this, name);
   }
 
   list(name: string): readonly Fields[] {
-    return this.#array(name).flatMap((value, i) => {
-      const fields = record(value);
-      if (fields === undefined)
-        this.#report.error([...this.#path, name, i], `is ${this.#describe(value)}, expected a mapping`);
-      return fields === undefined ? [] : [new Fields(fields, [...this.#path, name, i], this.#report, this.#describe)];
-    });
+    const values = this.#array(name);
+    if (values.length === 0) return noFields;
+    const list: Fields[] = [];
+    for (let i = 0; i < values.length; i++) {
+      const fields = record(values[i]);
+      if (fields !== undefined) list.push(new Fields(fields, this.#root, this, name, i));
+      else this.#report.error([...this.#path, name, i], `is ${this.#describe(values[i])}, expected a mapping`);
+    }
+    return list;
   }
 
   string(name: string, absent = ""): string {
@@ -118,11 +133,13 @@ export class Fields {
 
   stringMap(name: string): Readonly<Record<string, string>> {
     const fields = this.object(name);
-    const entries = Object.entries(fields.#fields ?? {}).flatMap(([key, value]): [string, string][] => {
-      if (typeof value === "string") return [[key, value]];
-      if (value !== null) this.#reportNoString([...this.#path, name, key], value);
-      return value === null ? [[key, ""]] : [];
-    });
+    if (fields.#fields === undefined) return {};
+    const entries: [string, string][] = [];
+    for (const [key, value] of Object.entries(fields.#fields)) {
+      if (typeof value === "string") entries.push([key, value]);
+      else if (value === null) entries.push([key, ""]);
+      else this.#reportNoString([...this.#path, name, key], value);
+    }
     return Object.fromEntries(entries);
   }
 
@@ -176,6 +193,21 @@ export class Fields {
     this.#report.warning([...this.#path, ...path], message, code);
   }
 
+  get #report(): Report {
+    return this.#root.report;
+  }
+
+  #describe(value: unknown): string {
+    return this.#root.describe(value);
+  }
+
+  /** Path of the object, which is built for a fault only. */
+  get #path(): FieldPath {
+    if (this.#above === undefined) return [];
+    const path = [...this.#above.#path, this.#name];
+    return this.#index === undefined ? path : [...path, this.#index];
+  }
+
   #array(name: string): readonly unknown[] {
     const value = this.#fields?.[name] ?? undefined;
     if (value === undefined) return [];
@@ -185,7 +217,7 @@ export class Fields {
   }
 
   #reportNoString(path: FieldPath, value: unknown): void {
-    const word = this.#describe === describe ? this.#report.wordAt?.(path) : undefined;
+    const word = this.#root.describe === describe ? this.#report.wordAt?.(path) : undefined;
     this.#report.error(path, `is ${this.#describe(value)}, expected a string${quoteHint(value, word)}`);
   }
 

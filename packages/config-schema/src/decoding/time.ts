@@ -13,6 +13,18 @@ export function isTime(text: string): boolean {
 
 /** Returns milliseconds since the Unix epoch; undefined if a text is no time (see {@link isTime}). */
 export function timeOf(text: string): number | undefined {
+  return serverTime(text) ?? anyTime(text);
+}
+
+/** The form of times that API servers write: in UTC, in whole seconds. */
+const serverForm = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
+
+/** Reads a time in the form that API servers write, except for the last days of months. */
+function serverTime(text: string): number | undefined {
+  return serverForm.test(text) ? Date.parse(text) : undefined;
+}
+
+function anyTime(text: string): number | undefined {
   if (!isTime(text)) return undefined;
   const [local = "", sign, hours, minutes] = /^(.*?)(?:Z|([+-])(\d{2}):(\d{2}))$/.exec(text)?.slice(1) ?? [];
   const offset = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * 60_000;

@@ -4,28 +4,33 @@ import type { FieldPath, Report, IssueCode } from "../decoding/report.js";
 /** Bounds that the environment of the process sets, which does not change. */
 let boundsOfProcess: ProductBounds | undefined;
 
-/** A field of a document under validation, with the report of its faults. */
+/** A field of a document under validation, with the report of its faults. Its path is built for a fault only. */
 export class Place {
   readonly #report: Report;
+  readonly #above: Place | undefined;
+  readonly #steps: FieldPath;
 
-  private constructor(
-    report: Report,
-    readonly path: FieldPath,
-  ) {
+  private constructor(report: Report, above: Place | undefined, steps: FieldPath) {
     this.#report = report;
+    this.#above = above;
+    this.#steps = steps;
   }
 
   /** Returns the `spec` of a document. */
   static spec(report: Report): Place {
-    return new Place(report, ["spec"]);
+    return new Place(report, undefined, ["spec"]);
   }
 
   static of(report: Report, path: FieldPath): Place {
-    return new Place(report, path);
+    return new Place(report, undefined, path);
   }
 
   at(...path: FieldPath): Place {
-    return new Place(this.#report, [...this.path, ...path]);
+    return new Place(this.#report, this, path);
+  }
+
+  get path(): FieldPath {
+    return this.#above === undefined ? this.#steps : [...this.#above.path, ...this.#steps];
   }
 
   /** Bounds of products of lists. */
@@ -50,5 +55,5 @@ export function each<T>(
   place: Place,
   check: (value: T, place: Place, index: number) => void,
 ): void {
-  values.forEach((value, i) => check(value, place.at(i), i));
+  for (let i = 0; i < values.length; i++) check(values[i] as T, place.at(i), i);
 }

@@ -1,6 +1,5 @@
 import { describe } from "../decoding/fields.js";
 import { record } from "../decoding/json.js";
-import type { FieldPath } from "../decoding/report.js";
 import type { Place } from "./place.js";
 
 /** A rule on a JSON value that is present. Types are checked elsewhere: a rule ignores values of other types. */
@@ -19,32 +18,41 @@ export function shapeCheck(shape: Shape): (spec: unknown, place: Place) => void 
     rules: typeof rules === "function" ? [rules] : rules,
   }));
   return (spec, place) => {
-    for (const { steps, rules } of rulesByPath) visit(steps, 0, spec, place, [], rules);
+    for (const { steps, rules } of rulesByPath) visit({ steps, rules, place, path: [] }, 0, spec);
   };
 }
 
-function visit(
-  steps: readonly string[],
-  at: number,
-  value: unknown,
-  place: Place,
-  path: FieldPath,
-  rules: readonly ShapeRule[],
-): void {
+interface Visit {
+  readonly steps: readonly string[];
+  readonly rules: readonly ShapeRule[];
+  /** The spec. */
+  readonly place: Place;
+  /** Path of the value that is visited, from the spec. */
+  readonly path: (string | number)[];
+}
+
+function visit(visited: Visit, at: number, value: unknown): void {
   if (value === undefined || value === null) return;
+  const { steps, rules, place, path } = visited;
   const step = steps[at];
   if (step === undefined) {
-    for (const rule of rules) rule(value, place.at(...path));
+    const found = place.at(...path);
+    for (const rule of rules) rule(value, found);
   } else if (step === "[]") {
-    if (Array.isArray(value))
-      value.forEach((item: unknown, i) => visit(steps, at + 1, item, place, [...path, i], rules));
+    if (!Array.isArray(value)) return;
+    for (let i = 0; i < value.length; i++) descend(visited, at, i, value[i]);
   } else {
     const fields = record(value);
     if (fields === undefined) return;
-    if (step === "*")
-      for (const [key, item] of Object.entries(fields)) visit(steps, at + 1, item, place, [...path, key], rules);
-    else if (fields[step] !== undefined) visit(steps, at + 1, fields[step], place, [...path, step], rules);
+    if (step === "*") for (const [key, item] of Object.entries(fields)) descend(visited, at, key, item);
+    else if (fields[step] !== undefined) descend(visited, at, step, fields[step]);
   }
+}
+
+function descend(visited: Visit, at: number, step: string | number, value: unknown): void {
+  visited.path.push(step);
+  visit(visited, at + 1, value);
+  visited.path.pop();
 }
 
 /** Requires fields that are present and not null. */

@@ -13,6 +13,7 @@ export function warnOfUnreachable<D extends DescMessage>(
   routes: readonly { readonly match: readonly MessageShape<D>[] }[],
   place: Place,
 ): void {
+  if (routes.reduce((sum, { match }) => sum + Math.max(1, match.length), 0) < 2) return;
   const seen = new Map<string, string>();
   let catchAll: number | undefined;
   for (const [r, { match }] of routes.entries()) {
