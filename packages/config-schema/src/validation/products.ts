@@ -26,6 +26,27 @@ export function encodedSize<D extends DescMessage>(schema: D, messages: readonly
   return messages.reduce((sum, message) => sum + toBinary(schema, message).length, 0);
 }
 
+/** Bytes of a field or element besides its strings, with the messages that a well-known type adds: at most this. */
+const maxFieldBytes = 40;
+/** Bytes of a UTF-16 code unit in UTF-8, at most. */
+const maxUnitBytes = 3;
+
+/**
+ * Returns a number of bytes that the encoding of a message, or of messages, does not exceed. It takes a fraction of the
+ * time of encoding them, which few objects need.
+ */
+export function encodedBound(value: unknown): number {
+  if (typeof value === "string") return maxFieldBytes + maxUnitBytes * value.length;
+  if (typeof value !== "object" || value === null) return maxFieldBytes;
+  if (value instanceof Uint8Array) return maxFieldBytes + value.length;
+  let bytes = maxFieldBytes;
+  if (Array.isArray(value)) for (const item of value) bytes += encodedBound(item);
+  else for (const key in value) bytes += maxUnitBytes * key.length + encodedBound((value as Fields)[key]);
+  return bytes;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
 /**
  * Rejects patterns of routes that take too much memory and time in proxies, which compile each of them for each host.
  * Patterns after the bound are not read, since that takes time, too.

@@ -10,7 +10,7 @@ import { checkSubsetName } from "../../../validation/network/destination.js";
 import { checkExportTo } from "../../../validation/export-to.js";
 import { checkLabels, checkWildcardDomain } from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
-import { checkProduct, encodedSize } from "../../../validation/products.js";
+import { checkProduct, encodedBound, encodedSize } from "../../../validation/products.js";
 import { atMost } from "../../../validation/shape.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { checkSelector } from "../../../validation/targets.js";
@@ -79,7 +79,7 @@ function checkProducts({ subsets, trafficPolicy }: DestinationRule, place: Place
     ],
     place,
   );
-  if (trafficPolicy === undefined) return;
+  if (trafficPolicy === undefined || clusters * encodedBound(trafficPolicy) <= place.bounds.bytes) return;
   const bytes = encodedSize(TrafficPolicySchema, [trafficPolicy]);
   checkProduct(
     "bytes",

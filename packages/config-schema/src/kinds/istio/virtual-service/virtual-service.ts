@@ -14,7 +14,7 @@ import { each, type Place } from "../../../validation/place.js";
 import { checkPatterns, checkProduct } from "../../../validation/products.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { istioKind } from "../istio-kind.js";
-import { copiedBytes } from "./copied-bytes.js";
+import { copiedBytes, copiedBytesBound } from "./copied-bytes.js";
 import { checkGatewayNames } from "./gateway-names.js";
 import { checkHttpRoute } from "./http-route.js";
 import { checkTcpRoute, checkTlsRoute } from "./l4-routes.js";
@@ -116,15 +116,16 @@ function checkProducts({ hosts, http, tls, tcp }: VirtualService, place: Place):
     ],
     place.at("http"),
   );
-  checkProduct(
-    "bytes",
-    "bytes",
-    [
-      ["hosts", hostCount],
-      ["bytes of http routes", copiedBytes(http)],
-    ],
-    place.at("http"),
-  );
+  if (hostCount * copiedBytesBound(http) > place.bounds.bytes)
+    checkProduct(
+      "bytes",
+      "bytes",
+      [
+        ["hosts", hostCount],
+        ["bytes of http routes", copiedBytes(http)],
+      ],
+      place.at("http"),
+    );
   const chains = [
     ...tls.map(({ match }) =>
       match.reduce((sum, { destinationSubnets }) => sum + Math.max(1, destinationSubnets.length), 0),
