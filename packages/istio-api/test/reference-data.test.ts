@@ -6,17 +6,15 @@ import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { filesBelow, sharedFolder } from "./shared.js";
 
-const groups: Readonly<Record<string, string>> = {
-  "networking.istio.io": "istio.networking.v1alpha3",
-  "security.istio.io": "istio.security.v1beta1",
-  "telemetry.istio.io": "istio.telemetry.v1alpha1",
-  "extensions.istio.io": "istio.extensions.v1alpha1",
-};
+const messages = [...registry].filter((type): type is DescMessage => type.kind === "message");
 
-/** The message of a kind's `spec`. ProxyConfig has a package of its own. */
+/** Returns the message of a kind's `spec`: of the package of its group, such as `istio.networking.v1alpha3`. */
 function schemaOf(apiVersion: string, kind: string): DescMessage | undefined {
-  const group = groups[apiVersion.split("/")[0] ?? ""];
-  return registry.getMessage(kind === "ProxyConfig" ? "istio.networking.v1beta1.ProxyConfig" : `${group}.${kind}`);
+  const [group] = apiVersion.split(".istio.io/");
+  return messages.find(
+    ({ name, parent, file }) =>
+      name === kind && parent === undefined && file.proto.package.startsWith(`istio.${group}.`),
+  );
 }
 
 /** Returns the differences of a message after a round trip through bytes and through JSON. */
