@@ -4,12 +4,15 @@ import { expect, test } from "vitest";
 const docs = new URL("../../../docs/", import.meta.url);
 const read = (file: URL): string => readFileSync(file, "utf8");
 
-test("quotes in docs/adding-a-field.md match the files that it names, and its links resolve", () => {
-  const text = read(new URL("adding-a-field.md", docs));
+test.each([
+  ["adding-a-field.md", 5],
+  ["adding-a-kind.md", 8],
+])("quotes in docs/%s match the files that it names, and its links resolve", (page, count) => {
+  const text = read(new URL(page, docs));
   const links = [...text.matchAll(/\]\((\.\.\/[^)#]+)\)/g)].map(([, path = ""]) => new URL(path, docs));
   expect(links.filter((file) => !existsSync(file))).toEqual([]);
   const quotations = [...text.matchAll(/\]\((\.\.\/[^)]+)\)[^[]*?\n```(?:proto|ts)\n([^]*?)```/g)];
-  expect(quotations).toHaveLength(5);
+  expect(quotations).toHaveLength(count);
   for (const [, path = "", quoted = ""] of quotations) expect(read(new URL(path, docs))).toContain(quoted);
 });
 

@@ -8,7 +8,7 @@ export interface TargetedPolicy {
   readonly namespace: string;
   readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> } | undefined;
   readonly targetRef?: TargetReference | undefined;
-  readonly targetRefs: readonly TargetReference[];
+  readonly targetRefs?: readonly TargetReference[] | undefined;
 }
 
 export interface TargetReference {
@@ -66,8 +66,8 @@ export function appliesToWorkload(
 }
 
 function applies(q: QueryContext, policy: TargetedPolicy, subject: Subject): boolean {
-  const references =
-    policy.targetRefs.length > 0 || policy.targetRef === undefined ? policy.targetRefs : [policy.targetRef];
+  const { targetRef, targetRefs = [] } = policy;
+  const references = targetRefs.length > 0 || targetRef === undefined ? targetRefs : [targetRef];
   if (references.length === 0) {
     const isSelectable =
       (features.selectorBasedGatewayApiPolicy(q) && !subject.isWaypoint()) || subject.gatewayName() === undefined;
