@@ -255,6 +255,20 @@ it("every link to a heading of a document leads to one", () => {
   expect(broken).toEqual([]);
 });
 
+it("the files of the code that design notes name exist", () => {
+  const named = pages()
+    .filter((page) => page.startsWith("docs/design/"))
+    .flatMap((page) => {
+      const [, code = ""] = /^Date: .* Code: (.*)$/m.exec(read(page)) ?? [];
+      return [...code.matchAll(/`((?:apps|packages|tools|manifests|proto)\/[\w./-]+)`/g)].map(([, path = ""]) => ({
+        page,
+        path,
+      }));
+    });
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter(({ path }) => !existsSync(join(root, path)))).toEqual([]);
+});
+
 it.each(["CHANGELOG.md", "docs/security.md"])("every test that %s names exists", (page) => {
   const tests = [...read(page).matchAll(/`((?:apps|packages|tools)\/[\w./-]+\/test\b[\w./-]*)`/g)].map(
     ([, path = ""]) => path,
