@@ -255,6 +255,19 @@ it("every link to a heading of a document leads to one", () => {
   expect(broken).toEqual([]);
 });
 
+it("the tables of folders in READMEs have every folder of the package", () => {
+  const described = pages().filter(
+    (page) => /^packages\/[^/]+\/README\.md$/.test(page) && /^\| folder \|/m.test(read(page)),
+  );
+  expect(described.length).toBeGreaterThan(6);
+  const missing = described.flatMap((page) =>
+    readdirSync(join(root, page, "../src"), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !read(page).includes(`\`${entry.name}/`))
+      .map(({ name }) => `${page}: ${name}/`),
+  );
+  expect(missing).toEqual([]);
+});
+
 it("the files of the code that design notes name exist", () => {
   const named = pages()
     .filter((page) => page.startsWith("docs/design/"))
