@@ -29,6 +29,20 @@ describe("the provenance of a resource", () => {
     expect(fields("MeshConfig")).toContain("connectTimeout");
   });
 
+  it("lists the selector by which an object does not apply", () => {
+    const policy = object("AuthorizationPolicy", "away", { selector: { matchLabels: { app: "bill" } }, rules: [{}] });
+    const { objects } = why(
+      meshOf(service("cart") + policy),
+      proxy("sidecar", "shop", { app: "cart" }),
+      "lds",
+      "virtualInbound",
+      2000,
+    );
+    expect(objects.find(({ kind }) => kind === "AuthorizationPolicy")?.effect?.fields).toEqual([
+      "spec.selector.matchLabels.app",
+    ]);
+  });
+
   it("leaves the database unchanged and stops when the budget is exhausted", () => {
     const database = mesh();
     const { revision } = database;
