@@ -15,7 +15,8 @@ export interface AnalysisContext {
    *
    * @param path the field, from the root of the object, such as `["spec", "hosts", 0]`; empty: the object as a whole
    * @param message the problem with the relevant values, and how to fix it
-   * @param level the severity, if the consequence is milder than that of the code
+   * @param level the severity, if the consequence is milder than that of the code, or graver: `Error` if requests that
+   *   the object is for always fail, so that its status is not live
    */
   report(code: Code, path: FieldPath, message: string, level?: Level): void;
 }

@@ -248,7 +248,11 @@ export {
 } from "./authentication/request-authentications.js";
 
 export { accessLogTargets } from "./telemetry/access-logs.js";
-export { applicableTelemetry, type ApplicableTelemetry, telemetriesOfClient } from "./telemetry/applicable-telemetry.js";
+export {
+  applicableTelemetry,
+  type ApplicableTelemetry,
+  telemetriesOfClient,
+} from "./telemetry/applicable-telemetry.js";
 export type { ListenerClass } from "./telemetry/listener-class.js";
 export { isSupportedFor, providerKinds, type TelemetrySection } from "./telemetry/provider-kinds.js";
 export { type MetricOverride, metricsSettings, type MetricsSettings } from "./telemetry/metrics.js";

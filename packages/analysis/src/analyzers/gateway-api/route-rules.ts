@@ -88,7 +88,7 @@ function checkRedirects({ namespace, name, spec }: HttpRouteObject, { q, report 
         .find((listener) => listener.protocol === scheme.toUpperCase() && listener.port === portsOfSchemes[scheme]);
       if (same === undefined) continue;
       const message = `requests to listener ${same.sectionName} are redirected to the ${scheme} that they have already, without an end; attach the route to a listener of the other scheme by sectionName`;
-      report("MESH0043", ["spec", "rules", i, "filters", j, "requestRedirect", "scheme"], message);
+      report("MESH0043", ["spec", "rules", i, "filters", j, "requestRedirect", "scheme"], message, "Error");
     }
 }
 
@@ -162,6 +162,7 @@ function checkListeners({ spec }: KubernetesGatewayObject, { q, report }: Analys
         "MESH0065",
         path,
         `listener ${name}: has protocol HTTPS and no tls, so that no connection succeeds; add tls.certificateRefs`,
+        "Error",
       );
     if (protocol === "HTTP" && port === 443)
       report(

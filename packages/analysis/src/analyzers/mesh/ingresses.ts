@@ -111,6 +111,7 @@ function checkBackends({ namespace, name, spec }: IngressObject, { q, report }: 
           "MESH0041",
           [...path, "port"],
           `Service ${namespace}/${service.name} has no port ${service.port}, so that requests to the path fail: it has ${listNames(ports.map(({ name: own, number }) => `${own} ${number}`.trim()))}`,
+          "Error",
         );
     }
 }

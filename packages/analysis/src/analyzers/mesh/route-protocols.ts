@@ -172,7 +172,7 @@ function checkRedirects(
     );
     if (same.length === 0) continue;
     const message = `requests to port ${describe(same)} are redirected to the ${redirect.scheme} that they have already, without an end; set httpsRedirect on the HTTP server instead, or match its port`;
-    report("MESH0043", ["spec", "http", i, "redirect", "scheme"], message);
+    report("MESH0043", ["spec", "http", i, "redirect", "scheme"], message, "Error");
   }
 }
 
