@@ -2,7 +2,7 @@
 const replacements: Readonly<Record<string, string>> = {
   install: "Helm installs the charts: helm install istiod manifests/charts/istiod (docs/install.md)",
   manifest: "Helm prints the objects of the charts: helm template istiod manifests/charts/istiod (docs/install.md)",
-  upgrade: "Helm upgrades the charts, or adds a revision beside the old one (docs/install.md)",
+  upgrade: "Helm upgrades the charts, or adds a revision to the old one (docs/install.md)",
   uninstall: "Helm removes the charts: helm uninstall istiod -n istio-system (docs/install.md)",
   dashboard: "forward a port: kubectl port-forward -n istio-system deploy/istiod 8080 for the status page of istiod",
   waypoint: "waypoints are not supported yet",
@@ -26,6 +26,9 @@ const aliases: Readonly<Record<string, string>> = {
 
 const experimentalAliases: Readonly<Record<string, string>> = { debug: "internal-debug", es: "envoy-stats" };
 
+/** Flags of every command of istioctl that have a value, which may be the next word. */
+const valueFlags = new Set(["-n", "--namespace", "-i", "--istioNamespace", "-c", "--kubeconfig", "--context"]);
+
 /**
  * Returns what to use in place of a command of istioctl that istiod does not have; undefined if it is none.
  *
@@ -33,7 +36,9 @@ const experimentalAliases: Readonly<Record<string, string>> = { debug: "internal
  * @param commands names of istiod's commands
  */
 export function replacementOf(words: readonly string[], commands: ReadonlySet<string>): string | undefined {
-  const [first = "", second = ""] = words.filter((word) => !word.startsWith("-"));
+  const [first = "", second = ""] = words.filter(
+    (word, at) => !word.startsWith("-") && !valueFlags.has(words[at - 1] ?? ""),
+  );
   const name = aliases[first] ?? first;
   if (name !== "experimental") return replacements[name];
   if (commands.has(second)) return `it is a command of its own: istiod ${second}`;

@@ -11,6 +11,8 @@ test.each([
   [["experimental", "describe", "pod", "cart"], /^it is a command of its own: istiod describe$/],
   [["x", "es", "cart"], /pilot-agent request GET \/stats/],
   [["waypoint", "apply"], /not supported yet/],
+  [["-n", "shop", "--kubeconfig", "f", "install"], /^Helm installs/],
+  [["--namespace=shop", "install"], /^Helm installs/],
 ])("a command of istioctl that is not there has a replacement: %j", (words, expected) => {
   expect(replacementOf(words, commands)).toMatch(expected);
 });

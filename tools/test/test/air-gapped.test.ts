@@ -155,7 +155,11 @@ test(
       /^pilot [0-9a-f]{64}\n[0-9a-f]{40}(?:-dirty)?\nproxyv2 [0-9a-f]{64}\n[0-9a-f]{40}(?:-dirty)?\n$/,
     );
     await runBlock("skopeo login");
-    await runBlock("skopeo inspect");
+    expect(await runBlock("skopeo inspect")).toBe("");
+    await run("cp images/pilot/index.json .. && sed -i 's/sha256:[0-9a-f]/sha256:g/' images/pilot/index.json");
+    expect(await runBlock("skopeo inspect")).toBe("pilot differs\n");
+    expect(await runBlock(".intoto.json")).toContain("pilot is not the image of the provenance\n");
+    await run("mv ../index.json images/pilot/index.json");
 
     await startCluster();
     await runBlock("helm install istiod");
