@@ -83,13 +83,6 @@ function validate({ spec }: TelemetryObject, place: Place): void {
       checkExpression(logging.filter.expression, expressionAt);
       const fault = attributeFault(logging.filter.expression);
       if (fault !== undefined) expressionAt.warning(`${fault}, so that no request is logged`, "never-matches");
-      const [, of = "", name = ""] =
-        /\b(request|response)\.headers\[\s*['"]([^'"]*[A-Z][^'"]*)['"]\s*\]/.exec(logging.filter.expression) ?? [];
-      if (name !== "")
-        expressionAt.warning(
-          `has ${of}.headers[${JSON.stringify(name)}], which no ${of} has: names of headers are in lower case there, expected ${JSON.stringify(name.toLowerCase())}`,
-          "never-matches",
-        );
       const typeFault = conditionFault(logging.filter.expression);
       if (typeFault !== undefined) expressionAt.warning(typeFault, "never-matches");
     }
