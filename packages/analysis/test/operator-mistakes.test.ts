@@ -572,6 +572,10 @@ describe("nothing is said of what is right beside them", () => {
     ["retries on statuses", retried("retriable-status-codes,503")],
     ["a hash of a header", trafficPolicy({ loadBalancer: { consistentHash: { httpHeaderName: "x-user" } } })],
     [
+    [
+      "a pattern that begins with a character's number",
+      rewritten([{ uri: { prefix: "/api/" } }], "^\\x2Fapi\\x2F(.*)"),
+    ],
       "settings of a port with TLS of their own",
       originated(ofPort({ ...random, tls: { mode: "SIMPLE", caCertificates: "system" } }, 80)),
     ],

@@ -1,18 +1,19 @@
 import { maxRegexLength } from "./regex.js";
 
-/** A part of a pattern: a character that stands for itself, a set of characters, or an operator. */
+/** A part of a pattern: a character that stands for itself, a set of characters or another text, or an operator. */
 interface Token {
   readonly kind: "literal" | "set" | "operator";
   readonly text: string;
 }
 
-const escapedSets = /^\\[dDsSwWpPbBAzCQE]/;
+/** An escape of a sign, which stands for the sign. Those of letters and digits have meanings of their own. */
+const escapedSign = /^\\[^a-zA-Z0-9]/;
 const token =
-  /\\[^]|\[\^?\]?(?:\\[^]|\[:\^?[a-z]+:\]|[^\]\\])*\]|\{\d+(?:,\d*)?\}|\(\?[a-zA-Z]+\)|\(\?(?:P?<\w+>|[a-zA-Z]*:)|[^]/g;
+  /\\Q[^]*?(?:\\E|$)|\\x\{[0-9a-fA-F]+\}|\\x[0-9a-fA-F]{2}|\\[pP]\{\^?\w+\}|\\[pP][^]|\\[0-7]{1,3}|\\[^]|\[\^?\]?(?:\\[^]|\[:\^?[a-z]+:\]|[^\]\\])*\]|\{\d+(?:,\d*)?\}|\(\?[a-zA-Z]+\)|\(\?(?:P?<\w+>|[a-zA-Z]*:)|[^]/g;
 
 function tokensOf(pattern: string): readonly Token[] {
   return (pattern.match(token) ?? []).map((text): Token => {
-    if (text.startsWith("\\")) return { kind: escapedSets.test(text) ? "set" : "literal", text };
+    if (text.startsWith("\\")) return { kind: escapedSign.test(text) ? "literal" : "set", text };
     if (text.startsWith("[") && text.length > 1) return { kind: "set", text };
     if (text === ".") return { kind: "set", text };
     return { kind: /^[()|*+?^$]$|^\{\d|^\(\?/.test(text) ? "operator" : "literal", text };
@@ -33,6 +34,8 @@ export interface WholeMatch {
   readonly firstCharacter: string | undefined;
   /** The last character of each matched text; undefined if it is not known. */
   readonly lastCharacter: string | undefined;
+  /** Characters that each matched text has. */
+  readonly requiredCharacters: ReadonlySet<string>;
   /** The pattern begins with `^` or ends with `$`, but not both, as one for a part of the text would. */
   readonly isAnchoredOnOneSide: boolean;
 }
@@ -42,6 +45,7 @@ const unknown: WholeMatch = {
   isBounded: false,
   firstCharacter: undefined,
   lastCharacter: undefined,
+  requiredCharacters: new Set(),
   isAnchoredOnOneSide: false,
 };
 
@@ -61,8 +65,29 @@ export function wholeMatch(pattern: string): WholeMatch {
     isBounded: !tokens.some(({ kind, text }) => kind === "operator" && /^[*+]$|^\{\d+,\}$/.test(text)),
     firstCharacter: hasChoice || first?.kind !== "literal" || isQuantifier(second) ? undefined : unescaped(first),
     lastCharacter: hasChoice || last?.kind !== "literal" ? undefined : unescaped(last),
+    requiredCharacters: requiredCharacters(tokens),
     isAnchoredOnOneSide: begins !== ends && !hasChoice,
   };
+}
+
+/** Returns the literals outside of choices, and of what a quantifier allows to be absent. */
+function requiredCharacters(tokens: readonly Token[]): ReadonlySet<string> {
+  const groups: { required: string[]; hasChoice: boolean }[] = [{ required: [], hasChoice: false }];
+  for (const [i, found] of tokens.entries()) {
+    const isOptional = isQuantifier(tokens[i + 1]) && /^(?:[*?]|\{0)/.test(tokens[i + 1]?.text ?? "");
+    const group = groups.at(-1);
+    if (group === undefined) break;
+    if (found.kind === "literal") {
+      if (!isOptional) group.required.push(unescaped(found));
+    } else if (found.text === "|") group.hasChoice = true;
+    else if (/^\((?!\?[a-zA-Z]+\)$)/.test(found.text)) groups.push({ required: [], hasChoice: false });
+    else if (found.text === ")") {
+      groups.pop();
+      if (!isOptional && !group.hasChoice) groups.at(-1)?.required.push(...group.required);
+    }
+  }
+  const [all] = groups;
+  return new Set(all === undefined || all.hasChoice ? [] : all.required);
 }
 
 /**

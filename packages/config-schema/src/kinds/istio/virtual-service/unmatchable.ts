@@ -89,11 +89,11 @@ export function literalStarFault(path: string): string | undefined {
  */
 export function pathPatternFault(value: string): string | undefined {
   if (value === "" || value.length > maxRegexLength) return undefined;
-  const { firstCharacter } = wholeMatch(value);
+  const { firstCharacter, requiredCharacters } = wholeMatch(value);
   const is = `is ${JSON.stringify(value)}`;
   if (firstCharacter !== undefined && firstCharacter !== "/")
     return `${is}, which matches no whole path: paths begin with /, expected .* or / before it`;
-  if (value.includes("\\?"))
+  if (requiredCharacters.has("?"))
     return `${is}, which no path matches: it is compared without the query, expected queryParams`;
   return oneSideFault(value, "path");
 }
