@@ -296,7 +296,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     originated(ofPort(random, 80)),
     "MESH0047",
     "{",
-    "have no tls, and inherit nothing of trafficPolicy, so that requests to port 80 are sent in plaintext",
+    "have no tls, and inherit nothing of trafficPolicy, so that requests to port 80 are sent without this TLS, expected also tls",
   ],
   "outlier detection that no port inherits": [
     trafficPolicy({ outlierDetection: { consecutive5xxErrors: 3 }, portLevelSettings: [ofPort(random)] }),

@@ -75,7 +75,7 @@ function warnOfPorts({ tls, portLevelSettings }: TrafficPolicy, place: Place): v
       at.warning(`have no effect: portLevelSettings[${earlier}] are for port ${number}, too`, "no-effect");
     else if (settings.tls === undefined && (tls?.mode === TlsMode.SIMPLE || tls?.mode === TlsMode.MUTUAL))
       at.warning(
-        `have no tls, and inherit nothing of trafficPolicy, so that requests to port ${number} are sent in plaintext, expected also tls`,
+        `have no tls, and inherit nothing of trafficPolicy, so that requests to port ${number} are sent without this TLS, expected also tls`,
         "contradiction",
       );
     first.set(number, earlier ?? i);
