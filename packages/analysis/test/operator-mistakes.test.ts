@@ -226,6 +226,18 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"topology.istio.io/netwrok=a"',
     'did you mean "topology.istio.io/network"?',
   ],
+  "a label of failover with a misspelled domain": [
+    locality(["topology.kubernets.io/zone"]),
+    "MESH0042",
+    '"topology.kubernets.io/zone"',
+    'did you mean "topology.kubernetes.io/zone"?',
+  ],
+  "a label of failover in the domain of another one": [
+    locality(["topology.kubernetes.io/subzone"]),
+    "MESH0042",
+    '"topology.kubernetes.io/subzone"',
+    'did you mean "topology.istio.io/subzone"?',
+  ],
   "a host outside of the mesh with workloads that require mutual TLS": [
     strict() + outside(),
     "MESH0017",
@@ -578,6 +590,17 @@ describe("nothing is said of what is right beside them", () => {
     ],
       "settings of a port with TLS of their own",
       originated(ofPort({ ...random, tls: { mode: "SIMPLE", caCertificates: "system" } }, 80)),
+    [
+      "labels of failover of one's own",
+      locality([
+        "topology.kubernetes.io/rack",
+        "topology.kubernetes.io/node",
+        "topology.istio.io/rack",
+        "topology.istio.io/network-id",
+        "topology.gke.io/zone",
+        "region",
+      ]),
+    ],
     ],
     [
       "outlier detection that the settings of the port have, too",

@@ -19,12 +19,29 @@ const endpointLabels = [
 /** Warns of a misspelled label: clients and endpoints that both lack it count as equal, so that it has no effect. */
 function checkPriorityLabel(entry: string, place: Place): void {
   const [label = ""] = entry.split("=");
-  const near = endpointLabels.includes(label) ? [] : nearestNames(label, endpointLabels, 1);
-  for (const name of near)
+  const name = endpointLabels.includes(label) ? undefined : endpointLabels.find((each) => isMisspelled(label, each));
+  if (name !== undefined)
     place.warning(
       `is ${JSON.stringify(entry)}, which has no effect unless workloads have the label: did you mean ${JSON.stringify(name)}?`,
       "no-effect",
     );
+}
+
+/** Reports whether a label is another one with a misspelled word, or is in the domain of one of the others. */
+function isMisspelled(label: string, expected: string): boolean {
+  const [domain, name] = label.split("/");
+  const [ownDomain, ownName] = expected.split("/");
+  if (name === ownName && domain !== ownDomain) {
+    if (endpointLabels.some((other) => other.startsWith(`${domain}/`))) return true;
+  }
+  const words = label.split(/[./]/);
+  const expectedWords = expected.split(/[./]/);
+  const different = expectedWords.flatMap((word, i) => (word === words[i] ? [] : [[word, words[i] ?? ""] as const]));
+  return (
+    words.length === expectedWords.length &&
+    different.length <= 1 &&
+    different.every(([word, written]) => nearestNames(word, [written], 1).length > 0)
+  );
 }
 
 /**
