@@ -328,6 +328,12 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     '"x-client": "$remote_addr"',
     'which is sent as it is: proxies do not know variables of nginx, expected "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"',
   ],
+  "a variable of nginx for a header, behind a word that begins like one": [
+    routed({ headers: { request: { set: { "x-client": "$hosting/$http_user" } } } }),
+    "MESH0077",
+    '"x-client": "$hosting/$http_user"',
+    'has "$http_", which is sent as it is: proxies do not know variables of nginx, expected "%REQ(NAME)%"',
+  ],
   "a VirtualService for a Gateway of the Gateway API": [
     o("Gateway", { gatewayClassName: "istio", listeners: [{ name: "http", port: 80, protocol: "HTTP" }] }) +
       o("VirtualService", { hosts: ["a.example"], gateways: ["a"], http: [{ route }] }),
@@ -622,3 +628,7 @@ describe("nothing is said of what is right beside them", () => {
     expect(analyzeAdded(mesh, documents)).toEqual([]);
   });
 });
+    [
+      "words that begin like variables of nginx in a header",
+      routed({ headers: { request: { set: { "x-a": "$hosting", "x-b": "$request_identity $schemes" } } } }),
+    ],

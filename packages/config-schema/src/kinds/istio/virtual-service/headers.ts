@@ -68,7 +68,8 @@ function checkValue(value: string, place: Place): void {
   if (controlCharacter.test(value)) return place.error("has a control character, expected text");
   const fault = headerFormatFault(value);
   if (fault !== undefined) return place.error(fault);
-  const [variable = "", expected] = Object.entries(nginxVariables).find(([name]) => value.includes(name)) ?? [];
+  const [variable = ""] = nginxVariable.exec(value) ?? [];
+  const expected = nginxVariables[variable];
   if (expected !== undefined)
     place.warning(
       `has ${JSON.stringify(variable)}, which is sent as it is: proxies do not know variables of nginx, expected ${JSON.stringify(expected)}`,
@@ -76,7 +77,10 @@ function checkValue(value: string, place: Place): void {
     );
 }
 
-/** Variables of nginx, with what Envoy has for them; longer names first. */
+const nginxVariable =
+  /\$(?:(?:proxy_add_x_forwarded_for|remote_addr|request_uri|request_id|host|scheme)(?!\w)|http_(?=\w))/;
+
+/** Variables of nginx, with what Envoy has for them. `$http_` begins the names of those for headers. */
 const nginxVariables: Readonly<Record<string, string>> = {
   $proxy_add_x_forwarded_for: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%",
   $remote_addr: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%",
