@@ -628,7 +628,10 @@ describe("nothing is said of what is right beside them", () => {
     expect(analyzeAdded(mesh, documents)).toEqual([]);
   });
 });
-    [
-      "words that begin like variables of nginx in a header",
-      routed({ headers: { request: { set: { "x-a": "$hosting", "x-b": "$request_identity $schemes" } } } }),
-    ],
+
+it("an idle timeout is not compared with a duration of connections that is rejected", () => {
+  const rejected = trafficPolicy({ connectionPool: { tcp: { idleTimeout: "1h", maxConnectionDuration: "0s" } } });
+  expect(analyzeAdded(mesh, rejected).map(({ code, message }) => `${code} ${message}`)).toEqual([
+    "IST0106 trafficPolicy.connectionPool.tcp.maxConnectionDuration: is 0s, expected at least 1ms",
+  ]);
+});

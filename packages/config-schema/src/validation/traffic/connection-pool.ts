@@ -37,6 +37,7 @@ export function checkConnectionPool(settings: ConnectionPoolSettings | undefined
     if (nanoseconds(tcp.idleTimeout) / 1_000_000n !== 0n) checkDuration(tcp.idleTimeout, at.at("idleTimeout"));
     if (
       tcp.maxConnectionDuration !== undefined &&
+      nanoseconds(tcp.maxConnectionDuration) > 0n &&
       nanoseconds(tcp.idleTimeout) > nanoseconds(tcp.maxConnectionDuration)
     )
       at.at("idleTimeout").warning(
