@@ -405,13 +405,13 @@ const mistakes: Readonly<Record<string, Mistake>> = {
 
 describeMistakes(mesh, mistakes);
 
-describe("each of these mistakes of the mesh configuration is found in it, or beside it", () => {
+describe("each of these mistakes of the mesh configuration is found in it, or next to it", () => {
   const root = namespace("istio-system", "disabled");
   const tracer = (address: string): Fields => ({ defaultConfig: { tracing: { zipkin: { address } } } });
   it.each<readonly [string, Fields, string, string, string]>([
     ["standard output without its path", { accessLogFile: "stdout" }, "", "IST0133", 'expected "/dev/stdout"'],
     [
-      "a root that is no PEM",
+      "a root that is not PEM",
       { caCertificates: [{ pem: "abc" }] },
       "",
       "IST0133",
@@ -422,7 +422,14 @@ describe("each of these mistakes of the mesh configuration is found in it, or be
       { inboundClusterStatName: "%SERVICE_FDQN%" },
       "",
       "IST0133",
-      "has %SERVICE_FDQN%, which is no variable and stays as it is, expected %SERVICE_FQDN%",
+      "has %SERVICE_FDQN%, which is not a variable and stays as it is, expected %SERVICE_FQDN%",
+    ],
+    [
+      "a misspelled variable of names of statistics behind signs",
+      { outboundClusterStatName: "100%_%SERVICE%_%SUBSET_NAM%" },
+      "",
+      "IST0133",
+      "has %SUBSET_NAM%, which is not a variable and stays as it is, expected %SUBSET_NAME%",
     ],
     [
       "a negative number of threads",
@@ -480,6 +487,11 @@ describe("each of these mistakes of the mesh configuration is found in it, or be
   it.each<readonly [string, Fields, string]>([
     ["standard output", { accessLogFile: "/dev/stdout" }, ""],
     ["variables of names of statistics", { inboundClusterStatName: "in_%SERVICE_FQDN%_%SERVICE_PORT%" }, ""],
+    [
+      "signs in names of statistics",
+      { inboundClusterStatName: "100%_%SERVICE%", outboundClusterStatName: "a%b%SERVICE%" },
+      "",
+    ],
     ["a tracer", tracer("ratings.shop:9080"), ""],
     ["a tracer of a namespace that the files lack", tracer("zipkin.istio-system:9411"), ""],
     [
@@ -514,7 +526,7 @@ describe("each of these mistakes of the mesh configuration is found in it, or be
   }
 });
 
-describe("nothing is said of what is right beside them", () => {
+describe("nothing is said of what is right next to them", () => {
   it.each<readonly [string, string]>([
     ["an identity of the workloads", mutual("spiffe://cluster.local/ns/shop/sa/shop-ratings")],
     ["an identity in another trust domain", mutual("spiffe://old.example/ns/shop/sa/shop-ratings")],
@@ -560,6 +572,10 @@ describe("nothing is said of what is right beside them", () => {
         ),
     ],
     ["a pattern for a match in any case", rewritten([{ uri: { prefix: "/API/" }, ignoreUriCase: true }], "^/api/(.*)")],
+    [
+      "a pattern that begins with a character's number",
+      rewritten([{ uri: { prefix: "/api/" } }], "^\\x2Fapi\\x2F(.*)"),
+    ],
     ["a pattern for one of two matches", rewritten([{ uri: { exact: "/a" } }, { uri: { exact: "/v1" } }], "^/v1")],
     [
       "a header that is removed and added",
@@ -574,6 +590,17 @@ describe("nothing is said of what is right beside them", () => {
       trafficPolicy({ connectionPool: { tcp: { idleTimeout: "10m", maxConnectionDuration: "1h" } } }),
     ],
     ["labels of failover", locality(["topology.kubernetes.io/region", "topology.istio.io/cluster", "rack=a"])],
+    [
+      "labels of failover of one's own",
+      locality([
+        "topology.kubernetes.io/rack",
+        "topology.kubernetes.io/node",
+        "topology.istio.io/rack",
+        "topology.istio.io/network-id",
+        "topology.gke.io/zone",
+        "region",
+      ]),
+    ],
     ["a host of the mesh with workloads that require mutual TLS", strict() + outside({ location: "MESH_INTERNAL" })],
     [
       "a host outside of the mesh to which clients send mutual TLS",
@@ -590,23 +617,8 @@ describe("nothing is said of what is right beside them", () => {
     ["retries on statuses", retried("retriable-status-codes,503")],
     ["a hash of a header", trafficPolicy({ loadBalancer: { consistentHash: { httpHeaderName: "x-user" } } })],
     [
-    [
-      "a pattern that begins with a character's number",
-      rewritten([{ uri: { prefix: "/api/" } }], "^\\x2Fapi\\x2F(.*)"),
-    ],
       "settings of a port with TLS of their own",
       originated(ofPort({ ...random, tls: { mode: "SIMPLE", caCertificates: "system" } }, 80)),
-    [
-      "labels of failover of one's own",
-      locality([
-        "topology.kubernetes.io/rack",
-        "topology.kubernetes.io/node",
-        "topology.istio.io/rack",
-        "topology.istio.io/network-id",
-        "topology.gke.io/zone",
-        "region",
-      ]),
-    ],
     ],
     [
       "outlier detection that the settings of the port have, too",
@@ -616,6 +628,10 @@ describe("nothing is said of what is right beside them", () => {
       }),
     ],
     ["a price in a header", routed({ headers: { request: { set: { "x-price": "$5" } } } })],
+    [
+      "words that begin like variables of nginx in a header",
+      routed({ headers: { request: { set: { "x-a": "$hosting", "x-b": "$request_identity $schemes" } } } }),
+    ],
     ["a module's file", o("WasmPlugin", { url: "file:///opt/x.wasm" })],
     ["a header in a log's filter", logged("request.headers['x-user'] == 'A'")],
     ["a header in upper case in a log's filter", logged("request.headers['X-User'] == 'a'")],

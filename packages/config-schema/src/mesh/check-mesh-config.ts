@@ -85,11 +85,11 @@ const statVariables = [
 ];
 
 function warnOfStatName(pattern: string, place: Place): void {
-  for (const [variable] of pattern.matchAll(/%[^%\s]+%/g)) {
-    if (statVariables.includes(variable)) continue;
+  const rest = statVariables.reduce((text, variable) => text.replaceAll(variable, " "), pattern);
+  for (const [, variable = ""] of rest.matchAll(/(?=(%[\d_.-]*[A-Za-z][\w.-]*%))/g)) {
     const [near] = nearestNames(variable, statVariables, 1);
     const expected = near === undefined ? `one of ${statVariables.join(", ")}` : near;
-    place.warning(`has ${variable}, which is no variable and stays as it is, expected ${expected}`);
+    place.warning(`has ${variable}, which is not a variable and stays as it is, expected ${expected}`);
   }
 }
 
