@@ -476,7 +476,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
 
 describeMistakes(mesh, mistakes);
 
-describe("nothing is said of what is right beside them", () => {
+describe("nothing is said of what is right next to them", () => {
   it.each<readonly [string, string]>([
     ["groups of a pattern", rewritten("^/a/(.*)$", "/\\1")],
     ["a backslash and a digit in a path without groups", rewritten("^/a$", "/\\\\1")],

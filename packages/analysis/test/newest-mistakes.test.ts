@@ -417,7 +417,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     "{",
     'referenced Gateway shop/frnt not found, so that the object has no effect there; did you mean "front"?',
   ],
-  "an appProtocol that is none, beside a name that is one": [
+  "an appProtocol that is none, with a name that is one": [
     o("Service", { selector: { app: "ratings" }, ports: [{ name: "http", port: 80, appProtocol: "htpp" }] }),
     "MESH0070",
     '"appProtocol": "htpp"',
